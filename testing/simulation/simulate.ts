@@ -2,8 +2,12 @@ import { testSeed } from "../seed.ts";
 import { play, type Scenario } from "./scenario.ts";
 
 /** A test that plays a scenario. A failure shows the messages that differ, the trace, and how to repeat it. */
-export function simulate(name: string, scenario: Scenario): void {
-  Deno.test(name, async () => {
+export function simulate(
+  name: string,
+  scenario: Scenario,
+  options: { readonly ignore?: boolean } = {},
+): void {
+  Deno.test(name, { ignore: options.ignore ?? false }, async () => {
     await playAndAssert(name, scenario);
   });
 }

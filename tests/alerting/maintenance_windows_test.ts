@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { campaign } from "../../testing/seed.ts";
 import fc from "../support/property.ts";
 import {
   type CalendarWindow,
@@ -152,6 +153,6 @@ Deno.test("openWindow() names the first time at which the window is not open, in
         assert.ok(isInWindow([one], ms));
       }
     }),
-    { numRuns: 300 },
+    { numRuns: campaign(1000) },
   );
 });

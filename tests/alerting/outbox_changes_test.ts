@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { campaign } from "../../testing/seed.ts";
 import fc from "../support/property.ts";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { OutboxChange } from "../../src/domain/outbox.ts";
@@ -34,6 +35,6 @@ Deno.test("joinChanges() joins several changes into an equivalent one", async ()
       };
       assert.deepEqual(await sorted(together), await sorted(apart));
     }),
-    { numRuns: 300 },
+    { numRuns: campaign(1000) },
   );
 });

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
+import { campaign } from "../../testing/seed.ts";
 import type { CrowdFindings, CrowdOrder } from "../fixtures/crowd.ts";
 import { until } from "../life/in_time.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
@@ -46,7 +47,7 @@ const PROGRAMS: readonly (readonly [name: string, verdict: RegExp, ...args: read
 ];
 
 /** The number of processes of each command. */
-const COUNT = shortOrFull(44, 500);
+const COUNT = shortOrFull(campaign(220), 500);
 const ROUNDS = 3;
 
 /** The processes that were started for the crowd and live. */

@@ -10,7 +10,7 @@ Deno.test("parseText() restores every value from its JSON text", () => {
       assert.deepEqual(problems, []);
       assert.equal(JSON.stringify(parsed), JSON.stringify(value));
     }),
-    { numRuns: campaign(2000) },
+    { numRuns: campaign(1000) },
   );
 });
 
@@ -38,7 +38,7 @@ Deno.test("parseText() accepts of mutilated texts exactly those that JSON.parse(
         }
       }
     }),
-    { numRuns: campaign(3000) },
+    { numRuns: campaign(1000) },
   );
 });
 

@@ -8,7 +8,7 @@ import { campaign, testRandom } from "../../testing/seed.ts";
 const random = testRandom("kills of the program");
 
 /** How often it is killed; in the soak 200: `KILL_ROUNDS=200 deno test -A tests/life/kill_test.ts`. */
-const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? campaign(20));
+const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? campaign(10));
 
 const CHECK_COUNT = 40;
 

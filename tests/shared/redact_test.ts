@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { campaign } from "../../testing/seed.ts";
 import fc from "../support/property.ts";
 import { createRedactor, isRedactable } from "../../src/shared/redact.ts";
 
@@ -157,7 +158,12 @@ Deno.test("createRedactor() finds any secret in each form, and removes it once",
 });
 
 Deno.test("createRedactor() compares a secret that repeats itself with a long text of the same in linear time", () => {
-  const redact = createRedactor(["a".repeat(40), "ab ".repeat(10), "%".repeat(20), "x".repeat(1 << 20)]);
+  const redact = createRedactor([
+    "a".repeat(40),
+    "ab ".repeat(10),
+    "%".repeat(20),
+    "x".repeat(campaign(1 << 20)),
+  ]);
   for (const part of ["a", "ab ", "%25", "%", "x"]) {
     assert.match(redact(part.repeat(65_536 / part.length)), /^(?:\[secret\]|[^]{1,200})+$/);
   }

@@ -99,7 +99,7 @@ function arrivalsOf(messages: readonly Received[]): Readonly<Record<string, read
   return arrivals;
 }
 
-const WORLDS = campaign(100);
+const WORLDS = campaign(50);
 
 for (let index = 0; index < WORLDS; index++) {
   Deno.test(`whatever breaks, each change arrives in order and nothing is invented: world ${index + 1}`, async () => {

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { simulate } from "../../testing/simulation/mod.ts";
 import type { Received } from "../../testing/simulation/receivers.ts";
-import { runChild, tool } from "../../testing/tools.ts";
+import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 
 const CONFIG = readFileSync(new URL("../../examples/team/monitor.jsonc", import.meta.url), "utf8");
 
@@ -159,7 +159,7 @@ simulate("examples/team: two weeks, with every message that each of the team get
     assert.match(second?.text ?? "", /\nDown\n- shop: 2026-0[34]-/);
     assert.match(second?.html ?? "", /^<!DOCTYPE html>.*Availability/s);
   },
-});
+}, requiresTools("time"));
 
 /** The seed decides about some seconds of it. */
 function withoutDuration(text: string): string {

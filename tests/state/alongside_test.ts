@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
+import { campaign } from "../../testing/seed.ts";
 import { DatabaseSync } from "node:sqlite";
 import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
 import type { JobRun } from "../../src/domain/job_runs.ts";
@@ -15,7 +16,7 @@ import { openState, withState, withStatePath } from "./state_directory.ts";
 const PROCESSES = 6;
 
 /** How many states they make together. Of 100, some three to ten failed before they waited for each other. */
-const STATES = shortOrFull(20, 200);
+const STATES = shortOrFull(campaign(50), 200);
 
 /** The number of changes of silences alongside a process that saves. */
 const ROUNDS = 10;

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { campaign } from "../../../testing/seed.ts";
 import fc from "../../support/property.ts";
 import { CONDITIONS } from "../../../src/domain/condition.ts";
 import type { CheckUpdate, Rollup, Store } from "../../../src/domain/store.ts";
@@ -24,7 +25,7 @@ Deno.test("prune() loses no result and no time when it aggregates hours into day
           assert.deepEqual(await sumsIn(store), before);
         }
       })),
-    { numRuns: shortOrFull(70, 2000) },
+    { numRuns: shortOrFull(campaign(200), 2000) },
   );
 });
 
