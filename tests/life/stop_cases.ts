@@ -9,35 +9,41 @@ import { withTarget } from "./target.ts";
 const test = concurrentTests("monitor check: stop");
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  test(`monitor check: ${signal} lets a running check finish, keeps its result and exits 0`, () =>
-    withTarget((target) =>
-      withHarness(async (harness) => {
-        harness.writeConfig({
-          web: { kind: "http_request", parameters: target.parameters },
-          other: { kind: "test", parameters: { condition: "ok" } },
-        });
-        target.status = null;
-        const program = harness.start(["check", "--format", "ndjson"]);
-        const held = await target.held();
-        program.signal(signal);
-        await program.stderr.next(`stopping after ${signal}; waiting for "web"`);
-        held.answer(500);
-        const { code, stdout } = await program.end();
-        assert.equal(code, 0);
-        assert.equal(target.requests, 1, "nothing begins any more");
-        const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
-        assert.deepEqual(
-          events.filter(({ name, event, notification }) => name === "web" || notification || event === "stop")
-            .map(({ event }) => event),
-          ["result", "notification", "stop"],
-        );
-        assert.deepEqual({ ...events.at(-1), at: "" }, { event: "stop", at: "", signal, unfinished: [] });
+  test(
+    `monitor check: ${signal} lets a running check finish, keeps its result and exits 0`,
+    () =>
+      withTarget((target) =>
+        withHarness(async (harness) => {
+          harness.writeConfig({
+            web: { kind: "http_request", parameters: target.parameters },
+            other: { kind: "test", parameters: { condition: "ok" } },
+          });
+          target.status = null;
+          const program = harness.start(["check", "--format", "ndjson"]);
+          const held = await target.held();
+          program.signal(signal);
+          await program.stderr.next(`stopping after ${signal}; waiting for "web"`);
+          held.answer(500);
+          const { code, stdout } = await program.end();
+          assert.equal(code, 0);
+          assert.equal(target.requests, 1, "nothing begins any more");
+          const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+          assert.deepEqual(
+            events.filter(({ name, event, notification }) =>
+              name === "web" || notification || event === "stop"
+            )
+              .map(({ event }) => event),
+            ["result", "notification", "stop"],
+          );
+          assert.deepEqual({ ...events.at(-1), at: "" }, { event: "stop", at: "", signal, unfinished: [] });
 
-        const status = JSON.parse((await harness.runHere(["status", "--format", "json", "web"])).stdout);
-        assert.equal(status.checks[0].confirmed, "critical");
-        assert.equal(status.checks[0].notified, "critical");
-      })
-    ));
+          const status = JSON.parse((await harness.runHere(["status", "--format", "json", "web"])).stdout);
+          assert.equal(status.checks[0].confirmed, "critical");
+          assert.equal(status.checks[0].notified, "critical");
+        })
+      ),
+    signal === "SIGTERM" ? {} : requiresTools("time"),
+  );
 }
 
 for (
@@ -46,54 +52,62 @@ for (
     { first: "SIGTERM", second: "SIGINT", code: 130 },
   ] as const
 ) {
-  test(`monitor check: ${second} after ${first} exits ${code} at once and leaves no child`, () =>
-    withHarness(async (harness) => {
-      // The command and its child ignore SIGTERM.
-      harness.writeScript("stubborn.sh", "trap '' TERM\nsleep 600 &\nwhile :; do sleep 600; done");
-      harness.writeConfig({
-        quick: { kind: "test", parameters: { condition: "warning" } },
-        [harness.mark]: { kind: "script", timeout: 600, parameters: { path: "./stubborn.sh" } },
-      });
-      const program = harness.start(["check", "--format", "ndjson"]);
-      await program.stdout.event("result", ({ name }) => name === "quick");
-      await until("the script's children", () => livingProcesses(harness.mark).length >= 3);
-      program.signal(first);
-      await program.stderr.next("stopping");
-      program.signal(second);
-      const { code: ended, stdout } = await program.end();
-      assert.equal(ended, code);
-      const last = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
-      assert.deepEqual({ ...last, at: "" }, {
-        event: "stop",
-        at: "",
-        signal: second,
-        unfinished: [harness.mark],
-      });
-      await untilGone(harness.mark);
-      assert.equal((await harness.runHere(["status", "quick"])).code, 1, "what was known by then is kept");
-    }));
+  test(
+    `monitor check: ${second} after ${first} exits ${code} at once and leaves no child`,
+    () =>
+      withHarness(async (harness) => {
+        // The command and its child ignore SIGTERM.
+        harness.writeScript("stubborn.sh", "trap '' TERM\nsleep 600 &\nwhile :; do sleep 600; done");
+        harness.writeConfig({
+          quick: { kind: "test", parameters: { condition: "warning" } },
+          [harness.mark]: { kind: "script", timeout: 600, parameters: { path: "./stubborn.sh" } },
+        });
+        const program = harness.start(["check", "--format", "ndjson"]);
+        await program.stdout.event("result", ({ name }) => name === "quick");
+        await until("the script's children", () => livingProcesses(harness.mark).length >= 3);
+        program.signal(first);
+        await program.stderr.next("stopping");
+        program.signal(second);
+        const { code: ended, stdout } = await program.end();
+        assert.equal(ended, code);
+        const last = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
+        assert.deepEqual({ ...last, at: "" }, {
+          event: "stop",
+          at: "",
+          signal: second,
+          unfinished: [harness.mark],
+        });
+        await untilGone(harness.mark);
+        assert.equal((await harness.runHere(["status", "quick"])).code, 1, "what was known by then is kept");
+      }),
+    second === "SIGINT" ? {} : requiresTools("time"),
+  );
 }
 
 for (const { signal, code } of [{ signal: "SIGINT", code: 130 }, { signal: "SIGTERM", code: 143 }] as const) {
-  test(`monitor check --once: ${signal} exits ${code}, names what has no result and leaves no child`, () =>
-    withHarness(async (harness) => {
-      harness.writeScript("forever.sh", "sleep 600 &\nsleep 600");
-      harness.writeConfig({
-        quick: { kind: "test", parameters: { condition: "critical", output: "seen" } },
-        [harness.mark]: { kind: "script", timeout: 600, parameters: { path: "./forever.sh" } },
-      });
-      const program = harness.start(["check", "--once", "--format", "ndjson"]);
-      await program.stdout.event("result");
-      await until("the script's children", () => livingProcesses(harness.mark).length >= 3);
-      program.signal(signal);
-      const end = await program.end();
-      assert.equal(end.code, code);
-      assert.match(end.stderr, new RegExp(`^monitor: stopped: no result of ${harness.mark}$`, "m"));
-      const summary = JSON.parse(end.stdout.trimEnd().split("\n").at(-1) ?? "");
-      assert.deepEqual(summary.unfinished, [harness.mark]);
-      await untilGone(harness.mark);
-      assert.equal((await harness.runHere(["status", "quick"])).code, 2, "what was seen is kept");
-    }));
+  test(
+    `monitor check --once: ${signal} exits ${code}, names what has no result and leaves no child`,
+    () =>
+      withHarness(async (harness) => {
+        harness.writeScript("forever.sh", "sleep 600 &\nsleep 600");
+        harness.writeConfig({
+          quick: { kind: "test", parameters: { condition: "critical", output: "seen" } },
+          [harness.mark]: { kind: "script", timeout: 600, parameters: { path: "./forever.sh" } },
+        });
+        const program = harness.start(["check", "--once", "--format", "ndjson"]);
+        await program.stdout.event("result");
+        await until("the script's children", () => livingProcesses(harness.mark).length >= 3);
+        program.signal(signal);
+        const end = await program.end();
+        assert.equal(end.code, code);
+        assert.match(end.stderr, new RegExp(`^monitor: stopped: no result of ${harness.mark}$`, "m"));
+        const summary = JSON.parse(end.stdout.trimEnd().split("\n").at(-1) ?? "");
+        assert.deepEqual(summary.unfinished, [harness.mark]);
+        await untilGone(harness.mark);
+        assert.equal((await harness.runHere(["status", "quick"])).code, 2, "what was seen is kept");
+      }),
+    signal === "SIGTERM" ? {} : requiresTools("time"),
+  );
 }
 
 for (

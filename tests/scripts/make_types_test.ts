@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { resolveChecks } from "../../src/config/resolve.ts";
 import { createSchemaReader, isObject, type Schema } from "../../src/config/schema_view.ts";
 import { parseText } from "../../src/config/syntax.ts";
-import { runChild } from "../../testing/tools.ts";
+import { requiresTools, runChild } from "../../testing/tools.ts";
 
 const PROJECT = new URL("../../", import.meta.url);
 const SCHEMA = JSON.parse(Deno.readTextFileSync(new URL("schemas/monitor.schema.json", PROJECT))) as Schema;
@@ -35,48 +35,58 @@ function targetOf({ $ref, allOf }: Schema): Schema | undefined {
   return name === undefined ? undefined : SCHEMA.$defs?.[name];
 }
 
-Deno.test("resolveChecks() returns checks of the generated types, with all keys and with the required ones", async () => {
-  const { check = {}, channel = {} } = SCHEMA.$defs ?? {};
-  const kinds = kindsOf(check);
-  assert.ok(kinds.length > 10);
-  const notifications = kindsOf(channel).flatMap((kind) => {
-    const full = exampleOf(channel, { kind }, true) as object;
-    const parameters = READER.view(channel, { kind }).keys.get("parameters") ?? {};
-    return [{ ...full, kind }, { kind, parameters: exampleOf(parameters, {}, false) }];
-  });
-  const written = kinds.flatMap((kind) =>
-    [true, false].map((isFull) => [
-      `${kind} ${isFull}`,
-      { ...exampleOf(check, { kind }, isFull) as object, kind, ...isFull && { notifications } },
-    ])
-  );
-  const config = parseText(JSON.stringify({ defaults: {}, checks: Object.fromEntries(written) })).value;
-  assert.ok(isObject(config));
-  const checks = resolveChecks(config, {
-    reader: READER,
-    written: config,
-    directory: "/etc/monitor",
-    commands: new Map(),
-    timeZone: () => "UTC",
-    channels: new Map(),
-    createCronTimes: () => null,
-    readWindow: null,
-  });
-  assert.equal(checks.length, 2 * kinds.length);
-  const lines = checks.map((one, index) =>
-    `export const check${index}: CheckOf<"${one.kind}"> = ${literalOf(one)};\n`
-  );
-  const path = await Deno.makeTempFile({ suffix: ".ts" });
-  try {
-    const types = new URL("src/domain/check.ts", PROJECT).href;
-    await Deno.writeTextFile(path, `import type { CheckOf } from "${types}";\n${lines.join("")}`);
-    const config = new URL("deno.json", PROJECT).pathname;
-    const { code, stderr } = await runChild(Deno.execPath(), ["check", "--quiet", "--config", config, path]);
-    assert.equal(code, 0, `${stderr}\n${lines.join("")}`);
-  } finally {
-    await Deno.remove(path);
-  }
-});
+Deno.test(
+  "resolveChecks() returns checks of the generated types, with all keys and with the required ones",
+  requiresTools("time"),
+  async () => {
+    const { check = {}, channel = {} } = SCHEMA.$defs ?? {};
+    const kinds = kindsOf(check);
+    assert.ok(kinds.length > 10);
+    const notifications = kindsOf(channel).flatMap((kind) => {
+      const full = exampleOf(channel, { kind }, true) as object;
+      const parameters = READER.view(channel, { kind }).keys.get("parameters") ?? {};
+      return [{ ...full, kind }, { kind, parameters: exampleOf(parameters, {}, false) }];
+    });
+    const written = kinds.flatMap((kind) =>
+      [true, false].map((isFull) => [
+        `${kind} ${isFull}`,
+        { ...exampleOf(check, { kind }, isFull) as object, kind, ...isFull && { notifications } },
+      ])
+    );
+    const config = parseText(JSON.stringify({ defaults: {}, checks: Object.fromEntries(written) })).value;
+    assert.ok(isObject(config));
+    const checks = resolveChecks(config, {
+      reader: READER,
+      written: config,
+      directory: "/etc/monitor",
+      commands: new Map(),
+      timeZone: () => "UTC",
+      channels: new Map(),
+      createCronTimes: () => null,
+      readWindow: null,
+    });
+    assert.equal(checks.length, 2 * kinds.length);
+    const lines = checks.map((one, index) =>
+      `export const check${index}: CheckOf<"${one.kind}"> = ${literalOf(one)};\n`
+    );
+    const path = await Deno.makeTempFile({ suffix: ".ts" });
+    try {
+      const types = new URL("src/domain/check.ts", PROJECT).href;
+      await Deno.writeTextFile(path, `import type { CheckOf } from "${types}";\n${lines.join("")}`);
+      const config = new URL("deno.json", PROJECT).pathname;
+      const { code, stderr } = await runChild(Deno.execPath(), [
+        "check",
+        "--quiet",
+        "--config",
+        config,
+        path,
+      ]);
+      assert.equal(code, 0, `${stderr}\n${lines.join("")}`);
+    } finally {
+      await Deno.remove(path);
+    }
+  },
+);
 
 /** JSON has no `Infinity`. */
 function literalOf(value: unknown): string {

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
+import { requiresTools } from "../../testing/tools.ts";
 import { campaign } from "../../testing/seed.ts";
 import { DatabaseSync } from "node:sqlite";
 import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
@@ -165,11 +166,15 @@ Deno.test("openSqliteStore() allows many processes to create and update one stat
   }
 });
 
-Deno.test("openSqliteStore() allows many processes to create one state at once, repeatedly", () =>
-  withStatePath(async (path) => {
-    const paths = [...Array(STATES).keys()].map((number) => `${path}.${number}/state.sqlite`);
-    await silenceTogether(paths, "alongside");
-  }));
+Deno.test(
+  "openSqliteStore() allows many processes to create one state at once, repeatedly",
+  requiresTools("time"),
+  () =>
+    withStatePath(async (path) => {
+      const paths = [...Array(STATES).keys()].map((number) => `${path}.${number}/state.sqlite`);
+      await silenceTogether(paths, "alongside");
+    }),
+);
 
 Deno.test("addSilences() and endSilences() do not disturb a process that saves", () =>
   withStatePath(async (path) => {

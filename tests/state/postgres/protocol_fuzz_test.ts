@@ -3,6 +3,7 @@
  * with bounded memory.
  */
 import assert from "node:assert/strict";
+import { shortOrFull } from "../../../testing/full_form.ts";
 import { pause } from "../../../src/shared/deadline.ts";
 import { int32, joined, message, terminated } from "../../../src/state/postgres/protocol.ts";
 import { campaign, testSeed } from "../../../testing/seed.ts";
@@ -29,7 +30,7 @@ import {
   writable,
 } from "./server_in_memory.ts";
 
-const STREAMS = campaign(100_000);
+const STREAMS = shortOrFull(campaign(20_000), 100_000);
 /** Each is short enough for the limit of a step on a slow machine. */
 const STEPS = 10;
 const PASSWORD = "pencil";
