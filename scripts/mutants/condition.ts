@@ -167,8 +167,8 @@ export const CONDITION: FaultyLayer = {
         ["a check is ok before its first result", "confirmed: null,\n", 'confirmed: "ok",\n'],
         [
           "a result that waits for another one counts",
-          "if (awaits !== undefined) return",
-          "if (awaits !== undefined && nowMs < 0) return",
+          "if (awaits === undefined) return",
+          'if (awaits !== "job") return',
         ],
         [
           "an ok from before a stop stays known",
@@ -182,8 +182,18 @@ export const CONDITION: FaultyLayer = {
         ],
         [
           "a job that never ran fails",
-          'awaits === "job" ? state.observed : condition',
-          "condition",
+          "observed: null, observedAtMs: nowMs };",
+          "observed: condition, observedAtMs: nowMs };",
+        ],
+        [
+          "a problem goes on until a job that never ran runs",
+          'awaits === "job" && hasProblem(before)',
+          'awaits === "checks" && hasProblem(before)',
+        ],
+        [
+          "failures from before a group waited for a job count",
+          "hasProblem(known) ? known : { ...known, ...NOTHING_COUNTED }",
+          "known",
         ],
         [
           "a problem of a check that was not known to be ok says that it was",

@@ -54,7 +54,7 @@ export interface Circumstances {
 /** One check result, received at `nowMs`. */
 export interface ObservedResult extends Circumstances {
   readonly condition: Condition;
-  /** What is to come before a result counts; this one confirms nothing. @default nothing */
+  /** What is to come before a result counts; this one confirms no condition, but may end a problem. @default nothing */
   readonly awaits?: Awaited;
   /** Whether the condition was no longer known before it, because the check was overdue. @default false */
   readonly isAfterGap?: boolean;
@@ -100,8 +100,17 @@ export function transition(
   before: ConditionState,
   observed: ObservedResult,
 ): Transition {
-  const { condition, awaits, isAfterGap = false, nowMs } = observed;
-  if (awaits !== undefined) return review(awaiting(before, observed, awaits), observed, policy);
+  const { awaits, suppressedBy } = observed;
+  if (awaits === undefined) return counted(policy, before, observed);
+  // If only a job is awaited, nothing that ran is failing: that ends a problem. A recovery that is overtaken comes later.
+  const mayRecover = awaits === "job" && hasProblem(before) && suppressedBy !== "overtaken";
+  if (!mayRecover) return review(awaiting(before, observed, awaits), observed, policy);
+  const result = counted(policy, before, { ...observed, condition: "ok" });
+  return { ...result, state: awaiting(result.state, observed, awaits) };
+}
+
+function counted(policy: ConditionPolicy, before: ConditionState, observed: ObservedResult): Transition {
+  const { condition, isAfterGap = false, nowMs } = observed;
   const state = isAfterGap && condition !== "ok" ? withoutOk(before) : before;
   const counters = count(state, condition);
   const recent = addResult(state.recent, condition, Math.max(policy.within ?? 0, FLAPPING_RESULTS));
@@ -135,20 +144,24 @@ export function transition(
 }
 
 /**
- * Returns the state after a result that does not count: nothing is confirmed or counted, and an `ok` is no longer known.
- * A check whose job never ran is not failing.
+ * Returns the state after a result that awaits others: an `ok` is no longer known. While only the first run of a job is
+ * awaited, the check is not failing, and failures of before count no more.
  */
 function awaiting(
   state: ConditionState,
   { condition, nowMs }: ObservedResult,
   awaits: Awaited,
 ): ConditionState {
+  const known = withoutOk(state);
+  if (awaits === "checks") return { ...known, observed: condition, observedAtMs: nowMs };
   return {
-    ...withoutOk(state),
-    observed: awaits === "job" ? state.observed : condition,
+    ...hasProblem(known) ? known : { ...known, ...NOTHING_COUNTED },
+    observed: null,
     observedAtMs: nowMs,
   };
 }
+
+const NOTHING_COUNTED = { ...NO_RESULTS, sinceLowered: 0, problemBeganAtMs: null };
 
 /** Returns a state that is as before the first `ok`, if that is confirmed. A problem stays. */
 function withoutOk(state: ConditionState): ConditionState {

@@ -14,7 +14,7 @@ export interface KnownCondition {
   /** `unknown` unless it is current. */
   readonly condition: ShownCondition;
   readonly state: ResultState;
-  /** Of its last run; `null`: there is none, or it is a job that never ran. */
+  /** Of its last run; `null`: there is none, or all that is missing is the first run of a job. */
   readonly last: Condition | null;
 }
 

@@ -45,7 +45,7 @@ export interface ConditionState {
   readonly sinceLowered: number;
   /** Since when the check changes too often; `null` if it does not. */
   readonly flappingSinceMs: number | null;
-  /** The condition of the last check result; `null` before the first one. */
+  /** The condition of the last check result; `null` before the first one, and if that only awaits the first run of a job. */
   readonly observed: Condition | null;
   /** Time of the last result; `null` before the first. */
   readonly observedAtMs: number | null;

@@ -16,7 +16,7 @@ export interface CheckResult {
   readonly metrics: Readonly<Record<string, number>>;
   /** A plugin's own text after `|` (Monitoring Plugins guidelines, "Performance data"); often empty. */
   readonly performanceData: string;
-  /** The result is not one that counts: see {@linkcode Awaited}. @default nothing */
+  /** The result does not count; one that awaits a job may end a problem: nothing is failing. @default nothing */
   readonly awaits?: Awaited;
   /** The contribution of each location; absent: it did not run at locations. */
   readonly locations?: readonly LocationVote[];

@@ -1,6 +1,7 @@
 /** Decides on the consequences of a result for its check: pure. */
 import {
   type Circumstances,
+  hasProblem,
   letsRecoveriesPass,
   review,
   transition,
@@ -141,13 +142,14 @@ function recordAfter(
     readonly options: RecordOptions;
   },
 ): CheckRecord {
-  const { condition, durationMs } = result;
+  const { condition, awaits, durationMs } = result;
   const { atMs, overdueAtMs, missed } = plan(state);
+  const isFailing = condition !== "ok" && awaits === undefined;
   return {
     name: before.name,
     condition: state,
     last: keptResult(result, lateMs),
-    failing: condition === "ok" && state.confirmed !== "ok" ? before.failing ?? textsOf(before.last) : null,
+    failing: !isFailing && hasProblem(state) ? before.failing ?? textsOf(before.last) : null,
     nextRunAtMs: atMs,
     overdueAtMs,
     missedRuns: before.missedRuns + missed,

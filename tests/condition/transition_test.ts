@@ -195,8 +195,11 @@ Deno.test("transition() counts no result that waits for another one", async (t) 
   const options = { suppressedBy: null, condition: "unknown" } as const;
   const after = (observed: string): ConditionState =>
     run({ threshold: 2, recoveryThreshold: 2, observed }).at(-1)?.state ?? initialState();
-  const wait = (state: ConditionState, awaits: Awaited): Transition =>
-    transition(policy, state, { ...options, awaits, nowMs: START_MS + 9 });
+  const wait = (
+    state: ConditionState,
+    awaits: Awaited,
+    suppressedBy: Suppression | null = null,
+  ): Transition => transition(policy, state, { ...options, suppressedBy, awaits, nowMs: START_MS + 9 });
   await t.step("a job that never ran is not failing, others are", () => {
     const job = wait(initialState(), "job");
     assert.deepEqual(job.state, { ...initialState(), observedAtMs: START_MS + 9 });
@@ -205,18 +208,40 @@ Deno.test("transition() counts no result that waits for another one", async (t) 
     const group = wait(initialState(), "checks");
     assert.deepEqual(group.state, { ...job.state, observed: "unknown" });
     assert.deepEqual([isAttentive(group.state), dependencyHolds(group.state, START_MS)], [true, true]);
+    assert.deepEqual(wait(group.state, "job").state, job.state);
   });
   await t.step("the threshold counts from the next result", () => {
     const first = transition(policy, wait(initialState(), "checks").state, { ...options, nowMs: START_MS });
     assert.equal(first.state.confirmed, null);
     assert.equal(transition(policy, first.state, { ...options, nowMs: START_MS }).state.confirmed, "unknown");
+    const waited = transition(policy, wait(after("O W"), "job").state, { ...options, nowMs: START_MS + 10 });
+    assert.deepEqual([waited.state.confirmed, waited.state.problemBeganAtMs], [null, START_MS + 10]);
   });
-  await t.step("an ok is no longer known, a problem goes on", () => {
+  await t.step("an ok is no longer known", () => {
     const ok = wait(after("O W O"), "job").state;
     assert.deepEqual([ok.confirmed, ok.confirmedSinceMs, ok.leftAtMs.ok], [null, null, null]);
     assert.equal(ok.recent, after("O W O").recent);
+  });
+  await t.step("a problem goes on while other checks are awaited", () => {
     const problem = after("W W");
-    assert.deepEqual(wait(problem, "job").state, { ...problem, observedAtMs: START_MS + 9 });
+    assert.deepEqual(wait(problem, "checks").state, {
+      ...problem,
+      observed: "unknown",
+      observedAtMs: START_MS + 9,
+    });
+  });
+  await t.step("a problem recovers while only a job is awaited, and nothing is ok", () => {
+    const problem = after("W W");
+    const first = wait(problem, "job");
+    assert.deepEqual([first.state.confirmed, first.state.observed, first.change], ["warning", null, null]);
+    const { state, change, verdict } = wait(first.state, "job");
+    assert.deepEqual([change?.from, change?.to], ["warning", "ok"]);
+    assert.deepEqual(verdict.kind === "notify" && [verdict.event, verdict.previous], ["recovery", "warning"]);
+    assert.deepEqual([state.confirmed, state.notified, state.problemBeganAtMs], [null, "ok", null]);
+    assert.deepEqual([isAttentive(state), dependencyHolds(state, START_MS)], [false, false]);
+    // The recovery would never be due again.
+    const overtaken = wait(wait(first.state, "job", "overtaken").state, "job");
+    assert.equal(overtaken.verdict.kind === "notify" && overtaken.verdict.event, "recovery");
   });
 });
 

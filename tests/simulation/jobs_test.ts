@@ -91,6 +91,72 @@ simulate("a job that never ran is pending until it runs or is overdue", {
   },
 });
 
+simulate("a group with a job that never ran recovers when what ran is ok, and is pending", {
+  start: "2026-03-02 12:00",
+  config: {
+    checks: {
+      web: {},
+      backup: JOB,
+      all: { kind: "group", recovery_threshold: 2, parameters: { checks: ["web", "backup"] } },
+      leaf: { depends_on: ["all"] },
+    },
+  },
+  results: { web: "13:00 critical, 13:30 ok, 15:00 critical", leaf: "14:00 critical, 14:30 ok" },
+  actions: {
+    "13:20": "status => 2",
+    "13:40": async (world) => {
+      const { code, stdout } = await world.machine().run("status");
+      assert.equal(code, 3);
+      assert.match(stdout, /^PENDING +all +1 of 2 ok, expected all: "backup" is pending$/m);
+    },
+  },
+  until: "15:30",
+  expect: {
+    chat: [
+      "13:00-13:01 problem all critical (1 dependent), problem web critical",
+      "13:30-13:31 recovery web ok",
+      "13:31-13:33 recovery all ok",
+      "14:00-14:01 problem leaf critical",
+      "14:30-14:31 recovery leaf ok",
+      "15:00-15:01 problem all critical (1 dependent), problem web critical",
+    ],
+  },
+});
+
+simulate("a job that never ran causes no problem of a group of its group", {
+  start: "2026-03-02 12:00",
+  config: {
+    checks: {
+      web: {},
+      inner: { kind: "group", parameters: { checks: ["web"] } },
+      outer: { kind: "group", parameters: { checks: ["inner"] } },
+    },
+  },
+  actions: {
+    "12:05": {
+      config: {
+        checks: {
+          web: {},
+          backup: JOB,
+          inner: { kind: "group", parameters: { checks: ["web", "backup"] } },
+          outer: { kind: "group", parameters: { checks: ["inner"] } },
+          leaf: { depends_on: ["outer"] },
+        },
+      },
+    },
+    "12:06": "reload",
+    "12:20": async (world) => {
+      const { code, stdout } = await world.machine().run("status");
+      assert.equal(code, 3);
+      assert.match(stdout, /^PENDING +inner /m);
+      assert.match(stdout, /^PENDING +outer /m);
+    },
+  },
+  results: { leaf: "14:00 critical" },
+  until: "15:00",
+  expect: { chat: ["14:00-14:01 problem leaf critical"] },
+});
+
 simulate("beat runs its command whatever the state is, and exits as it does", {
   start: "2026-03-02 12:00",
   mode: "manual",
