@@ -7,8 +7,8 @@
  *     deno task compile --all             one for each of the five targets whose base executable is available
  *     deno task compile --config FILE     dist/monitor-for-NAME, for one config, with exactly the required permissions
  *
- * `dist/SHA256SUMS` has the checksums of all executables there. Two builds of one commit by one version of Deno are
- * identical byte for byte.
+ * `dist/SHA256SUMS` has the checksums of all executables there. Two builds of one commit by one version of Deno on
+ * machines of one kind are identical byte for byte.
  *
  * `DENORT_BIN` names a base executable of this machine's kind, if Deno's own download is unreachable.
  */
@@ -76,7 +76,10 @@ export interface CompileOptions {
   readonly include?: string;
 }
 
-/** Makes an executable of a bundled program, which lies in a directory alongside the bundle. For this machine's kind it has cached code. */
+/**
+ * Makes an executable of a bundled program, which lies in a directory alongside the bundle. For this machine's kind it
+ * has cached code.
+ */
 export async function compileProgram(
   main: string,
   output: string,

@@ -1,5 +1,5 @@
 /**
- * Makes of a bundle what an executable starts with: a first module, `start.js`, and `program.bin` alongside it, which
+ * Makes the program of an executable from a bundle: a first module, `start.js`, and `program.bin` alongside it, which
  * has all modules as scripts and cached code of those that usual runs need (see `program/load_program.ts`).
  */
 import { Buffer } from "node:buffer";
@@ -14,9 +14,9 @@ const RECORDER = fileURLToPath(new URL("program/record.ts", import.meta.url));
 export type CachedCode = ReadonlyMap<string, Uint8Array>;
 
 /**
- * Makes the program in a directory, which is emptied first. Returns the path of its first module.
+ * Makes the program in a directory, which is emptied first. Returns the paths of its first module and of `program.bin`.
  *
- * Cached code is for this machine's kind and the engine's flags: without flags the program has none.
+ * Cached code is for this machine's kind and the engine's flags; `null`: the program has none.
  */
 export async function makeProgram(
   main: string,
@@ -96,7 +96,7 @@ const RUNS: readonly (readonly string[])[] = [
   ["check", "--once", "--config", "monitor.json", "--state", "none"],
   ["check", "--once", "--config", "monitor.json", "--state", "state.sqlite"],
   ["check", "--once", "--config", "monitor.json", "--state", "state.sqlite"],
-  ["beat", "job", "--config", "jobs.json", "--state", "state.sqlite", "--", "/bin/true"],
+  ["beat", "job", "--config", "jobs.json", "--state", "state.sqlite", "--", Deno.execPath(), "--version"],
   ["status", "--config", "monitor.json", "--state", "state.sqlite"],
 ];
 
@@ -126,6 +126,8 @@ async function recordCode(
   engineFlags: readonly string[],
 ): Promise<CachedCode> {
   const directory = await Deno.makeTempDir({ prefix: "monitor_code_" });
+  // Without it no process starts on Windows.
+  const systemRoot = Deno.env.get("SystemRoot");
   const record = async (
     args: readonly string[],
     flags: readonly string[],
@@ -144,7 +146,10 @@ async function recordCode(
       args: ["run", ...own, ...args],
       cwd: directory,
       clearEnv: true,
-      env: { HOME: directory, TZ: "UTC", DENO_NO_UPDATE_CHECK: "1" },
+      env: {
+        ...{ HOME: directory, DENO_DIR: `${directory}/deno`, TZ: "UTC", DENO_NO_UPDATE_CHECK: "1" },
+        ...systemRoot !== undefined && { SystemRoot: systemRoot },
+      },
       stdin: "null",
     }).output();
     if (!success) throw new Error(`Cannot record "${args.join(" ")}": ${new TextDecoder().decode(stderr)}`);

@@ -33,7 +33,7 @@ interface Module {
   readonly setters: Setter[];
   imports: readonly Module[];
   execute: Execute;
-  /** `null`: not yet evaluated; a promise: it or a module that it imports waits at its top level. */
+  /** `null`: not yet evaluated; a promise: it or a module that it imports waits at its top level, or has thrown. */
   evaluation: null | "done" | Promise<void>;
 }
 
@@ -109,7 +109,7 @@ export async function loadProgram(
   await load("main.js");
 }
 
-/** Evaluates a module behind those that it imports; returns a promise only if one of them waits. */
+/** Evaluates a module behind those that it imports; returns a promise only if one of them waits or has thrown. */
 function evaluate(module: Module): Promise<void> | undefined {
   if (module.evaluation !== null) return module.evaluation === "done" ? undefined : module.evaluation;
   module.evaluation = "done";
@@ -117,7 +117,13 @@ function evaluate(module: Module): Promise<void> | undefined {
   for (const imported of module.imports) {
     waiting = waiting === undefined ? evaluate(imported) : waiting.then(() => evaluate(imported));
   }
-  const own = waiting === undefined ? module.execute() : waiting.then(module.execute);
+  let own: void | Promise<void>;
+  try {
+    own = waiting === undefined ? module.execute() : waiting.then(module.execute);
+  } catch (error) {
+    // A further import gets the same error, rather than half a module.
+    own = Promise.reject(error);
+  }
   if (!(own instanceof Promise)) return undefined;
   return module.evaluation = own;
 }

@@ -25,7 +25,10 @@ const MODULES: Readonly<Record<string, string>> = {
     console.log(count, all.count, Object.keys(all).toSorted().join());
     const [one, other] = await Promise.all([import("./later.js"), import("./later.js")]);
     console.log(one.default, one.sum(), one.default === other.default, (await import("node:os")).EOL);
-    await import("./fails.js").catch((error) => console.log("caught", error.message));
+    for (const _ of [1, 2]) {
+      await import("./fails.js").catch((error) => console.log("caught", error.message));
+    }
+    await import("./imports_fails.js").catch((error) => console.log("caught", error.message));
   `,
   "counter.js": `
     export let count = 1;
@@ -48,6 +51,10 @@ const MODULES: Readonly<Record<string, string>> = {
     console.log("later");
   `,
   "fails.js": `throw new Error("it fails");`,
+  "imports_fails.js": `
+    import "./fails.js";
+    console.log("not reached");
+  `,
 };
 
 Deno.test("loadProgram() evaluates the modules of a bundle as the runtime does", () =>
