@@ -13,6 +13,17 @@ export const CHECKS: FaultyLayer = {
           "isDecided(running, { unreadable: [], parameters })",
         ],
         [
+          "numbers are exact without the unreadable processes",
+          "const result = unreadable.length === 0",
+          "const result = unreadable.length >= 0",
+        ],
+      ],
+    },
+    {
+      file: "src/checks/process_executable.ts",
+      tests: ["tests/checks/process_test.ts"],
+      faults: [
+        [
           "a process whose executable was replaced does not count",
           "path === expected || path ===",
           "path === expected && path !==",
@@ -24,7 +35,7 @@ export const CHECKS: FaultyLayer = {
       faults: [
         [
           "a text that may be behind what was read is missing",
-          "return search?.full === true",
+          "return search?.isCut === true",
           "return search === null",
         ],
       ],

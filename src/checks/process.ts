@@ -1,14 +1,15 @@
 import type { ProcessCheck } from "../domain/check.ts";
 import type { ProcessParameters } from "../domain/generated/config.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import { type CheckResult, unknownResult } from "../domain/result.ts";
+import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import type { System } from "../domain/system.ts";
 import type { Thresholds } from "../domain/thresholds.ts";
 import { highestSeverity } from "../domain/condition.ts";
-import { describeFileError, systemCodeOf } from "../shared/describe_error.ts";
+import { describeFileError } from "../shared/describe_error.ts";
 import { quote } from "../shared/quote.ts";
 import { readRegularFile, UnreadableFileError } from "../shared/regular_file.ts";
 import { createLineSearch } from "./body_pattern.ts";
+import { type Executed, PROCESSES, withExecutable } from "./process_executable.ts";
 import { runSystemCommand } from "./system_command.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
 import { nameFor } from "./targets.ts";
@@ -38,8 +39,6 @@ export const processKind: CheckKindEntry<"process"> = {
     ],
   }),
 };
-
-const PROCESSES = "/proc";
 
 /** A running process, as `ps` lists it. */
 interface Process {
@@ -88,64 +87,21 @@ async function observeProcess(check: ProcessCheck, context: ObserveContext): Pro
   const processes = all.filter(({ id, isEnded }) => !isEnded && !own.has(id));
   const found = await select(processes, parameters, system);
   if (!Array.isArray(found)) return found as CheckResult;
-  const { running, unreadable } = await withExecutable(found, parameters, system);
+  const { files, platform } = system;
+  const executed = await withExecutable(found, parameters.executable, { files, platform, signal });
   signal.throwIfAborted();
-  if (typeof unreadable === "string") return unknownResult(unreadable);
-  const result = evaluate(running, parameters);
-  if (!isDecided(running, { unreadable, parameters })) {
-    return unknownResult(
-      `cannot read the executable of ${unreadable.length} ${
-        unreadable.length === 1 ? "process" : "processes"
-      }: permission denied`,
-    );
-  }
+  if (typeof executed === "string") return unknownResult(executed);
+  const { running, unreadable } = executed;
+  if (!isDecided(running, { unreadable, parameters })) return unknownResult(describeUnreadable(executed));
+  const result = unreadable.length === 0
+    ? evaluate(running, parameters)
+    : evaluatePartly(executed, parameters);
   return parameters.pattern === undefined ? result : { ...result, detail: describeMatches(running) };
 }
 
-interface Executed {
-  readonly running: readonly Process[];
-  /** Those whose executable only others may know, or why nothing could be compared. */
-  readonly unreadable: readonly Process[] | string;
-}
-
-/** Finds those that run the expected file. It may have been replaced since, as by an update of its package. */
-async function withExecutable(
-  found: readonly Process[],
-  { executable }: ProcessParameters,
-  { files, platform }: Pick<System, "files" | "platform">,
-): Promise<Executed> {
-  if (executable === undefined) return { running: found, unreadable: [] };
-  const running: Process[] = [];
-  const unreadable: Process[] = [];
-  if (platform !== "linux") return { running, unreadable: "only Linux names the executable of a process" };
-  let expected = executable;
-  try {
-    expected = await files.realPath(executable);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) {
-      const reason = describeFileError(error, { path: executable });
-      return { running, unreadable: `cannot look at executable "${executable}": ${reason}` };
-    }
-  }
-  for (const process of found) {
-    try {
-      const path = await files.readLink(`${PROCESSES}/${process.id}/exe`);
-      if (path === expected || path === `${expected} (deleted)`) running.push(process);
-    } catch (error) {
-      // A process that has ended, or a thread of the kernel.
-      if (error instanceof Deno.errors.NotFound || systemCodeOf(error) === "ESRCH") continue;
-      if (error instanceof Deno.errors.NotCapable) {
-        return { running, unreadable: describeFileError(error, { path: PROCESSES }) };
-      }
-      unreadable.push(process);
-    }
-  }
-  return { running, unreadable };
-}
-
 /**
- * Returns whether the condition is the same, whichever of the unreadable processes run the executable: one more can only
- * mend a number that is too low, and only worsen everything else.
+ * Returns whether the condition is the same, whichever of the unreadable processes run the executable: each can only
+ * raise a count that is too low, and make everything else only worse.
  */
 function isDecided(
   running: readonly Process[],
@@ -299,12 +255,33 @@ function describeMatches(found: readonly Process[]): string {
   ].join("\n");
 }
 
+/** Evaluates those that are readable. With the others the numbers may differ, so there are no metrics. */
+function evaluatePartly(executed: Executed<Process>, parameters: ProcessParameters): CheckResult {
+  const { condition, output } = evaluate(executed.running, parameters, BOUND_NAMES);
+  return checkResult(condition, `${output}; ${describeUnreadable(executed)}`);
+}
+
+function describeUnreadable({ unreadable: { length }, reason }: Executed<Process>): string {
+  return `cannot read the executable of ${length} ${length === 1 ? "process" : "processes"}: ${reason}`;
+}
+
+const NAMES = { count: "count", ageMin: "age_min", ageMax: "age_max", memory: "memory" };
+
+/** The same of some processes as bounds for all. */
+const BOUND_NAMES: typeof NAMES = {
+  count: "count_at_least",
+  ageMin: "age_min_at_most",
+  ageMax: "age_max_at_least",
+  memory: "memory_at_least",
+};
+
 function evaluate(
   found: readonly Process[],
   { count, age, memory }: Pick<ProcessParameters, "count" | "age" | "memory">,
+  names = NAMES,
 ): CheckResult {
   const measures: Measure[] = [
-    { name: "count", value: found.length, unit: "number", thresholds: count },
+    { name: names.count, value: found.length, unit: "number", thresholds: count },
   ];
   if (found.length > 0) {
     const ages = found.map(({ ageSeconds }) => ageSeconds);
@@ -314,10 +291,10 @@ function evaluate(
       ...criticalBelow !== undefined && { criticalBelow },
     };
     measures.push(
-      { name: "age_min", value: Math.min(...ages), unit: "seconds", thresholds: below },
-      { name: "age_max", value: Math.max(...ages), unit: "seconds", thresholds: above },
+      { name: names.ageMin, value: Math.min(...ages), unit: "seconds", thresholds: below },
+      { name: names.ageMax, value: Math.max(...ages), unit: "seconds", thresholds: above },
       {
-        name: "memory",
+        name: names.memory,
         value: found.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
         unit: "bytes",
         thresholds: memoryThresholds(memory),

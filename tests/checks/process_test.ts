@@ -17,12 +17,14 @@ function observePrinted(
   lines: readonly string[],
   parameters: Partial<ProcessParameters>,
   system: Partial<ObserveContext["system"]> = {},
+  signal?: AbortSignal,
 ): Promise<CheckResult> {
   const stdout = { text: lines.join("\n"), truncated: false };
   const end = { ended: "exited", code: 0, stdout, stderr: { text: "", truncated: false }, leftovers: false };
   const processes = { run: () => Promise.resolve(end as Extract<typeof end, { ended: "exited" }> as never) };
   return observeCheck({ kind: "process", parameters: { ...LIMITS, ...parameters } }, {
     system: { processes, ...system },
+    ...signal !== undefined && { signal },
   });
 }
 
@@ -166,7 +168,14 @@ Deno.test("process compares the executable, and is unknown if those that it may 
     "one was updated since": [named, { 100: `${NGINX} (deleted)`, 101: null }, "ok", /^count 1;/],
     "one has ended": [named, { 100: null, 101: null }, "critical", /^count 0,/],
     "all are unreadable": [named, {}, "unknown", unread("2 processes")],
-    "one is, and one is enough": [named, { 101: NGINX }, "ok", /^count 1;/],
+    "one is, and one is enough": [
+      named,
+      { 101: NGINX },
+      "ok",
+      `count at least 1; age min at most 1 h; age max at least 1 h; memory at least 4.19 MB; ${
+        unread("1 process")
+      }`,
+    ],
     "one is, and no other runs it": [named, { 100: "/tmp/nginx" }, "unknown", unread("1 process")],
     "one is, which may be too many": [
       { ...named, count: { warningAbove: 1 } },
@@ -178,7 +187,7 @@ Deno.test("process compares the executable, and is unknown if those that it may 
       { ...named, count: { criticalAbove: 0 } },
       { 100: NGINX },
       "critical",
-      /^count 1, critical above 0;/,
+      /^count at least 1, critical above 0; .*; cannot read the executable of 1 process: permission denied$/,
     ],
     "one is, which may be old": [
       { ...named, age: { criticalAboveMs: 60_000 } },
@@ -186,7 +195,12 @@ Deno.test("process compares the executable, and is unknown if those that it may 
       "unknown",
       unread("1 process"),
     ],
-    "the executable alone": [{ executable: NGINX }, { 1: "/sbin/init", 100: NGINX }, "ok", /^count 1;/],
+    "the executable alone": [
+      { executable: NGINX },
+      { 1: "/sbin/init", 100: NGINX },
+      "ok",
+      /^count at least 1;/,
+    ],
   };
   for (const [name, [parameters, links, condition, output]] of Object.entries(rows)) {
     await t.step(name, async () => {
@@ -196,6 +210,29 @@ Deno.test("process compares the executable, and is unknown if those that it may 
       else assert.match(result.output, output);
     });
   }
+  await t.step("without metrics of numbers that are not known", async () => {
+    const ofAll = await observePrinted(LINES, named, { files: processFiles({ 100: NGINX, 101: NGINX }) });
+    assert.equal(ofAll.metrics["count"], 2);
+    const { metrics } = await observePrinted(LINES, named, { files: processFiles({ 101: NGINX }) });
+    assert.deepEqual(metrics, {});
+  });
+  await t.step("with the reason of the first error", async () => {
+    const readLink = () => Promise.reject(new Error("ELOOP: too many links, readlink '/proc/100/exe'"));
+    const { output } = await observePrinted(LINES, named, { files: { ...processFiles({}), readLink } });
+    assert.equal(output, "cannot read the executable of 2 processes: too many links");
+  });
+  await t.step("until the run is aborted", async () => {
+    const abort = new AbortController();
+    const read: string[] = [];
+    const readLink = (path: string) => {
+      read.push(path);
+      abort.abort(new Error("Stopped"));
+      return Promise.resolve(NGINX);
+    };
+    const files = { ...processFiles({}), readLink };
+    await assert.rejects(observePrinted(LINES, named, { files }, abort.signal), /Stopped/);
+    assert.deepEqual(read, ["/proc/100/exe"]);
+  });
   await t.step("elsewhere than on Linux", async () => {
     const { condition, output } = await observePrinted(LINES, named, { platform: "darwin" });
     assert.deepEqual([condition, output], ["unknown", "only Linux names the executable of a process"]);
