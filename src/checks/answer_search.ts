@@ -4,8 +4,8 @@ export const ANSWER_BYTES_MAX = 64 * 1024;
 /** The part of a response that was read, and whether it contains the expected text. */
 export interface AnswerSearch {
   readonly found: boolean;
-  /** Whether as much has come as is read. */
-  readonly full: boolean;
+  /** Whether more has come than is read. */
+  readonly isCut: boolean;
   /** How much has come, in bytes. */
   readonly length: number;
   add(bytes: Uint8Array): void;
@@ -22,12 +22,13 @@ export function searchAnswer(expected: string): AnswerSearch {
   const answer = new Uint8Array(ANSWER_BYTES_MAX);
   let length = 0;
   let found = false;
+  let isCut = false;
   return {
     get found() {
       return found;
     },
-    get full() {
-      return length === ANSWER_BYTES_MAX;
+    get isCut() {
+      return isCut;
     },
     get length() {
       return length;
@@ -38,6 +39,7 @@ export function searchAnswer(expected: string): AnswerSearch {
       const part = bytes.subarray(0, ANSWER_BYTES_MAX - length);
       answer.set(part, length);
       length += part.length;
+      isCut ||= part.length < bytes.length;
       found ||= holds(answer.subarray(from, length), wanted);
     },
     text: () => new TextDecoder().decode(answer.subarray(0, length)),

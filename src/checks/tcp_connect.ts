@@ -117,7 +117,7 @@ async function observe(
     if (violation === null) return passed(check, course);
     if (signal.aborted) return limitReached();
     // The text may be behind what was read.
-    return search?.full === true
+    return search?.isCut === true
       ? checkResult("unknown", violation, course.metrics())
       : violated(check, course, violation);
   } catch (error) {
@@ -165,7 +165,7 @@ async function readUntilFound(
   { parameters: { expect = "" } }: TcpConnectCheck,
 ): Promise<string | null> {
   while (!search.found) {
-    if (search.full) {
+    if (search.isCut) {
       return `cannot search all of the response for ${quote(expect)}, only its first ${
         ANSWER_BYTES_MAX / 1024
       } KiB: ${quote(search.text())}`;

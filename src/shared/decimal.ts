@@ -14,7 +14,16 @@ export function isExactNumber(written: string): boolean {
   return Number.isFinite(number) && compareDecimals(written, String(number)) === 0;
 }
 
-/** Returns a number below 0, 0 or one above, as for sorting. */
+/** Returns whether a text is a decimal number. */
+export function isDecimal(text: string): boolean {
+  return NUMBER.test(text);
+}
+
+/**
+ * Returns a number below 0, 0 or one above, as for sorting.
+ *
+ * @throws {RangeError} If one of them is no decimal number.
+ */
 export function compareDecimals(one: string, other: string): number {
   const [first, second] = [readDecimal(one), readDecimal(other)];
   const difference = signOf(first) - signOf(second);
@@ -25,7 +34,9 @@ export function compareDecimals(one: string, other: string): number {
 }
 
 function readDecimal(written: string): Decimal {
-  const [, sign, whole = "", fraction = "", exponent = "0"] = NUMBER.exec(written) ?? [];
+  const parts = NUMBER.exec(written);
+  if (parts === null) throw new RangeError(`Cannot compare "${written}": it is no decimal number`);
+  const [, sign, whole = "", fraction = "", exponent = "0"] = parts;
   const all = whole + fraction;
   const start = all.search(/[1-9]/);
   if (start < 0) return { isNegative: false, digits: "", power: 0 };
@@ -44,7 +55,7 @@ function withoutEndZeros(digits: string): string {
 }
 
 /** As in JSON, and `+1`, `1.` and `.5` as in performance data. */
-const NUMBER = /^([-+]?)(\d*)(?:\.(\d*))?(?:[eE]([-+]?\d+))?$/;
+const NUMBER = /^([-+]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:[eE]([-+]?\d+))?$/;
 
 function signOf({ isNegative, digits }: Decimal): number {
   return digits === "" ? 0 : isNegative ? -1 : 1;

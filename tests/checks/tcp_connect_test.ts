@@ -67,6 +67,16 @@ const ROWS: Readonly<Record<string, readonly [meet: Meeting, settings: Settings,
     { expect: "220" },
     `unknown: cannot search all of the response for "220", only its first 64 KiB: "${"\ufffd".repeat(199)}…"`,
   ],
+  "a response of exactly as much as is read": [
+    answering("x".repeat(65_536)),
+    { send: "P", expect: "220" },
+    `critical: response does not contain "220": "${"x".repeat(199)}…"`,
+  ],
+  "a response of one byte more": [
+    answering("x".repeat(65_537)),
+    { send: "P", expect: "220" },
+    `unknown: cannot search all of the response for "220", only its first 64 KiB: "${"x".repeat(199)}…"`,
+  ],
   "a server that reads little": [
     async (visitor) => {
       await visitor.readSome();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { compareDecimals, isExactNumber } from "../../src/shared/decimal.ts";
+import { compareDecimals, isDecimal, isExactNumber } from "../../src/shared/decimal.ts";
 
 Deno.test("isExactNumber() returns whether the runtime keeps every digit", async (t) => {
   const rows: Readonly<Record<string, boolean>> = {
@@ -22,6 +22,17 @@ Deno.test("isExactNumber() returns whether the runtime keeps every digit", async
   fc.assert(fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
     assert.equal(isExactNumber(String(number)), true);
   }));
+});
+
+Deno.test("compareDecimals() rejects texts that are no numbers", async (t) => {
+  for (const text of ["", "U", ".", "-", "1e", "1.2.3", "0x1"]) {
+    await t.step(text, () => {
+      assert.throws(() => compareDecimals(text, "1"), RangeError);
+      assert.throws(() => compareDecimals("0", text), RangeError);
+      assert.equal(isDecimal(text), false);
+    });
+  }
+  assert.deepEqual(["+1", "1.", ".5", "-1E+2"].map(isDecimal), [true, true, true, true]);
 });
 
 Deno.test("compareDecimals() orders as the numbers do", () => {

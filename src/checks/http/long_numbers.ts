@@ -1,4 +1,4 @@
-import { compareDecimals, isExactNumber } from "../../shared/decimal.ts";
+import { compareDecimals, isDecimal, isExactNumber } from "../../shared/decimal.ts";
 
 /** A number with more digits than the runtime keeps; it equals no number that the runtime has. */
 export class LongNumber {
@@ -46,6 +46,7 @@ export function markLongNumbers(text: string): string | null {
 
 /** Returns a value of marked JSON, which is a number where it has the mark. */
 export function unmarked(value: unknown): unknown {
-  const isLong = typeof value === "string" && value.startsWith(MARK);
-  return isLong ? new LongNumber(value.slice(MARK.length)) : value;
+  if (typeof value !== "string" || !value.startsWith(MARK)) return value;
+  const written = value.slice(MARK.length);
+  return isDecimal(written) ? new LongNumber(written) : value;
 }

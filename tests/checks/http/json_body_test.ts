@@ -132,7 +132,7 @@ Deno.test("evaluateJson() compares texts, lists, lengths and times", async (t) =
 Deno.test("evaluateJson() compares numbers as they are written", async (t) => {
   const body =
     '{"id": 9007199254740993, "share": 0.1000000000000000055, "huge": -1e400, "list": [1, 12345678901234567891], ' +
-    '"mark": "\\ue000number:5"}';
+    '"mark": "\\ue000number:5", "text": "\\ue000number:x"}';
   const rows: readonly (readonly [path: string, expected: Expected[string], problem: string | null])[] = [
     ["$.id", 9007199254740992, "is 9007199254740993, expected 9007199254740992"],
     ["$.id", { notEquals: 9007199254740992 }, null],
@@ -151,6 +151,8 @@ Deno.test("evaluateJson() compares numbers as they are written", async (t) => {
     ["$.list", [1, 12345678901234567000], "is [1, 12345678901234567891], expected [1, 12345678901234567000]"],
     ["$.list", { contains: 1, length: 2 }, null],
     ["$.list[?@ == 12345678901234567000]", { exists: false }, null],
+    ["$.text", "\ue000number:x", null],
+    ["$.text", { atMost: 1 }, 'is "\ue000number:x", expected a number of at most 1'],
   ];
   for (const [path, expected, problem] of rows) {
     await t.step(`${path} ${JSON.stringify(expected)}`, async () => {
