@@ -10,9 +10,9 @@ export interface RunRecord {
 }
 
 export interface RunSummary {
-  /** The highest severity seen; if nothing ran, of what is known. */
+  /** The highest severity; if nothing ran, of the stored conditions; `unknown` without any. */
   readonly condition: Condition;
-  /** Why nothing ran, such as `no check is active`; `null`: something ran. */
+  /** Why there are neither records nor unfinished checks, such as `no check is active`; `null`: something ran. */
   readonly reason: string | null;
   /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;

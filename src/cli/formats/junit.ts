@@ -15,7 +15,7 @@ import { xmlAttribute, xmlText } from "./xml_text.ts";
 /** Readers show the message on one line or in a column; the text of the element has all of it. */
 const MESSAGE_LENGTH_MAX = 1000;
 
-/** The element for a check that fails the run: `unknown` means no data, which JUnit calls an error. */
+/** The element for a condition that fails the run: `unknown` means no data, which JUnit calls an error. */
 const FAILURE_ELEMENTS: Readonly<Record<Condition, "failure" | "error">> = {
   ok: "failure",
   unknown: "error",
@@ -40,9 +40,15 @@ export const junitFormat: Format = {
   summary: (summary, options) => {
     const cases = [
       ...summary.records.map((record) => finishedCase(record.result, options)),
-      ...summary.unfinished.map((name) => caseWithout(name, { type: "unfinished", reason: NO_RESULT })),
+      ...summary.unfinished.map((name) =>
+        caseWithout(name, { type: "unfinished", verdict: "error", reason: NO_RESULT })
+      ),
       ...(summary.reason !== null && options.fails(summary.condition)
-        ? [caseWithout(NO_CHECKS, { type: summary.condition, reason: summary.reason })]
+        ? [caseWithout(NO_CHECKS, {
+          type: summary.condition,
+          verdict: FAILURE_ELEMENTS[summary.condition],
+          reason: summary.reason,
+        })]
         : []),
     ];
     return '<?xml version="1.0" encoding="UTF-8"?>\n' +
@@ -104,14 +110,18 @@ function finishedCase(result: Result, options: FormatOptions): TestCase {
 /** A case without a result. */
 function caseWithout(
   name: string,
-  { type, reason }: { readonly type: string; readonly reason: string },
+  { type, verdict, reason }: {
+    readonly type: string;
+    readonly verdict: "failure" | "error";
+    readonly reason: string;
+  },
 ): TestCase {
   return {
     className: `monitor.${type}`,
     name,
     durationMs: 0,
-    verdict: "error",
-    content: problem("error", { type, message: reason, text: reason }),
+    verdict,
+    content: problem(verdict, { type, message: reason, text: reason }),
   };
 }
 

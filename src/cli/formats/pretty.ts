@@ -68,8 +68,7 @@ function unfinishedRow(name: string, colors: Colors): TableRow {
 /** Such as `3 checks: 2 ok, 1 critical in 1.2 s, 1 inactive`. */
 function summaryLine(summary: RunSummary, colors: Colors): string {
   const inactive = summary.inactiveCount > 0 ? `, ${summary.inactiveCount} inactive` : "";
-  const total = summary.records.length + summary.unfinished.length;
-  if (total === 0) {
+  if (summary.reason !== null) {
     return `${summary.reason}: ${conditionPaints(colors)[summary.condition](summary.condition)}${inactive}`;
   }
   const counts = countConditions(summary.records);
@@ -77,6 +76,7 @@ function summaryLine(summary: RunSummary, colors: Colors): string {
   const parts = CONDITIONS.filter((condition) => counts[condition] > 0)
     .map((condition) => paints[condition](`${counts[condition]} ${condition}`));
   if (summary.unfinished.length > 0) parts.push(unfinishedText(summary.unfinished));
+  const total = summary.records.length + summary.unfinished.length;
   const checks = total === 1 ? "check" : "checks";
   return `${total} ${checks}: ${parts.join(", ")} in ${durationText(summary.durationMs)}${inactive}`;
 }

@@ -7,7 +7,15 @@ import { junitFormat } from "../../../src/cli/formats/junit.ts";
 import { requiresTools } from "../../../testing/tools.ts";
 import { xmllint } from "../../support/xmllint.ts";
 import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
-import { anySummary, failsOnCritical, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
+import {
+  anySummary,
+  failsOnCritical,
+  nothingDue,
+  optionsOf,
+  printed,
+  recordOf,
+  summaryOf,
+} from "./records.ts";
 
 const SCHEMA = Deno.readTextFileSync(new URL("./testdata/junit_report.xsd", import.meta.url));
 
@@ -109,6 +117,22 @@ Deno.test("the schema of the tests rejects invalid JUnit files", async (t) => {
       const broken = report.replace(find, replacement);
       assert.notEqual(broken, report);
       assert.notDeepEqual(await schemaErrors([broken]), []);
+    });
+  }
+});
+
+Deno.test("junitFormat calls a stored condition what it calls that of a run", async (t) => {
+  for (
+    const [condition, element] of [["unknown", "error"], ["warning", "failure"], [
+      "critical",
+      "failure",
+    ]] as const
+  ) {
+    await t.step(condition, async () => {
+      const report = printed(junitFormat, nothingDue(condition));
+      assert.match(report, new RegExp(`<${element} type="${condition}" message="no check is due">`));
+      assert.match(report, element === "error" ? /failures="0" errors="1"/ : /failures="1" errors="0"/);
+      assert.deepEqual(await schemaErrors([report]), []);
     });
   }
 });
