@@ -26,6 +26,14 @@ export type DatabaseTarget =
   | ConnectionTarget & { readonly tls: TlsExpectations | null }
   | { readonly socketPath: string };
 
+/** The server of a TLS handshake. */
+export interface HandshakeTarget extends ConnectionTarget {
+  /** The name that the certificate must be for. */
+  readonly tls: TlsExpectations;
+  /** Without it: TLS from the start. */
+  readonly startTls?: StartTlsProtocol;
+}
+
 /** An established connection; with TLS, its certificate has been accepted. */
 export interface Connection {
   /** Returns the next bytes; `null` if the other side has ended. Rejects if the connection breaks. */
@@ -66,9 +74,6 @@ export interface Connections {
    * Reads the certificate of a server, valid or not, and compares it with the expectations. This may need a second
    * connection. Rejects if no server responds, or none with TLS.
    */
-  readCertificate(
-    target: ConnectionTarget & { readonly tls: TlsExpectations; readonly startTls?: StartTlsProtocol },
-    options: ConnectionOptions,
-  ): Promise<CertificateReading>;
+  readCertificate(target: HandshakeTarget, options: ConnectionOptions): Promise<CertificateReading>;
   explain(error: unknown, target: ConnectionTarget, phase: ConnectionPhase): ConnectionFailure;
 }

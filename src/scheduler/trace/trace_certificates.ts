@@ -1,4 +1,4 @@
-import type { Connections } from "../../domain/connections.ts";
+import type { HandshakeTarget } from "../../domain/connections.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import type { CertificateReading } from "../../domain/tls.ts";
 import { canonicalAddress } from "../../shared/ip_address.ts";
@@ -11,7 +11,7 @@ import { shellWord } from "../../shared/shell_word.ts";
  */
 export function describeCertificate(
   { problem, facts }: CertificateReading,
-  target: Parameters<Connections["readCertificate"]>[0],
+  target: HandshakeTarget,
 ): string {
   return [
     ...facts === null ? [] : [
@@ -23,11 +23,9 @@ export function describeCertificate(
   ].join("; ");
 }
 
-function chainCommand(
-  { host, port, tls, startTls }: Parameters<Connections["readCertificate"]>[0],
-): string {
+function chainCommand({ host, port, address, tls, startTls }: HandshakeTarget): string {
   return [
-    ...["openssl", "s_client", "-showcerts", "-connect", hostAndPort(host, port)],
+    ...["openssl", "s_client", "-showcerts", "-connect", hostAndPort(address?.address ?? host, port)],
     ...canonicalAddress(tls.serverName.replaceAll(/[[\]]/g, "")) === null
       ? ["-servername", tls.serverName]
       : [],

@@ -7,12 +7,12 @@
 import { startDeadline } from "../../shared/deadline.ts";
 import { isIP } from "node:net";
 import type { Clock } from "../../domain/clock.ts";
+import type { HandshakeTarget } from "../../domain/connections.ts";
 import type { Mail, MailEnd, OutgoingMail } from "../../domain/mail.ts";
 import { connectTcp } from "../tcp/connect_tcp.ts";
 import { lookUpName } from "../tcp/look_up_name.ts";
 import { withoutBrackets } from "../tcp/tcp_stream.ts";
 import { failsForGood, isLastingTlsError } from "../tls/tls_problem.ts";
-import type { HandshakeTarget } from "../tls/try_handshake.ts";
 import { compose } from "./compose.ts";
 import { connectFailure, mailFailure, type MailProgress, SmtpError } from "./mail_failure.ts";
 import { type Protection, type ProtectionFacts, protectionOf } from "./mail_protection.ts";

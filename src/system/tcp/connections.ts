@@ -12,6 +12,7 @@ import type {
   ConnectionOptions,
   Connections,
   ConnectionTarget,
+  HandshakeTarget,
   HostAddress,
 } from "../../domain/connections.ts";
 import type { CertificateProblem, CertificateReading } from "../../domain/tls.ts";
@@ -27,7 +28,7 @@ import { explainConnectionError } from "./connection_failure.ts";
 import { HangingLimit } from "../deno_workarounds/hanging_limit.ts";
 import { explainRequestError } from "../http/request_failure.ts";
 import { clearTextOf, closeQuietly, withoutBrackets, writeAll } from "./tcp_stream.ts";
-import { type HandshakeTarget, tryHandshake } from "../tls/try_handshake.ts";
+import { tryHandshake } from "../tls/try_handshake.ts";
 
 export function createConnections(clock: Clock): Connections {
   const connectUnverified = createUnverifiedConnect(clock);

@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../../domain/clock.ts";
+import type { HandshakeTarget } from "../../domain/connections.ts";
 import type { CertificateFacts } from "../../domain/tls.ts";
 import { onAbort } from "../../shared/on_abort.ts";
 import { certificateFacts } from "./certificate_facts.ts";
@@ -9,7 +10,6 @@ import { HangingLimit } from "../deno_workarounds/hanging_limit.ts";
 import { askForTls, type ClearText } from "./start_tls.ts";
 import { withoutBrackets } from "../tcp/tcp_stream.ts";
 import { beginTls, handshaken } from "./tls_stream.ts";
-import type { HandshakeTarget } from "./try_handshake.ts";
 
 /** A TLS connection to a server whose certificate was not verified. */
 interface UnverifiedConnection {

@@ -1,7 +1,8 @@
 /** Whether an error of TLS lasts until the server changes. */
 import { startDeadline } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
-import { type HandshakeTarget, tryHandshake } from "./try_handshake.ts";
+import type { HandshakeTarget } from "../../domain/connections.ts";
+import { tryHandshake } from "./try_handshake.ts";
 
 /** A server that rejects without a response is not waited for. */
 const HANDSHAKE_MS = 10_000;

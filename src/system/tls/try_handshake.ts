@@ -1,18 +1,11 @@
-import type { ConnectionOptions, ConnectionTarget, StartTlsProtocol } from "../../domain/connections.ts";
-import type { CertificateFacts, TlsExpectations } from "../../domain/tls.ts";
+import type { ConnectionOptions, HandshakeTarget } from "../../domain/connections.ts";
+import type { CertificateFacts } from "../../domain/tls.ts";
 import { onAbort } from "../../shared/on_abort.ts";
 import { certificateFacts } from "./certificate_facts.ts";
 import { connectTcp, type ConnectTcpOptions } from "../tcp/connect_tcp.ts";
 import { askForTls } from "./start_tls.ts";
 import { clearTextOf, closeQuietly, TcpStream } from "../tcp/tcp_stream.ts";
 import { beginTls, handshaken } from "./tls_stream.ts";
-
-export interface HandshakeTarget extends ConnectionTarget {
-  /** The name that the certificate must be for. */
-  readonly tls: TlsExpectations;
-  /** Without it: TLS from the start. */
-  readonly startTls?: StartTlsProtocol;
-}
 
 /**
  * Does one handshake and closes that connection without leaking a file descriptor, regardless of the server. Returns
