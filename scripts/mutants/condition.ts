@@ -176,14 +176,24 @@ export const CONDITION: FaultyLayer = {
           'isAfterGap && condition === "ok" ?',
         ],
         [
+          "failures from before a stop count",
+          "isAfterGap && isAfterStop && !hasProblem(before) ?",
+          "isAfterGap && isAfterStop && hasProblem(before) ?",
+        ],
+        [
+          "failures before a late run do not count",
+          "isAfterGap && isAfterStop && !hasProblem(before) ?",
+          "isAfterGap && !hasProblem(before) ?",
+        ],
+        [
           "an ok stays known while a job never ran",
           'if (state.confirmed !== "ok") return state;',
           "if (state.confirmed !== null) return state;",
         ],
         [
           "a job that never ran fails",
-          "observed: null, observedAtMs: nowMs };",
-          "observed: condition, observedAtMs: nowMs };",
+          'if (awaits === "checks") return',
+          'if (condition !== "ok") return',
         ],
         [
           "a problem goes on until a job that never ran runs",

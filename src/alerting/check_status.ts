@@ -112,6 +112,15 @@ export function conditionOf(
   return { condition, state, last: record.condition.observed };
 }
 
+/** Returns whether the condition of a record is not known now: it is overdue, its last run is in the future, or it never ran. */
+export function isAfterGap(
+  check: Scheduled & Pick<Check, "timeoutMs">,
+  record: CheckRecord,
+  nowMs: number,
+): boolean {
+  return conditionOf(check, record, nowMs).state !== "current";
+}
+
 /** The description of a check besides its condition: the last output, and the reason if that alone would mislead. */
 export function describeStatus(status: CheckStatus, nowMs: number): string {
   const { check, record, state } = status;

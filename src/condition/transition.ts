@@ -56,8 +56,10 @@ export interface ObservedResult extends Circumstances {
   readonly condition: Condition;
   /** What is to come before a result counts; this one confirms no condition, but may end a problem. @default nothing */
   readonly awaits?: Awaited;
-  /** Whether the condition was no longer known before it, because the check was overdue. @default false */
+  /** Whether the condition was no longer known before it: overdue, or of a run in the future. @default false */
   readonly isAfterGap?: boolean;
+  /** Whether that is because nothing ran: after a stop, a suspend or a clock that was set. @default false */
+  readonly isAfterStop?: boolean;
 }
 
 /** Whether a notification is due, and why. */
@@ -110,8 +112,8 @@ export function transition(
 }
 
 function counted(policy: ConditionPolicy, before: ConditionState, observed: ObservedResult): Transition {
-  const { condition, isAfterGap = false, nowMs } = observed;
-  const state = isAfterGap && condition !== "ok" ? withoutOk(before) : before;
+  const { condition, nowMs } = observed;
+  const state = afterGap(before, observed);
   const counters = count(state, condition);
   const recent = addResult(state.recent, condition, Math.max(policy.within ?? 0, FLAPPING_RESULTS));
   const sinceLowered = Math.min(state.sinceLowered + 1, COUNT_MAX);
@@ -159,6 +161,21 @@ function awaiting(
     observed: null,
     observedAtMs: nowMs,
   };
+}
+
+/**
+ * Returns the state as far as it counts for a result: after a gap no `ok` of before if it is not `ok` itself, and after
+ * a stop no failures of before. A problem goes on.
+ *
+ * Runs that are late for other reasons do count: single runs may always be further apart than the interval, and in an
+ * outage checks wait for others that hang.
+ */
+function afterGap(
+  before: ConditionState,
+  { condition, isAfterGap = false, isAfterStop = false }: ObservedResult,
+): ConditionState {
+  const state = isAfterGap && condition !== "ok" ? withoutOk(before) : before;
+  return isAfterGap && isAfterStop && !hasProblem(before) ? { ...state, ...NOTHING_COUNTED } : state;
 }
 
 const NOTHING_COUNTED = { ...NO_RESULTS, sinceLowered: 0, problemBeganAtMs: null };

@@ -7,7 +7,7 @@ import type { Check } from "../domain/check.ts";
 import type { ConditionState } from "../domain/condition_state.ts";
 import { type CronSchedule, type CronTimes, isCron } from "../domain/schedule.ts";
 import type { Result } from "../domain/result.ts";
-import { conditionOf } from "../alerting/check_status.ts";
+import { isAfterGap } from "../alerting/check_status.ts";
 import { intervalOf, overdueAtMs, type Scheduled } from "../alerting/overdue.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import type { Recorded, RecordOptions, StateRepository } from "../state/state_repository.ts";
@@ -202,7 +202,7 @@ export function recordRequested(
   return repository.record(result, {
     ...options,
     lateMs: lagOf(before, result),
-    isAfterGap: conditionOf(check, before, nowMs).state !== "current",
+    isAfterGap: isAfterGap(check, before, nowMs),
     plan: (state) =>
       withOverdue(check, state, nextRunAfterRequested(check, { before, state, startedAtMs, nowMs })),
   });

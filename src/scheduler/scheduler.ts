@@ -5,7 +5,7 @@
  * Times are on one line (see `schedule_time.ts`). A step of the wall clock does not move it until `#followClock`
  * handles it, whenever a timer fires or a run ends.
  */
-import { conditionOf } from "../alerting/check_status.ts";
+import { conditionOf, isAfterGap } from "../alerting/check_status.ts";
 import { hasProblem } from "../condition/transition.ts";
 import { endsWithin } from "../shared/deadline.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
@@ -133,6 +133,8 @@ export class Scheduler {
   #common: Omit<RunOptions, "signal">;
   #sending: Promise<void> = Promise.resolve();
   #isStopping = false;
+  /** When the service started, or went on after a suspend or a clock that was set. */
+  #resumedAtMs: number;
 
   constructor(config: ScheduledConfig, options: SchedulerOptions) {
     const { system: { clock }, repository, share = ALL_WORK, onEvent, onBug } = options;
@@ -142,6 +144,7 @@ export class Scheduler {
     this.#config = config;
     this.#common = this.#commonTo(config);
     this.#time = createScheduleTime(clock);
+    this.#resumedAtMs = this.#time.nowMs();
     this.#timers = new TimerGroup(clock);
     this.#limited = this.#createRuns(clock);
     this.#reportLate = createLagReporter({ after, report: (lag) => onEvent({ event: "late", ...lag }) });
@@ -424,12 +427,14 @@ export class Scheduler {
     const result = observed.check === check ? observed : { ...observed, check };
     const nowMs = this.#time.nowMs();
     const before = this.#conditionOf(check.name);
-    const { confirmed } = repository.recordOf(check.name, nowMs).condition;
+    const record = this.#recordOf(check.name);
+    const { confirmed, observedAtMs } = record.condition;
     const entry = repository.record(result, {
       nowMs,
       ...notifying.deciding(check, nowMs),
       lateMs: Math.max(0, lateMs),
-      isAfterGap: before !== null && before.state !== "current",
+      isAfterGap: isAfterGap(check, record, nowMs),
+      isAfterStop: observedAtMs !== null && (observedAtMs < this.#resumedAtMs || observedAtMs > nowMs),
       plan: (state) => {
         const next = nextRunAfter(check, { state, plannedMs, nowMs });
         return withOverdue(check, state, { ...next, missed: next.missed + missedRuns });
@@ -518,6 +523,7 @@ export class Scheduler {
     }
     // If the clock was set back, the system was not suspended, but the results are as doubtful.
     if (Math.abs(jumpMs) > JUMP_MS) {
+      this.#resumedAtMs = this.#time.nowMs();
       this.#options.onEvent({ event: "clock_jumped", forMs: jumpMs, discarded });
     }
   }

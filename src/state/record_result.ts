@@ -39,8 +39,10 @@ export interface ReviewOptions {
 export interface RecordOptions extends ReviewOptions {
   /** How long after its planned time the run began; `null` if it was not planned. @default null */
   readonly lateMs?: number | null;
-  /** Whether the condition of the check was no longer known, because it was overdue. @default false */
+  /** Whether the condition of the check was no longer known: overdue, or of a run in the future. @default false */
   readonly isAfterGap?: boolean;
+  /** Whether that is because nothing ran: after a stop, a suspend or a clock that was set. @default false */
+  readonly isAfterStop?: boolean;
   /** Plans the next run, given the state after the result. */
   plan(
     state: ConditionState,
@@ -78,13 +80,14 @@ export function recordResult(
   result: Result,
   options: RecordOptions & NotificationSource,
 ): RecordedUpdate {
-  const { nowMs, isAfterGap } = options;
+  const { nowMs, isAfterGap, isAfterStop } = options;
   const { check, condition, output, awaits } = result;
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
     ...circumstancesOf(options),
     condition,
     ...awaits !== undefined && { awaits },
     ...isAfterGap !== undefined && { isAfterGap },
+    ...isAfterStop !== undefined && { isAfterStop },
   });
   const record = recordAfter(before, result, { state, options });
   const decided = decide(verdict, { record, check, occurrences, options });

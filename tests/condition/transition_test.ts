@@ -190,6 +190,23 @@ Deno.test("transition() forgets an ok before a time without runs at a result tha
   });
 });
 
+Deno.test("transition() counts no failure of before a stop, unless a problem is confirmed", () => {
+  const policy = policyOf({ threshold: 3, recoveryThreshold: 2 });
+  const resume = (observed: string, condition: Condition): ConditionState => {
+    const { state } = last(run({ threshold: 3, recoveryThreshold: 2, observed }));
+    const stopped = { isAfterGap: true, isAfterStop: true } as const;
+    return transition(policy, state, { ...stopped, condition, suppressedBy: null, nowMs: START_MS + HOUR })
+      .state;
+  };
+  const pending = resume("O C C", "critical");
+  assert.deepEqual([pending.confirmed, pending.atLeast.critical], [null, 1]);
+  assert.deepEqual([pending.problemBeganAtMs, pending.sinceLowered], [START_MS + HOUR, 1]);
+  const ok = resume("O C C", "ok");
+  assert.deepEqual([ok.confirmed, ok.problemBeganAtMs, ok.sinceLowered], ["ok", null, 1]);
+  const problem = resume("C C C O", "ok");
+  assert.deepEqual([problem.confirmed, problem.leftAtMs.critical], ["ok", START_MS + HOUR]);
+});
+
 Deno.test("transition() counts no result that waits for another one", async (t) => {
   const policy = policyOf({ threshold: 2, recoveryThreshold: 2 });
   const options = { suppressedBy: null, condition: "unknown" } as const;

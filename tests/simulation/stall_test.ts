@@ -120,6 +120,40 @@ simulate("after a stop, an ok is pending and a problem goes on", {
   },
 });
 
+for (const [what, before, after] of [["stop", "kill", "start"], ["suspend", "suspend 8h", "status => 3"]]) {
+  simulate(`failures of before a ${what} count no more after it`, {
+    start: START,
+    config: { defaults: { threshold: 3 }, checks: { web: {}, other: { within: 5 } } },
+    results: { web: "22:00 critical, 07:00 ok", other: "22:00 critical, 06:01 ok, 06:03 critical, 07:00 ok" },
+    actions: {
+      "22:01:30": before ?? "",
+      "06:01:30": [after ?? "", statusAfterRun("web", /^PENDING +web .*critical, 1 of 3/m)],
+    },
+    expect: {
+      chat: [
+        "06:03-06:04 problem web critical",
+        "06:05-06:06 problem other critical",
+        "07:02-07:03 recovery web ok",
+        "07:02-07:03 recovery other ok",
+      ],
+    },
+  });
+}
+
+simulate("calls that are further apart than the interval confirm a problem", {
+  start: START,
+  mode: "manual",
+  config: { defaults: { threshold: 3 }, checks: { web: {} } },
+  results: { web: "22:00 critical" },
+  actions: {
+    "21:58": "check --once --due",
+    "22:10": "check --once --due => 2",
+    "22:20": "check --once --due => 2",
+    "22:30": "check --once --due => 2",
+  },
+  expect: { chat: ["22:30 problem web critical"] },
+});
+
 simulate("between single runs that are far apart, an ok is no longer known", {
   start: START,
   mode: "manual",
