@@ -26,7 +26,7 @@ export function isDown(condition: ShownCondition): condition is "critical" | "un
   return condition === "critical" || condition === "unknown";
 }
 
-type OutageSpan = Omit<Outage, "name" | "title">;
+export type OutageSpan = Omit<Outage, "name" | "title" | "hasGap">;
 
 /** Returns the outages of a check in a period, the oldest first. */
 export function outagesOf(history: ChangeHistory, { sinceMs, untilMs }: Period): readonly OutageSpan[] {

@@ -2,9 +2,9 @@
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { Objective } from "../../domain/objective.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
-import { DAY_MS } from "../../shared/time_units.ts";
+import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { availabilityOf } from "../../state/availability.ts";
-import { type ChangeHistory, outagesOf, type Period } from "./outages.ts";
+import { type ChangeHistory, outagesOf, type OutageSpan, type Period } from "./outages.ts";
 import type {
   Bounded,
   ChangingCheck,
@@ -58,9 +58,11 @@ const EXPIRING_MS = 30 * DAY_MS;
 
 export function summarize({ checks, queued, ...facts }: SummaryInput): Summary {
   const { sinceMs, untilMs } = facts;
-  const outages = checks.flatMap((check) =>
-    outagesOf(check, facts).map((outage) => ({ ...nameOf(check), isJob: check.isJob, ...outage }))
-  ).sort(longestFirst);
+  const outages = checks.flatMap((check) => {
+    const spans = outagesOf(check, facts);
+    const hasGap = haveGap(spans, { sinceMs, downMs: downMsOf(check.sums.lastedMs) });
+    return spans.map((span) => ({ ...nameOf(check), isJob: check.isJob, ...span, hasGap }));
+  }).sort(longestFirst);
   const availability = checks.map(toAvailability);
   const wholeMs = WHOLE_SHARE * (untilMs - sinceMs);
   const objectives = availability.flatMap(({ objective }) => objective ?? []);
@@ -92,6 +94,18 @@ export function summarize({ checks, queued, ...facts }: SummaryInput): Summary {
     undelivered: bounded(undeliveredOf(queued, sinceMs)),
   };
 }
+
+/** Returns whether less downtime of a check was observed than its outages took. */
+function haveGap(
+  spans: readonly OutageSpan[],
+  { sinceMs, downMs }: { readonly sinceMs: number; readonly downMs: number },
+): boolean {
+  const tookMs = spans.reduce((sum, { fromMs, toMs }) => sum + toMs - Math.max(fromMs, sinceMs), 0);
+  return tookMs - downMs > UNOBSERVED_SHARE * tookMs + HOUR_MS;
+}
+
+/** Sums are kept by the hour, so an hour of a period may be missing. */
+const UNOBSERVED_SHARE = 0.1;
 
 /** Returns the checks whose runs took longest on average. */
 export function slowestOf<C extends { readonly sums: RunSums }>(checks: readonly C[]): readonly C[] {

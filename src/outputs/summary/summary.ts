@@ -26,6 +26,8 @@ export interface Outage extends NamedCheck {
   readonly toMs: number;
   /** How it is at the end of the period; `unobserved`: the check is overdue then. */
   readonly end: "recovered" | "still_down" | "unobserved";
+  /** Whether nothing ran in a part of it, such as while the monitor was stopped. */
+  readonly hasGap: boolean;
   /** Of the result that began it; one line, may be empty. */
   readonly output: string;
 }

@@ -60,6 +60,7 @@ function outageFields(outage: Outage): object {
     from: isoTime(outage.fromMs),
     to: outage.end === "recovered" ? isoTime(outage.toMs) : null,
     duration_ms: Math.round(outage.toMs - outage.fromMs),
+    has_gap: outage.hasGap,
     output: outage.output,
   };
 }

@@ -142,8 +142,8 @@ function toItem({ name, title }: NamedCheck, facts: string, isBad: boolean): Sec
   return { name: line === "" ? cleanLine(name, NAME_LENGTH_MAX) : line, facts, isBad };
 }
 
-function describeOutage({ fromMs, toMs, end, output }: Outage, time: PlainTime): string {
-  const lasted = describeDuration(toMs - fromMs);
+function describeOutage({ fromMs, toMs, end, hasGap, output }: Outage, time: PlainTime): string {
+  const lasted = `${describeDuration(toMs - fromMs)}${hasGap ? ", not all of it observed" : ""}`;
   const from = time(fromMs);
   const to = time(toMs);
   // The day is not repeated.

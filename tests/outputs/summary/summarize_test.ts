@@ -32,6 +32,19 @@ function downFor(name: string, downMs: number, fields: Partial<SummaryInput["che
   });
 }
 
+Deno.test("summarize() says of an outage that a part of it was not observed", () => {
+  const sums = { runs: 10, durationTotalMs: 10, lastedMs: { ...NO_TIME, ok: DAY_MS, critical: 9 * 60_000 } };
+  const stopped = downFor("stopped", 8 * HOUR_MS, { sums });
+  const down = downFor("down", 8 * HOUR_MS);
+  const { outages } = summaryOf([stopped, down]);
+  assert.deepEqual(outages.items.map(({ name, hasGap }) => [name, hasGap]), [["stopped", true], [
+    "down",
+    false,
+  ]]);
+  assert.match(summaryText(summaryOf([stopped])), /, 8 h, not all of it observed: status is 503/);
+  assert.doesNotMatch(summaryText(summaryOf([down])), /not all of it/);
+});
+
 Deno.test("sentenceOf() sums a period up in words", () => {
   const web = historyOf("web");
   const noData = historyOf("new", { record: null, sums: { runs: 0, durationTotalMs: 0, lastedMs: NO_TIME } });
@@ -176,7 +189,7 @@ Down
 - Web shop: 2026-01-31 09:32 to 10:00, 28 min: status is 503
 
 Jobs that failed or did not run
-- backup: 2026-01-31 07:00 to 10:00, 3 h: status is 503
+- backup: 2026-01-31 07:00 to 10:00, 3 h, not all of it observed: status is 503
 
 Availability
 - Web shop: 99.722% up, 28 min down; objective 99.9% in 30 d met: 28 min of 43 min 12 s error budget used, 15 min 12 s left
