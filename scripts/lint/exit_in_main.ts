@@ -20,7 +20,7 @@ export const exitInMain: Deno.lint.Rule = placedRule((context, path) => {
         if (use.name === null || !ENDS.has(use.name) && !setsExitCode(use)) continue;
         context.report({
           node: use.node,
-          message: `${node.name}.${use.name} is for main.ts alone`,
+          message: `${node.name}.${use.name} is only for main.ts and program.ts`,
           hint: "return the exit code, or throw an error that main.ts turns into one",
         });
       }

@@ -15,8 +15,8 @@ const TOP_MAY: readonly string[] = [...SCHEDULER_MAY, "scheduler"];
 
 /**
  * The layers: the directories of src from the bottom up, and their allowed imports. Those of one level never import
- * each other. Nothing but `main.ts` and `program.ts` imports `system`: everything else gets the machine through the interfaces of
- * `domain`.
+ * each other. Nothing but `main.ts` and `program.ts` imports `system`: everything else gets the machine through the
+ * interfaces of `domain`.
  */
 const LAYERS: ReadonlyMap<string, Layer> = new Map([
   ["domain", { imports: [], packages: false }],
@@ -46,7 +46,8 @@ const CODE = /\.[cm]?[jt]sx?$/;
 
 /**
  * `layers-import-downwards`: a layer imports only from lower ones, types included, and every file of src is in one.
- * Code shared by two layers of one level belongs to `shared` or `domain`. Nothing imports `main.ts`.
+ * Code shared by two layers of one level belongs to `shared` or `domain`. Nothing imports `main.ts`, and only that
+ * imports `program.ts`.
  */
 export const layersImportDownwards: Deno.lint.Rule = placedRule((context, path) => {
   const name = OF_MAIN.has(path) ? path : layerOf(path);
@@ -102,6 +103,9 @@ function faultOf(specifier: string | null, { path, name, layer }: Importer): Fau
   }
   const target = resolve(path, specifier);
   if (target === "main.ts") return { message: "Nothing may import main.ts", hint: HINTS.main };
+  if (target === "program.ts" && path !== "main.ts") {
+    return { message: "Only main.ts may import program.ts", hint: HINTS.main };
+  }
   if (target.startsWith("tests/") && !path.startsWith("tests/")) {
     return { message: `Only tests may import "${specifier}" from tests/`, hint: HINTS.tests };
   }

@@ -112,6 +112,8 @@ const RULES: readonly (readonly [rule: string, file: string, codes: readonly str
   ["layers-import-downwards", "tests/cli/run_test.ts", [
     'import "../../src/cli/run.ts"; import "../fakes.ts"; await import(name); import "node:path";',
     '«import { a } from "../../main.ts";»',
+    '«import { runProgram } from "../../program.ts";»',
+    'import "../life/program.ts";',
     'import "./main.ts";',
   ]],
   ["layers-import-downwards", "scripts/soak/memory.ts", [
