@@ -206,7 +206,10 @@ export class Dispatcher {
     this.#persist({ changed, removed: moved.map(({ old }) => old.id), markers, cleared });
   }
 
-  /** Tries everything pending once, whatever its time, and what is rejected if it is due. Returns when all was tried or time is up. */
+  /**
+   * Tries each pending notification once, whatever its time, and each rejected one that is due. Returns when all were
+   * tried or time is up.
+   */
   async drain(deadlineMs: number): Promise<void> {
     const { clock } = this.#options;
     const drained = [...this.#queues.values()].map(async (running) => {

@@ -35,7 +35,7 @@ export function warnOfLateNotifications(checks: readonly Check[]): readonly Prob
 
 /**
  * Returns a function that returns the usual time in milliseconds from a first failing result to the one that confirms
- * it; 0 for the cron expressions after the first hundred.
+ * it; 0 after a hundred different combinations of cron schedule and threshold.
  */
 function confirmationTimes(): (schedule: Schedule, threshold: number) => number {
   const known = new Map<string, number>();
@@ -47,13 +47,16 @@ function confirmationTimes(): (schedule: Schedule, threshold: number) => number 
     const { expression, timeZone } = schedule.times;
     const key = JSON.stringify([expression, timeZone, threshold]);
     if (!known.has(key)) {
-      known.set(key, known.size < EXPRESSIONS_MAX ? cronTimeOf(schedule.times, threshold) : 0);
+      known.set(key, known.size < COMBINATIONS_MAX ? cronTimeOf(schedule.times, threshold) : 0);
     }
     return known.get(key) ?? 0;
   };
 }
 
-/** By the first runs of a Wednesday: that no run is due in nights and at weekends is meant. */
+/**
+ * Measures from a Wednesday on, so that a few runs include no night or weekend, in which the schedule omits runs on
+ * purpose. More runs include them: four at 9 o'clock on weekdays take five days.
+ */
 function cronTimeOf(times: CronTimes, threshold: number): number {
   const firstMs = times.after(WEDNESDAY_MS);
   const count = Math.min(threshold, RUNS_READ) - 1;
@@ -63,10 +66,10 @@ function cronTimeOf(times: CronTimes, threshold: number): number {
 }
 
 const WEDNESDAY_MS = Date.UTC(2025, 0, 1);
-/** More runs than this are taken to go on likewise. */
+/** Further runs are assumed to be as far apart as these are on average. */
 const RUNS_READ = 10;
-/** Some expressions take milliseconds to read. */
-const EXPRESSIONS_MAX = 100;
+/** Some cron expressions take milliseconds to read. */
+const COMBINATIONS_MAX = 100;
 
 /** Later than a day, or than several of the check's own intervals and an hour. */
 function isLate(lateMs: number, schedule: Schedule): boolean {

@@ -28,7 +28,10 @@ interface WithNotifying extends NotifyingOptions {
   readonly notifying: Notifying;
 }
 
-/** Runs the checks and sends their notifications. In the end, each pending notification is tried once more. */
+/**
+ * Runs the checks and sends their notifications. In the end, each pending notification is tried once more, and each
+ * rejected one that is due.
+ */
 export async function runNotifying(
   checks: readonly Check[],
   options: NotifyingOptions,

@@ -64,7 +64,10 @@ interface SendOptions {
 
 const LOOK_EVERY_MS = 200;
 
-/** Sends every pending notification once, unless members that run as services send them. */
+/**
+ * Tries each pending notification once, and each rejected one that is due, unless members that run as services send
+ * them.
+ */
 export async function sendShared(
   { shared, guest, notifying, clock, deadlineMs }: SendOptions,
 ): Promise<void> {
