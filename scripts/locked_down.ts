@@ -30,11 +30,11 @@ export async function readLockedDownBuild(configPath: string): Promise<LockedDow
   const { machine_specific, ...requiredPermissions } = await askPermissions(path);
   if (machine_specific.length > 0) {
     throw new Error(
-      `Cannot bake "${path}": ${machine_specific.join(" and ")} holds for this machine only: ` +
+      `Cannot lock down "${path}": ${machine_specific.join(" and ")} holds for this machine only: ` +
         'set "server" of each dns_lookup',
     );
   }
-  const entry = "dist/baked_main.ts";
+  const entry = "dist/locked_down_main.ts";
   await Deno.mkdir(new URL("dist/", PROJECT), { recursive: true });
   await Deno.writeTextFile(new URL(entry, PROJECT), entryText(path));
   const isStateNamed = !requiredPermissions.env.includes("STATE_DIRECTORY");
@@ -60,7 +60,7 @@ async function askPermissions(path: string): Promise<PrintedPermissions> {
     stdin: "null",
     stderr: "inherit",
   }).output();
-  if (!success) throw new Error(`Cannot bake "${path}": see above`);
+  if (!success) throw new Error(`Cannot lock down "${path}": see above`);
   return JSON.parse(new TextDecoder().decode(stdout)) as PrintedPermissions;
 }
 

@@ -110,7 +110,7 @@ const OF_THE_READER = ["try", "add", "discover"];
 /** Commands that write a config. */
 const WRITING = ["init", "import"];
 
-/** Such a command runs as a process, or beside one. */
+/** Such a command runs as a process, or alongside one. */
 function startsProgram({ words: [command = ""] }: CommandLine): boolean {
   return command === "beat" || CONTROLLING.includes(command);
 }
