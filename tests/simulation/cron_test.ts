@@ -52,6 +52,25 @@ simulate("a call by cron prints only notifications, and exits by what it has see
   finally: ({ runs }) => assert.equal(runs.get("web"), 6),
 });
 
+simulate("calls by cron exit by all checks, whichever are due", {
+  start: START,
+  mode: "manual",
+  config: {
+    checks: {
+      web: { tags: ["a"], schedule: { regular_interval: "10 minutes", attentive_interval: "10 minutes" } },
+      db: { schedule: { regular_interval: "1 minute" } },
+    },
+  },
+  results: { web: "22:00 critical", db: "22:04 warning" },
+  actions: {
+    "22:00": "check --once --due => 2",
+    "22:00:10": "check --once --due => 2",
+    "22:02": ["check --once --due => 2", "check --once --due db => 0", "check --once --due --tag a => 2"],
+    "22:04": ["check --once --due db --fail-on critical => 0", "check --once --due => 2"],
+  },
+  expect: { chat: ["22:00 problem web critical", "22:04 problem db warning"] },
+});
+
 simulate("a check is unknown once it has not run for two intervals, and if it never ran", {
   start: START,
   mode: "manual",

@@ -95,9 +95,10 @@ export async function runChosen(checks: readonly Check[], options: ChosenOptions
     ...unfinished.map(() => "unknown" as const),
   ];
   const hasRun = results.length > 0;
-  const conditions = hasRun ? results : await knownConditions(options);
+  const others = options.selected.filter((check) => !records.has(check) && !unfinished.includes(check));
+  const conditions = hasRun && !settings.due ? results : await withKnown(results, others, options);
   const isWritten = await printer.summary({
-    condition: highestSeverity(conditions),
+    condition: highestSeverity(hasRun ? results : conditions),
     reason: hasRun ? null : options.selected.length === 0 ? NO_ACTIVE_CHECK : "no check is due",
     startedAtMs,
     durationMs: clock.monotonicMs() - startedMonotonicMs,
@@ -114,13 +115,16 @@ export async function runChosen(checks: readonly Check[], options: ChosenOptions
   return exitCodeOf(conditions, fails);
 }
 
-/** The stored conditions of the chosen checks, if no check is due. Without any check, nothing is known. */
-async function knownConditions(
-  { selected, repository, system }: Pick<PassParts, "selected" | "repository" | "system">,
+/** The results with the stored conditions of checks that did not run. Without any check, nothing is known. */
+async function withKnown(
+  results: readonly Condition[],
+  others: readonly Check[],
+  { repository, system }: Pick<PassParts, "repository" | "system">,
 ): Promise<readonly Condition[]> {
   const { conditionOf, countedConditions } = await import("../../alerting/check_status.ts");
   const nowMs = system.clock.wallMs();
-  return countedConditions(
-    selected.map((check) => conditionOf(check, repository.recordOf(check.name, nowMs), nowMs)),
-  );
+  return countedConditions([
+    ...results.map((condition) => ({ condition })),
+    ...others.map((check) => conditionOf(check, repository.recordOf(check.name, nowMs), nowMs)),
+  ]);
 }
