@@ -73,8 +73,9 @@ export interface ChangePlace {
 /** The values that one run adds to the roll-up of its hour. */
 export interface RollupEntry {
   readonly atMs: number;
-  readonly condition: Condition;
-  /** How long the run took; may have a fraction. */
+  /** `null`: no run that counts, but the time since the previous one does. */
+  readonly condition: Condition | null;
+  /** How long the run took; may have a fraction. 0 without one. */
   readonly durationMs: number;
   /** The time since the previous run, if that was observed; else 0. See `src/state/availability.ts`. */
   readonly lastedMs: number;

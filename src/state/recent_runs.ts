@@ -21,7 +21,7 @@ export const FRESH_BYTES_MAX: number = 10 * RUN_BYTES;
 
 /** Packs a run; `null`, for no run, takes no bytes. */
 export function packRun(entry: RollupEntry | null): Uint8Array {
-  if (entry === null) return new Uint8Array(0);
+  if (entry === null || entry.condition === null) return new Uint8Array(0);
   const view = new DataView(new ArrayBuffer(RUN_BYTES));
   const endedAtMs = Math.floor(entry.atMs);
   view.setInt16(0, Math.floor(endedAtMs / HIGH));

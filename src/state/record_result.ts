@@ -93,7 +93,7 @@ export function recordResult(
   const decided = decide(verdict, { record, check, occurrences, options });
   const update: CheckUpdate = {
     record,
-    rollup: awaits === undefined ? rollupEntryOf(before, record, result, nowMs) : null,
+    rollup: rollupEntryOf(before, record, result, nowMs),
     // That a new check is ok is no news.
     change: change === null || change.from === "pending" && change.to === "ok" ? null : {
       name: check.name,
@@ -156,8 +156,9 @@ function recordAfter(
     nextRunAtMs: atMs,
     overdueAtMs,
     missedRuns: before.missedRuns + missed,
-    runs: { ...before.runs, [condition]: before.runs[condition] + 1 },
-    durationTotalMs: before.durationTotalMs + durationMs,
+    // A result that awaits others counts nowhere.
+    runs: awaits === undefined ? { ...before.runs, [condition]: before.runs[condition] + 1 } : before.runs,
+    durationTotalMs: before.durationTotalMs + (awaits === undefined ? durationMs : 0),
     seenAtMs: nowMs,
   };
 }
@@ -178,12 +179,15 @@ const UNOBSERVED: ObservedTime = { condition: "unknown", ms: 0 };
 function rollupEntryOf(
   before: CheckRecord,
   after: CheckRecord,
-  { condition, durationMs }: Result,
+  { condition, awaits, durationMs }: Result,
   nowMs: number,
-): RollupEntry {
+): RollupEntry | null {
   const { condition: lasted, ms: lastedMs } = observedUntil(before, nowMs) ?? UNOBSERVED;
-  const failedStreak = after.condition.atLeast.unknown;
-  return { atMs: nowMs, condition, durationMs, lastedMs, lasted, failedStreak };
+  const entry = { atMs: nowMs, lastedMs, lasted };
+  if (awaits === undefined) {
+    return { ...entry, condition, durationMs, failedStreak: after.condition.atLeast.unknown };
+  }
+  return lastedMs === 0 ? null : { ...entry, condition: null, durationMs: 0, failedStreak: 0 };
 }
 
 /** The consequences of a decision; the record is that after it. */

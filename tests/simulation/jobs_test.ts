@@ -21,6 +21,14 @@ simulate("a job that fails or is missed is a problem, and a check-in its recover
   start: "2026-03-02 12:00",
   config: CONFIG,
   actions: {
+    "12:05": async (world) => {
+      const headers = { host: "127.0.0.1:9797" };
+      const { body = "" } = await world.machine().request("/metrics", { headers }) ?? {};
+      // No result counts until the first run.
+      assert.match(body, /^monitor_check_runs_total\{check="report"\} 0$/m);
+      assert.match(body, /^monitor_check_failures_total\{check="report",condition="unknown"\} 0$/m);
+      assert.match(body, /^monitor_check_run_seconds_total\{check="report"\} 0$/m);
+    },
     "12:10": [(world) => ping(world, ""), "beat report"],
     "13:00": (world) => ping(world, "/3", "no space"),
     "14:00": (world) => ping(world, "/start"),

@@ -350,6 +350,8 @@ export function testStore(
       assert.deepEqual(await runs(), seen.slice(0, 50), `after ${index + 1} runs`);
     }
     await store.save([updateOf("web", { record: recordOf("web", { missedRuns: 9 }) })]);
+    const waiting = entryOf(NOW_MS, { condition: null, durationMs: 0, lastedMs: 60_000 });
+    await store.save([updateOf("web", { rollup: waiting })]);
     assert.deepEqual(await runs(), expected.slice(0, 50), "without a run they stay");
     await pruneAll(store, NOW_MS);
     assert.deepEqual(await runs(), expected.slice(0, 50), "pruning leaves them");

@@ -1,13 +1,14 @@
 /**
  * Random histories with gaps, clock steps, kills and changed intervals, in both databases. The truth is worked out from
  * the times and results of the runs alone, by the documented rules: the time from one run to the next counts if the
- * second one came before the check was overdue. `monitor history`, the page and the summary have to know it.
+ * second one came before the check was overdue. A run that waits is none, and ends the time before it. `monitor history`, the page and the summary have to know it.
  */
 import assert from "node:assert/strict";
 import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
 import type { ConditionCounts } from "../../src/domain/condition_state.ts";
 import type { CheckRecord, CheckUpdate, Store } from "../../src/domain/store.ts";
 import { readHistory } from "../../src/outputs/json/history_json.ts";
+import { isAfterGap } from "../../src/alerting/check_status.ts";
 import { withOverdue } from "../../src/scheduler/next_run.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
@@ -89,6 +90,10 @@ interface Run {
   readonly condition: Condition;
   readonly intervalMs: number;
   readonly timeoutMs: number;
+  /** Whether it waits for other checks, so that it does not count as a run. */
+  readonly isWaiting: boolean;
+  /** Whether nothing ran before it, if it comes after a gap. */
+  readonly isAfterStop: boolean;
   /** That the next result is recorded after. */
   readonly record: CheckRecord;
 }
@@ -123,6 +128,8 @@ function createHistory(name: string): History {
       attentiveIntervalMs: intervalMs,
     });
     const condition = below(4) > 0 ? record.last?.condition ?? pick(CONDITIONS) : pick(CONDITIONS);
+    const isWaiting = below(8) === 0;
+    const isAfterStop = below(2) === 0;
     const result = {
       check,
       condition,
@@ -132,10 +139,13 @@ function createHistory(name: string): History {
       performanceData: "",
       startedAtMs: nowMs,
       durationMs: 1,
+      ...isWaiting && { awaits: "checks" as const },
     };
     const { update } = recordResult(record, result, {
       nowMs,
       suppressedBy: null,
+      isAfterGap: isAfterGap(check, record, nowMs),
+      isAfterStop,
       queue: () => [],
       plan: (state) => withOverdue(check, state, { atMs: nowMs + intervalMs, missed: 0 }),
       newId: () => "id",
@@ -143,9 +153,10 @@ function createHistory(name: string): History {
     });
     record = update.record;
     updates.push(update);
-    runs.push({ endedAtMs: nowMs, condition, intervalMs, timeoutMs: check.timeoutMs, record });
+    const { timeoutMs } = check;
+    runs.push({ endedAtMs: nowMs, condition, intervalMs, timeoutMs, isWaiting, isAfterStop, record });
   }
-  const confirmed = confirm(runs.map((run) => run.condition), settings);
+  const confirmed = confirm(runs, settings);
   return { name, updates, truth: (spanMs) => truthOf(runs, { confirmed, spanMs }) };
 }
 
@@ -173,24 +184,38 @@ function createSteps(
   });
 }
 
-/** The confirmed condition after each result: worse after so many results in a row, better after so many others. */
+/**
+ * The confirmed condition after each run: worse after so many results in a row, better after so many others. An ok is
+ * forgotten at a failure after a gap and by a run that waits, failures after a stop.
+ */
 function confirm(
-  results: readonly Condition[],
+  runs: readonly Run[],
   { threshold, recoveryThreshold }: { readonly threshold: number; readonly recoveryThreshold: number },
 ): readonly (Condition | null)[] {
   let confirmed: Condition | null = null;
-  return results.map((result, index) => {
-    const last = (count: number): readonly number[] =>
-      results.slice(Math.max(0, index + 1 - count), index + 1).map(severity);
-    const lowest = index + 1 < threshold ? 0 : Math.min(...last(threshold));
+  let counted: readonly number[] = [];
+  return runs.map((run, index) => {
+    const before = runs[index - 1];
+    const isAfterGap = before !== undefined && isUnknown(before, run);
+    if (confirmed === "ok" && (run.isWaiting || isAfterGap && run.condition !== "ok")) confirmed = null;
+    if (run.isWaiting) return confirmed;
+    const hasProblem = confirmed !== null && confirmed !== "ok";
+    counted = [...isAfterGap && run.isAfterStop && !hasProblem ? [] : counted, severity(run.condition)];
+    const lowest = counted.length < threshold ? 0 : Math.min(...counted.slice(-threshold));
     if (lowest > (confirmed === null ? 0 : severity(confirmed))) confirmed = CONDITIONS[lowest] ?? null;
-    else if (confirmed === null) confirmed = result === "ok" ? "ok" : null;
-    else if (index + 1 >= recoveryThreshold) {
-      const highest = Math.max(...last(recoveryThreshold));
+    else if (confirmed === null) confirmed = run.condition === "ok" ? "ok" : null;
+    else if (counted.length >= recoveryThreshold) {
+      const highest = Math.max(...counted.slice(-recoveryThreshold));
       if (highest < severity(confirmed)) confirmed = CONDITIONS[highest] ?? null;
     }
     return confirmed;
   });
+}
+
+/** Returns whether a run is no longer known at the next one, by whose interval it is overdue or in the future. */
+function isUnknown({ endedAtMs, intervalMs }: Run, next: Run): boolean {
+  const secondMs = Math.max(2 * next.intervalMs, next.intervalMs + next.timeoutMs);
+  return next.endedAtMs > endedAtMs + intervalMs + secondMs || endedAtMs > next.endedAtMs + secondMs;
 }
 
 /** As `docs/reference/state.md` says: overdue by two intervals, or by one and the timeout if that is longer. */
@@ -209,7 +234,9 @@ function truthOf(
   const beginMs = beginOf(NOW - spanMs);
   const endMs = (Math.floor(NOW / HOUR_MS) + 1) * HOUR_MS;
   const lastedMs = { ok: 0, unknown: 0, warning: 0, critical: 0 };
-  const ran = runs.filter(({ endedAtMs }) => endedAtMs >= beginMs && endedAtMs < endMs).length;
+  const isIn = ({ endedAtMs, isWaiting }: Run): boolean =>
+    !isWaiting && endedAtMs >= beginMs && endedAtMs < endMs;
+  const ran = runs.filter(isIn).length;
   if (ran === 0) return { runs: 0, lastedMs };
   for (const [index, run] of runs.entries()) {
     const { endedAtMs } = run;

@@ -24,7 +24,7 @@ export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
     {
       startMs,
       spanMs: HOUR_MS,
-      observed: only(condition, 1),
+      observed: condition === null ? NO_COUNTS : only(condition, 1),
       lastedMs: only(lasted, Math.min(lastedMs, atMs - startMs)),
       durationTotalMs: durationMs,
       durationMaxMs: durationMs,
