@@ -68,8 +68,17 @@ export function describeMonitor(status: MonitorStatus | null, nowMs: number): st
     return `monitor running for ${describeDuration(Math.max(0, nowMs - run.startedAtMs))}`;
   }
   if (state === "died" || run.stoppedAtMs === null) return "monitor not running";
-  return `monitor stopped ${describeDuration(Math.max(0, nowMs - run.stoppedAtMs))} ago`;
+  return `monitor ${whyNotRunning(status, nowMs)}`;
 }
+
+/** Returns why no service runs, in words such as `stopped 2 h ago`. */
+export function whyNotRunning({ run: { stoppedAtMs } }: MonitorStatus, nowMs: number): string {
+  return stoppedAtMs === null
+    ? TERMINATED
+    : `stopped ${describeDuration(Math.max(0, nowMs - stoppedAtMs))} ago`;
+}
+
+const TERMINATED = "terminated unexpectedly (killed, crash or power failure)";
 
 /** Further facts: lines without newlines. */
 export function describeMonitorTrouble(
@@ -98,7 +107,7 @@ function describeTroubleOf(
   { state, run, config }: MonitorStatus,
   { nowMs, hasErrors }: { readonly nowMs: number; readonly hasErrors: boolean },
 ): readonly string[] {
-  if (state === "died") return ["monitor: terminated unexpectedly (killed, crash or power failure)"];
+  if (state === "died") return [`monitor: ${TERMINATED}`];
   if (state !== "running") return [];
   const loaded = describeDuration(Math.max(0, nowMs - run.configLoadedAtMs));
   if (hasErrors) return [`config: invalid; monitor uses the one loaded ${loaded} ago`];

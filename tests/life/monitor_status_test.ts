@@ -80,6 +80,11 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
     assert.match(metrics(), /\nmonitor_running 0\n/);
     assert.equal((await statusOf(harness)).monitor?.state, "stopped");
     assert.match((await harness.runHere(["status"])).stdout, /; monitor stopped \d+ s ago\n$/);
+    const fine = await harness.runHere(["status", "fine"]);
+    assert.equal(fine.code, 3, "nobody looks whether it is still ok");
+    const plugin = await harness.runHere(["status", "--format", "plugin", "fine"]);
+    assert.equal(plugin.code, 3);
+    assert.match(plugin.stdout, /^MONITOR UNKNOWN - 1 check ok: monitor \(stopped \d+ s ago\) \|/);
     const stopped = /monitor is not running: it was stopped at <time[^]*No check runs until you start it\./;
     assert.match(page(), stopped);
     assert.match((await harness.runHere(["report"])).stdout, stopped);

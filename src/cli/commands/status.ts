@@ -31,7 +31,12 @@ import { believableColumns, renderTable, type TableOptions, type TableRow } from
 import { wrap } from "../../shared/wrap.ts";
 import { printable } from "../../shared/printable.ts";
 import { checksOfState, openKnownConfig } from "../known_config.ts";
-import { describeMonitor, describeMonitorTrouble, monitorStatusOf } from "../monitor_status.ts";
+import {
+  describeMonitor,
+  describeMonitorTrouble,
+  monitorStatusOf,
+  whyNotRunning,
+} from "../monitor_status.ts";
 import { readServices } from "../../state/read_services.ts";
 import { readState } from "../read_state.ts";
 import { STATE_OPTION } from "../state_location.ts";
@@ -118,7 +123,9 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     statusOf(check, { recordOf, inactive, silences: notifications.silences, nowMs })
   );
   const fails = failRule("warning");
-  const conditions = countedConditions(statuses);
+  // What was ok may not be so any more, though it is not overdue yet.
+  const gone = monitor?.state === "stopped" || monitor?.state === "died" ? monitor : null;
+  const conditions = [...countedConditions(statuses), ...gone === null ? [] : ["unknown" as const]];
   if (format === "plugin") {
     const { renderPlugin } = await import("../formats/plugin.ts");
     const known = {
@@ -127,7 +134,11 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
       unfinished: [],
     };
     const items = statuses.map((status) => toPluginItem(status, nowMs));
-    system.stdout.write(renderPlugin(items, known, { fails, counted: SHOWN_CONDITIONS }));
+    system.stdout.write(renderPlugin(items, known, {
+      fails,
+      counted: SHOWN_CONDITIONS,
+      others: gone === null ? [] : [{ word: "UNKNOWN", name: "monitor", output: whyNotRunning(gone, nowMs) }],
+    }));
     return exitCodeOf(conditions, fails);
   }
   const all: StatusSnapshot = {
