@@ -129,7 +129,12 @@ export class Member implements WorkShare {
   get isSharedByOthers(): boolean {
     const { lastSentMs, countingSinceMs } = this.#observed;
     const isCertain = lastSentMs !== null && lastSentMs - countingSinceMs >= DEAD_AFTER_MS;
-    return isCertain && this.hosts.some((host) => host !== this.#options.host);
+    return isCertain && this.isOneOfSeveral;
+  }
+
+  /** Whether another member shares the work, as far as this one knows. */
+  get isOneOfSeveral(): boolean {
+    return this.hosts.some((host) => host !== this.#options.host);
   }
 
   get isConnected(): boolean {

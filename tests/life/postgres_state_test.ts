@@ -45,7 +45,8 @@ test(
       assert.equal(end.code, 0, end.stderr);
       assert.equal(await countRuns(server), end.stdout.match(/"event":"result"/g)?.length);
       const status = await harness.run(["status"]);
-      assert.equal(status.code, 0, status.stdout + status.stderr);
+      assert.equal(status.code, 3, status.stdout + status.stderr);
+      assert.match(status.stdout, /: 1 ok; monitor stopped \d+ s ago\n$/);
     }),
   POSTGRES,
 );
@@ -86,9 +87,9 @@ test("monitor: commands use a database that --state names", () =>
       assert.equal(code, 0, `${args}: ${stderr}`);
       return stdout;
     };
+    await run("beat", "job");
     await run("check", "--once", "--due");
     await run("silence", "good", "--for", "1h");
-    await run("beat", "job");
     assert.match(await run("check", "--once", "job"), /^OK +job .* recorded as successful/m);
     assert.match(await run("status"), /silenced: "good"/);
     assert.match(await run("history", "good"), /100% ok, .* 1 run,/);

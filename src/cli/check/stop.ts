@@ -43,7 +43,7 @@ export function createStop(options: StopOptions): Stop {
   const recordStop = async ({ hasTime }: { readonly hasTime: boolean }): Promise<void> => {
     const nowMs = system.clock.wallMs();
     // While other members run, the state is that of a running service.
-    if (member === null || member.hosts.length === 0) await recorder.stopped(nowMs);
+    if (member?.isOneOfSeveral !== true) await recorder.stopped(nowMs);
     if (hasTime) await outputs.stopped(nowMs);
   };
   const runningChecks = (): readonly string[] => [...scheduler.running, ...located?.running ?? []];
