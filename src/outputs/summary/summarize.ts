@@ -2,6 +2,7 @@
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { Objective } from "../../domain/objective.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
+import type { CheckRecord } from "../../domain/store.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { availabilityOf } from "../../state/availability.ts";
 import { type ChangeHistory, outagesOf, type OutageSpan, type Period } from "./outages.ts";
@@ -73,6 +74,9 @@ export function summarize({ checks, queued, ...facts }: SummaryInput): Summary {
     checks: checks.length,
     downChecks: new Set(outages.map(({ name }) => name)).size,
     stillDown: outages.filter(isStillDown).length,
+    pendingChecks:
+      checks.filter(({ record }) => record?.condition.confirmed === null && !isOk(record)).length,
+    overdueChecks: checks.filter(({ record }) => untilMs > (record?.overdueAtMs ?? Infinity)).length,
     observedMs: availability.reduce((longest, { observedMs }) => Math.max(longest, observedMs), 0),
     downMs: availability.reduce((sum, { downMs }) => sum + downMs, 0),
     warningChecks: checks.filter(({ sums }) => sums.lastedMs.warning > 0).length,
@@ -198,6 +202,10 @@ function expiryOf(check: CheckHistory, untilMs: number): Summary["certificates"]
   if (last === null || leftSeconds === undefined) return [];
   const expiresAtMs = last.startedAtMs + leftSeconds * 1000;
   return expiresAtMs > untilMs + EXPIRING_MS ? [] : [{ ...nameOf(check), expiresAtMs }];
+}
+
+function isOk({ last }: Pick<CheckRecord, "last">): boolean {
+  return last === null || last.condition === "ok";
 }
 
 function hasNoData({ sums }: CheckHistory): boolean {

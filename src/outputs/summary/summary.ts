@@ -99,6 +99,10 @@ export interface Summary {
   readonly downChecks: number;
   /** How many are down at the end. */
   readonly stillDown: number;
+  /** How many have failed, and have no confirmed condition at the end. */
+  readonly pendingChecks: number;
+  /** How many are overdue at the end. */
+  readonly overdueChecks: number;
   /** The longest time for which a check has data. */
   readonly observedMs: number;
   /** How long they were down together. */

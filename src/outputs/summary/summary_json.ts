@@ -15,6 +15,8 @@ export function summaryFields(summary: Summary): Readonly<Record<string, unknown
     checks_down: summary.downChecks,
     checks_still_down: summary.stillDown,
     checks_with_warnings: summary.warningChecks,
+    checks_pending: summary.pendingChecks,
+    checks_overdue: summary.overdueChecks,
     down_ms: Math.round(summary.downMs),
     observed_ms: Math.round(summary.observedMs),
     objectives: summary.objectives,

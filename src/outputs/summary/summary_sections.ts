@@ -39,9 +39,14 @@ const OUTPUT_LENGTH_MAX = 120;
 /** Returns the first sentence, such as `3 of 42 checks were down, 2 h 14 min in all`. */
 export function sentenceOf(summary: Summary): string {
   const { checks, downChecks, stillDown, missedObjectives, warningChecks, withoutData } = summary;
+  const { pendingChecks, overdueChecks } = summary;
   const parts = [
     downSentence(summary),
     downChecks === 0 || stillDown === 0 ? "" : `${stillDown} ${stillDown === 1 ? "is" : "are"} still down`,
+    pendingChecks === 0 ? "" : `${pendingChecks} failed and ${pendingChecks === 1 ? "is" : "are"} pending`,
+    overdueChecks === 0
+      ? ""
+      : `${overdueChecks} ${overdueChecks === 1 ? "is" : "are"} overdue, so unknown now`,
     missedObjectives === 0
       ? ""
       : `${missedObjectives} missed ${missedObjectives === 1 ? "its objective" : "their objectives"}`,

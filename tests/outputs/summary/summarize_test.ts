@@ -70,6 +70,21 @@ Deno.test("sentenceOf() sums a period up in words", () => {
       "1 check was up; there is data of 15 min only",
     ],
     [
+      [
+        web,
+        historyOf("late", { record: recordOf("late", { overdueAtMs: NOW_MS - 1 }) }),
+        historyOf("bad", {
+          record: recordOf("bad", {
+            last: resultOf({ condition: "critical" }),
+            condition: { ...recordOf("bad").condition, confirmed: null },
+          }),
+          sums: { runs: 1, durationTotalMs: 0, lastedMs: NO_TIME },
+        }),
+      ],
+      "All 2 checks with data were up all week; 1 failed and is pending; 1 is overdue, so unknown now; " +
+      "1 check has no data",
+    ],
+    [
       [web, warned],
       "All 2 checks were up; there is data of a part of the time only of 1 check; 1 check had a warning",
     ],
