@@ -157,6 +157,17 @@ export const SCHEDULER: FaultyLayer = {
     },
     {
       file: "src/scheduler/scheduler.ts",
+      tests: ["tests/simulation/stall_test.ts"],
+      faults: [
+        [
+          "each late run lets failures count anew",
+          "observedAtMs < this.#resumedAtMs ||",
+          "observedAtMs < nowMs ||",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/scheduler.ts",
       faults: [
         [
           "a service that does not advance is healthy",

@@ -140,6 +140,25 @@ for (const [what, before, after] of [["stop", "kill", "start"], ["suspend", "sus
   });
 }
 
+const SCRIPTS = ["a", "b", "c", "d", "e", "f"];
+
+simulate("checks that wait for others that hang confirm a problem", {
+  start: START,
+  mode: "manual",
+  config: {
+    defaults: { threshold: 3 },
+    checks: Object.fromEntries(SCRIPTS.map((name) => [name, { timeout: 50 }])),
+  },
+  results: Object.fromEntries(SCRIPTS.map((name) => [name, "22:00 hang"])),
+  actions: { "21:56": "start check --concurrency 1" },
+  until: "22:30",
+  expect: { chat: "any" },
+  finally: (_, { messages }) => {
+    const problems = messages.flatMap(({ items }) => items.map(({ check, event }) => `${event} ${check}`));
+    assert.deepEqual(problems.toSorted(), SCRIPTS.map((name) => `problem ${name}`));
+  },
+});
+
 simulate("calls that are further apart than the interval confirm a problem", {
   start: START,
   mode: "manual",
