@@ -79,7 +79,7 @@ export async function renderMetrics(
     values.name === undefined ? "" : labelText("monitor", values.name),
   );
   addMonitor(exposition, values);
-  const checks = withLabels(values.checks);
+  const checks = withLabels(values.checks, { isRunning: values.isRunning !== false });
   for (let start = 0; start < checks.length; start += CHECKS_AT_A_TIME) {
     if (start > 0) await pause();
     addChecks(exposition, checks.slice(start, start + CHECKS_AT_A_TIME));
@@ -116,10 +116,13 @@ interface LabelledCheck extends CheckMetrics {
   readonly label: string;
   /** `null`: it never ran. */
   readonly last: KeptResult | null;
+  /** Whether the last result is recent: old numbers would be taken for new ones. */
+  readonly isCurrent: boolean;
 }
 
 function addChecks(exposition: Exposition, all: readonly LabelledCheck[]): void {
   const seen = all.flatMap((one) => one.last === null ? [] : [{ ...one, last: one.last }]);
+  const current = seen.filter(({ isCurrent }) => isCurrent);
   exposition.add(
     FAMILIES.checkInfo,
     all.map(({ label, check }) => [
@@ -133,9 +136,9 @@ function addChecks(exposition: Exposition, all: readonly LabelledCheck[]): void 
   );
   exposition.add(
     FAMILIES.condition,
-    seen.map(({ label, last, known }) => [
+    seen.map(({ label, last, isCurrent }) => [
       label,
-      CONDITION_CODES[known.state === "in_future" ? "unknown" : last.condition],
+      CONDITION_CODES[isCurrent ? last.condition : "unknown"],
     ]),
   );
   exposition.add(
@@ -173,7 +176,7 @@ function addChecks(exposition: Exposition, all: readonly LabelledCheck[]): void 
     FAMILIES.runSeconds,
     all.map(({ label, record }) => [label, seconds(record.durationTotalMs)]),
   );
-  const votes = seen.flatMap(({ label, last }) =>
+  const votes = current.flatMap(({ label, last }) =>
     (last.locations ?? []).map((vote) => ({
       ...vote,
       label: `${label},${labelText("location", vote.location)}`,
@@ -182,14 +185,14 @@ function addChecks(exposition: Exposition, all: readonly LabelledCheck[]): void 
   if (votes.length > 0) addLocations(exposition, votes);
   exposition.add(
     FAMILIES.metric,
-    seen.flatMap(({ label, last }) =>
+    current.flatMap(({ label, last }) =>
       Object.entries(last.metrics).map(([name, value]): Sample => [
         `${label},${labelText("metric", name)}`,
         value,
       ])
     ),
   );
-  addPerformance(exposition, seen);
+  addPerformance(exposition, current);
 }
 
 function addLocations(
@@ -265,14 +268,24 @@ function addUp(before: ChannelMetrics | undefined, { name, ...channel }: Channel
 }
 
 /** Numbers names that differ only in characters that no label can contain, as `x_2`, so that none hides another. */
-function withLabels(checks: MetricValues["checks"]): readonly LabelledCheck[] {
+function withLabels(
+  checks: MetricValues["checks"],
+  { isRunning }: { readonly isRunning: boolean },
+): readonly LabelledCheck[] {
   const used = new Set<string>();
   return checks.map((one) => {
-    const { check, record } = one;
+    const { check, record, known } = one;
     let label = labelText("check", check.name);
     for (let number = 2; used.has(label); number++) label = labelText("check", `${check.name}_${number}`);
     used.add(label);
-    return { ...one, label, last: record.last };
+    return {
+      ...one,
+      // A stopped service writes this for a long time.
+      known: isRunning ? known : { ...known, condition: "unknown" },
+      label,
+      last: record.last,
+      isCurrent: isRunning && known.state === "current",
+    };
   });
 }
 

@@ -191,6 +191,28 @@ Deno.test("renderMetrics() prints no confirmed condition of ok for a check that 
   }
 });
 
+Deno.test("renderMetrics() prints no condition and no number of a last run as present while nothing runs", async (t) => {
+  const web = checkOf("web", { condition: "ok", metrics: { status: 200 }, performanceData: "time=1s" });
+  const overdue = { ...web, known: { condition: "unknown", state: "overdue", last: "ok" } } as const;
+  const fine = { ...web, known: { condition: "ok", state: "current", last: "ok" } } as const;
+  const rows = {
+    "overdue": valuesOf({ checks: [overdue] }),
+    "a stopped service": valuesOf({ checks: [fine], isRunning: false }),
+  };
+  const numbers = /^monitor_check_(?:metric|performance)\{/;
+  for (const [name, values] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const samples = samplesOf(await renderMetrics(values, noPause));
+      assert.ok(samples.includes('monitor_check_status{check="web",condition="unknown"} 1'));
+      assert.ok(samples.includes('monitor_check_condition{check="web"} 3'));
+      assert.ok(samples.includes('monitor_check_confirmed_condition{check="web"} 3'));
+      assert.deepEqual(samples.filter((sample) => numbers.test(sample)), []);
+    });
+  }
+  const samples = samplesOf(await renderMetrics(valuesOf({ checks: [fine] }), noPause));
+  assert.equal(samples.filter((sample) => numbers.test(sample)).length, 2);
+});
+
 Deno.test("renderMetrics() omits values without data", async () => {
   const text = await renderMetrics(VALUES.unseen, noPause);
   const named = new Set(samplesOf(text).map((line) => line.replace(/[{ ].*/, "")));
