@@ -180,11 +180,14 @@ Deno.test("observeTlsCertificate() returns unknown for failures of this side", a
   using refusing = await startRefusing();
   const { port } = refusing;
   await t.step("a missing CA file", async () => {
-    const found = await observeConnection(certificateCheck({ port, caFile: "/nowhere/ca.pem" }));
+    const directory = await Deno.makeTempDir();
+    const caFile = `${directory}/ca.pem`;
+    const found = await observeConnection(certificateCheck({ port, caFile }));
     assert.deepStrictEqual([found.condition, found.output], [
       "unknown",
-      'ca_file "/nowhere/ca.pem" cannot be read: file does not exist',
+      `ca_file "${caFile}" cannot be read: file does not exist`,
     ]);
+    await Deno.remove(directory);
   });
   await t.step("a CA file without a certificate", async () => {
     const found = await observeConnection(certificateCheck({ port, caFile: fixture("forever.sh") }));
