@@ -79,7 +79,7 @@ export async function renderMetrics(
     values.name === undefined ? "" : labelText("monitor", values.name),
   );
   addMonitor(exposition, values);
-  const checks = withLabels(values.checks, { isRunning: values.isRunning !== false });
+  const checks = withLabels(values.isRunning === false ? values.checks.map(stopped) : values.checks);
   for (let start = 0; start < checks.length; start += CHECKS_AT_A_TIME) {
     if (start > 0) await pause();
     addChecks(exposition, checks.slice(start, start + CHECKS_AT_A_TIME));
@@ -268,25 +268,20 @@ function addUp(before: ChannelMetrics | undefined, { name, ...channel }: Channel
 }
 
 /** Numbers names that differ only in characters that no label can contain, as `x_2`, so that none hides another. */
-function withLabels(
-  checks: MetricValues["checks"],
-  { isRunning }: { readonly isRunning: boolean },
-): readonly LabelledCheck[] {
+function withLabels(checks: MetricValues["checks"]): readonly LabelledCheck[] {
   const used = new Set<string>();
   return checks.map((one) => {
     const { check, record, known } = one;
     let label = labelText("check", check.name);
     for (let number = 2; used.has(label); number++) label = labelText("check", `${check.name}_${number}`);
     used.add(label);
-    return {
-      ...one,
-      // A stopped service writes this for a long time.
-      known: isRunning ? known : { ...known, condition: "unknown" },
-      label,
-      last: record.last,
-      isCurrent: isRunning && known.state === "current",
-    };
+    return { ...one, label, last: record.last, isCurrent: known.state === "current" };
   });
+}
+
+/** The last file of a stopped service may be read for a long time. */
+function stopped(one: CheckMetrics): CheckMetrics {
+  return { ...one, known: { ...one.known, condition: "unknown", state: "overdue" } };
 }
 
 const FAILURES: readonly { readonly condition: Condition; readonly text: string }[] = CONDITIONS

@@ -2,7 +2,6 @@
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { Objective } from "../../domain/objective.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
-import type { CheckRecord } from "../../domain/store.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { availabilityOf } from "../../state/availability.ts";
 import { type ChangeHistory, outagesOf, type OutageSpan, type Period } from "./outages.ts";
@@ -74,8 +73,7 @@ export function summarize({ checks, queued, ...facts }: SummaryInput): Summary {
     checks: checks.length,
     downChecks: new Set(outages.map(({ name }) => name)).size,
     stillDown: outages.filter(isStillDown).length,
-    pendingChecks:
-      checks.filter(({ record }) => record?.condition.confirmed === null && !isOk(record)).length,
+    pendingChecks: checks.filter(isFailingUnconfirmed).length,
     overdueChecks: checks.filter(({ record }) => untilMs > (record?.overdueAtMs ?? Infinity)).length,
     observedMs: availability.reduce((longest, { observedMs }) => Math.max(longest, observedMs), 0),
     downMs: availability.reduce((sum, { downMs }) => sum + downMs, 0),
@@ -204,8 +202,9 @@ function expiryOf(check: CheckHistory, untilMs: number): Summary["certificates"]
   return expiresAtMs > untilMs + EXPIRING_MS ? [] : [{ ...nameOf(check), expiresAtMs }];
 }
 
-function isOk({ last }: Pick<CheckRecord, "last">): boolean {
-  return last === null || last.condition === "ok";
+/** A job that never ran is pending, too, but has not failed. */
+function isFailingUnconfirmed({ record }: CheckHistory): boolean {
+  return record !== null && record.condition.confirmed === null && record.condition.atLeast.unknown > 0;
 }
 
 function hasNoData({ sums }: CheckHistory): boolean {

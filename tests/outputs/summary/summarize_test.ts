@@ -76,12 +76,22 @@ Deno.test("sentenceOf() sums a period up in words", () => {
         historyOf("bad", {
           record: recordOf("bad", {
             last: resultOf({ condition: "critical" }),
-            condition: { ...recordOf("bad").condition, confirmed: null },
+            condition: {
+              ...recordOf("bad").condition,
+              confirmed: null,
+              atLeast: { ok: 1, unknown: 1, warning: 1, critical: 1 },
+            },
           }),
           sums: { runs: 1, durationTotalMs: 0, lastedMs: NO_TIME },
         }),
+        historyOf("job", {
+          record: recordOf("job", {
+            last: resultOf({ condition: "unknown" }),
+            condition: { ...recordOf("job").condition, confirmed: null, observed: null, atLeast: NO_TIME },
+          }),
+        }),
       ],
-      "All 2 checks with data were up all week; 1 failed and is pending; 1 is overdue, so unknown now; " +
+      "All 3 checks with data were up all week; 1 failed and is pending; 1 is overdue, so unknown now; " +
       "1 check has no data",
     ],
     [
