@@ -160,7 +160,7 @@ export const SCHEDULER: FaultyLayer = {
       tests: ["tests/simulation/stall_test.ts"],
       faults: [
         [
-          "each late run lets failures count anew",
+          "each late run resets the count of failures",
           "observedAtMs < this.#resumedAtMs ||",
           "observedAtMs < nowMs ||",
         ],

@@ -1,6 +1,6 @@
 /**
  * Runs the program in `program.bin` of the working directory, and at the exit writes to `code.json` there what the engine
- * has made of each script by then, in base64. Time stands still, so that the code does not depend on the machine's speed.
+ * has made of each script by then, in base64. The clock is frozen, so that the code does not depend on the machine's speed.
  */
 import type { Script } from "node:vm";
 import { loadProgram } from "./load_program.ts";

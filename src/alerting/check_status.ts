@@ -112,7 +112,10 @@ export function conditionOf(
   return { condition, state, last: record.condition.observed };
 }
 
-/** Returns whether the condition of a record is not known now: it is overdue, its last run is in the future, or it never ran. */
+/**
+ * Returns whether the condition of a record is not known now: it is overdue, its last run is in the future, or it never
+ * ran.
+ */
 export function isAfterGap(
   check: Scheduled & Pick<Check, "timeoutMs">,
   record: CheckRecord,
@@ -177,7 +180,10 @@ interface UnconfirmedResult {
   readonly threshold: number | null;
 }
 
-/** Returns the last result, if more of them would confirm another condition; `null`: it is the confirmed one, or none counts. */
+/**
+ * Returns the last result, if more of them would confirm another condition; `null`: it is the confirmed one, or none
+ * counts.
+ */
 export function unconfirmedOf(
   check: Pick<ShownCheck, "threshold" | "recoveryThreshold">,
   { condition: { confirmed, atLeast, atMost }, last }: CheckRecord,

@@ -187,7 +187,7 @@ export class Dispatcher {
     this.#persistMoved(rekeyed, isObsolete, moved);
   }
 
-  /** Forgets markers that a config of before has left. Unlike a reload, that leaves the times of retries as they are. */
+  /** Forgets markers that an earlier config has left. Unlike a reload, it changes no time of a retry. */
   forgetObsolete(isObsolete: (marker: DeliveryMarker) => boolean): void {
     this.#persistMoved(new Map(), isObsolete, []);
   }

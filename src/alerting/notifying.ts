@@ -319,7 +319,9 @@ export class Notifying {
     this.#dispatcher.reload(rekeyed, (marker) => this.#isObsolete(marker));
   }
 
-  /** Tries each pending notification once, and each rejected one that is due. Returns when all were tried or time is up. */
+  /**
+   * Tries each pending notification once, and each rejected one that is due. Returns when all were tried or time is up.
+   */
   drain(deadlineMs: number): Promise<void> {
     return this.#dispatcher.drain(deadlineMs);
   }

@@ -104,7 +104,7 @@ export function transition(
 ): Transition {
   const { awaits, suppressedBy } = observed;
   if (awaits === undefined) return counted(policy, before, observed);
-  // If only a job is awaited, nothing that ran is failing: that ends a problem. A recovery that is overtaken comes later.
+  // If only a job is awaited, nothing that ran is failing: that ends a problem. An overtaken recovery comes later.
   const mayRecover = awaits === "job" && hasProblem(before) && suppressedBy !== "overtaken";
   if (!mayRecover) return review(awaiting(before, observed, awaits), observed, policy);
   const result = counted(policy, before, { ...observed, condition: "ok" });
@@ -147,7 +147,7 @@ function counted(policy: ConditionPolicy, before: ConditionState, observed: Obse
 
 /**
  * Returns the state after a result that awaits others: an `ok` is no longer known. While only the first run of a job is
- * awaited, the check is not failing, and failures of before count no more.
+ * awaited, the check is not failing, and earlier failures no longer count.
  */
 function awaiting(
   state: ConditionState,
@@ -164,8 +164,8 @@ function awaiting(
 }
 
 /**
- * Returns the state as far as it counts for a result: after a gap no `ok` of before if it is not `ok` itself, and after
- * a stop no failures of before. A problem goes on.
+ * Returns the state as far as it counts for a result: after a gap no earlier `ok` if it is not `ok` itself, and after a
+ * stop no earlier failures. A problem goes on.
  *
  * Runs that are late for other reasons do count: single runs may always be further apart than the interval, and in an
  * outage checks wait for others that hang.
@@ -248,7 +248,7 @@ export function dueEvent(
   return notified === "ok" ? "problem" : "change";
 }
 
-/** Returns the condition before the problem, for a receiver that was notified of none: pending if `ok` was not known. */
+/** Returns the condition before the problem for a receiver that was notified of none: `pending` if no `ok` was known. */
 export function conditionBefore({ leftAtMs }: Pick<ConditionState, "leftAtMs">): "ok" | "pending" {
   return leftAtMs.ok === null ? "pending" : "ok";
 }

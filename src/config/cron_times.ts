@@ -85,7 +85,7 @@ function timesOf(
   return { expression, timeZone, after: withMemory(after) };
 }
 
-/** Remembers the last answer: a search takes milliseconds, and a service asks for almost the same time again and again. */
+/** Caches the last result: a search takes milliseconds, and a service asks for almost the same time again and again. */
 function withMemory(find: CronTimes["after"]): CronTimes["after"] {
   let askedMs = NaN;
   let foundMs = NaN;

@@ -27,13 +27,16 @@ export type ConditionTimes = Readonly<Record<ShownCondition, number | null>>;
 export interface ConditionState {
   /**
    * The confirmed condition; `null` while there is none. The first result that is `ok` confirms that at once. Until a
-   * condition is confirmed, the check is pending: it is not `ok`, and nothing is sent. So it is if the first result after a
-   * time without runs is not `ok`, and `ok` was confirmed before.
+   * condition is confirmed, the check is pending: it is not `ok`, and nothing is sent. A confirmed `ok` becomes pending if
+   * the first result after a time without runs is not `ok`.
    */
   readonly confirmed: Condition | null;
   /** The time of the check result that confirmed it; `null` without one. */
   readonly confirmedSinceMs: number | null;
-  /** When the confirmed condition last changed from each condition to another one; of an `ok` that is no longer known `null`. */
+  /**
+   * When the confirmed condition last changed from each condition to another one; `null` for an `ok` that is no longer
+   * known.
+   */
   readonly leftAtMs: ConditionTimes;
   /** How many results in a row, up to the last one, were at least of that severity. */
   readonly atLeast: ConditionCounts;
@@ -45,7 +48,9 @@ export interface ConditionState {
   readonly sinceLowered: number;
   /** Since when the check changes too often; `null` if it does not. */
   readonly flappingSinceMs: number | null;
-  /** The condition of the last check result; `null` before the first one, and if that only awaits the first run of a job. */
+  /**
+   * The condition of the last check result; `null` before the first one, and if that only awaits the first run of a job.
+   */
   readonly observed: Condition | null;
   /** Time of the last result; `null` before the first. */
   readonly observedAtMs: number | null;

@@ -2,7 +2,7 @@ import type { Check } from "./check.ts";
 import type { Condition } from "./condition.ts";
 import type { LocationVote } from "./location.ts";
 
-/** What is to come before a check has a condition: results of other checks, which run soon, or the first run of a job. */
+/** What a check waits for before it has a condition: results of other checks, which run soon, or the first run of a job. */
 export type Awaited = "checks" | "job";
 
 export interface CheckResult {

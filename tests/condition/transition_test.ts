@@ -190,7 +190,7 @@ Deno.test("transition() forgets an ok before a time without runs at a result tha
   });
 });
 
-Deno.test("transition() counts no failure of before a stop, unless a problem is confirmed", () => {
+Deno.test("transition() counts no failure from before a stop, unless a problem is confirmed", () => {
   const policy = policyOf({ threshold: 3, recoveryThreshold: 2 });
   const resume = (observed: string, condition: Condition): ConditionState => {
     const { state } = last(run({ threshold: 3, recoveryThreshold: 2, observed }));

@@ -81,7 +81,7 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
     assert.equal((await statusOf(harness)).monitor?.state, "stopped");
     assert.match((await harness.runHere(["status"])).stdout, /; monitor stopped \d+ s ago\n$/);
     const fine = await harness.runHere(["status", "fine"]);
-    assert.equal(fine.code, 3, "nobody looks whether it is still ok");
+    assert.equal(fine.code, 3, "no check runs any more");
     const plugin = await harness.runHere(["status", "--format", "plugin", "fine"]);
     assert.equal(plugin.code, 3);
     assert.match(plugin.stdout, /^MONITOR UNKNOWN - 1 check ok: monitor \(stopped \d+ s ago\) \|/);

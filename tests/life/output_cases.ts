@@ -113,7 +113,7 @@ testInAll("monitor check --log-level: quieter levels leave out more, and never a
   }
 });
 
-testInAll("monitor check: a reader that goes away ends nothing, and is told once", (add) => {
+testInAll("monitor check: a reader that closes its end ends nothing, and is told once", (add) => {
   for (const format of ["pretty", "ndjson"]) {
     add(format, () =>
       withHarness(async (harness) => {

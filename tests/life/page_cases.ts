@@ -95,7 +95,7 @@ test("monitor report: a public page shows only checks with its tags, without out
   }));
 
 testInAll(
-  "monitor report: writes the page beside a running monitor, to a file or to stdout",
+  "monitor report: writes the page alongside a running monitor, to a file or to stdout",
   () =>
     withHarness(async (harness) => {
       harness.writeConfig({

@@ -84,7 +84,7 @@ function statusAfterRun(check: string, expected: RegExp): (world: World) => Prom
   };
 }
 
-simulate("an ok of before a suspend is not ok after it", {
+simulate("an ok from before a suspend is not ok after it", {
   start: START,
   config: { defaults: { threshold: 3 }, checks: { web: {} } },
   results: { web: "22:10 critical" },
@@ -121,7 +121,7 @@ simulate("after a stop, an ok is pending and a problem goes on", {
 });
 
 for (const [what, before, after] of [["stop", "kill", "start"], ["suspend", "suspend 8h", "status => 3"]]) {
-  simulate(`failures of before a ${what} count no more after it`, {
+  simulate(`failures from before a ${what} do not count after it`, {
     start: START,
     config: { defaults: { threshold: 3 }, checks: { web: {}, other: { within: 5 } } },
     results: { web: "22:00 critical, 07:00 ok", other: "22:00 critical, 06:01 ok, 06:03 critical, 07:00 ok" },

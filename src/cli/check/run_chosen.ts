@@ -9,7 +9,7 @@ import type { StateRepository } from "../../state/state_repository.ts";
 import type { Invocation } from "../command_definition.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import type { RunRecord } from "../formats/format.ts";
-import { NO_ACTIVE_CHECK } from "../formats/unfinished.ts";
+import { NO_ACTIVE_CHECK, NO_CHECK_DUE } from "../formats/without_result.ts";
 import type { OpenConfig } from "../open_config.ts";
 import type { LocatedPass } from "./located_pass.ts";
 import type { RunPrinter } from "./run_printer.ts";
@@ -99,7 +99,7 @@ export async function runChosen(checks: readonly Check[], options: ChosenOptions
   const conditions = hasRun && !settings.due ? results : await withKnown(results, others, options);
   const isWritten = await printer.summary({
     condition: highestSeverity(hasRun ? results : conditions),
-    reason: hasRun ? null : options.selected.length === 0 ? NO_ACTIVE_CHECK : "no check is due",
+    reason: hasRun ? null : options.selected.length === 0 ? NO_ACTIVE_CHECK : NO_CHECK_DUE,
     startedAtMs,
     durationMs: clock.monotonicMs() - startedMonotonicMs,
     records: ordered,

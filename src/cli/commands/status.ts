@@ -23,7 +23,7 @@ import {
 import { isEverything, readSelection, selectActiveChecks, TAG_OPTION } from "../open_config.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
 import { statusJson, type StatusSnapshot } from "../../outputs/json/status_json.ts";
-import { NO_ACTIVE_CHECK } from "../formats/unfinished.ts";
+import { NO_ACTIVE_CHECK } from "../formats/without_result.ts";
 import { conditionPaints } from "../formats/condition_paints.ts";
 import type { PluginItem } from "../formats/plugin.ts";
 import { describeVote } from "../../condition/agreement.ts";
@@ -69,7 +69,7 @@ export const statusCommand: Command = {
   description:
     "Shows the stored condition of every active check, or of the named or tagged ones, and pending notifications. " +
     "It works with and without a running monitor. A check counts as unknown if it has no data, is pending (nothing " +
-    "is confirmed yet) or its next run is overdue. Named checks are shown with their last and next run.",
+    "is confirmed yet) or its next run is overdue, and all count so after the service was stopped or died. Named checks are shown with their last and next run.",
   page: "reference/state.md",
   options: [
     CONFIG_OPTION,

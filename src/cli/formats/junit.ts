@@ -2,7 +2,7 @@ import type { Condition } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
 import type { Format, FormatOptions, RunSummary } from "./format.ts";
 import { truncate } from "../../shared/truncate.ts";
-import { NO_CHECKS, NO_RESULT } from "./unfinished.ts";
+import { NO_CHECKS, NO_RESULT } from "./without_result.ts";
 import { xmlAttribute, xmlText } from "./xml_text.ts";
 
 /*

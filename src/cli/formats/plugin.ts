@@ -15,7 +15,7 @@ import {
   type PerformanceDatum,
   plainNumber,
 } from "../../shared/performance_data.ts";
-import { NO_RESULT } from "./unfinished.ts";
+import { NO_RESULT } from "./without_result.ts";
 
 /** Cores keep about this much of a plugin's text; the performance data behind it is not counted. */
 const STATUS_BYTES_MAX = 4096;

@@ -7,7 +7,7 @@ import { durationText } from "../../shared/duration_text.ts";
 import type { Format, RunRecord, RunSummary } from "./format.ts";
 import { truncate } from "../../shared/truncate.ts";
 import { believableColumns, renderTable, type TableRow } from "./table.ts";
-import { NO_RESULT } from "./unfinished.ts";
+import { NO_RESULT } from "./without_result.ts";
 import { wrap } from "../../shared/wrap.ts";
 
 /** Maximum number of names without a result in the last line; the table has all of them. */

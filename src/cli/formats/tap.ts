@@ -5,7 +5,7 @@ import { roundedMs } from "../../shared/json_values.ts";
 import type { Format, FormatOptions } from "./format.ts";
 import { jsonText } from "../../shared/json_text.ts";
 import { truncate } from "../../shared/truncate.ts";
-import { NO_CHECKS, NO_RESULT } from "./unfinished.ts";
+import { NO_CHECKS, NO_RESULT } from "./without_result.ts";
 
 /** The message is the short form; `output` has all of it. */
 const MESSAGE_LENGTH_MAX = 200;
