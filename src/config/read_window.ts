@@ -55,8 +55,9 @@ function readTimes(expression: string, { timeZone, createCronTimes }: ReadWindow
   return times;
 }
 
-/** Reads an item of `days_of_month`; `null`: it is none. */
-export function readDays(item: number | string): DayRange | null {
+/** Reads an item of `days_of_month`; `null`: it is none, such as an object. */
+export function readDays(item: unknown): DayRange | null {
+  if (typeof item !== "number" && typeof item !== "string") return null;
   const [, from, to] = /^(-?\d{1,2}):(-?\d{1,2})$/.exec(String(item)) ?? [];
   const range = from === undefined || to === undefined
     ? { from: Number(item), to: Number(item) }

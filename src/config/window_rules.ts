@@ -164,7 +164,7 @@ function daysProblems(place: Place): readonly Problem[] {
     const keys = ["days_of_month", index];
     if (place.file.isUnresolved([...place.path, ...keys])) return [];
     if (typeof item !== "string" && !Number.isInteger(item)) return [];
-    const range = readDays(typeof item === "number" ? item : String(item));
+    const range = readDays(item);
     if (range === null) {
       return [problemAt(place, keys, `VALUE is not a day of the month, expected 1 to 31, ${DAYS_FORMS}`)];
     }
@@ -222,7 +222,7 @@ function calendarAt({ file, path }: Place): Pick<CalendarWindow, "days" | "daysO
     const list = valueAt(file.value, [...path, key]);
     return Array.isArray(list) ? list as T[] : undefined;
   };
-  const daysOfMonth = listAt<number | string>("days_of_month")?.flatMap((item) => readDays(item) ?? []);
+  const daysOfMonth = listAt<unknown>("days_of_month")?.flatMap((item) => readDays(item) ?? []);
   const days = listAt<typeof WEEKDAYS[number]>("days");
   const months = listAt<NonNullable<CalendarWindow["months"]>[number]>("months");
   return {

@@ -57,6 +57,10 @@ Deno.test("loadConfig() rejects windows that have no form or wrong values", asyn
         `.days_of_month[4]: "1:" ${DAY}`,
       ],
     ],
+    "days that are objects, of a window that lasts all day": [
+      { from: "00:00", to: "24:00", days_of_month: [{}] },
+      [".days_of_month[0]: is an object, expected a whole number or a string"],
+    ],
     "ranges in the wrong order": [
       { ...TIMES, days_of_month: ["7:1", "-1:-7", "20:-1", "-1:1"] },
       [
