@@ -35,7 +35,8 @@ const HOUR = 60 * MINUTE;
 
 const CHECK_COUNT = 20;
 /** For each seed. */
-const RESULT_COUNT = campaign(50_000);
+/** In more, notifications would become old enough to be dropped. */
+const RESULT_COUNT = Math.min(campaign(50_000), 10_000);
 const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "1 2 3").split(" ").slice(0, campaign(10)).map(Number);
 
 for (const seed of SEEDS) {
