@@ -15,6 +15,11 @@ export const ALERTING: FaultyLayer = {
           "conditions === undefined || conditions.length > 0",
         ],
         [
+          "an unlisted condition that is worse ends a problem",
+          'condition !== "unknown" && severity(condition) < severity(notified)',
+          'condition !== "unknown" && severity(condition) !== severity(notified)',
+        ],
+        [
           "problems are sent outside the hours only",
           "hours !== undefined && !isInWindow(hours, nowMs)",
           "hours !== undefined && isInWindow(hours, nowMs)",
@@ -499,7 +504,11 @@ export const ALERTING: FaultyLayer = {
           'notifications.every(({ event }) => event === "recovery")',
           'notifications.some(({ event }) => event === "recovery")',
         ],
-        ["a digest has the lowest severity", "CONDITIONS.findLast((one)", "CONDITIONS.find((one)"],
+        [
+          "a digest has the lowest severity",
+          "severity(one.condition) > severity(",
+          "severity(one.condition) < severity(",
+        ],
       ],
     },
     {

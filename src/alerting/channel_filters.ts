@@ -1,13 +1,13 @@
 /**
  * The notifications of a check that a channel gets: the filters of the channel, or of its use by the check. Pure.
  *
- * Three of them decide whether a notification is due. `conditions` maps the condition: one that is not listed is
- * `ok`. `after` postpones a problem, and `hours` does so or drops it (`outside_hours`); a recovery passes both. The
+ * Three of them decide whether a notification is due. `conditions` maps the condition, see {@linkcode conditionFor}.
+ * `after` postpones a problem, and `hours` does so or drops it (`outside_hours`); a recovery passes both. The
  * fourth, `events`, drops due notifications, so that a channel without recoveries gets the next
  * problem.
  */
 import type { ChannelFilters } from "../domain/channel.ts";
-import { type Condition, SHOWN_CONDITIONS } from "../domain/condition.ts";
+import { type Condition, severity, SHOWN_CONDITIONS } from "../domain/condition.ts";
 import type { ConditionState } from "../domain/condition_state.ts";
 import type { Notification } from "../domain/notification.ts";
 import { isInWindow } from "./maintenance_windows.ts";
@@ -19,8 +19,18 @@ interface FilterOptions {
   readonly isAcknowledged: boolean;
 }
 
-export function conditionFor({ conditions }: ChannelFilters, condition: Condition): Condition {
-  return conditions === undefined || conditions.includes(condition) ? condition : "ok";
+/**
+ * Returns a condition as it counts for a channel. One that is not listed is `ok`, except that it does not end a problem
+ * that the channel was notified of if it is worse than that, or `unknown`: then it counts like that problem.
+ */
+export function conditionFor(
+  { conditions }: ChannelFilters,
+  condition: Condition,
+  notified: Condition = "ok",
+): Condition {
+  if (conditions === undefined || conditions.includes(condition)) return condition;
+  const isBetter = condition !== "unknown" && severity(condition) < severity(notified);
+  return isBetter ? "ok" : notified;
 }
 
 /** Returns whether problems and changes are left out at this time. */
@@ -86,8 +96,8 @@ export function knownTo(
   const { nowMs } = options;
   const { confirmed } = state;
   if (confirmed === null) return [];
-  const wanted = conditionFor(filters, confirmed);
   return conditions.flatMap((condition) => {
+    const wanted = conditionFor(filters, confirmed, condition);
     if (condition === wanted) return [confirmed];
     if (wanted === "ok") return [condition];
     if (condition === "ok" && isPostponed(filters, state, options)) return [];

@@ -1,4 +1,4 @@
-import { CONDITIONS } from "../domain/condition.ts";
+import { CONDITIONS, severity } from "../domain/condition.ts";
 import type { Message } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
 import { describeItem } from "../channels/console.ts";
@@ -18,13 +18,18 @@ export function digestOf({ items, ...message }: Message): Message {
   if (first === undefined || items.length === 1) return { items, ...message };
   const lines = withinLength(items.map(describeItem), LINES_LENGTH_MAX);
   const more = items.length - lines.length;
+  const isRecovery = notifications.every(({ event }) => event === "recovery");
+  const worst = notifications.reduce(
+    (highest, one) => severity(one.condition) > severity(highest.condition) ? one : highest,
+    first,
+  );
   const notification: Notification = {
     id: message.id,
     check: `${items.length} notifications`,
     title: null,
-    event: notifications.every(({ event }) => event === "recovery") ? "recovery" : "problem",
-    condition: CONDITIONS.findLast((one) => notifications.some(({ condition }) => condition === one)) ?? "ok",
-    previous: "ok",
+    event: isRecovery ? "recovery" : "problem",
+    condition: worst.condition,
+    previous: isRecovery ? worst.previous : "ok",
     output: `${countConditions(notifications)}: ${listNames(notifications)}`,
     detail: [...lines, ...more > 0 ? [`and ${more} more`] : []].join("\n"),
     problemBeganAtMs: least(notifications.map(({ problemBeganAtMs }) => problemBeganAtMs)),

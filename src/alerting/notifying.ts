@@ -446,7 +446,8 @@ export class Notifying {
     const { confirmed, observedAtMs } = this.#stateOf(check);
     if (this.#member === null && event !== "summary" && observedAtMs !== null) {
       const channel = this.#channels.useOf(check, channelKey) ?? {};
-      return conditionFor(channel, confirmed ?? "ok") === conditionAfter(notification);
+      const notified = conditionAfter(notification);
+      return conditionFor(channel, confirmed ?? "ok", notified) === notified;
     }
     return this.#dispatcher.lastOf(check, channelKey)?.id === id;
   }

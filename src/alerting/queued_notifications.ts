@@ -85,8 +85,10 @@ function notificationFor(
   >,
 ): Notification | null {
   const { conditions, isPending } = lastNotifiedOf(channel);
-  const wanted = conditionFor(channel, notification.condition);
-  const previous = conditions.find((one) => one !== wanted);
+  const wantedAfter = (notified?: Condition): Condition =>
+    conditionFor(channel, notification.condition, notified);
+  const previous = conditions.find((one) => one !== wantedAfter(one));
+  const wanted = wantedAfter(previous);
   if (wanted !== "ok" && isOutsideHours(channel, nowMs)) return null;
   if (notification.event === "reminder") {
     const isDue = previous === undefined && !isPending && wanted !== "ok";

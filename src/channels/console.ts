@@ -3,6 +3,7 @@ import type { ChannelKindEntry } from "../domain/channel_kind.ts";
 import type { TextMax } from "../domain/channel_kind.ts";
 import type { MessageItem } from "../domain/delivery.ts";
 import type { NotificationEvent } from "../domain/condition_state.ts";
+import type { Notification } from "../domain/notification.ts";
 import { DELIVERED, notDelivered } from "./failures.ts";
 import { truncate } from "../shared/truncate.ts";
 import { timeText } from "../shared/local_time.ts";
@@ -31,10 +32,9 @@ export const consoleKind: ChannelKindEntry<"console"> = {
   textMax: LINE_TEXT_MAX,
 };
 
-const EVENT_WORDS: Readonly<Record<NotificationEvent, string>> = {
+const EVENT_WORDS: Readonly<Record<Exclude<NotificationEvent, "recovery">, string>> = {
   problem: "",
   change: ", changed",
-  recovery: ", recovered",
   reminder: ", still",
 };
 
@@ -49,8 +49,14 @@ export function describeItem(item: MessageItem): string {
   const { check, title, event, condition, decidedAtMs } = item.notification;
   if (event === "summary") return `${timeText(decidedAtMs)} ${title ?? check}: ${describeOutput(item)}`;
   const name = truncate(title === null || title === check ? check : `${title} (${check})`, NAME_LENGTH_MAX);
-  const what = `${condition.toUpperCase()}${EVENT_WORDS[event]}: ${name}`;
+  const word = event === "recovery" ? `, ${recoveryWord(item.notification)}` : EVENT_WORDS[event];
+  const what = `${condition.toUpperCase()}${word}: ${name}`;
   return `${timeText(decidedAtMs)} ${what}: ${describeResult(item)}`;
+}
+
+/** Describes a recovery: `recovered`, or `no longer CRITICAL` to a condition that is a problem. */
+export function recoveryWord({ condition, previous }: Pick<Notification, "condition" | "previous">): string {
+  return condition === "ok" ? "recovered" : `no longer ${previous.toUpperCase()}`;
 }
 
 /** The check's output, truncated, with its history. */

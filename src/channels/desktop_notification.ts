@@ -5,7 +5,7 @@ import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import type { RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
 import type { System } from "../domain/system.ts";
-import { describeOutput, describeResult, LINE_TEXT_MAX } from "./console.ts";
+import { describeOutput, describeResult, LINE_TEXT_MAX, recoveryWord } from "./console.ts";
 import { cleanLine } from "./clean_text.ts";
 import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
 import { toastArguments } from "./windows_toast.ts";
@@ -90,7 +90,8 @@ function notificationOf(item: MessageItem, isTest: boolean): Notification {
   if (event === "summary") {
     return { title: plain(title ?? check), text: plain(describeOutput(item)), isUrgent: false };
   }
-  const recovered = event === "recovery" ? " again" : "";
+  const word = condition === "ok" ? " again" : `, ${recoveryWord(item.notification)}`;
+  const recovered = event === "recovery" ? word : "";
   return {
     title: plain(`${isTest ? "TEST " : ""}${condition.toUpperCase()}${recovered}: ${title ?? check}`),
     text: plain(describeResult(item)),

@@ -7,7 +7,7 @@ import type { MessageItem } from "../domain/delivery.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { Notification } from "../domain/notification.ts";
 import { cleanLine, cleanLines, LINES_LENGTH_MAX } from "./clean_text.ts";
-import { countResults, describeDependents, describeSummarized } from "./console.ts";
+import { countResults, describeDependents, describeSummarized, recoveryWord } from "./console.ts";
 import { timeText } from "../shared/local_time.ts";
 
 const TITLE_LENGTH_MAX = 120;
@@ -81,7 +81,7 @@ export function notificationBrief(item: MessageItem): string {
   const { notification } = item;
   const output = cleanLine(notification.output, 160);
   const began = notification.event === "recovery"
-    ? `recovered at ${timeText(notification.decidedAtMs)}`
+    ? `${recoveryWord(notification)} at ${timeText(notification.decidedAtMs)}`
     : since(notification);
   const summarized = describeSummarized(item);
   const lines = [
@@ -114,7 +114,9 @@ function history({ notification, missedProblem }: MessageItem): readonly string[
     const said = notificationOutput(missedProblem);
     return [
       ...lines,
-      "The problem recovered before it was sent.",
+      notification.condition === "ok"
+        ? "The problem recovered before it was sent."
+        : `It was ${recoveryWord(notification)} before that was sent.`,
       ...said === "" ? [] : [`Output: ${said}`],
     ];
   }

@@ -102,8 +102,29 @@ const ROWS: Readonly<Record<string, Row>> = {
   ],
   "conditions: of several, a change between listed ones is a change": [
     { conditions: ["warning", "critical"] },
-    "0 unknown, 1 warning, 2 critical, 3 unknown, 4 ok",
-    "1 problem warning, 2 change critical, 3 recovery unknown",
+    "0 unknown, 1 warning, 2 critical, 3 ok",
+    "1 problem warning, 2 change critical, 3 recovery ok",
+  ],
+  "conditions: one that is worse and unlisted ends no problem": [
+    { conditions: ["warning"] },
+    "0 warning, 1 critical, 7 critical, 8 warning, 14 warning, 15 critical, 16 ok, 17 critical, 18 ok",
+    "0 problem warning, 14 reminder warning, 16 recovery ok",
+    { annoy: 5 * MINUTE },
+  ],
+  "conditions: an unlisted unknown ends no problem": [
+    { conditions: ["critical"] },
+    "0 critical, 1 unknown, 2 restart, 3 unknown, 4 critical, 5 unknown, 6 warning, 7 critical, 8 unknown, 9 ok",
+    "0 problem critical, 6 recovery warning, 7 problem critical, 9 recovery ok",
+  ],
+  "conditions: for unknown alone, what is found out is no recovery until it is ok": [
+    { conditions: ["unknown"] },
+    "0 unknown, 1 warning, 2 critical, 3 warning, 4 ok",
+    "0 problem unknown, 4 recovery ok",
+  ],
+  "conditions: one that is worse ends no problem while silenced, either": [
+    { conditions: ["warning"] },
+    "0 warning, 1 mute, 2 critical, 3 critical, 4 unsilence, 5 critical, 6 ok",
+    "0 problem warning, 6 recovery ok",
   ],
   "conditions: after a restart": [
     { conditions: ["critical"] },

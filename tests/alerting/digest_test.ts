@@ -40,6 +40,14 @@ Deno.test("digestOf() is a recovery if all are, and leaves one item as it is", (
   assert.deepEqual(digest(itemOf("a", "ok")).items, [itemOf("a", "ok")]);
 });
 
+Deno.test("digestOf() names the condition that ended if it ended in another problem", () => {
+  const { notification, ...others } = itemOf("b", "warning");
+  const ended = { ...notification, event: "recovery", previous: "critical" } as const;
+  const [item] = digest(itemOf("a", "ok"), { ...others, notification: ended }).items;
+  assert.ok(item !== undefined);
+  assert.match(describeItem(item), / WARNING, no longer CRITICAL: 2 notifications: 1 WARNING, 1 OK: /);
+});
+
 Deno.test("digestOf() stays short, and counts the checks and lines that it leaves out", () => {
   const items = Array.from({ length: 28_000 }, (_, index) => itemOf(`check-${index}`, "critical"));
   const notification = digest(...items).items[0]?.notification;

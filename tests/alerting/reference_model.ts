@@ -201,9 +201,12 @@ function dueTo(
   const { conditions, events, afterMs, hours, outsideHours } = channel;
   const isListed = (condition: Condition): boolean => conditions?.includes(condition) ?? condition !== "ok";
   const previous = byChannel.get(channel.key) ?? "ok";
-  const condition = isListed(confirmed) ? confirmed : "ok";
+  const isOver = confirmed === "ok" || confirmed === "warning" && previous === "critical";
+  const condition = isListed(confirmed) ? confirmed : isOver ? "ok" : previous;
   const nothing = { channel, event: null, isReminded: false, isEscalation: false, previous, condition };
   if (condition === "ok") return { ...nothing, event: previous === "ok" ? null : "recovery" };
+  // The problem goes on, with a condition that the channel is not for.
+  if (!isListed(confirmed)) return nothing;
   if (hours !== undefined && !isInWindow(hours, nowMs)) return nothing;
   if (previous === condition) return { ...nothing, isReminded: events?.includes("reminder") ?? true };
   const last = changes.findLastIndex(({ to }) => !isListed(to));

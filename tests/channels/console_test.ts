@@ -32,6 +32,11 @@ const LINES: readonly (readonly [name: string, item: MessageItem, line: string])
     "2026-01-31 10:00:00 UTC OK, recovered: Website (web): status is 200 (was critical since 2026-01-31 09:58:00 UTC)",
   ],
   [
+    "a recovery for a channel that the present problem is not for",
+    makeItem({ event: "recovery", condition: "warning", previous: "critical", output: "slow" }),
+    "2026-01-31 10:00:00 UTC WARNING, no longer CRITICAL: Website (web): slow (was critical since 2026-01-31 09:58:00 UTC)",
+  ],
+  [
     "a problem that was over before it was told",
     makeItem(
       { event: "recovery", condition: "ok", previous: "critical", output: "fine" },

@@ -61,6 +61,11 @@ Deno.test({
         urgency: 1,
       });
     });
+    await t.step("of a recovery that is not ok", async () => {
+      const ended = makeItem({ event: "recovery", condition: "warning", previous: "critical", title: null });
+      await show({ environment, message: makeMessage([ended]) });
+      assert.equal((await bus.next()).title, "WARNING, no longer CRITICAL: web");
+    });
     await t.step("marked as a test", async () => {
       await show({ environment, message: makeMessage(undefined, { isTest: true }) });
       assert.equal((await bus.next()).title, "TEST CRITICAL: Website");

@@ -190,6 +190,15 @@ Host: server1
   );
 });
 
+Deno.test("deliver() calls no recovery ok that ended in another problem", async () => {
+  const ended = { ...RECOVERY, condition: "warning", previous: "critical" } as const;
+  const { text } = await mailOf(message([item(ended, { missedProblem: REPORT })]));
+  assert.match(text, /^WARNING: Website \(was CRITICAL from .*\)$/m);
+  assert.match(text, /^It was no longer CRITICAL before that was sent\.$/m);
+  const many = await mailOf(message(Array.from({ length: 20 }, () => item(ended))));
+  assert.match(many.text, /^ {2}no longer CRITICAL at 2026-01-31 12:09:30 UTC$/m);
+});
+
 Deno.test("deliver() counts older problems that recovered before they could be sent", async () => {
   const counting = item({ ...RECOVERY, detail: "" }, { missedProblem: REPORT, summarized: 1 });
   const { text } = await mailOf(message([counting]));

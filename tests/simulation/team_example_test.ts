@@ -102,9 +102,9 @@ simulate("examples/team: two weeks, with every message that each of the team get
       "Wed 18:42 OK, recovered: shop",
       // A change for the others; back to warning is a recovery here.
       "Thu 23:02 CRITICAL: queue",
-      "Thu 23:22 WARNING, recovered: queue",
+      "Thu 23:22 WARNING, no longer CRITICAL: queue",
       "Sat 21:06 CRITICAL: queue",
-      "Sat 21:22 WARNING, recovered: queue",
+      "Sat 21:22 WARNING, no longer CRITICAL: queue",
     ],
     "gateway.seven.io": [
       // No acknowledgement within 30 minutes.
@@ -172,7 +172,7 @@ function wordsOf({ text, mail }: Received): string {
   const body = JSON.parse(text) as { readonly text?: string; readonly message?: string };
   const line = body.text ?? body.message ?? "";
   if (line.includes(" Summary: ")) return withoutDuration(line.replace(/^.*? UTC /, ""));
-  const [, words] = /^.*? UTC ([A-Z]+(?:, \w+)?: \w+): /.exec(line) ?? assert.fail(line);
+  const [, words] = /^.*? UTC ([A-Z]+(?:, [\w ]+)?: \w+): /.exec(line) ?? assert.fail(line);
   const marks = ["acknowledged", "flapping"].filter((mark) => line.includes(mark));
   return `${words}${marks.map((mark) => ` (${mark})`).join("")}`;
 }

@@ -115,7 +115,7 @@ export interface ChannelObjectParameters {
 export interface ChannelObject {
   /** In `notifications`: a name from `channels`, in place of `kind` and `parameters`. Filters here replace those of the channel. */
   readonly channel?: string;
-  /** Only these conditions. Any other counts as `ok` for the channel: for `["critical"]`, critical → warning is a recovery. Default: all. */
+  /** Only these conditions. For `["critical"]`, critical → warning is a recovery. A change to an omitted one that is worse or `unknown` sends nothing, and ends no problem. Default: all. */
   readonly conditions?: readonly ("unknown" | "warning" | "critical")[];
   /** Only these events. Default: all. */
   readonly events?: readonly ("problem" | "change" | "recovery" | "reminder")[];
