@@ -10,7 +10,7 @@ import { quote } from "../shared/quote.ts";
 import { readRegularFile, UnreadableFileError } from "../shared/regular_file.ts";
 import { createLineSearch } from "./body_pattern.ts";
 import { type Executed, PROCESSES, withExecutable } from "./process_executable.ts";
-import { runSystemCommand } from "./system_command.ts";
+import { describeFailure, runCommand, runSystemCommand } from "./system_command.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
 import { nameFor } from "./targets.ts";
 
@@ -96,7 +96,28 @@ async function observeProcess(check: ProcessCheck, context: ObserveContext): Pro
   const result = unreadable.length === 0
     ? evaluate(running, parameters)
     : evaluatePartly(executed, parameters);
+  const { user } = parameters;
+  if (user !== undefined && all.every(({ users }) => !users.includes(user))) {
+    const reason = await describeMissingUser(command, { user, timeoutMs }, context);
+    // A count that is a problem stays one: nothing runs as a user that does not exist.
+    if (reason !== null) {
+      return checkResult(highestSeverity([result.condition, "unknown"]), `${result.output}; ${reason}`);
+    }
+  }
   return parameters.pattern === undefined ? result : { ...result, detail: describeMatches(running) };
+}
+
+/** Returns why a user that runs nothing is not known to exist; `null`: it exists, or is a number. */
+async function describeMissingUser(
+  command: string,
+  { user, timeoutMs }: { readonly user: string; readonly timeoutMs: number },
+  context: ObserveContext,
+): Promise<string | null> {
+  if (/^\d+$/.test(user)) return null;
+  // It fails if nothing is listed, too, but with a message only for an unknown user.
+  const end = await runCommand({ path: command, arguments: ["-o", "pid=", "-u", user], timeoutMs }, context);
+  if (end.ended === "exited" && end.stderr.text.trim() === "") return null;
+  return `user ${quote(user)}: ${describeFailure(end, { path: command, timeoutMs }) ?? "not known to exist"}`;
 }
 
 /**

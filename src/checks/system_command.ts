@@ -17,10 +17,21 @@ const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
 const REASON_LENGTH_MAX = 200;
 
 export async function runSystemCommand(
+  command: SystemCommand,
+  context: ObserveContext,
+): Promise<string | CheckResult> {
+  const end = await runCommand(command, context);
+  const reason = describeFailure(end, command);
+  if (reason !== null) return unknownResult(reason);
+  return end.ended === "exited" ? end.stdout.text : "";
+}
+
+/** Runs a command whose failure is an answer. */
+export function runCommand(
   { path, arguments: words, timeoutMs }: SystemCommand,
   { system, directory, signal }: ObserveContext,
-): Promise<string | CheckResult> {
-  const end = await system.processes.run({
+): Promise<ProcessEnd> {
+  return system.processes.run({
     path,
     arguments: words,
     // Names are not translated, and not cut to ASCII.
@@ -29,9 +40,14 @@ export async function runSystemCommand(
     timeoutMs,
     outputBytesMax: OUTPUT_BYTES_MAX,
   }, signal);
-  const reason = failureOf(end, timeoutMs);
-  if (reason !== null) return unknownResult(reason.replace("{}", `"${path}"`));
-  return end.ended === "exited" ? end.stdout.text : "";
+}
+
+/** Returns why a command failed; `null`: it printed everything. */
+export function describeFailure(
+  end: ProcessEnd,
+  { path, timeoutMs }: Omit<SystemCommand, "arguments">,
+): string | null {
+  return failureOf(end, timeoutMs)?.replace("{}", () => `"${path}"`) ?? null;
 }
 
 /** `{}` is replaced by the command; `null`: it printed everything. */

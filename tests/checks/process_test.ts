@@ -252,6 +252,49 @@ Deno.test("process compares the user", async (t) => {
   }
 });
 
+Deno.test("process calls no count ok for a user that does not exist", async (t) => {
+  const missing = {
+    code: 1,
+    stderr: "error: user name does not exist\n\nUsage:\n ps [options]\n",
+  };
+  const said = 'user "ngnix": "/usr/bin/ps" failed with exit code 1: error: user name does not exist';
+  const none = { criticalAbove: 0 };
+  const rows: Readonly<
+    Record<
+      string,
+      readonly [Partial<ProcessParameters>, answer: typeof missing, Condition, output: string]
+    >
+  > = {
+    "where none may run": [{ count: none }, missing, "unknown", `count 0; ${said}`],
+    "where one must run": [
+      { count: { criticalBelow: 1 } },
+      missing,
+      "critical",
+      `count 0, critical below 1; ${said}`,
+    ],
+    "that exists and runs nothing": [{ count: none }, { code: 1, stderr: "" }, "ok", "count 0"],
+    "that is a number": [{ count: none, user: "1234" }, missing, "ok", "count 0"],
+  };
+  for (const [name, [parameters, { code, stderr }, condition, output]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const list = "  100     1   100       00:09   2048 S        0 root      nginx";
+      const captured = (text: string) => ({ text, truncated: false });
+      const processes: ObserveContext["system"]["processes"] = {
+        run: ({ arguments: words }) =>
+          Promise.resolve({
+            ended: "exited",
+            code: words.includes("-A") ? 0 : code,
+            stdout: captured(words.includes("-A") ? list : ""),
+            stderr: captured(words.includes("-A") ? "" : stderr),
+            leftovers: false,
+          }),
+      };
+      const result = await observePrinted([], { user: "ngnix", ...parameters }, { processes });
+      assert.deepEqual([result.condition, result.output], [condition, output]);
+    });
+  }
+});
+
 Deno.test("process reads a pid file", async (t) => {
   const directory = await Deno.makeTempDir();
   const pidFile = `${directory}/own.pid`;
@@ -320,6 +363,12 @@ Deno.test("process is unknown with the reason if it cannot list processes", asyn
   const real = (command: string) => observeCheck({ kind: "process", parameters: { ...named, command } });
   await t.step("a missing command", async () => {
     assert.match((await real("/does/not/ps")).output, /^cannot start "\/does\/not\/ps": /);
+  });
+  await t.step("a user that the machine does not have", async () => {
+    const parameters = { user: "no-such-user", count: { criticalAbove: 0 }, age: {}, memory: {} };
+    const { condition, output } = await observeCheck({ kind: "process", parameters });
+    assert.equal(condition, "unknown", output);
+    assert.match(output, /^count 0; user "no-such-user": .*ps" failed with exit code 1: /);
   });
   await t.step("a command that fails", async () => {
     const { condition, output } = await real("/bin/false");
