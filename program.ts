@@ -11,6 +11,6 @@ export async function runProgram(
   options: Pick<SystemOptions, "ownConfig"> = {},
 ): Promise<number> {
   const system = createSystem(createWheelClock(createRawTimer()), { createStores, ...options });
-  onUncaughtError((error) => Deno.exit(reportUncaught(error, system)));
+  onUncaughtError((error) => Deno.exit(reportUncaught(error, system, args)));
   return await run(args, system);
 }

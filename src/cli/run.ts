@@ -8,10 +8,17 @@ import { COMMAND_LOADERS } from "./command_loaders.ts";
 import { HIDDEN_COMMAND_LOADERS } from "./hidden_command_loaders.ts";
 import { EXIT } from "./exit_code.ts";
 import { describeFailure } from "./failure.ts";
+import { asksForPlugin, PluginOutput } from "./plugin_output.ts";
 import { typedPlaces } from "./runnable_hint.ts";
 import { usesColor } from "./terminal.ts";
 
 export async function run(args: readonly string[], system: System): Promise<number> {
+  if (!asksForPlugin(args)) return await runCommand(args, system);
+  const output = new PluginOutput(system);
+  return output.end(await runCommand(args, output.system));
+}
+
+async function runCommand(args: readonly string[], system: System): Promise<number> {
   try {
     return await dispatch(args, system);
   } catch (error) {
@@ -23,10 +30,11 @@ export async function run(args: readonly string[], system: System): Promise<numb
 }
 
 /** Prints an uncaught error like any other error that terminates the program. Returns the exit code. */
-export function reportUncaught(error: unknown, system: System): number {
+export function reportUncaught(error: unknown, system: System, args: readonly string[]): number {
   const { text, exitCode } = describeFailure(error, { color: false });
-  system.stderr.write(text);
-  return exitCode;
+  const output = asksForPlugin(args) ? new PluginOutput(system) : null;
+  (output?.system ?? system).stderr.write(text);
+  return output?.end(exitCode) ?? exitCode;
 }
 
 async function dispatch(args: readonly string[], system: System): Promise<number> {
