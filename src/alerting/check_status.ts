@@ -124,6 +124,14 @@ export function isAfterGap(
   return conditionOf(check, record, nowMs).state !== "current";
 }
 
+/** Returns the condition that was last notified: `ok` if none was, but `ok` was known; `null` if neither. */
+export function lastNotifiedOf(
+  { confirmed, leftAtMs, notified, notifiedAtMs }: CheckRecord["condition"],
+): Condition | null {
+  if (notifiedAtMs !== null) return notified;
+  return confirmed === "ok" || leftAtMs.ok !== null ? "ok" : null;
+}
+
 /** The description of a check besides its condition: the last output, and the reason if that alone would mislead. */
 export function describeStatus(status: CheckStatus, nowMs: number): string {
   const { check, record, state } = status;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { describeStatus, statusOf } from "../../src/alerting/check_status.ts";
+import { describeStatus, lastNotifiedOf, statusOf } from "../../src/alerting/check_status.ts";
+import { initialState } from "../../src/condition/transition.ts";
 import { overdueAtMs } from "../../src/alerting/overdue.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import { recordOf, resultOf } from "../state/records.ts";
@@ -184,4 +185,25 @@ Deno.test("overdueAtMs() goes by the attentive interval while a check is failing
     return overdueAtMs(check, { ...base, condition: { ...base.condition, confirmed: "ok", observed } });
   };
   assert.deepEqual([lateAt("ok"), lateAt("critical")], [NOW + 120 * MINUTE, NOW + 2 * MINUTE]);
+});
+
+Deno.test("lastNotifiedOf() is ok only if that was notified or known", async (t) => {
+  const never = initialState();
+  const known = { ...never.leftAtMs, ok: 2 };
+  const rows: Readonly<Record<string, readonly [Partial<typeof never>, Condition | null]>> = {
+    "never run": [{}, null],
+    "pending": [{ observed: "critical" }, null],
+    "a problem before any ok, suppressed": [{ confirmed: "critical" }, null],
+    "ok": [{ confirmed: "ok" }, "ok"],
+    "a suppressed problem after ok": [{ confirmed: "critical", leftAtMs: known }, "ok"],
+    "a problem that no channel is for": [
+      { confirmed: "warning", notified: "warning", leftAtMs: known },
+      "ok",
+    ],
+    "a notified problem": [{ confirmed: "critical", notified: "critical", notifiedAtMs: 1 }, "critical"],
+    "a notified recovery, and a pending condition": [{ notified: "ok", notifiedAtMs: 1 }, "ok"],
+  };
+  for (const [name, [state, expected]] of Object.entries(rows)) {
+    await t.step(name, () => assert.equal(lastNotifiedOf({ ...never, ...state }), expected));
+  }
 });

@@ -8,6 +8,7 @@ import {
   countedConditions,
   describeStatus,
   inactiveNames,
+  lastNotifiedOf,
   statusOf,
 } from "../../alerting/check_status.ts";
 import { createColors } from "../color.ts";
@@ -289,7 +290,7 @@ function describeRuns(
     confirmed === null
       ? "no condition is confirmed yet"
       : `confirmed ${confirmed} since ${timeText(confirmedSinceMs ?? nowMs, timeZone)}` +
-        (notified === confirmed ? "" : `, last notified ${notified}`),
+        (notified === confirmed ? "" : `, last notified ${lastNotifiedOf(condition) ?? "never"}`),
     `last run ${ago(last.startedAtMs)}, took ${Math.round(last.durationMs)} ms: ${last.condition}`,
     ...(last.locations ?? []).map((vote) => printable(describeVote(vote))),
     ...(nextRunAtMs === null ? [] : [`next run ${nextRunAtMs > nowMs ? "" : "was due "}${ago(nextRunAtMs)}`]),

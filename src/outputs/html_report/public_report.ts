@@ -19,7 +19,11 @@ export function publicStatus<Status extends CheckStatus>(status: Status): Status
     ...status,
     record: record === null ? null : {
       ...record,
-      condition: { ...record.condition, notified: record.condition.confirmed ?? "ok" },
+      condition: {
+        ...record.condition,
+        notified: record.condition.confirmed ?? "ok",
+        notifiedAtMs: record.condition.confirmedSinceMs,
+      },
       last: record.last === null ? null : publicResult(record.last),
     },
     waitsFor: [],
