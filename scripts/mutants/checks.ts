@@ -225,8 +225,8 @@ export const CHECKS: FaultyLayer = {
         ],
         [
           "a group does not wait for checks that did not run since a start",
-          'isFirstRun && state !== "current"',
-          'isFirstRun && state === "current"',
+          'isUnconfirmed && state !== "current"',
+          'isUnconfirmed && state === "current"',
         ],
       ],
     },

@@ -172,18 +172,18 @@ export const CONDITION: FaultyLayer = {
         ],
         [
           "an ok from before a stop stays known",
-          'isAfterGap && condition !== "ok" ?',
-          'isAfterGap && condition === "ok" ?',
+          "const state = withoutOk(before);",
+          "const state = before;",
         ],
         [
-          "failures from before a stop count",
-          "isAfterGap && isAfterStop && !hasProblem(before) ?",
-          "isAfterGap && isAfterStop && hasProblem(before) ?",
+          "results from before a stop count",
+          "return isAfterStop ?",
+          "return !isAfterStop ?",
         ],
         [
-          "failures before a late run do not count",
-          "isAfterGap && isAfterStop && !hasProblem(before) ?",
-          "isAfterGap && !hasProblem(before) ?",
+          "results before a late run do not count",
+          "return isAfterStop ?",
+          "return isAfterGap ?",
         ],
         [
           "an ok stays known while a job never ran",
@@ -202,8 +202,8 @@ export const CONDITION: FaultyLayer = {
         ],
         [
           "failures from before a group waited for a job count",
-          "hasProblem(known) ? known : { ...known, ...NOTHING_COUNTED }",
-          "known",
+          "...hasProblem(known) ? {} : nothingCounted(known),",
+          "",
         ],
         [
           "a problem of a check that was not known to be ok says that it was",

@@ -6,18 +6,18 @@ import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
+import type { Defined } from "../shared/check_definition.ts";
 import { silencesOf } from "./silences.ts";
 import { type OpenWindow, openWindow } from "./maintenance_windows.ts";
-import { isInFuture, overdueAtMs, type Scheduled } from "./overdue.ts";
+import { isEdited, isInFuture, overdueAtMs, type Scheduled } from "./overdue.ts";
 
 /** A check for display: from the config, or from the state while the config has errors. */
 export interface ShownCheck extends
   Pick<
     Check,
     "name" | "title" | "active" | "tags" | "maintenanceWindows" | "dependsOn" | "schedule" | "timeoutMs"
-  > {
-  /** `null` if unknown. */
-  readonly kind: string | null;
+  >,
+  Defined {
   /** `null` if unknown. */
   readonly threshold: number | null;
   /** `null` if unknown. */
@@ -94,16 +94,22 @@ export function inactiveNames(checks: readonly Pick<Check, "name" | "active">[])
   return new Set(checks.filter((check) => !check.active).map((check) => check.name));
 }
 
+/** A check, as far as its record is compared with it. */
+type Recorded = Scheduled & Pick<Check, "timeoutMs"> & Defined;
+
 /** Returns what is known now about the condition of a check, from its stored record. */
 export function conditionOf(
-  check: Scheduled & Pick<Check, "timeoutMs">,
+  check: Recorded,
   record: CheckRecord | null,
   nowMs: number,
 ): KnownCondition {
   if (record === null || record.last === null) {
-    return { condition: "unknown", state: "never_ran", last: null };
+    // A cron schedule names its times: until the first one, nothing is missing.
+    return { condition: isCron(check.schedule) ? "pending" : "unknown", state: "never_ran", last: null };
   }
-  const state = isInFuture(check, record, nowMs)
+  const state = isEdited(check, record)
+    ? "edited"
+    : isInFuture(check, record, nowMs)
     ? "in_future"
     : nowMs > overdueAtMs(check, record)
     ? "overdue"
@@ -113,11 +119,11 @@ export function conditionOf(
 }
 
 /**
- * Returns whether the condition of a record is not known now: it is overdue, its last run is in the future, or it never
- * ran.
+ * Returns whether the condition of a record is not known now: it is overdue, its last run is in the future, the check
+ * was edited, or it never ran.
  */
 export function isAfterGap(
-  check: Scheduled & Pick<Check, "timeoutMs">,
+  check: Recorded,
   record: CheckRecord,
   nowMs: number,
 ): boolean {
@@ -172,6 +178,7 @@ function describeSuppression({ isSilenced, maintenance, waitsFor }: CheckStatus)
 
 /** Returns why a condition does not count any more; empty where it does. */
 function describeStale(state: CheckStatus["state"], agoMs: number, confirmed: ShownCondition): string {
+  if (state === "edited") return `not run since it was edited, was ${confirmed}`;
   if (state === "overdue") return `not run for ${describeDuration(agoMs)}, was ${confirmed}`;
   if (state !== "in_future") return "";
   // The clock may also have gone ahead during the run.

@@ -75,15 +75,13 @@ function observeGroup(check: GroupCheck, context: ObserveContext): Promise<Check
 }
 
 /**
- * Returns which checks the group waits for: those whose job never ran, after a start or a long stop those that did not
- * run since, and then and until the group has a confirmed condition those that are pending or never ran.
+ * Returns which checks the group waits for: those that are pending, those that did not run since they were edited and,
+ * until it has a confirmed condition again after a start or a long stop, those that did not run since.
  */
 function awaited(group: KnownCondition | null): (member: Member) => boolean {
-  const isFirstRun = group === null || group.state !== "current";
-  const isUnconfirmed = isFirstRun || group.condition === "pending";
-  return ({ state, condition, last }) =>
-    awaitsJob({ condition, last }) || isFirstRun && state !== "current" ||
-    isUnconfirmed && (state === "never_ran" || condition === "pending");
+  const isUnconfirmed = group === null || group.state !== "current" || group.condition === "pending";
+  return ({ state, condition }) =>
+    condition === "pending" || state === "edited" || isUnconfirmed && state !== "current";
 }
 
 function awaitsJob({ condition, last }: Pick<Member, "condition" | "last">): boolean {
@@ -112,7 +110,7 @@ function describeFailing(members: readonly Member[]): string {
 }
 
 function describe({ condition, state }: Member): string {
-  if (state === "never_ran") return "did not run";
+  if (state === "never_ran" || state === "edited") return "did not run";
   return state === "overdue" ? "is overdue" : `is ${condition}`;
 }
 

@@ -58,7 +58,7 @@ export interface ObservedResult extends Circumstances {
   readonly awaits?: Awaited;
   /** Whether the condition was no longer known before it: overdue, or of a run in the future. @default false */
   readonly isAfterGap?: boolean;
-  /** Whether that is because nothing ran: after a stop, a suspend or a clock that was set. @default false */
+  /** Whether nothing ran, or the check was edited: earlier results count no more. @default false */
   readonly isAfterStop?: boolean;
 }
 
@@ -157,28 +157,36 @@ function awaiting(
   const known = withoutOk(state);
   if (awaits === "checks") return { ...known, observed: condition, observedAtMs: nowMs };
   return {
-    ...hasProblem(known) ? known : { ...known, ...NOTHING_COUNTED },
+    ...known,
+    ...hasProblem(known) ? {} : nothingCounted(known),
     observed: null,
     observedAtMs: nowMs,
   };
 }
 
 /**
- * Returns the state as far as it counts for a result: after a gap no earlier `ok` if it is not `ok` itself, and after a
- * stop no earlier failures. A problem goes on.
+ * Returns the state as far as it counts for a result: after a gap no earlier `ok`, and after a stop no earlier results.
+ * A problem goes on.
  *
  * Runs that are late for other reasons do count: single runs may always be further apart than the interval, and in an
  * outage checks wait for others that hang.
  */
 function afterGap(
   before: ConditionState,
-  { condition, isAfterGap = false, isAfterStop = false }: ObservedResult,
+  { isAfterGap = false, isAfterStop = false }: ObservedResult,
 ): ConditionState {
-  const state = isAfterGap && condition !== "ok" ? withoutOk(before) : before;
-  return isAfterGap && isAfterStop && !hasProblem(before) ? { ...state, ...NOTHING_COUNTED } : state;
+  if (!isAfterGap) return before;
+  const state = withoutOk(before);
+  return isAfterStop ? { ...state, ...nothingCounted(state) } : state;
 }
 
-const NOTHING_COUNTED = { ...NO_RESULTS, sinceLowered: 0, problemBeganAtMs: null };
+function nothingCounted(state: ConditionState): Partial<ConditionState> {
+  return {
+    ...NO_RESULTS,
+    sinceLowered: 0,
+    problemBeganAtMs: hasProblem(state) ? state.problemBeganAtMs : null,
+  };
+}
 
 /** Returns a state that is as before the first `ok`, if that is confirmed. A problem stays. */
 function withoutOk(state: ConditionState): ConditionState {

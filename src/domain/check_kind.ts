@@ -6,8 +6,11 @@ import type { RequiredPermissions } from "./runtime_permissions.ts";
 import type { CheckResult } from "./result.ts";
 import type { System } from "./system.ts";
 
-/** Whether the last result still means something. `in_future`: the clock was set back behind the last run. */
-export type ResultState = "current" | "never_ran" | "overdue" | "in_future";
+/**
+ * Whether the last result still means something. `in_future`: the clock was set back behind the last run. `edited`: it
+ * is of another kind, or of other parameters.
+ */
+export type ResultState = "current" | "never_ran" | "overdue" | "in_future" | "edited";
 
 /** Another check, as a check that combines others sees it. */
 export interface KnownCondition {

@@ -25,6 +25,8 @@ export interface KeptResult {
   readonly lateMs: number | null;
   /** The contribution of each location; absent: it did not run at locations. */
   readonly locations?: readonly LocationVote[];
+  /** A hash of what was observed, see `shared/check_definition.ts`; absent: unknown. */
+  readonly definition?: string;
 }
 
 /** The stored record of one check. Times are wall time, milliseconds since 1970. Every number is finite. */
@@ -79,6 +81,8 @@ export interface RollupEntry {
   readonly durationMs: number;
   /** The time since the previous run, if that was observed; else 0. See `src/state/availability.ts`. */
   readonly lastedMs: number;
+  /** The end of that time. @default atMs */
+  readonly lastedUntilMs?: number;
   /** The condition that was confirmed during `lastedMs`, so before this run; any if that is 0. */
   readonly lasted: Condition;
   /** How many runs in a row failed (were not ok), up to this one; 0 if it is ok. */

@@ -8,8 +8,9 @@ import type { ConditionState } from "../domain/condition_state.ts";
 import { type CronSchedule, type CronTimes, isCron } from "../domain/schedule.ts";
 import type { Result } from "../domain/result.ts";
 import { isAfterGap } from "../alerting/check_status.ts";
-import { intervalOf, overdueAtMs, type Scheduled } from "../alerting/overdue.ts";
+import { intervalOf, isEdited, overdueAtMs, type Scheduled } from "../alerting/overdue.ts";
 import type { CheckRecord } from "../domain/store.ts";
+import type { Defined } from "../shared/check_definition.ts";
 import type { Recorded, RecordOptions, StateRepository } from "../state/state_repository.ts";
 import { isDue, isTooFarAhead, planFirst, planNext, splayOf } from "./plan.ts";
 
@@ -81,16 +82,16 @@ function nextCronRun(
 }
 
 export interface FirstRunOptions {
-  readonly record: Pick<CheckRecord, "condition" | "nextRunAtMs">;
+  readonly record: Pick<CheckRecord, "condition" | "nextRunAtMs" | "last">;
   /** The returned time is never before this. */
   readonly nowMs: number;
   /** Whether a check that never ran is to let those go first that are overdue. @default false */
   readonly isBehindOverdue?: boolean;
 }
 
-/** The first run after a start, or after the schedule was changed. */
+/** The first run after a start, or after the check was edited: at once or at its cron time, if it is of another target. */
 export function firstRun(
-  check: Scheduled,
+  check: Scheduled & Defined,
   { record, nowMs, isBehindOverdue = false }: FirstRunOptions,
 ): number {
   const { schedule } = check;
@@ -101,6 +102,7 @@ export function firstRun(
     const atMs = plannedCronRun(schedule, { keptMs, nowMs, state: record.condition });
     return atMs > nowMs ? atMs : overdueRun(check, { state: record.condition, nowMs });
   }
+  if (isEdited(check, record)) return overdueRun(check, { state: record.condition, nowMs });
   const intervalMs = intervalOf(schedule, record.condition);
   return planFirst({ keptMs: record.nextRunAtMs, nowMs, intervalMs, splay, isBehindOverdue });
 }
@@ -154,12 +156,12 @@ function plannedCronRun(
 }
 
 /**
- * Returns whether a check is due now. One without a plan is; one with a cron schedule only if its time was within the
+ * Returns whether a check is due now. One without a plan is, and one that did not run since it was edited; one with a cron schedule only if its time was within the
  * last minute, since cron calls once a minute.
  */
 export function isCheckDue(
-  check: Scheduled,
-  record: Pick<CheckRecord, "condition" | "nextRunAtMs">,
+  check: Scheduled & Defined,
+  record: Pick<CheckRecord, "condition" | "nextRunAtMs" | "last">,
   nowMs: number,
 ): boolean {
   const { schedule } = check;
@@ -168,7 +170,7 @@ export function isCheckDue(
     const keptMs = record.nextRunAtMs ?? nowMs - CALLED_EVERY_MS + 1;
     return isCronDue(schedule, plannedCronRun(schedule, { keptMs, nowMs, state }), nowMs);
   }
-  if (record.nextRunAtMs === null) return true;
+  if (record.nextRunAtMs === null || isEdited(check, record)) return true;
   const intervalMs = intervalOf(schedule, state);
   return isDue(record.nextRunAtMs, nowMs, intervalMs) || isTooFarAhead(record.nextRunAtMs, nowMs, intervalMs);
 }

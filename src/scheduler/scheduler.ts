@@ -7,6 +7,7 @@
  */
 import { conditionOf, isAfterGap } from "../alerting/check_status.ts";
 import { hasProblem } from "../condition/transition.ts";
+import { isEdited } from "../alerting/overdue.ts";
 import { endsWithin } from "../shared/deadline.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -434,7 +435,8 @@ export class Scheduler {
       ...notifying.deciding(check, nowMs),
       lateMs: Math.max(0, lateMs),
       isAfterGap: isAfterGap(check, record, nowMs),
-      isAfterStop: observedAtMs !== null && (observedAtMs < this.#resumedAtMs || observedAtMs > nowMs),
+      isAfterStop: isEdited(check, record) ||
+        observedAtMs !== null && (observedAtMs < this.#resumedAtMs || observedAtMs > nowMs),
       plan: (state) => {
         const next = nextRunAfter(check, { state, plannedMs, nowMs });
         return withOverdue(check, state, { ...next, missed: next.missed + missedRuns });

@@ -5,6 +5,7 @@
  * Invariant: an idle task has a timer, and no other has one; a task that is not idle has one run in progress.
  */
 import type { Check } from "../domain/check.ts";
+import { isEdited } from "../alerting/overdue.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { firstRun, type FirstRunOptions, missedUntil, overdueRun } from "./next_run.ts";
@@ -69,7 +70,7 @@ export type TaskEffect =
 
 export interface TaskContext {
   readonly nowMs: number;
-  readonly record: Pick<CheckRecord, "condition" | "nextRunAtMs">;
+  readonly record: Pick<CheckRecord, "condition" | "nextRunAtMs" | "last">;
 }
 
 export interface TaskTransition {
@@ -150,7 +151,7 @@ function afterReload(before: Task, check: Check, { nowMs, record }: TaskContext)
   const task = { ...before, check };
   const { status } = task.state;
   if (status === "idle") {
-    const isPlanned = isSame(before.check.schedule, check.schedule);
+    const isPlanned = isSame(before.check.schedule, check.schedule) && !isEdited(check, record);
     return isPlanned ? stay(task) : planAt(task, firstRun(check, { record, nowMs }));
   }
   if (status !== "removed" && isSame(targetOf(before.check), targetOf(check))) return stay(task);

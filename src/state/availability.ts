@@ -3,13 +3,15 @@
  * each condition.
  *
  * The rule of all of them: the time from one run to the next counts as the condition that the first one confirmed, if
- * the second one came before the check was overdue; all other time is not observed. So is the time in which no condition
- * is confirmed, and a span in which the check did not run.
+ * the second one came before the check was overdue; after a stop, only the time until the planned run, and so does the
+ * time since the last run. All other time is not observed, such as that in which no condition is confirmed, and a span
+ * in which the check did not run.
  */
 import { type Condition, CONDITIONS } from "../domain/condition.ts";
 import type { ConditionCounts } from "../domain/condition_state.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { CheckRecord, Rollup } from "../domain/store.ts";
+import { SECOND_MS } from "../shared/time_units.ts";
 
 /** How often a check ran in a span, and how often it failed. */
 export interface RunCounts {
@@ -72,16 +74,23 @@ export function summarise(rollups: readonly Rollup[], { sinceMs, untilMs }: Span
 export interface ObservedTime {
   readonly condition: Condition;
   readonly ms: number;
+  /** Wall time of its end, milliseconds since 1970. */
+  readonly untilMs: number;
 }
 
-/** Returns the time from the last run of a record until another, or until now; `null`: it is not observed. */
+/**
+ * Returns the time from the last run of a record until another one ended; `null`: it is not observed. Only the time until
+ * the planned run is, if it is unknown whether the monitor ran since.
+ */
 export function observedUntil(
-  { condition: { confirmed, observedAtMs }, overdueAtMs }: CheckRecord,
+  { condition: { confirmed, observedAtMs }, nextRunAtMs, overdueAtMs }: CheckRecord,
   timeMs: number,
+  mayHaveStopped: boolean,
 ): ObservedTime | null {
   if (confirmed === null || observedAtMs === null || overdueAtMs === null) return null;
   if (timeMs < observedAtMs || timeMs > overdueAtMs) return null;
-  return { condition: confirmed, ms: timeMs - observedAtMs };
+  const untilMs = mayHaveStopped ? Math.min(timeMs, Math.max(observedAtMs, nextRunAtMs ?? timeMs)) : timeMs;
+  return { condition: confirmed, ms: untilMs - observedAtMs, untilMs };
 }
 
 /** Returns how long each condition was observed in a span that ends at a time: in its roll-ups, and since the last run. */
@@ -91,7 +100,7 @@ export function lastedIn(
   untilMs: number,
 ): ConditionCounts {
   if (runs === 0) return NO_TIME;
-  const present = record === null ? null : observedUntil(record, untilMs);
+  const present = record === null ? null : observedUntil(record, untilMs, true);
   if (present === null) return lastedMs;
   return { ...lastedMs, [present.condition]: lastedMs[present.condition] + present.ms };
 }
@@ -102,16 +111,16 @@ const NO_TIME: ConditionCounts = { ok: 0, unknown: 0, warning: 0, critical: 0 };
 export interface Availability {
   /** For how long some condition was the confirmed one; the rest of a span has no data. */
   readonly observedMs: number;
-  /** The share of each condition in that time, 0 to 1; `null` without any. */
+  /** The share of each condition in that time, 0 to 1; `null` if it is less than a second. */
   readonly shares: ConditionCounts | null;
-  /** The share in which the check was up: ok or warning; `null` without any. */
+  /** The share in which the check was up: ok or warning; `null` like the shares. */
   readonly availability: number | null;
 }
 
 /** The shares of the conditions. A warning is no outage; `unknown` is not uptime. */
 export function availabilityOf(lastedMs: ConditionCounts): Availability {
   const observedMs = total(lastedMs);
-  if (observedMs === 0) return { observedMs, shares: null, availability: null };
+  if (observedMs < SECOND_MS) return { observedMs, shares: null, availability: null };
   const shares = {
     ok: lastedMs.ok / observedMs,
     unknown: lastedMs.unknown / observedMs,

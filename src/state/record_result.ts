@@ -7,13 +7,14 @@ import {
   transition,
   type Verdict,
 } from "../condition/transition.ts";
-import { type ObservedTime, observedUntil } from "./availability.ts";
+import { observedUntil } from "./availability.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";
 import type { Notification } from "../domain/notification.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
 import type { Result } from "../domain/result.ts";
 import type { CheckRecord, CheckUpdate, KeptResult, RollupEntry } from "../domain/store.ts";
+import { definitionOf } from "../shared/check_definition.ts";
 
 /** The circumstances of a decision without a result. */
 export interface ReviewOptions {
@@ -93,7 +94,7 @@ export function recordResult(
   const decided = decide(verdict, { record, check, occurrences, options });
   const update: CheckUpdate = {
     record,
-    rollup: rollupEntryOf(before, record, result, nowMs),
+    rollup: rollupEntryOf(before, record, result, options),
     // That a new check is ok is no news.
     change: change === null || change.from === "pending" && change.to === "ok" ? null : {
       name: check.name,
@@ -121,9 +122,10 @@ export function reviewRecord(
 }
 
 export function keptResult(
-  { condition, output, detail, performanceData, startedAtMs, durationMs, locations, metrics }: Result,
+  { check, condition, output, detail, performanceData, startedAtMs, durationMs, locations, metrics }: Result,
   lateMs: number | null,
 ): KeptResult {
+  const definition = definitionOf(check);
   return {
     condition,
     output,
@@ -134,6 +136,7 @@ export function keptResult(
     durationMs,
     lateMs,
     ...locations !== undefined && { locations },
+    ...definition !== null && { definition },
   };
 }
 
@@ -174,16 +177,20 @@ function finite(metrics: Result["metrics"]): Result["metrics"] {
   return isFinite ? metrics : Object.fromEntries(entries.filter(([, value]) => Number.isFinite(value)));
 }
 
-const UNOBSERVED: ObservedTime = { condition: "unknown", ms: 0 };
-
 function rollupEntryOf(
   before: CheckRecord,
   after: CheckRecord,
   { condition, awaits, durationMs }: Result,
-  nowMs: number,
+  { nowMs, isAfterStop = false }: RecordOptions,
 ): RollupEntry | null {
-  const { condition: lasted, ms: lastedMs } = observedUntil(before, nowMs) ?? UNOBSERVED;
-  const entry = { atMs: nowMs, lastedMs, lasted };
+  const observed = observedUntil(before, nowMs, isAfterStop);
+  const lastedMs = observed?.ms ?? 0;
+  const entry = {
+    atMs: nowMs,
+    lastedMs,
+    ...observed !== null && observed.untilMs < nowMs && { lastedUntilMs: observed.untilMs },
+    lasted: observed?.condition ?? "unknown",
+  } as const;
   if (awaits === undefined) {
     return { ...entry, condition, durationMs, failedStreak: after.condition.atLeast.unknown };
   }

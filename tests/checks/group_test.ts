@@ -124,10 +124,11 @@ Deno.test("groupKind returns the highest severity beyond the checks that may fai
       // As long as nothing is confirmed, neither is that of a check that did not run or fails for the first time.
       [NEVER_RAN, [current("pending"), NEVER_RAN], "checks"],
       [current("pending"), [current("pending"), NEVER_RAN], "checks"],
-      [current("pending"), [current("ok"), OVERDUE], null],
+      [current("pending"), [current("ok"), OVERDUE], "checks"],
       [current("pending"), [current("critical"), NEVER_RAN], null],
+      [current("ok"), [current("pending"), current("ok")], "checks"],
+      [current("ok"), [{ ...OVERDUE, state: "edited" }, current("ok")], "checks"],
       // Later, it is news.
-      [current("ok"), [current("pending"), current("ok")], null],
       [current("ok"), [current("ok"), OVERDUE], null],
       [current("ok"), [NEVER_RAN, current("ok")], null],
       // A job that was added is none, however late it runs.

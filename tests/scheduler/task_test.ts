@@ -28,7 +28,7 @@ function after(state: TaskState, event: TaskEvent, { nowMs = NOW, check = CHECK 
   readonly state: TaskState;
   readonly effects: readonly string[];
 } {
-  const record = { condition: initialState(), nextRunAtMs: null };
+  const record = { condition: initialState(), nextRunAtMs: null, last: null };
   const { task, effects } = transitionTask({ check, missedRuns: 0, state }, event, { nowMs, record });
   return { task, state: task.state, effects: effects.map(({ effect }) => effect) };
 }
@@ -47,7 +47,7 @@ const CALENDAR: Check = {
 };
 
 Deno.test("transition() leads a task through a run", () => {
-  const record = { condition: initialState(), nextRunAtMs: null };
+  const record = { condition: initialState(), nextRunAtMs: null, last: null };
   const { task, effects } = createTask(CHECK, { record, nowMs: NOW });
   assert.ok(task.state.status === "idle" && task.state.plannedMs >= NOW);
   assert.deepEqual(effects, [{ effect: "plan", atMs: task.state.plannedMs }]);

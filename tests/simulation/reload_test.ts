@@ -307,3 +307,59 @@ for (const [name, leave] of Object.entries(AWAY)) {
     expect: { chat: ["22:20 problem web critical", "22:40 recovery web ok"] },
   });
 }
+
+/** A check of a host, every hour. */
+function hourly(host: string, others = {}): Record<string, unknown> {
+  return {
+    kind: "http_request",
+    parameters: { request: { target: `http://${host}.example/` } },
+    schedule: { regular_interval: "1 hour", attentive_interval: "1 hour" },
+    threshold: 2,
+    ...others,
+  };
+}
+
+const edit = (host: string, others = {}) => ({ config: { checks: { web: hourly(host, others) } } });
+
+simulate("an edited check runs at once, and what is known of it begins then", {
+  start: START,
+  config: { checks: { web: hourly("one") } },
+  results: { two: "critical", three: "ok" },
+  actions: {
+    "22:56": "status web",
+    "22:57": [edit("one", { title: "Web" }), "reload"],
+    "22:58": ["status web", edit("two"), "reload"],
+    // Not ok from before, and no problem yet.
+    "22:59": ["status web => 3", edit("one"), "reload"],
+    "23:01": ["status web", "stop", edit("two")],
+    "23:02": "start",
+    "23:03": ["status web => 3", "kill", edit("three")],
+    "23:04": "start",
+    "23:05": async (world) => {
+      const { code, stdout } = await world.machine().run("status", "web");
+      assert.deepEqual([code, /since 2026-03-02 23:04/.test(stdout)], [0, true], stdout);
+    },
+    "23:30": [edit("two"), "reload"],
+  },
+  until: "2026-03-03 00:45",
+  expect: { chat: ["00:25-00:35 problem web critical"] },
+});
+
+simulate("an edited check is unknown until it has run, whatever shows it", {
+  start: START,
+  mode: "cron",
+  config: { checks: { web: hourly("one"), all: { kind: "group", parameters: { checks: ["web"] } } } },
+  results: { two: "critical" },
+  actions: {
+    "22:10:30": [
+      "status web all",
+      { config: { checks: { web: hourly("two"), all: { kind: "group", parameters: { checks: ["web"] } } } } },
+      async (world) => {
+        const { code, stdout } = await world.machine().run("status", "web");
+        assert.deepEqual([code, /not run since it was edited, was ok/.test(stdout)], [3, true], stdout);
+      },
+    ],
+    "22:11:30": "status web all => 3",
+  },
+  expect: { chat: ["23:01-23:11 problem web critical, problem all critical"] },
+});

@@ -3,7 +3,7 @@
  * arguments and exit codes, `stdout.txt` and `stderr.txt` the output (a missing one: nothing), the other files are
  * those in its working directory.
  *
- * In the expected texts `[ANY]` matches anything within a line, `[FOLDER]` the working directory, and `[HOME]` the
+ * In the expected texts `[ANY]` matches anything within a line, `[LINES]` any lines, `[FOLDER]` the working directory, and `[HOME]` the
  * home, which is empty at first.
  *
  * The program under test runs in the test's own process, but for the few steps that need one of their own. With
@@ -114,7 +114,8 @@ async function readExpected(source: URL, name: string, { directory, home }: Plac
 }
 
 function assertMatches(seen: string, expected: string, what: string): void {
-  const pattern = expected.split("[ANY]").map(escapePattern).join("[^\\n]*");
+  const lines = expected.split("[LINES]").map((part) => part.split("[ANY]").map(escapePattern).join("[^\\n]*"));
+  const pattern = lines.join("[^]*?");
   if (!new RegExp(`^${pattern}$`).test(seen)) assert.strictEqual(seen, expected, what);
 }
 

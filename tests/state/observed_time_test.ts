@@ -1,7 +1,7 @@
 /**
  * Random histories with gaps, clock steps, kills and changed intervals, in both databases. The truth is worked out from
  * the times and results of the runs alone, by the documented rules: the time from one run to the next counts if the
- * second one came before the check was overdue. A run that waits is none, and ends the time before it. `monitor history`, the page and the summary have to know it.
+ * second one came before the check was overdue; after a stop, and since the last run, until the planned run. A run that waits is none, and ends the time before it. `monitor history`, the page and the summary have to know it.
  */
 import assert from "node:assert/strict";
 import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
@@ -76,7 +76,7 @@ async function assertTruth(store: Store, name: string): Promise<void> {
       assert.deepEqual([runs, lastedMs], [expected.runs, expected.lastedMs], `${name}: ${key}`);
       const total = CONDITIONS.reduce((sum, condition) => sum + expected.lastedMs[condition], 0);
       assert.equal(observedMs, total, `${name}: ${key}`);
-      if (total > 0) assert.equal(shares?.ok, expected.lastedMs.ok / total, `${name}: ${key}`);
+      if (total >= SECOND) assert.equal(shares?.ok, expected.lastedMs.ok / total, `${name}: ${key}`);
       else assert.equal(shares, null, `${name}: ${key}`);
       if (total > 0) observed++;
     }
@@ -186,7 +186,7 @@ function createSteps(
 
 /**
  * The confirmed condition after each run: worse after so many results in a row, better after so many others. An ok is
- * forgotten at a failure after a gap and by a run that waits, failures after a stop.
+ * forgotten after a gap and by a run that waits, all results after a stop.
  */
 function confirm(
   runs: readonly Run[],
@@ -197,10 +197,9 @@ function confirm(
   return runs.map((run, index) => {
     const before = runs[index - 1];
     const isAfterGap = before !== undefined && isUnknown(before, run);
-    if (confirmed === "ok" && (run.isWaiting || isAfterGap && run.condition !== "ok")) confirmed = null;
+    if (confirmed === "ok" && (run.isWaiting || isAfterGap)) confirmed = null;
     if (run.isWaiting) return confirmed;
-    const hasProblem = confirmed !== null && confirmed !== "ok";
-    counted = [...isAfterGap && run.isAfterStop && !hasProblem ? [] : counted, severity(run.condition)];
+    counted = [...isAfterGap && run.isAfterStop ? [] : counted, severity(run.condition)];
     const lowest = counted.length < threshold ? 0 : Math.min(...counted.slice(-threshold));
     if (lowest > (confirmed === null ? 0 : severity(confirmed))) confirmed = CONDITIONS[lowest] ?? null;
     else if (confirmed === null) confirmed = run.condition === "ok" ? "ok" : null;
@@ -240,9 +239,11 @@ function truthOf(
   if (ran === 0) return { runs: 0, lastedMs };
   for (const [index, run] of runs.entries()) {
     const { endedAtMs } = run;
-    const untilMs = runs[index + 1]?.endedAtMs ?? NOW;
+    const next = runs[index + 1];
+    const nextMs = next?.endedAtMs ?? NOW;
     const lasted = confirmed[index] ?? null;
-    if (lasted === null || untilMs < endedAtMs || isOverdue(run, untilMs)) continue;
+    if (lasted === null || nextMs < endedAtMs || isOverdue(run, nextMs)) continue;
+    const untilMs = next?.isAfterStop === false ? nextMs : Math.min(nextMs, endedAtMs + run.intervalMs);
     lastedMs[lasted] += Math.max(0, Math.min(untilMs, endMs) - Math.max(endedAtMs, beginMs));
   }
   return { runs: ran, lastedMs };

@@ -11,10 +11,10 @@ import { CHANGES, JOB_RUNS } from "./tables.ts";
 
 /** The roll-ups of one run: that of its hour, the last one, and those that the time since the run before is in. */
 export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
-  const { atMs, condition, durationMs, lasted, lastedMs, failedStreak } = entry;
+  const { atMs, condition, durationMs, lasted, lastedMs, lastedUntilMs = atMs, failedStreak } = entry;
   const startMs = startOf(atMs, HOUR_MS);
   return [
-    ...piecesBefore(entry, startMs).map((piece) => ({
+    ...piecesBefore(entry, Math.min(startMs, lastedUntilMs)).map((piece) => ({
       ...piece,
       observed: NO_COUNTS,
       durationTotalMs: 0,
@@ -25,7 +25,7 @@ export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
       startMs,
       spanMs: HOUR_MS,
       observed: condition === null ? NO_COUNTS : only(condition, 1),
-      lastedMs: only(lasted, Math.min(lastedMs, atMs - startMs)),
+      lastedMs: only(lasted, Math.max(0, Math.min(lastedMs, lastedUntilMs - startMs))),
       durationTotalMs: durationMs,
       durationMaxMs: durationMs,
       failedStreakMax: failedStreak,
@@ -35,12 +35,12 @@ export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
 
 /** Divides the time before an hour as retention does: by days where roll-ups are of days, and not before all of them. */
 function piecesBefore(
-  { atMs, lasted, lastedMs }: RollupEntry,
+  { atMs, lasted, lastedMs, lastedUntilMs = atMs }: RollupEntry,
   endMs: number,
 ): Pick<Rollup, "startMs" | "spanMs" | "lastedMs">[] {
   const { dailyMs, rollupEndMs } = limitsAt(atMs);
   const pieces: Pick<Rollup, "startMs" | "spanMs" | "lastedMs">[] = [];
-  let fromMs = Math.max(atMs - lastedMs, rollupEndMs);
+  let fromMs = Math.max(lastedUntilMs - lastedMs, rollupEndMs);
   while (fromMs < endMs) {
     const spanMs = fromMs < dailyMs ? DAY_MS : HOUR_MS;
     const startMs = startOf(fromMs, spanMs);

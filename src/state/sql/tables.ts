@@ -97,6 +97,7 @@ export const RESULT: Codec<KeptResult> = object({
   durationMs: number,
   lateMs: nullable(number),
   locations: optional(list(LOCATION_VOTE)),
+  definition: optional(text),
 });
 
 const RECORD: Fields<CheckRecord> = {
