@@ -1,5 +1,6 @@
 import type { Check } from "../../domain/check.ts";
 import { type Condition, highestSeverity } from "../../domain/condition.ts";
+import type { CheckRecord } from "../../domain/store.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { System } from "../../domain/system.ts";
 import { RecordedPass } from "../../scheduler/recorded_pass.ts";
@@ -9,7 +10,7 @@ import type { StateRepository } from "../../state/state_repository.ts";
 import type { Invocation } from "../command_definition.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import type { RunRecord } from "../formats/format.ts";
-import { NO_ACTIVE_CHECK, NO_CHECK_DUE } from "../formats/without_result.ts";
+import { NO_ACTIVE_CHECK, NO_CHECK_DUE, notDueReason } from "../formats/without_result.ts";
 import type { OpenConfig } from "../open_config.ts";
 import type { LocatedPass } from "./located_pass.ts";
 import type { RunPrinter } from "./run_printer.ts";
@@ -96,10 +97,11 @@ export async function runChosen(checks: readonly Check[], options: ChosenOptions
   ];
   const hasRun = results.length > 0;
   const others = options.selected.filter((check) => !records.has(check) && !unfinished.includes(check));
-  const conditions = hasRun && !settings.due ? results : await withKnown(results, others, options);
+  const known = hasRun && !settings.due ? null : await knownOf(results, others, options);
+  const conditions = known?.conditions ?? results;
   const isWritten = await printer.summary({
     condition: highestSeverity(hasRun ? results : conditions),
-    reason: hasRun ? null : options.selected.length === 0 ? NO_ACTIVE_CHECK : NO_CHECK_DUE,
+    reason: hasRun ? null : options.selected.length === 0 ? NO_ACTIVE_CHECK : known?.reason ?? NO_CHECK_DUE,
     startedAtMs,
     durationMs: clock.monotonicMs() - startedMonotonicMs,
     records: ordered,
@@ -115,16 +117,27 @@ export async function runChosen(checks: readonly Check[], options: ChosenOptions
   return exitCodeOf(conditions, fails);
 }
 
-/** The results with the stored conditions of checks that did not run. Without any check, nothing is known. */
-async function withKnown(
+/** The results with the stored conditions of checks that did not run, and which of these are not ok. */
+async function knownOf(
   results: readonly Condition[],
   others: readonly Check[],
-  { repository, system }: Pick<PassParts, "repository" | "system">,
-): Promise<readonly Condition[]> {
-  const { conditionOf, countedConditions } = await import("../../alerting/check_status.ts");
+  { repository, config, system }: Pick<PassParts, "repository" | "config" | "system">,
+): Promise<{ readonly conditions: readonly Condition[]; readonly reason: string }> {
+  const { countedConditions, describeStatus, inactiveNames, statusOf } = await import(
+    "../../alerting/check_status.ts"
+  );
   const nowMs = system.clock.wallMs();
-  return countedConditions([
-    ...results.map((condition) => ({ condition })),
-    ...others.map((check) => conditionOf(check, repository.recordOf(check.name, nowMs), nowMs)),
-  ]);
+  const recordOf = (name: string): CheckRecord => repository.recordOf(name, nowMs);
+  const inactive = inactiveNames(config.checks);
+  const statuses = others.map((check) => statusOf(check, { recordOf, inactive, nowMs }));
+  return {
+    conditions: countedConditions([...results.map((condition) => ({ condition })), ...statuses]),
+    reason: notDueReason(
+      statuses.map((status) => ({
+        name: status.check.name,
+        condition: status.condition,
+        output: describeStatus(status, nowMs),
+      })),
+    ),
+  };
 }

@@ -136,7 +136,7 @@ function statusLine(
 /** Such as `2 of 5 checks critical, 1 warning`. */
 function countText({ items, unfinished, reason }: Answer): string {
   const total = items.length + unfinished.length;
-  if (reason !== null) return reason;
+  if (reason !== null) return plain(reason);
   const parts = SHOWN_CONDITIONS.toReversed()
     .map((condition) => ({ count: countOf(items, condition), word: condition as string }))
     .filter(({ count, word }) => word !== "ok" && count > 0);

@@ -69,7 +69,7 @@ function unfinishedRow(name: string, colors: Colors): TableRow {
 function summaryLine(summary: RunSummary, colors: Colors): string {
   const inactive = summary.inactiveCount > 0 ? `, ${summary.inactiveCount} inactive` : "";
   if (summary.reason !== null) {
-    return `${summary.reason}: ${conditionPaints(colors)[summary.condition](summary.condition)}${inactive}`;
+    return `${conditionPaints(colors)[summary.condition](summary.condition)}: ${summary.reason}${inactive}`;
   }
   const counts = countConditions(summary.records);
   const paints = conditionPaints(colors);

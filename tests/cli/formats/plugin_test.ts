@@ -56,6 +56,12 @@ Deno.test("pluginFormat sums up in the status line", async (t) => {
     readonly (readonly [name: string, summary: RunSummary, options: FormatOptions, status: string])[] = [
       ["no active check", summaryOf([]), optionsOf(), "MONITOR UNKNOWN - no check is active"],
       ["nothing due, all ok", nothingDue("ok"), optionsOf(), "MONITOR OK - no check is due"],
+      [
+        "nothing due, with a reason that has a bar",
+        summaryOf([], { condition: "warning", reason: "no check is due; a is warning: 1 | 2" }),
+        optionsOf(),
+        "MONITOR WARNING - no check is due; a is warning: 1 ¦ 2",
+      ],
       ["nothing due, a problem", nothingDue("critical"), optionsOf(), "MONITOR CRITICAL - no check is due"],
       ["one check, ok", summaryOf([ok]), optionsOf(), "MONITOR OK - 1 check ok"],
       ["all ok", summaryOf([ok, ok]), optionsOf(), "MONITOR OK - 2 checks ok"],

@@ -130,11 +130,11 @@ Deno.test("prettyFormat sums up in its last line", async (t) => {
   const critical = recordOf({ condition: "critical" });
   const seven = ["a", "b\n", "c", "d", "e", "f", "g"];
   const cases: readonly (readonly [name: string, summary: RunSummary, line: string])[] = [
-    ["nothing is due", nothingDue("ok"), "no check is due: ok"],
+    ["nothing is due", nothingDue("ok"), "ok: no check is due"],
     [
       "nothing but inactive checks",
       summaryOf([], { inactiveCount: 2 }),
-      "no check is active: unknown, 2 inactive",
+      "unknown: no check is active, 2 inactive",
     ],
     ["one check", summaryOf([ok], { durationMs: 40 }), "1 check: 1 ok in 40 ms"],
     ["several", summaryOf([ok, critical, ok]), "3 checks: 2 ok, 1 critical in 1.2 s"],

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import type { ShownCondition } from "../../../src/domain/condition.ts";
+import { run } from "../../../src/cli/run.ts";
+import { notDueReason } from "../../../src/cli/formats/without_result.ts";
+import { createMemorySystem } from "../../../testing/memory_system.ts";
+
+function shown(name: string, condition: ShownCondition, output = "") {
+  return { name, condition, output };
+}
+
+Deno.test("notDueReason() names the checks that are not ok, the most urgent first", async (t) => {
+  const many = Array.from({ length: 7 }, (_, index) => shown(`c${index}`, "unknown", "never ran"));
+  const rows: Readonly<Record<string, readonly [Parameters<typeof notDueReason>[0], string]>> = {
+    "all ok": [[shown("a", "ok", "fine")], "no check is due"],
+    "some": [
+      [
+        shown("a", "ok"),
+        shown("b", "pending", "critical, 1 of 3"),
+        shown("c", "unknown"),
+        shown("d", "critical", "x\ny"),
+      ],
+      "no check is due; d is critical: x\\ny; c is unknown; b is pending: critical, 1 of 3",
+    ],
+    "many": [
+      many,
+      `no check is due; ${
+        many.slice(0, 5).map(({ name }) => `${name} is unknown: never ran`).join("; ")
+      }; 2 more are not ok`,
+    ],
+    "long ones": [
+      [shown("n".repeat(500), "warning", "o".repeat(500))],
+      `no check is due; ${"n".repeat(59)}… is warning: ${"o".repeat(99)}…`,
+    ],
+  };
+  for (const [name, [checks, expected]] of Object.entries(rows)) {
+    await t.step(name, () => assert.equal(notDueReason(checks), expected));
+  }
+});
+
+Deno.test("monitor check --once --due: names the checks of which nothing is known if none is due", async () => {
+  const directory = await Deno.makeTempDir({ prefix: "monitor_due_" });
+  try {
+    const config = {
+      state: "state.sqlite",
+      defaults: {},
+      checks: { web: { kind: "test", threshold: 3, parameters: { condition: "critical", output: "down" } } },
+    };
+    Deno.writeTextFileSync(`${directory}/monitor.json`, JSON.stringify(config));
+    const system = createMemorySystem({ workingDirectory: directory });
+    const args = ["check", "--once", "--due", "--format", "pretty", "-c", `${directory}/monitor.json`];
+    assert.equal(await run(args, system), 2);
+    const before = system.stdout.text().length;
+    assert.equal(await run(args, system), 3);
+    assert.equal(
+      system.stdout.text().slice(before),
+      "unknown: no check is due; web is pending: critical, 1 of 3: down\n",
+    );
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
