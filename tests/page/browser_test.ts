@@ -72,17 +72,21 @@ Deno.test({
             document.querySelector("link[rel=icon]").href.includes("%3E?%3C"),
             document.getElementById("live").textContent.replace(/^(Not updated since) .*\\d\\d:\\d\\d:\\d\\d \\S+\\. .*/, "$1"),
             getComputedStyle(document.querySelector("main")).filter.includes("grayscale"),
+            document.querySelector("nav").textContent.startsWith("Last known: "),
+            [...document.querySelectorAll("ul.c")].every((list) =>
+              list.previousElementSibling.textContent.startsWith("Last known: ")
+            ),
           ]`);
         });
         return text;
       };
-      const old = ["old", "Unknown: this page is N d old", "? ", true, "Not updated since", true];
+      const old = ["old", "Unknown: this page is N d old", "? ", true, "Not updated since", true, true, true];
       await t.step("renewed", async () => assert.deepEqual(await shown({ intervalMs: 3_600_000 }), old));
       await t.step("written once", async () => assert.deepEqual(await shown({ intervalMs: null }), old));
       await t.step("new", async () => {
         const facts = { nowMs: Date.now(), intervalMs: 3_600_000 };
         const [name, , title, ...rest] = await shown(facts) as readonly unknown[];
-        assert.deepEqual([name, title, ...rest], ["", "4 ", false, "", false]);
+        assert.deepEqual([name, title, ...rest], ["", "4 ", false, "", false, false, false]);
       });
     }),
 });

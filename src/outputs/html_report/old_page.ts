@@ -8,6 +8,9 @@ import { createHash } from "node:crypto";
 export const OLD_ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ctext x='8' y='14' font-size='16' font-weight='700' text-anchor='middle' fill='%23808890'%3E?%3C/text%3E%3C/svg%3E";
 
+/** The words before counts of conditions that may not be true any more. */
+export const LAST_KNOWN = "Last known: ";
+
 /** The class of the page. */
 export const OLD_CLASS = "old";
 
@@ -23,6 +26,8 @@ export const SHOW_OLD = `  const showOld = (sinceMs) => {
     page.className = "${OLD_CLASS}";
     document.title = "? " + document.title;
     document.querySelector("link[rel=icon]").href = "${OLD_ICON}";
+    document.querySelector("nav>a[href^='#']")?.before("${LAST_KNOWN}");
+    for (const list of document.querySelectorAll("ul.c")) list.previousElementSibling.prepend("${LAST_KNOWN}");
     const note = document.getElementById("live");
     const since = new Date(sinceMs);
     const day = Date.now() - sinceMs < 86400000 ? "" : since.toLocaleDateString("sv-SE") + " ";

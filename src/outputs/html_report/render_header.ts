@@ -3,6 +3,7 @@ import { SHOWN_CONDITIONS } from "../../domain/condition.ts";
 import { exactDuration } from "../../domain/duration.ts";
 import { countText } from "./count_text.ts";
 import { htmlLine } from "./html_text.ts";
+import { LAST_KNOWN } from "./old_page.ts";
 import { TEXT_MAX } from "./render_check.ts";
 import { rootOf } from "./render_head.ts";
 import { DAYS_SHOWN, isUnconfirmed, notOk, type ReportSnapshot } from "./snapshot.ts";
@@ -30,20 +31,23 @@ ${isKept ? "" : "<p>No data: no check has run yet.</p>\n"}${renderLegend(snapsho
 }
 
 function renderLinks(snapshot: ReportSnapshot): string {
-  const { checks, rows, silences, inactive, isOfOneCheck, canSignIn } = snapshot;
+  const { checks, rows, silences, inactive, isOfOneCheck, canSignIn, notRunning } = snapshot;
   const root = rootOf(snapshot);
   const signIn = canSignIn === true ? ` <a href=${root}sign-in>sign in</a>` : "";
   if (isOfOneCheck === true) return `<a href=${root}>All checks</a>${signIn}`;
   const unconfirmed = checks.filter((status) => status.condition === "ok" && isUnconfirmed(status)).length;
   const dropped = rows.filter(({ state }) => state === "dropped").length;
-  return [
+  const pending = rows.length - dropped;
+  const links = [
     ...SHOWN_CONDITIONS.toReversed().flatMap((condition) => {
       const number = checks.filter((status) => status.condition === condition).length;
       const id = condition === "ok" || condition === "pending" ? condition : "problems";
       return number === 0 ? [] : [[id, `${countText(number)} ${condition}`]];
     }),
     ...unconfirmed > 0 ? [["unconfirmed", `${countText(unconfirmed)} not confirmed`]] : [],
-    ...rows.length > dropped ? [["notifications", `${countText(rows.length - dropped)} pending`]] : [],
+    ...pending > 0
+      ? [["notifications", `${countText(pending)} pending notification${pending === 1 ? "" : "s"}`]]
+      : [],
     ...dropped > 0 ? [["dropped", `${countText(dropped)} dropped`]] : [],
     ...silences.some(({ kind }) => kind === "acknowledgement")
       ? [["acknowledgements", "acknowledgements"]]
@@ -51,7 +55,8 @@ function renderLinks(snapshot: ReportSnapshot): string {
     ...silences.some(({ kind }) => kind === "silence") ? [["silences", "silences"]] : [],
     ...checks.some(({ changes }) => changes.length > 0) ? [["changes", "recent changes"]] : [],
     ...inactive.length > 0 ? [["inactive", `${countText(inactive.length)} inactive`]] : [],
-  ].map(([id, text]) => `<a href=#${id}>${text}</a>`).join(" ") + signIn;
+  ].map(([id, text]) => `<a href=#${id}>${text}</a>`).join(" ");
+  return (notRunning === null || links === "" ? "" : LAST_KNOWN) + links + signIn;
 }
 
 function describeZone(timeZone: string, nowMs: number): string {

@@ -14,7 +14,7 @@ import { describeRow, describeSilence } from "../../alerting/outbox_status.ts";
 import { countText } from "./count_text.ts";
 import { htmlLine } from "./html_text.ts";
 import { type ItemOptions, renderCheck, renderMove, type Room, TEXT_MAX } from "./render_check.ts";
-import { FILE_SCRIPT } from "./old_page.ts";
+import { FILE_SCRIPT, LAST_KNOWN } from "./old_page.ts";
 import { CHECKS_WITH_CHANGES_MAX, type PageScale, pageScale } from "./page_scale.ts";
 import { renderHead } from "./render_head.ts";
 import { renderHeader } from "./render_header.ts";
@@ -106,7 +106,8 @@ function* renderSection(
   options: ItemOptions,
 ): Generator<string> {
   if (checks.length === 0) return;
-  yield `${heading(id, `${title} (${countText(checks.length)})`)}<ul class=c role=list>\n`;
+  const known = options.snapshot.notRunning === null ? "" : LAST_KNOWN;
+  yield `${heading(id, `${known}${title} (${countText(checks.length)})`)}<ul class=c role=list>\n`;
   for (const status of checks) yield renderCheck(status, options);
   yield "</ul></section>\n";
 }

@@ -92,3 +92,27 @@ Deno.test("writeReport() links each check of a live page to its own page", async
     /<summary>Last 50 runs<\/summary><ul class=e><li><time>2026-01-31 11:00<\/time> <b>critical<\/b> /,
   );
 });
+
+Deno.test("writeReport() counts no condition as present while monitor is not running", async (t) => {
+  for (const name of ["everything", "ok"]) {
+    await t.step(name, async () => {
+      const state = PAGE_STATES[name] ?? assert.fail(name);
+      const html = await writeState({
+        ...state,
+        facts: { ...state.facts, notRunning: { stoppedAtMs: null } },
+      });
+      assert.match(html, /<nav aria-label=Sections>Last known: <a /);
+      const titles = [...html.matchAll(/<h2 id=\w+>([^<]*)<\/h2>\s*<ul class=c /g)].map(([, title]) =>
+        title ?? ""
+      );
+      assert.ok(titles.length > 0);
+      assert.deepEqual(titles.filter((title) => !title.startsWith("Last known: ")), []);
+    });
+  }
+});
+
+Deno.test("writeReport() counts pending checks and pending notifications by different names", async () => {
+  const html = await writeState(PAGE_STATES["everything"] ?? assert.fail());
+  const links = [...html.matchAll(/<a href=#\w+>([^<]*pending[^<]*)<\/a>/g)].map(([, text]) => text);
+  assert.deepEqual(links, ["1 pending", "1 pending notification"]);
+});

@@ -110,7 +110,7 @@ Deno.test("writeReport() shows pending notifications, silences, inactive and ove
     text,
     /Pending notifications \(2\) pending: critical of &quot;web&quot; to mail to operators, decided 0 s ago, tried 2 times: connection refused/,
   );
-  assert.match(text, / 2 pending 1 dropped /);
+  assert.match(text, / 2 pending notifications 1 dropped /);
   assert.match(text, /Dropped notifications \(1\) dropped: critical of &quot;web&quot;/);
   assert.match(
     text,
