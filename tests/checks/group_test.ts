@@ -145,6 +145,23 @@ Deno.test("groupKind returns the highest severity beyond the checks that may fai
       assert.equal(result.awaits ?? null, awaits, JSON.stringify([group, a, b]));
     }
   });
+  await t.step("a result does not wait for a job while a check is failing", async () => {
+    const neverRun: KnownCondition = { condition: "pending", state: "current", last: null };
+    const states: Readonly<Record<string, KnownCondition>> = {
+      a: current("critical"),
+      b: neverRun,
+      c: current("ok"),
+    };
+    const observe = async (parameters: Partial<GroupParameters>): Promise<readonly unknown[]> => {
+      const check = await groupOf({ checks: ["a", "b", "c"], ...parameters });
+      const conditionOf = (name: string): KnownCondition => states[name] ?? current("ok");
+      const { condition, awaits = null } = await groupKind.observe(check, { ...contextOf({}), conditionOf });
+      return [condition, awaits];
+    };
+    assert.deepEqual(await observe({ checks: ["a", "b"], require: "any" }), ["unknown", null]);
+    assert.deepEqual(await observe({ atLeast: 2 }), ["unknown", null]);
+    assert.deepEqual(await observe({ require: "any" }), ["ok", null]);
+  });
   await t.step("failures that are not confirmed yet are listed", async () => {
     const check = await groupOf({ checks: ["a", "b", "c"] });
     const conditionOf = (name: string): KnownCondition =>

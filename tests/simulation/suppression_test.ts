@@ -240,3 +240,23 @@ for (const mode of ["service", "cron"] as const) {
     );
   }
 }
+
+for (const daily of [{ regular_interval: "1 day" }, { cron: "0 3 * * *" }]) {
+  simulate(
+    `a dependency on a group with a check of once a day delays no notification: ${Object.keys(daily)}`,
+    {
+      start: "2026-03-02 21:50",
+      config: {
+        checks: {
+          web: { depends_on: ["network"] },
+          network: { kind: "group", parameters: { checks: ["router", "line"] } },
+          router: {},
+          line: { schedule: daily },
+        },
+      },
+      results: { web: "21:52 critical" },
+      until: "21:58",
+      expect: { chat: ["21:52-21:54 problem web critical"] },
+    },
+  );
+}
