@@ -51,8 +51,8 @@ interface StatusOptions {
 }
 
 /**
- * Returns the present status of a record: a check without a confirmed condition is `pending`. One whose next run is
- * overdue by two intervals, or whose last run is as far in the future, is `unknown`.
+ * Returns the present status of a record: a check without a confirmed condition is `pending`. One that is overdue, or
+ * whose last run is in the future (both as `overdue.ts` defines them), is `unknown`.
  */
 export function statusOf(
   check: ShownCheck,

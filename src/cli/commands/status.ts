@@ -70,7 +70,8 @@ export const statusCommand: Command = {
   description:
     "Shows the stored condition of every active check, or of the named or tagged ones, and pending notifications. " +
     "It works with and without a running monitor. A check counts as unknown if it has no data, is pending (nothing " +
-    "is confirmed yet) or its next run is overdue, and all count so after the service was stopped or died. Named checks are shown with their last and next run.",
+    "is confirmed yet) or is overdue (usually two intervals after its planned run), and all count so after the " +
+    "service was stopped or died. Named checks are shown with their last and next run.",
   page: "reference/state.md",
   options: [
     CONFIG_OPTION,

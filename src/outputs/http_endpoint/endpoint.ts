@@ -95,7 +95,7 @@ export class Endpoint {
   #health(): ServerResponse {
     return this.#sources.scheduler.isAdvancing
       ? respondText(200, "ok")
-      : respondText(503, "checks are overdue");
+      : respondText(503, "runs are late: the scheduler makes no progress");
   }
 
   async #checkIn(request: IncomingRequest, words: readonly string[]): Promise<ServerResponse> {

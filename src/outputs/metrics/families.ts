@@ -11,7 +11,7 @@ export const FAMILIES = {
   ),
   lastLoop: gauge(
     "monitor_last_loop_timestamp_seconds",
-    "Time of the last progress with no run overdue.",
+    "Time of the last progress with no run late.",
   ),
   schedulerLag: gauge(
     "monitor_scheduler_lag_seconds",

@@ -51,7 +51,7 @@ async function withEndpoint(
   }
 }
 
-Deno.test("GET /healthz is 503 while checks are overdue", () =>
+Deno.test("GET /healthz is 503 while runs are late", () =>
   withEndpoint(async (origin, scheduler) => {
     const health = async (): Promise<string> => {
       const response = await fetch(`${origin}/healthz`);
@@ -59,7 +59,7 @@ Deno.test("GET /healthz is 503 while checks are overdue", () =>
     };
     assert.equal(await health(), "200 ok\n");
     scheduler.isAdvancing = false;
-    assert.equal(await health(), "503 checks are overdue\n");
+    assert.equal(await health(), "503 runs are late: the scheduler makes no progress\n");
   }));
 
 Deno.test("a browser that has the present text receives none, and one with another receives it", () =>
