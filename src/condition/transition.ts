@@ -104,8 +104,9 @@ export function transition(
 ): Transition {
   const { awaits, suppressedBy } = observed;
   if (awaits === undefined) return counted(policy, before, observed);
-  // If only a job is awaited, nothing that ran is failing: that ends a problem. An overtaken recovery comes later.
-  const mayRecover = awaits === "job" && hasProblem(before) && suppressedBy !== "overtaken";
+  // If only a job is awaited, nothing that ran is failing: that ends a problem. Its recovery could not come later.
+  const isUnsent = suppressedBy === "overtaken" || suppressedBy === "no_notify" && before.notified !== "ok";
+  const mayRecover = awaits === "job" && hasProblem(before) && !isUnsent;
   if (!mayRecover) return review(awaiting(before, observed, awaits), observed, policy);
   const result = counted(policy, before, { ...observed, condition: "ok" });
   return { ...result, state: awaiting(result.state, observed, awaits) };

@@ -262,6 +262,13 @@ Deno.test("transition() counts no result that waits for another one", async (t) 
     // The recovery would never be due again.
     const overtaken = wait(wait(first.state, "job", "overtaken").state, "job");
     assert.equal(overtaken.verdict.kind === "notify" && overtaken.verdict.event, "recovery");
+    const muted = wait(wait(first.state, "job", "no_notify").state, "job");
+    assert.equal(muted.verdict.kind === "notify" && muted.verdict.event, "recovery");
+  });
+  await t.step("a problem that was not notified recovers without notifications, too", () => {
+    const problem = { ...after("W W"), notified: "ok" } as const;
+    const { state } = wait(wait(problem, "job", "no_notify").state, "job", "no_notify");
+    assert.deepEqual([state.confirmed, state.notified], [null, "ok"]);
   });
 });
 
