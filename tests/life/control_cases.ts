@@ -11,8 +11,12 @@ const SLOW = { defaults: { threshold: 2, schedule: { regular_interval: "1 hour" 
 const OK = { kind: "test", parameters: { condition: "ok" } };
 
 /** Starts a service, and waits until its socket is there. */
-async function start(harness: Harness, environment = {}): Promise<Program> {
-  const program = harness.start(["check", "--format", "ndjson", "--log-level", "debug"], { environment });
+async function start(
+  harness: Harness,
+  environment = {},
+  how: "start" | "startHere" = "startHere",
+): Promise<Program> {
+  const program = harness[how](["check", "--format", "ndjson", "--log-level", "debug"], { environment });
   await program.stderr.next(/debug: control socket at/);
   return program;
 }
@@ -97,19 +101,22 @@ test("the socket is in the runtime directory, for the same user only", () =>
     const runtime = `${harness.directory}/runtime`;
     Deno.mkdirSync(runtime, { mode: 0o755 });
     for (
-      const [variable, directory] of [["RUNTIME_DIRECTORY", "control"], [
-        "XDG_RUNTIME_DIR",
-        "monitor",
-      ]] as const
+      const [variable, directory, how] of [
+        ["XDG_RUNTIME_DIR", "monitor", "startHere"],
+        ["RUNTIME_DIRECTORY", "control", "start"],
+      ] as const
     ) {
-      const program = await start(harness, { [variable]: runtime });
+      const program = await start(harness, { [variable]: runtime }, how);
       const socket = `${runtime}/${directory}/${socketIn(`${runtime}/${directory}`)}`;
       assert.equal((Deno.statSync(socket).mode ?? 0) & 0o777, 0o600);
       assert.equal((Deno.statSync(`${runtime}/${directory}`).mode ?? 0) & 0o777, 0o700);
       // The user of the command requires no such variable.
       assert.equal((await harness.runHere(["run", "a"])).code, 0);
-      program.signal("SIGKILL");
-      await program.end();
+      if (how === "startHere") await stop(program);
+      else {
+        program.signal("SIGKILL");
+        await program.end();
+      }
     }
     const dead = await harness.runHere(["reload"]);
     assert.equal(dead.code, 74);

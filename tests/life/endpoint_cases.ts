@@ -64,7 +64,7 @@ function untilStatus(url: string, status: number | null): Promise<void> {
 /** Starts a service with a config whose checks have run. */
 async function startService(harness: Harness, listen: unknown = { address: ADDRESS }): Promise<string> {
   harness.writeConfig(CHECKS, { listen });
-  const program = harness.start(["check"]);
+  const program = harness.startHere(["check"]);
   const origin = await originOf(program);
   await program.stdout.next("CRITICAL");
   return origin;
@@ -195,7 +195,7 @@ test("jobs check in by POST, with their log", () =>
     harness.writeConfig({ backup: job(KEY), other: job("another key of some length") }, {
       listen: { address: ADDRESS },
     });
-    const program = harness.start(["check", "--format", "ndjson"]);
+    const program = harness.startHere(["check", "--format", "ndjson"]);
     const origin = await originOf(program);
     const ping = async (path: string, body = "", method = "POST"): Promise<string> => {
       const { status, text } = await get(`${origin}/ping/${path}`, method === "GET" ? {} : { method, body });
@@ -270,7 +270,7 @@ testInAll("a reload moves it, changes its token, and ends it", () =>
     const write = (others: Readonly<Record<string, unknown>>): void =>
       harness.writeConfig({ a: { kind: "test", parameters: {} } }, others);
     write({ listen: { address: ADDRESS } });
-    const program = harness.start(["check"]);
+    const program = harness.startHere(["check"]);
     const origin = await originOf(program);
     await program.stdout.next("started:");
     const reload = async (others: Readonly<Record<string, unknown>>): Promise<void> => {
@@ -297,7 +297,7 @@ testInAll("a reload moves it, changes its token, and ends it", () =>
 test("--listen starts it, and what cannot be listened to ends the program", () =>
   withHarness(async (harness) => {
     harness.writeConfig({ a: { kind: "test", parameters: {} } });
-    const program = harness.start(["check", "--listen", ADDRESS]);
+    const program = harness.startHere(["check", "--listen", ADDRESS]);
     const { host } = new URL(await originOf(program));
     const rows: Readonly<Record<string, readonly [args: readonly string[], code: number, words: RegExp]>> = {
       "a port in use": [

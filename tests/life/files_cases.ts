@@ -60,7 +60,7 @@ testInAll(
             withHarness(async (harness) => {
               harness.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
               if (end !== "") {
-                assert.equal((await harness.run(["check", "--once"])).code, 2);
+                assert.equal((await harness.runHere(["check", "--once"])).code, 2);
                 for (const other of STATE.slice(1)) {
                   await removeIfThere(`${harness.directory}/kept.sqlite${other}`);
                 }
@@ -73,7 +73,7 @@ testInAll(
               ) {
                 // Only a process that runs checks acquires the lock.
                 if (end === ".lock" && args[0] !== "check") continue;
-                const { code, stderr } = await harness.run(args);
+                const { code, stderr } = await harness.runHere(args);
                 assert.equal(code, 74, `${args[0]}: ${stderr}`);
                 assert.match(stderr, /a symlink/);
               }
@@ -99,11 +99,11 @@ testInAll(
       Deno.writeTextFileSync(target, "precious");
       const names = ["page.html", "page.html.tmp", "m.prom", "m.prom.tmp"];
       for (const name of names) Deno.symlinkSync(target, `${harness.directory}/${name}`);
-      const program = harness.start(["check"]);
+      const program = harness.startHere(["check"]);
       await program.stdout.next(/CRITICAL: bad/);
       program.signal("SIGTERM");
       assert.equal((await program.end()).code, 0);
-      const { code } = await harness.run(["report", "-o", "page.html"]);
+      const { code } = await harness.runHere(["report", "-o", "page.html"]);
       assert.equal(code, 0);
       assert.equal(Deno.readTextFileSync(target), "precious");
       assert.ok(Deno.lstatSync(`${harness.directory}/page.html`).isFile);
@@ -123,12 +123,12 @@ Deno.test({
       steps.add(end === "" ? "the state" : end, () =>
         withHarness(async (harness) => {
           harness.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
-          assert.equal((await harness.run(["check", "--once"])).code, 2);
+          assert.equal((await harness.runHere(["check", "--once"])).code, 2);
           if (end === "-wal") {
             Deno.writeTextFileSync(`${harness.directory}/kept.sqlite-wal`, "planted");
             Deno.chownSync(`${harness.directory}/kept.sqlite-wal`, OTHER, OTHER);
           } else Deno.chownSync(`${harness.directory}/kept.sqlite`, OTHER, OTHER);
-          const { code, stderr } = await harness.run(["check", "--once"]);
+          const { code, stderr } = await harness.runHere(["check", "--once"]);
           if (end === "") assert.equal(code, 2, stderr);
           else {
             assert.equal(code, 74, stderr);
@@ -140,7 +140,7 @@ Deno.test({
     steps.add("run by another user than root", () =>
       withHarness(async (harness) => {
         harness.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
-        assert.equal((await harness.run(["check", "--once"])).code, 2);
+        assert.equal((await harness.runHere(["check", "--once"])).code, 2);
         // Any user may write it: only the owner's id counts.
         Deno.chmodSync(`${harness.directory}/kept.sqlite`, 0o666);
         Deno.chownSync(`${harness.directory}/kept.sqlite`, OTHER, OTHER);

@@ -58,7 +58,7 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     );
     harness.writeConfig({ bad }, { state: "kept.sqlite" });
 
-    const program = harness.start(["check", "--format", "ndjson", "--log-format", "json"]);
+    const program = harness.startHere(["check", "--format", "ndjson", "--log-format", "json"]);
     objects.push(["The event `start`", await program.stdout.event("start")]);
     const { late_ms: lateMs, ...running } = await program.stdout.event("result");
     assert.equal(typeof lateMs, "number");

@@ -157,7 +157,7 @@ test("monitor: no hostile text acts on a terminal, whatever the command", () =>
     ];
     await Promise.all(commands.map(assertSafe));
     writeHostile(harness, TEXTS, { interval: "1 second" });
-    const program = harness.start(["check", "--state", "none", "--log-level", "debug"]);
+    const program = harness.startHere(["check", "--state", "none", "--log-level", "debug"]);
     await program.stdout.next((line) => line.includes("CRITICAL"));
     program.signal("SIGHUP");
     await program.stderr.next(/reload|nothing changed|read again/i);

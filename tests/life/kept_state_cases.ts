@@ -14,8 +14,8 @@ test("monitor check: a truncated -shm file ends it with SIGBUS, and the state is
     Deno.truncateSync(`${harness.directory}/kept.sqlite-shm`, 0);
     // 128 and the signal's number.
     assert.equal((await program.end()).code, 135);
-    assert.equal((await harness.run(["check", "--once"])).code, 2);
-    const { stdout, stderr } = await harness.run(["status"]);
+    assert.equal((await harness.runHere(["check", "--once"])).code, 2);
+    const { stdout, stderr } = await harness.runHere(["status"]);
     assert.match(stdout, /CRITICAL\s+bad/);
     assert.equal(stderr, "");
   }));

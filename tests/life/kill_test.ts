@@ -60,8 +60,8 @@ Deno.test("monitor check: no notified change is lost or stored twice, whenever i
     notified.push(...await notificationsOf(last));
     assertKept(harness, notified, "the last round");
     // The next run continues from the stored state.
-    assert.notEqual((await harness.run(["status"])).code, 74);
-    assert.notEqual((await harness.run(["check", "--once"])).code, 74);
+    assert.notEqual((await harness.runHere(["status"])).code, 74);
+    assert.notEqual((await harness.runHere(["check", "--once"])).code, 74);
   }));
 
 /** A change of a confirmed condition, as in a notification or in the state. */

@@ -133,7 +133,7 @@ test("monitor check: a service without a secret starts, and uses the secret that
       program.signal("SIGHUP");
       assert.deepEqual((await program.stdout.event("reload"))["changed"], ["api"]);
     };
-    const program = harness.start(["check", "--format", "ndjson"]);
+    const program = harness.startHere(["check", "--format", "ndjson"]);
     await program.stderr.next(
       / warning: .*: the file "token" cannot be read: file does not exist; the check is unknown$/,
     );

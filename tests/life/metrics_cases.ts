@@ -24,7 +24,7 @@ test(
     withHarness(async (harness) => {
       Deno.mkdirSync(`${harness.directory}/collected`);
       harness.writeConfig(CHECKS, { metrics: { path: "collected/monitor.prom", interval: 1, name: "one" } });
-      const program = harness.start(["check"]);
+      const program = harness.startHere(["check"]);
       const text = await until("both checks in the file", () => {
         const text = readMetrics(harness, "collected/monitor.prom");
         return valueOf(text, 'monitor_check_runs_total{check="plugin",monitor="one"}') > 0 &&
@@ -53,7 +53,7 @@ test(
           readMetrics(harness, "collected/monitor.prom"),
           'monitor_last_loop_timestamp_seconds{monitor="one"}',
         ) > firstLoop);
-      assert.equal((await harness.run(["maintenance", "start", "plugin", "--for", "1h"])).code, 0);
+      assert.equal((await harness.runHere(["maintenance", "start", "plugin", "--for", "1h"])).code, 0);
       await until("the maintenance", () => {
         const suppressed = readMetrics(harness, "collected/monitor.prom").match(
           /^monitor_check_suppressed.*$/gm,
@@ -86,7 +86,7 @@ test(
         metrics: { path: "monitor.prom" },
       });
       const name = new URL(`http://${/127\.0\.0\.1:\d+/.exec(JSON.stringify(channel))?.[0]}`).host;
-      await harness.run(["check", "--once"]);
+      await harness.runHere(["check", "--once"]);
       let text = readMetrics(harness);
       assert.equal(valueOf(text, `monitor_notifications_pending{channel="webhook ${name}"}`), 1);
       assert.equal(valueOf(text, `monitor_notification_attempts_failed_total{channel="webhook ${name}"}`), 1);
@@ -100,29 +100,17 @@ test(
       assert.equal(valueOf(text, `monitor_notifications_pending{channel="webhook ${name}"}`), 0);
       assert.equal(valueOf(text, `monitor_notification_attempts_failed_total{channel="webhook ${name}"}`), 1);
       assert.equal(valueOf(text, `monitor_notifications_sent_total{channel="webhook ${name}"}`), 1);
-      await harness.run(["check", "--once"]);
+      await harness.runHere(["check", "--once"]);
       text = readMetrics(harness);
       assert.equal(valueOf(text, 'monitor_check_runs_total{check="web"}'), 2);
       assert.equal(valueOf(text, 'monitor_check_failures_total{check="web",condition="critical"}'), 2);
       assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
       Deno.removeSync(`${harness.directory}/monitor.prom`);
-      await harness.run(["check", "--once", "--state", "none"]);
+      await harness.runHere(["check", "--once", "--state", "none"]);
       assert.equal(readMetrics(harness), "", "without a state there are no counts to tell");
     }),
   requiresTools("promtool"),
 );
-
-test("monitor check --once: others may read the metrics as far as the umask allows", () =>
-  withHarness(async (harness) => {
-    harness.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
-      state: "kept.sqlite",
-      metrics: { path: "monitor.prom" },
-    });
-    for (const [umask, expected] of [["022", 0o644], ["077", 0o600]] as const) {
-      await harness.run(["check", "--once"], { shell: `umask ${umask}; exec "$@"` });
-      assert.equal((Deno.statSync(`${harness.directory}/monitor.prom`).mode ?? 0) & 0o777, expected);
-    }
-  }));
 
 test("monitor check --once: metrics that cannot be written are said, and change nothing else", () =>
   withHarness(async (harness) => {
@@ -130,7 +118,7 @@ test("monitor check --once: metrics that cannot be written are said, and change 
       state: "kept.sqlite",
       metrics: { path: "none/monitor.prom" },
     });
-    const { code, stderr } = await harness.run(["check", "--once", "--due"]);
+    const { code, stderr } = await harness.runHere(["check", "--once", "--due"]);
     assert.equal(code, 0);
     assert.equal(
       stderr,
@@ -143,7 +131,7 @@ test("monitor check: says of a reload with errors that it failed, and follows th
     harness.writeConfig({ web: { kind: "test", parameters: {} } }, {
       metrics: { path: "one.prom", interval: 1 },
     });
-    const program = harness.start(["check"]);
+    const program = harness.startHere(["check"]);
     const successful = (path: string): number =>
       valueOf(readMetrics(harness, path), "monitor_config_last_reload_successful");
     await until("the first file", () => successful("one.prom") === 1);

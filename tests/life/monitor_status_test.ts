@@ -39,10 +39,13 @@ async function statusOf(
   return { code, stderr, ...JSON.parse(stdout) as Status };
 }
 
-async function startService(harness: Harness): Promise<Program> {
+async function startService(
+  harness: Harness,
+  start: Harness["startHere"] = harness.startHere,
+): Promise<Program> {
   harness.writeConfig({ fine: OK, bad: BAD }, PLACE);
   await harness.runHere(["check", "--once"]);
-  const program = harness.start(["check", "--format", "ndjson"]);
+  const program = start(["check", "--format", "ndjson"]);
   await program.stdout.event("start");
   return program;
 }
@@ -89,7 +92,7 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
     assert.match(page(), stopped);
     assert.match((await harness.runHere(["report"])).stdout, stopped);
 
-    program = await startService(harness);
+    program = await startService(harness, harness.start);
     await until("the page of the next service", () => valid.test(page()));
     program.signal("SIGKILL");
     await program.end();

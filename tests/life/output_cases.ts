@@ -17,7 +17,7 @@ const BAD = {
 test("monitor check: pretty prints a line at the start and one for each notification, and the log goes to stderr", () =>
   withHarness(async (harness) => {
     harness.writeConfig({ fine: OK, bad: BAD, off: { ...OK, active: false } });
-    const program = harness.start(["check", "--log-level", "debug"]);
+    const program = harness.startHere(["check", "--log-level", "debug"]);
     await program.stdout.next(
       / CRITICAL: The bad one \(bad\): it is gone \(was pending, 1 result since .*\)$/,
     );
@@ -28,7 +28,7 @@ test("monitor check: pretty prints a line at the start and one for each notifica
     const [first, ...rest] = stdout.trimEnd().split("\n");
     assert.match(
       first ?? "",
-      /^monitor \d+\.\d+\.\d+ started: 2 checks \(1 inactive\) from \.\/monitor\.json, state in \/.*\.sqlite$/,
+      /^monitor \d+\.\d+\.\d+ started: 2 checks \(1 inactive\) from \S*\/monitor\.json, state in \/.*\.sqlite$/,
     );
     assert.equal(rest.length, 1, stdout);
     for (const line of stderr.trimEnd().split("\n")) {
@@ -41,7 +41,7 @@ testInAll(
   () =>
     withHarness(async (harness) => {
       harness.writeConfig({ bad: BAD });
-      const program = harness.start(["check", "--format", "ndjson"]);
+      const program = harness.startHere(["check", "--format", "ndjson"]);
       await program.stdout.event("notification");
       await program.stderr.next("CRITICAL: The bad one (bad): it is gone");
       program.signal("SIGINT");
@@ -59,7 +59,7 @@ testInAll(
     withHarness(async (harness) => {
       // The timeout causes a warning.
       harness.writeConfig({ bad: { ...BAD, timeout: 60 } });
-      const program = harness.start([
+      const program = harness.startHere([
         "check",
         "--format",
         "ndjson",
@@ -100,7 +100,7 @@ testInAll("monitor check --log-level: quieter levels leave out more, and never a
     add(level, () =>
       withHarness(async (harness) => {
         harness.writeConfig({ bad: { ...BAD, timeout: 60 } });
-        const program = harness.start(["check", "--log-level", level]);
+        const program = harness.startHere(["check", "--log-level", level]);
         await program.stdout.next("CRITICAL");
         Deno.writeTextFileSync(`${harness.directory}/monitor.json`, "{");
         program.signal("SIGHUP");

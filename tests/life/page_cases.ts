@@ -28,7 +28,7 @@ test("monitor check: the page is renewed at the start, after a change, and after
       }
     };
     assert.equal((await harness.runHere(ONCE)).code, 0);
-    const program = harness.start(["check"]);
+    const program = harness.startHere(["check"]);
     await until("the kept result on the page", () => page().includes("The check is ok"));
     set("boom", 2);
     await until(
@@ -103,7 +103,7 @@ testInAll(
         other: { kind: "test", parameters: {} },
       });
       assert.match((await harness.runHere(["report"])).stdout, /No data: no check/);
-      const program = harness.start(["check", "--format", "ndjson"]);
+      const program = harness.startHere(["check", "--format", "ndjson"]);
       await program.stdout.event("notification");
       assert.deepEqual(await harness.runHere(["report", "-o", "page.html"]), {
         code: 0,

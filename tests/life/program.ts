@@ -4,7 +4,7 @@
  */
 import { monitorCommand, sourceEnvironment } from "../../testing/source.ts";
 import { killMarked } from "../support/processes.ts";
-import { runHere } from "../support/run_here.ts";
+import { runHere, type Running, startHere } from "../support/run_here.ts";
 import { waitingFor } from "../../testing/test_notes.ts";
 import { startChild } from "../../testing/tools.ts";
 import { DEADLINE_MS } from "./in_time.ts";
@@ -63,6 +63,8 @@ export interface Harness {
    * exit code and files is tested. With `MONITOR_PROGRAM` it runs that.
    */
   runHere(args: readonly string[], options?: Pick<StartOptions, "environment" | "stdin">): Promise<End>;
+  /** Starts `monitor` in this process, for what needs no process of its own. Its signals are simulated. */
+  startHere(args: readonly string[], options?: Pick<StartOptions, "environment">): Program;
 }
 
 /** Runs a test on a new harness. */
@@ -70,6 +72,8 @@ export async function withHarness(use: (harness: Harness) => Promise<void>): Pro
   const directory = await Deno.makeTempDir({ prefix: "monitor_life_" });
   const mark = `check ${crypto.randomUUID()}`;
   const children: Deno.ChildProcess[] = [];
+  const here: Program[] = [];
+  const hereEnvironment = { PATH, HOME: directory };
   const start: Harness["start"] = (args, options = {}) => {
     const child = spawn(args, { ...options, directory });
     children.push(child);
@@ -97,11 +101,21 @@ export async function withHarness(use: (harness: Harness) => Promise<void>): Pro
       runHere: (args, options = {}) => {
         const { environment, stdin = "" } = options;
         if (Deno.env.get("MONITOR_PROGRAM") !== undefined) return start(args, options).end();
-        return runHere(args, { directory, environment: { PATH, HOME: directory, ...environment }, stdin });
+        return runHere(args, { directory, environment: { ...hereEnvironment, ...environment }, stdin });
+      },
+      startHere: (args, options = {}) => {
+        if (Deno.env.get("MONITOR_PROGRAM") !== undefined) return start(args, options);
+        // A config in the working directory is found in that of the whole process alone.
+        const environment = { ...hereEnvironment, MONITOR_CONFIG: `${directory}/monitor.json` };
+        const own = { directory, environment: { ...environment, ...options.environment } };
+        const program = followProgram(startHere(args, own));
+        here.push(program);
+        return program;
       },
     });
   } finally {
     await Promise.all(children.map(endChild));
+    await Promise.all(here.map(endHere));
     killMarked(mark);
     await Deno.remove(directory, { recursive: true });
   }
@@ -150,7 +164,7 @@ async function feed(stdin: WritableStream<Uint8Array>, text: string): Promise<vo
   }
 }
 
-function followProgram(child: Deno.ChildProcess): Program {
+function followProgram(child: Running): Program {
   const stdout = collectLines(child.stdout, () => describe());
   const stderr = collectLines(child.stderr, () => describe());
   const describe = (): string => `stdout:\n${stdout.recent()}\nstderr:\n${stderr.recent()}`;
@@ -168,6 +182,13 @@ function followProgram(child: Deno.ChildProcess): Program {
       return { code, stdout: stdout.text(), stderr: stderr.text() };
     },
   };
+}
+
+/** The second signal lets no check finish. */
+async function endHere(program: Program): Promise<void> {
+  program.signal("SIGTERM");
+  program.signal("SIGTERM");
+  await waitingFor("the end of monitor in this process", program.end());
 }
 
 async function endChild(child: Deno.ChildProcess): Promise<void> {

@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
+import { requiresTools } from "../../testing/tools.ts";
 import { inTime } from "./in_time.ts";
 import { type Harness, withHarness } from "./program.ts";
 import { startMailbox } from "./receivers.ts";
@@ -30,9 +31,7 @@ test("monitor: no secret is in an output, a log, the state, a mail, a webhook, a
     writeLeakyConfig(harness, leaky, mailbox.channel);
     const texts = new Map<string, string>();
     const run = async (name: string, args: readonly string[]): Promise<void> => {
-      const { stdout, stderr } = await harness[isJob(args) ? "run" : "runHere"](args, {
-        environment: ENVIRONMENT,
-      });
+      const { stdout, stderr } = await harness.runHere(args, { environment: ENVIRONMENT });
       texts.set(`stdout of ${name}`, stdout);
       texts.set(`stderr of ${name}`, stderr);
     };
@@ -182,15 +181,11 @@ test("monitor: an error that nothing has caught ends it with 70 and tells no sec
           /bug in monitor\n[^]*TypeError: Invalid URL: 'http:\/\/\[secret\]\\x1b\[2J'/,
         );
         assert.ok(!`${stdout}${stderr}`.includes(SCRIPT_SECRET), stderr);
-      }));
+      }), how === "rejection" ? {} : requiresTools("time"));
   }
 });
 
 /** Whether a command starts one that uses the standard streams. */
-function isJob(args: readonly string[]): boolean {
-  return args[0] === "beat" && args.includes("--");
-}
-
 interface LeakyServer extends AsyncDisposable {
   readonly port: number;
   /** The head of each request. */
