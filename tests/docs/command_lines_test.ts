@@ -44,7 +44,8 @@ Deno.test("the commands in the tutorials run", async (t) => {
   assert.ok(typed.length > 20);
   for (const line of typed) {
     steps.add(nameOf(line), () =>
-      withHarness(async ({ directory, run, runHere, start, writeScript }) => {
+      withHarness(async ({ directory, run, runHere, startHere, writeScript }) => {
+        const environment = { MONITOR_CONFIG: `${directory}/monitor.jsonc` };
         writeScript("backup", "exit 0");
         if (!WRITING.includes(line.words[0] ?? "")) {
           Deno.writeTextFileSync(`${directory}/monitor.jsonc`, configFor(line));
@@ -52,7 +53,7 @@ Deno.test("the commands in the tutorials run", async (t) => {
         if (line.words[0] === "import") copyForeignConfig(line.words, directory);
         if (READING.includes(line.words[0] ?? "")) await runHere(["check", "--once"]);
         if (CONTROLLING.includes(line.words[0] ?? "")) {
-          const service = start(["check", "--log-level", "debug"]);
+          const service = startHere(["check", "--log-level", "debug"], { environment });
           await service.stderr.next(/debug: control socket at/);
         }
         const args = line.words.map((word) => here(word, directory));
@@ -61,12 +62,12 @@ Deno.test("the commands in the tutorials run", async (t) => {
           const { code, stderr } = await (line.words[0] === "beat" ? run : runHere)(args);
           return assert.equal(code, 0, stderr);
         }
-        const program = start(args);
+        const program = startHere(args, { environment });
         await program.stdout.next("monitor.jsonc");
         program.signal("SIGTERM");
         const { code, stderr } = await program.end();
         assert.equal(code, 0, stderr);
-      }), startsProgram(line) ? requiresTools("time") : {});
+      }), line.words[0] === "beat" ? requiresTools("time") : {});
   }
 });
 
@@ -109,11 +110,6 @@ const OF_THE_READER = ["try", "add", "discover"];
 
 /** Commands that write a config. */
 const WRITING = ["init", "import"];
-
-/** Such a command runs as a process, or alongside one. */
-function startsProgram({ words: [command = ""] }: CommandLine): boolean {
-  return command === "beat" || CONTROLLING.includes(command);
-}
 
 /** Puts a config of the tool where the line reads it. */
 function copyForeignConfig([, tool = "", file = ""]: readonly string[], directory: string): void {
