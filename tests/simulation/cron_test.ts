@@ -103,7 +103,10 @@ simulate("a service goes on where calls by cron left off, and they where it did"
   expect: { chat: ["22:02 problem web critical", "22:06 recovery web ok"] },
 });
 
-const SUMMARY = { summary: { cron: "@daily", notifications: ["chat"] }, checks: { web: {} } };
+const SUMMARY = {
+  summary: { cron: "@daily", notifications: ["chat"] },
+  checks: { web: { schedule: { regular_interval: "1 hour" } } },
+};
 
 simulate("a service sends a summary each day", {
   start: START,

@@ -201,8 +201,8 @@ simulate("a notification is sent while a slower check runs, and a kill loses no 
 
 simulate("a mail server that accepts and never answers delays no check", {
   start: START,
-  config: { channels: MAIL, checks: Object.fromEntries(NAMES.slice(0, 60).map((name) => [name, {}])) },
-  results: Object.fromEntries(NAMES.slice(0, 60).map((name) => [name, "22:00 critical"])),
+  config: { channels: MAIL, checks: Object.fromEntries(NAMES.slice(0, 20).map((name) => [name, {}])) },
+  results: Object.fromEntries(NAMES.slice(0, 20).map((name) => [name, "22:00 critical"])),
   servers: { mail: "hang" },
   until: "22:55",
   expect: { mail: "any" },

@@ -6,8 +6,8 @@ const KEY = "a-key-of-some-length";
 const CONFIG = {
   listen: { address: "127.0.0.1:9797" },
   checks: {
-    backup: { kind: "job", parameters: { expected_every: "1 day", ping_key: KEY } },
-    report: { kind: "job", parameters: { expected_every: "1 day" } },
+    backup: { kind: "job", parameters: { expected_every: "6 hours", ping_key: KEY } },
+    report: { kind: "job", parameters: { expected_every: "6 hours" } },
   },
 };
 
@@ -39,21 +39,21 @@ simulate("a job that fails or is missed is a problem, and a check-in its recover
       assert.match(response?.body ?? "", /monitor_check_condition\{check="backup"\} 2/);
       await ping(world, "/0");
     },
-    "Tue 20:00": "beat report",
+    "22:00": "beat report",
   },
-  until: "Tue 21:00",
+  until: "23:00",
   expect: {
     chat: [
       "13:00-13:01 problem backup critical",
       "14:30-14:31 recovery backup ok",
-      "Tue 12:10-13:11 problem report critical",
-      "Tue 14:30-15:31 problem backup critical",
-      "20:00-20:01 recovery report ok",
+      "18:10-19:11 problem report critical",
+      "20:30-21:31 problem backup critical",
+      "22:00-22:01 recovery report ok",
     ],
   },
 });
 
-const JOB = { kind: "job", parameters: { expected_every: "1 day" } };
+const JOB = { kind: "job", parameters: { expected_every: "6 hours" } };
 
 simulate("a job that never ran is pending until it runs or is overdue", {
   start: "2026-03-02 12:00",
@@ -74,7 +74,7 @@ simulate("a job that never ran is pending until it runs or is overdue", {
     "12:20": async (world) => {
       const { code, stdout } = await world.machine().run("status");
       assert.equal(code, 3);
-      assert.match(stdout, /^PENDING +backup +no run yet, the first one is expected within 23 h/m);
+      assert.match(stdout, /^PENDING +backup +no run yet, the first one is expected within 5 h/m);
       assert.match(stdout, /^PENDING +all +1 of 3 ok, expected all: "backup" is pending/m);
     },
     "12:30": ["run backup => 3", "check --once backup --state none => 3"],
@@ -88,13 +88,13 @@ simulate("a job that never ran is pending until it runs or is overdue", {
     "15:30": "status => 2",
   },
   results: { leaf: "14:00 critical" },
-  until: "Tue 17:00",
+  until: "22:00",
   expect: {
     chat: [
       // Neither the job nor the group is failing.
       "14:00-14:01 problem leaf critical",
-      "Tue 13:10-13:12 problem all critical (1 dependent), problem backup critical",
-      "15:10-15:12 problem report critical (1 dependent)",
+      "19:10-19:12 problem all critical (1 dependent), problem backup critical",
+      "21:10-21:12 problem report critical (1 dependent)",
     ],
   },
 });

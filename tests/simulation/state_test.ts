@@ -84,8 +84,8 @@ simulate("another process that writes for minutes is an error, and nothing is lo
   results: { web: "22:00 critical" },
   actions: {
     "21:59": (world) => lock(world),
-    "22:10": (world) => world.machine().lockedDatabases.clear(),
-    "22:20": ["kill", "start"],
+    "22:04": (world) => world.machine().lockedDatabases.clear(),
+    "22:10": ["kill", "start"],
   },
   expect: { chat: ["22:00 problem web critical"] },
   log: [

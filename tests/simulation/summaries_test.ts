@@ -21,23 +21,23 @@ function words({ items: [item] }: Received): string {
 }
 
 simulate("a reload changes the times and the channels of summaries", {
-  start: START,
+  start: "2026-03-22 11:30",
   config: configOf(null),
   actions: {
-    "Mon 12:00": [{ config: configOf({}) }, "reload"],
-    "Wed 12:00": [{ config: configOf({ notifications: ["other"] }) }, "reload"],
-    "Thu 12:00": [{ config: configOf({ cron: "0 18 * * *", period: "2 hours" }) }, "reload"],
-    "Fri 12:00": [{ config: configOf(null) }, "reload"],
+    "11:40": [{ config: configOf({ cron: "0 * * * *" }) }, "reload"],
+    "13:30": [{ config: configOf({ cron: "0 * * * *", notifications: ["other"] }) }, "reload"],
+    "14:30": [{ config: configOf({ cron: "30 15 * * *", period: "2 hours" }) }, "reload"],
+    "16:00": [{ config: configOf(null) }, "reload"],
   },
-  until: "Mon 12:00",
+  until: "18:00",
   words,
   expect: {
     chat: [
-      "Tue 08:00 23 08:00 to 24 08:00",
-      "Wed 08:00 24 08:00 to 25 08:00",
-      "Thu 18:00 26 16:00 to 26 18:00",
+      "12:00 22 11:00 to 22 12:00",
+      "13:00 22 12:00 to 22 13:00",
+      "15:30 22 13:30 to 22 15:30",
     ],
-    other: ["Thu 08:00 25 08:00 to 26 08:00"],
+    other: ["14:00 22 13:00 to 22 14:00"],
   },
   finally: ({ trace }) => {
     assert.ok(!trace.events.some(({ text }) => /^(?:warning|error): /.test(text)));
@@ -55,21 +55,21 @@ simulate("after a downtime over several summaries, the last one is sent at the s
 
 simulate("a summary is sent once, later, if the state can't be written at its time", {
   start: START,
-  config: configOf({}),
-  actions: { "13:00": "disk full", "Mon 09:00": "disk free" },
-  until: "Tue 07:00",
+  config: configOf({ cron: "0 * * * *" }),
+  actions: { "12:30": "disk full", "13:20": "disk free" },
+  until: "13:50",
   words,
-  expect: { chat: ["Mon 09:00 22 08:00 to 23 08:00"] },
+  expect: { chat: ["13:20 22 12:00 to 22 13:00"] },
   log: ["the summary is pending: "],
 });
 
 simulate("while a channel is down, old summaries are dropped", {
-  start: START,
+  start: "2026-03-22 07:30",
   config: configOf({}),
-  servers: { chat: "503, Thu 12:00 up" },
-  until: "Fri 00:00",
+  servers: { chat: "503, Mon 09:00 up" },
+  until: "Mon 10:00",
   words,
-  expect: { chat: ["Thu 12:00-12:16 25 08:00 to 26 08:00"] },
+  expect: { chat: ["Mon 09:00-09:16 22 08:00 to 23 08:00"] },
 });
 
 simulate("a summary is sent alone through a limited channel, never in a digest", {
