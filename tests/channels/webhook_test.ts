@@ -16,6 +16,7 @@ import {
   makeNotification,
 } from "../support/channel_delivery.ts";
 import {
+  collectPorts,
   response,
   startAnswering,
   startRefusing,
@@ -440,11 +441,12 @@ const ANSWERS: readonly Answer[] = [
 Deno.test("webhookKind classifies a response", async (t) => {
   // The wall clock stands; the timers run.
   const clock = { ...createRealClock(), wallMs: () => Date.UTC(2026, 0, 31, 10, 0) };
+  await using ports = collectPorts();
   for (const [name, answer, delivery] of ANSWERS) {
     await t.step(name, async () => {
       await using server = startAnswering(answer);
       assert.deepEqual((await post(server.origin, {}, { system: { clock } })).delivery, delivery);
-      await server.untilLeft();
+      ports.add(server.port);
     });
   }
 });

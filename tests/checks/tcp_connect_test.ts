@@ -12,7 +12,7 @@ import {
   tcpCheck,
 } from "../support/connection_check.ts";
 import { beSilent, drip, flood, leave, speakPlainly } from "../support/hostile_servers.ts";
-import { startRefusing, startServer, type Visitor } from "../support/http_servers.ts";
+import { collectPorts, startRefusing, startServer, type Visitor } from "../support/http_servers.ts";
 
 const answering = (answer: string | Uint8Array) => async (visitor: Visitor) => {
   await visitor.readSome();
@@ -98,6 +98,7 @@ const ROWS: Readonly<Record<string, readonly [meet: Meeting, settings: Settings,
 };
 
 Deno.test("observeTcpConnect() compares the response with the expected one, and names the failed phase", async (t) => {
+  await using ports = collectPorts();
   for (const [name, [meet, { timeoutMs, ...parameters }, expected]] of Object.entries(ROWS)) {
     await t.step(name, async () => {
       await using server = startServer(meet);
@@ -108,7 +109,7 @@ Deno.test("observeTcpConnect() compares the response with the expected one, and 
       assert.strictEqual(`${condition}: ${words}`, expected);
       const { connect_ms: connectMs = -1, total_ms: totalMs = -1 } = metrics;
       assert(connectMs >= 0 && totalMs >= connectMs, JSON.stringify(metrics));
-      await server.untilLeft();
+      ports.add(server.port);
     });
   }
 });

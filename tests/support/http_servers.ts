@@ -121,38 +121,43 @@ export async function startRefusing(): Promise<Disposable & { readonly port: num
 }
 
 /**
- * Waits until no process of this machine has a socket that leads to the port. If the system does not expose them (it
- * has no `/proc`), this returns at once.
+ * Waits until no process of this machine has an IPv4 socket that leads to one of these ports. If the system does not
+ * expose them (it has no `/proc`), this returns at once. A look takes some milliseconds, so a test of many servers
+ * waits for all of them in the end.
  * @throws {Error} If some still do after two minutes.
  */
-export function untilLeft(port: number): Promise<void> {
-  return waitingFor(`every socket to leave port ${port}`, lookUntilLeft(port));
+export function untilLeft(...ports: readonly number[]): Promise<void> {
+  return waitingFor(`every socket to leave port ${ports.join(", ")}`, lookUntilLeft(ports));
 }
 
-async function lookUntilLeft(port: number): Promise<void> {
+/** Collects ports, and waits in the end until every socket has left them. */
+export function collectPorts(): AsyncDisposable & { add(port: number): void } {
+  const ports: number[] = [];
+  return { add: (port) => void ports.push(port), [Symbol.asyncDispose]: () => untilLeft(...ports) };
+}
+
+async function lookUntilLeft(ports: readonly number[]): Promise<void> {
+  let pauseMs = 2;
   for (const end = performance.now() + 120_000; performance.now() < end;) {
-    if (socketsTo(port) === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    if (socketsTo(ports) === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    pauseMs = Math.min(100, pauseMs * 2);
   }
-  throw new Error(`${socketsTo(port)} sockets still lead to port ${port}`);
+  throw new Error(`${socketsTo(ports)} sockets still lead to port ${ports.join(", ")}`);
 }
 
 /** A socket without an inode is one that only the kernel remembers. */
-function socketsTo(port: number): number {
-  const hexPort = port.toString(16).toUpperCase().padStart(4, "0");
-  let count = 0;
-  for (const table of ["/proc/self/net/tcp", "/proc/self/net/tcp6"]) {
-    for (const line of readTable(table)) {
-      const [, , remote = "", , , , , , , inode] = line.trim().split(/\s+/);
-      if (remote.endsWith(`:${hexPort}`) && inode !== "0") count += 1;
-    }
-  }
-  return count;
+function socketsTo(ports: readonly number[]): number {
+  const ends = new Set(ports.map((port) => port.toString(16).toUpperCase().padStart(4, "0")));
+  return readTable().filter((line) => {
+    const [, , remote = "", , , , , , , inode] = line.trim().split(/\s+/);
+    return ends.has(remote.slice(-4)) && inode !== "0";
+  }).length;
 }
 
-function readTable(path: string): readonly string[] {
+function readTable(): readonly string[] {
   try {
-    return Deno.readTextFileSync(path).split("\n").slice(1);
+    return Deno.readTextFileSync("/proc/self/net/tcp").split("\n").slice(1);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return [];
     throw error;

@@ -6,7 +6,7 @@ import type { IncomingResponse, OutgoingRequest } from "../../../src/domain/requ
 import { createRequests } from "../../../src/system/http/requests.ts";
 import { readPieces, readText } from "../../support/bodies.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
-import { startAnswering, startServer, type TestServer } from "../../support/http_servers.ts";
+import { collectPorts, startAnswering, startServer, type TestServer } from "../../support/http_servers.ts";
 
 const NEVER = new AbortController().signal;
 const INFORMATIONAL = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -22,8 +22,8 @@ function send(
   );
 }
 
-/** Returns the response, or the reason of the failure. */
-async function receive(answer: string | Uint8Array): Promise<string> {
+/** Returns the response, or the reason of the failure. `onPort` gets the port, which no socket leads to afterward. */
+async function receive(answer: string | Uint8Array, onPort: (port: number) => void): Promise<string> {
   await using server = startAnswering(answer);
   const requests = createRequests({ clock: createRealClock() });
   const target = `${server.origin}/`;
@@ -40,7 +40,7 @@ async function receive(answer: string | Uint8Array): Promise<string> {
     return `${phase}: ${reason}`;
   } finally {
     await response?.close();
-    await server.untilLeft();
+    onPort(server.port);
   }
 }
 
@@ -138,8 +138,9 @@ function gzipped(members: readonly Uint8Array[]): Uint8Array {
 }
 
 Deno.test("createRequests() parses every form of response in clear text", async (t) => {
+  await using ports = collectPorts();
   for (const [name, [answer, outcome]] of Object.entries(ANSWERS)) {
-    await t.step(name, async () => assert.equal(await receive(answer), outcome));
+    await t.step(name, async () => assert.equal(await receive(answer, ports.add), outcome));
   }
 });
 
@@ -176,7 +177,7 @@ Deno.test("createRequests() disconnects from a server that floods with informati
 });
 
 Deno.test("createRequests() reads no more of a decompression bomb than requested", async (t) => {
-  const zeros = new Uint8Array(16 * 1024 * 1024);
+  const zeros = new Uint8Array(2 * 1024 * 1024);
   const bombs = { gzip: gzipSync(zeros), br: brotliCompressSync(zeros) };
   for (const [coding, content] of Object.entries(bombs)) {
     await t.step(coding, async () => {

@@ -10,7 +10,7 @@ import { runArguments } from "../../../testing/source.ts";
 import { inTime } from "../../life/in_time.ts";
 import { concurrentSteps } from "../../support/concurrent_tests.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
-import { startRefusing, untilLeft } from "../../support/http_servers.ts";
+import { collectPorts, startRefusing, untilLeft } from "../../support/http_servers.ts";
 import {
   type MailVisitor,
   startMailServer,
@@ -153,6 +153,7 @@ const UNSURE = { retryable: true, mayHaveArrived: true } as const;
 const STAYS = { ...REPLY, retryable: false } as const;
 
 Deno.test("send() derives the phase and the outcome from a server's behavior", async (t) => {
+  await using ports = collectPorts();
   await using steps = concurrentSteps(t);
   const answer = (command: RegExp, reply: string) => async (visitor: MailVisitor): Promise<void> => {
     await talkUpTo(command, visitor);
@@ -396,6 +397,7 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
   for (const [name, [meet, outcome, expected, mail, protection]] of Object.entries(rows)) {
     steps.add(name, async () => {
       await using server = startScriptedServer(meet);
+      ports.add(server.port);
       const sent = await send({ port: server.port, ...mail }, protection === undefined ? {} : { protection });
       const { phase, code, retryable, mayHaveArrived, reason } = sent.end as Failure;
       assert.deepEqual({ retryable, mayHaveArrived }, outcome);
@@ -405,7 +407,6 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
         `${phase} ${code}: ${words}`,
         expected.replace("connection reset by", "connection closed by"),
       );
-      await untilLeft(server.port);
     });
   }
 });
