@@ -151,7 +151,7 @@ function check(shape: Shape): fc.Arbitrary<RawCheck> {
   const request = fc.record({
     request: fc.record({
       target: fc.oneof(
-        fc.webUrl({ withQueryParameters: true, withFragments: true }),
+        webUrls(),
         fc.constant("HTTP://[::1]:8080"),
       ),
       method: fc.constantFrom("GET", "POST"),
@@ -250,3 +250,19 @@ const PARAMETERS: Readonly<Record<SpecifiedKind, (given: Parameters) => unknown>
     };
   },
 };
+
+/** Unlike `fc.webUrl()`, which maps all of Unicode for its path, this takes no second to create. */
+function webUrls(): fc.Arbitrary<string> {
+  const part = fc.string({ unit: fc.constantFrom(..."aZ09-._~!$&'()*+,;=:@", "%20", "%C3%BC") });
+  return fc.tuple(
+    fc.constantFrom("http", "https"),
+    fc.domain(),
+    fc.array(part),
+    fc.option(part),
+    fc.option(part),
+  )
+    .map(([scheme, host, segments, query, fragment]) =>
+      `${scheme}://${host}${segments.map((segment) => `/${segment}`).join("")}` +
+      `${query === null ? "" : `?${query}`}${fragment === null ? "" : `#${fragment}`}`
+    );
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { campaign } from "../../../testing/seed.ts";
-import fc from "../../support/property.ts";
+import fc, { anyCharacter } from "../../support/property.ts";
 import { CONDITIONS } from "../../../src/domain/condition.ts";
 import type { CheckUpdate, Rollup, Store } from "../../../src/domain/store.ts";
 import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
@@ -72,8 +72,8 @@ function updates(): fc.Arbitrary<CheckUpdate> {
     atMs: times(),
     from: condition,
     to: condition,
-    output: fc.string({ unit: "binary" }),
-    trace: fc.string({ unit: "binary" }),
+    output: fc.string({ unit: anyCharacter }),
+    trace: fc.string({ unit: anyCharacter }),
   });
   return fc.record({
     name: fc.constantFrom(...NAMES),
