@@ -26,8 +26,8 @@ async function withFiles(
   try {
     for (const [name, content] of Object.entries(files)) {
       const path = `${directory}/${name}`;
-      await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
-      await Deno.writeTextFile(path, typeof content === "string" ? content : JSON.stringify(content));
+      Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+      Deno.writeTextFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
     }
     const load: Harness["load"] = ({ config = "monitor.jsonc", withoutSecrets = false, ...options } = {}) =>
       loadConfig(

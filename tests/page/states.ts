@@ -169,8 +169,16 @@ export const PAGE_STATES: Readonly<Record<string, PageState>> = {
   empty: { shown: [] },
 };
 
-/** Writes the page of a state. */
-export async function writeState({ shown, facts, public: tags, silences }: PageState): Promise<string> {
+const written = new WeakMap<PageState, Promise<string>>();
+
+/** Returns the page of a state, which is written once. */
+export function writeState(state: PageState): Promise<string> {
+  const page = written.get(state) ?? writeAnew(state);
+  written.set(state, page);
+  return page;
+}
+
+async function writeAnew({ shown, facts, public: tags, silences }: PageState): Promise<string> {
   const store = await openInMemoryStore();
   await store.save(shown.flatMap((one, index) => updatesOf(one, index)));
   await store.addSilences(silences ?? [silenceOf("a", { check: "silenced" })]);
