@@ -397,7 +397,7 @@ Deno.test("new Scheduler() persists a confirmed change before its notification, 
 
 Deno.test("new Scheduler() writes about once a second unless it is urgent, many results at a time", async () => {
   const store = await openFaultyStore();
-  const count = campaign(1000);
+  const count = campaign(2000);
   const checks = many(
     count,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: SECOND }),

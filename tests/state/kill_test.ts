@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import type { Store } from "../../src/domain/store.ts";
-import { testRandom } from "../../testing/seed.ts";
+import { campaign, testRandom } from "../../testing/seed.ts";
 import { NAMES, ROWS_KEPT } from "./save_forever.ts";
 import { startSaving } from "./saving_process.ts";
 import { openState, withState, withStatePath } from "./state_directory.ts";
 
 /** How often the process is killed; more in a soak: `KILL_ROUNDS=200 deno test -A tests/state/kill_test.ts`. */
-const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 8);
+const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? campaign(80));
 
 /** The maximum number of batches in a round before the kill. */
 const BATCHES_MAX = 60;

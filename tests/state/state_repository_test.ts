@@ -523,7 +523,7 @@ Deno.test("flush() opens at most two replacements a call if each is damaged", as
 Deno.test("flush() keeps every change of a long outage, and drops aggregates of very many runs", async (t) => {
   const rows = [
     { name: "few runs", runs: 2_000, keepsAll: true },
-    { name: "very many runs", runs: 25_000, keepsAll: false },
+    { name: "very many runs", runs: 12_000, keepsAll: false },
   ];
   for (const { name, runs, keepsAll } of rows) {
     await t.step(name, async () => {

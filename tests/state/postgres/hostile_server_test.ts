@@ -376,7 +376,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     bytesMax: FLOOD_BYTES_MAX,
   },
   "floods with rows": {
-    server: flooding([PARSED, ONE_COLUMN], row("12345")),
+    server: flooding([PARSED, ONE_COLUMN], row("12345".repeat(10_000))),
     fails: TOO_MUCH,
     bytesMax: FLOOD_BYTES_MAX,
   },
