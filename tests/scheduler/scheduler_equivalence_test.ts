@@ -12,7 +12,6 @@ import type { Store } from "../../src/domain/store.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { DEFAULT_LIMITS, runPass } from "../../src/scheduler/run_checks.ts";
 import { isCheckDue, recordRequested } from "../../src/scheduler/next_run.ts";
-import { run } from "../../src/cli/run.ts";
 import { splayOf } from "../../src/scheduler/plan.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { Scheduler } from "../../src/scheduler/scheduler.ts";
@@ -303,100 +302,3 @@ Deno.test("recordRequested() and the loop send the same notifications if results
   );
   assert.ok(notified > 10, `only ${notified} notifications were compared`);
 });
-
-Deno.test("monitor check prints the same notifications as monitor check --once --due every minute", async () => {
-  const [scenario] = fc.sample(scenarioOf(SUBJECT_BY_THE_CLOCK, seeAtOnce), { seed: 3, numRuns: 1 });
-  assert.ok(scenario !== undefined);
-  const directory = await Deno.makeTempDir({ prefix: "monitor_equivalence_" });
-  try {
-    await Deno.writeTextFile(`${directory}/monitor.json`, JSON.stringify(configOf(scenario)));
-    const byLoop = await printedByLoop(scenario, directory);
-    const byCron = await printedByCron(scenario, directory);
-    for (const { check: { name } } of scenario.subjects) {
-      const isOfCheck = (line: string): boolean => line.includes(`: ${name}: `);
-      // Cron begins at the full minute, the loop at the check's own second.
-      const [loop = [], cron = []] = [byLoop, byCron].map((lines) =>
-        lines.filter(isOfCheck).map((line) => line.replaceAll(/(\d\d:\d\d):\d\d/g, "$1"))
-      );
-      const shared = Math.min(loop.length, cron.length);
-      assert.ok(
-        Math.max(loop.length, cron.length) - shared <= 1 && shared > 1,
-        `${name}: ${loop.join("\n")}`,
-      );
-      assert.deepStrictEqual(cron.slice(0, shared), loop.slice(0, shared));
-    }
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
-});
-
-function configOf({ subjects }: Scenario): unknown {
-  const seconds = (ms: number): number => ms / SECOND;
-  const checks = subjects.map(({ check }) => [check.name, {
-    kind: "script",
-    parameters: { path: "/bin/sh" },
-    threshold: check.threshold,
-    recovery_threshold: check.recoveryThreshold,
-    annoy: typeof check.annoy === "number" ? seconds(check.annoy) : check.annoy,
-    schedule: {
-      regular_interval: seconds(intervalsOf(check).regularIntervalMs),
-      attentive_interval: seconds(intervalsOf(check).attentiveIntervalMs),
-    },
-  }]);
-  return { defaults: {}, checks: Object.fromEntries(checks) };
-}
-
-async function printedByLoop(scenario: Scenario, directory: string): Promise<readonly string[]> {
-  const clock = createFakeClock(startOf(scenario));
-  const system = systemOf(scenario, clock);
-  const ended = run(
-    ["check", "-c", `${directory}/monitor.json`, "--state", `${directory}/loop.sqlite`],
-    system,
-  );
-  // Reading the config takes real time.
-  while (!system.stdout.text().includes(" started: ")) await clock.advance(0);
-  await clock.advance((MINUTES + 1) * MINUTE);
-  system.stop("SIGTERM");
-  await clock.advance(RUN_MS);
-  assert.strictEqual(await ended, 0, system.stderr.text());
-  return notificationLines(system);
-}
-
-async function printedByCron(scenario: Scenario, directory: string): Promise<readonly string[]> {
-  const clock = createFakeClock(startOf(scenario));
-  const lines: string[] = [];
-  for (const [minute, jitter] of scenario.jitters.entries()) {
-    await clock.advance(START + minute * MINUTE + jitter - clock.wallMs());
-    const system = systemOf(scenario, clock);
-    const args = [
-      "--once",
-      "--due",
-      "-c",
-      `${directory}/monitor.json`,
-      "--state",
-      `${directory}/cron.sqlite`,
-    ];
-    let hasEnded = false;
-    const code = run(["check", ...args], system).finally(() => hasEnded = true);
-    // Reading config and state takes real time, and none on this clock.
-    while (!hasEnded) await clock.advance(clock.timers > 0 ? 1 : 0);
-    assert.ok(await code <= 3, system.stderr.text());
-    lines.push(...notificationLines(system));
-  }
-  return lines;
-}
-
-function systemOf(scenario: Scenario, clock: FakeClock): MemorySystem {
-  return createProgramSystem(
-    clock,
-    (name, nowMs) => fakeRun(scenario, name, { nowMs, plannedMs: nowMs }),
-  );
-}
-
-/** The printed notifications without the times in them. */
-function notificationLines(system: MemorySystem): readonly string[] {
-  const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
-  return system.stdout.text().split("\n").filter((line) => /^\d{4}-/.test(line)).map((line) =>
-    line.replaceAll(TIME, "TIME")
-  );
-}
