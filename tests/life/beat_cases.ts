@@ -448,7 +448,7 @@ test("monitor beat: signals reach the command, whose end counts", (add) => {
         program.signal(signal);
         assert.equal((await program.end()).code, code);
         assert.match((await verdict(harness))[1], new RegExp(`^failed .* terminated by ${signal}`));
-      }), signal === "SIGTERM" ? {} : requiresTools("time"));
+      }), requiresTools("time"));
   }
   add("it ends by itself, in its own time", () =>
     withJob(async (harness) => {

@@ -9,8 +9,8 @@ simulate("a problem and its recovery reach the channel", {
   start: START,
   zone: "Europe/Zurich",
   config: { checks: { web: {} } },
-  results: { web: "22:10 critical (no space), 06:20 ok" },
-  expect: { chat: ["22:10 problem web critical", "06:20 recovery web ok"] },
+  results: { web: "22:10 critical (no space), 22:40 ok" },
+  expect: { chat: ["22:10 problem web critical", "22:40 recovery web ok"] },
 });
 
 simulate("a server that is down for an hour gets one message, and the failure is logged once", {

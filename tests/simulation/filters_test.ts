@@ -51,7 +51,7 @@ const NIGHT = [{ from: "18:00", to: "08:00", time_zone: "Europe/Zurich" }];
 const DAY = [{ from: "08:00", to: "18:00", time_zone: "Europe/Zurich" }];
 
 simulate("a channel gets the problems of its hours, and a lasting one when they begin", {
-  start: "2026-03-02 06:00",
+  start: "2026-03-02 06:55",
   zone: "Europe/Zurich",
   config: {
     channels: { pager: { hours: NIGHT }, chat: { hours: DAY } },
@@ -59,23 +59,23 @@ simulate("a channel gets the problems of its hours, and a lasting one when they 
   },
   results: {
     web: "07:00 critical, 07:30 ok",
-    mail: "07:40 critical, 12:00 ok",
-    db: "09:00 critical, 20:00 ok",
+    mail: "07:40 critical, 08:30 ok",
+    db: "09:00 critical, 18:10 ok",
   },
   expect: {
     pager: [
       "07:00 problem web critical",
       "07:30 recovery web ok",
       "07:40 problem mail critical",
-      "12:00 recovery mail ok",
+      "08:30 recovery mail ok",
       "18:00 problem db critical",
-      "20:00 recovery db ok",
+      "18:10 recovery db ok",
     ],
     chat: [
       "08:00 problem mail critical",
+      "08:30 recovery mail ok",
       "09:00 problem db critical",
-      "12:00 recovery mail ok",
-      "20:00 recovery db ok",
+      "18:10 recovery db ok",
     ],
   },
 });

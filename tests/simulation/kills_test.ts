@@ -80,7 +80,8 @@ Deno.test("a call that is killed between any two steps loses no notification for
     [`${channel} web`, ["problem critical", "change warning", "recovery ok"]],
     [`${channel} known`, ["problem critical", "recovery ok"]],
   ]));
-  for await (const { world, receivers, failure, where } of playWithKills(CALLS, { seed: testSeed() })) {
+  const kills = playWithKills(CALLS, { seed: testSeed(), count: campaign(1000) });
+  for await (const { world, receivers, failure, where } of kills) {
     const details = `${where}, seed ${testSeed()}\n${world.trace.text({ zone: "UTC" })}`;
     assert.doesNotMatch(failure ?? "", /^at /, details);
     assert.deepEqual(arrivalsOf(receivers.messages), expected, details);

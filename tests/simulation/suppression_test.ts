@@ -154,7 +154,7 @@ simulate("a maintenance window by hand suppresses a tag, also of a check that ge
 });
 
 simulate("a maintenance window of the config opens and closes by its time zone, also on the day DST begins", {
-  start: "2026-03-28 12:00",
+  start: "2026-03-29 00:30",
   zone: "Europe/Zurich",
   config: {
     maintenance_windows: [{ days: ["sun"], from: "02:00", to: "04:00", time_zone: "Europe/Zurich" }],
