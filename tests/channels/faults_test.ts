@@ -19,7 +19,7 @@ Deno.test("the email channel returns delivered exactly for emails that the serve
   const { holdings: [before, after] } = await runFaultProcess({
     rounds: 1,
     targets: "mails",
-    places: Number(Deno.env.get("FAULT_PLACES") ?? 20),
+    places: Number(Deno.env.get("FAULT_PLACES") ?? 10),
   });
   assert.ok(before !== undefined);
   assert.deepEqual(after?.sockets, before.sockets);

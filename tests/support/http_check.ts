@@ -53,7 +53,6 @@ export async function observeAnswer(
     ? startServer(answer, options)
     : startAnswering(answer, options);
   const result = await observeTarget(`${scheme}://127.0.0.1:${server.port}/`, run);
-  await server.untilLeft();
   return { ...result, output: result.output.replaceAll(`127.0.0.1:${server.port}`, "HOST") };
 }
 
