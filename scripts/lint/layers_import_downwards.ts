@@ -32,7 +32,9 @@ const LAYERS: ReadonlyMap<string, Layer> = new Map([
   ["scheduler", { imports: SCHEDULER_MAY, packages: true }],
   ["outputs", { imports: TOP_MAY, packages: true }],
   ["permissions", { imports: TOP_MAY, packages: true }],
-  ["cli", { imports: [...TOP_MAY, "outputs", "permissions"], packages: true }],
+  ["import", { imports: [...BASE, "config", "state"], packages: true }],
+  ["discover", { imports: [...BASE, "config", "checks", "permissions"], packages: true }],
+  ["cli", { imports: [...TOP_MAY, "outputs", "permissions", "import", "discover"], packages: true }],
 ]);
 
 /** What builds the program, above all layers. */

@@ -113,7 +113,7 @@ const WRITING = ["init", "import"];
 
 /** Puts a config of the tool where the line reads it. */
 function copyForeignConfig([, tool = "", file = ""]: readonly string[], directory: string): void {
-  const fixtures = new URL(`../cli/import/testdata/${tool}/`, import.meta.url);
+  const fixtures = new URL(`../import/testdata/${tool}/`, import.meta.url);
   const source = [...Deno.readDirSync(fixtures)].find(({ name, isFile }) =>
     isFile && !name.endsWith(".jsonc")
   );

@@ -210,14 +210,14 @@ const PLACES: readonly {
     rule: "one-place-per-kind",
     code: 'const name = "script";',
     accepted:
-      "src/domain/check.ts src/checks/registry.ts src/channels/registry.ts src/checks/script.ts src/checks/script/output.ts src/cli/import/gatus.ts tests/checks/script_test.ts scripts/generate.ts",
+      "src/domain/check.ts src/checks/registry.ts src/channels/registry.ts src/checks/script.ts src/checks/script/output.ts src/import/gatus.ts tests/checks/script_test.ts scripts/generate.ts",
     rejected: "src/checks/http_request.ts src/cli/script.ts src/config/resolve.ts",
   },
   {
     rule: "one-place-per-kind",
     code: 'f(check.kind === "script");',
     accepted: "src/domain/check.ts tests/checks/script_test.ts",
-    rejected: "src/checks/registry.ts src/checks/script.ts src/cli/import/gatus.ts",
+    rejected: "src/checks/registry.ts src/checks/script.ts src/import/gatus.ts",
   },
   {
     rule: "names",

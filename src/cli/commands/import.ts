@@ -12,14 +12,14 @@ import {
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
-import { acceptDraft } from "../import/accept_draft.ts";
-import { ConfigDraft, ImportLimitError } from "../import/config_draft.ts";
-import { importError } from "../import/foreign_text.ts";
-import { IncludedFiles } from "../import/included_files.ts";
-import { FOREIGN_BYTES_MAX, type ForeignFile } from "../import/foreign_file.ts";
-import type { Importer } from "../import/importer.ts";
-import { IMPORTED_TOOLS, type ImportedTool, IMPORTERS } from "../import/importers.ts";
-import { renderConfig, renderImport, variablesOf } from "../import/render_import.ts";
+import { acceptDraft } from "../accept_draft.ts";
+import { ConfigDraft, ImportLimitError } from "../../import/config_draft.ts";
+import { importError } from "../../import/foreign_text.ts";
+import { IncludedFiles } from "../../import/included_files.ts";
+import { FOREIGN_BYTES_MAX, type ForeignFile } from "../../import/foreign_file.ts";
+import type { Importer } from "../../import/importer.ts";
+import { IMPORTED_TOOLS, type ImportedTool, IMPORTERS } from "../../import/importers.ts";
+import { renderConfig, renderImport, variablesOf } from "../../import/render_import.ts";
 import { nearest } from "../../config/nearest.ts";
 
 const FORMATS = ["jsonc", "json"] as const;

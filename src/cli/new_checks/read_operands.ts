@@ -9,7 +9,7 @@ import type { CheckTarget, TargetWord } from "../../domain/check_kind.ts";
 import type { System } from "../../domain/system.ts";
 import { UsageError } from "../command_definition.ts";
 import { readKinds } from "../open_config.ts";
-import { type CronJob, readCronLine } from "./cron_line.ts";
+import { type CronJob, CronLineError, readCronLine } from "../../discover/cron_line.ts";
 import { isKeyValue, readKeyValue, type TypedParameter, withParameter } from "./typed_parameter.ts";
 
 export interface NewCheck {
@@ -106,7 +106,7 @@ async function ofKind(kind: CheckKind, text: string | null, { system, targets }:
 /** Makes a check of the kind that claims a word. */
 async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
   if (isKeyValue(text)) throw new UsageError(`"${text}" comes before the check that it is for`);
-  const cronJob = readCronLine(text);
+  const cronJob = cronJobOf(text);
   if (cronJob !== null) {
     const [job] = await readAllOperands(cronJob.words, reading.system);
     if (job !== undefined) return { ...job, name: cronJob.name, cronJob };
@@ -118,6 +118,14 @@ async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
     return { name: target.nameOf(word), kind: kind as CheckKind, parameters: parameters as JsonObject };
   }
   throw denied !== null && PATH.test(text) ? denied : unknownTarget(word, reading.reader);
+}
+
+function cronJobOf(text: string): CronJob | null {
+  try {
+    return readCronLine(text);
+  } catch (error) {
+    throw error instanceof CronLineError ? new UsageError(error.message) : error;
+  }
 }
 
 /** The beginning of a path. */

@@ -1,0 +1,123 @@
+import type { Check } from "../../domain/check.ts";
+import type { System } from "../../domain/system.ts";
+import { groupPermissions, permissionFlags } from "../../permissions/permission_flags.ts";
+import type { RequiredPermission } from "../../permissions/required_permissions.ts";
+import { matchesGlob } from "../../shared/matches_glob.ts";
+import { type Invocation, UsageError } from "../command_definition.ts";
+import { writtenChecks } from "./add_checks.ts";
+import type { ConfigTarget } from "./config_target.ts";
+import { openNewChecks } from "./open_new_checks.ts";
+import { type NewCheck, readAllOperands } from "./read_operands.ts";
+import { type OpenConfig, readKinds } from "../open_config.ts";
+import { discoverCertificates } from "../../discover/certificates.ts";
+import { discoverCronJobs } from "../../discover/cron_jobs.ts";
+import type { Discovery, Proposal, ProposalSource } from "../../discover/discovery.ts";
+import { discoverFileSystems } from "../../discover/file_systems.ts";
+import { discoverPorts } from "../../discover/listening_ports.ts";
+import { discoverUnits } from "../../discover/systemd_units.ts";
+
+export interface ProposedCheck {
+  readonly check: NewCheck;
+  /** The subject of the check, in few words. */
+  readonly target: string;
+  readonly reason: string;
+}
+
+/** Every place where proposals come from, in the order of the list. */
+const SOURCES: readonly ProposalSource[] = [
+  discoverFileSystems,
+  () => Promise.resolve(["memory", "load"].map((kind) => ({ words: [kind], reason: "this machine" }))),
+  discoverUnits,
+  discoverPorts,
+  discoverCertificates,
+  discoverCronJobs,
+];
+
+interface DiscoverOptions extends Pick<Discovery, "root" | "note"> {
+  readonly invocation: Invocation;
+  readonly system: System;
+  readonly target: ConfigTarget;
+}
+
+/** Proposes checks for services of this machine, except for those that the config checks already. */
+export async function discover(options: DiscoverOptions): Promise<readonly ProposedCheck[]> {
+  const { target, invocation, system } = options;
+  const denied = new Map<string, RequiredPermission[]>();
+  const deny: Discovery["deny"] = (what, need) => {
+    denied.set(what, [...denied.get(what) ?? [], { ...need, neededBy: what }]);
+  };
+  const discovery = { ...options, deny };
+  const proposals = (await Promise.all(SOURCES.map((source) => source(discovery)))).flat();
+  const isCovered = await createCoverage(target.config?.checks ?? []);
+  const names = new Set(writtenChecks(target.config).keys());
+  const proposed: ProposedCheck[] = [];
+  for (const proposal of proposals) {
+    const check = await readProposal(proposal, discovery);
+    if (check === null) continue;
+    const [made] = await openNewChecks([check], { invocation, system }).then(
+      ({ checks }) => checks,
+      ignoreUsage,
+    );
+    if (made === undefined || await isCovered(made, proposal)) continue;
+    const name = freeName(check.name, names);
+    names.add(name);
+    const { words, reason } = proposal;
+    proposed.push({ check: { ...check, name }, target: check.cronJob?.command ?? words.join(" "), reason });
+  }
+  for (const [what, missing] of denied) {
+    options.note(`${what}: grant ${permissionFlags(groupPermissions(missing)).join(" ")}`);
+  }
+  return proposed;
+}
+
+/** Reads a proposal as `monitor add` would; `null`, with a note, if this process may not look at it. */
+async function readProposal(
+  { words, cronJob }: Proposal,
+  { system, deny }: Pick<Discovery, "system" | "deny">,
+): Promise<NewCheck | null> {
+  try {
+    const [check] = await readAllOperands(words, system);
+    if (check === undefined) throw new Error(`No check is made of ${words.join(" ")}`);
+    return cronJob === undefined ? check : { ...check, name: cronJob.name, cronJob };
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    deny("file systems", { permission: "read", value: words[0] ?? "" });
+    return null;
+  }
+}
+
+/** A service with invalid values, such as a host with an odd name, is not proposed. */
+function ignoreUsage(error: unknown): readonly [] {
+  if (error instanceof UsageError) return [];
+  throw error;
+}
+
+/**
+ * Makes a filter for duplicates: whether a check has the subject of another one that it was called with. Jobs of a
+ * crontab may have one name and yet be several.
+ */
+async function createCoverage(
+  checks: OpenConfig["checks"],
+): Promise<(check: Check, proposal: Proposal) => Promise<boolean>> {
+  const covered = new Set<string>();
+  const subjectsOf = async (check: Check): Promise<readonly string[]> =>
+    (await readKinds([check.kind])).get(check.kind)?.target.subjectsOf(check) ?? [];
+  for (const check of checks) {
+    for (const subject of check.lack === undefined ? await subjectsOf(check) : []) covered.add(subject);
+  }
+  return async (check, { cronJob }) => {
+    const [own] = await subjectsOf(check);
+    if (own === undefined) return false;
+    // A unit may be a pattern of units.
+    const isCovered = covered.has(own) || [...covered].some((subject) => matchesGlob(own, subject));
+    if (cronJob === undefined) covered.add(own);
+    return isCovered;
+  };
+}
+
+function freeName(name: string, taken: ReadonlySet<string>): string {
+  for (let count = 1;; count++) {
+    const candidate = count === 1 ? name : `${name}_${count}`;
+    if (!taken.has(candidate)) return candidate;
+  }
+}

@@ -1,0 +1,262 @@
+import { CONFIG_BYTES_MAX } from "../config/source.ts";
+import { hideInAddress, isCredentialName } from "../config/credentials.ts";
+import type {
+  DraftChannel,
+  DraftCheck,
+  DraftPage,
+  DraftSettings,
+  DraftWindow,
+  LeftOut,
+} from "./draft_parts.ts";
+
+/** Longer names are cut. */
+const NAME_LENGTH_MAX = 60;
+/** More are rejected: every check of a host group on every host can be very many. */
+const CHECKS_MAX = 20_000;
+
+/** The most characters of all that is not imported; services on hosts multiply it as well. */
+const LEFT_OUT_LENGTH_MAX = 16 * 1024 * 1024;
+
+/** Thrown if a file is not malformed but exceeds a limit; the message names it. */
+export class ImportLimitError extends RangeError {
+  override readonly name = "ImportLimitError";
+}
+
+/**
+ * A config in the making. It makes names unique, and replaces secrets by placeholders, so that none of the source is
+ * in the result.
+ */
+export class ConfigDraft {
+  readonly settings: {
+    defaults: DraftSettings;
+    page?: DraftPage;
+    maintenance_windows?: readonly DraftWindow[];
+    hasCheckIns?: boolean;
+  } = { defaults: {} };
+  readonly #checks = new Map<string, DraftCheck>();
+  readonly #channels = new Map<string, DraftChannel>();
+  readonly #leftOut: LeftOut[] = [];
+  readonly #leftOutIds = new Set<string>();
+  #leftOutLength = 0;
+  /** Of the parameters of all checks, in characters. */
+  #length = 0;
+  readonly #variables = new Map<string, string>();
+  readonly #variableByValue = new Map<string, string>();
+  /** How often a name was asked for, so that the next free one is found at once. */
+  readonly #uses = new Map<string, number>();
+
+  get checks(): ReadonlyMap<string, DraftCheck> {
+    return this.#checks;
+  }
+
+  get channels(): ReadonlyMap<string, DraftChannel> {
+    return this.#channels;
+  }
+
+  /** In the order in which it was found. */
+  get leftOut(): readonly LeftOut[] {
+    return this.#leftOut;
+  }
+
+  /** Adds a check under a name made from that of the source, and returns the name. */
+  addCheck(sourceName: string, check: DraftCheck): string {
+    if (this.#checks.size >= CHECKS_MAX) {
+      throw new ImportLimitError(`it makes more than ${CHECKS_MAX} checks`);
+    }
+    const name = this.#uniqueName(plainName(sourceName), this.#checks);
+    const { title = sourceName, kind, parameters, ...rest } = check;
+    this.#length += JSON.stringify(parameters).length;
+    if (this.#length > CONFIG_BYTES_MAX) throw new ImportLimitError("its config would be too large");
+    const shown = title.replaceAll(/\s+/g, " ").trim();
+    this.#checks.set(name, {
+      ...(shown !== name && shown !== "" && { title: shown }),
+      kind,
+      ...rest,
+      parameters,
+    });
+    return name;
+  }
+
+  changeCheck(name: string, changes: Partial<DraftCheck>): void {
+    const check = this.#checks.get(name);
+    if (check !== undefined) this.#checks.set(name, { ...check, ...changes });
+  }
+
+  /** Adds a channel under a name made from that of the source, and returns the name. */
+  addChannel(sourceName: string, channel: DraftChannel): string {
+    const name = this.#uniqueName(plainName(sourceName), this.#channels);
+    this.#channels.set(name, channel);
+    return name;
+  }
+
+  /** Lists something of the source that the config does not have; `key` is `null` for a whole item. Each once. */
+  leaveOut(item: string, key: string | null, reason: string): void {
+    const left = { item, key, reason };
+    const id = JSON.stringify(left);
+    if (this.#leftOutIds.has(id)) return;
+    this.#leftOutLength += id.length;
+    if (this.#leftOutLength > LEFT_OUT_LENGTH_MAX) {
+      throw new ImportLimitError("too much of it cannot be imported to be listed");
+    }
+    this.#leftOutIds.add(id);
+    this.#leftOut.push(left);
+  }
+
+  /**
+   * Returns a placeholder for a secret. Equal secrets have one variable. A value with a placeholder is returned
+   * unchanged.
+   *
+   * @param name Words for the name of the variable
+   * @param source The place of the secret in the source
+   */
+  secret(value: string, name: string, source: string): string {
+    if (holdsPlaceholder(value)) return value;
+    let variable = this.#variableByValue.get(value);
+    if (variable === undefined) {
+      variable = this.#nameVariable(name, source);
+      this.#variableByValue.set(value, variable);
+    }
+    return placeholder(variable);
+  }
+
+  /** Returns a placeholder for a key of check-ins over HTTP, which the user chooses. */
+  pingKey(name: string, item: string): string {
+    this.settings.hasCheckIns = true;
+    return placeholder(
+      this.#nameVariable(`${name} ping key`, `a new key of at least 16 characters for ${item}`),
+    );
+  }
+
+  #nameVariable(words: string, source: string): string {
+    const variable = this.#uniqueName(variableName(words), this.#variables);
+    this.#variables.set(variable, source);
+    return variable;
+  }
+
+  /** A URL with placeholders for its user information and for query parameters that are named like credentials. */
+  url(address: string, name: string, source: string): string {
+    return hideInAddress(address, (credential) => this.secret(credential, `${name} credentials`, source));
+  }
+
+  /** A URL with a login in a placeholder, which is sent with HTTP Basic. */
+  urlWithLogin(
+    address: string,
+    { username, password }: { readonly username: string; readonly password: string },
+    { name, source }: { readonly name: string; readonly source: string },
+  ): string {
+    const login = `${encodeURIComponent(username)}:${encodeURIComponent(password)}`;
+    const secret = this.secret(login, `${name} login`, `${source}, as USER:PASSWORD escaped for a URL`);
+    const rest = address.replace(/^(\s*https?:\/\/)[^/?#]*@/i, "$1");
+    return this.url(rest, name, source).replace(/^\s*https?:\/\//i, (scheme) => `${scheme}${secret}@`);
+  }
+
+  /** Headers with placeholders for credentials. */
+  headers(headers: Readonly<Record<string, string>>, name: string, source: string): Record<string, string> {
+    return Object.fromEntries(
+      Object.entries(headers).map(([header, value]) => {
+        if (!isCredentialName(header) || value === "") return [header, value];
+        const [, scheme = "", credential = ""] = /^((?:bearer|basic|token)\s+)?(.*)$/is.exec(value) ?? [];
+        return [header, scheme + this.secret(credential, `${name} ${header}`, `${source}, header ${header}`)];
+      }),
+    );
+  }
+
+  /** A body with placeholders for fields of JSON and of forms that are named like credentials. */
+  body(text: string, name: string, source: string): string {
+    const hide = (whole: string, before: string, field: string, value: string, after = ""): string =>
+      !isCredentialName(field) || value === ""
+        ? whole
+        : before + this.secret(value, `${name} ${field}`, `${source}, field ${field}`) + after;
+    return text
+      .replaceAll(/("([^"\\]{1,100})"\s*:\s*")((?:[^"\\]|\\.)*)(")/g, hideArguments(hide))
+      .replaceAll(/((?:^|&)([\w.-]{1,100})=)([^&\s"{}]+)/g, hideArguments(hide));
+  }
+
+  /** A command line with placeholders for the values of options that are named like credentials. */
+  commandLine(line: string, name: string, source: string): string {
+    return line.replaceAll(
+      /(?<=^|\s)(--?([\w-]{2,100})[=\s]\s*)(?!-)([^\s'"]+)/g,
+      (whole, before, option, value) =>
+        isCredentialName(option)
+          ? before + this.secret(value, `${name} ${option}`, `${source}, option ${option}`)
+          : whole,
+    );
+  }
+
+  /** Removes a part that the schema rejects, and lists it. Returns whether there was such a part. */
+  drop(section: "checks" | "channels", name: string, reason: string): boolean {
+    const entries: Map<string, unknown> = section === "checks" ? this.#checks : this.#channels;
+    if (!entries.delete(name)) return false;
+    this.leaveOut(`${section === "checks" ? "check" : "channel"} "${name}"`, null, reason);
+    for (const [other, check] of this.#checks) this.changeCheck(other, withoutName(check, section, name));
+    const { notifications } = this.settings.defaults;
+    if (section === "channels" && notifications !== undefined) {
+      this.settings.defaults = {
+        ...this.settings.defaults,
+        notifications: notifications.filter((channel) => channel !== name),
+      };
+    }
+    return true;
+  }
+
+  #uniqueName(base: string, taken: ReadonlyMap<string, unknown>): string {
+    let number = this.#uses.get(base) ?? 1;
+    let name = base;
+    while (taken.has(name)) name = `${base}_${++number}`;
+    this.#uses.set(base, number);
+    return name;
+  }
+
+  /** The place in the source of a variable's value. */
+  sourceOf(variable: string): string | undefined {
+    return this.#variables.get(variable);
+  }
+}
+
+/** Passes the groups of a match on without the index and the text that follow them. */
+function hideArguments(
+  hide: (whole: string, before: string, field: string, value: string, after?: string) => string,
+): (whole: string, before: string, field: string, value: string, after: string | number) => string {
+  return (whole, before, field, value, after) =>
+    hide(whole, before, field, value, typeof after === "string" ? after : "");
+}
+
+function withoutName(check: DraftCheck, section: "checks" | "channels", name: string): Partial<DraftCheck> {
+  const without = (names: readonly string[] | undefined) => names?.filter((other) => other !== name);
+  if (section === "channels") return { notifications: without(check.notifications) };
+  const { checks } = check.parameters;
+  return {
+    depends_on: without(check.depends_on),
+    ...(Array.isArray(checks) && {
+      parameters: { ...check.parameters, checks: checks.filter((other) => other !== name) },
+    }),
+  };
+}
+
+function placeholder(variable: string): string {
+  return `\${env:${variable}}`;
+}
+
+function holdsPlaceholder(text: string): boolean {
+  return /(?<!\$)\$\{(?:env|file|captured):/.test(text);
+}
+
+function variableName(words: string): string {
+  const name = words.normalize("NFKD").toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_").replaceAll(
+    /^_+|_+$/g,
+    "",
+  );
+  // The end distinguishes the secrets of an item.
+  const isLong = name.length > NAME_LENGTH_MAX;
+  const short = isLong
+    ? `${name.slice(0, NAME_LENGTH_MAX - 21)}_${name.slice(-20).replace(/^_+/, "")}`
+    : name;
+  return /^[A-Z]/.test(short) ? short : `SECRET${short === "" ? "" : `_${short}`}`;
+}
+
+/** A name for the command line: small letters, digits and underscores; the title keeps the rest. */
+function plainName(sourceName: string): string {
+  const letters = sourceName.normalize("NFC").toLowerCase().slice(0, 4 * NAME_LENGTH_MAX)
+    .replaceAll(/[^\p{L}\p{N}]+/gu, "_").replaceAll(/^_+|_+$/g, "");
+  return [...letters].slice(0, NAME_LENGTH_MAX).join("") || "unnamed";
+}

@@ -1,0 +1,312 @@
+import type { CheckKind } from "../domain/check.ts";
+import type { ConfigDraft } from "./config_draft.ts";
+import type { DraftCheck, DraftParameters } from "./draft_parts.ts";
+import type { IncludedFiles } from "./included_files.ts";
+import type { ForeignFile } from "./foreign_file.ts";
+import type { Importer } from "./importer.ts";
+import { connectionCheck, type MonitCheck } from "./monit_connections.ts";
+import { type MonitSettings, readMonitSettings } from "./monit_settings.ts";
+import {
+  after,
+  has,
+  type MonitStatement,
+  type MonitToken,
+  parseMonit,
+  shownTokens,
+  timeIn,
+} from "./monit_statements.ts";
+import {
+  applyFilesystemTest,
+  applyFileTest,
+  applyProcessTest,
+  type ApplyTest,
+  AT_ONCE,
+  exitCodeConditions,
+  type Failures,
+  readFailures,
+  systemCheck,
+} from "./monit_tests.ts";
+import { splitWords } from "./nagios_commands.ts";
+import { intervalText } from "./span_text.ts";
+
+export const monitImporter: Importer = {
+  expects: "a control file of Monit with check statements",
+  translate: async (file, draft, included) => {
+    const statements = await readStatements(file, { draft, included });
+    const settings = readMonitSettings(statements, draft);
+    const dependencies: (readonly [key: string, services: readonly string[]])[] = [];
+    const keys = new Map<string, string>();
+    for (const statement of statements.filter(({ tokens }) => tokens[0]?.word === "check")) {
+      const service = new Service(statement, { settings, draft });
+      const [key, ...others] = service.translate();
+      if (key === undefined) continue;
+      keys.set(service.name, key);
+      for (const each of [key, ...others]) dependencies.push([each, service.dependsOn]);
+    }
+    for (const [key, services] of dependencies) {
+      const known = services.flatMap((service) => keys.get(service) ?? []).filter((other) => other !== key);
+      if (known.length > 0) draft.changeCheck(key, { depends_on: known });
+    }
+  },
+};
+
+/** The statements of a file, with those of the files that it includes in their place. */
+async function readStatements(
+  file: ForeignFile,
+  { draft, included }: { readonly draft: ConfigDraft; readonly included: IncludedFiles },
+): Promise<readonly MonitStatement[]> {
+  const statements: MonitStatement[] = [];
+  for (const statement of parseMonit(file)) {
+    const [first, pattern] = statement.tokens;
+    if (first?.word !== "include" || pattern === undefined) {
+      statements.push(statement);
+      continue;
+    }
+    const files = await included.matching(pattern.text, file);
+    if (typeof files === "string") draft.leaveOut(`include ${pattern.text}`, null, files);
+    else for (const inner of files) statements.push(...await readStatements(inner, { draft, included }));
+  }
+  return statements;
+}
+
+interface Test {
+  readonly tokens: readonly MonitToken[];
+  readonly failures: Failures;
+  readonly shown: string;
+}
+
+/** One `check` statement: its own check, and one for each test that requires another kind. */
+class Service {
+  readonly name: string;
+  readonly dependsOn: readonly string[];
+  readonly #type: string;
+  readonly #item: string;
+  readonly #head: readonly MonitToken[];
+  readonly #parts: MonitStatement["parts"];
+  readonly #tests: readonly Test[];
+  readonly #settings: MonitSettings;
+  readonly #draft: ConfigDraft;
+  readonly #keys: string[] = [];
+  #common: Partial<DraftCheck> | undefined;
+
+  constructor(
+    { tokens, parts }: MonitStatement,
+    { settings, draft }: { readonly settings: MonitSettings; readonly draft: ConfigDraft },
+  ) {
+    this.#type = tokens[1]?.word ?? "";
+    this.name = tokens[2]?.text ?? "unnamed";
+    this.#item = `check ${this.#type} "${this.name}"`;
+    this.#head = tokens.slice(3);
+    this.#parts = parts;
+    this.#settings = settings;
+    this.#draft = draft;
+    this.dependsOn = parts.filter(([first]) => first?.word === "depends" || first?.word === "depend")
+      .flatMap((part) =>
+        part.slice(1).map(({ text }) => text).filter((text) => text !== "on" && text !== ",")
+      );
+    this.#tests = parts.filter(([first]) => first?.word === "if").flatMap((part) => this.#readTest(part));
+  }
+
+  translate(): readonly string[] {
+    const translate = SERVICES[this.#type];
+    if (translate === undefined) {
+      this.#draft.leaveOut(this.#item, null, LEFT_OUT[this.#type] ?? "no counterpart; use a script check");
+      return [];
+    }
+    translate(this);
+    this.#listParts();
+    if (this.#keys.length === 0) this.#draft.leaveOut(this.#item, null, "it has no test with a counterpart");
+    return this.#keys;
+  }
+
+  get tests(): readonly Test[] {
+    return this.#tests;
+  }
+
+  head(...words: readonly string[]): string | undefined {
+    return after(this.#head, ...words);
+  }
+
+  get headTokens(): readonly MonitToken[] {
+    return this.#head;
+  }
+
+  leave(test: Test, reason: string): void {
+    this.#draft.leaveOut(this.#item, test.shown, reason);
+  }
+
+  /** Adds a check; a second one of the service is named for its test. */
+  add(check: MonitCheck, failures: Failures): void {
+    const { port } = check.parameters;
+    const suffix = this.#keys.length === 0 ? "" : ` ${check.kind}${port === undefined ? "" : ` ${port}`}`;
+    this.#keys.push(this.#draft.addCheck(`${this.name}${suffix}`, {
+      ...(this.#common ??= this.#readCommon()),
+      ...(failures.threshold !== this.#settings.threshold && failures),
+      ...check,
+    }));
+  }
+
+  addConnections(host: string): void {
+    for (const test of this.#tests.filter(isConnection)) {
+      const options = { host, name: this.name, item: this.#item, draft: this.#draft };
+      const check = connectionCheck(test.tokens, options);
+      if (typeof check === "string") this.leave(test, check);
+      else this.add(check, test.failures);
+    }
+  }
+
+  /** Adds the check of the service itself, with every test that it has parameters for. */
+  addOwn(kind: CheckKind, start: DraftParameters, apply: ApplyTest): void {
+    const parameters = { ...start };
+    let failures: Failures | null = null;
+    for (const test of this.#tests.filter((test) => !isConnection(test))) {
+      const reason = apply(test.tokens, parameters);
+      if (reason !== null) this.leave(test, reason);
+      else if (failures === null || test.failures.threshold < failures.threshold) failures = test.failures;
+    }
+    this.add({ kind, parameters }, failures ?? AT_ONCE);
+  }
+
+  #readTest(part: readonly MonitToken[]): readonly Test[] {
+    const then = part.findIndex(({ word }) => word === "then");
+    const tokens = part.slice(1, then < 0 ? undefined : then);
+    const shown = shownTokens(part.slice(0, then < 0 ? undefined : then));
+    const action = then < 0 ? "" : part[then + 1]?.word ?? "";
+    if (action !== "alert" && action !== "") {
+      this.#draft.leaveOut(
+        this.#item,
+        `then ${action}`,
+        "monitor only notifies: use systemd or a command channel",
+      );
+    }
+    return [{ ...readFailures(tokens), shown }];
+  }
+
+  #readCommon(): Partial<DraftCheck> {
+    const groups = this.#parts.filter(([first]) => first?.word === "group").flatMap(([, group]) =>
+      group?.text ?? []
+    );
+    const every = this.#parts.find(([first]) => first?.word === "every");
+    const alerts = this.#parts.filter(([first]) => first?.word === "alert")
+      .flatMap(([, address]) => address === undefined ? [] : this.#settings.channelOf(address.text));
+    const isManual = this.#parts.some(([first, mode]) => first?.word === "mode" && mode?.word === "manual");
+    return {
+      ...(groups.length > 0 && { tags: groups }),
+      ...(isManual && { active: false }),
+      ...(every !== undefined && { schedule: this.#scheduleOf(every) }),
+      ...(alerts.length > 0 && { notifications: [...new Set([...this.#settings.notifications, ...alerts])] }),
+    };
+  }
+
+  #scheduleOf([, first]: readonly MonitToken[]): DraftCheck["schedule"] {
+    if (first?.word === "") return { cron: first.text };
+    const cycles = Number(first?.text);
+    return { regular_interval: intervalText(this.#settings.cycleMs * (cycles >= 1 ? cycles : 1)) };
+  }
+
+  #listParts(): void {
+    const reasons: Readonly<Record<string, string>> = {
+      start: "monitor starts nothing: use systemd",
+      stop: "monitor stops nothing: use systemd",
+      restart: "monitor restarts nothing: use systemd",
+      not: "write a maintenance window",
+      noalert: "write notifications",
+    };
+    for (const part of this.#parts) {
+      const word = part[0]?.word ?? "";
+      const reason = reasons[word];
+      if (reason !== undefined) this.#draft.leaveOut(this.#item, word === "not" ? "not every" : word, reason);
+    }
+  }
+}
+
+function isConnection({ tokens }: Test): boolean {
+  return has(tokens, "failed") &&
+    has(tokens, "port", "url", "unixsocket", "unix", "ping", "ping4", "ping6", "icmp");
+}
+
+const LEFT_OUT: Readonly<Record<string, string>> = {
+  fifo: "use a script check",
+  network: "use a script check with a plugin",
+};
+
+/** Only failures count; `test` prints nothing. */
+const EXISTENCE: DraftParameters = { exit_code_conditions: { "1": "critical", "2": "critical" } };
+
+const SERVICES: Readonly<Record<string, (service: Service) => void>> = {
+  process: (service) => {
+    const [pidFile, pattern] = [service.head("pidfile"), service.head("matching", "match")];
+    if (pidFile !== undefined || pattern !== undefined) {
+      service.addOwn(
+        "process",
+        pidFile === undefined ? { pattern } : { pid_file: pidFile },
+        applyProcessTest,
+      );
+    }
+    service.addConnections("127.0.0.1");
+  },
+  file: (service) => addPath(service, "-f"),
+  directory: (service) => addPath(service, "-d"),
+  filesystem: addFilesystem,
+  device: addFilesystem,
+  host: addHost,
+  remote: addHost,
+  system: (service) => {
+    for (const test of service.tests) {
+      const check = systemCheck(test.tokens);
+      if (typeof check === "string") service.leave(test, check);
+      else service.add(check, test.failures);
+    }
+  },
+  program: addProgram,
+};
+
+function addFilesystem(service: Service): void {
+  const path = service.head("path");
+  if (path !== undefined) {
+    service.addOwn("disk_space", { path, free: {}, free_inodes: {} }, applyFilesystemTest);
+  }
+}
+
+function addHost(service: Service): void {
+  service.addConnections(service.head("address") ?? service.name);
+  for (const test of service.tests) if (!isConnection(test)) service.leave(test, "use a script check");
+}
+
+/** Without a test of its age or size, only the existence of a file is checked. */
+function addPath(service: Service, flag: "-f" | "-d"): void {
+  const path = service.head("path");
+  if (path === undefined) return;
+  const isTimed = service.tests.some(({ tokens }) =>
+    applyFileTest(tokens, {}) === null && !has(tokens, "exist", "exists")
+  );
+  const ages = { warning_age: "520 weeks", critical_age: "520 weeks", condition_on_missing: "critical" };
+  if (isTimed) service.addOwn("file_timestamp", { path, ...ages }, applyFileTest);
+  else service.addOwn("script", { path: "test", arguments: [flag, path], ...EXISTENCE }, applyFileTest);
+}
+
+function addProgram(service: Service): void {
+  const words = splitWords(service.head("path") ?? "") ?? ["/bin/sh", "-c", service.head("path") ?? ""];
+  const [path, ...args] = words;
+  if (path === undefined || path === "") return;
+  const timeoutMs = has(service.headTokens, "timeout") ? timeIn(service.headTokens, 0) : null;
+  let codes: DraftParameters = {};
+  let failures = AT_ONCE;
+  for (const test of service.tests) {
+    const found = exitCodeConditions(test.tokens);
+    if (typeof found === "string") service.leave(test, found);
+    else {
+      codes = found;
+      failures = test.failures;
+    }
+  }
+  service.add({
+    kind: "script",
+    parameters: {
+      path,
+      arguments: args,
+      ...(Object.keys(codes).length > 0 && { exit_code_conditions: codes }),
+    },
+    ...(timeoutMs !== null && { timeout: intervalText(timeoutMs) }),
+  }, failures);
+}

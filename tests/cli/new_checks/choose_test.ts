@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { choose, readChoice } from "../../../src/cli/new_checks/choose.ts";
+import { createMemorySystem } from "../../../testing/memory_system.ts";
+
+Deno.test("readChoice() parses numbers, ranges, all and none", () => {
+  const rows: Readonly<Record<string, readonly number[] | null>> = {
+    "1 3-5": [0, 2, 3, 4],
+    "5,1, 1": [0, 4],
+    "ALL": [0, 1, 2, 3, 4],
+    " none ": [],
+    "": [],
+    "0": null,
+    "6": null,
+    "4-6": null,
+    "3-1": null,
+    "x": null,
+    "1 x": null,
+  };
+  for (const [line, expected] of Object.entries(rows)) assert.deepEqual(readChoice(line, 5), expected, line);
+});
+
+Deno.test("choose() repeats the prompt after invalid input, and ends with the input", async () => {
+  const system = createMemorySystem({ typed: ["nine", "2"] });
+  assert.deepEqual(await choose(2, system), [1]);
+  assert.match(system.stdout.text(), /^add .*: expected numbers from 1 to 2, all, or none\nadd .*: $/);
+  assert.equal(await choose(2, createMemorySystem({ typed: ["7"] })), null);
+});

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { readCronLine } from "../../src/discover/cron_line.ts";
+
+const BEAT = ["monitor", "beat", "x", "--"];
+
+Deno.test("readCronLine() parses the name, the longest time between runs, and the new line", async (t) => {
+  const rows: Readonly<Record<string, readonly [name: string, every: string, line: string]>> = {
+    "30 2 * * * /usr/local/bin/backup --full": [
+      "backup",
+      "1 d",
+      "30 2 * * * monitor beat x -- /usr/local/bin/backup --full",
+    ],
+    "*/5 * * * * /opt/poll.py": ["poll", "5 min", "*/5 * * * * monitor beat x -- /opt/poll.py"],
+    "0 8-18 * * mon-fri /bin/sync-mail": [
+      "sync-mail",
+      "2 d 14 h",
+      "0 8-18 * * mon-fri monitor beat x -- /bin/sync-mail",
+    ],
+    "*/5 * 1 * * /bin/first": ["first", "30 d 5 min", "*/5 * 1 * * monitor beat x -- /bin/first"],
+    "* * 1 1 * /bin/once": ["once", "364 d 1 min", "* * 1 1 * monitor beat x -- /bin/once"],
+    "@daily root /usr/bin/clean -a": ["clean", "1 d", "@daily root monitor beat x -- /usr/bin/clean -a"],
+    "@midnight clean": ["clean", "1 d", "@midnight monitor beat x -- clean"],
+    "0 0 * * 0 cd /srv && ./dump | gzip > d.gz": [
+      "dump",
+      "7 d",
+      "0 0 * * 0 monitor beat x -- sh -c 'cd /srv && ./dump | gzip > d.gz'",
+    ],
+    "0 0 1 * * LANG=C nice /bin/it's": [
+      "it_s",
+      "31 d",
+      "0 0 1 * * monitor beat x -- sh -c 'LANG=C nice /bin/it'\\''s'",
+    ],
+    "0 0 * * 1 [ -x /bin/a ] && cd /srv; /bin/tidy": [
+      "tidy",
+      "7 d",
+      "0 0 * * 1 monitor beat x -- sh -c '[ -x /bin/a ] && cd /srv; /bin/tidy'",
+    ],
+    "0 0 * * * mail -s a@b%hello%": ["mail", "1 d", "0 0 * * * monitor beat x -- mail -s a@b%hello%"],
+    "0 0 * * * date +\\%F": ["date", "1 d", "0 0 * * * monitor beat x -- date +\\%F"],
+    "0 0 29 2 * /bin/leap": ["leap", "1461 d", "0 0 29 2 * monitor beat x -- /bin/leap"],
+  };
+  for (const [line, expected] of Object.entries(rows)) {
+    await t.step(line, () => {
+      const job = readCronLine(line);
+      assert.deepEqual([job?.name, job?.every, job?.lineBehind(BEAT)], expected);
+    });
+  }
+});
+
+Deno.test("readCronLine() sets a longer grace for a job that runs rarely", () => {
+  const wordsOf = (line: string): readonly string[] => readCronLine(line)?.words ?? [];
+  assert.deepEqual(wordsOf("0 */3 * * * /bin/x"), ["job", "3 h"]);
+  assert.deepEqual(wordsOf("0 1 * * * /bin/x"), ["job", "1 d", "grace=2 hours"]);
+});
+
+Deno.test("readCronLine() parses the user of a line in /etc/cron.d", () => {
+  const job = readCronLine("5 4 * * *\twww-data /usr/bin/php cron.php", { hasUser: true });
+  assert.equal(job?.name, "php");
+  assert.equal(job?.lineBehind(BEAT), "5 4 * * * www-data monitor beat x -- /usr/bin/php cron.php");
+});
+
+Deno.test("readCronLine() returns null for other targets", () => {
+  const others = [
+    "https://example.org/",
+    "/",
+    "a b c d e f",
+    "8080",
+    "",
+    "# 0 0 * * * x",
+    "PATH=/bin:/usr/bin",
+  ];
+  assert.deepEqual(others.filter((text) => readCronLine(text) !== null), []);
+});
+
+Deno.test("readCronLine() rejects a schedule without times", () => {
+  for (const line of ["@reboot /bin/x", "0 0 30 2 * /bin/x", "99 * * * * /bin/x"]) {
+    assert.throws(() => readCronLine(line), { name: "CronLineError", message: /has no times/ }, line);
+  }
+});

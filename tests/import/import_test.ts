@@ -1,0 +1,312 @@
+/** `monitor import` over a config of each tool, written after the documentation of the tool. */
+import { fileURLToPath } from "node:url";
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { run } from "../../src/cli/run.ts";
+import { IMPORTED_TOOLS } from "../../src/import/importers.ts";
+import { createMemorySystem, type MemorySystem } from "../../testing/memory_system.ts";
+
+const DATA = new URL("testdata/", import.meta.url);
+
+interface Ended {
+  readonly code: number;
+  readonly system: MemorySystem;
+}
+
+async function runHere(args: readonly string[], stdin = ""): Promise<Ended> {
+  const system = createMemorySystem({ stdin, workingDirectory: fileURLToPath(DATA) });
+  return { code: await run(args, system), system };
+}
+
+/** The files of a tool, each with the config that is expected of it: `a.yaml` and `a.jsonc`. */
+function fixturesOf(tool: string): readonly { readonly file: string; readonly expected: string }[] {
+  const names = [...Deno.readDirSync(new URL(`${tool}/`, DATA))].filter(({ isFile }) => isFile)
+    .map(({ name }) => `${tool}/${name}`);
+  return names.filter((name) => !name.endsWith(".jsonc"))
+    .map((file) => ({ file, expected: file.replace(/\.\w+$/, ".jsonc") }));
+}
+
+for (const tool of IMPORTED_TOOLS) {
+  Deno.test(`import ${tool}: the config is the expected one, valid, and without secrets of the source`, async () => {
+    const fixtures = fixturesOf(tool);
+    assert.notEqual(fixtures.length, 0);
+    for (const { file, expected } of fixtures) {
+      const { code, system } = await runHere(["import", tool, file]);
+      assert.equal(code, 0, system.stderr.text());
+      const config = system.stdout.text();
+      assert.equal(config, await Deno.readTextFile(new URL(expected, DATA)), `of ${file}`);
+      assert.match(await Deno.readTextFile(new URL(file, DATA)), /s3cret/i);
+      assert.doesNotMatch(config + system.stderr.text(), /s3cret/i);
+      const validated = await runHere(["validate", "-c", "-", "--without-secrets"], config);
+      assert.equal(validated.code, 0, validated.system.stderr.text());
+    }
+  });
+}
+
+Deno.test("import --format json: config, variables and missing features are fields", async () => {
+  const source =
+    "endpoints: [{ name: a, url: 'udp://h:1' }, { name: b, url: 'https://u:pass@example.org/' }]";
+  const { code, system } = await runHere(["import", "gatus", "-", "--format", "json"], source);
+  assert.equal(code, 0);
+  const { config, variables, not_imported } = JSON.parse(system.stdout.text());
+  assert.deepEqual(Object.keys(config.checks), ["b"]);
+  assert.deepEqual(variables, [{ name: "B_CREDENTIALS", source: 'endpoint "b"' }]);
+  assert.deepEqual(not_imported, [
+    { item: 'endpoint "a"', key: null, reason: "no check for UDP; use a script check" },
+  ]);
+});
+
+Deno.test("import: settings that the schema rejects are dropped and listed, and the rest stays valid", async () => {
+  const endpoints = ["[BODY] == pat(*ok*)", `[BODY] == ${"x".repeat(2000)}`].map((condition, index) => ({
+    name: `e${index}`,
+    url: "https://example.org/",
+    conditions: [condition],
+  }));
+  const source = JSON.stringify({ endpoints });
+  const { code, system } = await runHere(["import", "gatus", "-", "--format", "json"], source);
+  assert.equal(code, 0);
+  const { config, not_imported } = JSON.parse(system.stdout.text());
+  assert.deepEqual(Object.keys(config.checks), ["e0"]);
+  assert.equal(not_imported[0].item, 'check "e1"');
+  assert.match(not_imported[0].reason, /^parameters\.response\.body_pattern: .*at most 1000 are accepted$/);
+});
+
+Deno.test("import: a config without any check or channel exits with 1", async () => {
+  const { code, system } = await runHere(
+    ["import", "gatus", "-"],
+    "endpoints: [{ name: a, url: 'udp://h:1' }]",
+  );
+  assert.equal(code, 1, system.stderr.text());
+  assert.match(system.stdout.text(), /endpoint "a": no check for UDP/);
+});
+
+Deno.test("import: files that a config on stdin names are listed, since it has no directory", async () => {
+  const { system } = await runHere(["import", "nagios", "-"], "cfg_dir=more\ncfg_file=x.cfg\n");
+  assert.match(system.stdout.text(), /cfg_dir=more: stdin has no directory: name the file\n/);
+  assert.match(system.stdout.text(), /cfg_file=x\.cfg: stdin has no directory: name the file\n/);
+});
+
+Deno.test("import --output: a file is written, and replaced with --force only", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    const source = "endpoints: [{ name: b, url: 'https://example.org/' }]";
+    const args = ["import", "gatus", "-", "--output", `${directory}/monitor.jsonc`];
+    assert.equal((await runHere(args, source)).code, 0);
+    const again = await runHere(args, source);
+    assert.equal(again.code, 64);
+    assert.match(again.system.stderr.text(), /the file exists\nmonitor: hint: overwrite it with --force\n/);
+    assert.equal((await runHere([...args, "--force"], source)).code, 0);
+    assert.match(
+      await Deno.readTextFile(`${directory}/monitor.jsonc`),
+      /^\/\/ Imported from gatus, <stdin>\.\n/,
+    );
+    assert.equal((await runHere(["import", "gatus", "-", "--force"], source)).code, 64);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+/** Cron schedules with the longest time between two runs. */
+const SCHEDULES: Readonly<Record<string, string>> = {
+  "* * * * *": "1 minute",
+  "*/5 * * * *": "5 minutes",
+  "0,50 * * * *": "50 minutes",
+  "* 8-17 * * mon-fri": "3721 minutes",
+  "30 6 * * *": "1 day",
+  "0 0 1 * *": "31 days",
+  "0 0 29 2 *": "1461 days",
+};
+
+for (const [schedule, expected] of Object.entries(SCHEDULES)) {
+  Deno.test(`import healthchecks: ${schedule} is expected every ${expected}`, async () => {
+    const checks = [{ name: "a", grace: 60, schedule, tz: "UTC" }];
+    const args = ["import", "healthchecks", "-", "--format", "json"];
+    const { system } = await runHere(args, JSON.stringify({ checks }));
+    const { config } = JSON.parse(system.stdout.text());
+    assert.equal(config.checks.a.parameters.expected_every, expected);
+  });
+}
+
+Deno.test("import uptime-kuma: the database results in the same checks as a backup", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    const path = `${directory}/kuma.db`;
+    const database = new DatabaseSync(path);
+    database.exec(`
+      PRAGMA journal_mode = WAL;
+      CREATE TABLE monitor (id, name, type, active, interval, retry_interval, maxretries, url, accepted_statuscodes_json,
+        upside_down, ignore_tls, parent, basic_auth_user, basic_auth_pass);
+      INSERT INTO monitor VALUES (1, 'All', 'group', 1, 60, 0, 0, NULL, '[]', 0, 0, NULL, NULL, NULL),
+        (2, 'Shop', 'http', 1, 120, 20, 2, 'https://example.org/', '["200-299","404"]', 0, 1, 1, 'kuma', 's3cret'),
+        (3, 'Closed', 'http', 1, 120, 20, 2, 'https://example.org/', '["200-299"]', 1, 0, 1, NULL, NULL);
+      CREATE TABLE notification (id, name, active, config);
+      INSERT INTO notification VALUES (7, 'Chat', 1, '{"type": "slack", "slackwebhookURL": "https://s3cret.example.org"}');
+      CREATE TABLE monitor_notification (id, monitor_id, notification_id);
+      INSERT INTO monitor_notification VALUES (1, 2, 7);
+      CREATE TABLE tag (id, name);
+      INSERT INTO tag VALUES (5, 'team');
+      CREATE TABLE monitor_tag (id, monitor_id, tag_id, value);
+      INSERT INTO monitor_tag VALUES (1, 2, 5, 'web');
+      CREATE TABLE maintenance (id);
+      INSERT INTO maintenance VALUES (1);`);
+    database.close();
+    const { code, system } = await runHere(["import", "uptime-kuma", path, "--format", "json"]);
+    assert.equal(code, 0, system.stderr.text());
+    assert.doesNotMatch(system.stdout.text(), /s3cret/);
+    const { config, not_imported } = JSON.parse(system.stdout.text());
+    assert.deepEqual(config.checks.all.parameters, { checks: ["shop"] });
+    assert.deepEqual(config.checks.shop, {
+      title: "Shop",
+      kind: "http_request",
+      tags: ["team:web"],
+      threshold: 3,
+      recovery_threshold: 1,
+      schedule: { regular_interval: "2 minutes", attentive_interval: "20 seconds" },
+      notifications: ["chat"],
+      parameters: {
+        request: { target: "https://${env:SHOP_LOGIN}@example.org/" },
+        response: { status_code: ["2xx", 404] },
+      },
+    });
+    const left = not_imported.map(({ item, key }: { item: string; key: string | null }) => [item, key]);
+    assert.deepEqual(left, [['monitor "Shop"', "ignoreTls"], ['monitor "Closed"', null], [
+      "maintenance",
+      null,
+    ]]);
+    assert.deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name), ["kuma.db"]);
+    const large = new DatabaseSync(path);
+    large.exec("UPDATE monitor SET url = zeroblob(40 * 1024 * 1024) WHERE id = 2");
+    large.close();
+    const tooLarge = await runHere(["import", "uptime-kuma", path]);
+    assert.equal(tooLarge.code, 78);
+    assert.match(tooLarge.system.stderr.text(), /its tables have more than 32 MiB/);
+    await Deno.writeTextFile(path, "no database at all, but long enough to be one");
+    const damaged = await runHere(["import", "uptime-kuma", path]);
+    assert.equal(damaged.code, 78);
+    assert.match(damaged.system.stderr.text(), /file is not a database/);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("import gatus: the sample of the guide becomes the config that it shows", async () => {
+  const page = await Deno.readTextFile(
+    new URL("../../docs/guides/migrate_from_gatus.md", import.meta.url),
+  );
+  const sample = (language: string): string =>
+    new RegExp("^```" + language + "\\n(.*?)^```", "ms").exec(page)?.[1] ?? assert.fail(language);
+  const { code, system } = await runHere(["import", "gatus", "-", "--format", "json"], sample("yaml"));
+  assert.equal(code, 0, system.stderr.text());
+  assert.deepEqual(JSON.parse(system.stdout.text()).config, JSON.parse(sample("jsonc")));
+});
+
+const LEVELS = 20_000;
+const BOMB = `a: &a [${"x,".repeat(9)}x]\n` +
+  [..."bcdefgh"].map((name, index) => `${name}: &${name} [${`*${"abcdefg"[index]},`.repeat(9)}x]\n`).join("");
+
+/** Malformed files: arguments, standard input, exit code and the error. */
+const MALFORMED: Readonly<
+  Record<string, readonly [args: string, stdin: string, code: number, error: RegExp]>
+> = {
+  "an unknown tool": [
+    "gatos -",
+    "",
+    64,
+    /cannot import from "gatos".*\nmonitor: hint: did you mean "gatus"\?/,
+  ],
+  "no tool": ["", "", 64, /import requires a tool and a file/],
+  "no file": ["gatus", "", 64, /import gatus requires a file/],
+  "a missing file": ["gatus none.yaml", "", 78, /cannot import "none\.yaml": file does not exist/],
+  "a directory": ["gatus gatus", "", 78, /cannot import "gatus": it is a directory/],
+  "an empty file": ["gatus -", "", 78, /it is not a mapping\nmonitor: hint: expected a config of Gatus/],
+  "a file of another sort": ["gatus -", "a: 1", 78, /nothing to import was found\n/],
+  "broken YAML": ["gatus -", "endpoints:\n  - name: [", 78, /^<stdin>:2:\d+: /],
+  "a repeated key": [
+    "gatus -",
+    "web: 1\nweb: 2\n",
+    78,
+    /^<stdin>:2:1: the key "web" is specified more than once/,
+  ],
+  "several YAML documents": ["gatus -", "a: 1\n---\nb: 2\n", 78, /^<stdin>:2:1: /],
+  "a YAML bomb": ["gatus -", BOMB, 78, /its aliases make more than 500000 values of it/],
+  "an unknown alias": ["gatus -", "a: *b\n", 78, /<stdin>:1:4: /],
+  "an alias within its anchor": [
+    "gatus -",
+    "a: &b [*b]\n",
+    78,
+    /<stdin>:1:8: the alias \*b has no anchor before it/,
+  ],
+  "deep nesting": [
+    "gatus -",
+    "[".repeat(LEVELS) + "]".repeat(LEVELS),
+    78,
+    /it is nested more than 200 levels deep/,
+  ],
+  "broken JSON": [
+    "uptime-kuma -",
+    '{"monitorList": [}',
+    78,
+    /^<stdin>:1:19: the text is not JSON from here on/,
+  ],
+  "an open definition": [
+    "nagios -",
+    "\ndefine host {\n host_name a\n",
+    78,
+    /^<stdin>:2:1: define host is not closed/,
+  ],
+  "deep nesting in JSON": [
+    "healthchecks -",
+    "[".repeat(LEVELS) + "]".repeat(LEVELS),
+    78,
+    /nested more than 200 levels/,
+  ],
+  "templates of templates": [
+    "nagios -",
+    Array.from({ length: 200 }, (_, index) => `define host{\nname t${index}\nuse t${index + 1}\n}\n`).join(
+      "",
+    ),
+    ...[78, /its templates are nested more than 100 levels deep/] as const,
+  ],
+  "a host group on too many hosts": [
+    "nagios -",
+    `define command{\ncommand_name c\ncommand_line /bin/true\n}\n` +
+    Array.from({ length: 200 }, (_, index) => `define host{\nhost_name h${index}\n}\n`).join("") +
+    "define service{\nhost_name *\nservice_description s\ncheck_command c\n}\n".repeat(101),
+    ...[78, /it makes more than 20000 checks/] as const,
+  ],
+  "services without a command on too many hosts": [
+    "nagios -",
+    Array.from({ length: 1000 }, (_, index) => `define host{\nhost_name h${index}\n}\n`).join("") +
+    Array.from(
+      { length: 200 },
+      (_, index) => `define service{\nhost_name *\nservice_description s${index}\n}\n`,
+    )
+      .join(""),
+    ...[78, /too much of it cannot be imported to be listed/] as const,
+  ],
+  "long arguments on many hosts": [
+    "nagios -",
+    `define command{\ncommand_name c\ncommand_line /bin/true ${"$ARG1$".repeat(6)}\n}\n` +
+    Array.from({ length: 1200 }, (_, index) => `define host{\nhost_name h${index}\n}\n`).join("") +
+    `define service{\nhost_name *\nservice_description s\ncheck_command c!${"x".repeat(10_000)}\n}\n`,
+    ...[78, /its config would be too large/] as const,
+  ],
+  "a large file": ["gatus -", " ".repeat(8 * 1024 * 1024 + 1), 78, /it has more than 8388608 bytes/],
+};
+
+for (const [name, [args, stdin, code, error]] of Object.entries(MALFORMED)) {
+  Deno.test(`import: ${name} is an error`, async () => {
+    const ended = await runHere(["import", ...args.split(" ").filter((word) => word !== "")], stdin);
+    assert.match(ended.system.stderr.text(), error);
+    assert.equal(ended.code, code);
+    assert.equal(ended.system.stdout.text(), "");
+  });
+}
+
+Deno.test("import: a Nagios command that repeats a long argument is dropped", async () => {
+  const text = `define command{\ncommand_name c\ncommand_line /bin/true ${"$ARG1$".repeat(100)}\n}\n` +
+    `define host{\nhost_name h\ncheck_command c!${"x".repeat(10_000)}\n}\n`;
+  const ended = await runHere(["import", "nagios", "-"], text);
+  assert.equal(ended.code, 1, "nothing is left");
+  assert.match(ended.system.stdout.text(), /host "h": what follows 65536 characters of macros/);
+});
