@@ -7,10 +7,39 @@ import { hasOwnEnd, lastingSilences } from "../alerting/silences.ts";
 import { parseIntervalText } from "../config/interval.ts";
 import { parseTime, type TimeContext, timeText } from "../shared/local_time.ts";
 import { printable } from "../shared/printable.ts";
-import { type Invocation, optionValue, UsageError } from "./command_definition.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  type OptionSpec,
+  optionValue,
+  UsageError,
+} from "./command_definition.ts";
 import { checksOfState, openKnownConfig } from "./known_config.ts";
-import { isEverything, readSelection, selectChecks } from "./open_config.ts";
+import { isEverything, readSelection, selectChecks, TAG_OPTION } from "./open_config.ts";
 import { stateAlongside, warnOfMissing } from "./read_state.ts";
+import { STATE_OPTION } from "./state_location.ts";
+
+/** What the commands have in common. */
+export const SILENCE_COMMAND = {
+  operands: "[NAME…]",
+  operandsMax: Infinity,
+  operandKind: "check",
+  page: "guides/notifications.md",
+  uses: ["read", "write", "net", "env", "sys"],
+  endings: ["done", "name", "state", "permission", "config"],
+} as const satisfies Partial<Command>;
+
+/** Their options: the checks that a call is about, and when it ends. */
+export function targetOptions(all: string): readonly OptionSpec[] {
+  return [CONFIG_OPTION, STATE_OPTION, TAG_OPTION, { name: "all", description: all }];
+}
+
+export const UNTIL_OPTION: OptionSpec = {
+  name: "until",
+  value: "TIME",
+  description: "local end time, such as 18:30, 2026-12-24 or 2026-12-24T08:00",
+};
 
 /** The opened state, and the checks of a call; `null`: all of them. */
 interface SilenceTargets {

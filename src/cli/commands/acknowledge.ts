@@ -2,49 +2,42 @@ import { hasProblem } from "../../condition/transition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
 import { UNTIL_OK_MS_MAX } from "../../alerting/silences.ts";
-import { type Command, CONFIG_OPTION, type Invocation, optionValue } from "../command_definition.ts";
+import { type Command, type Invocation, optionValue } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { TAG_OPTION } from "../open_config.ts";
 import {
   chooseProblems,
   readEnd,
   renderSilences,
   renderWithoutProblem,
   requireTargets,
+  SILENCE_COMMAND,
+  targetOptions,
+  UNTIL_OPTION,
   withSilences,
 } from "../silence_targets.ts";
-import { STATE_OPTION } from "../state_location.ts";
 
 export const acknowledgeCommand: Command = {
+  ...SILENCE_COMMAND,
   name: "acknowledge",
   summary: "stop reminders and escalation of a problem",
-  operands: "[NAME…]",
-  operandsMax: Infinity,
-  operandKind: "check",
   description:
     "Acknowledges the problems of the named or tagged checks, or with --all every problem. There are no reminders and no " +
     "escalation (after) until recovery. Changes and the recovery are sent, with your note. status and the HTML " +
     "report show it. A running monitor applies it at once. unsilence ends it.",
-  page: "guides/notifications.md",
   options: [
-    CONFIG_OPTION,
-    STATE_OPTION,
-    TAG_OPTION,
-    { name: "all", description: "every check with a problem" },
+    ...targetOptions("every check with a problem"),
     { name: "note", value: "TEXT", description: "note, shown by status and the next notification" },
     {
       name: "for",
       value: "INTERVAL",
       description: 'end after a duration, such as "2 hours" (default: recovery)',
     },
-    { name: "until", value: "TIME", description: "end at a local time, such as 18:30 or 2026-12-24T08:00" },
+    UNTIL_OPTION,
   ],
   examples: [
     ['monitor acknowledge web --note "Ada is on it"', "acknowledge the problem of one check"],
     ["monitor acknowledge --all --until 08:00", "acknowledge every problem until the morning"],
   ],
-  uses: ["read", "write", "net", "env", "sys"],
-  endings: ["done", "name", "state", "permission", "config"],
   run: runAcknowledge,
 };
 

@@ -17,16 +17,16 @@ import {
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { isEverything, readSelection, TAG_OPTION } from "../open_config.ts";
-import { readEnd, requireTargets, withSilences } from "../silence_targets.ts";
+import { readEnd, requireTargets, SILENCE_COMMAND, UNTIL_OPTION, withSilences } from "../silence_targets.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
 const ACTIONS = ["start", "list", "end"] as const;
 
 export const maintenanceCommand: Command = {
+  ...SILENCE_COMMAND,
   name: "maintenance",
   summary: "start or end a maintenance window",
   operands: "start|list|end [NAME…]",
-  operandsMax: Infinity,
   operandKind: { first: ACTIONS, then: "check" },
   description:
     "start: opens a maintenance window of the named checks, of all checks with a tag, or of all checks. It ends by itself. " +
@@ -40,11 +40,7 @@ export const maintenanceCommand: Command = {
     { ...TAG_OPTION, description: "checks with this tag, also those added meanwhile (repeatable)" },
     { name: "all", description: "every check" },
     { name: "for", value: "INTERVAL", description: 'duration, such as "2 hours" or 90m' },
-    {
-      name: "until",
-      value: "TIME",
-      description: "local end time, such as 18:30, 2026-12-24 or 2026-12-24T08:00",
-    },
+    UNTIL_OPTION,
     { name: "note", value: "TEXT", description: "note, shown by list, status and the HTML report" },
     { name: "id", value: "ID", description: "ID to end it with (default: a random one)" },
     REPORT_FORMAT_OPTION,
@@ -54,8 +50,6 @@ export const maintenanceCommand: Command = {
     ["monitor maintenance end --tag web", "after it"],
     ["monitor maintenance list --format json", "list the started windows"],
   ],
-  uses: ["read", "write", "net", "env", "sys"],
-  endings: ["done", "name", "state", "permission", "config"],
   run: runMaintenance,
 };
 

@@ -1,14 +1,8 @@
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
 import { UNTIL_OK_MS_MAX } from "../../alerting/silences.ts";
-import {
-  type Command,
-  CONFIG_OPTION,
-  type Invocation,
-  optionValue,
-  UsageError,
-} from "../command_definition.ts";
-import { isEverything, readSelection, TAG_OPTION } from "../open_config.ts";
+import { type Command, type Invocation, optionValue, UsageError } from "../command_definition.ts";
+import { isEverything, readSelection } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
 import {
   chooseProblems,
@@ -17,32 +11,24 @@ import {
   renderSilences,
   renderWithoutProblem,
   requireTargets,
+  SILENCE_COMMAND,
+  targetOptions,
+  UNTIL_OPTION,
   withSilences,
 } from "../silence_targets.ts";
-import { STATE_OPTION } from "../state_location.ts";
 
 export const silenceCommand: Command = {
+  ...SILENCE_COMMAND,
   name: "silence",
   summary: "suppress notifications for a while",
-  operands: "[NAME…]",
-  operandsMax: Infinity,
-  operandKind: "check",
   description:
     "Suppresses notifications of the named or tagged checks, or with --all of every check. The checks still run. " +
     "A running monitor applies it at once. When the silence ends, a problem that persists is sent within half a " +
     "minute. A new silence of a check replaces its old one.",
-  page: "guides/notifications.md",
   options: [
-    CONFIG_OPTION,
-    STATE_OPTION,
-    TAG_OPTION,
-    { name: "all", description: "every check" },
+    ...targetOptions("every check"),
     { name: "for", value: "INTERVAL", description: 'duration, such as "2 hours" or 90m (default: 1 hour)' },
-    {
-      name: "until",
-      value: "TIME",
-      description: "local end time, such as 18:30, 2026-12-24 or 2026-12-24T08:00",
-    },
+    UNTIL_OPTION,
     { name: "until-ok", description: "until the problem that each check has now has recovered" },
     { name: "reason", value: "TEXT", description: "reason, shown by --list and status" },
     { name: "list", description: "list of the current silences" },
@@ -54,8 +40,6 @@ export const silenceCommand: Command = {
     ["monitor silence web --until-ok", "silence a problem until it has recovered"],
     ["monitor silence --list", "list the current silences"],
   ],
-  uses: ["read", "write", "net", "env", "sys"],
-  endings: ["done", "name", "state", "permission", "config"],
   replaced: { "--end": "monitor unsilence" },
   run: runSilence,
 };
