@@ -197,7 +197,7 @@ function readEntity(text: string, position: number): ReadUnit | null {
 
 const ENTITY = /&(?:#(\d{1,9})|#x([\da-f]{1,8})|([a-z]{2,8}\d{0,2}));/iy;
 
-/** The names of HTML for ASCII, Latin-1 and common punctuation. */
+/** The names of HTML for ASCII and common punctuation, and those of HTML 4 for letters. */
 const ENTITIES: ReadonlyMap<string, number> = new Map(
   ([
     [0x21, "excl quot num dollar percnt amp apos lpar rpar ast plus comma - period sol"],
@@ -212,6 +212,20 @@ const ENTITIES: ReadonlyMap<string, number> = new Map(
       "Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc " +
       "Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc " +
       "iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml",
+    ],
+    [0x152, "OElig oelig"],
+    [0x160, "Scaron scaron"],
+    [0x178, "Yuml"],
+    [0x192, "fnof"],
+    [
+      0x391,
+      "Alpha Beta Gamma Delta Epsilon Zeta Eta Theta Iota Kappa Lambda Mu Nu Xi Omicron Pi Rho - Sigma Tau Upsilon Phi Chi Psi " +
+      "Omega",
+    ],
+    [
+      0x3b1,
+      "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigmaf sigma tau upsilon phi chi " +
+      "psi omega",
     ],
     [0x2013, "ndash mdash"],
     [0x2018, "lsquo rsquo sbquo - ldquo rdquo bdquo"],

@@ -76,6 +76,11 @@ Deno.test("createRedactor() removes secrets from texts", async (t) => {
       text: "d&#039;&eacute;t&#xE9;&nbsp;&amp;&#32;co",
       expected: "[secret]",
     },
+    "in HTML, with names of letters that are not Latin-1": {
+      secrets: ["Šœ-ΩπΣ"],
+      text: "&Scaron;&oelig;-&Omega;&pi;&Sigma;",
+      expected: "[secret]",
+    },
     "in base64 with line breaks": {
       secrets: ["user:a long password"],
       text: "dXNlcjphIGxv\r\n  bmcgcGFz\\nc3dvcmQ=\n",
