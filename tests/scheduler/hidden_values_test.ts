@@ -28,6 +28,22 @@ Deno.test("hideValues() hides the values of names of credentials, in every form"
     "a literal of a program": ["{'secret': 'Hunter2', 'a': 1}", "{'secret': '(hidden)', 'a': 1}"],
     "XML": ["<Password kind='x'>Hunter2</Password>", "<Password kind='x'>(hidden)</Password>"],
     "YAML": ["user: me\n  - password: Hunter2\nx: y", "user: me\n  - password: (hidden)\nx: y"],
+    "a query with brackets": ["location: /?user[password]=Hunter2", "location: /?user[password]=(hidden)"],
+    "a URL in a query": [
+      "location: /?next=%2F%3Fa%3D1%26token%3DHunter2%26b%3D2",
+      "location: /?next=%2F%3Fa%3D1%26token%3D(hidden)%26b%3D2",
+    ],
+    "a text with a wide margin": [
+      `{"token":${" ".repeat(40)}"Hunter2"}`,
+      `{"token":${" ".repeat(40)}"(hidden)"}`,
+    ],
+    "a name without quotes": ["{a: 'b', password: 'Hunter2'}", "{a: 'b', password: (hidden)}"],
+    "a field of a form": [
+      '<input type="hidden" name="csrf_token" value="Hunter2"><input name="a" value="b">',
+      '<input type="hidden" name="csrf_token" value=(hidden)><input name="a" value="b">',
+    ],
+    "a field in JSON": ['{"name":"password","value":"Hunter2"}', '{"name":"password","value":(hidden)}'],
+    "XML with CDATA": ["<token><![CDATA[Hunter2<]]></token>", "<token>(hidden)</token>"],
     "a name of something else": [
       'page=2 {"count": 7} x: y http://a/b?c=d <b>text</b> ratio = 5',
       'page=2 {"count": 7} x: y http://a/b?c=d <b>text</b> ratio = 5',

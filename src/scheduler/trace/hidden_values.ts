@@ -42,19 +42,38 @@ function endBy(pattern: RegExp): Form["endOf"] {
   };
 }
 
+const QUOTED = /"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?/y;
+
 const FORMS: readonly Form[] = [
   // JSON, also in a text of JSON: the quotes may be escaped.
   {
-    beforeValue: /(?<quote>(?:\\{1,7})?["'])(?<name>(?:[^"'\n\\]|\\[^"'\n]){1,100})\k<quote>\s{0,9}:\s{0,9}/g,
+    beforeValue:
+      /(?<quote>(?:\\{1,7})?["'])(?<name>(?:[^"'\n\\]|\\[^"'\n]){1,100})\k<quote>\s{0,99}:\s{0,99}/g,
     endOf: endOfValue,
   },
+  // A name without quotes, as programs write it.
+  { beforeValue: /(?<=[{,]\s{0,99})(?<name>[\w$-]{1,100})\s?:\s{0,99}(?=["'])/g, endOf: endBy(QUOTED) },
   // Queries, fragments, forms, parameters of headers and of commands.
   {
-    beforeValue: /(?<![^?&;#,\s"'([{=/])(?<name>[^?&;#,\s"'<>()[\]{}=/]{1,100})\s?=\s?(?=\S)/g,
+    beforeValue: /(?<![^?&;#,\s"'([{=/])(?<name>[^?&;#,\s"'<>()[\]{}=/]{1,100})\]?\s?=\s?(?=\S)/g,
     endOf: endBy(/"(?:[^"\\]|\\.)*"?|'[^']*'?|[^&;#\s"'<>]+/y),
   },
+  // A URL in a query.
+  {
+    beforeValue: /%(?:3f|26|23)(?<name>[\w.+-]{1,100})%3d/gi,
+    endOf: endBy(/(?:(?!%(?:26|23))[^&;#\s"'<>])+/iy),
+  },
+  // Fields of a form in HTML or JSON.
+  {
+    beforeValue:
+      /\bname["']?\s?[=:]\s?["']?(?<name>[^"'\s<>{}=]{1,100})["']?[\s,][^<>{}]{0,200}?\bvalue["']?\s?[=:]\s?(?=\S)/g,
+    endOf: endBy(/"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s,>}]+/y),
+  },
   // XML.
-  { beforeValue: /<(?<name>[\w:.-]{1,100})(?:\s[^<>]{0,200})?>(?=[^<])/g, endOf: endBy(/[^<]+/y) },
+  {
+    beforeValue: /<(?<name>[\w:.-]{1,100})(?:\s[^<>]{0,200})?>(?=[^<]|<!\[CDATA\[)/g,
+    endOf: endBy(/(?:<!\[CDATA\[(?:[^\]]|\](?!\]>))*(?:\]\]>)?|[^<])+/y),
+  },
   // Headers and lines of YAML.
   { beforeValue: /^[ \t]*(?:-[ \t]+)?(?<name>[\w.-]{1,100}):[ \t]+(?=[^\s(])/gm, endOf: endBy(/[^\n]*/y) },
 ];
