@@ -141,7 +141,8 @@ export function json<T>({ encode, decode }: Codec<T>): Codec<T, string> {
   };
 }
 
-function objectIn(stored: unknown, name: string): object {
+/** Returns a value that is an object. */
+export function objectIn(stored: unknown, name: string): object {
   return typeof stored === "object" && stored !== null ? stored : unreadable(name, "an object");
 }
 

@@ -1,7 +1,7 @@
 /** The heartbeats of members in PostgreSQL, and the owners of the channel queues. */
 import type { HeartbeatStore, MemberStatus } from "../../domain/membership.ts";
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
-import { type Codec, columnText, json, list, nullable } from "../codec.ts";
+import { type Codec, columnText, json, list, nullable, objectIn } from "../codec.ts";
 import type { Row } from "../sql/table_declaration.ts";
 import { SILENCES } from "../sql/tables.ts";
 import type { Table } from "../sql/table_declaration.ts";
@@ -74,7 +74,10 @@ export function openHeartbeats(
 
 /** Rows of a table in a JSON list. */
 function rowsIn<T>(table: Table<T>, stored: unknown): readonly T[] {
-  const row: Codec<T> = { encode: (value) => value, decode: (value) => table.decode(value as Row) };
+  const row: Codec<T> = {
+    encode: (value) => value,
+    decode: (value, name) => table.decode(objectIn(value, name) as Row),
+  };
   return json(list(row)).decode(stored, table.name);
 }
 

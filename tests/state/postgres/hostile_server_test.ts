@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { requiresTools } from "../../../testing/tools.ts";
 import { pause } from "../../../src/shared/deadline.ts";
+import { openHeartbeats } from "../../../src/state/postgres/postgres_members.ts";
 import { int16, int32, joined, message, terminated } from "../../../src/state/postgres/protocol.ts";
 import {
   ACCEPTED,
@@ -18,6 +19,7 @@ import {
   ONE,
   ONE_COLUMN,
   PARSED,
+  placeOf,
   READY,
   row,
   scram,
@@ -492,3 +494,35 @@ Deno.test("a response that comes before its statement is none", async () => {
   );
   trial.client.close();
 });
+
+Deno.test("a heartbeat whose response has other rows than a monitor writes is an error of the state", async (t) => {
+  const columns = ["written", "members", "queues", "silences", "uncertain"];
+  for (const column of columns.slice(1)) {
+    for (const [value, expected] of Object.entries(OTHER_ROWS)) {
+      await t.step(`${column} is ${value}`, async () => {
+        const values = columns.map((name) => name === "written" ? "1" : name === column ? value : "[]");
+        const { place, options, ...trial } = placeOf({
+          server: responding(
+            PARSED,
+            description(columns.map((name) => [name, name === "written" ? 23 : 25])),
+            row(...values),
+            complete("SELECT 1"),
+            READY,
+          ),
+        });
+        const heartbeats = openHeartbeats(place, options);
+        const own = { host: "one", id: "1", config: "", active: "", location: null, looks: [] };
+        const outcome = heartbeats.beat(own, true).then(() => "", (error) => String(error));
+        assert.match(await settle({ ...trial, outcome }), expected);
+        await heartbeats.close();
+      });
+    }
+  }
+});
+
+const OTHER_ROWS: Readonly<Record<string, RegExp>> = {
+  "null": /^StoreError: cannot write state "postgres:\/\/test": "\w+" of a row is not a list$/,
+  "[": /^StoreError: cannot write state "postgres:\/\/test": /,
+  "[null]": /^StoreError: cannot write state "postgres:\/\/test": "\w+" of a row is not (?:text|an object)$/,
+  "[1]": /^StoreError: cannot write state "postgres:\/\/test": "\w+" of a row is not (?:text|an object)$/,
+};

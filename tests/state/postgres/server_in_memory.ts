@@ -4,7 +4,7 @@ import { createHash, createHmac, pbkdf2Sync } from "node:crypto";
 import { setImmediate } from "node:timers";
 import type { Connection } from "../../../src/domain/connections.ts";
 import type { PostgresPlace } from "../../../src/domain/postgres_place.ts";
-import { PostgresClient } from "../../../src/state/postgres/postgres_client.ts";
+import { PostgresClient, type PostgresClientOptions } from "../../../src/state/postgres/postgres_client.ts";
 import { explainPostgresFailure } from "../../../src/state/postgres/server_failure.ts";
 import type { StatementResult } from "../../../src/state/postgres/statement_response.ts";
 import { createFakeClock, type FakeClock } from "../../../testing/fake_clock.ts";
@@ -222,8 +222,15 @@ export interface Trial {
   readonly outcome: Promise<StatementResult | string>;
 }
 
-/** Begins a statement on it. Whatever fails must be explained. */
-export function begin({ server, password = null, isPrivate = false }: Served): Trial {
+/** What a client needs to connect to it. */
+interface Place {
+  readonly clock: FakeClock;
+  readonly place: PostgresPlace;
+  readonly options: PostgresClientOptions;
+  readonly connections: readonly ServedConnection[];
+}
+
+export function placeOf({ server, password = null, isPrivate = false }: Served): Place {
   const clock = createFakeClock();
   const connections: ServedConnection[] = [];
   const place: PostgresPlace = {
@@ -235,7 +242,7 @@ export function begin({ server, password = null, isPrivate = false }: Served): T
     prepare: true,
     url: "postgres://test",
   };
-  const client = new PostgresClient(place, {
+  const options: PostgresClientOptions = {
     clock,
     randomId: () => "nonce",
     connections: {
@@ -246,7 +253,14 @@ export function begin({ server, password = null, isPrivate = false }: Served): T
       },
       explain: () => assert.fail("the connection comes about"),
     },
-  });
+  };
+  return { clock, place, options, connections };
+}
+
+/** Begins a statement on it. Whatever fails must be explained. */
+export function begin(served: Served): Trial {
+  const { clock, place, options, connections } = placeOf(served);
+  const client = new PostgresClient(place, options);
   const outcome = client.query("SELECT 1 AS one").catch((error) => {
     const explained = explainPostgresFailure(error, { action: "read", place });
     assert.ok(explained !== null, error);
@@ -256,7 +270,9 @@ export function begin({ server, password = null, isPrivate = false }: Served): T
 }
 
 /** Gives everything its turn; only while the client waits for a silent server, time passes. */
-export async function settle({ clock, connections, outcome }: Trial): Promise<StatementResult | string> {
+export async function settle<T>(
+  { clock, connections, outcome }: Pick<Trial, "clock" | "connections"> & { readonly outcome: Promise<T> },
+): Promise<T> {
   let isSettled = false;
   outcome.finally(() => isSettled = true);
   for (let turnsWaited = 0; !isSettled;) {
