@@ -6,7 +6,6 @@ import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
-import type { Defined } from "../shared/check_definition.ts";
 import { silencesOf } from "./silences.ts";
 import { type OpenWindow, openWindow } from "./maintenance_windows.ts";
 import { isEdited, isInFuture, overdueAtMs, type Scheduled } from "./overdue.ts";
@@ -15,9 +14,18 @@ import { isEdited, isInFuture, overdueAtMs, type Scheduled } from "./overdue.ts"
 export interface ShownCheck extends
   Pick<
     Check,
-    "name" | "title" | "active" | "tags" | "maintenanceWindows" | "dependsOn" | "schedule" | "timeoutMs"
-  >,
-  Defined {
+    | "name"
+    | "title"
+    | "active"
+    | "tags"
+    | "maintenanceWindows"
+    | "dependsOn"
+    | "schedule"
+    | "timeoutMs"
+    | "definition"
+  > {
+  /** `null` if unknown. */
+  readonly kind: string | null;
   /** `null` if unknown. */
   readonly threshold: number | null;
   /** `null` if unknown. */
@@ -94,12 +102,9 @@ export function inactiveNames(checks: readonly Pick<Check, "name" | "active">[])
   return new Set(checks.filter((check) => !check.active).map((check) => check.name));
 }
 
-/** A check, as far as its record is compared with it. */
-type Recorded = Scheduled & Pick<Check, "timeoutMs"> & Defined;
-
 /** Returns what is known now about the condition of a check, from its stored record. */
 export function conditionOf(
-  check: Recorded,
+  check: Scheduled & Pick<Check, "timeoutMs">,
   record: CheckRecord | null,
   nowMs: number,
 ): KnownCondition {
@@ -123,7 +128,7 @@ export function conditionOf(
  * was edited, or it never ran.
  */
 export function isAfterGap(
-  check: Recorded,
+  check: Scheduled & Pick<Check, "timeoutMs">,
   record: CheckRecord,
   nowMs: number,
 ): boolean {

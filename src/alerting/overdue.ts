@@ -4,16 +4,16 @@ import type { Check } from "../domain/check.ts";
 import type { ConditionState } from "../domain/condition_state.ts";
 import { type IntervalSchedule, isCron, type Schedule } from "../domain/schedule.ts";
 import type { CheckRecord } from "../domain/store.ts";
-import { type Defined, definitionOf } from "../shared/check_definition.ts";
 
-/** The fields of a check that determine when it is overdue. */
-export type Scheduled = Pick<Check, "name" | "schedule" | "splay">;
+/** The fields of a check that determine when it runs, and whether its record is current. */
+export type Scheduled = Pick<Check, "name" | "schedule" | "splay" | "definition">;
 
 /** Returns whether the last run of a record was of another kind, or of other parameters. */
-export function isEdited(check: Defined, { last }: Pick<CheckRecord, "last">): boolean {
-  const observed = last?.definition ?? null;
-  const definition = definitionOf(check);
-  return observed !== null && definition !== null && observed !== definition;
+export function isEdited(
+  { definition }: Pick<Check, "definition">,
+  { last }: Pick<CheckRecord, "last">,
+): boolean {
+  return last?.definition !== undefined && definition !== undefined && last.definition !== definition;
 }
 
 /** The interval that applies: the attentive one while a check is failing. `null`: only its cron times apply. */

@@ -4,6 +4,7 @@ import type * as config from "../domain/generated/config.ts";
 import type { MaintenanceWindow } from "../domain/maintenance_window.ts";
 import type { CronTimes, Schedule } from "../domain/schedule.ts";
 import type { SummarySettings } from "../domain/summary_settings.ts";
+import { hashHex } from "../shared/hash.ts";
 import { channelKey } from "./channel_key.ts";
 import { withFilters, withoutFilters } from "./channel_uses.ts";
 import { type ConversionOptions, convertValue, resolvedName } from "./conversions.ts";
@@ -183,9 +184,11 @@ class Resolver {
     }
     const { threshold, recoveryThreshold, schedule, maintenanceWindows, notifications, locations, ...rest } =
       settings as Record<string, unknown> & ResolvedCheck;
+    const definition = this.#definitionOf(name);
     return {
       ...rest,
       name,
+      ...definition !== null && { definition },
       threshold,
       recoveryThreshold: recoveryThreshold ?? threshold,
       schedule: this.#schedule(schedule),
@@ -196,6 +199,12 @@ class Resolver {
       },
       ...lacks.length > 0 && { lack: describeLacks(lacks) },
     };
+  }
+
+  /** A placeholder may have another value on another machine, and none in a command that only reads. */
+  #definitionOf(name: string): string | null {
+    const written = valueAt(this.#options.written, ["checks", name]);
+    return isObject(written) ? hashHex(JSON.stringify([written["kind"], written["parameters"]]), 16) : null;
   }
 
   /**

@@ -38,6 +38,8 @@ export interface CheckSettings extends Omit<config.Check, CombinedKey> {
   readonly splay?: number;
   /** The locations at which it runs; absent: it runs on any one member. */
   readonly locations?: Locations;
+  /** A hash of its kind and parameters as they are written, before placeholders are resolved. @default unknown */
+  readonly definition?: string;
   /**
    * A part of the check that this machine lacks, such as a secret: it is `unknown`, and the parameters have no meaning.
    * Absent: nothing is missing.

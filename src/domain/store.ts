@@ -25,7 +25,7 @@ export interface KeptResult {
   readonly lateMs: number | null;
   /** The contribution of each location; absent: it did not run at locations. */
   readonly locations?: readonly LocationVote[];
-  /** A hash of what was observed, see `shared/check_definition.ts`; absent: unknown. */
+  /** The definition of the check at the run; absent: unknown. */
   readonly definition?: string;
 }
 

@@ -10,7 +10,6 @@ import type { Result } from "../domain/result.ts";
 import { isAfterGap } from "../alerting/check_status.ts";
 import { intervalOf, isEdited, overdueAtMs, type Scheduled } from "../alerting/overdue.ts";
 import type { CheckRecord } from "../domain/store.ts";
-import type { Defined } from "../shared/check_definition.ts";
 import type { Recorded, RecordOptions, StateRepository } from "../state/state_repository.ts";
 import { isDue, isTooFarAhead, planFirst, planNext, splayOf } from "./plan.ts";
 
@@ -91,7 +90,7 @@ export interface FirstRunOptions {
 
 /** The first run after a start, or after the check was edited: at once or at its cron time, if it is of another target. */
 export function firstRun(
-  check: Scheduled & Defined,
+  check: Scheduled,
   { record, nowMs, isBehindOverdue = false }: FirstRunOptions,
 ): number {
   const { schedule } = check;
@@ -160,7 +159,7 @@ function plannedCronRun(
  * last minute, since cron calls once a minute.
  */
 export function isCheckDue(
-  check: Scheduled & Defined,
+  check: Scheduled,
   record: Pick<CheckRecord, "condition" | "nextRunAtMs" | "last">,
   nowMs: number,
 ): boolean {

@@ -14,7 +14,6 @@ import type { Notification } from "../domain/notification.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
 import type { Result } from "../domain/result.ts";
 import type { CheckRecord, CheckUpdate, KeptResult, RollupEntry } from "../domain/store.ts";
-import { definitionOf } from "../shared/check_definition.ts";
 
 /** The circumstances of a decision without a result. */
 export interface ReviewOptions {
@@ -125,7 +124,7 @@ export function keptResult(
   { check, condition, output, detail, performanceData, startedAtMs, durationMs, locations, metrics }: Result,
   lateMs: number | null,
 ): KeptResult {
-  const definition = definitionOf(check);
+  const { definition } = check;
   return {
     condition,
     output,
@@ -136,7 +135,7 @@ export function keptResult(
     durationMs,
     lateMs,
     ...locations !== undefined && { locations },
-    ...definition !== null && { definition },
+    ...definition !== undefined && { definition },
   };
 }
 

@@ -422,9 +422,35 @@ const NAMED = { router: { kind: "test", parameters: {} }, gateway: { kind: "test
 async function resolved(check: object, defaults: object = {}): Promise<Check> {
   const { checks: [found] } = await load({ defaults, checks: { web: check, ...NAMED } }, OPTIONS);
   assert.ok(found !== undefined);
+  const { definition, ...settings } = found;
+  assert.match(definition ?? "", /^[0-9a-f]{16}$/);
   // Objects with free names have no prototype, which is not part of their meaning.
-  return structuredClone(found);
+  return structuredClone(settings);
 }
+
+Deno.test("resolveChecks() has a definition of what a check observes, as it is written", async () => {
+  const definitionsOf = async (...checks: readonly object[]): Promise<readonly unknown[]> => {
+    const config = {
+      defaults: {},
+      checks: Object.fromEntries(checks.map((check, index) => [`web${index}`, check])),
+    };
+    const environment = { PLACE: "/a", OTHER: "/a" };
+    return (await load(config, { environment })).checks.map(({ definition }) => definition);
+  };
+  const check = (output: string, others = {}): object => ({
+    kind: "test",
+    parameters: { output },
+    ...others,
+  });
+  const [first, same, ...others] = await definitionsOf(
+    check("${env:PLACE}"),
+    check("${env:PLACE}", { title: "Web", threshold: 7, schedule: { regular_interval: "1 day" } }),
+    check("${env:OTHER}"),
+    check("/a"),
+  );
+  assert.equal(first, same);
+  assert.equal(new Set([first, ...others]).size, 3);
+});
 
 Deno.test("resolveChecks() parses cron schedules, in the machine's time zone unless the config sets one", async () => {
   const { checks } = await load(JSON.stringify({

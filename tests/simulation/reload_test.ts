@@ -312,7 +312,8 @@ for (const [name, leave] of Object.entries(AWAY)) {
 function hourly(host: string, others = {}): Record<string, unknown> {
   return {
     kind: "http_request",
-    parameters: { request: { target: `http://${host}.example/` } },
+    // Commands that only read have no secrets.
+    parameters: { request: { target: `http://${host}.example/`, headers: { token: "${env:TOKEN}" } } },
     schedule: { regular_interval: "1 hour", attentive_interval: "1 hour" },
     threshold: 2,
     ...others,
@@ -323,6 +324,7 @@ const edit = (host: string, others = {}) => ({ config: { checks: { web: hourly(h
 
 simulate("an edited check runs at once, and what is known of it begins then", {
   start: START,
+  environment: { TOKEN: "secret" },
   config: { checks: { web: hourly("one") } },
   results: { two: "critical", three: "ok" },
   actions: {
@@ -348,6 +350,7 @@ simulate("an edited check runs at once, and what is known of it begins then", {
 simulate("an edited check is unknown until it has run, whatever shows it", {
   start: START,
   mode: "cron",
+  environment: { TOKEN: "secret" },
   config: { checks: { web: hourly("one"), all: { kind: "group", parameters: { checks: ["web"] } } } },
   results: { two: "critical" },
   actions: {
