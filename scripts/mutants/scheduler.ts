@@ -259,13 +259,13 @@ export const SCHEDULER: FaultyLayer = {
       faults: [
         [
           "a result of a location counts for too long",
-          "nowMs - endedAtMs <= maxAgeMs",
-          "nowMs - endedAtMs <= 9 * maxAgeMs",
+          "silentForMs <= currentForMs(check, row)",
+          "silentForMs <= 9 * currentForMs(check, row)",
         ],
         [
           "a location without a member is waited for",
-          "if (mayCome && waitedMs <= maxAgeMs) isIncomplete = true;",
-          "if (waitedMs <= maxAgeMs) isIncomplete = true;",
+          "if (mayCome && waitedMs <= currentForMs(check, row)) isIncomplete = true;",
+          "if (waitedMs <= currentForMs(check, row)) isIncomplete = true;",
         ],
         [
           "the clock of another machine makes a new result too old",

@@ -1,6 +1,7 @@
 /** Whether a check's record is still current: its next run is overdue, or its last run lies in the future. */
 import { isAttentive } from "../condition/transition.ts";
 import type { Check } from "../domain/check.ts";
+import type { Condition } from "../domain/condition.ts";
 import type { ConditionState } from "../domain/condition_state.ts";
 import { type IntervalSchedule, isCron, type Schedule } from "../domain/schedule.ts";
 import type { CheckRecord } from "../domain/store.ts";
@@ -62,10 +63,23 @@ function secondRunAfter(
   timeMs: number,
 ): number {
   const intervalMs = intervalOf(check.schedule, state);
-  if (intervalMs !== null) {
-    return timeMs + Math.max(OVERDUE_INTERVALS * intervalMs, check.timeoutMs + intervalMs);
-  }
+  if (intervalMs !== null) return timeMs + graceMs(intervalMs, check.timeoutMs);
   return regularRunAfter(check, regularRunAfter(check, timeMs));
+}
+
+/**
+ * Returns how long after the begin of a run at one location its result is overdue there, where nothing is confirmed.
+ */
+export function locationOverdueMs(
+  { schedule, timeoutMs }: { readonly schedule: IntervalSchedule; readonly timeoutMs: number },
+  condition: Condition,
+): number {
+  const intervalMs = condition === "ok" ? schedule.regularIntervalMs : schedule.attentiveIntervalMs;
+  return intervalMs + graceMs(intervalMs, timeoutMs);
+}
+
+function graceMs(intervalMs: number, timeoutMs: number): number {
+  return Math.max(OVERDUE_INTERVALS * intervalMs, timeoutMs + intervalMs);
 }
 
 const OVERDUE_INTERVALS = 2;

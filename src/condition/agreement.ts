@@ -30,6 +30,18 @@ export function agreeOn(votes: readonly LocationVote[], agree: number): Agreemen
   return { condition: condition ?? "unknown", output: `${describe(sorted)}${reason}`, decisive };
 }
 
+/** Returns whether no location has reported since the last result of its check. */
+export function isUnreported(
+  { locations: votes }: { readonly locations?: readonly LocationVote[] },
+  last: { readonly locations?: readonly LocationVote[] } | null,
+): boolean {
+  if (votes === undefined) return false;
+  const before = new Map(last?.locations?.map(({ location, run }) => [location, run]));
+  return votes.every(({ location, run, durationMs }) =>
+    run === undefined ? durationMs === null : run === before.get(location)
+  );
+}
+
 function severityOf({ condition }: LocationVote): number {
   return condition === null ? -1 : severity(condition);
 }

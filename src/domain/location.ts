@@ -18,4 +18,6 @@ export interface LocationVote {
   readonly output: string;
   /** How long the run took; `null` without one. */
   readonly durationMs: number | null;
+  /** Which run of the location is its last one, counted or not; absent at the location, and before the first. */
+  readonly run?: number;
 }

@@ -20,6 +20,8 @@ export interface CheckResult {
   readonly awaits?: Awaited;
   /** The contribution of each location; absent: it did not run at locations. */
   readonly locations?: readonly LocationVote[];
+  /** Too few locations have reported lately, so that an earlier `ok` is no longer known. @default false */
+  readonly isSilent?: boolean;
 }
 
 export function checkResult(

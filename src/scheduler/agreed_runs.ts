@@ -137,7 +137,7 @@ function runsOf(rows: readonly StoredLocationResult[]): ReadonlyMap<string, numb
 }
 
 function resultOf(
-  { votes, results }: Votes,
+  { votes, results, isSilent }: Votes,
   agree: number,
 ): CheckResult & Pick<Result, "durationMs" | "trace"> {
   const { condition, output, decisive } = agreeOn(votes, agree);
@@ -151,6 +151,7 @@ function resultOf(
     metrics: isOne ? only.metrics : metricsOf(results),
     performanceData: isOne ? only.performanceData : "",
     locations: votes,
+    ...isSilent && decisive === null && { isSilent },
     ...trace !== "" && { trace: `at ${decisive?.location}:\n${trace}` },
     durationMs: Math.max(0, ...votes.map(({ durationMs }) => durationMs ?? 0)),
   };

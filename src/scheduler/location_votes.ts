@@ -5,6 +5,8 @@
 import type { Check } from "../domain/check.ts";
 import type { LocationVote } from "../domain/location.ts";
 import type { StoredLocationResult } from "../domain/membership.ts";
+import { locationOverdueMs } from "../alerting/overdue.ts";
+import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
 
 export interface Votes {
@@ -12,6 +14,8 @@ export interface Votes {
   readonly votes: readonly LocationVote[];
   /** The results behind them, by location. */
   readonly results: ReadonlyMap<string, StoredLocationResult>;
+  /** Whether a location has not reported lately. */
+  readonly isSilent: boolean;
   /** Whether a result is still to come, since this has just begun, or the state was unreachable. */
   readonly isIncomplete: boolean;
 }
@@ -46,25 +50,36 @@ export class LocationVotes {
     const firstReadAtMs = before?.firstReadAtMs ?? nowMs;
     const seen = new Map(rows.map((row) => [row.location, seenResult(row, before, nowMs)]));
     this.#seen.set(check.name, { firstReadAtMs, readAtMs: nowMs, results: seen });
-    const maxAgeMs = maxAgeOf(check);
     const byLocation = new Map(rows.map((row) => [row.location, row]));
     const results = new Map<string, StoredLocationResult>();
-    let isIncomplete = false;
+    let [isIncomplete, isSilent] = [false, false];
     const votes = (check.locations?.from ?? []).map((location): LocationVote => {
       const row = byLocation.get(location);
-      const { endedAtMs } = seen.get(location) ?? { endedAtMs: -Infinity };
-      if (row !== undefined && nowMs - endedAtMs <= maxAgeMs) {
+      const silentForMs = nowMs - (seen.get(location)?.endedAtMs ?? -Infinity);
+      if (row !== undefined && silentForMs <= currentForMs(check, row)) {
         results.set(location, row);
         const { condition, output, durationMs } = row.result;
-        return row.result.locations?.[0] ?? { location, condition, output, durationMs };
+        const vote = row.result.locations?.[0] ?? { location, condition, output, durationMs };
+        return { ...vote, run: row.runs };
       }
+      isSilent = true;
       const mayCome = isLive(location);
       const waitedMs = nowMs - Math.max(firstReadAtMs, this.#readableSinceMs);
-      if (mayCome && waitedMs <= maxAgeMs) isIncomplete = true;
-      const reason = mayCome ? row === undefined ? "no result yet" : "no recent result" : "no live member";
-      return { location, condition: null, output: reason, durationMs: null };
+      if (mayCome && waitedMs <= currentForMs(check, row)) isIncomplete = true;
+      const reasons = [
+        ...mayCome ? [] : ["no live member"],
+        ...row === undefined ? [] : [`has not reported for ${describeDuration(silentForMs)}`],
+      ];
+      const output = reasons.length === 0 ? "no result yet" : reasons.join(", ");
+      return {
+        location,
+        condition: null,
+        output,
+        durationMs: null,
+        ...row !== undefined && { run: row.runs },
+      };
     });
-    return { votes, results, isIncomplete };
+    return { votes, results, isSilent, isIncomplete };
   }
 
   /** Notes that nothing could be read: results that could not be written either are still to come. */
@@ -91,8 +106,10 @@ function seenResult(
   };
 }
 
-/** One and a half intervals and the timeout. */
-function maxAgeOf({ schedule, timeoutMs }: Pick<Check, "schedule" | "timeoutMs">): number {
+/** Returns how long after its end a result counts: until its location is overdue. Before the first one: as if it was ok. */
+function currentForMs({ schedule, timeoutMs }: Check, row: StoredLocationResult | undefined): number {
   // Checks with cron schedules have no locations.
-  return isCron(schedule) ? Infinity : 1.5 * schedule.regularIntervalMs + timeoutMs;
+  if (isCron(schedule)) return Infinity;
+  const { condition, durationMs } = row?.result ?? { condition: "ok", durationMs: 0 };
+  return locationOverdueMs({ schedule, timeoutMs }, condition) - durationMs;
 }

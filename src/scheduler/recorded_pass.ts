@@ -15,6 +15,7 @@ import type { SharedStore } from "../domain/membership.ts";
 import type { Result } from "../domain/result.ts";
 import { StoreError } from "../domain/store.ts";
 import { jobLogOf } from "../state/job_log.ts";
+import { isRepeated } from "../state/record_result.ts";
 import type { Recorded, StateRepository } from "../state/state_repository.ts";
 import { WriteSchedule } from "../state/write_schedule.ts";
 import { recordRequested } from "./next_run.ts";
@@ -131,6 +132,11 @@ export class RecordedPass {
     const { check } = result;
     const nowMs = system.clock.wallMs();
     const before = this.#conditionOf(check.name);
+    const record = this.#recordOf(check.name);
+    if (isRepeated(result, record)) {
+      this.#running.delete(check.name);
+      return { record, occurrences: 0, notification: null, queued: [], suppressed: null };
+    }
     const entry = recordRequested(repository, result, { nowMs, ...notifying.deciding(check, nowMs) });
     this.#send(entry);
     if (before?.condition !== this.#conditionOf(check.name)?.condition) this.#changed.add(check.name);

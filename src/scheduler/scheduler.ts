@@ -18,6 +18,7 @@ import type { Redact } from "../shared/redact.ts";
 import type { Result } from "../domain/result.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import type { KnownCondition, ObserveContext } from "../domain/check_kind.ts";
+import { isRepeated } from "../state/record_result.ts";
 import { startPersisting, type WriteSchedule } from "../state/write_schedule.ts";
 import { createLagReporter, type LagSummary } from "./scheduling_lag.ts";
 import type { Recorded, StateRepository } from "../state/state_repository.ts";
@@ -429,7 +430,11 @@ export class Scheduler {
     const nowMs = this.#time.nowMs();
     const before = this.#conditionOf(check.name);
     const record = this.#recordOf(check.name);
-    const { confirmed, observedAtMs } = record.condition;
+    const { condition: { confirmed, observedAtMs } } = record;
+    if (isRepeated(result, record)) {
+      const { atMs } = nextRunAfter(check, { state: record.condition, plannedMs, nowMs });
+      return void this.#happen(slot, { event: "recorded", nextRunAtMs: atMs });
+    }
     const entry = repository.record(result, {
       nowMs,
       ...notifying.deciding(check, nowMs),

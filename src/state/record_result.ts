@@ -8,6 +8,7 @@ import {
   type Verdict,
 } from "../condition/transition.ts";
 import { observedUntil } from "./availability.ts";
+import { isUnreported } from "../condition/agreement.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";
 import type { Notification } from "../domain/notification.ts";
@@ -70,6 +71,11 @@ export interface Recorded {
   readonly suppressed: Suppression | null;
 }
 
+/** Returns whether a result is only that of the same runs again, at locations: it is not recorded. */
+export function isRepeated(result: Result, { last }: CheckRecord): boolean {
+  return result.isSilent !== true && isUnreported(result, last);
+}
+
 /** With the update that persists it. */
 export interface RecordedUpdate extends Recorded {
   readonly update: CheckUpdate;
@@ -80,8 +86,9 @@ export function recordResult(
   result: Result,
   options: RecordOptions & NotificationSource,
 ): RecordedUpdate {
-  const { nowMs, isAfterGap, isAfterStop } = options;
-  const { check, condition, output, awaits } = result;
+  const { nowMs, isAfterStop } = options;
+  const { check, condition, output, awaits, isSilent } = result;
+  const isAfterGap = isSilent === true ? true : options.isAfterGap;
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
     ...circumstancesOf(options),
     condition,
@@ -149,6 +156,7 @@ function recordAfter(
 ): CheckRecord {
   const { condition, awaits, durationMs } = result;
   const { atMs, overdueAtMs, missed } = plan(state);
+  const isRun = isCountedRun(result, before);
   const isFailing = condition !== "ok" && awaits === undefined;
   return {
     name: before.name,
@@ -156,13 +164,18 @@ function recordAfter(
     last: keptResult(result, lateMs),
     failing: !isFailing && hasProblem(state) ? before.failing ?? textsOf(before.last) : null,
     nextRunAtMs: atMs,
-    overdueAtMs,
+    // Without a run, nothing is observed from now on.
+    overdueAtMs: awaits === undefined && !isRun ? nowMs : overdueAtMs,
     missedRuns: before.missedRuns + missed,
-    // A result that awaits others counts nowhere.
-    runs: awaits === undefined ? { ...before.runs, [condition]: before.runs[condition] + 1 } : before.runs,
-    durationTotalMs: before.durationTotalMs + (awaits === undefined ? durationMs : 0),
+    runs: isRun ? { ...before.runs, [condition]: before.runs[condition] + 1 } : before.runs,
+    durationTotalMs: before.durationTotalMs + (isRun ? durationMs : 0),
     seenAtMs: nowMs,
   };
+}
+
+/** A result that awaits others is none, nor is one without a new result of a location. */
+function isCountedRun(result: Result, before: CheckRecord): boolean {
+  return result.awaits === undefined && !isUnreported(result, before.last);
 }
 
 function textsOf(last: KeptResult | null): CheckRecord["failing"] {
@@ -179,10 +192,11 @@ function finite(metrics: Result["metrics"]): Result["metrics"] {
 function rollupEntryOf(
   before: CheckRecord,
   after: CheckRecord,
-  { condition, awaits, durationMs }: Result,
+  result: Result,
   { nowMs, isAfterStop = false }: RecordOptions,
 ): RollupEntry | null {
-  const observed = observedUntil(before, nowMs, isAfterStop);
+  const { condition, durationMs } = result;
+  const observed = observedUntil(before, nowMs, isAfterStop || isUnreported(result, before.last));
   const lastedMs = observed?.ms ?? 0;
   const entry = {
     atMs: nowMs,
@@ -190,7 +204,7 @@ function rollupEntryOf(
     ...observed !== null && observed.untilMs < nowMs && { lastedUntilMs: observed.untilMs },
     lasted: observed?.condition ?? "unknown",
   } as const;
-  if (awaits === undefined) {
+  if (isCountedRun(result, before)) {
     return { ...entry, condition, durationMs, failedStreak: after.condition.atLeast.unknown };
   }
   return lastedMs === 0 ? null : { ...entry, condition: null, durationMs: 0, failedStreak: 0 };

@@ -4,7 +4,7 @@ import type { Condition } from "../../src/domain/condition.ts";
 import type { StoredLocationResult } from "../../src/domain/membership.ts";
 import { LocationVotes } from "../../src/scheduler/location_votes.ts";
 
-/** Runs every minute with a timeout of 10 seconds, so that a result counts for 100 seconds. */
+/** Runs every minute with a timeout of 10 seconds, so that an `ok` counts for 3 minutes; each 10 seconds after a failure. */
 const CHECK = {
   name: "web",
   schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 10_000 },
@@ -18,7 +18,7 @@ function row(
   ageMs: number,
   condition: Condition = "ok",
 ): StoredLocationResult {
-  const vote = { location, condition, output: "", durationMs: 5 };
+  const vote = { location, condition, output: "", durationMs: 0 };
   const result = {
     condition,
     output: "",
@@ -26,7 +26,7 @@ function row(
     performanceData: "",
     metrics: {},
     startedAtMs: 0,
-    durationMs: 5,
+    durationMs: 0,
     lateMs: null,
     locations: [vote],
   };
@@ -46,28 +46,34 @@ function count(
   );
 }
 
-Deno.test("LocationVotes: a result counts for one and a half intervals and the timeout", () => {
+Deno.test("LocationVotes: a result counts until its location is overdue", () => {
   const votes = new LocationVotes();
   const rows = [row("fra", 7, 0, "critical"), row("nyc", 3, 40_000)];
   assert.equal(count(votes, 0, rows), "fra critical, nyc ok");
-  assert.equal(count(votes, 60_000, rows), "fra critical, nyc ok");
-  assert.equal(count(votes, 60_001, rows), "fra critical, nyc no recent result");
-  assert.equal(count(votes, 100_000, rows, ["fra"]), "fra critical, nyc no live member");
-  assert.equal(count(votes, 100_001, rows, ["fra"]), "fra no recent result, nyc no live member");
-  assert.equal(count(votes, 100_002, [row("fra", 8, 0)], ["fra"]), "fra ok, nyc no live member");
+  assert.equal(count(votes, 30_000, rows), "fra critical, nyc ok");
+  assert.equal(count(votes, 31_000, rows), "fra has not reported for 31 s, nyc ok");
+  assert.equal(
+    count(votes, 140_000, rows, ["nyc"]),
+    "fra no live member, has not reported for 2 min 20 s, nyc ok",
+  );
+  assert.equal(
+    count(votes, 140_001, [row("fra", 8, 0)], ["fra"]),
+    "fra ok, nyc no live member",
+  );
   assert.equal(count(new LocationVotes(), 0, [row("fra", 8, 0)]), "fra ok, nyc no result yet");
 });
 
 Deno.test("LocationVotes: a step of the database's clock neither expires nor extends a result", () => {
   const HOUR_MS = 3_600_000;
+  const expired = "fra ok, nyc has not reported for 3 min 1 s";
   const forward = new LocationVotes();
   assert.equal(count(forward, 0, [row("fra", 7, 0), row("nyc", 3, 1000)]), "fra ok, nyc ok");
   const after = [row("fra", 8, HOUR_MS), row("nyc", 3, HOUR_MS)];
   assert.equal(count(forward, 60_000, after), "fra ok, nyc ok");
-  assert.equal(count(forward, 100_000, after), "fra ok, nyc no recent result");
+  assert.equal(count(forward, 180_000, after), expired);
   const back = new LocationVotes();
   assert.equal(count(back, 0, [row("fra", 7, 0), row("nyc", 3, 1000)]), "fra ok, nyc ok");
-  assert.equal(count(back, 100_000, [row("fra", 8, 0), row("nyc", 3, 0)]), "fra ok, nyc no recent result");
+  assert.equal(count(back, 180_000, [row("fra", 8, 0), row("nyc", 3, 0)]), expired);
 });
 
 Deno.test("LocationVotes: waits for the first result of a location as long as one would count", () => {
@@ -76,6 +82,6 @@ Deno.test("LocationVotes: waits for the first result of a location as long as on
     votes.count(CHECK, [row("fra", 7, 0)], { isLive: () => live, nowMs }).isIncomplete;
   assert.equal(isIncomplete(0, true), true);
   assert.equal(isIncomplete(0, false), false);
-  assert.equal(isIncomplete(100_000, true), true);
-  assert.equal(isIncomplete(100_001, true), false);
+  assert.equal(isIncomplete(180_000, true), true);
+  assert.equal(isIncomplete(180_001, true), false);
 });

@@ -84,6 +84,7 @@ const LOCATION_VOTE: Codec<LocationVote> = object({
   condition: nullable(condition),
   output: text,
   durationMs: nullable(number),
+  run: optional(number),
 });
 
 /** The last result of a check. */

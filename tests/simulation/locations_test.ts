@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import type { Program } from "../../testing/simulation/mod.ts";
+import { type Installation, test } from "./installation.ts";
+
+const MINUTE_MS = 60_000;
+
+/** Starts members at locations, the owner of the check among them, with a check that runs each minute. */
+async function startAt(
+  installation: Installation,
+  locations: Readonly<Record<string, unknown>>,
+  members: Readonly<Record<string, string | null>>,
+): Promise<Readonly<Record<string, Program>>> {
+  installation.writeConfig({
+    checks: {
+      web0: { ...installation.checkOf("web0"), locations },
+      all: { kind: "group", parameters: { checks: ["web0"] } },
+    },
+    defaults: { threshold: 3, schedule: { regular_interval: 60, attentive_interval: 60 } },
+  });
+  const programs: Record<string, Program> = {};
+  for (const [member, location] of Object.entries(members)) {
+    programs[member] = installation.start(member, ...location === null ? [] : ["--location", location]);
+  }
+  await installation.world.advance(10 * MINUTE_MS);
+  return programs;
+}
+
+async function statusOf(installation: Installation): Promise<{
+  readonly condition: string;
+  readonly output: string;
+  readonly group: string;
+  readonly text: string;
+}> {
+  const { stdout } = await installation.run("status", "--format", "json");
+  const { checks } = JSON.parse(stdout);
+  const check = checks.find(({ name }: { readonly name: string }) => name === "web0");
+  const group = checks.find(({ name }: { readonly name: string }) => name === "all");
+  const { stdout: text } = await installation.run("status");
+  return { condition: check.condition, output: check.last.output, group: group.condition, text };
+}
+
+async function dayOf(installation: Installation): Promise<{
+  readonly observed: Readonly<Record<string, number>>;
+  readonly lasted_ms: Readonly<Record<string, number>>;
+}> {
+  const { stdout } = await installation.run("history", "web0", "--format", "json");
+  return JSON.parse(stdout).spans.day;
+}
+
+test(
+  "a check whose only location died is unknown, and its last result is no new run",
+  async (installation) => {
+    const { world, hook } = installation;
+    const { a, b } = await startAt(installation, { from: ["paris"] }, { a: "paris", b: null });
+    assert.equal((await statusOf(installation)).condition, "ok");
+    a?.signal("SIGKILL");
+    await world.advance(MINUTE_MS);
+    const runs = installation.runs.get("web0") ?? 0;
+    await world.advance(4 * MINUTE_MS);
+    assert.match(
+      (await statusOf(installation)).output,
+      /paris \(no live member, has not reported for \d min/,
+    );
+    await world.advance(10 * MINUTE_MS);
+    const after = await statusOf(installation);
+    assert.deepEqual([after.condition, after.group], ["unknown", "unknown"]);
+    assert.match(after.text, /web0 .*paris \(no live member, has not reported for 1\d min/);
+    const { observed, lasted_ms: lastedMs } = await dayOf(installation);
+    assert.ok((observed.ok ?? 0) <= runs, `${observed.ok} of ${runs} runs counted`);
+    assert.equal(observed.unknown, 0);
+    assert.ok((lastedMs.ok ?? 0) < 11.5 * MINUTE_MS, `${lastedMs.ok} ms ok`);
+    assert.equal(lastedMs.unknown, 0);
+    assert.deepEqual(hook.events("web0"), ["web0 problem"]);
+    if (b !== undefined) await installation.stop(b);
+  },
+  { checks: 1 },
+);
