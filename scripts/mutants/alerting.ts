@@ -428,8 +428,8 @@ export const ALERTING: FaultyLayer = {
         ["a check is overdue an interval late", "OVERDUE_INTERVALS = 2", "OVERDUE_INTERVALS = 3"],
         [
           "a small correction of the clock makes a result count as from the future",
-          "lastMs > nowMs && lastMs > secondRunAfter",
-          "lastMs > nowMs || lastMs > secondRunAfter",
+          "clockToleranceMs(record) && lastMs > secondRunAfter",
+          "clockToleranceMs(record) || lastMs > secondRunAfter",
         ],
         [
           "a failing check is overdue by its regular interval",

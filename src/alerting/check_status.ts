@@ -8,7 +8,7 @@ import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { silencesOf } from "./silences.ts";
 import { type OpenWindow, openWindow } from "./maintenance_windows.ts";
-import { isEdited, isInFuture, overdueAtMs, type Scheduled } from "./overdue.ts";
+import { clockToleranceMs, isEdited, isInFuture, overdueAtMs, type Scheduled } from "./overdue.ts";
 
 /** A check for display: from the config, or from the state while the config has errors. */
 export interface ShownCheck extends
@@ -116,7 +116,7 @@ export function conditionOf(
     ? "edited"
     : isInFuture(check, record, nowMs)
     ? "in_future"
-    : nowMs > overdueAtMs(check, record)
+    : nowMs > overdueAtMs(check, record) + clockToleranceMs(record)
     ? "overdue"
     : "current";
   const condition = state === "current" ? record.condition.confirmed ?? "pending" : "unknown";
@@ -125,14 +125,14 @@ export function conditionOf(
 
 /**
  * Returns whether the condition of a record is not known now: it is overdue, its last run is in the future, the check
- * was edited, or it never ran.
+ * was edited, or it never ran. However little a clock differs: that a new result confirms an `ok` again is no news.
  */
 export function isAfterGap(
   check: Scheduled & Pick<Check, "timeoutMs">,
   record: CheckRecord,
   nowMs: number,
 ): boolean {
-  return conditionOf(check, record, nowMs).state !== "current";
+  return conditionOf(check, { ...record, isShared: false }, nowMs).state !== "current";
 }
 
 /** Returns the condition that was last notified: `ok` if none was, but `ok` was known; `null` if neither. */
@@ -155,7 +155,11 @@ export function describeStatus(status: CheckStatus, nowMs: number): string {
   const { confirmed } = condition;
   const count = describeCount(check, record);
   const said = [
-    describeStale(state, nowMs - last.startedAtMs, confirmed ?? "pending"),
+    describeStale(state, {
+      agoMs: nowMs - last.startedAtMs,
+      confirmed: confirmed ?? "pending",
+      isShared: record.isShared,
+    }),
     count === "" || confirmed === null ? count : `last ${count}`,
     // The output may be empty.
     last.output,
@@ -182,13 +186,21 @@ function describeSuppression({ isSilenced, maintenance, waitsFor }: CheckStatus)
 }
 
 /** Returns why a condition does not count any more; empty where it does. */
-function describeStale(state: CheckStatus["state"], agoMs: number, confirmed: ShownCondition): string {
+function describeStale(
+  state: CheckStatus["state"],
+  { agoMs, confirmed, isShared = false }: {
+    readonly agoMs: number;
+    readonly confirmed: ShownCondition;
+    readonly isShared?: boolean | undefined;
+  },
+): string {
   if (state === "edited") return `not run since it was edited, was ${confirmed}`;
   if (state === "overdue") return `not run for ${describeDuration(agoMs)}, was ${confirmed}`;
   if (state !== "in_future") return "";
   // The clock may also have gone ahead during the run.
   if (agoMs >= 0) return `last run ended in the future, was ${confirmed}`;
-  return `last run is ${describeDuration(-agoMs)} in the future, was ${confirmed}`;
+  const clock = isShared ? " by the clock of this machine" : "";
+  return `last run is ${describeDuration(-agoMs)} in the future${clock}, was ${confirmed}`;
 }
 
 /** A last result that is not confirmed. */

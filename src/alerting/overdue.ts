@@ -9,6 +9,14 @@ import type { CheckRecord } from "../domain/store.ts";
 /** The fields of a check that determine when it runs, and whether its record is current. */
 export type Scheduled = Pick<Check, "name" | "schedule" | "splay" | "definition">;
 
+/** By how much the clocks of machines that share a state may differ. */
+export const CLOCK_DIFFERENCE_MS = 5 * 60_000;
+
+/** Returns by how much the times of a record may be of another clock. */
+export function clockToleranceMs({ isShared = false }: Pick<CheckRecord, "isShared">): number {
+  return isShared ? CLOCK_DIFFERENCE_MS : 0;
+}
+
 /** Returns whether the last run of a record was of another kind, or of other parameters. */
 export function isEdited(
   { definition }: Pick<Check, "definition">,
@@ -47,11 +55,12 @@ export function overdueAtMs(
  */
 export function isInFuture(
   check: Scheduled & Pick<Check, "timeoutMs">,
-  { condition, last }: CheckRecord,
+  record: CheckRecord,
   nowMs: number,
 ): boolean {
+  const { condition, last } = record;
   const lastMs = Math.max(last?.startedAtMs ?? -Infinity, condition.observedAtMs ?? -Infinity);
-  return lastMs > nowMs && lastMs > secondRunAfter(check, condition, nowMs);
+  return lastMs > nowMs + clockToleranceMs(record) && lastMs > secondRunAfter(check, condition, nowMs);
 }
 
 /**

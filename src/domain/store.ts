@@ -44,6 +44,8 @@ export interface CheckRecord {
   readonly overdueAtMs: number | null;
   /** Runs that were skipped because the one before had not ended, or the system was suspended. */
   readonly missedRuns: number;
+  /** Whether it was read from a state that others share, so that its times may be of their clocks. @default false */
+  readonly isShared?: boolean;
   /** The number of all recorded runs, by condition; never decreases. */
   readonly runs: ConditionCounts;
   /** The time that all of these took together; never decreases. */

@@ -60,7 +60,7 @@ export class RecordWriter {
 
   async readOthers(names: readonly string[]): Promise<readonly CheckRecord[]> {
     const records: CheckRecord[] = [];
-    for await (const some of this.#read(names)) records.push(...some.map(({ record }) => record));
+    for await (const some of this.#read(names)) records.push(...some.map(({ record }) => asShared(record)));
     return records;
   }
 
@@ -109,7 +109,7 @@ export class RecordWriter {
 
   #note(some: readonly VersionedRecord[]): readonly CheckRecord[] {
     for (const { record, version } of some) this.#versions.set(record.name, version);
-    return some.map(({ record }) => record);
+    return some.map(({ record }) => asShared(record));
   }
 
   async #send(batch: RecordBatch): Promise<void> {
@@ -123,11 +123,16 @@ export class RecordWriter {
       const foreign = present.filter(({ record, version }) =>
         version !== batch.versions.get(record.name)?.version
       );
-      for (const { record } of foreign) this.#replaced.set(record.name, record);
+      for (const { record } of foreign) this.#replaced.set(record.name, asShared(record));
     }
     // Not before: without the versions, a batch that was saved at an earlier attempt would seem to be another's.
     this.#uncertain = null;
   }
+}
+
+/** Another process may have written it, by its own clock. */
+function asShared(record: CheckRecord): CheckRecord {
+  return { ...record, isShared: true };
 }
 
 function withoutRepeated(update: CheckUpdate, repeated: ReadonlySet<object | string | null>): CheckUpdate {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "./installation.ts";
+import { Hook, test } from "./installation.ts";
 
 test("members share the checks, and the others take over those of one that is killed", async (installation) => {
   const { runs, names } = installation;
@@ -64,4 +64,54 @@ test("a problem that a member sent alone is followed by its recovery, if the mem
     assert.deepEqual(hook.events(name).slice(2), [`${name} problem`, `${name} recovery`]);
   }
   assert.ok(problems.length > 0);
+});
+
+for (const [difference, aheadMs] of [["3 minutes behind", -180_000], ["3 minutes ahead", 180_000]] as const) {
+  test(`members whose clocks are ${difference} know each other's checks`, async (installation) => {
+    const { world, names, hook } = installation;
+    const team = new Hook(world, "team");
+    const headers = { host: "127.0.0.1:9797" };
+    const group = { kind: "group", parameters: { checks: names }, notifications: [team.channel] };
+    const checks = Object.fromEntries(names.map((name) => [name, installation.checkOf(name)]));
+    installation.writeConfig({ checks: { ...checks, all: group }, listen: { address: "127.0.0.1:9797" } });
+    world.machine("b").stepClock(aheadMs);
+    const [a, b] = [installation.start("a"), installation.start("b")];
+    await world.advance(60_000);
+    assert.match((await installation.run("status")).stdout, /13 checks: 13 ok/);
+    for (const machine of ["a", "b"]) {
+      const { stdout, code } = await world.machine(machine).run("status", "--format", "json");
+      const conditions = JSON.parse(stdout).checks.map((check: { readonly condition: string }) =>
+        check.condition
+      );
+      assert.deepEqual([machine, code, ...new Set(conditions)], [machine, 0, "ok"]);
+      const { stdout: report } = await world.machine(machine).run("report");
+      assert.doesNotMatch(report, /in the future|not run for/);
+      const metrics = (await world.machine(machine).request("/metrics", { headers }))?.body ?? "";
+      const confirmed = [...metrics.matchAll(/^monitor_check_confirmed_condition\{.*\} (\d)$/gm)].map((
+        [, code],
+      ) => code);
+      assert.deepEqual(confirmed, [...names, "all"].map(() => "0"), metrics);
+    }
+    assert.deepEqual(hook.posts, []);
+    await installation.turn(500);
+    await installation.turn(200);
+    await world.advance(10_000);
+    a.signal("SIGKILL");
+    await installation.logged(b, 'member "a" left or died');
+    await installation.turn(500);
+    await installation.turn(200);
+    await installation.stop(b);
+    installation.assertEachOnce();
+    assert.deepEqual(team.events(), ["all problem", "all recovery", "all problem", "all recovery"]);
+  });
+}
+
+test("a status by a clock that is more than 5 minutes behind is unknown, and names the clock", async (installation) => {
+  const { world } = installation;
+  const [a, b] = [installation.start("a"), installation.start("b")];
+  for (const machine of ["a", "b"]) world.machine(machine).stepClock(360_000);
+  await world.advance(60_000);
+  const { stdout } = await installation.run("status");
+  assert.match(stdout, /last run is 5 min \d+ s in the future by the clock of this machine, was ok/);
+  await installation.stop(a, b);
 });

@@ -240,3 +240,8 @@ export function monitorRunOf(fields: Partial<MonitorRun> = {}): MonitorRun {
 export function countsOf(condition: Condition, count: number): Record<Condition, number> {
   return { ok: 0, unknown: 0, warning: 0, critical: 0, [condition]: count };
 }
+
+/** Returns the records of a store, whether it is shared or not. */
+export async function recordsIn(store: Pick<Store, "records">): Promise<readonly CheckRecord[]> {
+  return (await store.records()).map(({ isShared: _, ...record }) => record);
+}

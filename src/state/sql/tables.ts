@@ -101,7 +101,9 @@ export const RESULT: Codec<KeptResult> = object({
   definition: optional(text),
 });
 
-const RECORD: Fields<CheckRecord> = {
+type StoredRecord = Omit<CheckRecord, "isShared">;
+
+const RECORD: Fields<StoredRecord> = {
   name: string("name"),
   condition: jsonField("condition", CONDITION_STATE),
   last: jsonFieldOrNull("last", RESULT),
@@ -115,14 +117,14 @@ const RECORD: Fields<CheckRecord> = {
 };
 
 /** A record with its newest runs, see recent_runs.ts. */
-export const CHECKS: Table<CheckRecord & { readonly freshRuns: Uint8Array }> = table(
+export const CHECKS: Table<StoredRecord & { readonly freshRuns: Uint8Array }> = table(
   "checks",
   { ...RECORD, freshRuns: blob("fresh_runs", { merge: "prepend" }) },
   { unique: ["name"] },
 );
 
 /** The columns of `checks` that make a record. */
-export const RECORDS: Table<CheckRecord> = table("checks", RECORD, { unique: ["name"] });
+export const RECORDS: Table<StoredRecord> = table("checks", RECORD, { unique: ["name"] });
 
 /** The packed runs of a check that aren't fresh any more. */
 const RECENT_RUNS: Table<{ readonly checkId: number; readonly runs: Uint8Array }> = table(

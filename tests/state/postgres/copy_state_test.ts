@@ -17,6 +17,7 @@ import {
   NOW_MS,
   outboxChangeOf,
   queuedOf,
+  recordsIn,
   silenceOf,
   updateOf,
 } from "../records.ts";
@@ -64,7 +65,7 @@ Deno.test({
 
       // A monitor goes on where the copied one ended.
       const store = await openPostgresStore(place, storeOptions());
-      const records = await store.records();
+      const records = await recordsIn(store);
       assert.deepEqual(
         records,
         await withState(path, (before) =>

@@ -201,7 +201,10 @@ test("save() returns the records that another process wrote, and keeps nothing o
   await other.records();
   const theirs = recordOf("web", { missedRuns: 7 });
   assert.deepEqual(await other.save([{ ...UPDATE, record: theirs }]), []);
-  assert.deepEqual(await one.save([UPDATE, updateOf("mail", { rollup: entryOf(NOW_MS) })]), [theirs]);
+  assert.deepEqual(await one.save([UPDATE, updateOf("mail", { rollup: entryOf(NOW_MS) })]), [{
+    ...theirs,
+    isShared: true,
+  }]);
   assert.equal((await one.rollups("web", 0))[0]?.observed.ok, 2);
   assert.equal((await one.rollups("mail", 0))[0]?.observed.ok, 1);
   assert.deepEqual(await one.save([UPDATE]), [], "it goes by the new one");
