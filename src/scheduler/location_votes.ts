@@ -5,7 +5,7 @@
 import type { Check } from "../domain/check.ts";
 import type { LocationVote } from "../domain/location.ts";
 import type { StoredLocationResult } from "../domain/membership.ts";
-import { locationOverdueMs } from "../alerting/overdue.ts";
+import { isEdited, locationOverdueMs } from "../alerting/overdue.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
 
@@ -26,6 +26,7 @@ interface SeenResult {
 }
 
 interface SeenCheck {
+  readonly definition: string | undefined;
   readonly firstReadAtMs: number;
   readonly readAtMs: number;
   readonly results: ReadonlyMap<string, SeenResult>;
@@ -38,18 +39,23 @@ export class LocationVotes {
   #isInterrupted = false;
   #readableSinceMs = -Infinity;
 
-  /** Returns the votes after its results were read, if these locations have a live member. */
+  /**
+   * Returns the votes after its results were read, if these locations have a live member. Results from before the check
+   * was edited do not count.
+   */
   count(
     check: Check,
-    rows: readonly StoredLocationResult[],
+    stored: readonly StoredLocationResult[],
     { isLive, nowMs }: { isLive(location: string): boolean; readonly nowMs: number },
   ): Votes {
     if (this.#isInterrupted) this.#readableSinceMs = nowMs;
     this.#isInterrupted = false;
     const before = this.#seen.get(check.name);
-    const firstReadAtMs = before?.firstReadAtMs ?? nowMs;
+    const { definition } = check;
+    const firstReadAtMs = before?.definition === definition ? before?.firstReadAtMs ?? nowMs : nowMs;
+    const rows = stored.filter(({ result }) => !isEdited(check, { last: result }));
     const seen = new Map(rows.map((row) => [row.location, seenResult(row, before, nowMs)]));
-    this.#seen.set(check.name, { firstReadAtMs, readAtMs: nowMs, results: seen });
+    this.#seen.set(check.name, { definition, firstReadAtMs, readAtMs: nowMs, results: seen });
     const byLocation = new Map(rows.map((row) => [row.location, row]));
     const results = new Map<string, StoredLocationResult>();
     let [isIncomplete, isSilent] = [false, false];

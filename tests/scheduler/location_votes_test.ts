@@ -46,6 +46,22 @@ function count(
   );
 }
 
+Deno.test("LocationVotes: a result from before the check was edited does not count", () => {
+  const votes = new LocationVotes();
+  const of = (definition: string): readonly StoredLocationResult[] => {
+    const { result, ...others } = row("fra", 7, 0);
+    return [{ ...others, result: { ...result, definition } }];
+  };
+  const read = (definition: string, nowMs: number): readonly unknown[] => {
+    const check = { ...CHECK, definition };
+    const { votes: [fra], isIncomplete } = votes.count(check, of("a"), { isLive: () => true, nowMs });
+    return [fra?.condition, isIncomplete];
+  };
+  assert.equal(read("a", 0)[0], "ok");
+  assert.deepEqual(read("b", 600_000), [null, true]);
+  assert.deepEqual(read("b", 900_000), [null, false]);
+});
+
 Deno.test("LocationVotes: a result counts until its location is overdue", () => {
   const votes = new LocationVotes();
   const rows = [row("fra", 7, 0, "critical"), row("nyc", 3, 40_000)];

@@ -1,4 +1,5 @@
 /** Checks with locations in a single run: it runs them at its own location, and decides by all results. */
+import { isEdited } from "../../alerting/overdue.ts";
 import type { Check } from "../../domain/check.ts";
 import type { SharedStore, StoredLocationResult } from "../../domain/membership.ts";
 import type { Result } from "../../domain/result.ts";
@@ -116,8 +117,9 @@ export class LocatedPass {
 }
 
 /** Decides by the age of the last result: each location has its own schedule. */
-function isDueHere({ schedule }: Check, row: StoredLocationResult | undefined, nowMs: number): boolean {
-  if (row === undefined || isCron(schedule)) return true;
+function isDueHere(check: Check, row: StoredLocationResult | undefined, nowMs: number): boolean {
+  const { schedule } = check;
+  if (row === undefined || isCron(schedule) || isEdited(check, { last: row.result })) return true;
   const { regularIntervalMs, attentiveIntervalMs } = schedule;
   const intervalMs = row.result.condition === "ok" ? regularIntervalMs : attentiveIntervalMs;
   const startedAtMs = nowMs - row.ageMs - row.result.durationMs;
