@@ -119,13 +119,12 @@ function stretchesOf(
   slots: readonly PageSlot[],
   isWanted: (slot: PageSlot) => boolean,
 ): readonly Stretch[] {
-  const stretches: Stretch[] = [];
+  const stretches: { from: number; count: number }[] = [];
   for (const [index, slot] of slots.entries()) {
     if (!isWanted(slot)) continue;
     const last = stretches.at(-1);
-    if (last !== undefined && last.from + last.count === index) {
-      stretches.splice(-1, 1, { ...last, count: last.count + 1 });
-    } else stretches.push({ from: index, count: 1 });
+    if (last !== undefined && last.from + last.count === index) last.count++;
+    else stretches.push({ from: index, count: 1 });
   }
   return stretches;
 }
