@@ -102,7 +102,7 @@ async function sendSummary(invocation: Invocation, system: System): Promise<numb
 
 const RENDERERS: Readonly<Record<typeof FORMATS[number], (summary: Summary) => Promise<string>>> = {
   text: async (summary) => (await import("../../outputs/summary/summary_text.ts")).summaryText(summary),
-  html: async (summary) => (await import("../../outputs/summary/summary_html.ts")).summaryHtml(summary),
+  html: async (summary) => `${(await import("../../outputs/summary/summary_html.ts")).summaryHtml(summary)}`,
   json: async (summary) => {
     const { summaryFields } = await import("../../outputs/summary/summary_json.ts");
     return `${jsonText(summaryFields(summary), { indent: 2 })}\n`;

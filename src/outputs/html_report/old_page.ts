@@ -3,10 +3,11 @@
  * the live page, which gets no new one, and the one in a file, which compares its time with the clock of the browser.
  */
 import { createHash } from "node:crypto";
+import { type Markup, markup, unescapedConstant } from "../markup.ts";
 
 /** The icon of a page that is out of date, as the URL of a picture. */
-export const OLD_ICON =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ctext x='8' y='14' font-size='16' font-weight='700' text-anchor='middle' fill='%23808890'%3E?%3C/text%3E%3C/svg%3E";
+export const OLD_ICON: Markup =
+  markup`data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ctext x='8' y='14' font-size='16' font-weight='700' text-anchor='middle' fill='%23808890'%3E?%3C/text%3E%3C/svg%3E`;
 
 /** The words before counts of conditions that may not be true any more. */
 export const LAST_KNOWN = "Last known: ";
@@ -37,7 +38,7 @@ export const SHOW_OLD = `  const showOld = (sinceMs) => {
 `;
 
 /** The script in a file: its header has the time when it was made, and until when it is valid. */
-export const FILE_SCRIPT: string = `"use strict";
+const FILE_CODE = `"use strict";
 (() => {
   const { made, until } = document.querySelector("header").dataset;
 ${SHOW_OLD}  const look = () => Date.now() > Number(until) && showOld(Number(made));
@@ -46,7 +47,9 @@ ${SHOW_OLD}  const look = () => Date.now() > Number(until) && showOld(Number(mad
 })();
 `;
 
+export const FILE_SCRIPT: Markup = unescapedConstant(FILE_CODE);
+
 /** Its source in a content security policy. */
-export const FILE_SCRIPT_SOURCE: string = `'sha256-${
-  createHash("sha256").update(FILE_SCRIPT).digest("base64")
+export const FILE_SCRIPT_SOURCE: Markup = markup`'sha256-${
+  createHash("sha256").update(FILE_CODE).digest("base64")
 }'`;

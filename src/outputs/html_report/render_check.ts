@@ -8,7 +8,8 @@ import type { OpenWindow } from "../../alerting/maintenance_windows.ts";
 import type { PageScale } from "./page_scale.ts";
 import { renderStrips, STROKE_CLASSES } from "./strips.ts";
 import { renderMeasures } from "./render_measures.ts";
-import { htmlBlock, htmlLine } from "./html_text.ts";
+import { truncate } from "../../shared/truncate.ts";
+import { joinMarkup, type Markup, markup, markupLines } from "../markup.ts";
 import { isUnconfirmed, type PageCheck, type PageSpan, type ReportSnapshot } from "./snapshot.ts";
 import type { PlainTime, TimeText } from "./time_text.ts";
 
@@ -43,26 +44,23 @@ export interface ItemOptions {
 }
 
 /** A check as an item of a list, headed by its title, or its name where it has none. */
-export function renderCheck(status: PageCheck, options: ItemOptions): string {
+export function renderCheck(status: PageCheck, options: ItemOptions): Markup {
   const { condition, spans } = status;
   const { snapshot } = options;
   const { nowMs } = snapshot;
-  const output = htmlLine(describeStatus(status, nowMs), TEXT_MAX.output);
-  return [
-    `<li class=${STROKE_CLASSES[condition]}>`,
-    renderName(status, options),
-    `<p class=s><b>${CONDITION_WORDS[condition]}</b>${renderSince(status, options)}${
-      renderMarks(status, options)
-    }</p>`,
-    output === "" ? "" : `<p class=o>${output}</p>`,
+  const output = markup`${truncate(describeStatus(status, nowMs), TEXT_MAX.output)}`;
+  const parts = [
+    output.isEmpty ? "" : markup`<p class=o>${output}</p>`,
     renderMeasures(status.record?.last?.metrics ?? {}),
     renderAvailability(spans),
     renderFaults(spans),
     renderStrips(status, { ...options, nowMs }),
     renderMore(status, options),
     snapshot.isOfOneCheck === true ? renderRuns(status, options) : "",
-    "\n",
-  ].join("");
+  ];
+  return markup`<li class=${STROKE_CLASSES[condition]}>${renderName(status, options)}<p class=s><b>${
+    CONDITION_WORDS[condition]
+  }</b>${renderSince(status, options)}${renderMarks(status, options)}</p>${parts}\n`;
 }
 
 const CONDITION_WORDS: Readonly<Record<ShownCondition, string>> = {
@@ -74,123 +72,125 @@ const CONDITION_WORDS: Readonly<Record<ShownCondition, string>> = {
 };
 
 /** On a live page a link to the page of the check. */
-function renderName({ check }: PageCheck, { snapshot, hasTags }: ItemOptions): string {
+function renderName({ check }: PageCheck, { snapshot, hasTags }: ItemOptions): Markup {
   const { isLive, isOfOneCheck, isPublic } = snapshot;
-  const name = htmlLine(check.name, TEXT_MAX.name);
+  const name = truncate(check.name, TEXT_MAX.name);
   const title = check.title === undefined || check.title.trim() === "" ? null : check.title;
-  const heading = title === null ? name : htmlLine(title, TEXT_MAX.name);
+  const heading = title === null ? name : truncate(title, TEXT_MAX.name);
   const hasLink = isLive === true && isOfOneCheck !== true;
   const words = [
     ...title === null || isPublic === true ? [] : [name],
-    ...hasTags ? check.tags.map((tag) => htmlLine(tag, TEXT_MAX.name)) : [],
+    ...hasTags ? check.tags.map((tag) => truncate(tag, TEXT_MAX.name)) : [],
   ];
-  return `<div><h3>${
-    hasLink ? `<a href="checks/${encodeURIComponent(check.name.toWellFormed())}">${heading}</a>` : heading
-  }</h3>${words.length === 0 ? "" : `<p class=n>${words.join(" · ")}</p>`}</div>`;
+  return markup`<div><h3>${
+    hasLink
+      ? markup`<a href="checks/${encodeURIComponent(check.name.toWellFormed())}">${heading}</a>`
+      : heading
+  }</h3>${words.length === 0 ? "" : markup`<p class=n>${words.join(" · ")}</p>`}</div>`;
 }
 
 function renderSince(
   { record, state, condition }: PageCheck,
   { time, snapshot: { nowMs } }: ItemOptions,
-): string {
-  if (record === null || record.last === null) return "";
-  if (state !== "current") return `, last run ${time(record.last.startedAtMs)}`;
+): Markup {
+  if (record === null || record.last === null) return markup``;
+  if (state !== "current") return markup`, last run ${time(record.last.startedAtMs)}`;
   const sinceMs = record.condition.confirmedSinceMs ?? record.condition.problemBeganAtMs;
-  if (sinceMs === null) return "";
+  if (sinceMs === null) return markup``;
   const lasted = condition === "ok" ? "" : `, for ${describeDuration(Math.max(0, nowMs - sinceMs))}`;
-  return ` since ${time(sinceMs)}${lasted}`;
+  return markup` since ${time(sinceMs)}${lasted}`;
 }
 
-function renderMarks(status: PageCheck, { time }: ItemOptions): string {
+function renderMarks(status: PageCheck, { time }: ItemOptions): readonly Markup[] {
   const { maintenance, isSilenced, record } = status;
   const marks = [
     ...isUnconfirmed(status) ? [`${record?.last?.condition}, not confirmed`] : [],
     ...maintenance === null ? [] : [renderMaintenance(maintenance, time)],
     ...isSilenced ? ["silenced"] : [],
   ];
-  return marks.map((mark) => ` <em>${mark}</em>`).join("");
+  return marks.map((mark) => markup` <em>${mark}</em>`);
 }
 
-function renderMaintenance({ untilMs, reason }: OpenWindow, time: TimeText): string {
-  const end = untilMs === null ? "" : ` until ${time(untilMs)}`;
-  return `maintenance${end}${reason === "" ? "" : ` (${htmlLine(reason, REASON_MAX)})`}`;
+function renderMaintenance({ untilMs, reason }: OpenWindow, time: TimeText): Markup {
+  const end = untilMs === null ? "" : markup` until ${time(untilMs)}`;
+  return markup`maintenance${end}${reason === "" ? "" : ` (${truncate(reason, REASON_MAX)})`}`;
 }
 
 const REASON_MAX = 200;
 
 /** Renders the share of ok in each span, and the part of it with data if that is not all. */
-function renderAvailability(spans: readonly PageSpan[]): string {
-  if (spans.every(({ shares }) => shares === null)) return "";
+function renderAvailability(spans: readonly PageSpan[]): Markup {
+  if (spans.every(({ shares }) => shares === null)) return markup``;
   const shown = spans.map(({ label, ms, shares, observedMs }) => {
     const share = shares === null ? "–" : `${percent(shares.ok, PLACES)} ok`;
     const observed = shares === null ? null : describeObserved(observedMs, ms);
-    return `${label} <b>${share}</b>${observed === null ? "" : ` <small>${observed}</small>`}`;
+    return markup`${label} <b>${share}</b>${observed === null ? "" : markup` <small>${observed}</small>`}`;
   });
-  return `<p class=a>${shown.join(" ")}</p>`;
+  return markup`<p class=a>${joinMarkup(shown, markup` `)}</p>`;
 }
 
 /** Renders the other conditions, confirmed or not; a span that adds nothing to the shorter one is omitted. */
-function renderFaults(spans: readonly PageSpan[]): string {
+function renderFaults(spans: readonly PageSpan[]): Markup {
   let failedBefore = 0;
   const shown = spans.flatMap((span) => {
     const faults = span.shares === null ? [] : describeFaults(span.shares, PLACES);
     const isNew = span.failedRuns > failedBefore || (failedBefore === 0 && faults.length > 0);
     failedBefore = Math.max(failedBefore, span.failedRuns);
     const runs = span.failedRuns === 0 ? [] : [describeRunCounts(span)];
-    return isNew ? [`<b>${span.label}</b> ${[...faults, ...runs].join(", ")}`] : [];
+    return isNew ? [markup`<b>${span.label}</b> ${[...faults, ...runs].join(", ")}`] : [];
   });
-  return shown.length === 0 ? "" : `<p class=f>${shown.join("; ")}</p>`;
+  return shown.length === 0 ? markup`` : markup`<p class=f>${joinMarkup(shown, markup`; `)}</p>`;
 }
 
 const PLACES = { places: 2 };
 
-function renderMore(status: PageCheck, { time, roomOf }: ItemOptions): string {
+function renderMore(status: PageCheck, { time, roomOf }: ItemOptions): readonly Markup[] {
   const room = roomOf(status);
   const { record } = status;
   const changes = status.changes.slice(0, room.changes);
   const detail = room.hasOutput ? record?.last?.detail ?? "" : "";
   // Of the problem that lasts.
   const trace = room.hasTrace ? status.changes[0]?.trace ?? "" : "";
-  const items = changes.map((change) => `<li>${time(change.atMs)} ${renderMove(change)}`).join("");
+  const items = changes.map((change) => markup`<li>${time(change.atMs)} ${renderMove(change)}`);
   const summary = changes.length === 0
     ? "Full output"
     : changes.length === 1
     ? "Last change"
     : `Last ${changes.length} changes`;
   return [
-    renderDetails(
-      "changes",
-      summary,
-      `${detail === "" ? "" : `<pre>${htmlBlock(detail, TEXT_MAX.detail)}</pre>`}${
-        items === "" ? "" : `<ul class=e>${items}</ul>`
-      }`,
-    ),
+    renderDetails("changes", summary, markup`${preformatted(detail, TEXT_MAX.detail)}${renderItems(items)}`),
     renderDetails(
       "trace",
       "Trace of the run that confirmed the problem",
-      trace === "" ? "" : `<pre>${htmlBlock(trace, TEXT_MAX.trace)}</pre>`,
+      preformatted(trace, TEXT_MAX.trace),
     ),
-  ].join("");
+  ];
 }
 
-function renderRuns({ recent }: PageCheck, { time }: ItemOptions): string {
+function renderRuns({ recent }: PageCheck, { time }: ItemOptions): Markup {
   const items = recent.map(({ endedAtMs, condition, durationMs }) =>
-    `<li>${time(endedAtMs)} <b>${condition}</b> ${durationText(durationMs)}`
+    markup`<li>${time(endedAtMs)} <b>${condition}</b> ${durationText(durationMs)}`
   );
-  return renderDetails(
-    "runs",
-    `Last ${recent.length} runs`,
-    items.length === 0 ? "" : `<ul class=e>${items.join("")}</ul>`,
-  );
+  return renderDetails("runs", `Last ${recent.length} runs`, renderItems(items));
+}
+
+function preformatted(text: string, lengthMax: number): Markup {
+  return text === "" ? markup`` : markup`<pre>${markupLines(truncate(text, lengthMax))}</pre>`;
+}
+
+function renderItems(items: readonly Markup[]): Markup {
+  return items.length === 0 ? markup`` : markup`<ul class=e>${items}</ul>`;
 }
 
 /** The script of the live page finds open ones again by their class. */
-function renderDetails(kind: "changes" | "trace" | "runs", summary: string, content: string): string {
-  return content === "" ? "" : `<details class=${kind}><summary>${summary}</summary>${content}</details>`;
+function renderDetails(kind: "changes" | "trace" | "runs", summary: string, content: Markup): Markup {
+  return content.isEmpty
+    ? content
+    : markup`<details class=${kind}><summary>${summary}</summary>${content}</details>`;
 }
 
 /** Renders a change of a confirmed condition, and the output that decided it. */
-export function renderMove({ from, to, output }: ConditionChange): string {
-  const text = htmlLine(output, TEXT_MAX.changeOutput);
-  return `${from} to <b>${to}</b>${text === "" ? "" : `: ${text}`}`;
+export function renderMove({ from, to, output }: ConditionChange): Markup {
+  const text = markup`${truncate(output, TEXT_MAX.changeOutput)}`;
+  return markup`${from} to <b>${to}</b>${text.isEmpty ? "" : markup`: ${text}`}`;
 }

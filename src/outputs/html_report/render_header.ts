@@ -2,7 +2,8 @@
 import { SHOWN_CONDITIONS } from "../../domain/condition.ts";
 import { exactDuration } from "../../domain/duration.ts";
 import { countText } from "./count_text.ts";
-import { htmlLine } from "./html_text.ts";
+import { truncate } from "../../shared/truncate.ts";
+import { joinMarkup, type Markup, markup } from "../markup.ts";
 import { LAST_KNOWN } from "./old_page.ts";
 import { TEXT_MAX } from "./render_check.ts";
 import { rootOf } from "./render_head.ts";
@@ -12,29 +13,33 @@ import { type TimeText, zoneOffset } from "./time_text.ts";
 export function renderHeader(
   snapshot: ReportSnapshot,
   { time, daysPerPoint }: { readonly time: TimeText; readonly daysPerPoint: number },
-): string {
+): Markup {
   const { nowMs, timeZone, hostName, configLabel, text, isKept } = snapshot;
   const place = hostName === ""
     ? ""
-    : `${htmlLine(configLabel, TEXT_MAX.output)} on ${htmlLine(hostName, TEXT_MAX.name)}. `;
-  return `<header data-made=${nowMs} data-until=${validUntilMs(snapshot)}>
-${text?.title === undefined ? "" : `<p class=h>${htmlLine(text.title, TEXT_MAX.name)}</p>\n`}<h1>${
+    : markup`${truncate(configLabel, TEXT_MAX.output)} on ${truncate(hostName, TEXT_MAX.name)}. `;
+  return markup`<header data-made=${nowMs} data-until=${validUntilMs(snapshot)}>
+${text?.title === undefined ? "" : markup`<p class=h>${truncate(text.title, TEXT_MAX.name)}</p>\n`}<h1>${
     headline(snapshot)
   }</h1>
-${text?.description === undefined ? "" : `<p class=o>${htmlLine(text.description, TEXT_MAX.note)}</p>\n`}${
-    renderValidity(snapshot, time)
-  }<nav aria-label=Sections>${renderLinks(snapshot)}</nav>
+${
+    text?.description === undefined
+      ? ""
+      : markup`<p class=o>${truncate(text.description, TEXT_MAX.note)}</p>\n`
+  }${renderValidity(snapshot, time)}<nav aria-label=Sections>${renderLinks(snapshot)}</nav>
 <p>${place}Generated ${time(nowMs)}.${renderRenewal(snapshot)}
 Time zone: ${describeZone(timeZone, nowMs)}.</p>
-${isKept ? "" : "<p>No data: no check has run yet.</p>\n"}${renderLegend(snapshot, daysPerPoint)}</header>
+${isKept ? "" : markup`<p>No data: no check has run yet.</p>\n`}${
+    renderLegend(snapshot, daysPerPoint)
+  }</header>
 `;
 }
 
-function renderLinks(snapshot: ReportSnapshot): string {
+function renderLinks(snapshot: ReportSnapshot): Markup {
   const { checks, rows, silences, inactive, isOfOneCheck, canSignIn, notRunning } = snapshot;
   const root = rootOf(snapshot);
-  const signIn = canSignIn === true ? ` <a href=${root}sign-in>sign in</a>` : "";
-  if (isOfOneCheck === true) return `<a href=${root}>All checks</a>${signIn}`;
+  const signIn = canSignIn === true ? markup` <a href=${root}sign-in>sign in</a>` : "";
+  if (isOfOneCheck === true) return markup`<a href=${root}>All checks</a>${signIn}`;
   const unconfirmed = checks.filter((status) => status.condition === "ok" && isUnconfirmed(status)).length;
   const dropped = rows.filter(({ state }) => state === "dropped").length;
   const pending = rows.length - dropped;
@@ -55,13 +60,14 @@ function renderLinks(snapshot: ReportSnapshot): string {
     ...silences.some(({ kind }) => kind === "silence") ? [["silences", "silences"]] : [],
     ...checks.some(({ changes }) => changes.length > 0) ? [["changes", "recent changes"]] : [],
     ...inactive.length > 0 ? [["inactive", `${countText(inactive.length)} inactive`]] : [],
-  ].map(([id, text]) => `<a href=#${id}>${text}</a>`).join(" ");
-  return (notRunning === null || links === "" ? "" : LAST_KNOWN) + links + signIn;
+  ].map(([id = "", text = ""]) => markup`<a href=#${id}>${text}</a>`);
+  const known = notRunning === null || links.length === 0 ? "" : LAST_KNOWN;
+  return markup`${known}${joinMarkup(links, markup` `)}${signIn}`;
 }
 
 function describeZone(timeZone: string, nowMs: number): string {
   const offset = zoneOffset(timeZone, nowMs);
-  return timeZone === offset ? offset : `${htmlLine(timeZone, TEXT_MAX.name)} (${offset})`;
+  return timeZone === offset ? offset : `${truncate(timeZone, TEXT_MAX.name)} (${offset})`;
 }
 
 function headline({ checks, notRunning }: ReportSnapshot): string {
@@ -82,17 +88,16 @@ function renderRenewal({ intervalMs, notRunning }: ReportSnapshot): string {
 }
 
 /** Shows first whether the page is still up to date. */
-function renderValidity({ intervalMs, isLive, nowMs, notRunning }: ReportSnapshot, time: TimeText): string {
+function renderValidity({ intervalMs, isLive, nowMs, notRunning }: ReportSnapshot, time: TimeText): Markup {
   if (notRunning !== null) {
     const why = notRunning.stoppedAtMs === null
       ? "monitor is not running: it terminated unexpectedly."
-      : `monitor is not running: it was stopped at ${time(notRunning.stoppedAtMs)}.`;
-    return `<p class=z>${why} No check runs until you start it.</p>\n`;
+      : markup`monitor is not running: it was stopped at ${time(notRunning.stoppedAtMs)}.`;
+    return markup`<p class=z>${why} No check runs until you start it.</p>\n`;
   }
   // The script keeps an eye on that.
-  if (isLive) return "";
-  if (intervalMs === null) return "";
-  return `<p class=z>True at ${time(nowMs)}, valid until ${
+  if (isLive || intervalMs === null) return markup``;
+  return markup`<p class=z>True at ${time(nowMs)}, valid until ${
     time(validUntilMs({ nowMs, intervalMs }))
   }. After that, monitor is not running or cannot write this page.</p>\n`;
 }
@@ -106,12 +111,16 @@ function validUntilMs({ nowMs, intervalMs }: Pick<ReportSnapshot, "nowMs" | "int
 const LATE_MS = 60_000;
 const ONCE_MS = 5 * 60_000;
 
-function renderLegend({ isPublic }: ReportSnapshot, daysPerPoint: number): string {
+function renderLegend({ isPublic }: ReportSnapshot, daysPerPoint: number): Markup {
   const point = daysPerPoint === 1 ? "a day" : `${daysPerPoint} days`;
-  return `<details><summary>How to read this page</summary>
+  return markup`<details><summary>How to read this page</summary>
 <p><b>Availability</b> is the share of the observed time in which ok was confirmed, in the last 24 hours, 7 days and ${DAYS_SHOWN} days. "4 min observed" means that there is no data for the rest. The next line has the shares of the other conditions and the failed runs, including those below the threshold.</p>
 <p><b>The line</b> is the mean duration of ${point} in the last ${DAYS_SHOWN} days, from 0 to the number next to it.</p>
 <p><b>The strips</b> are the last ${DAYS_SHOWN} days in UTC, the last 24 hours, and the last 50 runs. Of a day or an hour they show the highest confirmed severity: ok, unknown, warning, critical, from the lowest to the tallest, or that runs failed and nothing was confirmed yet (pending). A dark line in ok means failed runs: too few to be confirmed, or confirmed by the last of them. Of a run they show its own condition. A gap means no data. Point at anything that is not ok to see when it was.</p>
-${isPublic === true ? "" : "<p>Every change of a check: <code>monitor history NAME</code></p>\n"}</details>
+${
+    isPublic === true
+      ? ""
+      : markup`<p>Every change of a check: <code>monitor history NAME</code></p>\n`
+  }</details>
 `;
 }

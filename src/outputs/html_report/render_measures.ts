@@ -1,6 +1,7 @@
 import { roundedSize } from "../../domain/describe_size.ts";
 import { describeDuration } from "../../domain/duration.ts";
-import { htmlLine } from "./html_text.ts";
+import { truncate } from "../../shared/truncate.ts";
+import { joinMarkup, type Markup, markup } from "../markup.ts";
 
 /** A metric that is the threshold of another one, such as `free_percent_critical_below`. */
 const THRESHOLD = /^(.+)_((?:warning|critical)_(?:below|above))$/;
@@ -8,7 +9,7 @@ const THRESHOLD = /^(.+)_((?:warning|critical)_(?:below|above))$/;
 const NAME_LENGTH_MAX = 60;
 
 /** Renders the metrics that have thresholds, each with them; empty without any. */
-export function renderMeasures(metrics: Readonly<Record<string, number>>): string {
+export function renderMeasures(metrics: Readonly<Record<string, number>>): Markup {
   const thresholds = new Map<string, string[]>();
   for (const [name, limit] of Object.entries(metrics)) {
     const [, measured = "", side = ""] = THRESHOLD.exec(name) ?? [];
@@ -18,9 +19,9 @@ export function renderMeasures(metrics: Readonly<Record<string, number>>): strin
   }
   const shown = [...thresholds].map(([name, texts]) => {
     const { label, value } = withUnit(name, metrics[name] ?? NaN);
-    return `${htmlLine(label, NAME_LENGTH_MAX)} <b>${value}</b>, ${texts.join(", ")}`;
+    return markup`${truncate(label, NAME_LENGTH_MAX)} <b>${value}</b>, ${texts.join(", ")}`;
   });
-  return shown.length === 0 ? "" : `<p class=f>${shown.join("; ")}</p>`;
+  return shown.length === 0 ? markup`` : markup`<p class=f>${joinMarkup(shown, markup`; `)}</p>`;
 }
 
 /** The unit by the end of a metric's name. */

@@ -2,8 +2,6 @@
  * The page: one HTML file without external resources. Its script shows that it is out of date (`old_page.ts`); that of
  * a live page also reloads it. Pure:
  * it turns a snapshot into pieces of text, a few milliseconds of work each.
- *
- * All text from outside this file is escaped by `html_text.ts`.
  */
 import { describeHeartbeat } from "../json/monitor_fields.ts";
 import { mostUrgentFirst } from "../../domain/condition.ts";
@@ -12,7 +10,8 @@ import type { Announcement } from "../../domain/generated/config.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { describeRow, describeSilence } from "../../alerting/outbox_status.ts";
 import { countText } from "./count_text.ts";
-import { htmlLine } from "./html_text.ts";
+import { truncate } from "../../shared/truncate.ts";
+import { type Markup, markup } from "../markup.ts";
 import { type ItemOptions, renderCheck, renderMove, type Room, TEXT_MAX } from "./render_check.ts";
 import { FILE_SCRIPT, LAST_KNOWN } from "./old_page.ts";
 import { CHECKS_WITH_CHANGES_MAX, type PageScale, pageScale } from "./page_scale.ts";
@@ -26,7 +25,7 @@ const LATEST_CHANGES = 20;
 const LINES_MAX = 50;
 const ANNOUNCEMENTS_MAX = 20;
 
-export function* renderReport(snapshot: ReportSnapshot): Generator<string> {
+export function* renderReport(snapshot: ReportSnapshot): Generator<Markup> {
   const { checks, nowMs, timeZone } = snapshot;
   const plainTime = createPlainTime(timeZone);
   const time = toTimeText(plainTime);
@@ -42,7 +41,7 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<string> {
 
   yield renderHead(snapshot);
   yield renderHeader(snapshot, { time, daysPerPoint: scale.daysPerPoint });
-  yield "<main>\n";
+  yield markup`<main>\n`;
   yield renderAnnouncements(snapshot, plainTime(nowMs));
   if (checks.length > 0) yield renderAxis(nowMs, plainTime);
   yield* renderSection("problems", "Problems", problems, { ...item, hasTags: true });
@@ -66,20 +65,20 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<string> {
       `${member.host}${member.location === null ? "" : ` (${member.location})`}: ${describeHeartbeat(member)}`
     ),
   );
-  if (isGrouped) yield "<div id=ok>\n";
+  if (isGrouped) yield markup`<div id=ok>\n`;
   for (const [index, { tag, members }] of groups.entries()) {
     const id = isGrouped ? `group${index}` : "ok";
-    const title = isGrouped ? htmlLine(tag ?? "Other checks", TEXT_MAX.name) : "Ok";
+    const title = isGrouped ? truncate(tag ?? "Other checks", TEXT_MAX.name) : "Ok";
     yield* renderSection(id, title, members, { ...item, hasTags: false });
   }
-  if (isGrouped) yield "</div>\n";
+  if (isGrouped) yield markup`</div>\n`;
   if (snapshot.isOfOneCheck !== true) yield renderLatest(checks, time);
   const inactive = snapshot.inactive.map(({ name, title }) =>
     title === undefined ? name : `${title} (${name})`
   );
   yield renderLines("inactive", "Inactive", inactive);
-  yield "</main>\n";
-  if (snapshot.isLive !== true) yield `<script>${FILE_SCRIPT}</script>\n`;
+  yield markup`</main>\n`;
+  if (snapshot.isLive !== true) yield markup`<script>${FILE_SCRIPT}</script>\n`;
 }
 
 interface Group {
@@ -104,16 +103,16 @@ function* renderSection(
   title: string,
   checks: readonly PageCheck[],
   options: ItemOptions,
-): Generator<string> {
+): Generator<Markup> {
   if (checks.length === 0) return;
   const known = options.snapshot.notRunning === null ? "" : LAST_KNOWN;
-  yield `${heading(id, `${known}${title} (${countText(checks.length)})`)}<ul class=c role=list>\n`;
+  yield markup`${heading(id, `${known}${title} (${countText(checks.length)})`)}<ul class=c role=list>\n`;
   for (const status of checks) yield renderCheck(status, options);
-  yield "</ul></section>\n";
+  yield markup`</ul></section>\n`;
 }
 
 /** The times of the strips' marks. One axis serves all checks, as their strips are below each other. */
-function renderAxis(nowMs: number, plainTime: PlainTime): string {
+function renderAxis(nowMs: number, plainTime: PlainTime): Markup {
   const days = [0, 30, 60].map((day) =>
     new Date(nowMs - (DAYS_SHOWN - 1 - day) * DAY_MS).toISOString().slice(5, 10)
   );
@@ -124,47 +123,49 @@ function renderAxis(nowMs: number, plainTime: PlainTime): string {
     ["50 runs", ["50", "40", "30", "20", "10"], "last"],
   ] as const;
   const shown = rows.map(([label, marks, end]) =>
-    `<p>${marks.map((mark) => `<span>${mark}</span>`).join("")}<b>${end}</b></p><i>${label}</i>`
+    markup`<p>${marks.map((mark) => markup`<span>${mark}</span>`)}<b>${end}</b></p><i>${label}</i>`
   );
-  return `<div class=t aria-hidden=true>${shown.join("")}</div>\n`;
+  return markup`<div class=t aria-hidden=true>${shown}</div>\n`;
 }
 
-function renderAnnouncements({ text }: ReportSnapshot, now: string): string {
+function renderAnnouncements({ text }: ReportSnapshot, now: string): Markup {
   const shown = (text?.announcements ?? [])
     .filter(({ until }) => until === undefined || now.slice(0, until.length) <= until)
     .toSorted((one: Announcement, other: Announcement) => other.date.localeCompare(one.date))
     .slice(0, ANNOUNCEMENTS_MAX);
-  if (shown.length === 0) return "";
+  if (shown.length === 0) return markup``;
   const items = shown.map((note) =>
-    `<li><time>${htmlLine(note.date, TEXT_MAX.name)}</time> ${htmlLine(note.text, TEXT_MAX.note)}\n`
+    markup`<li><time>${truncate(note.date, TEXT_MAX.name)}</time> ${truncate(note.text, TEXT_MAX.note)}\n`
   );
-  return `${heading("announcements", "Announcements")}<ul class="e i" role=list>\n${
-    items.join("")
-  }</ul></section>\n`;
+  return markup`${
+    heading("announcements", "Announcements")
+  }<ul class="e i" role=list>\n${items}</ul></section>\n`;
 }
 
-function renderLatest(checks: readonly PageCheck[], time: TimeText): string {
+function renderLatest(checks: readonly PageCheck[], time: TimeText): Markup {
   const latest = checks.flatMap((status) => status.changes.map((change) => ({ status, change })))
     .sort((one, other) => other.change.atMs - one.change.atMs).slice(0, LATEST_CHANGES);
-  if (latest.length === 0) return "";
+  if (latest.length === 0) return markup``;
   const items = latest.map(({ status: { check }, change }) =>
-    `<li>${time(change.atMs)} ${htmlLine(check.title ?? check.name, TEXT_MAX.name)}: ${renderMove(change)}\n`
+    markup`<li>${time(change.atMs)} ${truncate(check.title ?? check.name, TEXT_MAX.name)}: ${
+      renderMove(change)
+    }\n`
   );
-  return `${heading("changes", "Recent changes")}<ul class=e role=list>\n${items.join("")}</ul></section>\n`;
+  return markup`${heading("changes", "Recent changes")}<ul class=e role=list>\n${items}</ul></section>\n`;
 }
 
-function renderLines(id: string, title: string, lines: readonly string[]): string {
-  if (lines.length === 0) return "";
-  const items = lines.slice(0, LINES_MAX).map((line) => `<li>${htmlLine(line, TEXT_MAX.output)}\n`);
+function renderLines(id: string, title: string, lines: readonly string[]): Markup {
+  if (lines.length === 0) return markup``;
+  const items = lines.slice(0, LINES_MAX).map((line) => markup`<li>${truncate(line, TEXT_MAX.output)}\n`);
   const rest = lines.length - items.length;
-  if (rest > 0) items.push(`<li>and ${countText(rest)} more\n`);
-  return `${heading(id, `${title} (${countText(lines.length)})`)}<ul class=e role=list>\n${
-    items.join("")
-  }</ul></section>\n`;
+  if (rest > 0) items.push(markup`<li>and ${countText(rest)} more\n`);
+  return markup`${
+    heading(id, `${title} (${countText(lines.length)})`)
+  }<ul class=e role=list>\n${items}</ul></section>\n`;
 }
 
-function heading(id: string, text: string): string {
-  return `<section aria-labelledby=${id}><h2 id=${id}>${text}</h2>\n`;
+function heading(id: string, text: string): Markup {
+  return markup`<section aria-labelledby=${id}><h2 id=${id}>${text}</h2>\n`;
 }
 
 /** Distributes the space for details to checks that are not ok first, then to those that changed last. */

@@ -4,6 +4,7 @@
  * so equal slots in a row are one stroke, a strip has one path a condition, and only slots that are not ok have a
  * tooltip.
  */
+import { type Markup, markup } from "../markup.ts";
 import { SHOWN_CONDITIONS, type ShownCondition } from "../../domain/condition.ts";
 import { durationText } from "../../shared/duration_text.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
@@ -40,7 +41,7 @@ interface PictureOptions {
 export function renderStrips(
   { hours, days, recent }: Pick<PageCheck, "hours" | "days" | "recent">,
   options: PictureOptions,
-): string {
+): Markup {
   const { stretchesMax, daysPerPoint } = options.scale;
   const strips = [
     stripOf(days, { middle: MIDDLES.days, slots: DAYS_SHOWN, stretchesMax, ...wordsOfDays(options) }),
@@ -56,12 +57,10 @@ export function renderStrips(
   const points = toPoints(days, daysPerPoint);
   const means = points.filter((mean) => mean !== null);
   const most = Math.max(0, ...means);
-  const line = means.length === 0 ? "" : `<path class=l d="${linePath(points, most, daysPerPoint)}"/>`;
-  return `<svg viewBox="0 0 ${DAYS_SHOWN} ${HEIGHT}" preserveAspectRatio=none>${line}${
-    fine === "" ? "" : `<path d="${fine}"/>`
-  }${strips.map(({ others }) => others).join("")}</svg><p class=m>${
-    means.length === 0 ? "" : durationText(most)
-  }</p>`;
+  const line = means.length === 0 ? "" : markup`<path class=l d="${linePath(points, most, daysPerPoint)}"/>`;
+  return markup`<svg viewBox="0 0 ${DAYS_SHOWN} ${HEIGHT}" preserveAspectRatio=none>${line}${
+    fine === "" ? "" : markup`<path d="${fine}"/>`
+  }${strips.map(({ others }) => others)}</svg><p class=m>${means.length === 0 ? "" : durationText(most)}</p>`;
 }
 
 /** The texts of tooltips for ranges of slots. */
@@ -81,13 +80,13 @@ interface StripOptions extends Words {
 function stripOf(
   slots: readonly PageSlot[],
   options: StripOptions,
-): { readonly fine: string; readonly others: string } {
+): { readonly fine: string; readonly others: readonly (Markup | "")[] } {
   const offset = options.slots - slots.length;
-  const draw = (strokeClass: string, what: string, isWanted: (slot: PageSlot) => boolean): string => {
+  const draw = (strokeClass: string, what: string, isWanted: (slot: PageSlot) => boolean): Markup | "" => {
     const stretches = stretchesOf(slots, isWanted);
     if (stretches.length === 0) return "";
     const path = stripPath(stretches, { ...options, offset });
-    return `<path class=${strokeClass} d="${path}"><title>${
+    return markup`<path class=${strokeClass} d="${path}"><title>${
       describeStretches(what, stretches, options)
     }</title></path>`;
   };
@@ -103,7 +102,7 @@ function stripOf(
       ...NOT_OK.map((condition) =>
         draw(STROKE_CLASSES[condition], condition, ({ highest }) => highest === condition)
       ),
-    ].join(""),
+    ],
   };
 }
 

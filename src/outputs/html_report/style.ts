@@ -1,3 +1,4 @@
+import { type Markup, unescapedConstant } from "../markup.ts";
 import { RECENT_RUNS_MAX } from "../../state/retention.ts";
 import { DAYS_SHOWN, HOURS_SHOWN } from "./snapshot.ts";
 
@@ -5,7 +6,7 @@ import { DAYS_SHOWN, HOURS_SHOWN } from "./snapshot.ts";
  * The page's only style sheet. Colors come in two sets, and each color of a condition has a word and a height with
  * it. `k p u w x` are the conditions, see `STROKE_CLASSES`. On a wall screen everything is larger, to be read from afar.
  */
-export const STYLE: string = `
+export const STYLE: Markup = unescapedConstant(`
 :root{color-scheme:light dark;--back:#fff;--card:#f6f7f9;--text:#1c2126;--soft:#545d66;--rule:#d3d8de;--link:#0a55a8;
   --k:#1a7f37;--p:#1c6b80;--u:#6b41a1;--w:#8f5f00;--x:#b3261e;--on:#fff}
 @media (prefers-color-scheme:dark){:root{--back:#14171a;--card:#1d2125;--text:#e7eaed;--soft:#a7b0b9;--rule:#3a4148;
@@ -97,4 +98,4 @@ html{scroll-padding-top:5rem}
 }
 @media (min-width:120rem){html{font-size:137.5%}}
 @media print{.c>li{break-inside:avoid}}
-`.replaceAll(/\n\s*/g, "");
+`.replaceAll(/\n\s*/g, ""));

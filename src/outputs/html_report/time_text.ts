@@ -1,4 +1,6 @@
-export type TimeText = (timeMs: number) => string;
+import { type Markup, markup } from "../markup.ts";
+
+export type TimeText = (timeMs: number) => Markup;
 
 /** A time in the page's zone, such as `2026-01-31 10:00`. */
 export type PlainTime = (timeMs: number) => string;
@@ -22,7 +24,7 @@ export function createPlainTime(timeZone: string): PlainTime {
 
 /** Returns a function that formats the same as HTML. */
 export function toTimeText(plainTime: PlainTime): TimeText {
-  return (timeMs) => `<time>${plainTime(timeMs)}</time>`;
+  return (timeMs) => markup`<time>${plainTime(timeMs)}</time>`;
 }
 
 /** The zone's distance from UTC at a time, such as `UTC+1` or `UTC`. */

@@ -28,7 +28,7 @@ export async function writeReport(
   });
   let text = "";
   for (const piece of renderReport(tags === undefined ? gathered : publicReport(gathered))) {
-    text += piece;
+    text += piece.toString();
     await pause();
   }
   return text;

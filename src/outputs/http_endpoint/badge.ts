@@ -1,6 +1,7 @@
 import type { ShownCondition } from "../../domain/condition.ts";
 import { textWidth } from "../../shared/text_width.ts";
-import { htmlLine } from "../html_report/html_text.ts";
+import { truncate } from "../../shared/truncate.ts";
+import { type Markup, markup } from "../markup.ts";
 
 const NAME_MAX = 60;
 const COLORS: Readonly<Record<ShownCondition, string>> = {
@@ -12,14 +13,14 @@ const COLORS: Readonly<Record<ShownCondition, string>> = {
 };
 
 /** Renders a check's condition as a small picture (SVG). */
-export function renderBadge(name: string, condition: ShownCondition): string {
-  const label = htmlLine(name, NAME_MAX);
+export function renderBadge(name: string, condition: ShownCondition): Markup {
+  const label = truncate(name, NAME_MAX);
   const [left, right] = [widthOf(name.slice(0, NAME_MAX)), widthOf(condition)];
-  const text = (x: number, width: number, words: string): string =>
-    `<text x="${x + width / 2}" y="14" textLength="${
+  const text = (x: number, width: number, words: string): Markup =>
+    markup`<text x="${x + width / 2}" y="14" textLength="${
       width - 12
     }" lengthAdjust="spacingAndGlyphs">${words}</text>`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${
+  return markup`<svg xmlns="http://www.w3.org/2000/svg" width="${
     left + right
   }" height="20" role="img" aria-label="${label}: ${condition}">
 <title>${label}: ${condition}</title>

@@ -2,7 +2,8 @@ import { hashHex } from "../../shared/hash.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Check } from "../../domain/check.ts";
 import type { CheckRecord, Store } from "../../domain/store.ts";
-import { htmlLine } from "../html_report/html_text.ts";
+import { truncate } from "../../shared/truncate.ts";
+import { type Markup, markup } from "../markup.ts";
 import { isoTime } from "../../shared/json_values.ts";
 
 const ENTRIES_MAX = 50;
@@ -22,23 +23,23 @@ interface FeedOptions {
 }
 
 /** Renders the latest changes as a feed (Atom, RFC 4287). Rejects with a {@linkcode StoreError}. */
-export async function renderFeed(options: FeedOptions): Promise<string> {
+export async function renderFeed(options: FeedOptions): Promise<Markup> {
   const { store, hostName, hasOutputs, clock } = options;
   const byName = new Map(changedLast(options).map((check) => [check.name, check]));
   const latest = await store.latestChanges([...byName.keys()], ENTRIES_MAX);
-  const place = hostName === "" ? "monitor" : `monitor on ${htmlLine(hostName, TITLE_MAX)}`;
-  const title = options.title === null ? place : htmlLine(options.title, TITLE_MAX);
+  const place = hostName === "" ? "monitor" : `monitor on ${truncate(hostName, TITLE_MAX)}`;
+  const title = options.title === null ? place : truncate(options.title, TITLE_MAX);
   const entries = latest.map(({ name, atMs, from, to, output }) =>
-    `<entry>
+    markup`<entry>
 <id>${idOf(JSON.stringify([name, atMs, from, to]))}</id>
 <updated>${isoTime(atMs)}</updated>
-<title>${htmlLine(byName.get(name)?.title ?? name, TITLE_MAX)}: ${from} to ${to}</title>
+<title>${truncate(byName.get(name)?.title ?? name, TITLE_MAX)}: ${from} to ${to}</title>
 <category term="${to}"/>
-<content>${hasOutputs ? htmlLine(output, OUTPUT_MAX) : ""}</content>
+<content>${hasOutputs ? truncate(output, OUTPUT_MAX) : ""}</content>
 </entry>
 `
   );
-  return `<?xml version="1.0" encoding="utf-8"?>
+  return markup`<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
 <id>${idOf(place)}</id>
 <title>${title}</title>
@@ -46,7 +47,7 @@ export async function renderFeed(options: FeedOptions): Promise<string> {
 <author><name>monitor</name></author>
 <link rel="self" href="feed.atom"/>
 <link rel="alternate" href="./"/>
-${entries.join("")}</feed>
+${entries}</feed>
 `;
 }
 

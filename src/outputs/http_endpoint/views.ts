@@ -115,13 +115,13 @@ export class Views {
   /** A picture of a check's condition. */
   badge(name: string): Promise<string> {
     const { check, condition } = this.#statusOf(this.#get(name));
-    return Promise.resolve(renderBadge(check.title ?? check.name, condition));
+    return Promise.resolve(renderBadge(check.title ?? check.name, condition).toString());
   }
 
-  feed(): Promise<string> {
+  async feed(): Promise<string> {
     const { system, repository, config } = this.#sources;
     const nowMs = system.clock.wallMs();
-    return renderFeed({
+    return (await renderFeed({
       recordOf: (name) => repository.recordOf(name, nowMs),
       title: config.page?.title ?? null,
       store: repository.store,
@@ -129,7 +129,7 @@ export class Views {
       hostName: this.#isPublic ? "" : system.hostName(),
       hasOutputs: !this.#isPublic,
       clock: system.clock,
-    });
+    })).toString();
   }
 
   get #isPublic(): boolean {

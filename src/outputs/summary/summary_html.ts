@@ -3,7 +3,8 @@
  * inline. No text or background color is set: each program chooses both for light and dark mode, and the marks are
  * visible on either.
  */
-import { htmlLine } from "../html_report/html_text.ts";
+import { truncate } from "../../shared/truncate.ts";
+import { joinMarkup, type Markup, markup } from "../markup.ts";
 import type { Summary } from "./summary.ts";
 import { describePeriod, type Section, sectionsOf, sentenceOf } from "./summary_sections.ts";
 
@@ -13,41 +14,43 @@ const GREEN = "#30a46c";
 const GRAY = "#8b8d98";
 
 const BODY =
-  "margin:0;padding:16px;font:15px/1.5 system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif";
+  markup`margin:0;padding:16px;font:15px/1.5 system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif`;
 const CELL = "padding:4px 12px 4px 0;vertical-align:top;text-align:left;overflow-wrap:anywhere";
 
 /** Renders a summary as a whole page. */
-export function summaryHtml(summary: Summary): string {
+export function summaryHtml(summary: Summary): Markup {
   const sentence = sentenceOf(summary);
   const color = summary.downChecks + summary.missedObjectives > 0 ? RED : GREEN;
-  return `<!DOCTYPE html>
+  return markup`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark"><title>${escaped(sentence)}</title></head>
+<meta name="color-scheme" content="light dark"><title>${cut(sentence)}</title></head>
 <body style="${BODY}"><div style="max-width:720px;margin:0 auto">
 <p style="margin:0 0 8px;padding-left:12px;border-left:6px solid ${color};font-size:19px;font-weight:600">${
-    escaped(sentence)
+    cut(sentence)
   }.</p>
-<p style="margin:0 0 16px;font-size:13px;opacity:.75">${escaped(describePeriod(summary))}<br>${
-    escaped(`Host: ${summary.hostName}`)
+<p style="margin:0 0 16px;font-size:13px;opacity:.75">${cut(describePeriod(summary))}<br>${
+    cut(`Host: ${summary.hostName}`)
   }</p>
-${sectionsOf(summary).map(sectionHtml).join("\n")}
+${joinMarkup(sectionsOf(summary).map(sectionHtml), markup`\n`)}
 </div></body></html>
 `;
 }
 
-function sectionHtml({ title, items, more }: Section): string {
+function sectionHtml({ title, items, more }: Section): Markup {
   const rows = items.map(({ name, facts, isBad }) =>
-    `<tr><th scope="row" style="${CELL};width:34%;font-weight:600;padding-left:8px;border-left:4px solid ${
+    markup`<tr><th scope="row" style="${CELL};width:34%;font-weight:600;padding-left:8px;border-left:4px solid ${
       isBad ? RED : GRAY
-    }">${escaped(name)}</th><td style="${CELL}">${escaped(facts)}</td></tr>`
+    }">${cut(name)}</th><td style="${CELL}">${cut(facts)}</td></tr>`
   );
-  const rest = more === "" ? "" : `<tr><td colspan="2" style="${CELL}">${escaped(more)}</td></tr>`;
-  return `<h2 style="margin:20px 0 4px;font-size:15px;border-bottom:1px solid ${GRAY}">${escaped(title)}</h2>
+  const rest = more === "" ? "" : markup`<tr><td colspan="2" style="${CELL}">${cut(more)}</td></tr>`;
+  return markup`<h2 style="margin:20px 0 4px;font-size:15px;border-bottom:1px solid ${GRAY}">${
+    cut(title)
+  }</h2>
 <table style="width:100%;border-collapse:separate;border-spacing:0 2px;table-layout:fixed">${
-    rows.join("\n")
+    joinMarkup(rows, markup`\n`)
   }${rest}</table>`;
 }
 
-function escaped(text: string): string {
-  return htmlLine(text, LENGTH_MAX);
+function cut(text: string): string {
+  return truncate(text, LENGTH_MAX);
 }

@@ -37,6 +37,6 @@ export function summaryNotification(
     acknowledged: null,
     flapping: false,
     dependents: 0,
-    summary: { html: summaryHtml(summary), json: JSON.stringify(summaryFields(summary)) },
+    summary: { html: summaryHtml(summary).toString(), json: JSON.stringify(summaryFields(summary)) },
   };
 }

@@ -28,6 +28,6 @@ Deno.test("renderMeasures() shows metrics that have thresholds, with their units
     ],
   };
   for (const [name, [metrics, html]] of Object.entries(rows)) {
-    await t.step(name, () => assert.equal(renderMeasures(metrics), html));
+    await t.step(name, () => assert.equal(renderMeasures(metrics).toString(), html));
   }
 });

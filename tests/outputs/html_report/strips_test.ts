@@ -55,7 +55,7 @@ function render({ days = "", hours = "", runs = "", means = [], daysPerPoint = 1
     nowMs: NOW_MS,
     plainTime: createPlainTime("Europe/Berlin"),
     scale: { daysPerPoint, stretchesMax: 5 },
-  });
+  }).toString();
 }
 
 /** The paths by their classes, joined. */

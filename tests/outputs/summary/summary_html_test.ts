@@ -17,7 +17,7 @@ Deno.test("summaryHtml() escapes names, titles, outputs and reasons, and loads n
       changes: [changeOf("web", NOW_MS - HOUR_MS, { output: HOSTILE })],
     })],
     queued: [queuedOf("one", 1, { channelName: HOSTILE, lastFailure: HOSTILE })],
-  }));
+  })).toString();
   const tags = [...html.matchAll(/<(\/?[a-z!][a-z0-9]*)/gi)].map(([, tag = ""]) => tag.toLowerCase());
   const own = [
     "!doctype",

@@ -1,0 +1,55 @@
+/**
+ * The only way in which HTML, feeds and pictures (SVG) are made: a template that escapes what is inserted. Foreign
+ * text belongs into elements and into attributes with double quotes, not into scripts, styles or bare attributes.
+ *
+ * The template is not called `html`, since `deno fmt` changes the content of those.
+ */
+import { escapeUTF8 } from "entities/escape";
+import { printable, printableBlock } from "../shared/printable.ts";
+
+/** What may be inserted as it is. */
+class Markup {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  get isEmpty(): boolean {
+    return this.#text === "";
+  }
+
+  toString(): string {
+    return this.#text;
+  }
+}
+
+export type { Markup };
+
+/** Text becomes one line, a list is joined. */
+type Value = Markup | string | number | readonly Value[];
+
+export function markup(parts: TemplateStringsArray, ...values: readonly Value[]): Markup {
+  return new Markup(parts.map((part, index) => part + toText(values[index] ?? "")).join(""));
+}
+
+/** Returns any text as lines. */
+export function markupLines(text: string): Markup {
+  return new Markup(escapeUTF8(printableBlock(text)));
+}
+
+export function joinMarkup(items: readonly Markup[], separator: Markup): Markup {
+  return new Markup(items.join(separator.toString()));
+}
+
+/** Returns a style sheet or a script of ours as it is. Only constants of modules are made with it: a test checks that. */
+export function unescapedConstant(text: string): Markup {
+  return new Markup(text);
+}
+
+function toText(value: Value): string {
+  if (typeof value === "string") return PLAIN.test(value) ? value : escapeUTF8(printable(value));
+  return value instanceof Markup || typeof value === "number" ? value.toString() : value.map(toText).join("");
+}
+
+const PLAIN = /^[ !#-%(-;=?-~]*$/;
