@@ -335,11 +335,6 @@ Deno.test("startNotifying() sends a lasting problem once, even if it flapped bef
   assert.equal(filtered, "45 problem warning");
 });
 
-Deno.test("startNotifying() sends no reminder of an acknowledged problem, and the note with later notifications", async () => {
-  const { all } = await sentIn({}, "0 critical, 1 acknowledge, 10 critical, 11 ok", { annoy: 5 * MINUTE });
-  assert.equal(all, "0 problem critical, 11 recovery ok");
-});
-
 Deno.test("startNotifying() sends the recovery of a problem that was silenced until ok", async () => {
   const { all } = await sentIn({}, "0 warning, 1 silence, 2 critical, 3 ok, 4 critical");
   assert.equal(all, "0 problem warning, 3 recovery ok, 4 problem critical");

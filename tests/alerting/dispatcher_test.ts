@@ -173,7 +173,6 @@ Deno.test("add() batches notifications within two seconds, highest severity firs
   assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["b", "a", "c"]]);
   assert.strictEqual(sent[0]?.atMs, 2 * SECOND);
   assert.deepStrictEqual(dispatcher.all, []);
-  await dispatcher.stop();
 });
 
 Deno.test("add() sends the highest severity first, and each check in order", async () => {
@@ -190,7 +189,6 @@ Deno.test("add() sends the highest severity first, and each check in order", asy
     sent[0]?.message.items.map(({ notification }) => `${notification.check} ${notification.condition}`),
     ["a ok", "a critical", "b warning", "c ok"],
   );
-  await dispatcher.stop();
 });
 
 Deno.test("add() sends one notification a message to a channel that does not batch", async () => {
@@ -198,7 +196,6 @@ Deno.test("add() sends one notification a message to a channel that does not bat
   dispatcher.add([row({ check: "a", event: "recovery" }), row({ check: "b" }), row({ check: "a" })]);
   await clock.advance(1 * MINUTE);
   assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["a"], ["b"], ["a"]]);
-  await dispatcher.stop();
 });
 
 Deno.test("add() retries a message with backoff until it is accepted", async () => {
@@ -213,7 +210,6 @@ Deno.test("add() retries a message with backoff until it is accepted", async () 
   assert.deepStrictEqual(events.map(({ event }) => event), ["failed", "delivered"], "a failure is said once");
   assert.deepStrictEqual(dispatcher.all, []);
   assert.strictEqual(new Set(sent.map(({ message }) => message.id)).size, 1);
-  await dispatcher.stop();
 });
 
 Deno.test("add() backs off up to 15 minutes, and after rejections up to an hour", async (t) => {
@@ -224,7 +220,6 @@ Deno.test("add() backs off up to 15 minutes, and after rejections up to an hour"
     const waits = sent.slice(1).map(({ atMs }, index) => atMs - (sent[index]?.atMs ?? 0));
     assert.ok(Math.max(...waits) <= 15 * MINUTE);
     assert.ok(sent.length > 48);
-    await dispatcher.stop();
   });
   await t.step("a channel that rejects", async () => {
     const { clock, dispatcher, sent } = harness({ deliver: () => REJECTED });
@@ -235,7 +230,6 @@ Deno.test("add() backs off up to 15 minutes, and after rejections up to an hour"
     );
     assert.deepStrictEqual(waits, [5, 10, 30, 60, 60, 60, 60]);
     assert.strictEqual(dispatcher.all[0]?.state, "rejected");
-    await dispatcher.stop();
   });
 });
 
@@ -250,7 +244,6 @@ Deno.test("add() sends a new notification within a minute while the channel back
   await clock.advance(61 * SECOND);
   assert.strictEqual(sent.length, before + 1);
   assert.deepStrictEqual(checksOf(sent.at(-1)?.message ?? assert.fail()), ["first", "later"]);
-  await dispatcher.stop();
 });
 
 Deno.test("add() keeps channels independent: one that hangs delays no other", async () => {
@@ -265,7 +258,6 @@ Deno.test("add() keeps channels independent: one that hangs delays no other", as
   await clock.advance(2 * MINUTE);
   const [waiting] = dispatcher.all;
   assert.match(waiting?.lastFailure ?? "", /no response within 60 s/);
-  await dispatcher.stop();
 });
 
 Deno.test("add() sends a problem that recovered before it was sent as one item", async (t) => {
@@ -292,7 +284,6 @@ Deno.test("add() sends a problem that recovered before it was sent as one item",
         "ok",
       ]);
       assert.deepStrictEqual(dispatcher.all, []);
-      await dispatcher.stop();
     });
   }
 });
@@ -309,25 +300,22 @@ Deno.test("add() resends a message that may have arrived unchanged, and later no
   assert.strictEqual(sent[0]?.message.id, sent[1]?.message.id);
   assert.notStrictEqual(sent[1]?.message.id, sent[2]?.message.id);
   assert.strictEqual(sent[2]?.message.items[0]?.threadId, sent[0]?.message.id, "the recovery is threaded");
-  await dispatcher.stop();
 });
 
 Deno.test("Dispatcher resends a message that was marked before a crash under the same id", async () => {
   const sealed = { ...row({ check: "a" }), attempts: 1, messageId: "m1" };
-  const { clock, dispatcher, sent } = harness({ rows: [row({ check: "b" }), sealed] });
+  const { clock, sent } = harness({ rows: [row({ check: "b" }), sealed] });
   await clock.advance(1 * MINUTE);
   assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["a"], ["b"]]);
   assert.strictEqual(sent[0]?.message.id, "m1");
-  await dispatcher.stop();
 });
 
 Deno.test("Dispatcher never reuses an id for other notifications, although nothing was persisted", async () => {
   const rows = [row({ check: "a" }), row({ check: "b" })];
   const others = [row({ check: "c" })];
   const idAfter = async (kept: readonly QueuedNotification[]): Promise<string> => {
-    const { clock, dispatcher, sent } = harness({ rows: kept });
+    const { clock, sent } = harness({ rows: kept });
     await clock.advance(MINUTE);
-    await dispatcher.stop();
     assert.strictEqual(sent.length, 1);
     return sent[0]?.message.id ?? "";
   };
@@ -353,7 +341,6 @@ Deno.test("add() drops a notification after a day if it is no longer true", asyn
       await clock.advance(25 * HOUR);
       assert.strictEqual(dispatcher.all[0]?.state, holds ? "pending" : "dropped");
       assert.strictEqual(events.some(({ event }) => event === "dropped"), !holds);
-      await dispatcher.stop();
     });
   }
 });
@@ -373,10 +360,9 @@ Deno.test("add() drops notifications of which the check has no such channel", as
     dispatcher.all.map(({ notification: { output, detail, summary } }) => ({ output, detail, summary })),
     [{ output: "", detail: "", summary: undefined }],
   );
-  await dispatcher.stop();
 });
 
-Deno.test("add() keeps the last dropped notification of each check and channel", async () => {
+Deno.test("add() keeps the last dropped notification of each check and channel", () => {
   const gone: string[] = [];
   const { dispatcher, kept, adopt } = harness({ gone });
   for (const condition of ["warning", "critical", "unknown"] as const) {
@@ -390,7 +376,6 @@ Deno.test("add() keeps the last dropped notification of each check and channel",
     [["web", "unknown", "dropped"], ["other", "unknown", "dropped"]],
   );
   assert.deepStrictEqual(keptIds(kept), dispatcher.all.map(({ id }) => id));
-  await dispatcher.stop();
 });
 
 /** Returns the rows of a store after these changes. */
@@ -420,14 +405,12 @@ Deno.test("add() keeps notifications without check and channel for a day", async
     await clock.advance(3 * SECOND);
     assert.deepStrictEqual(sent.map(({ message }) => message.id), ["m1"]);
     assert.deepStrictEqual(dispatcher.all, []);
-    await dispatcher.stop();
   });
   await t.step("they are not restored", async () => {
     const { clock, dispatcher, events } = harness({ rows: [row()], gone: ["mail"], absent: ["web"] });
     await clock.advance(26 * HOUR);
     assert.deepStrictEqual(events.map(({ event }) => event), ["dropped"]);
     assert.deepStrictEqual(dispatcher.all.map(({ state }) => state), ["dropped"]);
-    await dispatcher.stop();
   });
 });
 
@@ -467,16 +450,14 @@ Deno.test("reload() moves notifications and markers of an edited channel to the 
   for (const { event } of events) counts.set(event, (counts.get(event) ?? 0) + 1);
   assert.deepStrictEqual(Object.fromEntries(counts), { failed: 2, dropped: 1, delivered: 2 });
   assert.strictEqual(keptIds(kept).length, 1, "nothing is kept but what was dropped");
-  await dispatcher.stop();
 });
 
-Deno.test("reload() persists that a marker is uncertain once its check no longer has the channel", async () => {
+Deno.test("reload() persists that a marker is uncertain once its check no longer has the channel", () => {
   const marker = { check: "web", channelKey: "mail", messageId: "m0", condition: "critical" } as const;
   const { dispatcher, kept, adopt } = harness({ gone: ["mail"], markers: [{ ...marker, certain: true }] });
   adopt();
   assert.deepStrictEqual(dispatcher.markerOf("web", "mail"), { ...marker, certain: false });
   assert.deepStrictEqual(kept.flatMap(({ markers }) => markers), [{ ...marker, certain: false }]);
-  await dispatcher.stop();
 });
 
 Deno.test("reload() sends a message in progress to the new key, under the same id", async (t) => {
@@ -502,7 +483,6 @@ Deno.test("reload() sends a message in progress to the new key, under the same i
       assert.strictEqual(sent.length, 2);
       assert.deepStrictEqual(dispatcher.all, []);
       assert.strictEqual(dispatcher.markerOf("web", "other")?.condition, "critical");
-      await dispatcher.stop();
     });
   }
 });
@@ -522,7 +502,6 @@ Deno.test("reload() counts a delivery of notifications that were dropped or left
       assert.deepStrictEqual(dispatcher.all, []);
       assert.deepStrictEqual(keptIds(kept), []);
       assert.strictEqual(dispatcher.markerOf("web", "mail")?.condition, "critical");
-      await dispatcher.stop();
     });
   }
 });
@@ -547,7 +526,6 @@ Deno.test("reload() keeps the id of a message only if all of it moves to one cha
       "late",
       "web",
     ]);
-    await dispatcher.stop();
   }
 });
 
@@ -574,7 +552,6 @@ Deno.test("reload() splits a message for a channel that does not batch", async (
       assert.deepStrictEqual(others.map(({ items }) => items.length), others.map(() => 1));
       assert.strictEqual(new Set(others.map(({ id }) => id)).size, isKept ? 1 : 2);
       assert.strictEqual(others[0]?.id === first?.id, isKept);
-      await dispatcher.stop();
     });
   }
 });
@@ -598,7 +575,6 @@ Deno.test("reload() keeps a message whole, regardless of other channels", async 
   assert.strictEqual(new Set(sent.map(({ message }) => message.id)).size, 1);
   assert.deepStrictEqual(sent.map(({ channel }) => channel).slice(0, 2), ["mail", "page"]);
   assert.ok(sent.some(({ channel }) => channel === "other"));
-  await dispatcher.stop();
 });
 
 Deno.test("reload() soon retries a message that failed under the old config", async () => {
@@ -615,7 +591,6 @@ Deno.test("reload() soon retries a message that failed under the old config", as
     const before = sent.length;
     await clock.advance(5 * SECOND);
     assert.strictEqual(sent.length, before + 1);
-    await dispatcher.stop();
   }
 });
 
@@ -635,7 +610,6 @@ Deno.test("reload() shows each notification while its key changes", async () => 
   adopt({ "web mail": "other" });
   await clock.advance(3 * SECOND);
   assert.deepStrictEqual(seen, [["other"]]);
-  await dispatcher.stop();
 });
 
 Deno.test("add() logs a rejection after a temporary failure, and delays no new check", async () => {
@@ -649,7 +623,6 @@ Deno.test("add() logs a rejection after a temporary failure, and delays no new c
   assert.deepStrictEqual(sent.slice(2).map(({ message }) => checksOf(message)), [["other"]]);
   await clock.advance(6 * MINUTE);
   assert.deepStrictEqual(dispatcher.all, []);
-  await dispatcher.stop();
 });
 
 Deno.test("add() drops notifications that are stale for a channel, unless they are still true", async (t) => {
@@ -669,7 +642,6 @@ Deno.test("add() drops notifications that are stale for a channel, unless they a
       assert.strictEqual(sent.length, before + (holds ? 1 : 0));
       assert.deepStrictEqual(dispatcher.pending, []);
       assert.deepStrictEqual(dispatcher.all.map(({ state }) => state), holds ? [] : ["dropped"]);
-      await dispatcher.stop();
     });
   }
 });
@@ -684,7 +656,6 @@ Deno.test("add() drops a stale recovery whose problem was not sent", async () =>
   assert.deepStrictEqual(sent.flatMap(({ message }) => message.items.map((item) => item.missedProblem)), [
     null,
   ]);
-  await dispatcher.stop();
 });
 
 Deno.test("add() delays a retry as long as the receiver requests", async () => {
@@ -696,7 +667,6 @@ Deno.test("add() delays a retry as long as the receiver requests", async () => {
   assert.strictEqual(sent.length, 1);
   await clock.advance(2 * MINUTE);
   assert.strictEqual(sent.length, 2);
-  await dispatcher.stop();
 });
 
 Deno.test("add() delays a retry by the longer of backoff and the receiver's request", async (t) => {
@@ -708,7 +678,6 @@ Deno.test("add() delays a retry by the longer of backoff and the receiver's requ
       const waits = sent.slice(1).map(({ atMs }, index) => atMs - (sent[index]?.atMs ?? 0));
       assert.deepStrictEqual(waits.slice(0, 3).map((wait) => Math.round(wait / SECOND)), [9, 18, 35]);
       assert.ok(sent.length < 70, `${sent.length} attempts in 12 hours`);
-      await dispatcher.stop();
     });
   }
   await t.step("receiver requests an hour: no earlier attempt, also for new notifications", async () => {
@@ -724,7 +693,6 @@ Deno.test("add() delays a retry by the longer of backoff and the receiver's requ
     await clock.advance(2 * MINUTE);
     assert.strictEqual(sent.length, 2);
     assert.strictEqual(sent[1]?.message.items.length, 60);
-    await dispatcher.stop();
   });
 });
 
@@ -759,7 +727,6 @@ Deno.test("add() shortens no delay if the wall clock is set back", async (t) => 
       await clock.advance(3 * SECOND);
       assert.deepStrictEqual(checksOf(sent.at(-1)?.message ?? assert.fail()), ["b"]);
       assert.deepStrictEqual(dispatcher.all, []);
-      await dispatcher.stop();
     });
   }
 });
@@ -768,10 +735,9 @@ Deno.test("Dispatcher ignores a restored time that is over an hour in the future
   for (const [aheadMs, dueMs] of [[30 * MINUTE, 30 * MINUTE], [5 * HOUR, 0]] as const) {
     await t.step(`${aheadMs / MINUTE} minutes ahead`, async () => {
       const kept = { ...row(), attempts: 3, nextAttemptAtMs: START + aheadMs };
-      const { clock, dispatcher, sent } = harness({ rows: [kept] });
+      const { clock, sent } = harness({ rows: [kept] });
       await clock.advance(HOUR);
       assert.deepStrictEqual(sent.map(({ atMs }) => atMs), [dueMs]);
-      await dispatcher.stop();
     });
   }
 });
@@ -786,7 +752,6 @@ Deno.test("drain() tries every message once, and returns in time", async (t) => 
     await drained;
     assert.strictEqual(sent.length, 1);
     assert.deepStrictEqual(dispatcher.all, []);
-    await dispatcher.stop();
   });
   await t.step("a channel that hangs", async () => {
     const { clock, dispatcher } = harness({ rows: [row()], deliver: () => "hang" });
@@ -810,7 +775,6 @@ Deno.test("Dispatcher sets a marker with a delivery, and clears it with the reco
   await clock.advance(5 * SECOND);
   assert.strictEqual(dispatcher.markerOf("web", "mail"), null);
   assert.deepStrictEqual(kept.at(-1)?.cleared, [{ check: "web", channelKey: "mail" }]);
-  await dispatcher.stop();
 });
 
 Deno.test("reload() makes the marker uncertain if a removed channel accepts a message in progress", async () => {
@@ -825,7 +789,6 @@ Deno.test("reload() makes the marker uncertain if a removed channel accepts a me
   await clock.advance(SECOND);
   assert.strictEqual(dispatcher.markerOf("web", "mail")?.certain, false);
   assert.deepStrictEqual(kept.at(-1)?.markers.map(({ certain }) => certain), [false]);
-  await dispatcher.stop();
 });
 
 Deno.test("add() keeps a message whole once it may have arrived", async () => {
@@ -849,7 +812,6 @@ Deno.test("add() keeps a message whole once it may have arrived", async () => {
     "it is told no other way",
   );
   assert.deepStrictEqual(dispatcher.all, []);
-  await dispatcher.stop();
 });
 
 Deno.test("add() sends no notification of a check before its rejected one", async (t) => {
@@ -874,7 +836,6 @@ Deno.test("add() sends no notification of a check before its rejected one", asyn
       ]);
       assert.deepStrictEqual(checksOf(sent.at(-1)?.message ?? assert.fail()), ["web"]);
       assert.deepStrictEqual(dispatcher.all, []);
-      await dispatcher.stop();
     });
   }
 });
@@ -884,7 +845,6 @@ Deno.test("add() backs off from a channel that is down, however long the queue i
   dispatcher.add(Array.from({ length: 50 }, (_, index) => row({ check: `check ${index}` })));
   await clock.advance(1 * HOUR);
   assert.ok(sent.length < 15, `${sent.length} attempts in an hour`);
-  await dispatcher.stop();
 });
 
 /** A receiver that rejects every message with the check `bad`. */
@@ -907,7 +867,6 @@ Deno.test("add() sends other notifications first if one keeps failing", async (t
     assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.condition), ["warning"]);
     assert.deepStrictEqual(events.flatMap((one) => one.event === "failed" ? [one.reason] : []), ["down"]);
     assert.ok(events.every((one) => one.event !== "delivered" || !one.isBack), "it is not well again");
-    await dispatcher.stop();
   });
   await t.step("one that may have arrived", async () => {
     const { clock, dispatcher, sent } = harness({ deliver: exceptBad(UNSURE) });
@@ -918,14 +877,12 @@ Deno.test("add() sends other notifications first if one keeps failing", async (t
     const messages = sent.map(({ message }) => checksOf(message).join());
     assert.deepStrictEqual([...new Set(messages)], ["bad,with it", "a"], "it stays whole");
     assert.strictEqual(dispatcher.all.length, 2);
-    await dispatcher.stop();
   });
   await t.step("among many that go together", async () => {
     const { clock, dispatcher } = harness({ deliver: exceptBad(DOWN) });
     dispatcher.add(["a", "bad", "b", "c"].map((check) => row({ check })));
     await clock.advance(3 * HOUR);
     assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.check), ["bad"]);
-    await dispatcher.stop();
   });
 });
 
@@ -939,7 +896,6 @@ Deno.test("add() sends two messages at most after a long outage", async () => {
   await clock.advance(16 * MINUTE);
   assert.deepStrictEqual(dispatcher.all, []);
   assert.ok(sent.length <= before + 2, `${sent.length - before} messages`);
-  await dispatcher.stop();
 });
 
 Deno.test("add() sends a rejected batch one by one", async (t) => {
@@ -954,7 +910,6 @@ Deno.test("add() sends a rejected batch one by one", async (t) => {
     assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.check), ["bad"]);
     assert.deepStrictEqual(events.filter(({ event }) => event === "failed").length, 1);
     assert.ok(events.every((one) => one.event !== "delivered" || !one.isBack), "it is not well again");
-    await dispatcher.stop();
   });
   await t.step("two attempts at a time if the channel rejects everything", async () => {
     let isRefusing = true;
@@ -967,7 +922,6 @@ Deno.test("add() sends a rejected batch one by one", async (t) => {
     await clock.advance(3 * SECOND);
     assert.deepStrictEqual(dispatcher.all, []);
     assert.strictEqual(sent.length, 5);
-    await dispatcher.stop();
   });
   await t.step("after an hour if it may have arrived", async () => {
     const { clock, dispatcher, sent } = harness({
@@ -978,7 +932,6 @@ Deno.test("add() sends a rejected batch one by one", async (t) => {
     assert.deepStrictEqual(new Set(sent.map(({ message }) => message.id)).size, 1);
     await clock.advance(3 * HOUR);
     assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.check), ["bad"]);
-    await dispatcher.stop();
   });
   await t.step("starting with the least tried, when drained", async () => {
     const rows = ["bad", "a", "b", "c"].map((check): QueuedNotification => ({
@@ -1005,7 +958,6 @@ Deno.test("add() sends a rejected batch one by one", async (t) => {
       [together, ["bad"], together, ["a"], ["b"], ["c"], ["bad"]],
     );
     assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.check), ["bad"]);
-    await dispatcher.stop();
   });
 });
 
@@ -1033,13 +985,12 @@ Deno.test("add() counts problems that recovered unsent if there are too many", a
   assert.strictEqual(items.length, 1001);
   assert.strictEqual(items.reduce((sum, { summarized }) => sum + summarized, 0), 10);
   assert.deepStrictEqual(dispatcher.all, []);
-  await dispatcher.stop();
 });
 
 Deno.test("Dispatcher merges notifications that a kill left unmerged", async () => {
   const problem = { ...row(), summarized: 4 };
   const rows = [problem, row({ event: "recovery" })];
-  const { clock, dispatcher, sent, kept, events } = harness({ rows });
+  const { clock, sent, kept, events } = harness({ rows });
   await clock.advance(SECOND);
   assert.deepStrictEqual(kept.map(({ removed }) => removed), [[problem.id]]);
   await clock.advance(MINUTE);
@@ -1050,7 +1001,6 @@ Deno.test("Dispatcher merges notifications that a kill left unmerged", async () 
     [],
   ]);
   assert.deepStrictEqual(events.map(({ event }) => event), ["delivered"]);
-  await dispatcher.stop();
 });
 
 Deno.test("add() merges failed notifications with newer ones", async () => {
@@ -1067,7 +1017,6 @@ Deno.test("add() merges failed notifications with newer ones", async () => {
   assert.strictEqual(dispatcher.all.length, 1);
   await clock.advance(MINUTE);
   assert.strictEqual(sent.at(-1)?.message.items[0]?.missedProblem?.event, "problem");
-  await dispatcher.stop();
 });
 
 Deno.test("Dispatcher counts accepted and dropped notifications, and failed attempts", async () => {
@@ -1085,7 +1034,6 @@ Deno.test("Dispatcher counts accepted and dropped notifications, and failed atte
       .toSorted(),
     [["left", 0, 0, 1], ["mail", 0, 1, 0], ["mail", 2, 0, 0]],
   );
-  await dispatcher.stop();
 });
 
 Deno.test("add() sends only while it owns the queue, and retries under the same id", async () => {
@@ -1153,7 +1101,6 @@ Deno.test("add() sends a change that follows a problem whose notification no che
   const items = sent.flatMap(({ message }) => message.items);
   assert.deepStrictEqual(items.map(({ notification }) => notification.event), ["change"]);
   assert.deepStrictEqual(dispatcher.all, []);
-  await dispatcher.stop();
 });
 
 Deno.test("add() sends no problem with a recovery if no check enables notifications of problems", async () => {
@@ -1165,5 +1112,4 @@ Deno.test("add() sends no problem with a recovery if no check enables notificati
   assert.deepStrictEqual(items.map(({ notification }) => notification.event), ["recovery"]);
   assert.deepStrictEqual(dispatcher.all, []);
   assert.strictEqual(kept.at(-1)?.markers[0]?.condition, "warning");
-  await dispatcher.stop();
 });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { Channel } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
-import type { Condition } from "../../src/domain/condition.ts";
 import type { Silence } from "../../src/domain/outbox.ts";
 import { configOf, openDesk, START } from "./desk.ts";
 import { testCheck } from "../support/checks.ts";
@@ -38,30 +37,6 @@ const ROUTER = testCheck("ok", { name: "router" });
 const WEB = testCheck("ok", { name: "web", dependsOn: ["router"] });
 const FREE = withChannels(testCheck("ok", { name: "free" }), [CONSOLE]);
 
-Deno.test("suppressedBy() returns the first reason: no channel at all, then a silence, then a dependency", async (t) => {
-  const rows: Readonly<
-    Record<
-      string,
-      readonly [expected: string | null, holds: { notifies: boolean; silenced: boolean; router: Condition }]
-    >
-  > = {
-    "all of them": ["no_notify", { notifies: false, silenced: true, router: "critical" }],
-    "a silence and a dependency": ["silence", { notifies: true, silenced: true, router: "critical" }],
-    "a dependency": ["dependency", { notifies: true, silenced: false, router: "critical" }],
-    "none": [null, { notifies: true, silenced: false, router: "ok" }],
-  };
-  for (const [name, [expected, { notifies, silenced, router }]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const { store, notifying, observe } = await openDesk([ROUTER, WEB], { notifies });
-      if (silenced) await store.addSilences([silence("web")]);
-      await notifying.refresh();
-      await observe(ROUTER, router);
-      assert.equal(notifying.suppressedBy(WEB, START), expected);
-      await notifying.stop();
-    });
-  }
-});
-
 Deno.test("suppressedBy() suppresses until a parent ran since the problem began", async () => {
   const { clock, notifying, observe, lines } = await openDesk([ROUTER, WEB]);
   assert.equal(notifying.suppressedBy(WEB, START), "dependency", "nobody has looked at the router");
@@ -74,7 +49,6 @@ Deno.test("suppressedBy() suppresses until a parent ran since the problem began"
   await observe(WEB, "critical");
   await clock.advance(1);
   assert.equal(lines.length, 1);
-  await notifying.stop();
 });
 
 Deno.test("suppressedBy() and dependenciesToRun() use only parents that run", async () => {
@@ -92,29 +66,12 @@ Deno.test("suppressedBy() and dependenciesToRun() use only parents that run", as
   // It is inactive from now on, or the call is about others.
   notifying.reload(configOf([ROUTER, WEB], [WEB]));
   assert.deepEqual(decide(), [null, []]);
-  await notifying.stop();
 });
 
 Deno.test("channelNames has the name that the user gave a channel, otherwise its receiver", async () => {
   const named: Channel = { ...fileChannel("/a"), key: '"chat"', name: "chat" };
   const { notifying } = await openDesk([{ ...testCheck("ok"), notifications: [named, fileChannel("/b")] }]);
   assert.deepEqual([...notifying.channelNames], [['"chat"', "chat"], ["/b", "file /b"]]);
-  await notifying.stop();
-});
-
-Deno.test("suppressedBy() suppresses a check in its maintenance window, after a silence and before a dependency", async () => {
-  // 08:00 in UTC; the router is down.
-  const windows = [{ fromMinute: 7 * 60 + 30, toMinute: 9 * 60, timeZone: "UTC" }];
-  const web = { ...WEB, maintenanceWindows: windows };
-  const { notifying, store, observe } = await openDesk([ROUTER, web]);
-  await observe(ROUTER, "critical");
-  assert.strictEqual(notifying.suppressedBy(web, START), "maintenance");
-  assert.strictEqual(notifying.suppressedBy(web, START + 2 * HOUR), "dependency");
-  assert.strictEqual(notifying.suppressedBy(ROUTER, START), null);
-  await store.addSilences([silence("web")]);
-  await notifying.refresh();
-  assert.strictEqual(notifying.suppressedBy(web, START), "silence");
-  await notifying.stop();
 });
 
 Deno.test("refresh() reads silences, and keeps the last ones while the store fails", async () => {
@@ -131,7 +88,6 @@ Deno.test("refresh() reads silences, and keeps the last ones while the store fai
   await store.endSilences("all", START);
   await notifying.refresh();
   assert.equal(notifying.suppressedBy(FREE, START), null);
-  await notifying.stop();
 });
 
 Deno.test("deciding() sends a recovery only to channels that were sent the problem", async () => {
@@ -151,7 +107,6 @@ Deno.test("deciding() sends a recovery only to channels that were sent the probl
     await observe(both, "critical");
     await drain();
     assert.ok((await Deno.stat(`${directory}/told`)).isFile, "the next problem is told there too");
-    await notifying.stop();
   });
 });
 
@@ -166,20 +121,7 @@ Deno.test("deciding() notifies a new channel of an ongoing problem, and the othe
     await drain();
     assert.ok((await Deno.stat(`${directory}/told`)).isFile);
     assert.equal(lines.length, 1);
-    await notifying.stop();
   });
-});
-
-Deno.test("deciding() sends a recovery after a pending problem", async () => {
-  const { clock, notifying, observe, drain, lines } = await openDesk([FREE]);
-  await observe(FREE, "critical");
-  await observe(FREE, "ok");
-  assert.deepEqual(notifying.queued.map((row) => row.notification.event), ["problem", "recovery"]);
-  await clock.advance(1);
-  await drain();
-  assert.equal(lines.length, 1, "what was over before it could be told is told as one");
-  assert.deepEqual(notifying.queued, []);
-  await notifying.stop();
 });
 
 Deno.test("deciding() continues the ids of persisted rows", async () => {
@@ -218,7 +160,7 @@ Deno.test("send() delivers while the store is full, and keeps afterwards that it
 });
 
 Deno.test("send() loses no recovery if a process terminates between the change and its queued notifications", async () => {
-  const { store, repository, notifying, observe, drain, lines } = await openDesk([FREE]);
+  const { store, repository, observe, drain, lines } = await openDesk([FREE]);
   store.failure = "full";
   await observe(FREE, "critical");
   await drain();
@@ -236,7 +178,6 @@ Deno.test("send() loses no recovery if a process terminates between the change a
     "OK, recovered: free",
   ]);
   await next.notifying.stop();
-  await notifying.stop();
 });
 
 Deno.test("send() persists undelivered notifications once, when a full store can be written again", async () => {
@@ -335,59 +276,6 @@ Deno.test("reload() keeps a dropped recovery due", async () => {
     );
     await drain();
     assert.ok((await Deno.stat(`${directory}/there/told`)).isFile);
-    await notifying.stop();
-  });
-});
-
-Deno.test("reload() ignores pending notifications of another config on the same state", async () => {
-  await withDirectory(async (directory) => {
-    const check = withChannels(FREE, [fileChannel(`${directory}/there/told`)]);
-    const first = await openDesk([check]);
-    await first.observe(check, "critical");
-    await first.drain();
-    await first.notifying.stop();
-    const { clock, store } = first;
-    const { notifications: rows } = await store.outbox();
-    const other = withChannels(ROUTER, [CONSOLE]);
-    const between = await openDesk([other], { clock, store });
-    await between.observe(other, "critical");
-    await between.drain();
-    assert.deepEqual([between.events.map(({ event }) => event), between.lines.length], [["delivered"], 1]);
-    assert.deepEqual([between.notifying.queued, between.notifying.pending], [rows, []]);
-    await between.notifying.stop();
-    assert.deepEqual((await store.outbox()).notifications, rows);
-    await Deno.mkdir(`${directory}/there`);
-    const { notifying, drain, lines } = await openDesk([check], { clock, store });
-    await drain();
-    assert.ok((await Deno.stat(`${directory}/there/told`)).isFile);
-    assert.deepEqual([notifying.queued, lines], [[], []]);
-    await notifying.stop();
-  });
-});
-
-Deno.test("reload() moves pending notifications of an edited channel to its replacement, permanently", async () => {
-  await withDirectory(async (directory) => {
-    const before = withChannels(FREE, [CONSOLE, fileChannel("/none/such/directory/told")]);
-    const { notifying, observe, drain, events, lines, store } = await openDesk([before]);
-    await observe(before, "critical");
-    await drain();
-    const [id] = notifying.queued.map(({ notification }) => notification.id);
-    const after = withChannels(FREE, [CONSOLE, fileChannel(`${directory}/told`)]);
-    notifying.reload(configOf([after]));
-    assert.deepEqual(
-      notifying.pending.map(({ notification }) => notification.id),
-      [id],
-      "it is the same notification",
-    );
-    // The same config again removes nothing.
-    notifying.reload(configOf([after]));
-    await drain();
-    assert.ok((await Deno.stat(`${directory}/told`)).isFile);
-    assert.equal(lines.length, 2, "who was notified is not notified again");
-    assert.match(lines[1] ?? "", /CRITICAL: channel .*: rejects a notification/);
-    assert.deepEqual(events.map(({ event }) => event), ["delivered", "failed", "delivered", "delivered"]);
-    assert.deepEqual((await store.outbox()).notifications, []);
-    await notifying.stop();
   });
 });
 
@@ -413,7 +301,6 @@ Deno.test("reload() moves the delivery markers of an edited channel", async () =
         [],
       ],
     );
-    await notifying.stop();
   });
 });
 
@@ -433,7 +320,6 @@ Deno.test("reload() deletes the delivery markers of a channel that left the chec
   notifying.reload(configOf([bare]));
   await notifying.persistPending();
   assert.equal((await store.outbox()).markers.length, 0);
-  await notifying.stop();
 });
 
 Deno.test("catchUp() does not restore notifications that were sent while the store could not be written", async () => {
@@ -448,7 +334,6 @@ Deno.test("catchUp() does not restore notifications that were sent while the sto
   await notifying.persistPending();
   const { notifications: rows, markers: notified } = await fresh.outbox();
   assert.deepEqual([rows, notified.length], [[], 1]);
-  await notifying.stop();
 });
 
 Deno.test("catchUp() writes pending notifications and markers to the replacement of a damaged store", async () => {
@@ -470,19 +355,6 @@ Deno.test("catchUp() writes pending notifications and markers to the replacement
   await Deno.remove(directory, { recursive: true });
 });
 
-Deno.test("startNotifying() redacts secrets in the errors of a channel", async () => {
-  const check = withChannels(FREE, [fileChannel("/none/swordfish/told")]);
-  const { notifying, observe, drain, events } = await openDesk([check]);
-  await observe(check, "critical");
-  await drain();
-  assert.equal(
-    JSON.stringify(events.map((event) => "reason" in event && event.reason)).includes("swordfish"),
-    false,
-  );
-  assert.equal(notifying.queued[0]?.lastFailure?.includes("swordfish"), false);
-  await notifying.stop();
-});
-
 Deno.test("reload() keeps the old secrets redacted in the outcome of a delivery in progress", async () => {
   const { promise, reject } = Promise.withResolvers<void>();
   const check = withChannels(FREE, [fileChannel("/told")]);
@@ -494,7 +366,6 @@ Deno.test("reload() keeps the old secrets redacted in the outcome of a delivery 
   await clock.advance(0);
   const [failed] = events;
   assert.equal(failed?.event === "failed" && failed.reason, 'cannot touch "/told": ***');
-  await notifying.stop();
 });
 
 Deno.test("startNotifying() without notifications keeps persisted rows unchanged", async () => {

@@ -51,22 +51,6 @@ Deno.test("new Scheduler() never runs a check twice at a time, and counts the ru
   await end();
 });
 
-Deno.test("new Scheduler() skips the runs during one that lasts an hour", async () => {
-  const long = requestCheck("http://long/", { regularIntervalMs: MINUTE, timeoutMs: 2 * HOUR });
-  const { clock, runs, starts, end } = await startHarness([long], {
-    respond: (_target, nowMs) => ({ status: 200, afterMs: nowMs < 10 * MINUTE ? HOUR : 20 }),
-  });
-  await clock.advance(2 * HOUR);
-  const [first, second, ...rest] = runs();
-  assert.ok(first !== undefined && second !== undefined);
-  const gap = second.startedAtMs - first.startedAtMs;
-  assert.ok(gap > HOUR && gap <= HOUR + 1.5 * MINUTE, `${gap} ms`);
-  assert.ok(Math.abs(first.entry.record.missedRuns - 60) <= 1, `${first.entry.record.missedRuns} missed`);
-  assert.ok(rest.length >= 57, `${rest.length} more runs`);
-  assertRate(starts(long.name).slice(1), MINUTE);
-  await end();
-});
-
 Deno.test("new Scheduler() keeps other checks on time while 50 targets hang", async () => {
   const hanging = many(
     50,
@@ -517,40 +501,6 @@ Deno.test("new Scheduler() suppresses notifications with --no-notify, and still 
   assert.deepStrictEqual(notifications(), []);
   assert.strictEqual(runs().at(-1)?.entry.record.condition.confirmed, "critical");
   await end();
-});
-
-Deno.test("new Scheduler() runs a dependency at once if its result is missing, and decides again afterwards", async (t) => {
-  const router = requestCheck("http://router/", { name: "router", regularIntervalMs: HOUR });
-  const web = requestCheck("http://web/", { name: "web", regularIntervalMs: MINUTE });
-  for (const isRouterDown of [false, true]) {
-    await t.step(isRouterDown ? "it is down as well" : "it is well", async () => {
-      let isDown = false;
-      let routerRuns = 0;
-      const isUnknown = (): boolean => isDown && harness.runs(router.name).length === routerRuns;
-      const harness = await startHarness([router, web], {
-        respond: (target) => ({
-          status: isDown && (target.includes("web") || isRouterDown) ? 500 : 200,
-          afterMs: 20,
-        }),
-        suppressedBy: ({ name }) => name === web.name && (isUnknown() || isRouterDown) ? "dependency" : null,
-        parentsToRun: () => isUnknown() ? [router] : [],
-      });
-      const { clock, runs, notifications, end } = harness;
-      await clock.advance(10 * MINUTE);
-      routerRuns = runs(router.name).length;
-      isDown = true;
-      await clock.advance(10 * MINUTE);
-      const failed = runs(web.name).find(({ condition }) => condition === "critical") ?? assert.fail();
-      const [ran, ...others] = runs(router.name).slice(routerRuns);
-      assert.deepStrictEqual(others, [], "once");
-      assert.ok((ran?.startedAtMs ?? Infinity) - failed.startedAtMs < SECOND);
-      const decided = notifications().map((
-        { check, decidedAtMs },
-      ) => [check, decidedAtMs - failed.startedAtMs < SECOND]);
-      assert.deepStrictEqual(decided, [[isRouterDown ? router.name : web.name, true]]);
-      await end();
-    });
-  }
 });
 
 Deno.test("reload() sends changes to an edited channel at once, unless the check has not run since the start", async () => {

@@ -40,13 +40,6 @@ simulate("each channel gets what passes its filters", {
   },
 });
 
-simulate("a problem that ends before its escalation is not escalated", {
-  start: START,
-  config: { channels: { chat: {}, boss: { after: "30 minutes" } }, checks: { web: {} } },
-  results: { web: "22:00 critical, 22:25 ok" },
-  expect: { chat: ["22:00 problem web critical", "22:25 recovery web ok"] },
-});
-
 const NIGHT = [{ from: "18:00", to: "08:00", time_zone: "Europe/Zurich" }];
 const DAY = [{ from: "08:00", to: "18:00", time_zone: "Europe/Zurich" }];
 

@@ -21,29 +21,6 @@ simulate("a silence suppresses the notifications of its check, and its end sends
   expect: { chat: ["22:10 problem other critical", "22:30-22:31 problem web critical"] },
 });
 
-simulate("a silence ends with its time", {
-  start: START,
-  config: { checks: { web: {} } },
-  results: { web: "22:10 critical" },
-  actions: { "22:00": "silence web --for 1h" },
-  expect: { chat: ["23:00-23:01 problem web critical"] },
-});
-
-simulate("a problem that begins and ends during a silence is not sent", {
-  start: START,
-  config: { checks: { web: {} } },
-  results: { web: "22:10 critical, 22:40 ok" },
-  actions: { "22:00": "silence web --for 1h" },
-});
-
-simulate("the recovery of a problem that was sent before a silence is sent at once", {
-  start: START,
-  config: { checks: { web: {} } },
-  results: { web: "22:00 critical, 22:30 ok" },
-  actions: { "22:10": "silence web --for 1h" },
-  expect: { chat: ["22:00 problem web critical", "22:30 recovery web ok"] },
-});
-
 const CRITICAL_ONLY = {
   channels: { chat: {}, pager: { conditions: ["critical"] } },
   maintenance_windows: [{ days: ["mon"], from: "22:10", to: "23:10", time_zone: "UTC" }],
