@@ -13,6 +13,7 @@ import {
   makeNotification,
 } from "../support/channel_delivery.ts";
 import { fixture, livingProcesses, newMark, untilGone } from "../support/processes.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 function run(
   path: string,
@@ -41,31 +42,28 @@ async function kept(
   parameters: Partial<ChannelOf<"command">["parameters"]> = {},
   settings: DeliverySettings = {},
 ): Promise<Kept> {
-  const directory = await Deno.makeTempDir();
-  try {
-    const environment = { ...parameters.environment, KEPT: directory };
-    const { delivery, steps } = await run(
-      fixture("keep_report.sh"),
-      { ...parameters, environment },
-      settings,
-    );
-    assert.deepEqual(delivery, { delivered: true, note: null });
-    assert.deepEqual(new Set(steps), new Set(["exited with code 0"]));
-    const variables = await Deno.readTextFile(`${directory}/environment`);
-    const pairs = variables.split("\0").filter((pair) =>
-      pair !== "" && !/^(KEPT|PWD|SHLVL|_|OLDPWD)=/.test(pair)
-    );
-    return {
-      environment: Object.fromEntries(pairs.map((pair) => {
-        const [name = "", ...value] = pair.split("=");
-        return [name, value.join("=")];
-      })),
-      arguments: await Deno.readTextFile(`${directory}/arguments`),
-      input: await Deno.readTextFile(`${directory}/input`),
-    };
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  const environment = { ...parameters.environment, KEPT: directory };
+  const { delivery, steps } = await run(
+    fixture("keep_report.sh"),
+    { ...parameters, environment },
+    settings,
+  );
+  assert.deepEqual(delivery, { delivered: true, note: null });
+  assert.deepEqual(new Set(steps), new Set(["exited with code 0"]));
+  const variables = await Deno.readTextFile(`${directory}/environment`);
+  const pairs = variables.split("\0").filter((pair) =>
+    pair !== "" && !/^(KEPT|PWD|SHLVL|_|OLDPWD)=/.test(pair)
+  );
+  return {
+    environment: Object.fromEntries(pairs.map((pair) => {
+      const [name = "", ...value] = pair.split("=");
+      return [name, value.join("=")];
+    })),
+    arguments: await Deno.readTextFile(`${directory}/arguments`),
+    input: await Deno.readTextFile(`${directory}/input`),
+  };
 }
 
 Deno.test("commandKind passes the notification in the environment, and nothing else of the parent's", async () => {

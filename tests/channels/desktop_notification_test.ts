@@ -14,6 +14,7 @@ import {
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { requiresSessionBus, startSessionBus } from "../support/notification_service.ts";
 import { requiresTools } from "../../testing/tools.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 const PATH = "/usr/bin:/bin";
 
@@ -139,20 +140,17 @@ Deno.test({
 });
 
 Deno.test("desktopNotificationKind rejects permanently if there is no notifier", async () => {
-  const directory = await Deno.makeTempDir();
-  try {
-    await Deno.writeTextFile(`${directory}/notify-send`, "", { mode: 0o644 });
-    const { delivery } = await show({ environment: { PATH: directory } });
-    assert.deepEqual(delivery, {
-      delivered: false,
-      retryable: false,
-      mayHaveArrived: false,
-      reason: '"notify-send" is not in PATH; install libnotify-bin or libnotify',
-      retryAfterMs: null,
-    });
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  await Deno.writeTextFile(`${directory}/notify-send`, "", { mode: 0o644 });
+  const { delivery } = await show({ environment: { PATH: directory } });
+  assert.deepEqual(delivery, {
+    delivered: false,
+    retryable: false,
+    mayHaveArrived: false,
+    reason: '"notify-send" is not in PATH; install libnotify-bin or libnotify',
+    retryAfterMs: null,
+  });
 });
 
 Deno.test("desktopNotificationKind.findLack() names a missing notifier", async () => {

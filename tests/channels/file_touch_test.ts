@@ -7,6 +7,7 @@ import { deliverOver, type DeliveryFindings, type DeliverySettings } from "../su
 import { makePipe } from "../support/make_pipe.ts";
 import { requiresTools } from "../../testing/tools.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 const LONG_AGO = new Date("2001-02-03 04:05:06 UTC");
 
@@ -25,12 +26,8 @@ function refusal(path: string, reason: string): Delivery {
 }
 
 async function inDirectory(use: (directory: string) => Promise<void>): Promise<void> {
-  const directory = await Deno.makeTempDir();
-  try {
-    await use(directory);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  await use(temporary.path);
 }
 
 Deno.test("fileTouchKind creates a missing file, empty", () =>

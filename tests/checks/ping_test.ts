@@ -9,6 +9,7 @@ import { requiresTools, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { observeCheck } from "../support/observe_check.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 function pingCheck(parameters: Partial<PingParameters> = {}): CheckOf<"ping"> {
   return {
@@ -35,15 +36,11 @@ async function observeScript(
   parameters: Partial<PingParameters> = {},
   timeoutMs = 10_000,
 ): Promise<CheckResult> {
-  const directory = await Deno.makeTempDir();
-  try {
-    const command = `${directory}/ping`;
-    await Deno.writeTextFile(`${command}.sh`, `${script}\n`);
-    await Deno.symlink(fixture("run_alongside.sh"), command);
-    return await observe({ command, ...parameters }, timeoutMs);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  const command = `${temporary.path}/ping`;
+  await Deno.writeTextFile(`${command}.sh`, `${script}\n`);
+  await Deno.symlink(fixture("run_alongside.sh"), command);
+  return await observe({ command, ...parameters }, timeoutMs);
 }
 
 Deno.test({
@@ -67,14 +64,11 @@ Deno.test({
   ...requiresTools("busybox"),
   name: "observePing() pings this machine with BusyBox",
   fn: async () => {
-    const directory = await Deno.makeTempDir();
-    try {
-      await Deno.symlink(tool("busybox"), `${directory}/ping`);
-      const { output } = await observe({ command: `${directory}/ping` });
-      assert.match(output, /^lost 0% \(0 of 1\); round trip [\d.]+ ms$/);
-    } finally {
-      await Deno.remove(directory, { recursive: true });
-    }
+    await using temporary = await tempDirectory();
+    const directory = temporary.path;
+    await Deno.symlink(tool("busybox"), `${directory}/ping`);
+    const { output } = await observe({ command: `${directory}/ping` });
+    assert.match(output, /^lost 0% \(0 of 1\); round trip [\d.]+ ms$/);
   },
 });
 

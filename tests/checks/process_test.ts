@@ -9,6 +9,7 @@ import { processKind } from "../../src/checks/process.ts";
 import { startChild, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";
 import { observeCheck } from "../support/observe_check.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 const LIMITS = { count: { criticalBelow: 1 }, age: {}, memory: {} } as const;
 
@@ -296,8 +297,8 @@ Deno.test("process calls no count ok for a user that does not exist", async (t) 
 });
 
 Deno.test("process reads a pid file", async (t) => {
-  const directory = await Deno.makeTempDir();
-  const pidFile = `${directory}/own.pid`;
+  await using temporary = await tempDirectory();
+  const pidFile = `${temporary.path}/own.pid`;
   const rows: Readonly<Record<string, readonly [text: string | null, Condition, output: RegExp]>> = {
     "of a process that runs": ["101\n", "ok", /^count 1; age min 1 h/],
     "of a process that has gone": ["4711\n", "critical", /^count 0, critical below 1$/],
@@ -306,22 +307,18 @@ Deno.test("process reads a pid file", async (t) => {
     "with other text": ["pid 101", "unknown", /: its first line is not a process id$/],
     "that is huge": ["1".repeat(5000), "unknown", /: it has 5000 bytes, expected at most 4096$/],
   };
-  try {
-    for (const [name, [text, condition, output]] of Object.entries(rows)) {
-      await t.step(name, async () => {
-        await (text === null ? Deno.remove(pidFile) : Deno.writeTextFile(pidFile, text));
-        const result = await observePrinted(LINES, { pidFile });
-        assert.equal(result.condition, condition);
-        assert.match(result.output, output);
-      });
-    }
-    await t.step("along with the name of another process", async () => {
-      await Deno.writeTextFile(pidFile, "1");
-      assert.equal((await observePrinted(LINES, { pidFile, name: "nginx" })).condition, "critical");
+  for (const [name, [text, condition, output]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      await (text === null ? Deno.remove(pidFile) : Deno.writeTextFile(pidFile, text));
+      const result = await observePrinted(LINES, { pidFile });
+      assert.equal(result.condition, condition);
+      assert.match(result.output, output);
     });
-  } finally {
-    await Deno.remove(directory, { recursive: true });
   }
+  await t.step("along with the name of another process", async () => {
+    await Deno.writeTextFile(pidFile, "1");
+    assert.equal((await observePrinted(LINES, { pidFile, name: "nginx" })).condition, "critical");
+  });
 });
 
 Deno.test("process finds processes of this machine, but not those that the monitor started", async () => {

@@ -4,6 +4,7 @@ import type { SystemdUnitParameters } from "../../src/domain/generated/config.ts
 import type { Condition } from "../../src/domain/condition.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { observeCheck } from "../support/observe_check.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 /** The output of systemd 252 for five services. */
 const RECORDED = new URL("testdata/systemctl_show.txt", import.meta.url);
@@ -13,19 +14,16 @@ async function observe(
   text: string,
   platform: "linux" | "darwin" = "linux",
 ): Promise<CheckResult> {
-  const directory = await Deno.makeTempDir();
-  try {
-    const command = `${directory}/systemctl`;
-    await Deno.writeTextFile(`${directory}/printed`, text);
-    await Deno.writeTextFile(`${command}.sh`, `printf '%s\\n' "$*" >&2\ncat ${directory}/printed\n`);
-    await Deno.symlink(fixture("run_alongside.sh"), command);
-    return await observeCheck({
-      kind: "systemd_unit",
-      parameters: { unit: "web", state: "active", asWarning: false, restarts: {}, command, ...parameters },
-    }, { system: { platform } });
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  const command = `${directory}/systemctl`;
+  await Deno.writeTextFile(`${directory}/printed`, text);
+  await Deno.writeTextFile(`${command}.sh`, `printf '%s\\n' "$*" >&2\ncat ${directory}/printed\n`);
+  await Deno.symlink(fixture("run_alongside.sh"), command);
+  return await observeCheck({
+    kind: "systemd_unit",
+    parameters: { unit: "web", state: "active", asWarning: false, restarts: {}, command, ...parameters },
+  }, { system: { platform } });
 }
 
 async function recordedUnit(name: string): Promise<string> {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { reportUncaught, run } from "../../src/cli/run.ts";
 import { PluginOutput } from "../../src/cli/plugin_output.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 const OK = `{ "defaults": {}, "checks": { "a": { "kind": "test", "parameters": { "condition": "ok" } } } }`;
 
@@ -50,21 +51,18 @@ const ROWS: Readonly<Record<string, Row>> = {
 };
 
 Deno.test("run() ends a plugin with one line and an exit code of plugins", async (t) => {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_plugin_" });
-  try {
-    for (const [name, { args, config = OK, code = 3, stdout, stderr }] of Object.entries(ROWS)) {
-      for (const format of [["--format", "plugin"], ["--format=plugin"]]) {
-        await t.step(`${name}, ${format.join(" ")}`, async () => {
-          Deno.writeTextFileSync(`${directory}/monitor.json`, config);
-          const system = createMemorySystem({ workingDirectory: directory });
-          assert.equal(await run([...args, "-c", `${directory}/monitor.json`, ...format], system), code);
-          assert.match(system.stdout.text(), stdout);
-          if (stderr !== undefined) assert.match(system.stderr.text(), stderr);
-        });
-      }
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  for (const [name, { args, config = OK, code = 3, stdout, stderr }] of Object.entries(ROWS)) {
+    for (const format of [["--format", "plugin"], ["--format=plugin"]]) {
+      await t.step(`${name}, ${format.join(" ")}`, async () => {
+        Deno.writeTextFileSync(`${directory}/monitor.json`, config);
+        const system = createMemorySystem({ workingDirectory: directory });
+        assert.equal(await run([...args, "-c", `${directory}/monitor.json`, ...format], system), code);
+        assert.match(system.stdout.text(), stdout);
+        if (stderr !== undefined) assert.match(system.stderr.text(), stderr);
+      });
     }
-  } finally {
-    await Deno.remove(directory, { recursive: true });
   }
 });
 

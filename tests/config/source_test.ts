@@ -5,6 +5,7 @@ import { createFiles } from "../../src/system/files.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
 import { type ConfigSystemOptions, createConfigSystem, errorOf } from "../../testing/config_system.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 const PATH = "/etc/monitor/monitor.jsonc";
 
@@ -129,35 +130,32 @@ Deno.test("readSource() returns the reason why a file cannot be read", async (t)
 });
 
 Deno.test("readSource() returns the same reason for real files", async (t) => {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_source_" });
-  try {
-    const system = {
-      ...createMemorySystem({ workingDirectory: directory }),
-      files: createFiles(createRealClock()),
-    };
-    await Deno.writeTextFile(`${directory}/file`, "{}");
-    await Deno.symlink("loop", `${directory}/loop`);
-    await Deno.symlink("file", `${directory}/link`);
-    const rows: Readonly<Record<string, string>> = {
-      "missing": "file does not exist",
-      "missing/file": "file does not exist",
-      ".": "it is a directory, not a file",
-      "": "it is a directory, not a file",
-      "file/deeper": "its path leads through something that is not a directory",
-      "loop": "symbolic links on its path form a loop",
-    };
-    for (const [path, reason] of Object.entries(rows)) {
-      await t.step(JSON.stringify(path), async () => {
-        const error = await errorOf(readSource({ path, named: true }, system));
-        assert.equal(error.message, `cannot read config "${path}": ${reason}`);
-      });
-    }
-    await t.step("a symbolic link is followed", async () => {
-      assert.equal((await readSource({ path: "link", named: true }, system)).text, "{}");
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  const system = {
+    ...createMemorySystem({ workingDirectory: directory }),
+    files: createFiles(createRealClock()),
+  };
+  await Deno.writeTextFile(`${directory}/file`, "{}");
+  await Deno.symlink("loop", `${directory}/loop`);
+  await Deno.symlink("file", `${directory}/link`);
+  const rows: Readonly<Record<string, string>> = {
+    "missing": "file does not exist",
+    "missing/file": "file does not exist",
+    ".": "it is a directory, not a file",
+    "": "it is a directory, not a file",
+    "file/deeper": "its path leads through something that is not a directory",
+    "loop": "symbolic links on its path form a loop",
+  };
+  for (const [path, reason] of Object.entries(rows)) {
+    await t.step(JSON.stringify(path), async () => {
+      const error = await errorOf(readSource({ path, named: true }, system));
+      assert.equal(error.message, `cannot read config "${path}": ${reason}`);
     });
-  } finally {
-    await Deno.remove(directory, { recursive: true });
   }
+  await t.step("a symbolic link is followed", async () => {
+    assert.equal((await readSource({ path: "link", named: true }, system)).text, "{}");
+  });
 });
 
 Deno.test("readSource() names the missing permission for a real file", async () => {

@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { run } from "../../src/cli/run.ts";
 import { IMPORTED_TOOLS } from "../../src/import/importers.ts";
 import { createMemorySystem, type MemorySystem } from "../../testing/memory_system.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 const DATA = new URL("testdata/", import.meta.url);
 
@@ -87,23 +88,20 @@ Deno.test("import: files that a config on stdin names are listed, since it has n
 });
 
 Deno.test("import --output: a file is written, and replaced with --force only", async () => {
-  const directory = await Deno.makeTempDir();
-  try {
-    const source = "endpoints: [{ name: b, url: 'https://example.org/' }]";
-    const args = ["import", "gatus", "-", "--output", `${directory}/monitor.jsonc`];
-    assert.equal((await runHere(args, source)).code, 0);
-    const again = await runHere(args, source);
-    assert.equal(again.code, 64);
-    assert.match(again.system.stderr.text(), /the file exists\nmonitor: hint: overwrite it with --force\n/);
-    assert.equal((await runHere([...args, "--force"], source)).code, 0);
-    assert.match(
-      await Deno.readTextFile(`${directory}/monitor.jsonc`),
-      /^\/\/ Imported from gatus, <stdin>\.\n/,
-    );
-    assert.equal((await runHere(["import", "gatus", "-", "--force"], source)).code, 64);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  const source = "endpoints: [{ name: b, url: 'https://example.org/' }]";
+  const args = ["import", "gatus", "-", "--output", `${directory}/monitor.jsonc`];
+  assert.equal((await runHere(args, source)).code, 0);
+  const again = await runHere(args, source);
+  assert.equal(again.code, 64);
+  assert.match(again.system.stderr.text(), /the file exists\nmonitor: hint: overwrite it with --force\n/);
+  assert.equal((await runHere([...args, "--force"], source)).code, 0);
+  assert.match(
+    await Deno.readTextFile(`${directory}/monitor.jsonc`),
+    /^\/\/ Imported from gatus, <stdin>\.\n/,
+  );
+  assert.equal((await runHere(["import", "gatus", "-", "--force"], source)).code, 64);
 });
 
 /** Cron schedules with the longest time between two runs. */
@@ -128,65 +126,62 @@ for (const [schedule, expected] of Object.entries(SCHEDULES)) {
 }
 
 Deno.test("import uptime-kuma: the database results in the same checks as a backup", async () => {
-  const directory = await Deno.makeTempDir();
-  try {
-    const path = `${directory}/kuma.db`;
-    const database = new DatabaseSync(path);
-    database.exec(`
-      PRAGMA journal_mode = WAL;
-      CREATE TABLE monitor (id, name, type, active, interval, retry_interval, maxretries, url, accepted_statuscodes_json,
-        upside_down, ignore_tls, parent, basic_auth_user, basic_auth_pass);
-      INSERT INTO monitor VALUES (1, 'All', 'group', 1, 60, 0, 0, NULL, '[]', 0, 0, NULL, NULL, NULL),
-        (2, 'Shop', 'http', 1, 120, 20, 2, 'https://example.org/', '["200-299","404"]', 0, 1, 1, 'kuma', 's3cret'),
-        (3, 'Closed', 'http', 1, 120, 20, 2, 'https://example.org/', '["200-299"]', 1, 0, 1, NULL, NULL);
-      CREATE TABLE notification (id, name, active, config);
-      INSERT INTO notification VALUES (7, 'Chat', 1, '{"type": "slack", "slackwebhookURL": "https://s3cret.example.org"}');
-      CREATE TABLE monitor_notification (id, monitor_id, notification_id);
-      INSERT INTO monitor_notification VALUES (1, 2, 7);
-      CREATE TABLE tag (id, name);
-      INSERT INTO tag VALUES (5, 'team');
-      CREATE TABLE monitor_tag (id, monitor_id, tag_id, value);
-      INSERT INTO monitor_tag VALUES (1, 2, 5, 'web');
-      CREATE TABLE maintenance (id);
-      INSERT INTO maintenance VALUES (1);`);
-    database.close();
-    const { code, system } = await runHere(["import", "uptime-kuma", path, "--format", "json"]);
-    assert.equal(code, 0, system.stderr.text());
-    assert.doesNotMatch(system.stdout.text(), /s3cret/);
-    const { config, not_imported } = JSON.parse(system.stdout.text());
-    assert.deepEqual(config.checks.all.parameters, { checks: ["shop"] });
-    assert.deepEqual(config.checks.shop, {
-      title: "Shop",
-      kind: "http_request",
-      tags: ["team:web"],
-      threshold: 3,
-      recovery_threshold: 1,
-      schedule: { regular_interval: "2 minutes", attentive_interval: "20 seconds" },
-      notifications: ["chat"],
-      parameters: {
-        request: { target: "https://${env:SHOP_LOGIN}@example.org/" },
-        response: { status_code: ["2xx", 404] },
-      },
-    });
-    const left = not_imported.map(({ item, key }: { item: string; key: string | null }) => [item, key]);
-    assert.deepEqual(left, [['monitor "Shop"', "ignoreTls"], ['monitor "Closed"', null], [
-      "maintenance",
-      null,
-    ]]);
-    assert.deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name), ["kuma.db"]);
-    const large = new DatabaseSync(path);
-    large.exec("UPDATE monitor SET url = zeroblob(40 * 1024 * 1024) WHERE id = 2");
-    large.close();
-    const tooLarge = await runHere(["import", "uptime-kuma", path]);
-    assert.equal(tooLarge.code, 78);
-    assert.match(tooLarge.system.stderr.text(), /its tables have more than 32 MiB/);
-    await Deno.writeTextFile(path, "no database at all, but long enough to be one");
-    const damaged = await runHere(["import", "uptime-kuma", path]);
-    assert.equal(damaged.code, 78);
-    assert.match(damaged.system.stderr.text(), /file is not a database/);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  const path = `${directory}/kuma.db`;
+  const database = new DatabaseSync(path);
+  database.exec(`
+    PRAGMA journal_mode = WAL;
+    CREATE TABLE monitor (id, name, type, active, interval, retry_interval, maxretries, url, accepted_statuscodes_json,
+      upside_down, ignore_tls, parent, basic_auth_user, basic_auth_pass);
+    INSERT INTO monitor VALUES (1, 'All', 'group', 1, 60, 0, 0, NULL, '[]', 0, 0, NULL, NULL, NULL),
+      (2, 'Shop', 'http', 1, 120, 20, 2, 'https://example.org/', '["200-299","404"]', 0, 1, 1, 'kuma', 's3cret'),
+      (3, 'Closed', 'http', 1, 120, 20, 2, 'https://example.org/', '["200-299"]', 1, 0, 1, NULL, NULL);
+    CREATE TABLE notification (id, name, active, config);
+    INSERT INTO notification VALUES (7, 'Chat', 1, '{"type": "slack", "slackwebhookURL": "https://s3cret.example.org"}');
+    CREATE TABLE monitor_notification (id, monitor_id, notification_id);
+    INSERT INTO monitor_notification VALUES (1, 2, 7);
+    CREATE TABLE tag (id, name);
+    INSERT INTO tag VALUES (5, 'team');
+    CREATE TABLE monitor_tag (id, monitor_id, tag_id, value);
+    INSERT INTO monitor_tag VALUES (1, 2, 5, 'web');
+    CREATE TABLE maintenance (id);
+    INSERT INTO maintenance VALUES (1);`);
+  database.close();
+  const { code, system } = await runHere(["import", "uptime-kuma", path, "--format", "json"]);
+  assert.equal(code, 0, system.stderr.text());
+  assert.doesNotMatch(system.stdout.text(), /s3cret/);
+  const { config, not_imported } = JSON.parse(system.stdout.text());
+  assert.deepEqual(config.checks.all.parameters, { checks: ["shop"] });
+  assert.deepEqual(config.checks.shop, {
+    title: "Shop",
+    kind: "http_request",
+    tags: ["team:web"],
+    threshold: 3,
+    recovery_threshold: 1,
+    schedule: { regular_interval: "2 minutes", attentive_interval: "20 seconds" },
+    notifications: ["chat"],
+    parameters: {
+      request: { target: "https://${env:SHOP_LOGIN}@example.org/" },
+      response: { status_code: ["2xx", 404] },
+    },
+  });
+  const left = not_imported.map(({ item, key }: { item: string; key: string | null }) => [item, key]);
+  assert.deepEqual(left, [['monitor "Shop"', "ignoreTls"], ['monitor "Closed"', null], [
+    "maintenance",
+    null,
+  ]]);
+  assert.deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name), ["kuma.db"]);
+  const large = new DatabaseSync(path);
+  large.exec("UPDATE monitor SET url = zeroblob(40 * 1024 * 1024) WHERE id = 2");
+  large.close();
+  const tooLarge = await runHere(["import", "uptime-kuma", path]);
+  assert.equal(tooLarge.code, 78);
+  assert.match(tooLarge.system.stderr.text(), /its tables have more than 32 MiB/);
+  await Deno.writeTextFile(path, "no database at all, but long enough to be one");
+  const damaged = await runHere(["import", "uptime-kuma", path]);
+  assert.equal(damaged.code, 78);
+  assert.match(damaged.system.stderr.text(), /file is not a database/);
 });
 
 Deno.test("import gatus: the sample of the guide becomes the config that it shows", async () => {

@@ -9,6 +9,7 @@ import { type Harness, withHarness } from "../life/program.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startServer } from "../support/http_servers.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 const NONE: PermissionsByClass = { read: [], write: [], net: [], run: [], env: [], sys: [] };
 
@@ -136,40 +137,37 @@ test(
   () =>
     withHarness(async (harness) => {
       await using web = startServer((visitor) => visitor.untilGone());
-      const outside = await Deno.makeTempDir();
-      try {
-        await Deno.writeTextFile(`${outside}/secret`, "");
-        await Deno.writeTextFile(`${outside}/probe.sh`, "#!/bin/sh\necho outside\n", { mode: 0o755 });
-        harness.writeScript("probe.sh", "touch out 2>&1; touch /var/out || echo read-only");
-        // The root directory of another process is a way out, if that process has no more rights.
-        harness.writeScript("escape.sh", `ls -d /proc/[0-9]*/root${outside}/secret 2>/dev/null; exit 0`);
-        harness.writeConfig({
-          escape: { kind: "script", parameters: { path: "./escape.sh" } },
-          file: { kind: "file_timestamp", parameters: { path: "monitor.json" } },
-          probe: { kind: "script", parameters: { path: "./probe.sh" } },
-          port: { kind: "tcp_connect", parameters: { host: "127.0.0.1", port: web.port } },
-          "other file": { kind: "file_timestamp", parameters: { path: `${outside}/secret` } },
-          "other probe": { kind: "script", parameters: { path: `${outside}/probe.sh` } },
-        }, { state: "kept.sqlite" });
-        const all = await runIn(harness, []);
-        for (const name of ["file", "port", "other file"]) assert.match(all, new RegExp(`OK +${name} `));
-        assert.match(all, /OK +probe .*read-only/);
-        assert.match(all, /OK +other probe .*outside/);
-        const some = await runIn(harness, ["file", "probe", "escape"]);
-        assert.match(some, /OK +escape +\d+ m?s *\n/);
-        assert.match(some, /OK +file /);
-        assert.match(some, /OK +probe .*read-only/);
-        assert.match(some, /WARNING +other file .*does not exist/);
-        assert.match(some, /UNKNOWN +other probe .*cannot start/);
-        const { stdout: printed } = await harness.run(["permissions", "file", "--format", "bwrap"]);
-        const shell = printed.replace(" check --config ", " check --once --config ");
-        assert.match((await harness.run([], { shell })).stdout, /^OK +file .*\n\n1 check: 1 ok /);
-        const one = await runIn(harness, ["file"]);
-        assert.match(one, /OK +file /);
-        assert.match(one, /CRITICAL +port .*connecting to 127\.0\.0\.1:\d+ failed/);
-      } finally {
-        await Deno.remove(outside, { recursive: true });
-      }
+      await using temporary = await tempDirectory();
+      const outside = temporary.path;
+      await Deno.writeTextFile(`${outside}/secret`, "");
+      await Deno.writeTextFile(`${outside}/probe.sh`, "#!/bin/sh\necho outside\n", { mode: 0o755 });
+      harness.writeScript("probe.sh", "touch out 2>&1; touch /var/out || echo read-only");
+      // The root directory of another process is a way out, if that process has no more rights.
+      harness.writeScript("escape.sh", `ls -d /proc/[0-9]*/root${outside}/secret 2>/dev/null; exit 0`);
+      harness.writeConfig({
+        escape: { kind: "script", parameters: { path: "./escape.sh" } },
+        file: { kind: "file_timestamp", parameters: { path: "monitor.json" } },
+        probe: { kind: "script", parameters: { path: "./probe.sh" } },
+        port: { kind: "tcp_connect", parameters: { host: "127.0.0.1", port: web.port } },
+        "other file": { kind: "file_timestamp", parameters: { path: `${outside}/secret` } },
+        "other probe": { kind: "script", parameters: { path: `${outside}/probe.sh` } },
+      }, { state: "kept.sqlite" });
+      const all = await runIn(harness, []);
+      for (const name of ["file", "port", "other file"]) assert.match(all, new RegExp(`OK +${name} `));
+      assert.match(all, /OK +probe .*read-only/);
+      assert.match(all, /OK +other probe .*outside/);
+      const some = await runIn(harness, ["file", "probe", "escape"]);
+      assert.match(some, /OK +escape +\d+ m?s *\n/);
+      assert.match(some, /OK +file /);
+      assert.match(some, /OK +probe .*read-only/);
+      assert.match(some, /WARNING +other file .*does not exist/);
+      assert.match(some, /UNKNOWN +other probe .*cannot start/);
+      const { stdout: printed } = await harness.run(["permissions", "file", "--format", "bwrap"]);
+      const shell = printed.replace(" check --config ", " check --once --config ");
+      assert.match((await harness.run([], { shell })).stdout, /^OK +file .*\n\n1 check: 1 ok /);
+      const one = await runIn(harness, ["file"]);
+      assert.match(one, /OK +file /);
+      assert.match(one, /CRITICAL +port .*connecting to 127\.0\.0\.1:\d+ failed/);
     }),
   requiresTools("bwrap", "kill"),
 );

@@ -3,14 +3,11 @@ import { bundle } from "../../scripts/bundle.ts";
 import { joinModules } from "../../scripts/join_modules.ts";
 import { keptLicenses, readLicenses } from "../../scripts/licenses.ts";
 import { requiresTools, runChild } from "../../testing/tools.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_bundle_" });
-  try {
-    await use(directory);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  await use(temporary.path);
 }
 
 async function contents(directory: string): Promise<ReadonlyMap<string, string>> {

@@ -17,6 +17,7 @@ import { requiredPermissionsOf } from "../../src/permissions/required_permission
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { runArguments } from "../../testing/source.ts";
 import { type ChildEnd, runChild, tool } from "../../testing/tools.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 const SCRIPT = fileURLToPath(new URL("../../scripts/compile.ts", import.meta.url));
 const OWN_TARGET = TARGETS.find((target) => target === Deno.build.target) ?? TARGETS[0];
@@ -151,10 +152,6 @@ Deno.test("the general executable grants every system permission that a kind req
 });
 
 async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_compile_" });
-  try {
-    await use(directory);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  await use(temporary.path);
 }

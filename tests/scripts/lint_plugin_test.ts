@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { projectPath } from "../../scripts/lint/place.ts";
 import plugin from "../../scripts/lint_plugin.ts";
 import { runChild } from "../../testing/tools.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 const PROJECT = join(import.meta.dirname ?? "", "../..");
 
@@ -287,34 +288,31 @@ Deno.test("projectPath() names files from the project's directory on", async (t)
 });
 
 Deno.test("deno lint runs the plugin in a project below a directory that is named src", async () => {
-  const above = await Deno.makeTempDir();
-  try {
-    const project = join(above, "src", "project");
-    await Deno.mkdir(join(project, "scripts/lint"), { recursive: true });
-    await Deno.mkdir(join(project, "src/checks"), { recursive: true });
-    await Deno.copyFile(join(PROJECT, "scripts/lint_plugin.ts"), join(project, "scripts/lint_plugin.ts"));
-    for await (const { name } of Deno.readDir(join(PROJECT, "scripts/lint"))) {
-      await Deno.copyFile(join(PROJECT, "scripts/lint", name), join(project, "scripts/lint", name));
-    }
-    const config = { lint: { plugins: ["./scripts/lint_plugin.ts"] } };
-    await Deno.writeTextFile(join(project, "deno.json"), JSON.stringify(config));
-    await Deno.writeTextFile(join(project, "main.ts"), "Deno.exit(1);\n");
-    await Deno.writeTextFile(join(project, "src/checks/index.ts"), "Deno.exit(1);\n");
-    const { stdout } = await runChild(Deno.execPath(), ["lint", "--json"], { cwd: project });
-    const { diagnostics } = JSON.parse(stdout) as {
-      readonly diagnostics: readonly { readonly code: string; readonly filename: string }[];
-    };
-    const found = diagnostics.map(({ code, filename }) =>
-      `${filename.slice(filename.lastIndexOf("/") + 1)} ${code}`
-    );
-    deepStrictEqual(found.sort(), [
-      "index.ts monitor/exit-in-main",
-      "index.ts monitor/names",
-      "index.ts monitor/no-ambient",
-    ]);
-  } finally {
-    await Deno.remove(above, { recursive: true });
+  await using temporary = await tempDirectory();
+  const above = temporary.path;
+  const project = join(above, "src", "project");
+  await Deno.mkdir(join(project, "scripts/lint"), { recursive: true });
+  await Deno.mkdir(join(project, "src/checks"), { recursive: true });
+  await Deno.copyFile(join(PROJECT, "scripts/lint_plugin.ts"), join(project, "scripts/lint_plugin.ts"));
+  for await (const { name } of Deno.readDir(join(PROJECT, "scripts/lint"))) {
+    await Deno.copyFile(join(PROJECT, "scripts/lint", name), join(project, "scripts/lint", name));
   }
+  const config = { lint: { plugins: ["./scripts/lint_plugin.ts"] } };
+  await Deno.writeTextFile(join(project, "deno.json"), JSON.stringify(config));
+  await Deno.writeTextFile(join(project, "main.ts"), "Deno.exit(1);\n");
+  await Deno.writeTextFile(join(project, "src/checks/index.ts"), "Deno.exit(1);\n");
+  const { stdout } = await runChild(Deno.execPath(), ["lint", "--json"], { cwd: project });
+  const { diagnostics } = JSON.parse(stdout) as {
+    readonly diagnostics: readonly { readonly code: string; readonly filename: string }[];
+  };
+  const found = diagnostics.map(({ code, filename }) =>
+    `${filename.slice(filename.lastIndexOf("/") + 1)} ${code}`
+  );
+  deepStrictEqual(found.sort(), [
+    "index.ts monitor/exit-in-main",
+    "index.ts monitor/names",
+    "index.ts monitor/no-ambient",
+  ]);
 });
 
 function find(rule: string, file: string, code: string): readonly Deno.lint.Diagnostic[] {

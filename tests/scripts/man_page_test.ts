@@ -3,20 +3,18 @@ import { manPage } from "../../scripts/man_page.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { EXIT } from "../../src/cli/exit_code.ts";
 import { type ChildEnd, requiresTools, runChild, tool } from "../../testing/tools.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 const DATE = "2026-01-31";
 
 /** Returns the output of a command for the page, and its warnings. */
 async function readPage(program: "man" | "mandoc", ...args: readonly string[]): Promise<ChildEnd> {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_man_" });
-  try {
-    await Deno.writeTextFile(`${directory}/monitor.1`, manPage(COMMANDS, DATE));
-    return await runChild(tool(program), [...args, `${directory}/monitor.1`], {
-      env: { LC_ALL: "C.UTF-8", MANWIDTH: "400", MANROFFSEQ: "" },
-    });
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  await Deno.writeTextFile(`${directory}/monitor.1`, manPage(COMMANDS, DATE));
+  return await runChild(tool(program), [...args, `${directory}/monitor.1`], {
+    env: { LC_ALL: "C.UTF-8", MANWIDTH: "400", MANROFFSEQ: "" },
+  });
 }
 
 Deno.test({

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type CachedCode, encodeProgram, readRecord, toScripts } from "../../scripts/make_program.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 import { type ChildEnd, runChild } from "../../testing/tools.ts";
 
 const LOADER = new URL("../../scripts/program/load_program.ts", import.meta.url).href;
@@ -111,22 +112,19 @@ interface ProgramHarness {
 }
 
 async function withProgram(use: (harness: ProgramHarness) => Promise<void>): Promise<void> {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_program_" });
-  try {
-    for (const [name, text] of Object.entries({ ...MODULES, "starter.js": STARTER })) {
-      await Deno.writeTextFile(`${directory}/${name}`, text);
-    }
-    const scripts = await toScripts(`${directory}/main.js`);
-    const run = (args: readonly string[]): Promise<ChildEnd> =>
-      runChild(Deno.execPath(), ["run", "--quiet", "--no-config", "--allow-read", ...args], {
-        cwd: directory,
-      });
-    const start = async (code: CachedCode): Promise<ChildEnd> => {
-      await Deno.writeFile(`${directory}/program.bin`, encodeProgram(scripts, code));
-      return await run([`${directory}/starter.js`]);
-    };
-    await use({ directory, run, start });
-  } finally {
-    await Deno.remove(directory, { recursive: true });
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  for (const [name, text] of Object.entries({ ...MODULES, "starter.js": STARTER })) {
+    await Deno.writeTextFile(`${directory}/${name}`, text);
   }
+  const scripts = await toScripts(`${directory}/main.js`);
+  const run = (args: readonly string[]): Promise<ChildEnd> =>
+    runChild(Deno.execPath(), ["run", "--quiet", "--no-config", "--allow-read", ...args], {
+      cwd: directory,
+    });
+  const start = async (code: CachedCode): Promise<ChildEnd> => {
+    await Deno.writeFile(`${directory}/program.bin`, encodeProgram(scripts, code));
+    return await run([`${directory}/starter.js`]);
+  };
+  await use({ directory, run, start });
 }

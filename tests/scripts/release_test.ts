@@ -12,6 +12,7 @@ import { checkRelease, completeRelease, releaseSbom, SBOM_NAME } from "../../scr
 import { makeTarball } from "../../scripts/package/archive.ts";
 import { runArguments } from "../../testing/source.ts";
 import { requiresTools, runChild, tool } from "../../testing/tools.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 const PROJECT = new URL("../../", import.meta.url);
 
@@ -71,20 +72,17 @@ Deno.test(
   "completeRelease() adds the SBOM and the installer, with valid checksums",
   requiresTools("time"),
   async () => {
-    const directory = await Deno.makeTempDir({ prefix: "monitor_release_" });
-    try {
-      await Deno.writeTextFile(`${directory}/monitor_linux_amd64.tar.gz`, "an archive");
-      await completeRelease(new URL(`file://${directory}/`));
-      const names = [...Deno.readDirSync(directory)].map(({ name }) => name).sort();
-      assert.deepEqual(names, ["SHA256SUMS", "install.sh", SBOM_NAME, "monitor_linux_amd64.tar.gz"]);
-      const { code, stderr } = await runChild(tool("sh"), [
-        "-c",
-        `cd '${directory}' && sha256sum --check --strict SHA256SUMS`,
-      ]);
-      assert.equal(code, 0, stderr);
-    } finally {
-      await Deno.remove(directory, { recursive: true });
-    }
+    await using temporary = await tempDirectory();
+    const directory = temporary.path;
+    await Deno.writeTextFile(`${directory}/monitor_linux_amd64.tar.gz`, "an archive");
+    await completeRelease(new URL(`file://${directory}/`));
+    const names = [...Deno.readDirSync(directory)].map(({ name }) => name).sort();
+    assert.deepEqual(names, ["SHA256SUMS", "install.sh", SBOM_NAME, "monitor_linux_amd64.tar.gz"]);
+    const { code, stderr } = await runChild(tool("sh"), [
+      "-c",
+      `cd '${directory}' && sha256sum --check --strict SHA256SUMS`,
+    ]);
+    assert.equal(code, 0, stderr);
   },
 );
 
@@ -145,7 +143,8 @@ Deno.test({
   ...requiresTools("curl"),
   name: "install.sh installs the executable of this machine, and rejects another checksum",
   fn: async (t) => {
-    const directory = await Deno.makeTempDir({ prefix: "monitor_install_" });
+    await using temporary = await tempDirectory();
+    const directory = temporary.path;
     const name = `monitor_${Deno.build.os}_${Deno.build.arch === "x86_64" ? "amd64" : "arm64"}`;
     const archive = `${name}.tar.gz`;
     const program = {
@@ -177,37 +176,33 @@ Deno.test({
           no_proxy: "*",
         },
       });
-    try {
-      await t.step("installs", async () => {
-        const { code, stdout, stderr } = await install(`${directory}/bin`);
-        assert.equal(code, 0, stderr);
-        assert.match(
-          stdout,
-          new RegExp(`^installed monitor 9\\.9\\.9 as ${directory}/bin/monitor\nadd it to PATH: `),
-        );
-        assert.equal(((await Deno.stat(`${directory}/bin/monitor`)).mode ?? 0) & 0o777, 0o755);
-      });
-      await t.step("another checksum", async () => {
-        await Deno.writeTextFile(`${directory}/files/${archive}`, "something else");
-        const { code, stderr } = await install(`${directory}/other`);
-        assert.equal(code, 1);
-        assert.match(
-          stderr,
-          new RegExp(
-            `^install.sh: error: checksum of ${archive} is [0-9a-f]{64}, expected [0-9a-f]{64}$`,
-            "m",
-          ),
-        );
-        await assert.rejects(() => Deno.stat(`${directory}/other/monitor`), Deno.errors.NotFound);
-      });
-      await t.step("no such file", async () => {
-        await Deno.remove(`${directory}/files/${archive}`);
-        const { code, stderr } = await install(`${directory}/other`);
-        assert.equal(code, 1);
-        assert.match(stderr, /install.sh: error: cannot download http:/);
-      });
-    } finally {
-      await Deno.remove(directory, { recursive: true });
-    }
+    await t.step("installs", async () => {
+      const { code, stdout, stderr } = await install(`${directory}/bin`);
+      assert.equal(code, 0, stderr);
+      assert.match(
+        stdout,
+        new RegExp(`^installed monitor 9\\.9\\.9 as ${directory}/bin/monitor\nadd it to PATH: `),
+      );
+      assert.equal(((await Deno.stat(`${directory}/bin/monitor`)).mode ?? 0) & 0o777, 0o755);
+    });
+    await t.step("another checksum", async () => {
+      await Deno.writeTextFile(`${directory}/files/${archive}`, "something else");
+      const { code, stderr } = await install(`${directory}/other`);
+      assert.equal(code, 1);
+      assert.match(
+        stderr,
+        new RegExp(
+          `^install.sh: error: checksum of ${archive} is [0-9a-f]{64}, expected [0-9a-f]{64}$`,
+          "m",
+        ),
+      );
+      await assert.rejects(() => Deno.stat(`${directory}/other/monitor`), Deno.errors.NotFound);
+    });
+    await t.step("no such file", async () => {
+      await Deno.remove(`${directory}/files/${archive}`);
+      const { code, stderr } = await install(`${directory}/other`);
+      assert.equal(code, 1);
+      assert.match(stderr, /install.sh: error: cannot download http:/);
+    });
   },
 });

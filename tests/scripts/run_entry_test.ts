@@ -1,25 +1,23 @@
 import assert from "node:assert/strict";
 import { type EntryEnd, runEntry } from "../../scripts/test/run_entry.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 /** Runs test modules as one entry. */
 async function runModules(modules: Readonly<Record<string, string>>): Promise<EntryEnd> {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_entry_" });
-  try {
-    await Deno.mkdir(`${directory}/tests`);
-    const files = Object.entries(modules).map(([name, text]) => {
-      Deno.writeTextFileSync(`${directory}/tests/${name}`, text);
-      return `${directory}/tests/${name}`;
-    });
-    return await runEntry({ name: "some", files, variables: {} }, {
-      directory,
-      bundle: "",
-      options: [],
-      variables: {},
-      signal: new AbortController().signal,
-    });
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  await Deno.mkdir(`${directory}/tests`);
+  const files = Object.entries(modules).map(([name, text]) => {
+    Deno.writeTextFileSync(`${directory}/tests/${name}`, text);
+    return `${directory}/tests/${name}`;
+  });
+  return await runEntry({ name: "some", files, variables: {} }, {
+    directory,
+    bundle: "",
+    options: [],
+    variables: {},
+    signal: new AbortController().signal,
+  });
 }
 
 Deno.test("runEntry() counts the tests of all modules", async () => {

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { simulate } from "../../testing/simulation/mod.ts";
 import type { Received } from "../../testing/simulation/receivers.ts";
 import { requiresTools, runChild, tool } from "../../testing/tools.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 const CONFIG = readFileSync(new URL("../../examples/team/monitor.jsonc", import.meta.url), "utf8");
 
@@ -179,24 +180,21 @@ function wordsOf({ text, mail }: Received): string {
 
 Deno.test("examples/team: check_queue.sh exits by the number of files", async () => {
   const script = fileURLToPath(new URL("../../examples/team/check_queue.sh", import.meta.url));
-  const directory = await Deno.makeTempDir({ prefix: "monitor_team_" });
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
   const assertExit = async (count: number, code: number, path: string): Promise<void> => {
     const end = await runChild(tool("sh"), [script, directory], { env: { PATH: path } });
     assert.deepEqual([end.code, end.stderr], [code, ""]);
     assert.equal(end.stdout, `${count} orders are waiting | waiting=${count};1000;10000\n`);
   };
-  try {
-    const path = "/usr/bin:/bin";
-    await assertExit(0, 0, path);
-    for (const name of ["1", "2", "3"]) Deno.writeTextFileSync(`${directory}/${name}`, "");
-    Deno.mkdirSync(`${directory}/bin`);
-    await assertExit(3, 0, path);
-    // Finds as many as it is told, which no directory has to have.
-    for (const [count, code] of [[999, 0], [1000, 1], [9999, 1], [10_000, 2]] as const) {
-      Deno.writeTextFileSync(`${directory}/bin/find`, `#!/bin/sh\nseq ${count}\n`, { mode: 0o755 });
-      await assertExit(count, code, `${directory}/bin:${path}`);
-    }
-  } finally {
-    await Deno.remove(directory, { recursive: true });
+  const path = "/usr/bin:/bin";
+  await assertExit(0, 0, path);
+  for (const name of ["1", "2", "3"]) Deno.writeTextFileSync(`${directory}/${name}`, "");
+  Deno.mkdirSync(`${directory}/bin`);
+  await assertExit(3, 0, path);
+  // Finds as many as it is told, which no directory has to have.
+  for (const [count, code] of [[999, 0], [1000, 1], [9999, 1], [10_000, 2]] as const) {
+    Deno.writeTextFileSync(`${directory}/bin/find`, `#!/bin/sh\nseq ${count}\n`, { mode: 0o755 });
+    await assertExit(count, code, `${directory}/bin:${path}`);
   }
 });

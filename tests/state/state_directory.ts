@@ -4,15 +4,12 @@ import type { OpenedStore } from "../../src/domain/stores.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "../../src/state/sqlite/sqlite_store.ts";
 import { createStoreFiles } from "../../src/system/store_files.ts";
 import { NOW_MS } from "./records.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 /** Runs a test with the path of a state that does not exist yet, in a temporary directory. */
 export async function withStatePath(use: (path: string) => Promise<void>): Promise<void> {
-  const directory = await Deno.makeTempDir({ prefix: "monitor-state-" });
-  try {
-    await use(`${directory}/state.sqlite`);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  await use(`${temporary.path}/state.sqlite`);
 }
 
 /** Opens a state as the monitor does, for this user and with a fixed time. */

@@ -1,4 +1,5 @@
 import { fixture } from "./processes.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 /** A machine to discover: the output of its commands, and its files. */
 export interface FakeMachine {
@@ -21,23 +22,20 @@ export async function withMachine(
   { commands = {}, files = {} }: FakeMachine,
   use: (paths: MachinePaths) => Promise<void>,
 ): Promise<void> {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_machine_" });
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
   const [root, bin] = [`${directory}/root`, `${directory}/bin`];
-  try {
-    await Deno.mkdir(root);
-    await Deno.mkdir(bin);
-    for (const [name, script] of Object.entries(commands)) {
-      await Deno.writeTextFile(`${bin}/${name}.sh`, `${script}\n`);
-      await Deno.symlink(fixture("run_alongside.sh"), `${bin}/${name}`);
-    }
-    for (const [path, text] of Object.entries(files)) {
-      await Deno.mkdir(`${root}${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
-      await Deno.writeTextFile(root + path, text);
-    }
-    await use({ root, bin });
-  } finally {
-    await Deno.remove(directory, { recursive: true });
+  await Deno.mkdir(root);
+  await Deno.mkdir(bin);
+  for (const [name, script] of Object.entries(commands)) {
+    await Deno.writeTextFile(`${bin}/${name}.sh`, `${script}\n`);
+    await Deno.symlink(fixture("run_alongside.sh"), `${bin}/${name}`);
   }
+  for (const [path, text] of Object.entries(files)) {
+    await Deno.mkdir(`${root}${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
+    await Deno.writeTextFile(root + path, text);
+  }
+  await use({ root, bin });
 }
 
 /** A script that prints a text. */

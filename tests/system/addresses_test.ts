@@ -26,6 +26,7 @@ import { startMailServer } from "../support/mail_server.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { fixture } from "../support/processes.ts";
 import { requiresTools, runChild, startChild, tool } from "../../testing/tools.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 const NAME = "three.example";
 /** Servers listen on the last one. */
@@ -36,7 +37,8 @@ async function withName(
   use: (environment: Readonly<Record<string, string>>, certificate: Certificate) => Promise<void>,
 ): Promise<void> {
   const authority = createAuthority();
-  const directory = await Deno.makeTempDir();
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
   await Deno.writeTextFile(`${directory}/authority.pem`, authority.cert);
   await Deno.writeTextFile(`${directory}/hosts`, ADDRESSES.map((address) => `${address} ${NAME}\n`).join(""));
   const environment = {
@@ -44,11 +46,7 @@ async function withName(
     NSS_WRAPPER_HOSTS: `${directory}/hosts`,
     DENO_CERT: `${directory}/authority.pem`,
   };
-  try {
-    await use(environment, createCertificate({ authority, hosts: [NAME], toDay: 90 }));
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await use(environment, createCertificate({ authority, hosts: [NAME], toDay: 90 }));
 }
 
 /** Accepts all attempts to connect to an IP address and a port, and never responds. */
@@ -152,23 +150,19 @@ Deno.test({
   ...requiresTools("nss_wrapper"),
   name: "tcp_connect enforces its timeout while a name does not resolve",
   fn: async () => {
-    const directory = await Deno.makeTempDir();
+    await using temporary = await tempDirectory();
     // A look-up of the name waits until the pipe has a writer.
-    const hosts = `${directory}/hosts`;
+    const hosts = `${temporary.path}/hosts`;
     await makePipe(hosts);
-    try {
-      for (const tls of [false, true]) {
-        const check = tcpCheck({ host: NAME, port: 9, tls }, 300);
-        const environment = { LD_PRELOAD: tool("nss_wrapper"), NSS_WRAPPER_HOSTS: hosts };
-        const found = await observeInOwnProcess(check, { environment });
-        assert.equal(
-          found.output,
-          `timeout after 0.3 s while resolving the name or connecting to ${NAME}:9`,
-        );
-        assert.ok((found.metrics["total_ms"] ?? Infinity) < 5000, JSON.stringify(found.metrics));
-      }
-    } finally {
-      await Deno.remove(directory, { recursive: true });
+    for (const tls of [false, true]) {
+      const check = tcpCheck({ host: NAME, port: 9, tls }, 300);
+      const environment = { LD_PRELOAD: tool("nss_wrapper"), NSS_WRAPPER_HOSTS: hosts };
+      const found = await observeInOwnProcess(check, { environment });
+      assert.equal(
+        found.output,
+        `timeout after 0.3 s while resolving the name or connecting to ${NAME}:9`,
+      );
+      assert.ok((found.metrics["total_ms"] ?? Infinity) < 5000, JSON.stringify(found.metrics));
     }
   },
 });

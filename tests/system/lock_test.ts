@@ -5,6 +5,7 @@ import { SOURCE_FLAGS } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { startChild } from "../../testing/tools.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 Deno.test("acquireLock() admits one process at a time", () =>
   withLockPath((path) => {
@@ -305,10 +306,6 @@ function failing(failure: StoreFailure, reason: RegExp): (error: unknown) => boo
 }
 
 async function withLockPath(use: (path: string) => void | Promise<void>): Promise<void> {
-  const directory = await Deno.makeTempDir({ prefix: "monitor-lock-" });
-  try {
-    await use(`${directory}/state.lock`);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  await use(`${temporary.path}/state.lock`);
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { replaceFile, rewriteFile } from "../../src/system/replace_file.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 Deno.test("replaceFile() creates a file, and replaces it", () =>
   withDirectory(async (directory) => {
@@ -95,12 +96,8 @@ function namesIn(directory: string): readonly string[] {
 }
 
 async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_replace_" });
-  try {
-    await use(directory);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  await use(temporary.path);
 }
 
 Deno.test("rewriteFile() loses no concurrent edit", () =>

@@ -2,6 +2,7 @@ import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { createStoreFiles } from "../../src/system/store_files.ts";
 import { makePipe } from "../support/make_pipe.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 
 const files = createStoreFiles(createRealClock());
 
@@ -64,10 +65,6 @@ Deno.test("rename() renames a file", () =>
   }));
 
 async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
-  const directory = await Deno.makeTempDir({ prefix: "monitor-files-" });
-  try {
-    await use(directory);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  await use(temporary.path);
 }

@@ -5,14 +5,11 @@ import type { Store } from "../../../src/domain/store.ts";
 import { run } from "../../../src/cli/run.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createMemorySystem, type MemorySystem } from "../../../testing/memory_system.ts";
+import { tempDirectory } from "../../../testing/builders.ts";
 
 async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_start_" });
-  try {
-    await use(directory);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  await use(temporary.path);
 }
 
 async function runIn(

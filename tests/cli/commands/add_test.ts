@@ -7,6 +7,7 @@ import {
   type MemorySystemOptions,
 } from "../../../testing/memory_system.ts";
 import { withHarness } from "../../life/program.ts";
+import { tempDirectory } from "../../../testing/builders.ts";
 
 /** A config written by a person: with comments, and its own indentation. */
 const WRITTEN = `// Ours.
@@ -33,23 +34,20 @@ async function add(
     prepare?(directory: string, system: MemorySystem): void;
   } = {},
 ): Promise<Added> {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_add_" });
-  try {
-    const path = `${directory}/monitor.jsonc`;
-    if (config !== null) Deno.writeTextFileSync(path, config);
-    const system = createMemorySystem({ workingDirectory: directory, ...options });
-    prepare(directory, system);
-    const code = await run([
-      "add",
-      "--config",
-      path,
-      ...args.map((word) => word.replace("[HERE]", directory)),
-    ], system);
-    const text = await Deno.readTextFile(path).catch(() => "");
-    return { code, text: text.replaceAll(directory, "[HERE]"), system };
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  const path = `${directory}/monitor.jsonc`;
+  if (config !== null) Deno.writeTextFileSync(path, config);
+  const system = createMemorySystem({ workingDirectory: directory, ...options });
+  prepare(directory, system);
+  const code = await run([
+    "add",
+    "--config",
+    path,
+    ...args.map((word) => word.replace("[HERE]", directory)),
+  ], system);
+  const text = await Deno.readTextFile(path).catch(() => "");
+  return { code, text: text.replaceAll(directory, "[HERE]"), system };
 }
 
 /** Returns {@linkcode WRITTEN} with lines after its last check. */
@@ -258,28 +256,25 @@ Deno.test("monitor add names a target that was typed twice", async () => {
 });
 
 Deno.test("monitor add keeps the permissions, the link and the byte order mark of a config", async () => {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_add_" });
-  try {
-    const real = `${directory}/real`;
-    await Deno.writeTextFile(real, `\uFEFF${WRITTEN}`, { mode: 0o640 });
-    await Deno.symlink("real", `${directory}/monitor.jsonc`);
-    const system = createMemorySystem({ workingDirectory: directory });
-    assert.equal(await run(["add", "memory", "--config", `${directory}/monitor.jsonc`], system), 0);
-    const bytes = await Deno.readFile(real);
-    assert.deepEqual([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
-    assert.equal(
-      new TextDecoder().decode(bytes),
-      writtenWith('"memory": { "kind": "memory", "parameters": {} }'),
-    );
-    assert.equal(((await Deno.stat(real)).mode ?? 0) & 0o777, 0o640);
-    assert.ok((await Deno.lstat(`${directory}/monitor.jsonc`)).isSymlink);
-    assert.deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name).sort(), [
-      "monitor.jsonc",
-      "real",
-    ]);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  const real = `${directory}/real`;
+  await Deno.writeTextFile(real, `\uFEFF${WRITTEN}`, { mode: 0o640 });
+  await Deno.symlink("real", `${directory}/monitor.jsonc`);
+  const system = createMemorySystem({ workingDirectory: directory });
+  assert.equal(await run(["add", "memory", "--config", `${directory}/monitor.jsonc`], system), 0);
+  const bytes = await Deno.readFile(real);
+  assert.deepEqual([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
+  assert.equal(
+    new TextDecoder().decode(bytes),
+    writtenWith('"memory": { "kind": "memory", "parameters": {} }'),
+  );
+  assert.equal(((await Deno.stat(real)).mode ?? 0) & 0o777, 0o640);
+  assert.ok((await Deno.lstat(`${directory}/monitor.jsonc`)).isSymlink);
+  assert.deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name).sort(), [
+    "monitor.jsonc",
+    "real",
+  ]);
 });
 
 Deno.test("monitor add writes nothing if the config changes while the checks run", async () => {

@@ -6,6 +6,7 @@ import { changeOf, NOW_MS, updateOf } from "../../state/records.ts";
 import { openState } from "../../state/state_directory.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
+import { tempDirectory } from "../../../testing/builders.ts";
 
 const CHANGES: readonly ConditionChange[] = Array.from(
   { length: 950 },
@@ -21,31 +22,28 @@ interface Printed {
 
 /** Prints to a reader that goes away after so many pieces. */
 async function history(args: readonly string[], piecesMax = Infinity): Promise<Printed> {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_history_" });
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
   const pieces: string[] = [];
-  try {
-    const { store } = await openState(`${directory}/kept.sqlite`);
-    await store.save(CHANGES.map((change) => updateOf("web", { change })));
-    await store.close();
-    await Deno.writeTextFile(
-      `${directory}/monitor.json`,
-      JSON.stringify({ defaults: {}, checks: { web: { kind: "test", parameters: {} } } }),
-    );
-    const base = createMemorySystem({ workingDirectory: directory, environment: { NO_COLOR: "1" } });
-    const stdout = {
-      ...base.stdout,
-      write: (piece: string) => void pieces.push(piece),
-      get closed() {
-        return pieces.length >= piecesMax;
-      },
-    };
-    const system = { ...base, stdout, clock: createFakeClock(NOW_MS) };
-    const config = ["--config", `${directory}/monitor.json`, "--state", "kept.sqlite"];
-    const code = await run(["history", ...config, ...args, "web"], system);
-    return { pieces, code };
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  const { store } = await openState(`${directory}/kept.sqlite`);
+  await store.save(CHANGES.map((change) => updateOf("web", { change })));
+  await store.close();
+  await Deno.writeTextFile(
+    `${directory}/monitor.json`,
+    JSON.stringify({ defaults: {}, checks: { web: { kind: "test", parameters: {} } } }),
+  );
+  const base = createMemorySystem({ workingDirectory: directory, environment: { NO_COLOR: "1" } });
+  const stdout = {
+    ...base.stdout,
+    write: (piece: string) => void pieces.push(piece),
+    get closed() {
+      return pieces.length >= piecesMax;
+    },
+  };
+  const system = { ...base, stdout, clock: createFakeClock(NOW_MS) };
+  const config = ["--config", `${directory}/monitor.json`, "--state", "kept.sqlite"];
+  const code = await run(["history", ...config, ...args, "web"], system);
+  return { pieces, code };
 }
 
 Deno.test("monitor history --format json prints every persisted change, in pages", async () => {

@@ -9,6 +9,7 @@ import { openSqliteStore } from "../../../src/state/sqlite/sqlite_store.ts";
 import { notificationOf, queuedOf, recordOf, resultOf, silenceOf, updateOf } from "../../state/records.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
+import { tempDirectory } from "../../../testing/builders.ts";
 
 const NOW = Date.UTC(2026, 0, 31, 10);
 const MINUTE = 60_000;
@@ -67,56 +68,53 @@ interface ShowOptions {
 async function show(options: ShowOptions): Promise<Shown> {
   const { columns, color = false, records = RECORDS, withNotifications = true, titles = TITLES, args = [] } =
     options;
-  const directory = await Deno.makeTempDir({ prefix: "monitor_status_" });
-  try {
-    const system = {
-      ...createMemorySystem({
-        ...(columns !== null && { columns }),
-        workingDirectory: directory,
-        environment: color ? {} : { NO_COLOR: "1" },
-      }),
-      clock: createFakeClock(NOW),
-    };
-    const checks = Object.fromEntries(
-      Object.entries(titles).map(([name, title]) => [
-        name,
-        { kind: "test", parameters: {}, ...(title !== undefined && { title }) },
-      ]),
-    );
-    await Deno.writeTextFile(
-      `${directory}/monitor.json`,
-      JSON.stringify({ defaults: {}, state: "kept.sqlite", checks }),
-    );
-    const { store } = await openSqliteStore(`${directory}/kept.sqlite`, {
-      files: system.state.files,
-      userId: system.userId,
-      nowMs: NOW,
-      access: "own",
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
+  const system = {
+    ...createMemorySystem({
+      ...(columns !== null && { columns }),
+      workingDirectory: directory,
+      environment: color ? {} : { NO_COLOR: "1" },
+    }),
+    clock: createFakeClock(NOW),
+  };
+  const checks = Object.fromEntries(
+    Object.entries(titles).map(([name, title]) => [
+      name,
+      { kind: "test", parameters: {}, ...(title !== undefined && { title }) },
+    ]),
+  );
+  await Deno.writeTextFile(
+    `${directory}/monitor.json`,
+    JSON.stringify({ defaults: {}, state: "kept.sqlite", checks }),
+  );
+  const { store } = await openSqliteStore(`${directory}/kept.sqlite`, {
+    files: system.state.files,
+    userId: system.userId,
+    nowMs: NOW,
+    access: "own",
+  });
+  const rows = ["pending", "rejected"] as const;
+  await store.save(records.map((record) => updateOf(record.name, { record })));
+  if (withNotifications) {
+    await store.changeOutbox({
+      changed: rows.map((state, index) =>
+        queuedOf(state, index, {
+          state,
+          channelName: "email to admin@example.org",
+          notification: notificationOf("web", { decidedAtMs: NOW - MINUTE }),
+        })
+      ),
+      removed: [],
+      markers: [],
+      cleared: [],
     });
-    const rows = ["pending", "rejected"] as const;
-    await store.save(records.map((record) => updateOf(record.name, { record })));
-    if (withNotifications) {
-      await store.changeOutbox({
-        changed: rows.map((state, index) =>
-          queuedOf(state, index, {
-            state,
-            channelName: "email to admin@example.org",
-            notification: notificationOf("web", { decidedAtMs: NOW - MINUTE }),
-          })
-        ),
-        removed: [],
-        markers: [],
-        cleared: [],
-      });
-      await store.addSilences([silenceOf("a", { fromMs: NOW - MINUTE, untilMs: NOW + 60 * MINUTE })]);
-    }
-    await store.close();
-    const code = await run(["status", "--config", `${directory}/monitor.json`, ...args], system);
-    assert.equal(system.stderr.text(), "");
-    return { text: system.stdout.text(), code };
-  } finally {
-    await Deno.remove(directory, { recursive: true });
+    await store.addSilences([silenceOf("a", { fromMs: NOW - MINUTE, untilMs: NOW + 60 * MINUTE })]);
   }
+  await store.close();
+  const code = await run(["status", "--config", `${directory}/monitor.json`, ...args], system);
+  assert.equal(system.stderr.text(), "");
+  return { text: system.stdout.text(), code };
 }
 
 Deno.test("monitor status shows the problems last, and sums up at the very end", async (t) => {

@@ -5,6 +5,7 @@ import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { changeOf, entryOf, NOW_MS, recordOf, updateOf } from "../../state/records.ts";
 import { openState } from "../../state/state_directory.ts";
+import { tempDirectory } from "../../../testing/builders.ts";
 
 const CHECK = { kind: "test", parameters: {} };
 const CONFIG = {
@@ -14,43 +15,40 @@ const CONFIG = {
 
 /** Prints the summary of a week in which `web` was down for two hours, and `db` never ran. */
 async function summary(args: readonly string[], config: unknown = CONFIG) {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_summary_" });
+  await using temporary = await tempDirectory();
+  const directory = temporary.path;
   let stdout = "";
   let stderr = "";
-  try {
-    const { store } = await openState(`${directory}/kept.sqlite`);
-    const condition = { ...recordOf("web").condition, confirmed: "ok" as const, observedAtMs: NOW_MS };
-    for (let hour = 1; hour <= 24; hour++) {
-      const atMs = NOW_MS - hour * HOUR_MS;
-      const lasted = hour === 3 || hour === 4 ? "critical" : "ok";
-      const rollup = { ...entryOf(atMs), lasted, lastedMs: HOUR_MS, durationMs: 20 } as const;
-      await store.save([updateOf("web", { record: recordOf("web", { condition }), rollup })]);
-    }
-    await store.save([
-      updateOf("web", {
-        record: recordOf("web", { condition }),
-        change: changeOf("web", NOW_MS - 4 * HOUR_MS),
-      }),
-      updateOf("web", {
-        record: recordOf("web", { condition }),
-        change: changeOf("web", NOW_MS - 2 * HOUR_MS, { from: "critical", to: "ok" }),
-      }),
-    ]);
-    await store.close();
-    await Deno.writeTextFile(`${directory}/monitor.json`, JSON.stringify(config));
-    const base = createMemorySystem({ workingDirectory: directory, environment: { NO_COLOR: "1" } });
-    const system = {
-      ...base,
-      stdout: { ...base.stdout, write: (piece: string) => void (stdout += piece) },
-      stderr: { ...base.stderr, write: (piece: string) => void (stderr += piece) },
-      clock: createFakeClock(NOW_MS),
-    };
-    const own = ["--config", `${directory}/monitor.json`, "--state", "kept.sqlite"];
-    const code = await run(["summary", ...own, ...args], system);
-    return { code, stdout, stderr };
-  } finally {
-    await Deno.remove(directory, { recursive: true });
+  const { store } = await openState(`${directory}/kept.sqlite`);
+  const condition = { ...recordOf("web").condition, confirmed: "ok" as const, observedAtMs: NOW_MS };
+  for (let hour = 1; hour <= 24; hour++) {
+    const atMs = NOW_MS - hour * HOUR_MS;
+    const lasted = hour === 3 || hour === 4 ? "critical" : "ok";
+    const rollup = { ...entryOf(atMs), lasted, lastedMs: HOUR_MS, durationMs: 20 } as const;
+    await store.save([updateOf("web", { record: recordOf("web", { condition }), rollup })]);
   }
+  await store.save([
+    updateOf("web", {
+      record: recordOf("web", { condition }),
+      change: changeOf("web", NOW_MS - 4 * HOUR_MS),
+    }),
+    updateOf("web", {
+      record: recordOf("web", { condition }),
+      change: changeOf("web", NOW_MS - 2 * HOUR_MS, { from: "critical", to: "ok" }),
+    }),
+  ]);
+  await store.close();
+  await Deno.writeTextFile(`${directory}/monitor.json`, JSON.stringify(config));
+  const base = createMemorySystem({ workingDirectory: directory, environment: { NO_COLOR: "1" } });
+  const system = {
+    ...base,
+    stdout: { ...base.stdout, write: (piece: string) => void (stdout += piece) },
+    stderr: { ...base.stderr, write: (piece: string) => void (stderr += piece) },
+    clock: createFakeClock(NOW_MS),
+  };
+  const own = ["--config", `${directory}/monitor.json`, "--state", "kept.sqlite"];
+  const code = await run(["summary", ...own, ...args], system);
+  return { code, stdout, stderr };
 }
 
 Deno.test("monitor summary prints outages and availability of the last week", async () => {

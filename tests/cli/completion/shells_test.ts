@@ -5,6 +5,7 @@ import { concurrentTests } from "../../support/concurrent_tests.ts";
 import { type Shell, SHELL_ENTRIES, SHELLS } from "../../../src/cli/completion/shells.ts";
 import { monitorCommand, sourceEnvironment } from "../../../testing/source.ts";
 import { requiresTools, runChild, tool } from "../../../testing/tools.ts";
+import { tempDirectory } from "../../../testing/builders.ts";
 
 const test = concurrentTests("monitor completions");
 
@@ -58,22 +59,19 @@ const STARTS: Readonly<Record<Shell, { readonly flags: readonly string[]; readon
 };
 
 async function withHome(use: (home: string) => Promise<void>): Promise<void> {
-  const home = await Deno.makeTempDir({ prefix: "monitor_shells_" });
-  try {
-    await Deno.mkdir(`${home}/bin`);
-    await Deno.mkdir(`${home}/home dir`);
-    await writeProgram(`${home}/bin/monitor`);
-    await Deno.writeTextFile(`${home}/monitor.json`, configOf(NAMES));
-    await Deno.writeTextFile(`${home}/home dir/other doc.json`, configOf(["elsewhere one"]));
-    await Deno.writeTextFile(`${home}/broken.json`, `{ "checks": { "web": 1 } }`);
-    for (const shell of SHELLS) {
-      await Deno.writeTextFile(`${home}/${shell}.completion`, SHELL_ENTRIES[shell].script);
-    }
-    await Deno.rename(`${home}/zsh.completion`, `${home}/_monitor`);
-    await use(home);
-  } finally {
-    await Deno.remove(home, { recursive: true });
+  await using temporary = await tempDirectory();
+  const home = temporary.path;
+  await Deno.mkdir(`${home}/bin`);
+  await Deno.mkdir(`${home}/home dir`);
+  await writeProgram(`${home}/bin/monitor`);
+  await Deno.writeTextFile(`${home}/monitor.json`, configOf(NAMES));
+  await Deno.writeTextFile(`${home}/home dir/other doc.json`, configOf(["elsewhere one"]));
+  await Deno.writeTextFile(`${home}/broken.json`, `{ "checks": { "web": 1 } }`);
+  for (const shell of SHELLS) {
+    await Deno.writeTextFile(`${home}/${shell}.completion`, SHELL_ENTRIES[shell].script);
   }
+  await Deno.rename(`${home}/zsh.completion`, `${home}/_monitor`);
+  await use(home);
 }
 
 function configOf(names: readonly string[]): string {

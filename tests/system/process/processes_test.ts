@@ -14,6 +14,7 @@ import {
   untilGone,
 } from "../../support/processes.ts";
 import { type ChildEnd, requiresTools, runChild } from "../../../testing/tools.ts";
+import { tempDirectory } from "../../../testing/builders.ts";
 
 const test = concurrentTests("createProcesses()");
 const processes = createProcesses(createRealClock(), { terminationGraceMs: 500 });
@@ -255,16 +256,12 @@ test("run() says why a program could not be started", (add) => {
     });
   }
   add("a named pipe", async () => {
-    const directory = await Deno.makeTempDir({ prefix: "monitor_pipe_" });
-    try {
-      const path = `${directory}/pipe`;
-      await makePipe(path);
-      await Deno.chmod(path, 0o755);
-      const end = await processes.run(fixtureCommand("", { path }), never);
-      assert.deepEqual(end, { ended: "not_started", reason: "path is not a regular file" });
-    } finally {
-      await Deno.remove(directory, { recursive: true });
-    }
+    await using temporary = await tempDirectory();
+    const path = `${temporary.path}/pipe`;
+    await makePipe(path);
+    await Deno.chmod(path, 0o755);
+    const end = await processes.run(fixtureCommand("", { path }), never);
+    assert.deepEqual(end, { ended: "not_started", reason: "path is not a regular file" });
   });
   add("no interpreter named", async () => {
     const end = await processes.run(fixtureCommand("no_shebang.sh"), never);
