@@ -6,6 +6,7 @@ import type { MaintenanceWindow } from "../../src/domain/maintenance_window.ts";
 import { testCheck } from "../support/checks.ts";
 import { silenceOf } from "../state/records.ts";
 import { type Desk, openDesk, START } from "./desk.ts";
+import { testRows } from "../support/rows.ts";
 
 const MINUTE = 60_000;
 /** Midnight of the day on which tests begin, UTC. */
@@ -290,23 +291,21 @@ Deno.test("startNotifying() escalates a problem after the clock was set back", a
     "by a little: once it has lasted as long again": [10 * MINUTE, 20],
     "by a day: at once": [24 * 60 * MINUTE, 0],
   };
-  for (const [name, [backMs, minutes]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const late: Channel = { kind: "console", key: "late", parameters: {}, afterMs: 15 * MINUTE };
-      const check = { ...testCheck("ok", { name: "web" }), notifications: [late] };
-      const desk = await openDesk([check]);
-      await desk.observe(check, "critical");
-      await desk.clock.advance(5 * MINUTE);
-      desk.clock.stepWall(-backMs);
-      for (let minute = 0; minute <= minutes; minute++) {
-        assert.equal(desk.lines.length, 0, `after ${minute} minutes`);
-        await desk.review(check);
-        await desk.drain();
-        await desk.clock.advance(MINUTE);
-      }
-      assert.equal(desk.lines.length, 1);
-    });
-  }
+  await testRows(t, rows, async ([backMs, minutes]) => {
+    const late: Channel = { kind: "console", key: "late", parameters: {}, afterMs: 15 * MINUTE };
+    const check = { ...testCheck("ok", { name: "web" }), notifications: [late] };
+    const desk = await openDesk([check]);
+    await desk.observe(check, "critical");
+    await desk.clock.advance(5 * MINUTE);
+    desk.clock.stepWall(-backMs);
+    for (let minute = 0; minute <= minutes; minute++) {
+      assert.equal(desk.lines.length, 0, `after ${minute} minutes`);
+      await desk.review(check);
+      await desk.drain();
+      await desk.clock.advance(MINUTE);
+    }
+    assert.equal(desk.lines.length, 1);
+  });
 });
 
 Deno.test("startNotifying() sends reminders at their intervals, though the problem escalates to another channel", async () => {

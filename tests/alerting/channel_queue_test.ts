@@ -9,6 +9,7 @@ import {
 import type { Failure } from "../../src/alerting/retry.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import { notificationOf, queuedOf } from "../state/records.ts";
+import { testRows } from "../support/rows.ts";
 
 const NOW = 1_800_000_000_000;
 const SECOND = 1000;
@@ -238,18 +239,16 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
 
 for (const [status, rows] of Object.entries(TABLES)) {
   Deno.test(`transition() of a ${status} queue`, async (t) => {
-    for (const [name, row] of Object.entries(rows)) {
-      await t.step(name, () => {
-        const { sent, queue, afterMs } = runRow(row);
-        const [, , expectedSent, expectedStatus] = row;
-        assert.deepStrictEqual([sent, describe(queue, afterMs)], [expectedSent, expectedStatus]);
-        const isWaiting = "untilMs" in queue.status;
-        assert.strictEqual(
-          Number.isFinite(wakeAtMs(queue)),
-          isWaiting || queue.mergeAtMs !== null && queue.status.kind === "sending",
-        );
-      });
-    }
+    await testRows(t, rows, (row) => {
+      const { sent, queue, afterMs } = runRow(row);
+      const [, , expectedSent, expectedStatus] = row;
+      assert.deepStrictEqual([sent, describe(queue, afterMs)], [expectedSent, expectedStatus]);
+      const isWaiting = "untilMs" in queue.status;
+      assert.strictEqual(
+        Number.isFinite(wakeAtMs(queue)),
+        isWaiting || queue.mergeAtMs !== null && queue.status.kind === "sending",
+      );
+    });
   });
 }
 

@@ -5,6 +5,7 @@ import { overdueAtMs } from "../../src/alerting/overdue.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import { recordOf, resultOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
+import { testRows } from "../support/rows.ts";
 
 const NOW = Date.UTC(2026, 0, 31, 10);
 const MINUTE = 60_000;
@@ -114,20 +115,18 @@ Deno.test("statusOf() returns unknown for a last run further in the future than 
     "a clock that was years ahead": [500 * DAY, 500 * DAY, "in_future"],
     "a clock that went ahead during the run": [-MINUTE, 500 * DAY, "in_future"],
   };
-  for (const [name, [aheadMs, endMs, state]] of Object.entries(rows)) {
-    await t.step(name, () => {
-      const base = recordOf("web");
-      const record = {
-        ...base,
-        condition: { ...base.condition, confirmed: "ok", observedAtMs: NOW + endMs } as const,
-        last: resultOf({ startedAtMs: NOW + aheadMs }),
-        nextRunAtMs: NOW + endMs + MINUTE,
-      };
-      const status = statusOf(minutely, { recordOf: () => record, nowMs: NOW });
-      assert.equal(status.state, state);
-      assert.equal(status.condition, state === "current" ? "ok" : "unknown");
-    });
-  }
+  await testRows(t, rows, ([aheadMs, endMs, state]) => {
+    const base = recordOf("web");
+    const record = {
+      ...base,
+      condition: { ...base.condition, confirmed: "ok", observedAtMs: NOW + endMs } as const,
+      last: resultOf({ startedAtMs: NOW + aheadMs }),
+      nextRunAtMs: NOW + endMs + MINUTE,
+    };
+    const status = statusOf(minutely, { recordOf: () => record, nowMs: NOW });
+    assert.equal(status.state, state);
+    assert.equal(status.condition, state === "current" ? "ok" : "unknown");
+  });
 });
 
 Deno.test("statusOf() returns the checks that suppress notifications", async (t) => {
@@ -180,15 +179,13 @@ Deno.test("statusOf() returns the checks that suppress notifications", async (t)
       "down [suppressed: silence]",
     );
   });
-  for (const [name, [dependency, text]] of Object.entries(rows)) {
-    await t.step(name, () => {
-      const status = statusOf(testCheck("ok", { name: "web", dependsOn: ["router"] }), {
-        recordOf: (one) => one === "web" ? web : dependency,
-        nowMs: NOW,
-      });
-      assert.equal(describeStatus(status, NOW), text);
+  await testRows(t, rows, ([dependency, text]) => {
+    const status = statusOf(testCheck("ok", { name: "web", dependsOn: ["router"] }), {
+      recordOf: (one) => one === "web" ? web : dependency,
+      nowMs: NOW,
     });
-  }
+    assert.equal(describeStatus(status, NOW), text);
+  });
 });
 
 Deno.test("overdueAtMs() goes by the attentive interval while a check is failing", () => {
@@ -217,7 +214,9 @@ Deno.test("lastNotifiedOf() is ok only if that was notified or known", async (t)
     "a notified problem": [{ confirmed: "critical", notified: "critical", notifiedAtMs: 1 }, "critical"],
     "a notified recovery, and a pending condition": [{ notified: "ok", notifiedAtMs: 1 }, "ok"],
   };
-  for (const [name, [state, expected]] of Object.entries(rows)) {
-    await t.step(name, () => assert.equal(lastNotifiedOf({ ...never, ...state }), expected));
-  }
+  await testRows(
+    t,
+    rows,
+    ([state, expected]) => assert.equal(lastNotifiedOf({ ...never, ...state }), expected),
+  );
 });

@@ -8,6 +8,7 @@ import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
 import { markerKey } from "../../src/alerting/delivery_markers.ts";
 import { Dispatcher } from "../../src/alerting/dispatcher.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
+import { testRows } from "../support/rows.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -535,25 +536,23 @@ Deno.test("reload() splits a message for a channel that does not batch", async (
     "one notification": [[row()], true],
     "a problem and its end": [[row(), row({ event: "recovery", condition: "ok" })], true],
   };
-  for (const [name, [rows, isKept]] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      const gone: string[] = [];
-      const { clock, dispatcher, sent, adopt } = harness({
-        gone,
-        single: ["pager"],
-        deliver: (_message, channel) => channel === "mail" ? UNSURE : OK,
-      });
-      dispatcher.add(rows);
-      await clock.advance(3 * SECOND);
-      gone.push("mail");
-      adopt({ "web mail": "pager", "db mail": "pager" });
-      await clock.advance(3 * SECOND);
-      const [first, ...others] = sent.map(({ message }) => message);
-      assert.deepStrictEqual(others.map(({ items }) => items.length), others.map(() => 1));
-      assert.strictEqual(new Set(others.map(({ id }) => id)).size, isKept ? 1 : 2);
-      assert.strictEqual(others[0]?.id === first?.id, isKept);
+  await testRows(t, cases, async ([rows, isKept]) => {
+    const gone: string[] = [];
+    const { clock, dispatcher, sent, adopt } = harness({
+      gone,
+      single: ["pager"],
+      deliver: (_message, channel) => channel === "mail" ? UNSURE : OK,
     });
-  }
+    dispatcher.add(rows);
+    await clock.advance(3 * SECOND);
+    gone.push("mail");
+    adopt({ "web mail": "pager", "db mail": "pager" });
+    await clock.advance(3 * SECOND);
+    const [first, ...others] = sent.map(({ message }) => message);
+    assert.deepStrictEqual(others.map(({ items }) => items.length), others.map(() => 1));
+    assert.strictEqual(new Set(others.map(({ id }) => id)).size, isKept ? 1 : 2);
+    assert.strictEqual(others[0]?.id === first?.id, isKept);
+  });
 });
 
 Deno.test("reload() keeps a message whole, regardless of other channels", async () => {
@@ -714,21 +713,19 @@ Deno.test("add() shortens no delay if the wall clock is set back", async (t) => 
       await clock.advance(MINUTE + 10 * SECOND);
     },
   };
-  for (const [name, pass] of Object.entries(scenarios)) {
-    await t.step(name, async () => {
-      const { clock, dispatcher, sent } = harness({
-        deliver: (_message, _channel, attempt) =>
-          attempt > 1 || name === "while it gathers" ? OK : name === "while it sends" ? "hang" : DOWN,
-      });
-      dispatcher.add([row({ check: "a" })]);
-      await pass(clock, () => clock.stepWall(-5 * HOUR));
-      assert.strictEqual(sent.length, name === "while it gathers" ? 1 : 2);
-      dispatcher.add([row({ check: "b" })]);
-      await clock.advance(3 * SECOND);
-      assert.deepStrictEqual(checksOf(sent.at(-1)?.message ?? assert.fail()), ["b"]);
-      assert.deepStrictEqual(dispatcher.all, []);
+  await testRows(t, scenarios, async (pass, name) => {
+    const { clock, dispatcher, sent } = harness({
+      deliver: (_message, _channel, attempt) =>
+        attempt > 1 || name === "while it gathers" ? OK : name === "while it sends" ? "hang" : DOWN,
     });
-  }
+    dispatcher.add([row({ check: "a" })]);
+    await pass(clock, () => clock.stepWall(-5 * HOUR));
+    assert.strictEqual(sent.length, name === "while it gathers" ? 1 : 2);
+    dispatcher.add([row({ check: "b" })]);
+    await clock.advance(3 * SECOND);
+    assert.deepStrictEqual(checksOf(sent.at(-1)?.message ?? assert.fail()), ["b"]);
+    assert.deepStrictEqual(dispatcher.all, []);
+  });
 });
 
 Deno.test("Dispatcher ignores a restored time that is over an hour in the future", async (t) => {

@@ -13,6 +13,7 @@ import { type FaultyStore, openFaultyStore } from "../support/faulty_store.ts";
 import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
+import { testRows } from "../support/rows.ts";
 
 const postgres = sharedPostgres();
 
@@ -107,18 +108,16 @@ Deno.test("a member decides for channels that filter once it has read the delive
     after: { afterMs: 3_600_000 },
     hours: { hours: [{ fromMs: START - 2, untilMs: START - 1 }] },
   };
-  for (const [name, filter] of Object.entries(filters)) {
-    await t.step(name, async () => {
-      const check: Check = { ...CHECK, notifications: [...CHECK.notifications, { ...late, ...filter }] };
-      const member = await startMember(check);
-      await member.notifying.know(["web"], () => Promise.resolve([]));
-      assert.equal(member.record("critical").length, 1, "dropped before it is stored");
-      await overtake(member, check);
-      assert.deepEqual(member.record("ok"), [], "unread");
-      await member.notifying.know(["web"], () => Promise.resolve([PROBLEM]));
-      assert.deepEqual(member.record("ok").map(({ channelKey }) => channelKey), ["console"]);
-    });
-  }
+  await testRows(t, filters, async (filter) => {
+    const check: Check = { ...CHECK, notifications: [...CHECK.notifications, { ...late, ...filter }] };
+    const member = await startMember(check);
+    await member.notifying.know(["web"], () => Promise.resolve([]));
+    assert.equal(member.record("critical").length, 1, "dropped before it is stored");
+    await overtake(member, check);
+    assert.deepEqual(member.record("ok"), [], "unread");
+    await member.notifying.know(["web"], () => Promise.resolve([PROBLEM]));
+    assert.deepEqual(member.record("ok").map(({ channelKey }) => channelKey), ["console"]);
+  });
 });
 
 Deno.test("a member keeps its own decisions while it reads those of others", async () => {

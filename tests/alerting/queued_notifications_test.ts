@@ -10,6 +10,7 @@ import {
   type QueueOptions,
 } from "../../src/alerting/queued_notifications.ts";
 import { markerOf, notificationOf, queuedOf } from "../state/records.ts";
+import { testRows } from "../support/rows.ts";
 
 const NOW = 1_800_000_000_000;
 
@@ -166,16 +167,14 @@ Deno.test("queueFor() sends a reminder only after its problem was sent and if no
     "known, something pending": ["critical", true, 1],
     "another condition known": ["warning", false, 1],
   };
-  for (const [name, [known, isPending, count]] of Object.entries(table)) {
-    await t.step(name, () => {
-      const made = queueFor(notification("reminder"), {
-        ...OPTIONS,
-        lastNotifiedOf: ({ key }) => key === "one" ? last(known, isPending) : last("critical"),
-      });
-      assert.deepEqual(made.map((row) => row.channelKey), ["one", "two"].slice(-count));
-      assert.deepEqual(made.at(-1)?.notification, notification("reminder"));
+  await testRows(t, table, ([known, isPending, count]) => {
+    const made = queueFor(notification("reminder"), {
+      ...OPTIONS,
+      lastNotifiedOf: ({ key }) => key === "one" ? last(known, isPending) : last("critical"),
     });
-  }
+    assert.deepEqual(made.map((row) => row.channelKey), ["one", "two"].slice(-count));
+    assert.deepEqual(made.at(-1)?.notification, notification("reminder"));
+  });
 });
 
 Deno.test("lastNotified() returns the pending notification, else the delivered one, else ok", async (t) => {
@@ -190,7 +189,9 @@ Deno.test("lastNotified() returns the pending notification, else the delivered o
     ],
     "a pending one after a delivered one": [pending, markerOf("web"), last("warning", true)],
   };
-  for (const [name, [queued, marker, expected]] of Object.entries(table)) {
-    await t.step(name, () => assert.deepEqual(lastNotified(queued, marker), expected));
-  }
+  await testRows(
+    t,
+    table,
+    ([queued, marker, expected]) => assert.deepEqual(lastNotified(queued, marker), expected),
+  );
 });

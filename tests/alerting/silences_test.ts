@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { initialState } from "../../src/condition/transition.ts";
 import type { Silence } from "../../src/domain/outbox.ts";
 import { lastingSilences, silencesOf } from "../../src/alerting/silences.ts";
+import { testRows } from "../support/rows.ts";
 
 const NOW = 1_800_000_000_000;
 
@@ -33,15 +34,13 @@ Deno.test("silencesOf() ends one until ok with its problem, also if the clock wa
     "a later problem that began earlier, since the clock was set back": [NOW - 20, NOW, false],
     "its problem after the longest time": [NOW - 9, NOW + 5, false],
   };
-  for (const [name, [problemBeganAtMs, nowMs, expected]] of Object.entries(rows)) {
-    await t.step(name, () => {
-      const found = silencesOf({ name: "web", tags: [], problemBeganAtMs }, silences, {
-        kind: "silence",
-        nowMs,
-      });
-      assert.equal(found.length > 0, expected);
+  await testRows(t, rows, ([problemBeganAtMs, nowMs, expected]) => {
+    const found = silencesOf({ name: "web", tags: [], problemBeganAtMs }, silences, {
+      kind: "silence",
+      nowMs,
     });
-  }
+    assert.equal(found.length > 0, expected);
+  });
 });
 
 Deno.test("silencesOf() keeps silences and acknowledgements apart", () => {
@@ -69,9 +68,7 @@ Deno.test("silencesOf() includes silences of the named check, from begin to end"
       true,
     ],
   };
-  for (const [name, [silences, expected]] of Object.entries(rows)) {
-    await t.step(name, () => assert.equal(isSilenced("web", silences, NOW), expected));
-  }
+  await testRows(t, rows, ([silences, expected]) => assert.equal(isSilenced("web", silences, NOW), expected));
 });
 
 Deno.test("silencesOf() compares the names of checks exactly", () => {
@@ -97,7 +94,9 @@ Deno.test("lastingSilences() drops one until ok once its problem has ended", asy
     "an earlier time, since the clock was set back": [untilOk("web"), [record("web", NOW - 20)], false],
     "until a time": [silence("web", NOW - 5, NOW + 5), [record("web", null)], true],
   };
-  for (const [name, [only, records, expected]] of Object.entries(rows)) {
-    await t.step(name, () => assert.deepEqual(lastingSilences([only], records), expected ? [only] : []));
-  }
+  await testRows(
+    t,
+    rows,
+    ([only, records, expected]) => assert.deepEqual(lastingSilences([only], records), expected ? [only] : []),
+  );
 });

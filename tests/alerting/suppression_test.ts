@@ -8,6 +8,7 @@ import { initialState } from "../../src/condition/transition.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { ConditionState, Suppression } from "../../src/domain/condition_state.ts";
 import { testCheck } from "../support/checks.ts";
+import { testRows } from "../support/rows.ts";
 
 const NOW = 1_800_000_000_000;
 const HOUR = 3_600_000;
@@ -124,21 +125,19 @@ Deno.test("suppressionOf() suppresses if all parents of several have a problem",
     "neither ran": [NEVER_RAN, NEVER_RAN, true, "a b"],
     "one is down, the other does not run here": [DOWN, null, true, ""],
   };
-  for (const [name, [a, b, isSuppressed, toRun]] of Object.entries(rows)) {
-    await t.step(name, () => {
-      const check = { ...testCheck("ok", { name: "web" }), dependsOn: [{ any: ["a", "b"] }] };
-      const parents = ["a", ...b === null ? [] : ["b"]];
-      const options: SuppressionOptions = {
-        notifies: true,
-        silences: [],
-        running: new Map(parents.map((parent) => [parent, testCheck("ok", { name: parent })])),
-        stateOf: (one) => ({ a, b: b ?? OK })[one] ?? OK,
-        nowMs: NOW,
-      };
-      assert.equal(suppressionOf(check, options), isSuppressed ? "dependency" : null);
-      assert.equal(unknownDependencies(check, options).map(({ name }) => name).join(" "), toRun);
-    });
-  }
+  await testRows(t, rows, ([a, b, isSuppressed, toRun]) => {
+    const check = { ...testCheck("ok", { name: "web" }), dependsOn: [{ any: ["a", "b"] }] };
+    const parents = ["a", ...b === null ? [] : ["b"]];
+    const options: SuppressionOptions = {
+      notifies: true,
+      silences: [],
+      running: new Map(parents.map((parent) => [parent, testCheck("ok", { name: parent })])),
+      stateOf: (one) => ({ a, b: b ?? OK })[one] ?? OK,
+      nowMs: NOW,
+    };
+    assert.equal(suppressionOf(check, options), isSuppressed ? "dependency" : null);
+    assert.equal(unknownDependencies(check, options).map(({ name }) => name).join(" "), toRun);
+  });
 });
 
 Deno.test("suppressionOf() ignores dependencies until the clock reaches the time before it was set back", () => {

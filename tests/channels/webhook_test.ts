@@ -23,6 +23,7 @@ import {
   startServer,
   type Visitor,
 } from "../support/http_servers.ts";
+import { testRows } from "../support/rows.ts";
 
 type Parameters = ChannelOf<"webhook">["parameters"];
 
@@ -143,19 +144,17 @@ Deno.test("webhookKind fills fields in path, query and headers, each escaped for
       `${"x".repeat(499)}…`,
     ],
   };
-  for (const [name, [output, inUrl, inHeader]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const message = makeMessage([makeItem({ output })]);
-      const headers = { "X-Output": "is {{ output }}" };
-      const path = "/hooks/{{output}}/end?{{check}}={{output}}";
-      const { posted } = await received({ headers, body: "{}" }, { message }, path);
-      assert.equal(posted.length, 1);
-      assert.equal(posted[0]?.path, `/hooks/${inUrl}/end?web=${inUrl}`);
-      const bytes = Array.from(posted[0]?.headers.get("X-Output") ?? "", (letter) => letter.charCodeAt(0));
-      assert.equal(new TextDecoder().decode(new Uint8Array(bytes)), `is ${inHeader}`);
-      assert.equal(posted[0]?.headers.get("X-Evil"), null);
-    });
-  }
+  await testRows(t, rows, async ([output, inUrl, inHeader]) => {
+    const message = makeMessage([makeItem({ output })]);
+    const headers = { "X-Output": "is {{ output }}" };
+    const path = "/hooks/{{output}}/end?{{check}}={{output}}";
+    const { posted } = await received({ headers, body: "{}" }, { message }, path);
+    assert.equal(posted.length, 1);
+    assert.equal(posted[0]?.path, `/hooks/${inUrl}/end?web=${inUrl}`);
+    const bytes = Array.from(posted[0]?.headers.get("X-Output") ?? "", (letter) => letter.charCodeAt(0));
+    assert.equal(new TextDecoder().decode(new Uint8Array(bytes)), `is ${inHeader}`);
+    assert.equal(posted[0]?.headers.get("X-Evil"), null);
+  });
 });
 
 Deno.test("webhookKind sends one notification in each request if its URL or headers have fields", async () => {
@@ -184,14 +183,12 @@ Deno.test("webhookKind escapes values of a body for its Content-Type", async (t)
     "plain text": ["Text/Plain; charset=utf-8", `=${output}`],
     "another type": ["application/x-custom", '=a \\"b\\" & c=d\\n+ü'],
   };
-  for (const [name, [type, sent]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const headers = type === null ? {} : { "content-Type": type };
-      const message = makeMessage([makeItem({ output })]);
-      const { posted } = await received({ headers, body: "={{output}}" }, { message });
-      assert.deepEqual(posted.map(({ text }) => text), [sent]);
-    });
-  }
+  await testRows(t, rows, async ([type, sent]) => {
+    const headers = type === null ? {} : { "content-Type": type };
+    const message = makeMessage([makeItem({ output })]);
+    const { posted } = await received({ headers, body: "={{output}}" }, { message });
+    assert.deepEqual(posted.map(({ text }) => text), [sent]);
+  });
 });
 
 Deno.test("webhookKind hides the text around fields in the URL and headers", async () => {

@@ -7,6 +7,7 @@ import { createHost } from "../../src/system/host.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { runChild, tool } from "../../testing/tools.ts";
 import { observeCheck, type ObserveOptions } from "../support/observe_check.ts";
+import { testRows } from "../support/rows.ts";
 
 const BELOW = { warningBelow: { percent: 10 }, criticalBelow: { percent: 5 } };
 
@@ -53,13 +54,11 @@ Deno.test("disk_space compares free space and free inodes with thresholds", asyn
       'the file system of "/" has no size',
     ],
   };
-  for (const [name, [facts, condition, output]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const host = hostWith(() => Promise.resolve(facts));
-      const checkResult = await observe({}, { system: { host } });
-      assert.deepEqual([checkResult.condition, checkResult.output], [condition, output]);
-    });
-  }
+  await testRows(t, rows, async ([facts, condition, output]) => {
+    const host = hostWith(() => Promise.resolve(facts));
+    const checkResult = await observe({}, { system: { host } });
+    assert.deepEqual([checkResult.condition, checkResult.output], [condition, output]);
+  });
 });
 
 Deno.test("disk_space measures the space of this machine as df does", async () => {

@@ -12,6 +12,7 @@ import type { FileFacts, Files } from "../../src/domain/files.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
+import { testRows } from "../support/rows.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -58,14 +59,12 @@ Deno.test("fileTimestampKind evaluates the age of a file", async (t) => {
   await using directory = await tempDirectory();
   const path = join(directory.path, "file");
   await writeChanged(path);
-  for (const [name, [ageMs, expected, parameters]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const { system } = createFakes(CHANGED_AT_MS + ageMs);
-      const { condition, output, metrics } = await observe({ path, ...parameters }, { system });
-      strictEqual(`${condition}: ${output}`, expected);
-      deepStrictEqual(metrics, { age_seconds: Math.trunc(ageMs / 1000) + 0 });
-    });
-  }
+  await testRows(t, rows, async ([ageMs, expected, parameters]) => {
+    const { system } = createFakes(CHANGED_AT_MS + ageMs);
+    const { condition, output, metrics } = await observe({ path, ...parameters }, { system });
+    strictEqual(`${condition}: ${output}`, expected);
+    deepStrictEqual(metrics, { age_seconds: Math.trunc(ageMs / 1000) + 0 });
+  });
 });
 
 Deno.test("fileTimestampKind reads the target of a symlink", async (t) => {
@@ -76,11 +75,9 @@ Deno.test("fileTimestampKind reads the target of a symlink", async (t) => {
   await Deno.utime(directory.path, CHANGED_AT_MS / 1000, CHANGED_AT_MS / 1000);
   const { system } = createFakes(CHANGED_AT_MS + 2 * HOUR);
   const rows = { "a symlink that was created later": link, "a directory": directory.path };
-  for (const [name, path] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      deepStrictEqual((await observe({ path }, { system })).metrics, { age_seconds: 7200 });
-    });
-  }
+  await testRows(t, rows, async (path) => {
+    deepStrictEqual((await observe({ path }, { system })).metrics, { age_seconds: 7200 });
+  });
 });
 
 Deno.test("fileTimestampKind reads the newest file of a pattern, its size and the count", async (t) => {
@@ -128,13 +125,11 @@ Deno.test("fileTimestampKind reads the newest file of a pattern, its size and th
       {},
     ],
   };
-  for (const [name, [parameters, expected, metrics]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const observed = await observe({ path, ...parameters }, { system });
-      strictEqual(`${observed.condition}: ${observed.output}`, expected);
-      deepStrictEqual(observed.metrics, metrics);
-    });
-  }
+  await testRows(t, rows, async ([parameters, expected, metrics]) => {
+    const observed = await observe({ path, ...parameters }, { system });
+    strictEqual(`${observed.condition}: ${observed.output}`, expected);
+    deepStrictEqual(observed.metrics, metrics);
+  });
 
   await t.step("more than the maximum", async () => {
     const list = () => Promise.resolve(Array.from({ length: 10_001 }, (_, index) => `${index}`));
@@ -193,16 +188,14 @@ Deno.test("fileTimestampKind returns unknown for an unreadable path", async (t) 
       'cannot read "/data/file": its file system keeps no modification time',
     ],
   };
-  for (const [name, [answer, output]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const stat = () => answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
-      const { system } = createFakes(CHANGED_AT_MS, { stat });
-      const checkResult = await observe({ path, conditionOnMissing: "critical" }, { system });
-      strictEqual(checkResult.condition, "unknown");
-      strictEqual(checkResult.output, output);
-      deepStrictEqual(checkResult.metrics, {});
-    });
-  }
+  await testRows(t, rows, async ([answer, output]) => {
+    const stat = () => answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    const { system } = createFakes(CHANGED_AT_MS, { stat });
+    const checkResult = await observe({ path, conditionOnMissing: "critical" }, { system });
+    strictEqual(checkResult.condition, "unknown");
+    strictEqual(checkResult.output, output);
+    deepStrictEqual(checkResult.metrics, {});
+  });
 });
 
 Deno.test("fileTimestampKind returns unknown for real unreadable paths", async (t) => {

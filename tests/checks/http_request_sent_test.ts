@@ -6,6 +6,7 @@ import { inTime } from "../life/in_time.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { observeTarget } from "../support/http_check.ts";
 import { startChild, tool } from "../../testing/tools.ts";
+import { testRows } from "../support/rows.ts";
 
 /** A request as it came. */
 interface Received {
@@ -85,9 +86,7 @@ Deno.test("observeHttpRequest() sends the config's headers", async (t) => {
   await using server = startRecorder();
   await observeTarget(server.origin, { request: { method: "POST", headers: given, body: "{}" } });
   const [{ headers } = { headers: new Headers() }] = server.received;
-  for (const [name, value] of Object.entries(given)) {
-    await t.step(name, () => assert.equal(seen(headers, name), value.trim()));
-  }
+  await testRows(t, given, (value, name) => assert.equal(seen(headers, name), value.trim()));
   await t.step("its own content type for a text", async () => {
     await observeTarget(server.origin, { request: { method: "POST", body: "x" } });
     assert.equal(server.received[1]?.headers.get("content-type"), "text/plain;charset=UTF-8");
@@ -195,15 +194,13 @@ Deno.test("observeHttpRequest() trusts the configured CA, and shows its certific
     "for another name": [{ caFile: ca }, other, /certificate is not valid for name "127.0.0.1"$/],
     "a client certificate that the server does not request": [{ caFile: ca, ...pair }, {}, null],
   };
-  for (const [name, [given, facts, failure]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      await using server = startRecorder(undefined, createCertificate({ authority, ...facts }));
-      const { output, condition } = await observeTarget(server.origin, { request: { tls: given } });
-      assert.match(output, failure ?? /^status is 200$/);
-      if (failure !== null) assert.match(output, /^TLS handshake with 127\.0\.0\.1:\d+ failed: certificate /);
-      assert.equal(condition, failure === null ? "ok" : "critical");
-    });
-  }
+  await testRows(t, rows, async ([given, facts, failure]) => {
+    await using server = startRecorder(undefined, createCertificate({ authority, ...facts }));
+    const { output, condition } = await observeTarget(server.origin, { request: { tls: given } });
+    assert.match(output, failure ?? /^status is 200$/);
+    if (failure !== null) assert.match(output, /^TLS handshake with 127\.0\.0\.1:\d+ failed: certificate /);
+    assert.equal(condition, failure === null ? "ok" : "critical");
+  });
   await t.step("a server that demands one", async (t) => {
     await using server = await startDemanding({ ...tls, ca: authority.cert });
     await t.step("and gets none", async () => {
@@ -274,12 +271,10 @@ Deno.test("observeHttpRequest() returns unknown for unusable files", async (t) =
       key: at("other.key"),
     },
   };
-  for (const [expected, tls] of Object.entries(rows)) {
-    await t.step(expected, async () => {
-      const { condition, output } = await observeTarget(server.origin, { request: { tls }, asWarning: true });
-      assert.deepEqual([condition, output], ["unknown", expected]);
-    });
-  }
+  await testRows(t, rows, async (tls, expected) => {
+    const { condition, output } = await observeTarget(server.origin, { request: { tls }, asWarning: true });
+    assert.deepEqual([condition, output], ["unknown", expected]);
+  });
 });
 
 interface Directory extends AsyncDisposable {

@@ -21,6 +21,7 @@ import {
   startServer,
   type Visitor,
 } from "../support/http_servers.ts";
+import { testRows } from "../support/rows.ts";
 
 type Meeting = (visitor: Visitor) => Promise<void>;
 
@@ -28,12 +29,10 @@ type Meeting = (visitor: Visitor) => Promise<void>;
 type Rows = Readonly<Record<string, readonly [string | Uint8Array | Meeting, HttpExpectations, string]>>;
 
 async function testAnswers(t: Deno.TestContext, rows: Rows): Promise<void> {
-  for (const [name, [answer, expectations, expected]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const { condition, output, metrics } = withoutTimes(await observeAnswer(answer, expectations));
-      assert.equal(`${condition} ${metrics["status"] ?? "without status"}: ${output}`, expected);
-    });
-  }
+  await testRows(t, rows, async ([answer, expectations, expected]) => {
+    const { condition, output, metrics } = withoutTimes(await observeAnswer(answer, expectations));
+    assert.equal(`${condition} ${metrics["status"] ?? "without status"}: ${output}`, expected);
+  });
 }
 
 Deno.test("observeHttpRequest() compares status and headers with the expected ones", async (t) => {
@@ -207,12 +206,10 @@ Deno.test("observeHttpRequest() is unknown if the body may have a text behind wh
       'cannot search all of the body for "c": its charset "EBCDIC" is unknown',
     ],
   };
-  for (const [name, [answer, expectations, expected]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const { condition, output } = await observeAnswer(answer, expectations);
-      assert.deepEqual([condition, output.replace(/\d+ characters/, "N characters")], ["unknown", expected]);
-    });
-  }
+  await testRows(t, rows, async ([answer, expectations, expected]) => {
+    const { condition, output } = await observeAnswer(answer, expectations);
+    assert.deepEqual([condition, output.replace(/\d+ characters/, "N characters")], ["unknown", expected]);
+  });
 });
 
 Deno.test("observeHttpRequest() follows redirects, returns them, or rejects them", async (t) => {
@@ -333,23 +330,21 @@ Deno.test("observeHttpRequest() aborts after the timeout", async (t) => {
       "status is 500, expected 200; timeout after 10 s while reading the body",
     ],
   };
-  for (const [name, [answer, expectations, output]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const clock = createHandClock();
-      const result = await observeAnswer(async (visitor) => {
-        await visitor.readHead();
-        assert.deepEqual(clock.delaysMs, [10_000]);
-        await visitor.send(answer);
-        if (!answer.includes("\r\n\r\n")) clock.ring();
-        await visitor.untilGone();
-      }, { ...expectations, clock, timeoutMs: 10_000, onHead: clock.ring });
-      assert.deepEqual([result.condition, result.output], [
-        expectations.asWarning ? "warning" : "critical",
-        output,
-      ]);
-      assert.deepEqual(clock.delaysMs, []);
-    });
-  }
+  await testRows(t, rows, async ([answer, expectations, output]) => {
+    const clock = createHandClock();
+    const result = await observeAnswer(async (visitor) => {
+      await visitor.readHead();
+      assert.deepEqual(clock.delaysMs, [10_000]);
+      await visitor.send(answer);
+      if (!answer.includes("\r\n\r\n")) clock.ring();
+      await visitor.untilGone();
+    }, { ...expectations, clock, timeoutMs: 10_000, onHead: clock.ring });
+    assert.deepEqual([result.condition, result.output], [
+      expectations.asWarning ? "warning" : "critical",
+      output,
+    ]);
+    assert.deepEqual(clock.delaysMs, []);
+  });
   await t.step("behind a redirect, for all requests together", async () => {
     const clock = createHandClock();
     await using silent = startServer(async (visitor) => {
@@ -422,15 +417,13 @@ Deno.test("observeHttpRequest() compares the duration with its limits", async (t
     "below a second": [700.9, { warningDurationMs: 250 }, "warning: took 700 ms, warning above 250 ms"],
     "below a millisecond": [0.42, { warningDurationMs: 0.1 }, "warning: took 0.4 ms, warning above 0.1 ms"],
   };
-  for (const [name, [totalMs, expectations, expected]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const limits = { warningDurationMs: 1000, criticalDurationMs: 2500 };
-      const run = { ...limits, ...expectations, clock: measuring(120.25, totalMs) };
-      const { condition, output, metrics } = await observeAnswer(response(200, {}, "text"), run);
-      assert.equal(`${condition}: ${output}`, expected);
-      assert.deepEqual(metrics, { status: 200, head_ms: 120.3, total_ms: Math.round(totalMs * 10) / 10 });
-    });
-  }
+  await testRows(t, rows, async ([totalMs, expectations, expected]) => {
+    const limits = { warningDurationMs: 1000, criticalDurationMs: 2500 };
+    const run = { ...limits, ...expectations, clock: measuring(120.25, totalMs) };
+    const { condition, output, metrics } = await observeAnswer(response(200, {}, "text"), run);
+    assert.equal(`${condition}: ${output}`, expected);
+    assert.deepEqual(metrics, { status: 200, head_ms: 120.3, total_ms: Math.round(totalMs * 10) / 10 });
+  });
 });
 
 Deno.test("observeHttpRequest() measures the time to the head, or to the end if the body is read", async () => {

@@ -8,6 +8,7 @@ import type { CheckResult } from "../../src/domain/result.ts";
 import { type Store, StoreError } from "../../src/domain/store.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
+import { testRows } from "../support/rows.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -177,17 +178,15 @@ const ROWS: Readonly<Record<string, Row>> = {
 };
 
 Deno.test("observeJob() distinguishes failed, overdue and overlong jobs", async (t) => {
-  for (const [name, [lookAtMs, events, expected, parameters]] of Object.entries(ROWS)) {
-    await t.step(name, async () => {
-      const store = await openInMemoryStore();
-      const startMs = createFakeClock().wallMs();
-      await store.job("backup", startMs);
-      for (const event of events) await happen(store, event, startMs);
-      const { condition, output, awaits } = await look(store, lookAtMs, parameters);
-      assert.equal(`${condition}: ${output}`, expected);
-      assert.equal(awaits, /^unknown: (no run yet|running for)/.test(expected) ? "job" : undefined);
-    });
-  }
+  await testRows(t, ROWS, async ([lookAtMs, events, expected, parameters]) => {
+    const store = await openInMemoryStore();
+    const startMs = createFakeClock().wallMs();
+    await store.job("backup", startMs);
+    for (const event of events) await happen(store, event, startMs);
+    const { condition, output, awaits } = await look(store, lookAtMs, parameters);
+    assert.equal(`${condition}: ${output}`, expected);
+    assert.equal(awaits, /^unknown: (no run yet|running for)/.test(expected) ? "job" : undefined);
+  });
 });
 
 Deno.test("observeJob() has the last lines as detail, and measures", async () => {
@@ -214,17 +213,15 @@ Deno.test("observeJob() shows the last line of a failed run once", async (t) => 
       `first line\n${long}\n`,
     ],
   };
-  for (const [name, [output, shown, detail]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const store = await openInMemoryStore();
-      const startMs = createFakeClock().wallMs();
-      await store.job("backup", startMs);
-      for (const event of ran(HOUR, "a", { exitCode: 1, output })) await happen(store, event, startMs);
-      const seen = await look(store, HOUR);
-      assert.equal(seen.output, `failed 0 s ago with exit code 1 after 35 s: ${shown}`);
-      assert.equal(seen.detail, detail);
-    });
-  }
+  await testRows(t, rows, async ([output, shown, detail]) => {
+    const store = await openInMemoryStore();
+    const startMs = createFakeClock().wallMs();
+    await store.job("backup", startMs);
+    for (const event of ran(HOUR, "a", { exitCode: 1, output })) await happen(store, event, startMs);
+    const seen = await look(store, HOUR);
+    assert.equal(seen.output, `failed 0 s ago with exit code 1 after 35 s: ${shown}`);
+    assert.equal(seen.detail, detail);
+  });
 });
 
 Deno.test("observeJob() shows the end of a long output as detail, as a terminal shows only a detail's beginning", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { LoadParameters } from "../../src/domain/generated/config.ts";
 import { createHost } from "../../src/system/host.ts";
 import { observeCheck } from "../support/observe_check.ts";
+import { testRows } from "../support/rows.ts";
 
 const PARAMETERS: LoadParameters = {
   load1: {},
@@ -28,13 +29,11 @@ Deno.test("load compares the load of each processor with thresholds", async (t) 
       "load1 20; load5 2.25, warning above 2; load15 2, critical above 1.5 per processor",
     ],
   } as const;
-  for (const [name, [averages, condition, output]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const system = { host: hostWith(averages) };
-      const checkResult = await observeCheck({ kind: "load", parameters: PARAMETERS }, { system });
-      assert.deepEqual([checkResult.condition, checkResult.output], [condition, output]);
-    });
-  }
+  await testRows(t, rows, async ([averages, condition, output]) => {
+    const system = { host: hostWith(averages) };
+    const checkResult = await observeCheck({ kind: "load", parameters: PARAMETERS }, { system });
+    assert.deepEqual([checkResult.condition, checkResult.output], [condition, output]);
+  });
 });
 
 Deno.test("load measures this machine", async () => {

@@ -4,6 +4,7 @@ import type { Condition } from "../../src/domain/condition.ts";
 import type { MemoryFacts } from "../../src/domain/host.ts";
 import { createHost } from "../../src/system/host.ts";
 import { observeCheck } from "../support/observe_check.ts";
+import { testRows } from "../support/rows.ts";
 
 const FACTS: MemoryFacts = { availableBytes: 4e9, totalBytes: 16e9, swapUsedBytes: 1e9, swapTotalBytes: 2e9 };
 
@@ -37,15 +38,13 @@ Deno.test("memory compares available memory and used swap with thresholds", asyn
     ],
     "a system without memory facts": [{ totalBytes: 0 }, "unknown", "the system does not tell its memory"],
   };
-  for (const [name, [facts, condition, output]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const host = { ...createHost(), memory: () => ({ ...FACTS, ...facts }) };
-      const checkResult = await observeCheck({ kind: "memory", parameters: PARAMETERS }, {
-        system: { host },
-      });
-      assert.deepEqual([checkResult.condition, checkResult.output], [condition, output]);
+  await testRows(t, rows, async ([facts, condition, output]) => {
+    const host = { ...createHost(), memory: () => ({ ...FACTS, ...facts }) };
+    const checkResult = await observeCheck({ kind: "memory", parameters: PARAMETERS }, {
+      system: { host },
     });
-  }
+    assert.deepEqual([checkResult.condition, checkResult.output], [condition, output]);
+  });
 });
 
 Deno.test("memory measures this machine, with thresholds in the metrics", async () => {

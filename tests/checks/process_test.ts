@@ -10,6 +10,7 @@ import { startChild, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";
 import { observeCheck } from "../support/observe_check.ts";
 import { tempDirectory } from "../../testing/builders.ts";
+import { testRows } from "../support/rows.ts";
 
 const LIMITS = { count: { criticalBelow: 1 }, age: {}, memory: {} } as const;
 
@@ -92,12 +93,10 @@ Deno.test("process counts the matching processes, and compares number, age and m
       "count 3; age min 9 s; age max 2 d 3 h; memory 16.8 MB",
     ],
   };
-  for (const [name, [parameters, condition, output]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const result = await observePrinted(LINES, parameters);
-      assert.deepEqual([result.condition, result.output], [condition, output]);
-    });
-  }
+  await testRows(t, rows, async ([parameters, condition, output]) => {
+    const result = await observePrinted(LINES, parameters);
+    assert.deepEqual([result.condition, result.output], [condition, output]);
+  });
 });
 
 Deno.test("process compares the name of the executable where ps prints its path", async () => {
@@ -203,14 +202,12 @@ Deno.test("process compares the executable, and is unknown if those that it may 
       /^count at least 1;/,
     ],
   };
-  for (const [name, [parameters, links, condition, output]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const result = await observePrinted(LINES, parameters, { files: processFiles(links) });
-      assert.equal(result.condition, condition, result.output);
-      if (typeof output === "string") assert.equal(result.output, output);
-      else assert.match(result.output, output);
-    });
-  }
+  await testRows(t, rows, async ([parameters, links, condition, output]) => {
+    const result = await observePrinted(LINES, parameters, { files: processFiles(links) });
+    assert.equal(result.condition, condition, result.output);
+    if (typeof output === "string") assert.equal(result.output, output);
+    else assert.match(result.output, output);
+  });
   await t.step("without metrics of numbers that are not known", async () => {
     const ofAll = await observePrinted(LINES, named, { files: processFiles({ 100: NGINX, 101: NGINX }) });
     assert.equal(ofAll.metrics["count"], 2);
@@ -276,24 +273,22 @@ Deno.test("process calls no count ok for a user that does not exist", async (t) 
     "that exists and runs nothing": [{ count: none }, { code: 1, stderr: "" }, "ok", "count 0"],
     "that is a number": [{ count: none, user: "1234" }, missing, "ok", "count 0"],
   };
-  for (const [name, [parameters, { code, stderr }, condition, output]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const list = "  100     1   100       00:09   2048 S        0 root      nginx";
-      const captured = (text: string) => ({ text, truncated: false });
-      const processes: ObserveContext["system"]["processes"] = {
-        run: ({ arguments: words }) =>
-          Promise.resolve({
-            ended: "exited",
-            code: words.includes("-A") ? 0 : code,
-            stdout: captured(words.includes("-A") ? list : ""),
-            stderr: captured(words.includes("-A") ? "" : stderr),
-            leftovers: false,
-          }),
-      };
-      const result = await observePrinted([], { user: "ngnix", ...parameters }, { processes });
-      assert.deepEqual([result.condition, result.output], [condition, output]);
-    });
-  }
+  await testRows(t, rows, async ([parameters, { code, stderr }, condition, output]) => {
+    const list = "  100     1   100       00:09   2048 S        0 root      nginx";
+    const captured = (text: string) => ({ text, truncated: false });
+    const processes: ObserveContext["system"]["processes"] = {
+      run: ({ arguments: words }) =>
+        Promise.resolve({
+          ended: "exited",
+          code: words.includes("-A") ? 0 : code,
+          stdout: captured(words.includes("-A") ? list : ""),
+          stderr: captured(words.includes("-A") ? "" : stderr),
+          leftovers: false,
+        }),
+    };
+    const result = await observePrinted([], { user: "ngnix", ...parameters }, { processes });
+    assert.deepEqual([result.condition, result.output], [condition, output]);
+  });
 });
 
 Deno.test("process reads a pid file", async (t) => {
@@ -307,14 +302,12 @@ Deno.test("process reads a pid file", async (t) => {
     "with other text": ["pid 101", "unknown", /: its first line is not a process id$/],
     "that is huge": ["1".repeat(5000), "unknown", /: it has 5000 bytes, expected at most 4096$/],
   };
-  for (const [name, [text, condition, output]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      await (text === null ? Deno.remove(pidFile) : Deno.writeTextFile(pidFile, text));
-      const result = await observePrinted(LINES, { pidFile });
-      assert.equal(result.condition, condition);
-      assert.match(result.output, output);
-    });
-  }
+  await testRows(t, rows, async ([text, condition, output]) => {
+    await (text === null ? Deno.remove(pidFile) : Deno.writeTextFile(pidFile, text));
+    const result = await observePrinted(LINES, { pidFile });
+    assert.equal(result.condition, condition);
+    assert.match(result.output, output);
+  });
   await t.step("along with the name of another process", async () => {
     await Deno.writeTextFile(pidFile, "1");
     assert.equal((await observePrinted(LINES, { pidFile, name: "nginx" })).condition, "critical");

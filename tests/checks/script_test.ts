@@ -5,6 +5,7 @@ import type { Range } from "../../src/domain/range.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { fixture, newMark, untilGone } from "../support/processes.ts";
 import { observeProgram, type ScriptRun } from "../support/script_check.ts";
+import { testRows } from "../support/rows.ts";
 
 /** A command and the expected result. */
 type Row = readonly [program: string, ScriptRun, expected: string, detail?: string, performanceData?: string];
@@ -18,13 +19,11 @@ Deno.test("observeScript() maps the exit code to a condition", async (t) => {
     4: "unknown: exit code 4 (0 to 3 are conditions): this is 4",
     255: "unknown: exit code 255 (0 to 3 are conditions): this is 255",
   };
-  for (const [code, expected] of Object.entries(rows)) {
-    await t.step(code, async () => {
-      const seen = await observeProgram(fixture("exit_code.sh"), { arguments: [code] });
-      assert.equal(`${seen.condition}: ${seen.output}`, expected);
-      assert.deepEqual([seen.detail, seen.metrics], ["", { exit_code: Number(code) }]);
-    });
-  }
+  await testRows(t, rows, async (expected, code) => {
+    const seen = await observeProgram(fixture("exit_code.sh"), { arguments: [code] });
+    assert.equal(`${seen.condition}: ${seen.output}`, expected);
+    assert.deepEqual([seen.detail, seen.metrics], ["", { exit_code: Number(code) }]);
+  });
 });
 
 Deno.test("observeScript() parses the output of a plugin", async (t) => {
@@ -142,15 +141,13 @@ Deno.test("observeScript() compares exit code and output with the expected ones"
       "unknown: exit code 127 (0 to 3 are conditions): no",
     ],
   };
-  for (const [name, [line, code, run, expected]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const script = ["-c", `${line === "" ? "" : `echo "${line}"; `}exit ${code}`];
-      const { condition, output, metrics } = await observeProgram("/bin/sh", { ...run, arguments: script });
-      assert.equal(`${condition}: ${output}`, expected);
-      const value = expected.includes("value is") || name.includes("within") ? { value: 120 } : {};
-      assert.deepEqual(metrics, { exit_code: code, ...value });
-    });
-  }
+  await testRows(t, rows, async ([line, code, run, expected], name) => {
+    const script = ["-c", `${line === "" ? "" : `echo "${line}"; `}exit ${code}`];
+    const { condition, output, metrics } = await observeProgram("/bin/sh", { ...run, arguments: script });
+    assert.equal(`${condition}: ${output}`, expected);
+    const value = expected.includes("value is") || name.includes("within") ? { value: 120 } : {};
+    assert.deepEqual(metrics, { exit_code: code, ...value });
+  });
 });
 
 Deno.test("observeScript() is unknown if the ranges of performance data are not known", async (t) => {
@@ -165,13 +162,11 @@ Deno.test("observeScript() is unknown if the ranges of performance data are not 
     "fine|a=U;1;2": "a is unknown",
     "fine|a=1;2;3'; yes | head -c 70000; echo '": "output is too long, so not all performance data is known",
   };
-  for (const [text, reason] of Object.entries(rows)) {
-    await t.step(text, async () => {
-      const run = { arguments: ["-c", `echo '${text}'`], performanceDataRanges: true };
-      const { condition, output } = await observeProgram("/bin/sh", run);
-      assert.equal(`${condition}: ${output}`, `unknown: ${reason}: fine`);
-    });
-  }
+  await testRows(t, rows, async (reason, text) => {
+    const run = { arguments: ["-c", `echo '${text}'`], performanceDataRanges: true };
+    const { condition, output } = await observeProgram("/bin/sh", run);
+    assert.equal(`${condition}: ${output}`, `unknown: ${reason}: fine`);
+  });
 });
 
 Deno.test("observeScript() is unknown if a text may be behind the output that it can search", async () => {

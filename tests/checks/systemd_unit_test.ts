@@ -5,6 +5,7 @@ import type { Condition } from "../../src/domain/condition.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { observeCheck } from "../support/observe_check.ts";
 import { tempDirectory } from "../../testing/builders.ts";
+import { testRows } from "../support/rows.ts";
 
 /** The output of systemd 252 for five services. */
 const RECORDED = new URL("testdata/systemctl_show.txt", import.meta.url);
@@ -73,12 +74,10 @@ Deno.test("systemd_unit compares the state of a unit and its restarts with the e
       "nothere.service does not exist, expected not failed; restarts 0",
     ],
   };
-  for (const [name, [unit, parameters, condition, output]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const result = await observe({ unit, ...parameters }, await recordedUnit(unit));
-      assert.deepEqual([result.condition, result.output], [condition, output]);
-    });
-  }
+  await testRows(t, rows, async ([unit, parameters, condition, output]) => {
+    const result = await observe({ unit, ...parameters }, await recordedUnit(unit));
+    assert.deepEqual([result.condition, result.output], [condition, output]);
+  });
   await t.step("the metrics have the threshold", async () => {
     const text = await recordedUnit("flap.service");
     const { metrics } = await observe({ restarts: { criticalAbove: 9 } }, text);

@@ -4,6 +4,7 @@ import { openSchema } from "../../src/config/profile_schemas.ts";
 import { readKinds } from "../../src/cli/open_config.ts";
 import type { CheckKind } from "../../src/domain/check.ts";
 import type { CheckTarget, TargetWord } from "../../src/domain/check_kind.ts";
+import { testRows } from "../support/rows.ts";
 
 Deno.test("hostPortIn() finds a host and a port", async (t) => {
   const rows: Readonly<Record<string, readonly [string, number] | null>> = {
@@ -24,12 +25,10 @@ Deno.test("hostPortIn() finds a host and a port", async (t) => {
     "user@host:22": null,
     "/run/x:1": null,
   };
-  for (const [word, expected] of Object.entries(rows)) {
-    await t.step(word, () => {
-      const found = hostPortIn(word);
-      assert.deepEqual(found === null ? null : [found.host, found.port], expected);
-    });
-  }
+  await testRows(t, rows, (expected, word) => {
+    const found = hostPortIn(word);
+    assert.deepEqual(found === null ? null : [found.host, found.port], expected);
+  });
 });
 
 Deno.test("nameFor() returns a name without special characters of a shell", () => {
@@ -72,11 +71,9 @@ Deno.test("at most one kind claims a word", async (t) => {
     "apt-*.timer": [null, []],
     "example.org": [null, []],
   };
-  for (const [text, [pathKind, expected]] of Object.entries(rows)) {
-    await t.step(text, async () => {
-      assert.deepEqual(await claimantsOf({ text, path: text, pathKind }), expected);
-    });
-  }
+  await testRows(t, rows, async ([pathKind, expected], text) => {
+    assert.deepEqual(await claimantsOf({ text, path: text, pathKind }), expected);
+  });
 });
 
 Deno.test("each kind derives parameters from its target, or supports none", async () => {

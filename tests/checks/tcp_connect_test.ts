@@ -13,6 +13,7 @@ import {
 } from "../support/connection_check.ts";
 import { beSilent, drip, flood, leave, speakPlainly } from "../support/hostile_servers.ts";
 import { collectPorts, startRefusing, startServer, type Visitor } from "../support/http_servers.ts";
+import { testRows } from "../support/rows.ts";
 
 const answering = (answer: string | Uint8Array) => async (visitor: Visitor) => {
   await visitor.readSome();
@@ -99,19 +100,17 @@ const ROWS: Readonly<Record<string, readonly [meet: Meeting, settings: Settings,
 
 Deno.test("observeTcpConnect() compares the response with the expected one, and names the failed phase", async (t) => {
   await using ports = collectPorts();
-  for (const [name, [meet, { timeoutMs, ...parameters }, expected]] of Object.entries(ROWS)) {
-    await t.step(name, async () => {
-      await using server = startServer(meet);
-      const { condition, output, metrics } = await observeConnection(
-        tcpCheck({ port: server.port, ...parameters }, timeoutMs),
-      );
-      const words = output.replace(`127.0.0.1:${server.port}`, "HOST").replace(/"a+…"/, '"a…"');
-      assert.strictEqual(`${condition}: ${words}`, expected);
-      const { connect_ms: connectMs = -1, total_ms: totalMs = -1 } = metrics;
-      assert(connectMs >= 0 && totalMs >= connectMs, JSON.stringify(metrics));
-      ports.add(server.port);
-    });
-  }
+  await testRows(t, ROWS, async ([meet, { timeoutMs, ...parameters }, expected]) => {
+    await using server = startServer(meet);
+    const { condition, output, metrics } = await observeConnection(
+      tcpCheck({ port: server.port, ...parameters }, timeoutMs),
+    );
+    const words = output.replace(`127.0.0.1:${server.port}`, "HOST").replace(/"a+…"/, '"a…"');
+    assert.strictEqual(`${condition}: ${words}`, expected);
+    const { connect_ms: connectMs = -1, total_ms: totalMs = -1 } = metrics;
+    assert(connectMs >= 0 && totalMs >= connectMs, JSON.stringify(metrics));
+    ports.add(server.port);
+  });
 });
 
 // Deno 2.7 keeps a number, though no file descriptor, for an attempt to connect that could have been aborted and
@@ -179,15 +178,13 @@ Deno.test("observeTcpConnect() trusts the certificate with the expected fingerpr
     const { fingerprint256: fingerprint } = new X509Certificate(pinned.cert);
     return tcpCheck({ port, tls: true, fingerprint, expect: "220 ", ...parameters });
   };
-  for (const [name, [served, pinned, parameters, expected]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      await using server = startServer(speakPlainly, { certificate: served });
-      const check = checkOf(server.port, pinned, parameters);
-      assert.deepStrictEqual([...tcpConnectKind.errors?.(check) ?? []], []);
-      const { condition, output } = await observeConnection(check);
-      assert.match(`${condition}: ${output}`, expected);
-    });
-  }
+  await testRows(t, rows, async ([served, pinned, parameters, expected]) => {
+    await using server = startServer(speakPlainly, { certificate: served });
+    const check = checkOf(server.port, pinned, parameters);
+    assert.deepStrictEqual([...tcpConnectKind.errors?.(check) ?? []], []);
+    const { condition, output } = await observeConnection(check);
+    assert.match(`${condition}: ${output}`, expected);
+  });
   await t.step("with the required permissions alone", async () => {
     await using server = startServer(speakPlainly, { certificate: self });
     const check = checkOf(server.port, self, rename);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "../../src/checks/thresholds.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Thresholds } from "../../src/domain/thresholds.ts";
+import { testRows } from "../support/rows.ts";
 
 Deno.test("judgeMeasures() compares a value with the thresholds of both sides", async (t) => {
   const limits: Thresholds = { criticalBelow: 1, warningBelow: 3, warningAbove: 10, criticalAbove: 20 };
@@ -14,12 +15,10 @@ Deno.test("judgeMeasures() compares a value with the thresholds of both sides", 
     "at the critical limit above": [20, "warning", "count 20, warning above 10"],
     "far above": [21, "critical", "count 21, critical above 20"],
   };
-  for (const [name, [value, condition, output]] of Object.entries(rows)) {
-    await t.step(name, () => {
-      const evaluated = evaluateMeasures([{ name: "count", value, unit: "number", thresholds: limits }]);
-      assert.deepEqual([evaluated.condition, evaluated.output], [condition, output]);
-    });
-  }
+  await testRows(t, rows, ([value, condition, output]) => {
+    const evaluated = evaluateMeasures([{ name: "count", value, unit: "number", thresholds: limits }]);
+    assert.deepEqual([evaluated.condition, evaluated.output], [condition, output]);
+  });
 });
 
 Deno.test("judgeMeasures() writes values so that they differ from the limit that they cross", async (t) => {
@@ -48,11 +47,9 @@ Deno.test("judgeMeasures() writes values so that they differ from the limit that
       "age max 1 min 30 s, critical above 1 min",
     ],
   };
-  for (const [name, [measure, output]] of Object.entries(rows)) {
-    await t.step(name, () => {
-      assert.equal(evaluateMeasures([measure]).output, output);
-    });
-  }
+  await testRows(t, rows, ([measure, output]) => {
+    assert.equal(evaluateMeasures([measure]).output, output);
+  });
 });
 
 Deno.test("judgeMeasures() returns the highest severity, and values and thresholds as metrics", () => {
@@ -88,9 +85,11 @@ Deno.test("thresholdCaveats() warns of a warning that is never reached", async (
     "in different units": [{ warningBelow: 5, criticalBelow: { percent: 10 } }, 0],
     "one alone": [{ criticalBelow: 10 }, 0],
   };
-  for (const [name, [thresholds, count]] of Object.entries(rows)) {
-    await t.step(name, () => assert.equal(thresholdWarnings(thresholds, ["free"]).length, count));
-  }
+  await testRows(
+    t,
+    rows,
+    ([thresholds, count]) => assert.equal(thresholdWarnings(thresholds, ["free"]).length, count),
+  );
   assert.deepEqual(thresholdWarnings({ warningBelow: 5, criticalBelow: 10 }, ["free"]), [{
     path: ["free", "critical_below"],
     message: "critical_below makes the condition critical before warning_below is reached",

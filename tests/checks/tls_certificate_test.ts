@@ -17,6 +17,7 @@ import { startRefusing, startServer, type Visitor } from "../support/http_server
 import { fixture } from "../support/processes.ts";
 import { startMailServer, startScriptedServer } from "../support/mail_server.ts";
 import { DAY_MS } from "../../src/shared/time_units.ts";
+import { testRows } from "../support/rows.ts";
 
 /** Creates a CA, and a file with its certificate. */
 async function withAuthority(
@@ -80,20 +81,18 @@ Deno.test("observeTlsCertificate() returns the time until expiry of a certificat
         "critical: certificate is not trusted (unknown issuer); it expires in 59 d 23 h (DAY)",
       ],
     };
-    for (const [name, [facts, { aheadMs = 0, ...parameters }, expected]] of Object.entries(rows)) {
-      await t.step(name, async () => {
-        const certificate = createCertificate({ authority, ...facts });
-        await using server = startServer((visitor) => visitor.untilGone(), { certificate });
-        const check = certificateCheck({ port: server.port, caFile: path, ...parameters });
-        const { condition, output, metrics } = await observeConnection(check, { aheadMs });
-        const words = output.replace(/\(\d{4}-\d\d-\d\d\)/, "(DAY)").replace(/ \d+ s ago/, " ago");
-        const issuer = facts.authority?.name ?? "test authority";
-        assert.strictEqual(`${condition}: ${words}`, `${expected}, issued by "${issuer}"`);
-        const leftDays = facts.toDay - aheadMs / DAY_MS;
-        assert(Math.abs((metrics.certificate_left_seconds ?? NaN) - leftDays * 86_400) < 600);
-        await server.untilLeft();
-      });
-    }
+    await testRows(t, rows, async ([facts, { aheadMs = 0, ...parameters }, expected]) => {
+      const certificate = createCertificate({ authority, ...facts });
+      await using server = startServer((visitor) => visitor.untilGone(), { certificate });
+      const check = certificateCheck({ port: server.port, caFile: path, ...parameters });
+      const { condition, output, metrics } = await observeConnection(check, { aheadMs });
+      const words = output.replace(/\(\d{4}-\d\d-\d\d\)/, "(DAY)").replace(/ \d+ s ago/, " ago");
+      const issuer = facts.authority?.name ?? "test authority";
+      assert.strictEqual(`${condition}: ${words}`, `${expected}, issued by "${issuer}"`);
+      const leftDays = facts.toDay - aheadMs / DAY_MS;
+      assert(Math.abs((metrics.certificate_left_seconds ?? NaN) - leftDays * 86_400) < 600);
+      await server.untilLeft();
+    });
     await t.step("self-signed", async () => {
       const certificate = createCertificate({ toDay: 60 });
       await using server = startServer((visitor) => visitor.untilGone(), { certificate });
@@ -261,20 +260,18 @@ Deno.test("observeTlsCertificate() trusts the certificate with the expected fing
     ],
     "expired": [expired, expired, "critical", /^certificate expired 2 d/],
   } as const;
-  for (const [name, [served, pinned, condition, output]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      await using server = startServer((visitor) => visitor.untilGone(), { certificate: served });
-      const fingerprint = fingerprintOf(pinned);
-      for (const text of [fingerprint, fingerprint.replaceAll(":", "").toLowerCase()]) {
-        const check = certificateCheck({ port: server.port, fingerprint: text });
-        assert.deepStrictEqual(tlsCertificateKind.errors?.(check), []);
-        const found = await observeConnection(check);
-        assert.match(found.output, output);
-        assert.strictEqual(found.condition, condition);
-      }
-      await server.untilLeft();
-    });
-  }
+  await testRows(t, rows, async ([served, pinned, condition, output]) => {
+    await using server = startServer((visitor) => visitor.untilGone(), { certificate: served });
+    const fingerprint = fingerprintOf(pinned);
+    for (const text of [fingerprint, fingerprint.replaceAll(":", "").toLowerCase()]) {
+      const check = certificateCheck({ port: server.port, fingerprint: text });
+      assert.deepStrictEqual(tlsCertificateKind.errors?.(check), []);
+      const found = await observeConnection(check);
+      assert.match(found.output, output);
+      assert.strictEqual(found.condition, condition);
+    }
+    await server.untilLeft();
+  });
 });
 
 Deno.test("observeTlsCertificate() connects to another host, with a permission for that alone", async () => {

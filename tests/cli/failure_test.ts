@@ -6,6 +6,7 @@ import { StateHeldError } from "../../src/cli/state_errors.ts";
 import { ConfigError } from "../../src/config/problem.ts";
 import { missingUserId } from "../../src/domain/runtime_permissions.ts";
 import { StoreError } from "../../src/domain/store.ts";
+import { testRows } from "../support/rows.ts";
 
 Deno.test("describeFailure() puts an error into words and an exit code", async (t) => {
   const full = Object.assign(new Error("No space left on device"), { code: "ENOSPC" });
@@ -52,11 +53,9 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
       "monitor: hint: grant it with --allow-read=/x\n",
     ],
   };
-  for (const [name, [error, exitCode, text]] of Object.entries(rows)) {
-    await t.step(name, () => {
-      assert.deepStrictEqual(describeFailure(error, { color: false }), { text, exitCode });
-    });
-  }
+  await testRows(t, rows, ([error, exitCode, text]) => {
+    assert.deepStrictEqual(describeFailure(error, { color: false }), { text, exitCode });
+  });
   await t.step("a bug", () => {
     const { text, exitCode } = describeFailure(new TypeError("x is not a function"), { color: false });
     assert.strictEqual(exitCode, 70);

@@ -6,6 +6,7 @@ import { runnableHint } from "../../src/cli/runnable_hint.ts";
 import { STATE_OPTION } from "../../src/cli/state_location.ts";
 import { createConfigSystem } from "../../testing/config_system.ts";
 import type { MemorySink } from "../../testing/memory_system.ts";
+import { testRows } from "../support/rows.ts";
 
 Deno.test("runnableHint() adds config and state to the commands that read them", async (t) => {
   for (const { name, options } of COMMANDS) {
@@ -54,11 +55,9 @@ Deno.test("monitor prints a hint for the words and the options of other tools", 
     "--nonce": /hint: see: monitor --help$/m,
     "checl": /did you mean "monitor check"\?/,
   };
-  for (const [line, hint] of Object.entries(rows)) {
-    await t.step(line, async () => {
-      const system = createConfigSystem();
-      assert.equal(await run(line.split(" "), system), 64);
-      assert.match((system.stderr as MemorySink).text(), hint);
-    });
-  }
+  await testRows(t, rows, async (hint, line) => {
+    const system = createConfigSystem();
+    assert.equal(await run(line.split(" "), system), 64);
+    assert.match((system.stderr as MemorySink).text(), hint);
+  });
 });

@@ -3,6 +3,7 @@ import fc from "../support/property.ts";
 import { agreeOn } from "../../src/condition/agreement.ts";
 import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
 import type { LocationVote } from "../../src/domain/location.ts";
+import { testRows } from "../support/rows.ts";
 
 /** Votes such as `fra critical, nyc -`; `-` does not count. */
 function votes(text: string): readonly LocationVote[] {
@@ -52,12 +53,10 @@ const CASES: Readonly<
 };
 
 Deno.test("agreeOn() returns the highest severity that enough locations reached", async (t) => {
-  for (const [name, [text, agree, condition, output]] of Object.entries(CASES)) {
-    await t.step(name, () => {
-      const agreed = agreeOn(votes(text), agree);
-      assert.deepEqual([agreed.condition, agreed.output], [condition, output]);
-    });
-  }
+  await testRows(t, CASES, ([text, agree, condition, output]) => {
+    const agreed = agreeOn(votes(text), agree);
+    assert.deepEqual([agreed.condition, agreed.output], [condition, output]);
+  });
 });
 
 const condition = fc.constantFrom<Condition>(...CONDITIONS);

@@ -3,6 +3,7 @@ import fc from "../support/property.ts";
 import { addEntries } from "../../src/config/add_entries.ts";
 import { parseText } from "../../src/config/syntax.ts";
 import { campaign } from "../../testing/seed.ts";
+import { testRows } from "../support/rows.ts";
 
 const NEW = { kind: "x" };
 
@@ -51,9 +52,7 @@ const ROWS: Readonly<Record<string, readonly [before: string, after: string]>> =
 };
 
 Deno.test("addEntries() adds a check, and keeps everything else", async (t) => {
-  for (const [name, [before, after]] of Object.entries(ROWS)) {
-    await t.step(name, () => assert.equal(addEntries(before, [["n", NEW]]), after));
-  }
+  await testRows(t, ROWS, ([before, after]) => assert.equal(addEntries(before, [["n", NEW]]), after));
 });
 
 Deno.test("addEntries() breaks a long check into lines", () => {

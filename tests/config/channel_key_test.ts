@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Channel } from "../../src/domain/channel.ts";
 import { load, type LoadTestOptions } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 const MAIL = {
   kind: "email",
@@ -54,9 +55,11 @@ Deno.test("channelKey() is the same for every check", async (t) => {
     },
   };
   const key = await keyOf(MAIL);
-  for (const [name, channel] of Object.entries(rows)) {
-    await t.step(name, async () => assert.equal(await keyOf(channel, { environment: { WORD: "cod" } }), key));
-  }
+  await testRows(
+    t,
+    rows,
+    async (channel) => assert.equal(await keyOf(channel, { environment: { WORD: "cod" } }), key),
+  );
 });
 
 Deno.test("channelKey() differs for channels with different destinations", async (t) => {
@@ -77,13 +80,11 @@ Deno.test("channelKey() differs for channels with different destinations", async
     "another body": { ...HOOK, parameters: { ...HOOK.parameters, body: '"{{summary}}"' } },
   };
   const keys = new Map([[await keyOf(MAIL), "the channel itself"]]);
-  for (const [name, channel] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const key = await keyOf(channel);
-      assert.equal(keys.get(key), undefined);
-      keys.set(key, name);
-    });
-  }
+  await testRows(t, rows, async (channel, name) => {
+    const key = await keyOf(channel);
+    assert.equal(keys.get(key), undefined);
+    keys.set(key, name);
+  });
 });
 
 Deno.test("channelKey() does not depend on a secret's value, nor on whether it was read", async () => {

@@ -7,6 +7,7 @@ import {
   load,
   withCheck,
 } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 const program = { mode: 0o755 };
 
@@ -42,13 +43,11 @@ Deno.test("findCommands() returns the first command of a name in PATH", async (t
     "nowhere": ["/one:/two:/missing", undefined],
     "empty": ["", undefined],
   };
-  for (const [name, [PATH, found]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const { commands, problems } = await find(["check"], { files, environment: { PATH } });
-      assert.equal(commands.get("check"), found);
-      assert.equal(problems.length, found === undefined ? 1 : 0);
-    });
-  }
+  await testRows(t, rows, async ([PATH, found]) => {
+    const { commands, problems } = await find(["check"], { files, environment: { PATH } });
+    assert.equal(commands.get("check"), found);
+    assert.equal(problems.length, found === undefined ? 1 : 0);
+  });
 });
 
 Deno.test("findCommands() treats an unreadable directory of PATH as empty", async () => {
@@ -110,11 +109,9 @@ Deno.test("findCommands() does not search for names with a slash", async (t) => 
     "/opt/check": "/opt/check",
     "a\\b": "/bin/a\\b",
   };
-  for (const [path, resolved] of Object.entries(rows)) {
-    await t.step(path, async () => {
-      assert.equal(await resolvedPath(path, { environment, files }), resolved);
-    });
-  }
+  await testRows(t, rows, async (resolved, path) => {
+    assert.equal(await resolvedPath(path, { environment, files }), resolved);
+  });
 });
 
 Deno.test("findCommands() supports Windows paths on Windows", async () => {

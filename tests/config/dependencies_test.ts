@@ -3,6 +3,7 @@ import { findDependencyProblems } from "../../src/config/dependencies.ts";
 import { testCheck } from "../support/checks.ts";
 import { problemsOf } from "../../testing/config_system.ts";
 import { campaign } from "../../testing/seed.ts";
+import { testRows } from "../support/rows.ts";
 
 /** Returns the problems of checks with these dependencies, one line each. */
 function problemsIn(requiredPermissions: Readonly<Record<string, readonly string[]>>): readonly string[] {
@@ -28,9 +29,7 @@ Deno.test("findDependencyProblems() accepts every graph without a cycle", async 
       hasOwnProperty: [],
     },
   };
-  for (const [name, requiredPermissions] of Object.entries(rows)) {
-    await t.step(name, () => assert.deepEqual(problemsIn(requiredPermissions), []));
-  }
+  await testRows(t, rows, (requiredPermissions) => assert.deepEqual(problemsIn(requiredPermissions), []));
 });
 
 Deno.test("findDependencyProblems() names the unknown check and the nearest existing one", () => {
@@ -74,9 +73,11 @@ Deno.test("findDependencyProblems() returns each cycle once, with all its checks
       ['checks.a.depends_on.1: is "web site", expected the name of a check', at("a", '"a" depends on "a"')],
     ],
   };
-  for (const [name, [requiredPermissions, problems]] of Object.entries(rows)) {
-    await t.step(name, () => assert.deepEqual(problemsIn(requiredPermissions), problems));
-  }
+  await testRows(
+    t,
+    rows,
+    ([requiredPermissions, problems]) => assert.deepEqual(problemsIn(requiredPermissions), problems),
+  );
 });
 
 /** A chain of checks, the first of which needs the second, and so on; the last needs `last`. */

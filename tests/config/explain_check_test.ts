@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { explainChannels, explainCheck } from "../../src/config/explain_check.ts";
 import { load } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 /** The explained settings of the check `web`, one line each. */
 async function explain(check: object, defaults: object = {}): Promise<readonly string[]> {
@@ -68,11 +69,9 @@ Deno.test("explainCheck() shows the built-in value of every setting", async (t) 
       "parameters.as_warning = false (built-in)",
     ]],
   };
-  for (const [kind, [parameters, lines]] of Object.entries(rows)) {
-    await t.step(kind, async () => {
-      assert.deepEqual(await explain({ kind, parameters }), [...settings, ...lines]);
-    });
-  }
+  await testRows(t, rows, async ([parameters, lines], kind) => {
+    assert.deepEqual(await explain({ kind, parameters }), [...settings, ...lines]);
+  });
 });
 
 Deno.test("explainCheck() distinguishes values of the check from values of the defaults", async () => {

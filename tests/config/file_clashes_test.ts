@@ -3,6 +3,7 @@ import { loadConfig } from "../../src/config/load.ts";
 import { ConfigError } from "../../src/config/problem.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { tempDirectory } from "../../testing/builders.ts";
+import { testRows } from "../support/rows.ts";
 
 const EXPECTED = "expected a file of its own because it is overwritten";
 
@@ -114,28 +115,26 @@ const TABLE: Readonly<Record<string, Row>> = {
 };
 
 Deno.test("loadConfig() rejects a report or metrics file that would overwrite a required file", async (t) => {
-  for (const [name, [config, problems, prepare]] of Object.entries(TABLE)) {
-    await t.step(name, async () => {
-      await using temporary = await tempDirectory();
-      const directory = temporary.path;
-      Deno.mkdirSync(`${directory}/bin`);
-      Deno.mkdirSync(`${directory}/sub`);
-      prepare?.(directory);
-      const keys = { ...config, ...(config["defaults"] === undefined && { defaults: {} }) };
-      const lines = Object.entries(keys).map(([key, value]) => `"${key}": ${JSON.stringify(value)}`);
-      Deno.writeTextFileSync(`${directory}/m.json`, `{\n${lines.join(",\n")}\n}`);
-      const system = createMemorySystem({
-        workingDirectory: directory,
-        environment: { PATH: `${directory}/bin:/usr/bin` },
-      });
-      assert.deepEqual(
-        await problemsIn(loadConfig({ path: "m.json", named: true }, system, {
-          locateState: ({ statePath }) => Promise.resolve(statePath ?? `${directory}/elsewhere`),
-        })),
-        problems.map((problem) => `${problem}, ${EXPECTED}`),
-      );
+  await testRows(t, TABLE, async ([config, problems, prepare]) => {
+    await using temporary = await tempDirectory();
+    const directory = temporary.path;
+    Deno.mkdirSync(`${directory}/bin`);
+    Deno.mkdirSync(`${directory}/sub`);
+    prepare?.(directory);
+    const keys = { ...config, ...(config["defaults"] === undefined && { defaults: {} }) };
+    const lines = Object.entries(keys).map(([key, value]) => `"${key}": ${JSON.stringify(value)}`);
+    Deno.writeTextFileSync(`${directory}/m.json`, `{\n${lines.join(",\n")}\n}`);
+    const system = createMemorySystem({
+      workingDirectory: directory,
+      environment: { PATH: `${directory}/bin:/usr/bin` },
     });
-  }
+    assert.deepEqual(
+      await problemsIn(loadConfig({ path: "m.json", named: true }, system, {
+        locateState: ({ statePath }) => Promise.resolve(statePath ?? `${directory}/elsewhere`),
+      })),
+      problems.map((problem) => `${problem}, ${EXPECTED}`),
+    );
+  });
 });
 
 async function problemsIn(loading: Promise<unknown>): Promise<readonly string[]> {

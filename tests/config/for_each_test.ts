@@ -9,6 +9,7 @@ import {
   loadError,
   type LoadTestOptions,
 } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 async function problemsIn(
   config: unknown,
@@ -169,17 +170,15 @@ Deno.test("for_each returns errors with their position in the file", async (t) =
       'checks["b/c"].parameters.host: "b/c" is not a host, expected a name or IP address',
     ],
   };
-  for (const [name, [key, item, problem]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const text = JSON.stringify({
-        defaults: {},
-        checks: { other: { kind: "test", parameters: {} }, [key]: item },
-      });
-      const { problems, offsets } = await problemsIn(text);
-      assert.deepEqual(problems, [problem]);
-      assert.ok((offsets[0] ?? 0) >= text.indexOf(JSON.stringify(key)), "it is at the check");
+  await testRows(t, rows, async ([key, item, problem]) => {
+    const text = JSON.stringify({
+      defaults: {},
+      checks: { other: { kind: "test", parameters: {} }, [key]: item },
     });
-  }
+    const { problems, offsets } = await problemsIn(text);
+    assert.deepEqual(problems, [problem]);
+    assert.ok((offsets[0] ?? 0) >= text.indexOf(JSON.stringify(key)), "it is at the check");
+  });
   await t.step("a profile has none", async () => {
     const config = { defaults: {}, checks: { "${each:host}": check({ host: ["a"] }) } };
     const { problems } = await problemsIn(config, { shape: "a" });

@@ -12,15 +12,14 @@ import { type Json, textDamages, valueDamages } from "./damages.ts";
 import { CATEGORIES, HOSTILE_DOCUMENTS, HOSTILE_NAMES, NUMBERS } from "../../testing/hostile_configs.ts";
 import { loadAnything } from "./load_anything.ts";
 import { campaign } from "../../testing/seed.ts";
+import { testRows } from "../support/rows.ts";
 
 const MACHINE = { environment: { A: "b", X: "sw0rdf1sh", PATH: "/bin:/usr/bin" } };
 
 Deno.test("loadConfig() returns a config or located errors for each hostile config", async (t) => {
-  for (const [name, make] of Object.entries(HOSTILE_DOCUMENTS)) {
-    await t.step(name, async () => {
-      for (const size of [1, campaign(20_000)]) await loadAnything(make(size), MACHINE);
-    });
-  }
+  await testRows(t, HOSTILE_DOCUMENTS, async (make) => {
+    for (const size of [1, campaign(20_000)]) await loadAnything(make(size), MACHINE);
+  });
 });
 
 Deno.test("loadConfig() returns more errors than a call accepts arguments", async (t) => {
@@ -110,11 +109,9 @@ Deno.test("loadConfig() parses a number exactly, or rejects it", async (t) => {
       `{"defaults":{},"checks":{"a":{"kind":"http_request","parameters":{"request":{"target":"http://a/"},"response":{"status_code":${number}}}}}}`,
     "a check's name": (number) => `{"defaults":{},"checks":{"${number}":{"kind":"test","parameters":{}}}}`,
   };
-  for (const [name, place] of Object.entries(places)) {
-    await t.step(name, async () => {
-      for (const number of NUMBERS) await loadAnything(place(number), MACHINE);
-    });
-  }
+  await testRows(t, places, async (place) => {
+    for (const number of NUMBERS) await loadAnything(place(number), MACHINE);
+  });
   await t.step("a threshold that cannot be counted is rejected", async () => {
     for (const number of ["1e400", "-0", "0.5", "1e-400"]) {
       assert.equal((await problemsOf(places["threshold"]?.(number) ?? "")).length, 1, number);

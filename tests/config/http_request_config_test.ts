@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { DURATION_FORMS } from "../../src/config/parse_duration.ts";
 import { explainCheck } from "../../src/config/explain_check.ts";
 import { load, problemsOf, withCheck } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 const page = (request: object, response: object = {}) =>
   withCheck({
@@ -76,9 +77,7 @@ Deno.test("loadConfig() rejects an invalid request or expected response", async 
       `${at}.response.critical_duration: 0 is not above 0, expected ${DURATION_FORMS}`,
     ],
   };
-  for (const [name, [config, problem]] of Object.entries(rows)) {
-    await t.step(name, async () => assert.deepEqual(await problemsOf(config), [problem]));
-  }
+  await testRows(t, rows, async ([config, problem]) => assert.deepEqual(await problemsOf(config), [problem]));
 });
 
 Deno.test("loadConfig() accepts every key of an http_request check, which no profile does", async (t) => {
@@ -97,19 +96,17 @@ Deno.test("loadConfig() accepts every key of an http_request check, which no pro
     warning_duration: page({}, { warning_duration: "500 ms" }),
     critical_duration: page({}, { critical_duration: 1.5 }),
   };
-  for (const [name, config] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      assert.deepEqual(await problemsOf(config), []);
-      for (const shape of ["a", "b"] as const) {
-        const [problem = "", ...others] = await problemsOf(config, { shape });
-        assert.match(
-          problem,
-          new RegExp(`Shape ${shape.toUpperCase()}|expected one of "GET", "POST"|the default schema`),
-        );
-        assert.deepEqual(others, []);
-      }
-    });
-  }
+  await testRows(t, rows, async (config) => {
+    assert.deepEqual(await problemsOf(config), []);
+    for (const shape of ["a", "b"] as const) {
+      const [problem = "", ...others] = await problemsOf(config, { shape });
+      assert.match(
+        problem,
+        new RegExp(`Shape ${shape.toUpperCase()}|expected one of "GET", "POST"|the default schema`),
+      );
+      assert.deepEqual(others, []);
+    }
+  });
 });
 
 Deno.test("loadConfig() resolves every key of an http_request check", async () => {

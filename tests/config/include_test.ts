@@ -5,6 +5,7 @@ import { makePipe } from "../support/make_pipe.ts";
 import { createMemorySystem, type MemorySystemOptions } from "../../testing/memory_system.ts";
 import { createConfigSystem, describe, errorOf } from "../../testing/config_system.ts";
 import { CHECK_KINDS } from "./kind_names.ts";
+import { testRows } from "../support/rows.ts";
 
 interface Harness {
   /** The directory with the files, absolute. */
@@ -89,15 +90,13 @@ Deno.test("loadConfig() appends the checks of included files to the config's own
     "a pattern that matches the config too": ["*.jsonc", ["more"]],
     "no file": [[], []],
   };
-  for (const [name, [include, names]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      await withFiles({ ...files, "monitor.jsonc": including(include, { own: CHECK }) }, async (harness) => {
-        const loaded = await harness.load();
-        assert.deepEqual(namesOf(loaded), ["own", ...names]);
-        assert.equal(loaded.sources[0], loaded.source);
-      });
+  await testRows(t, rows, async ([include, names]) => {
+    await withFiles({ ...files, "monitor.jsonc": including(include, { own: CHECK }) }, async (harness) => {
+      const loaded = await harness.load();
+      assert.deepEqual(namesOf(loaded), ["own", ...names]);
+      assert.equal(loaded.sources[0], loaded.source);
     });
-  }
+  });
   await t.step("an absolute path, and an absolute pattern", async () => {
     await withFiles(files, async ({ directory, load }) => {
       const include = [`${directory}/more.jsonc`, `${directory}/conf.d/*.jsonc`];

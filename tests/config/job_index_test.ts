@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readJobIndex } from "../../src/config/job_index.ts";
 import { ConfigError } from "../../src/config/problem.ts";
 import { type ConfigSystemOptions, createConfigSystem } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 const PATH = "/etc/monitor/monitor.jsonc";
 
@@ -20,14 +21,12 @@ Deno.test("readJobIndex() finds the checks and the state despite other errors", 
     "a secret that cannot be read": `{ "checks": { ${job}, "web": { "kind": "script", "parameters":
       { "path": "no_such_program", "arguments": ["\${env:NONE}", "\${file:/none}"] } } }, "state": "kept.sqlite" }`,
   };
-  for (const [name, text] of Object.entries(table)) {
-    await t.step(name, async () => {
-      const { kinds, statePath, source } = await jobIndex(text);
-      assert.equal(kinds.get("backup"), "job");
-      assert.equal(statePath, "/etc/monitor/kept.sqlite");
-      assert.equal(source.path, PATH);
-    });
-  }
+  await testRows(t, table, async (text) => {
+    const { kinds, statePath, source } = await jobIndex(text);
+    assert.equal(kinds.get("backup"), "job");
+    assert.equal(statePath, "/etc/monitor/kept.sqlite");
+    assert.equal(source.path, PATH);
+  });
 });
 
 Deno.test("readJobIndex() finds checks in included files, and skips unreadable ones", async () => {

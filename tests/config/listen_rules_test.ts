@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { load, problemsOf, warningsOf, withCheck } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 const CHECK = { kind: "test", tags: ["web"], parameters: {} };
 const TOKEN = "0123456789abcdef";
@@ -36,13 +37,11 @@ Deno.test("loadConfig() rejects an HTTP endpoint that is invalid or not protecte
     ],
     "an open address of IPv6": [{ address: "[::]:80" }, /^listen\.address: "\[::\]:80" is not a loopback/],
   };
-  for (const [name, [listen, problem]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const problems = await problemsOf(withListen(listen));
-      assert.equal(problems.length, 1, problems.join("\n"));
-      assert.match(problems[0] ?? "", problem);
-    });
-  }
+  await testRows(t, rows, async ([listen, problem]) => {
+    const problems = await problemsOf(withListen(listen));
+    assert.equal(problems.length, 1, problems.join("\n"));
+    assert.match(problems[0] ?? "", problem);
+  });
 });
 
 Deno.test("loadConfig() rejects a ping_key of fewer than 16 characters", async () => {

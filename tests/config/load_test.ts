@@ -20,6 +20,7 @@ import {
 import { INVALID_DOCUMENTS } from "./invalid_configs.ts";
 import { CHECK_KINDS } from "./kind_names.ts";
 import { campaign } from "../../testing/seed.ts";
+import { testRows } from "../support/rows.ts";
 
 const LARGE_BYTES = shortOrFull(Math.max(campaign(20_000_000), 2_000_000), 20_000_000);
 
@@ -65,11 +66,9 @@ Deno.test("loadConfig() accepts every way to write a config", async (t) => {
     "blank lines around": `\n\n${json}\n\n`,
   };
   const expected = (await load(value)).checks;
-  for (const [name, text] of Object.entries(texts)) {
-    await t.step(name, async () => {
-      assert.deepEqual((await load(text)).checks, expected);
-    });
-  }
+  await testRows(t, texts, async (text) => {
+    assert.deepEqual((await load(text)).checks, expected);
+  });
 });
 
 Deno.test("loadConfig() accepts a config without checks, and checks without settings", async () => {
@@ -180,12 +179,10 @@ Deno.test("loadConfig() returns one error for each value", async (t) => {
       "threshold",
     ],
   };
-  for (const [name, [config, path]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const { problems } = await loadError(config);
-      assert.deepEqual(problems.map((problem) => problem.path.split(".").at(-1)), [path]);
-    });
-  }
+  await testRows(t, rows, async ([config, path]) => {
+    const { problems } = await loadError(config);
+    assert.deepEqual(problems.map((problem) => problem.path.split(".").at(-1)), [path]);
+  });
 });
 
 Deno.test("loadConfig() returns each missing variable or file once, with the checks that it affects", async (t) => {
@@ -231,29 +228,27 @@ Deno.test("loadConfig() returns each missing variable or file once, with the che
       'such as "*/5 8-18 * * mon-fri", or a name such as @daily',
     ],
   };
-  for (const [name, [check, path, message = unset]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const config = { defaults: {}, checks: { web: check, other: { kind: "test", parameters: {} } } };
-      const { checks, lacks, place } = await load(config, { environment: { WRONG: "swordfish" } });
-      assert.deepEqual(lacks.map(place).map((lack) => [lack.path, lack.message]), [[
-        `checks.web.${path}`,
-        message,
-      ]]);
-      assert.deepEqual(checks.map(({ lack }) => lack), [message, undefined]);
-      const { schedule, timeoutMs, maintenanceWindows, dependsOn } = checks[0] ?? {};
-      const usual = checks[0]?.kind === "script" ? 30_000 : 10_000;
-      assert.deepEqual(
-        { schedule, timeoutMs, maintenanceWindows, dependsOn },
-        {
-          schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
-          timeoutMs: usual,
-          maintenanceWindows: [],
-          dependsOn: [],
-        },
-        "what cannot be known is as if it were not given",
-      );
-    });
-  }
+  await testRows(t, rows, async ([check, path, message = unset]) => {
+    const config = { defaults: {}, checks: { web: check, other: { kind: "test", parameters: {} } } };
+    const { checks, lacks, place } = await load(config, { environment: { WRONG: "swordfish" } });
+    assert.deepEqual(lacks.map(place).map((lack) => [lack.path, lack.message]), [[
+      `checks.web.${path}`,
+      message,
+    ]]);
+    assert.deepEqual(checks.map(({ lack }) => lack), [message, undefined]);
+    const { schedule, timeoutMs, maintenanceWindows, dependsOn } = checks[0] ?? {};
+    const usual = checks[0]?.kind === "script" ? 30_000 : 10_000;
+    assert.deepEqual(
+      { schedule, timeoutMs, maintenanceWindows, dependsOn },
+      {
+        schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
+        timeoutMs: usual,
+        maintenanceWindows: [],
+        dependsOn: [],
+      },
+      "what cannot be known is as if it were not given",
+    );
+  });
 });
 
 Deno.test("loadConfig() locates a missing variable or file of the defaults at the checks that use it", async () => {
@@ -460,13 +455,11 @@ Deno.test("loadConfig() finds errors at the end of a large config", async (t) =>
       "unexpected end of the config, expected a key in double quotes or }",
     ],
   };
-  for (const [name, [end, place, message]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const { problems: [problem] } = await loadError(`{\n  "defaults": {}, "checks": {\n${many}${end}`);
-      assert.deepEqual([problem?.line, problem?.column], place);
-      assert.ok(problem?.message.endsWith(message), problem?.message ?? "no problem");
-    });
-  }
+  await testRows(t, rows, async ([end, place, message]) => {
+    const { problems: [problem] } = await loadError(`{\n  "defaults": {}, "checks": {\n${many}${end}`);
+    assert.deepEqual([problem?.line, problem?.column], place);
+    assert.ok(problem?.message.endsWith(message), problem?.message ?? "no problem");
+  });
 });
 
 Deno.test("loadConfig() is fast for large configs of any kind", async (t) => {
@@ -478,11 +471,9 @@ Deno.test("loadConfig() is fast for large configs of any kind", async (t) => {
       "x".repeat(LARGE_BYTES)
     }", "kind": "test", "parameters": {} } } }`,
   };
-  for (const [name, text] of Object.entries(texts)) {
-    await t.step(name, async () => {
-      assert.ok(await load(text));
-    });
-  }
+  await testRows(t, texts, async (text) => {
+    assert.ok(await load(text));
+  });
 });
 
 Deno.test("loadConfig() returns few errors for very long garbage", async (t) => {
@@ -507,16 +498,14 @@ Deno.test("loadConfig() returns few errors for very long garbage", async (t) => 
     "a long interval": `{ "defaults": { "schedule": { "regular_interval": "${"1".repeat(size)}" } } }`,
     "a long unit": `{ "defaults": { "schedule": { "regular_interval": "${"x".repeat(size)}" } } }`,
   };
-  for (const [name, text] of Object.entries(texts)) {
-    await t.step(name, async () => {
-      const { problems } = await loadError(text);
-      assert.ok(problems.length >= 1 && problems.length <= 101);
-      for (const { message, hint, path, offset } of problems) {
-        assert.ok(`${path}${message}${hint}`.length < 700, `${message.slice(0, 200)}…`);
-        assert.ok(offset >= 0 && offset <= text.length);
-      }
-    });
-  }
+  await testRows(t, texts, async (text) => {
+    const { problems } = await loadError(text);
+    assert.ok(problems.length >= 1 && problems.length <= 101);
+    for (const { message, hint, path, offset } of problems) {
+      assert.ok(`${path}${message}${hint}`.length < 700, `${message.slice(0, 200)}…`);
+      assert.ok(offset >= 0 && offset <= text.length);
+    }
+  });
 });
 
 Deno.test("loadConfig() rejects excessive nesting at the first bracket beyond the limit", async (t) => {

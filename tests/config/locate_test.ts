@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { loadConfig } from "../../src/config/load.ts";
 import { locateConfig } from "../../src/config/locate.ts";
 import { type ConfigSystemOptions, createConfigSystem, errorOf } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 const HOME = { HOME: "/home/me" };
 
@@ -60,20 +61,18 @@ Deno.test("locateConfig() searches the directories that the variables name", asy
       "/home/me/.config",
     ],
   };
-  for (const [name, [environment, userDirectory]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const { message } = await errorOf(locate({ environment }));
-      const directories = [
-        ".",
-        ...(userDirectory === null ? [] : [`${userDirectory}/monitor`]),
-        "/etc/monitor",
-      ];
-      const paths = directories.flatMap((
-        directory,
-      ) => [`${directory}/monitor.jsonc`, `${directory}/monitor.json`]);
-      assert.equal(message, `cannot find a config: looked for ${paths.join(", ")}`);
-    });
-  }
+  await testRows(t, rows, async ([environment, userDirectory]) => {
+    const { message } = await errorOf(locate({ environment }));
+    const directories = [
+      ".",
+      ...(userDirectory === null ? [] : [`${userDirectory}/monitor`]),
+      "/etc/monitor",
+    ];
+    const paths = directories.flatMap((
+      directory,
+    ) => [`${directory}/monitor.jsonc`, `${directory}/monitor.json`]);
+    assert.equal(message, `cannot find a config: looked for ${paths.join(", ")}`);
+  });
 });
 
 Deno.test("locateConfig() skips unreadable directories, and stops at other failures", async (t) => {

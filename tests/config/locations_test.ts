@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { locateChecks } from "../../src/config/locations.ts";
 import { describePath } from "../../src/config/problem.ts";
 import { load } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 const TEST = { kind: "test", parameters: {} };
 const THREE = { from: ["fra", "nyc", "sgp"] };
@@ -57,9 +58,11 @@ Deno.test("locateChecks() returns errors in locations", async (t) => {
       "checks.web.locations: cannot be used: locations run one after another, which needs an interval",
     ],
   };
-  for (const [name, [config, problem]] of Object.entries(cases)) {
-    await t.step(name, async () => assert.deepEqual((await locate(config)).problems, [problem]));
-  }
+  await testRows(
+    t,
+    cases,
+    async ([config, problem]) => assert.deepEqual((await locate(config)).problems, [problem]),
+  );
 });
 
 Deno.test("locateChecks() requires more than half unless the config sets another number", async () => {

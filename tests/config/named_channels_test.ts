@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { CONFIG_PATH, describe, errorOf, load, loadError, problemsOf } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 const CONSOLE = { kind: "console", parameters: {} };
 const HOOK = { kind: "webhook", parameters: { target: "https://hooks.example.org/x" } };
@@ -47,12 +48,10 @@ Deno.test("loadConfig() resolves a named channel's parameters and the key of its
     "another kind": [{ chat: CONSOLE }, "chat", true],
     "another name": [{ pager: HOOK }, "pager", false],
   };
-  for (const [name, [channels, used, isSame]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const { checks } = await load({ defaults: {}, channels, checks: { web: check(used) } });
-      assert.equal(checks[0]?.notifications[0]?.key === before?.key, isSame);
-    });
-  }
+  await testRows(t, rows, async ([channels, used, isSame]) => {
+    const { checks } = await load({ defaults: {}, channels, checks: { web: check(used) } });
+    assert.equal(checks[0]?.notifications[0]?.key === before?.key, isSame);
+  });
 });
 
 Deno.test("loadConfig() finds channels in all files, each relative to its own file", async () => {
@@ -115,12 +114,10 @@ Deno.test("loadConfig() names the accepted channels for each unknown name", asyn
     ],
     "a number": [1, { chat: HOOK }, "is 1, expected an object or a string"],
   };
-  for (const [name, [channel, channels, problem]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const config = { defaults: {}, ...channels !== null && { channels }, checks: { web: check(channel) } };
-      assert.deepEqual(await problemsOf(config, { environment: { CHANNEL: "chat" } }), [`${at}: ${problem}`]);
-    });
-  }
+  await testRows(t, rows, async ([channel, channels, problem]) => {
+    const config = { defaults: {}, ...channels !== null && { channels }, checks: { web: check(channel) } };
+    assert.deepEqual(await problemsOf(config, { environment: { CHANNEL: "chat" } }), [`${at}: ${problem}`]);
+  });
 });
 
 Deno.test("loadConfig() expects objects in channels, with a known kind", async () => {

@@ -7,6 +7,7 @@ import {
 } from "../../src/config/open_postgres.ts";
 import { postgresIn } from "../../src/config/postgres_settings.ts";
 import { load, problemsOf } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 const POSTGRES = { hosts: ["db.example.org"], database: "monitor", user: "monitor" };
 
@@ -62,13 +63,11 @@ Deno.test("parsePostgresUrl() parses a URL, and returns the error of an invalid 
     "postgres://monitor@db": /expected postgres/,
     "postgres:db": /expected postgres/,
   };
-  for (const [url, message] of Object.entries(bad)) {
-    await t.step(url, () => {
-      const problem = parsePostgresUrl(url, "/");
-      assert.ok("message" in problem);
-      assert.match(problem.message, message);
-    });
-  }
+  await testRows(t, bad, (message, url) => {
+    const problem = parsePostgresUrl(url, "/");
+    assert.ok("message" in problem);
+    assert.match(problem.message, message);
+  });
 });
 
 Deno.test("openPostgresPlace() reads secrets, and verifies TLS except on this machine", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { load, problemsOf, warningsOf, withCheck } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 const CHECK = { kind: "test", tags: ["web"], parameters: {} };
 
@@ -54,13 +55,11 @@ Deno.test("loadConfig() rejects invalid words of the page", async (t) => {
       /^page\.announcements\[0\]\.until: /,
     ],
   };
-  for (const [name, [page, problem]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const problems = await problemsOf(withPage({ page }));
-      assert.equal(problems.length, 1, problems.join("\n"));
-      assert.match(problems[0] ?? "", problem);
-    });
-  }
+  await testRows(t, rows, async ([page, problem]) => {
+    const problems = await problemsOf(withPage({ page }));
+    assert.equal(problems.length, 1, problems.join("\n"));
+    assert.match(problems[0] ?? "", problem);
+  });
 });
 
 Deno.test("loadConfig() warns of a public tag of the HTML report that no check has", async () => {

@@ -3,6 +3,7 @@ import fc from "../support/property.ts";
 import { holdsSecret, SECRET_BYTES_MAX, substitute } from "../../src/config/placeholders.ts";
 import { type JsonValue, parseText } from "../../src/config/syntax.ts";
 import { type ConfigSystemOptions, createConfigSystem } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 interface Options extends ConfigSystemOptions {
   readonly withoutSecrets?: boolean;
@@ -110,14 +111,12 @@ Deno.test("substitute() returns the placeholders without a value", async (t) => 
     "${file:/denied}": ['the file "/denied" cannot be read: permission denied', true],
     "${file:/strange}": ['the file "/strange" cannot be read: input/output error', true],
   };
-  for (const [written, [message, isLack]] of Object.entries(rows)) {
-    await t.step(written, async () => {
-      const { value, substitutions, problems } = await substituteIn(parse({ a: written }), { files });
-      assert.deepEqual(problems, [{ path: ["a"], message, ...(isLack && { isLack }) }]);
-      assert.equal(JSON.stringify(value), JSON.stringify({ a: written }));
-      assert.deepEqual(substitutions, [{ path: ["a"], resolved: null, parts: [] }]);
-    });
-  }
+  await testRows(t, rows, async ([message, isLack], written) => {
+    const { value, substitutions, problems } = await substituteIn(parse({ a: written }), { files });
+    assert.deepEqual(problems, [{ path: ["a"], message, ...(isLack && { isLack }) }]);
+    assert.equal(JSON.stringify(value), JSON.stringify({ a: written }));
+    assert.deepEqual(substitutions, [{ path: ["a"], resolved: null, parts: [] }]);
+  });
 });
 
 Deno.test("substitute() warns of empty values, and of text that resembles a placeholder", async (t) => {
@@ -142,16 +141,14 @@ Deno.test("substitute() warns of empty values, and of text that resembles a plac
     "${FILE:-x} ${ENV:=x} ${FILE:?x} ${ENV:+x} ${FILE:0:2} ${FILE%.*} ${ENV#x} ${FILE: -3}": [],
     "${files:x} ${environ:x}": [],
   };
-  for (const [text, expected] of Object.entries(rows)) {
-    await t.step(text, async () => {
-      const { warnings } = await substituteIn(parse({ a: ["", text] }), {
-        environment: { EMPTY: "", FULL: "x" },
-        files: { "/empty": "\n" },
-      });
-      assert.deepEqual(warnings.map(({ message, hint = "" }) => `${message}|${hint}`), expected);
-      for (const { path } of warnings) assert.deepEqual(path, ["a", 1]);
+  await testRows(t, rows, async (expected, text) => {
+    const { warnings } = await substituteIn(parse({ a: ["", text] }), {
+      environment: { EMPTY: "", FULL: "x" },
+      files: { "/empty": "\n" },
     });
-  }
+    assert.deepEqual(warnings.map(({ message, hint = "" }) => `${message}|${hint}`), expected);
+    for (const { path } of warnings) assert.deepEqual(path, ["a", 1]);
+  });
 });
 
 Deno.test("substitute() returns every placeholder without a value", async () => {

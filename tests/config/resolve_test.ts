@@ -4,6 +4,7 @@ import type { Channel } from "../../src/domain/channel.ts";
 import type { Check, CheckOf, HttpRequestCheck, ScriptCheck } from "../../src/domain/check.ts";
 import { isCron } from "../../src/domain/schedule.ts";
 import { load } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 /** Kinds that have most formats among them; tests/scripts/make_types_test.ts tries the others. */
 type TriedKind = "script" | "file_timestamp" | "http_request" | "disk_space" | "process";
@@ -300,29 +301,23 @@ const OPTIONS = {
 };
 
 Deno.test("resolveChecks() fills in every default", async (t) => {
-  for (const [kind, [parameters, expected]] of Object.entries(LEAST)) {
-    await t.step(kind, async () => {
-      assert.deepEqual(await resolved({ kind, parameters }), expected);
-    });
-  }
+  await testRows(t, LEAST, async ([parameters, expected], kind) => {
+    assert.deepEqual(await resolved({ kind, parameters }), expected);
+  });
 });
 
 Deno.test("resolveChecks() uses every value of the check", async (t) => {
-  for (const [kind, [parameters, expected]] of Object.entries(MOST)) {
-    await t.step(kind, async () => {
-      assert.deepEqual(await resolved({ ...ALL_SETTINGS, kind, parameters }), expected);
-    });
-  }
+  await testRows(t, MOST, async ([parameters, expected], kind) => {
+    assert.deepEqual(await resolved({ ...ALL_SETTINGS, kind, parameters }), expected);
+  });
 });
 
 Deno.test("resolveChecks() uses the defaults for keys that a check does not set", async (t) => {
   const { title: _title, timeout: _timeout, ...defaults } = ALL_SETTINGS;
-  for (const [kind, [parameters, least]] of Object.entries(LEAST)) {
-    await t.step(kind, async () => {
-      const { title: _title, timeoutMs: _timeoutMs, name: _name, ...settings } = ALL_SETTINGS_MEANT;
-      assert.deepEqual(await resolved({ kind, parameters }, defaults), { ...least, ...settings });
-    });
-  }
+  await testRows(t, LEAST, async ([parameters, least], kind) => {
+    const { title: _title, timeoutMs: _timeoutMs, name: _name, ...settings } = ALL_SETTINGS_MEANT;
+    assert.deepEqual(await resolved({ kind, parameters }, defaults), { ...least, ...settings });
+  });
 });
 
 Deno.test("resolveChecks() merges objects key by key, and replaces a schedule and notifications whole", async () => {

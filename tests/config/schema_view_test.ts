@@ -11,6 +11,7 @@ import {
   valueAt,
 } from "../../src/config/schema_view.ts";
 import type { JsonValue } from "../../src/config/syntax.ts";
+import { testRows } from "../support/rows.ts";
 
 const SCHEMAS = {
   monitor: monitorSchema,
@@ -51,62 +52,54 @@ const KEYWORDS: Readonly<Record<keyof Schema, true>> = {
 };
 
 Deno.test("the schemas use only keywords that SchemaReader supports", async (t) => {
-  for (const [name, schema] of Object.entries(SCHEMAS)) {
-    await t.step(name, () => {
-      for (const { path, part } of partsOf(schema)) {
-        for (const keyword of Object.keys(part)) {
-          assert.ok(Object.hasOwn(KEYWORDS, keyword), `${path}/${keyword}`);
-        }
+  await testRows(t, SCHEMAS, (schema) => {
+    for (const { path, part } of partsOf(schema)) {
+      for (const keyword of Object.keys(part)) {
+        assert.ok(Object.hasOwn(KEYWORDS, keyword), `${path}/${keyword}`);
       }
-    });
-  }
+    }
+  });
 });
 
 Deno.test("the schemas use allOf only for the branches of a kind, and $ref only for definitions", async (t) => {
-  for (const [name, schema] of Object.entries(SCHEMAS)) {
-    await t.step(name, () => {
-      for (const { path, part } of partsOf(schema)) {
-        for (const branch of part.allOf ?? []) {
-          assert.equal(typeof branch.if?.properties?.["kind"]?.const, "string", path);
-          assert.deepEqual(branch.if?.required, ["kind"], path);
-          assert.ok(branch.then !== undefined, path);
-        }
-        if (part.$ref !== undefined) {
-          const target = part.$ref.replace("#/$defs/", "");
-          assert.ok(schema.$defs?.[target] !== undefined, `${path}: ${part.$ref}`);
-        }
+  await testRows(t, SCHEMAS, (schema) => {
+    for (const { path, part } of partsOf(schema)) {
+      for (const branch of part.allOf ?? []) {
+        assert.equal(typeof branch.if?.properties?.["kind"]?.const, "string", path);
+        assert.deepEqual(branch.if?.required, ["kind"], path);
+        assert.ok(branch.then !== undefined, path);
       }
-    });
-  }
+      if (part.$ref !== undefined) {
+        const target = part.$ref.replace("#/$defs/", "");
+        assert.ok(schema.$defs?.[target] !== undefined, `${path}: ${part.$ref}`);
+      }
+    }
+  });
 });
 
 Deno.test("the schemas have a branch for each kind that they list, and no other", async (t) => {
-  for (const [name, schema] of Object.entries(SCHEMAS)) {
-    await t.step(name, () => {
-      for (const { path, part } of partsOf(schema)) {
-        const branches = (part.allOf ?? []).map((branch) => branch.if?.properties?.["kind"]?.const);
-        if (branches.length > 0) assert.deepEqual(branches, part.properties?.["kind"]?.enum, path);
-      }
-    });
-  }
+  await testRows(t, SCHEMAS, (schema) => {
+    for (const { path, part } of partsOf(schema)) {
+      const branches = (part.allOf ?? []).map((branch) => branch.if?.properties?.["kind"]?.const);
+      if (branches.length > 0) assert.deepEqual(branches, part.properties?.["kind"]?.enum, path);
+    }
+  });
 });
 
 Deno.test("the schemas close every object that has no free names", async (t) => {
-  for (const [name, schema] of Object.entries(SCHEMAS)) {
-    await t.step(name, () => {
-      const parts = [...partsOf(schema)];
-      // The keys under "parameters" are closed by the branch of its kind.
-      const open = new Set(
-        parts.filter(({ part }) => part.allOf).map(({ part }) => part.properties?.["parameters"]),
-      );
-      for (const { path, part } of parts) {
-        // The target of a reference is a part by itself.
-        const isObject = [part.type].flat().includes("object") && part.$ref === undefined;
-        if (!isObject || open.has(part)) continue;
-        assert.ok(part.additionalProperties !== undefined && part.additionalProperties !== true, path);
-      }
-    });
-  }
+  await testRows(t, SCHEMAS, (schema) => {
+    const parts = [...partsOf(schema)];
+    // The keys under "parameters" are closed by the branch of its kind.
+    const open = new Set(
+      parts.filter(({ part }) => part.allOf).map(({ part }) => part.properties?.["parameters"]),
+    );
+    for (const { path, part } of parts) {
+      // The target of a reference is a part by itself.
+      const isObject = [part.type].flat().includes("object") && part.$ref === undefined;
+      if (!isObject || open.has(part)) continue;
+      assert.ok(part.additionalProperties !== undefined && part.additionalProperties !== true, path);
+    }
+  });
 });
 
 const BRANCHES: Schema = {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { load } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 /** Settings of one check of each kind and of a channel, with a placeholder at one place. */
 async function secretsOf(parts: { readonly check?: unknown; readonly channel?: unknown }, value: string) {
@@ -84,11 +85,9 @@ Deno.test("findSecrets() returns the values of keys that can contain a secret", 
         ],
       ],
     };
-  for (const [name, [parts, value, secrets]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      assert.deepEqual(await secretsOf(parts, value), secrets);
-    });
-  }
+  await testRows(t, rows, async ([parts, value, secrets]) => {
+    assert.deepEqual(await secretsOf(parts, value), secrets);
+  });
 });
 
 Deno.test("findSecrets() skips hosts, ports, paths, commands, and keys with a few accepted words", async (t) => {
@@ -109,11 +108,9 @@ Deno.test("findSecrets() skips hosts, ports, paths, commands, and keys with a fe
     "host and port": [request("http://${env:X}"), "www.example.org:8080"],
     "the host behind a password": [request("http://:@${env:X}/?query"), "www.example.org"],
   };
-  for (const [name, [parts, value]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      assert.deepEqual(await secretsOf(parts, value), []);
-    });
-  }
+  await testRows(t, rows, async ([parts, value]) => {
+    assert.deepEqual(await secretsOf(parts, value), []);
+  });
 });
 
 Deno.test("findSecrets() returns the parts of a URL other than its host", async (t) => {
@@ -155,9 +152,7 @@ Deno.test("findSecrets() returns the parts of a URL other than its host", async 
       "a token as login": ["https://swordfish@h.example/", "", ["swordfish", "swordfish:"]],
       "an address without a path": ["${env:X}", "https://h.example/", ["https://h.example/"]],
     };
-  for (const [name, [target, value, secrets]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      assert.deepEqual(await secretsOf(request(target), value), secrets);
-    });
-  }
+  await testRows(t, rows, async ([target, value, secrets]) => {
+    assert.deepEqual(await secretsOf(request(target), value), secrets);
+  });
 });

@@ -5,6 +5,7 @@ import { shortOrFull } from "../../testing/full_form.ts";
 import { generatedConfigs } from "./configs.ts";
 import { load, problemsOf, withCheck } from "../../testing/config_system.ts";
 import { campaign } from "../../testing/seed.ts";
+import { testRows } from "../support/rows.ts";
 
 for (const shape of ["a", "b"] as const) {
   const name = `profile ${shape}`;
@@ -241,13 +242,11 @@ const BEYOND: Readonly<Record<string, readonly [config: unknown, a: string | nul
 };
 
 Deno.test("loadConfig() rejects keys that a profile does not have", async (t) => {
-  for (const [name, [config, a, b]] of Object.entries(BEYOND)) {
-    await t.step(name, async () => {
-      assert.deepEqual(await problemsOf(config), [], "the default schema has it");
-      assert.deepEqual(await problemsOf(config, { shape: "a" }), a === null ? [] : [a]);
-      assert.deepEqual(await problemsOf(config, { shape: "b" }), b === null ? [] : [b]);
-    });
-  }
+  await testRows(t, BEYOND, async ([config, a, b]) => {
+    assert.deepEqual(await problemsOf(config), [], "the default schema has it");
+    assert.deepEqual(await problemsOf(config, { shape: "a" }), a === null ? [] : [a]);
+    assert.deepEqual(await problemsOf(config, { shape: "b" }), b === null ? [] : [b]);
+  });
 });
 
 Deno.test("loadConfig() validates the intervals of a profile", async () => {

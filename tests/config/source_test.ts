@@ -6,6 +6,7 @@ import { createMemorySystem } from "../../testing/memory_system.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
 import { type ConfigSystemOptions, createConfigSystem, errorOf } from "../../testing/config_system.ts";
 import { tempDirectory } from "../../testing/builders.ts";
+import { testRows } from "../support/rows.ts";
 
 const PATH = "/etc/monitor/monitor.jsonc";
 
@@ -28,12 +29,10 @@ Deno.test("readSource() reads a file, and returns its name and its path", async 
     "a name like a drive": ["C:/monitor.jsonc", "/here/C:/monitor.jsonc", "/here/C:"],
     "a file called -": ["./-", "/here/-", "/here"],
   };
-  for (const [name, [path, absolute, directory]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const source = await read({ files: { [absolute]: "{}" }, workingDirectory: "/here" }, { path });
-      assert.deepEqual(source, { label: path, path: absolute, directory, text: "{}", mode: 0o644 });
-    });
-  }
+  await testRows(t, rows, async ([path, absolute, directory]) => {
+    const source = await read({ files: { [absolute]: "{}" }, workingDirectory: "/here" }, { path });
+    assert.deepEqual(source, { label: path, path: absolute, directory, text: "{}", mode: 0o644 });
+  });
 });
 
 Deno.test("readSource() supports Windows paths on Windows", async (t) => {
@@ -119,14 +118,12 @@ Deno.test("readSource() returns the reason why a file cannot be read", async (t)
     ],
     "the disk is broken": [new Error("Input/output error (os error 5)"), "input/output error"],
   };
-  for (const [name, [file, reason, hint]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const error = await errorOf(read({ files: file === undefined ? {} : { [PATH]: file } }));
-      assert.equal(error.message, `cannot read config "${PATH}": ${reason}`);
-      assert.deepEqual([error.hint, error.problems, error.source], [hint ?? null, [], null]);
-      if (file instanceof Error) assert.equal(error.cause, file);
-    });
-  }
+  await testRows(t, rows, async ([file, reason, hint]) => {
+    const error = await errorOf(read({ files: file === undefined ? {} : { [PATH]: file } }));
+    assert.equal(error.message, `cannot read config "${PATH}": ${reason}`);
+    assert.deepEqual([error.hint, error.problems, error.source], [hint ?? null, [], null]);
+    if (file instanceof Error) assert.equal(error.cause, file);
+  });
 });
 
 Deno.test("readSource() returns the same reason for real files", async (t) => {
@@ -192,19 +189,17 @@ Deno.test("readSource() rejects a config that was found and has another owner", 
     "another user's, for root": [1001, 0, false],
     "on a system without owners": [null, null, true],
   };
-  for (const [name, [ownerId, userId, accepted]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const options = { files: { [PATH]: { ownerId } }, userId };
-      assert.ok(await read(options), "a named one is read whoever owns it");
-      if (accepted) return assert.ok(await read(options, { named: false }));
-      const error = await errorOf(read(options, { named: false }));
-      assert.equal(
-        error.message,
-        `cannot use config "${PATH}": it was found, not named, and belongs to another user (id 1001)`,
-      );
-      assert.equal(error.hint, `name it if you trust it: --config ${PATH}`);
-    });
-  }
+  await testRows(t, rows, async ([ownerId, userId, accepted]) => {
+    const options = { files: { [PATH]: { ownerId } }, userId };
+    assert.ok(await read(options), "a named one is read whoever owns it");
+    if (accepted) return assert.ok(await read(options, { named: false }));
+    const error = await errorOf(read(options, { named: false }));
+    assert.equal(
+      error.message,
+      `cannot use config "${PATH}": it was found, not named, and belongs to another user (id 1001)`,
+    );
+    assert.equal(error.hint, `name it if you trust it: --config ${PATH}`);
+  });
   await t.step("without the permission to read the user's own id", async () => {
     await assert.rejects(read({ files: { [PATH]: { ownerId: 1001 } }, userId: null }, { named: false }), {
       name: "NotCapable",
@@ -224,16 +219,14 @@ Deno.test("readSource() rejects UTF-16 and suggests how to convert it", async (t
     "big endian without a mark": [bigEndian, "UTF-16BE"],
     "an empty one with a mark": [new Uint8Array([0xff, 0xfe]), "UTF-16"],
   };
-  for (const [name, [bytes, encoding]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const error = await errorOf(read({ files: { [PATH]: bytes } }));
-      assert.equal(error.message, `cannot read config "${PATH}": it is UTF-16, expected UTF-8`);
-      assert.equal(error.hint, `convert it: iconv -f ${encoding} -t UTF-8 ${PATH}`);
-      const piped = await errorOf(read({ stdin: bytes }, { path: "-" }));
-      assert.equal(piped.message, 'cannot read config "<stdin>": it is UTF-16, expected UTF-8');
-      assert.equal(piped.hint, `convert it: iconv -f ${encoding} -t UTF-8`);
-    });
-  }
+  await testRows(t, rows, async ([bytes, encoding]) => {
+    const error = await errorOf(read({ files: { [PATH]: bytes } }));
+    assert.equal(error.message, `cannot read config "${PATH}": it is UTF-16, expected UTF-8`);
+    assert.equal(error.hint, `convert it: iconv -f ${encoding} -t UTF-8 ${PATH}`);
+    const piped = await errorOf(read({ stdin: bytes }, { path: "-" }));
+    assert.equal(piped.message, 'cannot read config "<stdin>": it is UTF-16, expected UTF-8');
+    assert.equal(piped.hint, `convert it: iconv -f ${encoding} -t UTF-8`);
+  });
 });
 
 Deno.test("readSource() locates the first byte that is not UTF-8", async (t) => {
@@ -257,19 +250,17 @@ Deno.test("readSource() locates the first byte that is not UTF-8", async (t) => 
     "beyond Unicode": [text("{", 0xf4, 0x90, 0x80, 0x80), "f4", "1:2"],
     "far behind": [text(long, 0x20, 0xfe), "fe", "10001:2"],
   };
-  for (const [name, [bytes, byte, place]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const error = await errorOf(read({ files: { [PATH]: bytes } }));
-      assert.equal(error.message, `cannot use config "${PATH}": it is not UTF-8`);
-      assert.equal(error.hint, "save it as UTF-8");
-      const [problem] = error.problems;
-      assert.deepEqual(
-        [problem?.message, `${problem?.line}:${problem?.column}`],
-        [`byte 0x${byte} is not valid UTF-8, expected a config in UTF-8`, place],
-      );
-      const lines = error.source?.text.split(/\r\n|\n|\r/) ?? [];
-      assert.equal(lines[(problem?.line ?? 0) - 1]?.charAt((problem?.column ?? 0) - 1), "\ufffd");
-      assert.equal(error.source?.text.charAt(problem?.offset ?? -1), "\ufffd");
-    });
-  }
+  await testRows(t, rows, async ([bytes, byte, place]) => {
+    const error = await errorOf(read({ files: { [PATH]: bytes } }));
+    assert.equal(error.message, `cannot use config "${PATH}": it is not UTF-8`);
+    assert.equal(error.hint, "save it as UTF-8");
+    const [problem] = error.problems;
+    assert.deepEqual(
+      [problem?.message, `${problem?.line}:${problem?.column}`],
+      [`byte 0x${byte} is not valid UTF-8, expected a config in UTF-8`, place],
+    );
+    const lines = error.source?.text.split(/\r\n|\n|\r/) ?? [];
+    assert.equal(lines[(problem?.line ?? 0) - 1]?.charAt((problem?.column ?? 0) - 1), "\ufffd");
+    assert.equal(error.source?.text.charAt(problem?.offset ?? -1), "\ufffd");
+  });
 });

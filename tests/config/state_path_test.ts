@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { findStatePath } from "../../src/config/state_path.ts";
+import { testRows } from "../support/rows.ts";
 
 Deno.test("findStatePath() finds the state of a config despite errors in its text", async (t) => {
   const rows: Readonly<Record<string, readonly [text: string, path: string | null]>> = {
@@ -19,7 +20,5 @@ Deno.test("findStatePath() finds the state of a config despite errors in its tex
     "no JSON": ["state: a.sqlite", null],
     "nothing": ["", null],
   };
-  for (const [name, [text, path]] of Object.entries(rows)) {
-    await t.step(name, () => assert.equal(findStatePath(text), path));
-  }
+  await testRows(t, rows, ([text, path]) => assert.equal(findStatePath(text), path));
 });

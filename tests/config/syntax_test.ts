@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc, { anyCharacter } from "../support/property.ts";
 import { createObject, type JsonValue, NESTING_MAX, parseText } from "../../src/config/syntax.ts";
 import { campaign } from "../../testing/seed.ts";
+import { testRows } from "../support/rows.ts";
 
 Deno.test("parseText() restores every value from its JSON text", () => {
   fc.assert(
@@ -265,15 +266,13 @@ Deno.test("parseText() rejects numbers that would become others", async (t) => {
     "-1e-999": 0,
     "0.1000000000000000055": 0.1,
   };
-  for (const [written, read] of Object.entries(rows)) {
-    await t.step(written, () => {
-      const { value, problems } = parseText(`[1, ${written}]`);
-      assert.equal(value, undefined);
-      assert.deepEqual(problems.map(({ offset, message }) => [offset, message]), [
-        [4, `"${written}" has too many digits for a number, it would be ${read}`],
-      ]);
-    });
-  }
+  await testRows(t, rows, (read, written) => {
+    const { value, problems } = parseText(`[1, ${written}]`);
+    assert.equal(value, undefined);
+    assert.deepEqual(problems.map(({ offset, message }) => [offset, message]), [
+      [4, `"${written}" has too many digits for a number, it would be ${read}`],
+    ]);
+  });
 });
 
 Deno.test("createObject() creates objects without a prototype", () => {

@@ -3,6 +3,7 @@ import { findFormatProblem } from "../../src/config/formats.ts";
 import type { FormattedValue } from "../../src/config/formatted_value.ts";
 import type { JsonObject } from "../../src/config/syntax.ts";
 import { TEMPLATE_FIELDS } from "../../src/shared/template.ts";
+import { testRows } from "../support/rows.ts";
 
 /** A body that is no JSON. */
 const BODY = {
@@ -61,12 +62,10 @@ Deno.test("findFormatProblem() accepts fields in the path and query of a URL alo
     "https://\t/{{check}}/": problem("https://\t/{{check}}/"),
     "https://h/{{chek}}": `a notification has no field "{{chek}}", ${EXPECTED}`,
   };
-  for (const [value, message] of Object.entries(rows)) {
-    await t.step(value, () => {
-      const item = { path: ["target"], format: "url", mayHoldFields: true, value, written: value };
-      assert.equal(findFormatProblem(item)?.message ?? null, message);
-    });
-  }
+  await testRows(t, rows, (message, value) => {
+    const item = { path: ["target"], format: "url", mayHoldFields: true, value, written: value };
+    assert.equal(findFormatProblem(item)?.message ?? null, message);
+  });
 });
 
 Deno.test("findFormatProblem() rejects unknown fields in headers", () => {
@@ -154,16 +153,14 @@ Deno.test("findFormatProblem() rejects choices of a body that a field never has"
       'the key "{{event}}" has no values to choose from, expected an object such as {"problem":1,"*":2}',
     ],
   };
-  for (const [name, [value, parent, message]] of Object.entries(rows)) {
-    await t.step(name, () => {
-      const item = {
-        path: ["body", value],
-        format: "template_key",
-        at: "name" as const,
-        value,
-        written: value,
-      };
-      assert.equal(findFormatProblem({ ...item, parent })?.message ?? null, message);
-    });
-  }
+  await testRows(t, rows, ([value, parent, message]) => {
+    const item = {
+      path: ["body", value],
+      format: "template_key",
+      at: "name" as const,
+      value,
+      written: value,
+    };
+    assert.equal(findFormatProblem({ ...item, parent })?.message ?? null, message);
+  });
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { load, problemsOf } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 const check = (settings: object): object => ({ kind: "test", parameters: {}, ...settings });
 
@@ -46,14 +47,12 @@ Deno.test("loadConfig() warns of checks whose problems are notified very late, a
     "each minute": [{ threshold: 30 }, null],
     "each hour": [{ schedule: { regular_interval: "1 hour" } }, null],
   };
-  for (const [name, [settings, expected]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const { warnings } = await load({ defaults: {}, checks: { web: check({ ...channel, ...settings }) } });
-      const messages = warnings.map(({ message }) => message);
-      assert.equal(messages.length, expected === null ? 0 : 1, messages.join());
-      if (expected !== null) assert.ok(messages.join().includes(expected), messages.join());
-    });
-  }
+  await testRows(t, rows, async ([settings, expected]) => {
+    const { warnings } = await load({ defaults: {}, checks: { web: check({ ...channel, ...settings }) } });
+    const messages = warnings.map(({ message }) => message);
+    assert.equal(messages.length, expected === null ? 0 : 1, messages.join());
+    if (expected !== null) assert.ok(messages.join().includes(expected), messages.join());
+  });
   await t.step("its proposal ends the warning", async () => {
     const schedule = { regular_interval: "7 days", attentive_interval: "1 hour" };
     const { warnings } = await load({ defaults: {}, checks: { web: check({ ...channel, schedule }) } });

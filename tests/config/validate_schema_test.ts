@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { lacksOf, loadError, problemsOf, withCheck } from "../../testing/config_system.ts";
 import { CHECK_KINDS } from "./kind_names.ts";
+import { testRows } from "../support/rows.ts";
 
 const page = (parameters: object) => withCheck({ kind: "http_request", parameters });
 const script = (parameters: object) =>
@@ -41,11 +42,9 @@ Deno.test("findStructureProblems() names the object to which a misplaced key bel
       'move it one level up, next to "defaults"',
     ],
   };
-  for (const [name, [config, hint]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      assert.equal(await hintOf(config), hint);
-    });
-  }
+  await testRows(t, rows, async ([config, hint]) => {
+    assert.equal(await hintOf(config), hint);
+  });
 });
 
 Deno.test("findStructureProblems() suggests the equivalent of another tool's key", async (t) => {
@@ -90,9 +89,7 @@ Deno.test("findStructureProblems() suggests the equivalent of another tool's key
       'write "path" and "arguments"',
     ],
   };
-  for (const [name, [config, hint]] of Object.entries(rows)) {
-    await t.step(name, async () => assert.equal(await hintOf(config), hint));
-  }
+  await testRows(t, rows, async ([config, hint]) => assert.equal(await hintOf(config), hint));
 });
 
 Deno.test("findStructureProblems() suggests the equivalent of another tool's kind", async (t) => {
@@ -111,9 +108,7 @@ Deno.test("findStructureProblems() suggests the equivalent of another tool's kin
     "a channel script": [channel("script"), 'did you mean "command"?'],
     "a channel of kind mail": [channel("mail"), 'did you mean "email"?'],
   };
-  for (const [name, [config, hint]] of Object.entries(rows)) {
-    await t.step(name, async () => assert.equal(await hintOf(config), hint));
-  }
+  await testRows(t, rows, async ([config, hint]) => assert.equal(await hintOf(config), hint));
 });
 
 Deno.test("findStructureProblems() does not suggest an existing key", async () => {
@@ -197,11 +192,9 @@ Deno.test("findStructureProblems() suggests how to write a value of another type
       "a placeholder is always a string",
     ],
   };
-  for (const [name, [config, hint]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      assert.equal(await hintOf(config), hint);
-    });
-  }
+  await testRows(t, rows, async ([config, hint]) => {
+    assert.equal(await hintOf(config), hint);
+  });
 });
 
 Deno.test("findStructureProblems() names the actual type of a value", async (t) => {
@@ -250,11 +243,9 @@ Deno.test("findStructureProblems() suggests the nearest accepted word", async (t
     ],
     "a method": [page({ request: { target: "http://h/", method: "post" } }), 'did you mean "POST"?'],
   };
-  for (const [name, [config, hint]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      assert.equal(await hintOf(config), hint);
-    });
-  }
+  await testRows(t, rows, async ([config, hint]) => {
+    assert.equal(await hintOf(config), hint);
+  });
 });
 
 Deno.test("findStructureProblems() shows the placeholder of an unaccepted secret", async () => {

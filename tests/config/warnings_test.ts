@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { load, warningsOf, withCheck } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 const CHECK = { kind: "test", parameters: {} };
 const mail = (password: string) => ({
@@ -40,11 +41,9 @@ Deno.test("loadConfig() warns that no check is active", async (t) => {
       [],
     ],
   };
-  for (const [name, [config, warnings]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      assert.deepEqual(await warningsOf(config), warnings);
-    });
-  }
+  await testRows(t, rows, async ([config, warnings]) => {
+    assert.deepEqual(await warningsOf(config), warnings);
+  });
 });
 
 Deno.test("loadConfig() warns of an attentive interval longer than the regular one, at its position", async (t) => {
@@ -165,11 +164,9 @@ Deno.test("loadConfig() warns of a password in a config that others can read", a
     "read by a group": ["swordfish", 0o640, []],
     "read by the owner": ["swordfish", 0o600, []],
   };
-  for (const [name, [password, mode, warnings]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      assert.deepEqual(await warningsOf(config(password), { ...options, mode }), warnings);
-    });
-  }
+  await testRows(t, rows, async ([password, mode, warnings]) => {
+    assert.deepEqual(await warningsOf(config(password), { ...options, mode }), warnings);
+  });
   await t.step("in each place, without its secrets too", async () => {
     const both = {
       ...config("first"),
@@ -209,25 +206,23 @@ Deno.test("loadConfig() warns of credentials in a URL that others can read", asy
     "a password from a placeholder": ["https://me:${env:X}@h.example/", false],
     "a placeholder elsewhere": ["https://h.example/${env:X}?token=swordfish", true],
   };
-  for (const [name, [target, isWarned]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const check = { kind: "http_request", parameters: { request: { target }, response: {} } };
-      const options = {
-        mode: 0o644,
-        environment: { X: "other" },
-        files: { "/a/b?c=d@e": "third" },
-      };
-      const warnings = await warningsOf(withCheck(check), options);
-      assert.equal(warnings.length, isWarned ? 1 : 0, warnings.join("\n"));
-      if (isWarned) {
-        assert.match(
-          warnings[0] ?? "",
-          /^checks\.web\.parameters\.request\.target: every user of this machine can read this secret/,
-        );
-        assert.ok(!warnings.join().includes("swordfish"));
-      }
-    });
-  }
+  await testRows(t, rows, async ([target, isWarned]) => {
+    const check = { kind: "http_request", parameters: { request: { target }, response: {} } };
+    const options = {
+      mode: 0o644,
+      environment: { X: "other" },
+      files: { "/a/b?c=d@e": "third" },
+    };
+    const warnings = await warningsOf(withCheck(check), options);
+    assert.equal(warnings.length, isWarned ? 1 : 0, warnings.join("\n"));
+    if (isWarned) {
+      assert.match(
+        warnings[0] ?? "",
+        /^checks\.web\.parameters\.request\.target: every user of this machine can read this secret/,
+      );
+      assert.ok(!warnings.join().includes("swordfish"));
+    }
+  });
 });
 
 Deno.test("loadConfig() warns of secrets that are too short to be hidden", async (t) => {
@@ -246,16 +241,14 @@ Deno.test("loadConfig() warns of secrets that are too short to be hidden", async
     "four characters": [script({ T: "${env:LONG}", PASSWORD: "a|bc" }), []],
     "an interval": [{ kind: "test", timeout: "${env:NUMBER} s", parameters: {} }, []],
   };
-  for (const [name, [check, warnings]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const options = {
-        mode: 0o600,
-        environment: { SHORT: "abc", LONG: "abcd", NUMBER: "5" },
-        files: { "/short": "abc\n" },
-      };
-      assert.deepEqual(await warningsOf(withCheck(check), options), warnings);
-    });
-  }
+  await testRows(t, rows, async ([check, warnings]) => {
+    const options = {
+      mode: 0o600,
+      environment: { SHORT: "abc", LONG: "abcd", NUMBER: "5" },
+      files: { "/short": "abc\n" },
+    };
+    assert.deepEqual(await warningsOf(withCheck(check), options), warnings);
+  });
 });
 
 Deno.test("loadConfig() warns of a config that others can write", async (t) => {
@@ -268,11 +261,9 @@ Deno.test("loadConfig() warns of a config that others can write", async (t) => {
     "660": [0o660, []],
     "644": [0o644, []],
   };
-  for (const [name, [mode, warnings]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      assert.deepEqual(await warningsOf(withCheck(CHECK), { mode }), warnings);
-    });
-  }
+  await testRows(t, rows, async ([mode, warnings]) => {
+    assert.deepEqual(await warningsOf(withCheck(CHECK), { mode }), warnings);
+  });
 });
 
 Deno.test("loadConfig() places each warning at the value that it is about", async () => {
@@ -330,12 +321,10 @@ Deno.test("loadConfig() warns of paths that cannot work", async (t) => {
       `"\${env:P}" ${VARIABLE} (write the full path)`,
     ],
   };
-  for (const [name, [config, warning]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const warnings = await warningsOf(config, { files, environment: { P: "/$SWORDFISH" } });
-      assert.deepEqual(warnings, warning === null ? [] : [`${at} ${warning}`]);
-    });
-  }
+  await testRows(t, rows, async ([config, warning]) => {
+    const warnings = await warningsOf(config, { files, environment: { P: "/$SWORDFISH" } });
+    assert.deepEqual(warnings, warning === null ? [] : [`${at} ${warning}`]);
+  });
   await t.step("not if such a file exists", async () => {
     for (const path of ["/$HOME", "/*", "/e "]) {
       assert.deepEqual(await warningsOf(file(path), { files: { [path]: {} } }), [], path);
@@ -398,10 +387,8 @@ Deno.test("loadConfig() warns of the variable of a shell in a credential, a head
       [],
     ],
   };
-  for (const [name, [config, warnings]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const options = { environment: { API_TOKEN: "swordfish" }, files: { "/x": { mode: 0o755 } } };
-      assert.deepEqual(await warningsOf(config, options), warnings);
-    });
-  }
+  await testRows(t, rows, async ([config, warnings]) => {
+    const options = { environment: { API_TOKEN: "swordfish" }, files: { "/x": { mode: 0o755 } } };
+    assert.deepEqual(await warningsOf(config, options), warnings);
+  });
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { isInWindow, openWindow } from "../../src/alerting/maintenance_windows.ts";
 import { load, problemsOf, warningsOf } from "../../testing/config_system.ts";
+import { testRows } from "../support/rows.ts";
 
 const CHECK = { kind: "test", parameters: {} };
 
@@ -69,12 +70,10 @@ Deno.test("loadConfig() rejects windows that have no form or wrong values", asyn
       ],
     ],
   };
-  for (const [name, [window, expected]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const places = expected.map((problem) => `maintenance_windows[0]${problem}`);
-      assert.deepEqual(await problemsOf(withWindow(window)), places);
-    });
-  }
+  await testRows(t, rows, async ([window, expected]) => {
+    const places = expected.map((problem) => `maintenance_windows[0]${problem}`);
+    assert.deepEqual(await problemsOf(withWindow(window)), places);
+  });
 });
 
 Deno.test("loadConfig() validates windows of checks, of defaults and in hours of channels", async () => {
@@ -128,12 +127,10 @@ Deno.test("loadConfig() warns of windows that never open or always are", async (
     ],
     "cron schedules with a gap at the weekend": [{ cron: "* * * * mon-fri", duration: "1 minute" }, null],
   };
-  for (const [name, [window, warning]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const expected = warning === null ? [] : [`maintenance_windows[0]${warning}`];
-      assert.deepEqual(await warningsOf(withWindow(window)), expected);
-    });
-  }
+  await testRows(t, rows, async ([window, warning]) => {
+    const expected = warning === null ? [] : [`maintenance_windows[0]${warning}`];
+    assert.deepEqual(await warningsOf(withWindow(window)), expected);
+  });
 });
 
 Deno.test("loadConfig() resolves windows of every form in their time zone", async () => {

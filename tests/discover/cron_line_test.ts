@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readCronLine } from "../../src/discover/cron_line.ts";
+import { testRows } from "../support/rows.ts";
 
 const BEAT = ["monitor", "beat", "x", "--"];
 
@@ -39,12 +40,10 @@ Deno.test("readCronLine() parses the name, the longest time between runs, and th
     "0 0 * * * date +\\%F": ["date", "1 d", "0 0 * * * monitor beat x -- date +\\%F"],
     "0 0 29 2 * /bin/leap": ["leap", "1461 d", "0 0 29 2 * monitor beat x -- /bin/leap"],
   };
-  for (const [line, expected] of Object.entries(rows)) {
-    await t.step(line, () => {
-      const job = readCronLine(line);
-      assert.deepEqual([job?.name, job?.every, job?.lineBehind(BEAT)], expected);
-    });
-  }
+  await testRows(t, rows, (expected, line) => {
+    const job = readCronLine(line);
+    assert.deepEqual([job?.name, job?.every, job?.lineBehind(BEAT)], expected);
+  });
 });
 
 Deno.test("readCronLine() sets a longer grace for a job that runs rarely", () => {

@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { type Condition, CONDITIONS, highestSeverity, severity } from "../../src/domain/condition.ts";
+import { testRows } from "../support/rows.ts";
 
 Deno.test("severity() orders ok, unknown, warning, critical", () => {
   const shuffled: readonly Condition[] = ["critical", "ok", "warning", "unknown"];
@@ -25,9 +26,7 @@ Deno.test("highestSeverity() returns the condition with the highest severity", a
     "the same twice": [["warning", "warning"], "warning"],
     "a set": [new Set<Condition>(["ok", "warning"]), "warning"],
   };
-  for (const [name, [conditions, expected]] of Object.entries(rows)) {
-    await t.step(name, () => strictEqual(highestSeverity(conditions), expected));
-  }
+  await testRows(t, rows, ([conditions, expected]) => strictEqual(highestSeverity(conditions), expected));
 });
 
 Deno.test("highestSeverity() agrees with severity() for every pair", () => {

@@ -3,6 +3,7 @@ import fc from "../support/property.ts";
 import { DURATION_MS_MAX, parseDuration } from "../../src/config/parse_duration.ts";
 import { INTERVAL_MS_MAX, parseInterval } from "../../src/config/interval.ts";
 import { describeDuration, exactDuration } from "../../src/domain/duration.ts";
+import { testRows } from "../support/rows.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -33,9 +34,7 @@ Deno.test("describeDuration() names the two most significant units", async (t) =
     "years": [3650 * DAY + 12 * HOUR, "3650 d 12 h"],
     "a time before": [-(2 * HOUR + 5 * MINUTE), "-2 h 5 min"],
   };
-  for (const [name, [durationMs, words]] of Object.entries(rows)) {
-    await t.step(name, () => strictEqual(describeDuration(durationMs), words));
-  }
+  await testRows(t, rows, ([durationMs, words]) => strictEqual(describeDuration(durationMs), words));
 });
 
 Deno.test("exactDuration() names the whole length", async (t) => {
@@ -48,9 +47,7 @@ Deno.test("exactDuration() names the whole length", async (t) => {
     "all units": [DAY + 2 * HOUR + 3 * MINUTE + 4 * SECOND, "1 d 2 h 3 min 4 s"],
     "weeks": [14 * DAY, "14 d"],
   };
-  for (const [name, [durationMs, text]] of Object.entries(rows)) {
-    await t.step(name, () => strictEqual(exactDuration(durationMs), text));
-  }
+  await testRows(t, rows, ([durationMs, text]) => strictEqual(exactDuration(durationMs), text));
 });
 
 Deno.test("exactDuration() and describeDuration() print durations that the config accepts", () => {

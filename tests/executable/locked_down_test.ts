@@ -12,6 +12,7 @@ import { type ChildEnd, runChild, startChild, tool } from "../../testing/tools.t
 import { startServer } from "../support/http_servers.ts";
 import { type PermissionHarness, withPermissions } from "../permissions/harness.ts";
 import type { Outcomes, Place } from "./attempts.ts";
+import { testRows } from "../support/rows.ts";
 
 const ATTEMPTS = fileURLToPath(new URL("attempts.ts", import.meta.url));
 
@@ -61,11 +62,9 @@ Deno.test("a locked-down executable is limited to its config, whatever an attack
       assert.strictEqual(stderr, "");
       const { forbidden, allowed } = JSON.parse(stdout) as Record<"forbidden" | "allowed", Outcomes>;
       assert.ok(Object.keys(forbidden).length >= 30);
-      for (const [attempt, outcome] of Object.entries(forbidden)) {
-        await t.step(attempt, () => {
-          assert.match(outcome, OTHER_REFUSALS[attempt] ?? /^NotCapable: Requires /);
-        });
-      }
+      await testRows(t, forbidden, (outcome, attempt) => {
+        assert.match(outcome, OTHER_REFUSALS[attempt] ?? /^NotCapable: Requires /);
+      });
       for (const [attempt, outcome] of Object.entries(allowed)) {
         await t.step(`but it can ${attempt}`, () => assert.strictEqual(outcome, "done"));
       }

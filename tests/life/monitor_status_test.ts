@@ -7,6 +7,7 @@ import { concurrentTests } from "../support/concurrent_tests.ts";
 import { existsSync } from "node:fs";
 import { until } from "./in_time.ts";
 import { type Harness, type Program, withHarness } from "./program.ts";
+import { testRows } from "../support/rows.ts";
 
 const test = concurrentTests("monitor status: state of the monitor");
 
@@ -145,46 +146,44 @@ test(
     };
     await withHarness(async (harness) => {
       const program = await startService(harness);
-      for (const [name, text] of Object.entries(broken)) {
-        await t.step(name, async () => {
-          Deno.writeTextFileSync(`${harness.directory}/monitor.json`, text);
-          const { code, checks, monitor, config_error: error, stderr } = await statusOf(harness);
-          assert.equal(code, 2);
-          assert.deepEqual(checks.map(({ name, condition }) => [name, condition]), [["fine", "ok"], [
-            "bad",
-            "critical",
-          ]]);
-          assert.equal(monitor?.state, "running");
-          assert.equal(monitor.config_edited, null);
-          assert.match(error ?? "", /^cannot use config "\.\/monitor\.json": 1 error$/);
-          assert.match(
-            stderr,
-            /^monitor: warning: cannot use config .*; showing the checks of the state \(see: monitor validate\)\n$/,
-          );
-          assert.match(
-            (await harness.runHere(["status", "bad"])).stdout,
-            /\n\nconfig: invalid; monitor uses the one loaded .+ ago\n\n/,
-          );
-          assert.match(
-            (await harness.runHere(["history", "bad"])).stdout,
-            /pending to critical: it is gone\n$/,
-          );
-          assert.match((await harness.runHere(["silence", "bad"])).stdout, /^bad: silenced until /);
-          assert.match((await harness.runHere(["silence", "--list"])).stdout, /^bad: silenced until /);
-          assert.equal((await harness.runHere(["unsilence", "bad"])).stdout, "ended 1 silence\n");
-          assert.match((await harness.runHere(["report"])).stdout, /<h3>bad<\/h3>/);
-          // The files that it would overwrite are unknown.
-          assert.equal((await harness.runHere(["report", "-o", "other.html"])).code, 78);
-          assert.equal(
-            (await harness.runHere(["status", "--tag", "web"])).code,
-            78,
-            "tags are in the config alone",
-          );
-          const unknown = await harness.runHere(["silence", "badd"]);
-          assert.equal(unknown.code, 64);
-          assert.match(unknown.stderr, /did you mean "bad"\?/);
-        });
-      }
+      await testRows(t, broken, async (text) => {
+        Deno.writeTextFileSync(`${harness.directory}/monitor.json`, text);
+        const { code, checks, monitor, config_error: error, stderr } = await statusOf(harness);
+        assert.equal(code, 2);
+        assert.deepEqual(checks.map(({ name, condition }) => [name, condition]), [["fine", "ok"], [
+          "bad",
+          "critical",
+        ]]);
+        assert.equal(monitor?.state, "running");
+        assert.equal(monitor.config_edited, null);
+        assert.match(error ?? "", /^cannot use config "\.\/monitor\.json": 1 error$/);
+        assert.match(
+          stderr,
+          /^monitor: warning: cannot use config .*; showing the checks of the state \(see: monitor validate\)\n$/,
+        );
+        assert.match(
+          (await harness.runHere(["status", "bad"])).stdout,
+          /\n\nconfig: invalid; monitor uses the one loaded .+ ago\n\n/,
+        );
+        assert.match(
+          (await harness.runHere(["history", "bad"])).stdout,
+          /pending to critical: it is gone\n$/,
+        );
+        assert.match((await harness.runHere(["silence", "bad"])).stdout, /^bad: silenced until /);
+        assert.match((await harness.runHere(["silence", "--list"])).stdout, /^bad: silenced until /);
+        assert.equal((await harness.runHere(["unsilence", "bad"])).stdout, "ended 1 silence\n");
+        assert.match((await harness.runHere(["report"])).stdout, /<h3>bad<\/h3>/);
+        // The files that it would overwrite are unknown.
+        assert.equal((await harness.runHere(["report", "-o", "other.html"])).code, 78);
+        assert.equal(
+          (await harness.runHere(["status", "--tag", "web"])).code,
+          78,
+          "tags are in the config alone",
+        );
+        const unknown = await harness.runHere(["silence", "badd"]);
+        assert.equal(unknown.code, 64);
+        assert.match(unknown.stderr, /did you mean "bad"\?/);
+      });
       Deno.removeSync(`${harness.directory}/monitor.json`);
       assert.equal((await harness.runHere(["status"])).code, 78, "nothing says where the state is");
       const named = await harness.runHere(["status", "--state", "kept.sqlite", "--format", "plugin"]);

@@ -12,6 +12,7 @@ import { startServer } from "../support/http_servers.ts";
 import { readLockedDownBuild } from "../../scripts/locked_down.ts";
 import { requiresTools } from "../../testing/tools.ts";
 import { flagsFor, withPermissions } from "./harness.ts";
+import { testRows } from "../support/rows.ts";
 
 const test = concurrentTests("monitor permissions: printed flags");
 const testInAll = concurrentTests("monitor permissions: printed flags: more", requiresTools("time"));
@@ -389,15 +390,13 @@ test(
         "net of a request": ["net", web, [`UNKNOWN +web .*--allow-net=${web}`, FAILED]],
         "net of an email channel": ["net", mail, [OK, FAILED]],
       };
-      for (const [name, [permission, value, printed]] of Object.entries(rows)) {
-        await t.step(name, async () => {
-          const permissions = flagsFor(requiredPermissions, { permission, value });
-          const { stdout, stderr } = await harness.run(["check", "--once"], { permissions });
-          for (const pattern of printed) assert.match(stdout, new RegExp(pattern), stderr);
-          assert.match(stderr, new RegExp(`missing permission: --allow-${permission}=${value} \\(`));
-          if (value === mail) assert.match(stderr, new RegExp(`rejected by email .*--allow-net=${mail}`));
-        });
-      }
+      await testRows(t, rows, async ([permission, value, printed]) => {
+        const permissions = flagsFor(requiredPermissions, { permission, value });
+        const { stdout, stderr } = await harness.run(["check", "--once"], { permissions });
+        for (const pattern of printed) assert.match(stdout, new RegExp(pattern), stderr);
+        assert.match(stderr, new RegExp(`missing permission: --allow-${permission}=${value} \\(`));
+        if (value === mail) assert.match(stderr, new RegExp(`rejected by email .*--allow-net=${mail}`));
+      });
     });
   },
   requiresTools("kill"),

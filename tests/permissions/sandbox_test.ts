@@ -10,6 +10,7 @@ import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startServer } from "../support/http_servers.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
 import { tempDirectory } from "../../testing/builders.ts";
+import { testRows } from "../support/rows.ts";
 
 const NONE: PermissionsByClass = { read: [], write: [], net: [], run: [], env: [], sys: [] };
 
@@ -31,14 +32,12 @@ Deno.test("sandboxOf() grants a file's directory, so that a replaced file is rea
     "a file that is missing": ["/var/backups/latest.tar", "/var/backups"],
     "a missing directory in one of the system": ["/var/lib/monitor", "/var/lib/monitor"],
   };
-  for (const [name, [path, place]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const { readOnly } = await sandboxFor({ read: [path] });
-      assert.ok(readOnly.includes(place), readOnly.join(" "));
-      const { writable } = await sandboxFor({ write: [path], read: [path] });
-      assert.deepEqual(writable, [place]);
-    });
-  }
+  await testRows(t, rows, async ([path, place]) => {
+    const { readOnly } = await sandboxFor({ read: [path] });
+    assert.ok(readOnly.includes(place), readOnly.join(" "));
+    const { writable } = await sandboxFor({ write: [path], read: [path] });
+    assert.deepEqual(writable, [place]);
+  });
   await t.step("a path within another one is dropped", async () => {
     const { readOnly } = await sandboxFor({ read: ["/srv/data/a/b", "/srv/data"], write: ["/srv/app/x"] });
     assert.deepEqual(readOnly.filter((path) => path.startsWith("/srv")), ["/srv/data"]);
@@ -73,9 +72,11 @@ Deno.test("sandboxOf() restricts the network to known addresses", async (t) => {
     "a command alone": [{ run: ["/srv/a.sh"] }, { kind: "any" }],
     "a command that may connect anywhere": [{ net: ["10.0.0.1:443"], run: ["/srv/a.sh"] }, { kind: "any" }],
   };
-  for (const [name, [permissions, network]] of Object.entries(rows)) {
-    await t.step(name, async () => assert.deepEqual((await sandboxFor(permissions)).network, network));
-  }
+  await testRows(
+    t,
+    rows,
+    async ([permissions, network]) => assert.deepEqual((await sandboxFor(permissions)).network, network),
+  );
   await t.step("an endpoint that others connect to", async () => {
     const kinds = ["127.0.0.1:9797", "[::1]:9797", "10.0.0.1:9797", "0.0.0.0:9797"].map(async (listen) =>
       (await sandboxFor({ net: [listen] }, listen)).network.kind

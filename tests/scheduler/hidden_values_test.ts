@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { hideValues } from "../../src/scheduler/trace/hidden_values.ts";
+import { testRows } from "../support/rows.ts";
 
 Deno.test("hideValues() hides the values of names of credentials, in every form", async (t) => {
   const rows: Readonly<Record<string, readonly [text: string, shown: string]>> = {
@@ -49,10 +50,8 @@ Deno.test("hideValues() hides the values of names of credentials, in every form"
       'page=2 {"count": 7} x: y http://a/b?c=d <b>text</b> ratio = 5',
     ],
   };
-  for (const [name, [text, shown]] of Object.entries(rows)) {
-    await t.step(name, () => {
-      assert.equal(hideValues(text), shown);
-      assert.equal(hideValues(shown), shown, "hiding twice changes nothing");
-    });
-  }
+  await testRows(t, rows, ([text, shown]) => {
+    assert.equal(hideValues(text), shown);
+    assert.equal(hideValues(shown), shown, "hiding twice changes nothing");
+  });
 });

@@ -4,6 +4,7 @@ import type { Result } from "../../src/domain/result.ts";
 import { StallSafeRuns } from "../../src/scheduler/stall_safe.ts";
 import { testCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
+import { testRows } from "../support/rows.ts";
 
 const RUN_MS = 4_000;
 
@@ -58,28 +59,26 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
 };
 
 Deno.test("run() discards a failure if the process stalled or the system was suspended", async (t) => {
-  for (const [name, { condition, disturb, runs: expected, endMs }] of Object.entries(SCENARIOS)) {
-    await t.step(name, async () => {
-      const clock = createFakeClock();
-      const runs = new StallSafeRuns(clock);
-      let count = 0;
-      const observe = async (): Promise<Result> => {
-        const shown = count++ === 0 ? condition : "ok";
-        await new Promise<void>((resolve) => void clock.after(RUN_MS, resolve));
-        return resultOf(shown);
-      };
-      const running = runs.run(observe, { signal: new AbortController().signal });
-      await clock.advance(RUN_MS / 2);
-      disturb(clock);
-      await clock.advance(Math.max(0, endMs - clock.monotonicMs()));
-      const result = await Promise.race([running, Promise.resolve("not yet")]);
-      assert.notEqual(result, "not yet");
-      assert.equal((result as Result).condition, expected === 2 ? "ok" : condition);
-      assert.equal(count, expected);
-      runs.end();
-      assert.equal(clock.timers, 0);
-    });
-  }
+  await testRows(t, SCENARIOS, async ({ condition, disturb, runs: expected, endMs }) => {
+    const clock = createFakeClock();
+    const runs = new StallSafeRuns(clock);
+    let count = 0;
+    const observe = async (): Promise<Result> => {
+      const shown = count++ === 0 ? condition : "ok";
+      await new Promise<void>((resolve) => void clock.after(RUN_MS, resolve));
+      return resultOf(shown);
+    };
+    const running = runs.run(observe, { signal: new AbortController().signal });
+    await clock.advance(RUN_MS / 2);
+    disturb(clock);
+    await clock.advance(Math.max(0, endMs - clock.monotonicMs()));
+    const result = await Promise.race([running, Promise.resolve("not yet")]);
+    assert.notEqual(result, "not yet");
+    assert.equal((result as Result).condition, expected === 2 ? "ok" : condition);
+    assert.equal(count, expected);
+    runs.end();
+    assert.equal(clock.timers, 0);
+  });
 });
 
 Deno.test("run() always counts the second run, so that a machine that often stalls hides no failure", async () => {

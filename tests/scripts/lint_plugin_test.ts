@@ -4,6 +4,7 @@ import { projectPath } from "../../scripts/lint/place.ts";
 import plugin from "../../scripts/lint_plugin.ts";
 import { runChild } from "../../testing/tools.ts";
 import { tempDirectory } from "../../testing/builders.ts";
+import { testRows } from "../support/rows.ts";
 
 const PROJECT = join(import.meta.dirname ?? "", "../..");
 
@@ -282,9 +283,7 @@ Deno.test("projectPath() names files from the project's directory on", async (t)
     "a file elsewhere": ["/home/a/other/src/cli/run.ts", "/home/a/monitor", null],
     "a directory whose name begins alike": ["/home/a/monitor2/main.ts", "/home/a/monitor", null],
   };
-  for (const [name, [file, directory, path]] of Object.entries(rows)) {
-    await t.step(name, () => strictEqual(projectPath(file, directory), path));
-  }
+  await testRows(t, rows, ([file, directory, path]) => strictEqual(projectPath(file, directory), path));
 });
 
 Deno.test("deno lint runs the plugin in a project below a directory that is named src", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type CachedCode, encodeProgram, readRecord, toScripts } from "../../scripts/make_program.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 import { type ChildEnd, runChild } from "../../testing/tools.ts";
+import { testRows } from "../support/rows.ts";
 
 const LOADER = new URL("../../scripts/program/load_program.ts", import.meta.url).href;
 const RECORDER = new URL("../../scripts/program/record.ts", import.meta.url).href;
@@ -91,16 +92,14 @@ Deno.test("cached code that the engine rejects changes nothing but time", (t) =>
       "too short": [(code) => code.slice(0, 3), "rejected"],
       "of zeros": [(code) => new Uint8Array(code.length), "rejected"],
     };
-    for (const [name, [change, outcome]] of Object.entries(changes)) {
-      await t.step(name, async () => {
-        const changed = new Map([...recorded].map(([module, code]) => [module, change(code)]));
-        const end = await start(changed);
-        assert.strictEqual(end.stdout, stdout);
-        const expected = Object.keys(MODULES).map((module) => `${module} ${outcome}`);
-        assert.deepStrictEqual(end.stderr.trim().split("\n").toSorted(), expected.toSorted());
-        assert.strictEqual(end.code, 0);
-      });
-    }
+    await testRows(t, changes, async ([change, outcome]) => {
+      const changed = new Map([...recorded].map(([module, code]) => [module, change(code)]));
+      const end = await start(changed);
+      assert.strictEqual(end.stdout, stdout);
+      const expected = Object.keys(MODULES).map((module) => `${module} ${outcome}`);
+      assert.deepStrictEqual(end.stderr.trim().split("\n").toSorted(), expected.toSorted());
+      assert.strictEqual(end.code, 0);
+    });
   }));
 
 interface ProgramHarness {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import { compareDecimals, isDecimal, isExactNumber } from "../../src/shared/decimal.ts";
+import { testRows } from "../support/rows.ts";
 
 Deno.test("isExactNumber() returns whether the runtime keeps every digit", async (t) => {
   const rows: Readonly<Record<string, boolean>> = {
@@ -16,9 +17,7 @@ Deno.test("isExactNumber() returns whether the runtime keeps every digit", async
     "1e400": false,
     "1e-400": false,
   };
-  for (const [written, isExact] of Object.entries(rows)) {
-    await t.step(written, () => assert.equal(isExactNumber(written), isExact));
-  }
+  await testRows(t, rows, (isExact, written) => assert.equal(isExactNumber(written), isExact));
   fc.assert(fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
     assert.equal(isExactNumber(String(number)), true);
   }));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import { parseTime, timeText } from "../../src/shared/local_time.ts";
+import { testRows } from "../support/rows.ts";
 
 const NOW = Date.parse("2026-10-24T15:10:20.500Z");
 const ZURICH = "Europe/Zurich";
@@ -20,12 +21,10 @@ Deno.test("parseTime() parses times in the machine's zone", async (t) => {
     "UTC": ["2026-12-24T08:00Z", ZURICH, "2026-12-24T08:00Z"],
     "another distance from UTC": ["2026-12-24 08:00:00-05:30", ZURICH, "2026-12-24T13:30Z"],
   };
-  for (const [name, [text, timeZone, time]] of Object.entries(rows)) {
-    await t.step(name, () => {
-      const ms = parseTime(text, { timeZone, nowMs: NOW });
-      assert.equal(typeof ms === "number" ? new Date(ms).toISOString() : ms, new Date(time).toISOString());
-    });
-  }
+  await testRows(t, rows, ([text, timeZone, time]) => {
+    const ms = parseTime(text, { timeZone, nowMs: NOW });
+    assert.equal(typeof ms === "number" ? new Date(ms).toISOString() : ms, new Date(time).toISOString());
+  });
 });
 
 Deno.test("parseTime() distinguishes a time that does not exist from other text", () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { campaign } from "../../testing/seed.ts";
 import fc from "../support/property.ts";
 import { createRedactor, isRedactable } from "../../src/shared/redact.ts";
+import { testRows } from "../support/rows.ts";
 
 const KEY = "0123456789abcdefghijklmnop";
 
@@ -129,9 +130,12 @@ Deno.test("createRedactor() removes secrets from texts", async (t) => {
       isCut: true,
     },
   };
-  for (const [name, { secrets, text, expected, isCut = false }] of Object.entries(rows)) {
-    await t.step(name, () => assert.strictEqual(createRedactor(secrets)(text, { isCut }), expected));
-  }
+  await testRows(
+    t,
+    rows,
+    ({ secrets, text, expected, isCut = false }) =>
+      assert.strictEqual(createRedactor(secrets)(text, { isCut }), expected),
+  );
 });
 
 /** How a secret may be sent somewhere. */

@@ -3,6 +3,7 @@ import fc from "../support/property.ts";
 import { recordText } from "../../src/system/dns.ts";
 import { decodeResponse, encodeQuery } from "../../src/system/dns_message.ts";
 import { dnsAddress, dnsName, type DnsQuery, dnsReply } from "../support/dns_server.ts";
+import { testRows } from "../support/rows.ts";
 
 const QUERY = { id: 7, name: "www.example.test.", type: "TXT" } as const;
 
@@ -72,13 +73,11 @@ Deno.test("decodeResponse() keeps every byte of a text", async (t) => {
     "a character in two parts": [[1, 0xc3, 1, 0xbc], "ü"],
     "bytes that are not UTF-8": [[4, 0xff, 92, 97, 0xfe], "\\255\\092a\\254"],
   };
-  for (const [name, [bytes, text]] of Object.entries(rows)) {
-    await t.step(name, () => {
-      const query = { ...QUERY, question: encodeQuery(QUERY).subarray(12) };
-      const reply = dnsReply(query, [{ type: "TXT", data: Uint8Array.from(bytes) }]);
-      assert.deepEqual(decodeResponse(reply, QUERY), { records: [text] });
-    });
-  }
+  await testRows(t, rows, ([bytes, text]) => {
+    const query = { ...QUERY, question: encodeQuery(QUERY).subarray(12) };
+    const reply = dnsReply(query, [{ type: "TXT", data: Uint8Array.from(bytes) }]);
+    assert.deepEqual(decodeResponse(reply, QUERY), { records: [text] });
+  });
   await t.step("as the runtime returns it", () => {
     assert.equal(recordText(["\u00ef\u00bb\u00bfa", "\u00c3", "\u00bc"]), "\ufeffaü");
   });

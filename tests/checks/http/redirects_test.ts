@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { response, startAnswering, startServer, type TestServer } from "../../support/http_servers.ts";
 import { observeAnswer, observeTarget } from "../../support/http_check.ts";
+import { testRows } from "../../support/rows.ts";
 
 /** Starts a server with a table of responses by path. */
 function startPaths(paths: Readonly<Record<string, string>>): TestServer {
@@ -38,13 +39,11 @@ Deno.test("askFollowing() resolves a Location relative to its own URL", async (t
     "/grün": "/gr%C3%BCn",
     "/with space": "/with%20space",
   };
-  for (const [location, then] of Object.entries(rows)) {
-    await t.step(location, async () => {
-      await using server = startPaths({ "/a/old": response(302, { location }), [then]: response(200) });
-      await observeTarget(`${server.origin}/a/old`);
-      assert.deepEqual(asked(server), ["GET /a/old", `GET ${then}`]);
-    });
-  }
+  await testRows(t, rows, async (then, location) => {
+    await using server = startPaths({ "/a/old": response(302, { location }), [then]: response(200) });
+    await observeTarget(`${server.origin}/a/old`);
+    assert.deepEqual(asked(server), ["GET /a/old", `GET ${then}`]);
+  });
 });
 
 Deno.test("askFollowing() returns the error of an invalid Location", async (t) => {
@@ -54,16 +53,14 @@ Deno.test("askFollowing() returns the error of an invalid Location", async (t) =
     "file:///etc/passwd": 'redirect (status 302) leads to "file:", expected http: or https:',
     "data:text/plain,all%20is%20well": 'redirect (status 302) leads to "data:", expected http: or https:',
   };
-  for (const [location, expected] of Object.entries(rows)) {
-    await t.step(location, async () => {
-      for (const statusCode of [200, null]) {
-        const { condition, output, metrics } = await observeAnswer(response(302, { location }), {
-          statusCode,
-        });
-        assert.deepEqual([condition, output, metrics["status"]], ["critical", expected, 302]);
-      }
-    });
-  }
+  await testRows(t, rows, async (expected, location) => {
+    for (const statusCode of [200, null]) {
+      const { condition, output, metrics } = await observeAnswer(response(302, { location }), {
+        statusCode,
+      });
+      assert.deepEqual([condition, output, metrics["status"]], ["critical", expected, 302]);
+    }
+  });
   await t.step("missing", async () => {
     const outputOf = async (run: object) => (await observeAnswer(response(302), run)).output;
     assert.equal(await outputOf({}), "status is 302 without a Location, expected 200");

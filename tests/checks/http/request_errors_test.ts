@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { findErrors, findRequestWarnings } from "../../../src/checks/http/request_errors.ts";
 import { httpCheck, type HttpExpectations } from "../../support/http_check.ts";
+import { testRows } from "../../support/rows.ts";
 
 /** The settings, the path and the message of the error or the warning, and the target. */
 type Rows = Readonly<
@@ -46,15 +47,13 @@ Deno.test("findErrors() finds contradictory settings", async (t) => {
       "exists is false, so there is nothing to compare",
     ]],
   };
-  for (const [name, [expectations, expected]] of Object.entries(rows)) {
-    await t.step(name, () => {
-      const found = findErrors(httpCheck("https://example.org/", expectations));
-      assert.deepEqual(
-        found.map(({ path, message }) => [path.join("."), message]),
-        expected === undefined || expected === null ? [] : [expected],
-      );
-    });
-  }
+  await testRows(t, rows, ([expectations, expected]) => {
+    const found = findErrors(httpCheck("https://example.org/", expectations));
+    assert.deepEqual(
+      found.map(({ path, message }) => [path.join("."), message]),
+      expected === undefined || expected === null ? [] : [expected],
+    );
+  });
 });
 
 Deno.test("findWarnings() finds dubious settings", async (t) => {
@@ -86,13 +85,11 @@ Deno.test("findWarnings() finds dubious settings", async (t) => {
     ]],
     "redirects that are rejected": [{ statusCode: null, request: { redirects: "refuse" } }],
   };
-  for (const [name, [expectations, expected, target = "https://example.org/"]] of Object.entries(rows)) {
-    await t.step(name, () => {
-      const found = findRequestWarnings(httpCheck(target, expectations));
-      assert.deepEqual(
-        found.map(({ path, message }) => [path.join("."), message]),
-        expected === undefined || expected === null ? [] : [expected],
-      );
-    });
-  }
+  await testRows(t, rows, ([expectations, expected, target = "https://example.org/"]) => {
+    const found = findRequestWarnings(httpCheck(target, expectations));
+    assert.deepEqual(
+      found.map(({ path, message }) => [path.join("."), message]),
+      expected === undefined || expected === null ? [] : [expected],
+    );
+  });
 });

@@ -8,6 +8,7 @@ import { httpCheck, type HttpExpectations, observeAnswer, observeTarget } from "
 import { beSilent } from "../../support/hostile_servers.ts";
 import { response, startAnswering, startServer } from "../../support/http_servers.ts";
 import { DAY_MS } from "../../../src/shared/time_units.ts";
+import { testRows } from "../../support/rows.ts";
 
 const CERTIFICATE: HttpExpectationCertificate = {
   warningBeforeExpiryMs: 14 * DAY_MS,
@@ -35,15 +36,13 @@ Deno.test("observeHttpRequest() compares the time until expiry of the certificat
       'critical: status is 200, expected 500; certificate expires in 8 d 23 h (…), issued by "test authority"',
     ],
   };
-  for (const [name, [toDay, expectations, expected]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const certificate = createCertificate({ authority, toDay });
-      const run = { ...trusting, ...expectations, certificate: CERTIFICATE };
-      const { condition, output, metrics } = await observeAnswer(response(200), run, { certificate });
-      assert.strictEqual(`${condition}: ${output.replace(/\(.*?\)/, "(…)")}`, expected);
-      assert.ok(Math.abs((metrics["certificate_left_seconds"] ?? NaN) - toDay * 86_400) < 600);
-    });
-  }
+  await testRows(t, rows, async ([toDay, expectations, expected]) => {
+    const certificate = createCertificate({ authority, toDay });
+    const run = { ...trusting, ...expectations, certificate: CERTIFICATE };
+    const { condition, output, metrics } = await observeAnswer(response(200), run, { certificate });
+    assert.strictEqual(`${condition}: ${output.replace(/\(.*?\)/, "(…)")}`, expected);
+    assert.ok(Math.abs((metrics["certificate_left_seconds"] ?? NaN) - toDay * 86_400) < 600);
+  });
   await t.step("a server that hangs when it is asked again", async () => {
     const tls = createCertificate({ authority, toDay: 60 });
     await using real = startAnswering(response(200), { certificate: tls });

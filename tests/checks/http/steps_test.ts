@@ -7,6 +7,7 @@ import { load } from "../../../testing/config_system.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { createHandClock, httpContext } from "../../support/http_check.ts";
 import { response, startAnswering } from "../../support/http_servers.ts";
+import { testRows } from "../../support/rows.ts";
 
 const TOKEN = "swordfish/&=1";
 
@@ -327,12 +328,10 @@ Deno.test("http_request rejects invalid steps", async (t) => {
       'cannot be used with "json"',
     ],
   };
-  for (const [name, [steps, others, path, message]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const errors = httpRequestKind.errors?.(await checkOf(steps, others)) ?? [];
-      assert.deepEqual(errors.map((error) => [error.path.join("."), error.message]), [[path, message]]);
-    });
-  }
+  await testRows(t, rows, async ([steps, others, path, message]) => {
+    const errors = httpRequestKind.errors?.(await checkOf(steps, others)) ?? [];
+    assert.deepEqual(errors.map((error) => [error.path.join("."), error.message]), [[path, message]]);
+  });
 });
 
 Deno.test("http_request requires the permissions of all its steps", async () => {

@@ -8,6 +8,7 @@ import {
 } from "../../../testing/memory_system.ts";
 import { withHarness } from "../../life/program.ts";
 import { tempDirectory } from "../../../testing/builders.ts";
+import { testRows } from "../../support/rows.ts";
 
 /** A config written by a person: with comments, and its own indentation. */
 const WRITTEN = `// Ours.
@@ -162,14 +163,12 @@ Deno.test("monitor add rejects a check that would make the config invalid, and l
     "a file that is missing": [["./none"], 64, /cannot find "\/.*\/none"/],
     "no target": [[], 64, /add requires a target/],
   };
-  for (const [name, [args, code, message]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const added = await add(args);
-      assert.equal(added.code, code);
-      assert.match(added.system.stderr.text(), message);
-      assert.equal(added.text, WRITTEN);
-    });
-  }
+  await testRows(t, rows, async ([args, code, message]) => {
+    const added = await add(args);
+    assert.equal(added.code, code);
+    assert.match(added.system.stderr.text(), message);
+    assert.equal(added.text, WRITTEN);
+  });
 });
 
 Deno.test("monitor add prints the errors of an invalid config, and leaves it unchanged", async () => {

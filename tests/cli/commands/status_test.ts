@@ -10,6 +10,7 @@ import { notificationOf, queuedOf, recordOf, resultOf, silenceOf, updateOf } fro
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { tempDirectory } from "../../../testing/builders.ts";
+import { testRows } from "../../support/rows.ts";
 
 const NOW = Date.UTC(2026, 0, 31, 10);
 const MINUTE = 60_000;
@@ -213,16 +214,14 @@ was rejected; 1 silence
 `,
     ],
   };
-  for (const [name, [columns, expected]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const { text, code } = await show({ columns });
-      assert.equal(text, expected);
-      assert.equal(code, 2);
-      for (const line of columns === null ? [] : text.split("\n")) {
-        assert.ok(stringWidth(line) <= (columns ?? Infinity), line);
-      }
-    });
-  }
+  await testRows(t, rows, async ([columns, expected]) => {
+    const { text, code } = await show({ columns });
+    assert.equal(text, expected);
+    assert.equal(code, 2);
+    for (const line of columns === null ? [] : text.split("\n")) {
+      assert.ok(stringWidth(line) <= (columns ?? Infinity), line);
+    }
+  });
 });
 
 Deno.test("monitor status prints the same text with color", async () => {

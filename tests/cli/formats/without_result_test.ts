@@ -4,6 +4,7 @@ import { run } from "../../../src/cli/run.ts";
 import { notDueReason } from "../../../src/cli/formats/without_result.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { tempDirectory } from "../../../testing/builders.ts";
+import { testRows } from "../../support/rows.ts";
 
 function shown(name: string, condition: ShownCondition, output = "") {
   return { name, condition, output };
@@ -33,9 +34,7 @@ Deno.test("notDueReason() names the checks that are not ok, the most urgent firs
       `no check is due; ${"n".repeat(59)}… is warning: ${"o".repeat(99)}…`,
     ],
   };
-  for (const [name, [checks, expected]] of Object.entries(rows)) {
-    await t.step(name, () => assert.equal(notDueReason(checks), expected));
-  }
+  await testRows(t, rows, ([checks, expected]) => assert.equal(notDueReason(checks), expected));
 });
 
 Deno.test("monitor check --once --due: names the checks of which nothing is known if none is due", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { isKeyValue, readKeyValue, withParameter } from "../../../src/cli/new_checks/typed_parameter.ts";
 import { openSchema } from "../../../src/config/profile_schemas.ts";
 import type { JsonValue } from "../../../src/config/syntax.ts";
+import { testRows } from "../../support/rows.ts";
 
 Deno.test("readKeyValue() converts a value to the type in the schema", async (t) => {
   const { reader } = await openSchema("monitor");
@@ -30,13 +31,11 @@ Deno.test("readKeyValue() converts a value to the type in the schema", async (t)
     "server=192.0.2.1": ["dns_lookup", "server", "192.0.2.1"],
     'server=["192.0.2.1"]': ["dns_lookup", "server", ["192.0.2.1"]],
   };
-  for (const [word, [kind, path, value]] of Object.entries(rows)) {
-    await t.step(word, () => {
-      assert.ok(isKeyValue(word));
-      const read = readKeyValue(word, kind, reader);
-      assert.deepEqual([read.path.join("."), read.value], [path, value]);
-    });
-  }
+  await testRows(t, rows, ([kind, path, value], word) => {
+    assert.ok(isKeyValue(word));
+    const read = readKeyValue(word, kind, reader);
+    assert.deepEqual([read.path.join("."), read.value], [path, value]);
+  });
 });
 
 Deno.test("readKeyValue() lists the accepted keys for an unknown one", async () => {

@@ -32,6 +32,7 @@ import {
   turn,
   writable,
 } from "./server_in_memory.ts";
+import { testRows } from "../../support/rows.ts";
 
 const PASSWORD = "pencil";
 const MEBIBYTE = 2 ** 20;
@@ -412,19 +413,17 @@ Deno.test("a server that misbehaves is an error with the reason, in time and wit
 const TURNS = 10;
 
 Deno.test("close() ends a statement at once, whatever the server does", async (t) => {
-  for (const [name, row] of Object.entries(TABLE)) {
-    await t.step(name, async () => {
-      const trial = begin(row);
-      for (let turns = 0; turns < TURNS; turns++) await turn();
-      trial.client.close();
-      let isSettled = false;
-      trial.outcome.finally(() => isSettled = true);
-      for (let turns = 0; turns < TURNS && !isSettled; turns++) await turn();
-      assert.ok(isSettled);
-      assert.equal(trial.clock.monotonicMs(), 0);
-      assert.equal(trial.clock.timers, row.timers ?? 0, "no timer of the client is left");
-    });
-  }
+  await testRows(t, TABLE, async (row) => {
+    const trial = begin(row);
+    for (let turns = 0; turns < TURNS; turns++) await turn();
+    trial.client.close();
+    let isSettled = false;
+    trial.outcome.finally(() => isSettled = true);
+    for (let turns = 0; turns < TURNS && !isSettled; turns++) await turn();
+    assert.ok(isSettled);
+    assert.equal(trial.clock.monotonicMs(), 0);
+    assert.equal(trial.clock.timers, row.timers ?? 0, "no timer of the client is left");
+  });
 });
 
 /** What a good server sends, with SCRAM. */

@@ -14,6 +14,7 @@ import {
   storeOptions,
 } from "../../support/postgres.ts";
 import { updateOf } from "../records.ts";
+import { testRows } from "../../support/rows.ts";
 
 const AUTHORITY = createAuthority();
 
@@ -98,14 +99,12 @@ Deno.test({
   name: "query() prepares a password as PostgreSQL does",
   fn: async (t) => {
     await run("CREATE ROLE prepared LOGIN");
-    for (const [name, password] of Object.entries(PASSWORDS)) {
-      await t.step(name, async () => {
-        await run(`ALTER ROLE prepared PASSWORD '${password}'`);
-        const client = new PostgresClient(postgres().place({ user: "prepared", password }), clientOptions());
-        assert.equal((await client.query("SELECT 1 AS one")).count, 1);
-        client.close();
-      });
-    }
+    await testRows(t, PASSWORDS, async (password) => {
+      await run(`ALTER ROLE prepared PASSWORD '${password}'`);
+      const client = new PostgresClient(postgres().place({ user: "prepared", password }), clientOptions());
+      assert.equal((await client.query("SELECT 1 AS one")).count, 1);
+      client.close();
+    });
   },
 });
 
@@ -192,9 +191,7 @@ Deno.test({
         'certificate is not valid for name "other.example.org"; name the host as in the certificate',
       ],
     };
-    for (const [name, [place, message]] of Object.entries(table)) {
-      await t.step(name, async () => assert.equal(await failureOf(place), message));
-    }
+    await testRows(t, table, async ([place, message]) => assert.equal(await failureOf(place), message));
     await t.step("several servers", async () => {
       const targets = [...at("127.0.0.1", 1).targets, ...at("nowhere.invalid", 5432).targets];
       assert.match(

@@ -7,6 +7,7 @@ import { createRequests } from "../../../src/system/http/requests.ts";
 import { readPieces, readText } from "../../support/bodies.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
 import { collectPorts, startAnswering, startServer, type TestServer } from "../../support/http_servers.ts";
+import { testRows } from "../../support/rows.ts";
 
 const NEVER = new AbortController().signal;
 const INFORMATIONAL = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -139,9 +140,11 @@ function gzipped(members: readonly Uint8Array[]): Uint8Array {
 
 Deno.test("createRequests() parses every form of response in clear text", async (t) => {
   await using ports = collectPorts();
-  for (const [name, [answer, outcome]] of Object.entries(ANSWERS)) {
-    await t.step(name, async () => assert.equal(await receive(answer, ports.add), outcome));
-  }
+  await testRows(
+    t,
+    ANSWERS,
+    async ([answer, outcome]) => assert.equal(await receive(answer, ports.add), outcome),
+  );
 });
 
 Deno.test("createRequests() parses a response that arrives byte by byte", async () => {
@@ -179,17 +182,15 @@ Deno.test("createRequests() disconnects from a server that floods with informati
 Deno.test("createRequests() reads no more of a decompression bomb than requested", async (t) => {
   const zeros = new Uint8Array(2 * 1024 * 1024);
   const bombs = { gzip: gzipSync(zeros), br: brotliCompressSync(zeros) };
-  for (const [coding, content] of Object.entries(bombs)) {
-    await t.step(coding, async () => {
-      const head = new TextEncoder().encode(`HTTP/1.1 200 OK\r\nContent-Encoding: ${coding}\r\n\r\n`);
-      await using server = startAnswering(Uint8Array.from([...head, ...content]));
-      const response = await send(server);
-      const part = await response.read();
-      assert.ok(part !== null && part.length <= 128 * 1024, `${part?.length} bytes at a time`);
-      await response.close();
-      await server.untilLeft();
-    });
-  }
+  await testRows(t, bombs, async (content, coding) => {
+    const head = new TextEncoder().encode(`HTTP/1.1 200 OK\r\nContent-Encoding: ${coding}\r\n\r\n`);
+    await using server = startAnswering(Uint8Array.from([...head, ...content]));
+    const response = await send(server);
+    const part = await response.read();
+    assert.ok(part !== null && part.length <= 128 * 1024, `${part?.length} bytes at a time`);
+    await response.close();
+    await server.untilLeft();
+  });
 });
 
 Deno.test("createRequests() sends a request in clear text once, whatever fails", async () => {

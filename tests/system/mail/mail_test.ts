@@ -18,6 +18,7 @@ import {
   talkUpTo,
 } from "../../support/mail_server.ts";
 import { runChild } from "../../../testing/tools.ts";
+import { testRows } from "../../support/rows.ts";
 
 const MAIL: OutgoingMail = {
   host: "localhost",
@@ -748,25 +749,23 @@ Deno.test("send() sends no credentials to a server without STARTTLS unless they 
     "a server that does not know it": ["AUTH PLAIN LOGIN"],
     "a server that offers it and rejects it": ["STARTTLS", "AUTH PLAIN LOGIN"],
   };
-  for (const [name, offered] of Object.entries(extensions)) {
-    await t.step(name, async () => {
-      await using server = startScriptedServer(async (visitor) => {
-        await talkUpTo(/^STARTTLS$/, visitor, offered);
-        await visitor.send("502 5.5.1 command not implemented\r\n");
-        await visitor.untilGone();
-      });
-      const { end } = await send({ port: server.port, ...LOGIN }, { protection: "required" });
-      assert.deepEqual(end, {
-        sent: false,
-        phase: "TLS",
-        code: null,
-        ...STAYS,
-        reason: "server offers no STARTTLS: monitor sends no login without TLS",
-      });
-      assert.equal(/AUTH|MAIL/.test(server.received), false);
-      await untilLeft(server.port);
+  await testRows(t, extensions, async (offered) => {
+    await using server = startScriptedServer(async (visitor) => {
+      await talkUpTo(/^STARTTLS$/, visitor, offered);
+      await visitor.send("502 5.5.1 command not implemented\r\n");
+      await visitor.untilGone();
     });
-  }
+    const { end } = await send({ port: server.port, ...LOGIN }, { protection: "required" });
+    assert.deepEqual(end, {
+      sent: false,
+      phase: "TLS",
+      code: null,
+      ...STAYS,
+      reason: "server offers no STARTTLS: monitor sends no login without TLS",
+    });
+    assert.equal(/AUTH|MAIL/.test(server.received), false);
+    await untilLeft(server.port);
+  });
 });
 
 Deno.test("send() rejects an invalid certificate and returns the reason", async (t) => {
