@@ -192,13 +192,6 @@ Deno.test("add() sends the highest severity first, and each check in order", asy
   );
 });
 
-Deno.test("add() sends one notification a message to a channel that does not batch", async () => {
-  const { clock, dispatcher, sent } = harness({ single: ["mail"] });
-  dispatcher.add([row({ check: "a", event: "recovery" }), row({ check: "b" }), row({ check: "a" })]);
-  await clock.advance(1 * MINUTE);
-  assert.deepStrictEqual(sent.map(({ message }) => checksOf(message)), [["a"], ["b"], ["a"]]);
-});
-
 Deno.test("add() retries a message with backoff until it is accepted", async () => {
   const { clock, dispatcher, sent, events } = harness({
     deliver: (_message, _channel, attempt) => attempt < 4 ? DOWN : OK,
@@ -232,19 +225,6 @@ Deno.test("add() backs off up to 15 minutes, and after rejections up to an hour"
     assert.deepStrictEqual(waits, [5, 10, 30, 60, 60, 60, 60]);
     assert.strictEqual(dispatcher.all[0]?.state, "rejected");
   });
-});
-
-Deno.test("add() sends a new notification within a minute while the channel backs off", async () => {
-  let isDown = true;
-  const { clock, dispatcher, sent } = harness({ deliver: () => isDown ? DOWN : OK });
-  dispatcher.add([row({ check: "first" })]);
-  await clock.advance(20 * MINUTE);
-  isDown = false;
-  dispatcher.add([row({ check: "later" })]);
-  const before = sent.length;
-  await clock.advance(61 * SECOND);
-  assert.strictEqual(sent.length, before + 1);
-  assert.deepStrictEqual(checksOf(sent.at(-1)?.message ?? assert.fail()), ["first", "later"]);
 });
 
 Deno.test("add() keeps channels independent: one that hangs delays no other", async () => {
@@ -576,23 +556,6 @@ Deno.test("reload() keeps a message whole, regardless of other channels", async 
   assert.ok(sent.some(({ channel }) => channel === "other"));
 });
 
-Deno.test("reload() soon retries a message that failed under the old config", async () => {
-  for (const end of [DOWN, REJECTED]) {
-    const ends: (Promise<Delivery> | Delivery)[] = [];
-    const { clock, dispatcher, sent, adopt } = harness({ deliver: () => ends.shift() ?? end });
-    dispatcher.add([row()]);
-    await clock.advance(100 * MINUTE);
-    const { promise, resolve } = Promise.withResolvers<Delivery>();
-    ends.push(promise);
-    for (const before = sent.length; sent.length === before;) await clock.advance(MINUTE);
-    adopt();
-    resolve(end);
-    const before = sent.length;
-    await clock.advance(5 * SECOND);
-    assert.strictEqual(sent.length, before + 1);
-  }
-});
-
 Deno.test("reload() shows each notification while its key changes", async () => {
   const gone: string[] = [];
   const seen: (readonly string[])[] = [];
@@ -657,17 +620,6 @@ Deno.test("add() drops a stale recovery whose problem was not sent", async () =>
   ]);
 });
 
-Deno.test("add() delays a retry as long as the receiver requests", async () => {
-  const { clock, dispatcher, sent } = harness({
-    deliver: (_message, _channel, attempt) => attempt === 1 ? { ...DOWN, retryAfterMs: 5 * MINUTE } : OK,
-  });
-  dispatcher.add([row()]);
-  await clock.advance(4 * MINUTE);
-  assert.strictEqual(sent.length, 1);
-  await clock.advance(2 * MINUTE);
-  assert.strictEqual(sent.length, 2);
-});
-
 Deno.test("add() delays a retry by the longer of backoff and the receiver's request", async (t) => {
   for (const retryAfterMs of [0, 1000]) {
     await t.step(`receiver requests ${retryAfterMs} ms: backoff`, async () => {
@@ -679,20 +631,6 @@ Deno.test("add() delays a retry by the longer of backoff and the receiver's requ
       assert.ok(sent.length < 70, `${sent.length} attempts in 12 hours`);
     });
   }
-  await t.step("receiver requests an hour: no earlier attempt, also for new notifications", async () => {
-    const { clock, dispatcher, sent } = harness({
-      deliver: (_message, _channel, attempt) => attempt === 1 ? { ...DOWN, retryAfterMs: HOUR } : OK,
-    });
-    dispatcher.add([row({ check: "first" })]);
-    for (let minute = 0; minute < 59; minute++) {
-      await clock.advance(MINUTE);
-      dispatcher.add([row({ check: `later ${minute}` })]);
-    }
-    assert.strictEqual(sent.length, 1);
-    await clock.advance(2 * MINUTE);
-    assert.strictEqual(sent.length, 2);
-    assert.strictEqual(sent[1]?.message.items.length, 60);
-  });
 });
 
 Deno.test("add() shortens no delay if the wall clock is set back", async (t) => {
@@ -875,12 +813,6 @@ Deno.test("add() sends other notifications first if one keeps failing", async (t
     assert.deepStrictEqual([...new Set(messages)], ["bad,with it", "a"], "it stays whole");
     assert.strictEqual(dispatcher.all.length, 2);
   });
-  await t.step("among many that go together", async () => {
-    const { clock, dispatcher } = harness({ deliver: exceptBad(DOWN) });
-    dispatcher.add(["a", "bad", "b", "c"].map((check) => row({ check })));
-    await clock.advance(3 * HOUR);
-    assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.check), ["bad"]);
-  });
 });
 
 Deno.test("add() sends two messages at most after a long outage", async () => {
@@ -928,32 +860,6 @@ Deno.test("add() sends a rejected batch one by one", async (t) => {
     await clock.advance(30 * MINUTE);
     assert.deepStrictEqual(new Set(sent.map(({ message }) => message.id)).size, 1);
     await clock.advance(3 * HOUR);
-    assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.check), ["bad"]);
-  });
-  await t.step("starting with the least tried, when drained", async () => {
-    const rows = ["bad", "a", "b", "c"].map((check): QueuedNotification => ({
-      ...row({ check }),
-      state: "rejected",
-      attempts: 1,
-      lastFailure: "rejected",
-      firstFailedAtMs: START,
-    }));
-    const { clock, dispatcher, sent } = harness({ rows, deliver: exceptBad(REJECTED) });
-    for (const round of [1, 2]) {
-      const drained = dispatcher.drain(START + round * 5 * MINUTE);
-      await clock.advance(0);
-      await drained;
-      await clock.advance(4 * MINUTE);
-      // Too early.
-      await dispatcher.drain(START + round * 5 * MINUTE);
-      assert.equal(sent.length, round === 1 ? 2 : 7);
-      await clock.advance(MINUTE);
-    }
-    const together = ["bad", "a", "b", "c"];
-    assert.deepStrictEqual(
-      sent.map(({ message }) => checksOf(message)),
-      [together, ["bad"], together, ["a"], ["b"], ["c"], ["bad"]],
-    );
     assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.check), ["bad"]);
   });
 });

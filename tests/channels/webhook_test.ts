@@ -448,13 +448,6 @@ Deno.test("webhookKind classifies a response", async (t) => {
   }
 });
 
-Deno.test("webhookKind does not follow a redirect", async () => {
-  await using elsewhere = startAnswering(response(200));
-  await using server = startAnswering(response(307, { location: `${elsewhere.origin}/` }));
-  assert.equal((await post(server.origin)).delivery.delivered, false);
-  assert.equal(elsewhere.visits, 0);
-});
-
 const TROUBLES: readonly (readonly [
   name: string,
   meet: (visitor: Visitor) => Promise<void> | void,

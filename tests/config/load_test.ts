@@ -8,7 +8,6 @@ import { createMemorySystem } from "../../testing/memory_system.ts";
 import { runChild } from "../../testing/tools.ts";
 import {
   createConfigSystem,
-  describe,
   errorOf,
   lacksOf,
   load,
@@ -77,30 +76,6 @@ Deno.test("loadConfig() accepts a config without checks, and checks without sett
   assert.equal((await load(withCheck({ kind: "test", parameters: {} }))).checks.length, 1);
 });
 
-Deno.test("loadConfig() accepts any string as the name of a check", async (t) => {
-  const names = [
-    "",
-    " ",
-    "__proto__",
-    "constructor",
-    "toString",
-    "hasOwnProperty",
-    "\ud800",
-    "ä",
-    "a.b",
-    "a/b",
-    "~1",
-  ];
-  for (const name of names) {
-    await t.step(JSON.stringify(name), async () => {
-      const text = `{ "defaults": {}, "checks": { ${
-        JSON.stringify(name)
-      }: { "kind": "test", "parameters": {} } } }`;
-      assert.deepEqual((await load(text)).checks.map((check) => check.name), [name]);
-    });
-  }
-});
-
 Deno.test("loadConfig() points at the errors of a check with any name", async (t) => {
   const names: Readonly<Record<string, string>> = {
     "": 'checks[""].kind',
@@ -139,14 +114,6 @@ Deno.test("loadConfig() rejects keys with inherited names like any other", async
       }
     });
   }
-});
-
-Deno.test("loadConfig() does not read keys from a prototype", async () => {
-  const text = `{ "defaults": { "__proto__": { "threshold": 9 } }, "checks": {} }`;
-  assert.deepEqual(await problemsOf(text), [
-    'defaults.__proto__: unknown key "__proto__", expected one of tags, active, threshold, recovery_threshold, ' +
-    "within, flapping, annoy, schedule, maintenance_windows, objective, locations, notifications",
-  ]);
 });
 
 Deno.test("loadConfig() keeps the config's order for all names", async () => {
@@ -535,18 +502,4 @@ Deno.test("loadConfig() rejects an oversized config before it reads it", async (
     piped.message,
     'cannot read config "<stdin>": it has 67108865 bytes, expected at most 67108864',
   );
-});
-
-Deno.test("loadConfig() locates warnings", async () => {
-  const text = `{
-  "defaults": {},
-  "checks": { "web": { "kind": "test", "notifications": [], "parameters": {} } }
-}`;
-  const { warnings, place } = await load(text);
-  const [warning] = warnings.map(place);
-  assert.equal(
-    warning && describe(warning),
-    "checks.web.notifications: is empty, so no notification is sent",
-  );
-  assert.deepEqual([warning?.line, warning?.column], [3, 57]);
 });

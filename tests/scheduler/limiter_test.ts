@@ -3,21 +3,6 @@ import fc from "../support/property.ts";
 import { createLimiter } from "../../src/scheduler/limiter.ts";
 import { campaign } from "../../testing/seed.ts";
 
-Deno.test("run() starts a task at once below the limit", async () => {
-  const limiter = createLimiter(2);
-  const gate = Promise.withResolvers<string>();
-  let started = false;
-  const answer = limiter.run(() => {
-    started = true;
-    return gate.promise;
-  }, never());
-  assert.equal(started, true);
-  assert.equal(limiter.running, 1);
-  gate.resolve("done");
-  assert.equal(await answer, "done");
-  assert.equal(limiter.running, 0);
-});
-
 Deno.test("run() never runs more than the limit, and starts tasks in the order of arrival", async (t) => {
   for (const limit of [1, 2, 3, 10]) {
     await t.step(`limit ${limit}`, async () => {
@@ -40,39 +25,6 @@ Deno.test("run() never runs more than the limit, and starts tasks in the order o
       assert.equal(limiter.running, 0);
     });
   }
-});
-
-Deno.test("run() starts no new task before a waiting one", async () => {
-  const limiter = createLimiter(1);
-  const order: string[] = [];
-  const note = (name: string) => () => {
-    order.push(name);
-    return Promise.resolve();
-  };
-  const first = limiter.run(note("first"), never()).then(() => limiter.run(note("newcomer"), never()));
-  const second = limiter.run(note("second"), never());
-  const third = limiter.run(note("third"), never());
-  await Promise.all([first, second, third]);
-  assert.deepEqual(order, ["first", "second", "third", "newcomer"]);
-});
-
-Deno.test("run() keeps the order if several slots become free in one turn", async () => {
-  const limiter = createLimiter(2);
-  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
-  const order: string[] = [];
-  const note = (name: string) => () => {
-    order.push(name);
-    return Promise.resolve();
-  };
-  const first = limiter.run(() => gates[0].promise, never());
-  const other = limiter.run(() => gates[1].promise, never());
-  const second = limiter.run(note("second"), never());
-  gates[0].resolve();
-  gates[1].resolve();
-  while (limiter.waiting > 0 || limiter.running === 2) await null;
-  const newcomer = limiter.run(note("newcomer"), never());
-  await Promise.all([first, other, second, newcomer]);
-  assert.deepEqual(order, ["second", "newcomer"]);
 });
 
 Deno.test("run() releases its slot if a task fails", async (t) => {
@@ -105,38 +57,6 @@ Deno.test("run() throws the signal's reason for a task that has not started", as
     await assert.rejects(answer, (error) => error === reason);
     assert.equal(limiter.running, 0);
   });
-  await t.step("while it waits, and the others keep their order", async () => {
-    const limiter = createLimiter(1);
-    const gate = Promise.withResolvers<void>();
-    const controller = new AbortController();
-    const started: string[] = [];
-    const note = (name: string) => () => {
-      started.push(name);
-      return Promise.resolve();
-    };
-    const first = limiter.run(() => gate.promise, never());
-    const second = limiter.run(note("second"), never());
-    const leavers = ["a", "b"].map((name) => limiter.run(note(name), controller.signal));
-    const third = limiter.run(note("third"), never());
-    assert.equal(limiter.waiting, 4);
-    controller.abort("called off");
-    assert.equal(limiter.waiting, 2);
-    for (const leaver of leavers) await assert.rejects(leaver, (reason) => reason === "called off");
-    gate.resolve();
-    await Promise.all([first, second, third]);
-    assert.deepEqual(started, ["second", "third"]);
-  });
-});
-
-Deno.test("run() leaves aborting to a running task", async () => {
-  const limiter = createLimiter(1);
-  const gate = Promise.withResolvers<string>();
-  const controller = new AbortController();
-  const answer = limiter.run(() => gate.promise, controller.signal);
-  controller.abort("called off");
-  assert.equal(limiter.running, 1);
-  gate.resolve("finished all the same");
-  assert.equal(await answer, "finished all the same");
 });
 
 Deno.test("run() queues very many tasks", async (t) => {

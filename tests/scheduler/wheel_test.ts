@@ -9,67 +9,6 @@ import { campaign } from "../../testing/seed.ts";
 const MAX = Number.MAX_SAFE_INTEGER;
 const YEAR_MS = 365 * 24 * 3600 * 1000;
 
-Deno.test("advance() fires timers due in one tick in insertion order", async (t) => {
-  await t.step("inserted from the same tick", () => {
-    const wheel = new TimerWheel<string>();
-    for (const name of ["a", "b", "c"]) wheel.insert(5, name);
-    assert.deepEqual(wheel.advance(5), ["a", "b", "c"]);
-  });
-  await t.step("inserted at different levels, as the tick approached", () => {
-    const wheel = new TimerWheel<string>();
-    const tick = 3 * 64 ** 3 + 2 * 64 ** 2 + 64 + 7;
-    wheel.insert(tick, "from level 3");
-    wheel.advance(3 * 64 ** 3);
-    wheel.insert(tick, "from level 2");
-    wheel.advance(3 * 64 ** 3 + 2 * 64 ** 2);
-    wheel.insert(tick, "from level 1");
-    wheel.advance(tick - 1);
-    wheel.insert(tick, "from level 0");
-    assert.deepEqual(wheel.advance(tick), ["from level 3", "from level 2", "from level 1", "from level 0"]);
-  });
-  await t.step("mixed with others in the same slot", () => {
-    const wheel = new TimerWheel<string>();
-    for (const [tick, name] of [[130, "a"], [129, "b"], [130, "c"], [129, "d"], [131, "e"]] as const) {
-      wheel.insert(tick, name);
-    }
-    assert.deepEqual(wheel.advance(200), ["b", "d", "a", "c", "e"]);
-  });
-});
-
-Deno.test("advance() fires each timer at its tick and not before", async (t) => {
-  const delays = [
-    1,
-    62,
-    63,
-    64,
-    65,
-    4095,
-    4096,
-    4097,
-    64 ** 3,
-    64 ** 5 - 1,
-    64 ** 5,
-    64 ** 5 + 1,
-    64 ** 6,
-    64 ** 8,
-  ];
-  const starts = [0, 1, 63, 64, 4095, 2 ** 30 - 1, 2 ** 30, 2 ** 31 - 1, 2 ** 32, 64 ** 7 + 12_345];
-  for (const start of starts) {
-    await t.step(`from tick ${start}`, () => {
-      for (const delay of [...delays, 100 * YEAR_MS, MAX - start]) {
-        const wheel = new TimerWheel<string>(start);
-        wheel.insert(start + delay, "timer");
-        assert.equal(wheel.nextDeadline(), start + delay);
-        assert.deepEqual(wheel.advance(start + delay - 1), []);
-        assert.equal(wheel.nextDeadline(), start + delay);
-        assert.deepEqual(wheel.advance(start + delay), ["timer"]);
-        assert.equal(wheel.nextDeadline(), null);
-        assert.equal(wheel.tick, start + delay);
-      }
-    });
-  }
-});
-
 Deno.test("advance() jumps over any distance", async (t) => {
   await t.step("and returns everything in order", () => {
     const wheel = new TimerWheel<number>(1000);
@@ -95,45 +34,7 @@ Deno.test("advance() jumps over any distance", async (t) => {
   });
 });
 
-Deno.test("insert() treats a deadline in the past as due now", async (t) => {
-  const table = [
-    { name: "the current tick", deadline: 100 },
-    { name: "an earlier tick", deadline: 99 },
-    { name: "a much earlier tick", deadline: 0 },
-  ];
-  for (const { name, deadline } of table) {
-    await t.step(name, () => {
-      const wheel = new TimerWheel<string>();
-      wheel.advance(100);
-      wheel.insert(101, "next");
-      wheel.insert(100, "first");
-      wheel.insert(deadline, "second");
-      assert.equal(wheel.nextDeadline(), 100);
-      assert.deepEqual(wheel.advance(100), ["first", "second"]);
-      assert.equal(wheel.nextDeadline(), 101);
-    });
-  }
-});
-
 Deno.test("cancel() removes a timer once", async (t) => {
-  await t.step("from any place of its slot", () => {
-    for (const gone of [0, 1, 2]) {
-      const wheel = new TimerWheel<number>();
-      const handles = [0, 1, 2].map((payload) => wheel.insert(500, payload));
-      assert.equal(wheel.cancel(handles[gone] as TimerHandle), true);
-      assert.equal(wheel.cancel(handles[gone] as TimerHandle), false);
-      assert.equal(wheel.size, 2);
-      assert.deepEqual(wheel.advance(500), [0, 1, 2].filter((payload) => payload !== gone));
-    }
-  });
-  await t.step("the last one of the wheel", () => {
-    const wheel = new TimerWheel<number>();
-    const handle = wheel.insert(5000, 1);
-    assert.equal(wheel.cancel(handle), true);
-    assert.equal(wheel.nextDeadline(), null);
-    assert.equal(wheel.size, 0);
-    assert.deepEqual(wheel.advance(MAX), []);
-  });
   await t.step("not one that expired", () => {
     const wheel = new TimerWheel<number>();
     const handle = wheel.insert(5, 1);
@@ -161,11 +62,6 @@ Deno.test("cancel() removes a timer once", async (t) => {
 
 Deno.test("nextDeadline() returns the next deadline", async (t) => {
   await t.step("empty", () => assert.equal(new TimerWheel().nextDeadline(), null));
-  await t.step("the earliest of many in one far slot", () => {
-    const wheel = new TimerWheel<number>();
-    for (const deadline of [5_000_000, 4_999_999, 5_000_001]) wheel.insert(deadline, deadline);
-    assert.equal(wheel.nextDeadline(), 4_999_999);
-  });
   await t.step("too early once, after the earliest of a far slot was cancelled", () => {
     const wheel = new TimerWheel<number>();
     const handle = wheel.insert(5000, 1);
@@ -173,12 +69,6 @@ Deno.test("nextDeadline() returns the next deadline", async (t) => {
     wheel.cancel(handle);
     assert.equal(wheel.nextDeadline(), 5000);
     assert.deepEqual(wheel.advance(5000), []);
-    assert.equal(wheel.nextDeadline(), 5001);
-  });
-  await t.step("exactly, after a slot was emptied and filled again", () => {
-    const wheel = new TimerWheel<number>();
-    wheel.cancel(wheel.insert(5000, 1));
-    wheel.insert(5001, 2);
     assert.equal(wheel.nextDeadline(), 5001);
   });
   await t.step("one wake for each timer when none is cancelled", () => {
@@ -200,17 +90,6 @@ Deno.test("TimerWheel keeps payloads of any kind and any number of timers", asyn
     wheel.insert(1, undefined);
     wheel.insert(2, null);
     assert.deepEqual(wheel.advance(2), [undefined, null]);
-  });
-  await t.step("50,000 timers, twice", () => {
-    const wheel = new TimerWheel<number>();
-    for (const round of [0, 1]) {
-      const start = wheel.tick;
-      const deadlines = Array.from({ length: 50_000 }, (_, i) => start + 1 + (i * 7919) % 100_003);
-      for (const deadline of deadlines) wheel.insert(deadline, deadline);
-      assert.equal(wheel.size, 50_000, `round ${round}`);
-      assert.deepEqual(wheel.advance(start + 100_003), deadlines.toSorted((a, b) => a - b));
-      assert.equal(wheel.size, 0);
-    }
   });
 });
 

@@ -3,7 +3,7 @@ import fc from "../../support/property.ts";
 import type { RunSummary } from "../../../src/cli/formats/format.ts";
 import { jsonFormat } from "../../../src/cli/formats/json.ts";
 import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
-import { anySummary, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
+import { anySummary, printed, recordOf, summaryOf } from "./records.ts";
 
 Deno.test("jsonFormat prints a whole object when nothing ran", () => {
   assert.deepEqual(JSON.parse(printed(jsonFormat, summaryOf([], { durationMs: 0 }))), {
@@ -14,10 +14,6 @@ Deno.test("jsonFormat prints a whole object when nothing ran", () => {
     checks: [],
     unfinished: [],
   });
-});
-
-Deno.test("jsonFormat prints nothing before the end", () => {
-  assert.equal(jsonFormat.record(recordOf({}), optionsOf()), "");
 });
 
 Deno.test("jsonFormat omits metrics that JSON has no number for", () => {

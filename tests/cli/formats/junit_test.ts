@@ -70,10 +70,6 @@ second</failure>
   );
 });
 
-Deno.test("junitFormat prints nothing before the end", () => {
-  assert.equal(junitFormat.record(recordOf({}), optionsOf()), "");
-});
-
 Deno.test("junitFormat cuts a long message, not the text", () => {
   const output = "x".repeat(999) + "🚀".repeat(10);
   const { cases } = parseReport(

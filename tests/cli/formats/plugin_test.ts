@@ -107,10 +107,6 @@ Deno.test("pluginFormat sums up in the status line", async (t) => {
   }
 });
 
-Deno.test("pluginFormat prints nothing before the end", () => {
-  assert.equal(pluginFormat.record(recordOf({}), optionsOf()), "");
-});
-
 Deno.test("pluginFormat counts the problems that do not fit the status line", () => {
   const records = Array.from(
     { length: 1000 },

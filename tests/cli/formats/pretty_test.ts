@@ -113,10 +113,6 @@ Deno.test("prettyFormat has the problems of 1,000 checks on the last screen", ()
   }
 });
 
-Deno.test("prettyFormat prints nothing before the end", () => {
-  assert.equal(prettyFormat.record(recordOf({}), optionsOf()), "");
-});
-
 Deno.test("prettyFormat keeps the config's order within a condition", () => {
   const names = (condition: "ok" | "critical", list: readonly string[]) =>
     list.map((name) => recordOf({ name, condition }));

@@ -62,10 +62,6 @@ not ok 4 - mail
   );
 });
 
-Deno.test("tapFormat prints nothing before the end: the version line comes first", () => {
-  assert.equal(tapFormat.record(recordOf({}), optionsOf()), "");
-});
-
 Deno.test("tapFormat fails when nothing is active", () => {
   const text = printed(tapFormat, summaryOf([]));
   const { ok, points } = parseTap(text);
