@@ -25,6 +25,8 @@ const SILENCE = {
   kind: "silence",
   problemBeganAtMs: null,
 } as const;
+/** Of the problem that `DOWN` has. */
+const UNTIL_OK = { ...SILENCE, problemBeganAtMs: NOW };
 
 const OK: ConditionState = { ...initialState(), observed: "ok", observedAtMs: NOW };
 const DOWN: ConditionState = { ...OK, observed: "critical", confirmed: "critical", problemBeganAtMs: NOW };
@@ -54,6 +56,17 @@ const TABLE: readonly Row[] = [
     expected: "silence",
   },
   { name: "a silence that has ended", options: { silences: [{ ...SILENCE, untilMs: NOW }] }, expected: null },
+  {
+    name: "a window before a silence until ok",
+    options: { silences: [UNTIL_OK], stateOf: () => DOWN },
+    web: { maintenanceWindows: [OPEN] },
+    expected: "maintenance",
+  },
+  {
+    name: "a silence until ok before a dependency",
+    options: { silences: [UNTIL_OK], stateOf: () => DOWN },
+    expected: "until_ok",
+  },
   {
     name: "a started window",
     options: { silences: [{ ...SILENCE, kind: "maintenance" }] },
