@@ -11,140 +11,59 @@ import {
   occurrences,
 } from "../../src/condition/confirm.ts";
 import { parseTrace } from "./traces.ts";
+import { testRows } from "../support/rows.ts";
 
 Deno.test("confirm() depends on the last check results", async (t) => {
-  const table: readonly ConfirmCase[] = [
-    { name: "equal problems are confirmed at the threshold", observed: "W W W", confirmed: "O O W" },
-    {
-      name: "problems of changing severity are confirmed with the lowest",
-      observed: "W C W C",
-      confirmed: "O O W W",
-    },
-    {
-      name: "a problem of rising severity is confirmed twice",
-      observed: "W W C C C",
-      confirmed: "O O W W C",
-    },
-    {
-      name: "an ok lowers no further than the window's highest",
-      observed: "C C C W W O",
-      confirmed: "O O C C C W",
-    },
-    {
-      name: "an ok in between resets the count",
-      observed: "W W O W W O W W W",
-      confirmed: "O O O O O O O O W",
-    },
-    {
-      name: "a single transient failure confirms nothing",
-      observed: "O O O C O O O",
-      confirmed: "O O O O O O O",
-    },
-    { name: "fewer check results than the threshold confirm nothing", observed: "C C", confirmed: "O O" },
-    { name: "unknown has a lower severity than warning", observed: "U W W W", confirmed: "O O U W" },
-    {
-      name: "unknown does not lower a warning while it is mixed with one",
-      observed: "W W W U U W",
-      confirmed: "O O W W W W",
-    },
-    { name: "unknown lowers a warning", observed: "W W W U U U", confirmed: "O O W W W U" },
-    { name: "a problem ends after as many ok results", observed: "C C C O O O", confirmed: "O O C C C O" },
-    {
-      name: "a transient ok does not end a problem",
-      observed: "C C C O C O O C",
-      confirmed: "O O C C C C C C",
-    },
-    {
-      name: "with 1 and 1 it is the last check result",
-      threshold: 1,
-      observed: "C O W U O",
-      confirmed: "C O W U O",
-    },
-    {
-      name: "a recovery threshold of 1 ends a problem at once",
+  const table: Readonly<Record<string, ConfirmRow>> = {
+    "equal problems are confirmed at the threshold": ["W W W", "O O W"],
+    "problems of changing severity are confirmed with the lowest": ["W C W C", "O O W W"],
+    "a problem of rising severity is confirmed twice": ["W W C C C", "O O W W C"],
+    "an ok lowers no further than the window's highest": ["C C C W W O", "O O C C C W"],
+    "an ok in between resets the count": ["W W O W W O W W W", "O O O O O O O O W"],
+    "a single transient failure confirms nothing": ["O O O C O O O", "O O O O O O O"],
+    "fewer check results than the threshold confirm nothing": ["C C", "O O"],
+    "unknown has a lower severity than warning": ["U W W W", "O O U W"],
+    "unknown does not lower a warning while it is mixed with one": ["W W W U U W", "O O W W W W"],
+    "unknown lowers a warning": ["W W W U U U", "O O W W W U"],
+    "a problem ends after as many ok results": ["C C C O O O", "O O C C C O"],
+    "a transient ok does not end a problem": ["C C C O C O O C", "O O C C C C C C"],
+    "with 1 and 1 it is the last check result": ["C O W U O", "C O W U O", { threshold: 1 }],
+    "a recovery threshold of 1 ends a problem at once": ["W W W O W W W", "O O W O O O W", {
       recoveryThreshold: 1,
-      observed: "W W W O W W W",
-      confirmed: "O O W O O O W",
-    },
-    {
-      name: "a recovery threshold above the threshold requires more results",
+    }],
+    "a recovery threshold above the threshold requires more results": ["C C O O O O", "O C C C C O", {
       threshold: 2,
       recoveryThreshold: 4,
-      observed: "C C O O O O",
-      confirmed: "O C C C C O",
-    },
-    {
-      name: "with a long recovery a problem of falling severity stays until the window is full",
-      threshold: 1,
-      recoveryThreshold: 3,
-      observed: "C W W W C",
-      confirmed: "C C C W C",
-    },
-  ];
-  for (const { name, observed, confirmed, threshold = 3, recoveryThreshold = threshold } of table) {
-    await t.step(name, () => {
-      assert.deepEqual(
-        confirmAll(parseTrace(observed), { threshold, recoveryThreshold }),
-        parseTrace(confirmed),
-      );
-    });
-  }
+    }],
+    "with a long recovery a problem of falling severity stays until the window is full": [
+      "C W W W C",
+      "C C C W C",
+      { threshold: 1, recoveryThreshold: 3 },
+    ],
+  };
+  await testRows(t, table, ([observed, confirmed, policy = {}]) => {
+    const { threshold = 3, recoveryThreshold = threshold } = policy;
+    assert.deepEqual(
+      confirmAll(parseTrace(observed), { threshold, recoveryThreshold }),
+      parseTrace(confirmed),
+    );
+  });
 });
 
 Deno.test("confirm() returns the check results that decided", async (t) => {
-  const table: readonly {
-    name: string;
-    observed: string;
-    from: Condition;
-    threshold: number;
-    reason: string;
-  }[] = [
-    {
-      name: "raised",
-      observed: "W C",
-      from: "ok",
-      threshold: 2,
-      reason: "the last 2 results were warning or worse",
-    },
-    {
-      name: "raised to the highest",
-      observed: "C C",
-      from: "ok",
-      threshold: 2,
-      reason: "the last 2 results were critical",
-    },
-    {
-      name: "lowered",
-      observed: "U O",
-      from: "critical",
-      threshold: 2,
-      reason: "the last 2 results were unknown or better",
-    },
-    {
-      name: "lowered to ok",
-      observed: "O O O",
-      from: "warning",
-      threshold: 3,
-      reason: "the last 3 results were ok",
-    },
-    {
-      name: "by a single one",
-      observed: "C",
-      from: "ok",
-      threshold: 1,
-      reason: "the last result was critical",
-    },
-  ];
-  for (const { name, observed, from, threshold, reason } of table) {
-    await t.step(name, () => {
-      const change = confirm(countAll(parseTrace(observed)), from, {
-        threshold,
-        recoveryThreshold: threshold,
-      });
-      assert.equal(change?.reason, reason);
-      assert.equal(change?.from, from);
-    });
-  }
+  const table: Readonly<
+    Record<string, readonly [observed: string, from: Condition, threshold: number, reason: string]>
+  > = {
+    "raised": ["W C", "ok", 2, "the last 2 results were warning or worse"],
+    "raised to the highest": ["C C", "ok", 2, "the last 2 results were critical"],
+    "lowered": ["U O", "critical", 2, "the last 2 results were unknown or better"],
+    "lowered to ok": ["O O O", "warning", 3, "the last 3 results were ok"],
+    "by a single one": ["C", "ok", 1, "the last result was critical"],
+  };
+  await testRows(t, table, ([observed, from, threshold, reason]) => {
+    const change = confirm(countAll(parseTrace(observed)), from, { threshold, recoveryThreshold: threshold });
+    assert.deepEqual([change?.reason, change?.from], [reason, from]);
+  });
 });
 
 Deno.test("occurrences() counts check results with at least the severity of the last one", async (t) => {
@@ -216,16 +135,8 @@ Deno.test("confirm() reaches any condition after as many equal check results as 
   );
 });
 
-interface ConfirmCase {
-  readonly name: string;
-  /** 3 by default. */
-  readonly threshold?: number;
-  /** The threshold by default. */
-  readonly recoveryThreshold?: number;
-  readonly observed: string;
-  /** The confirmed condition after each result. */
-  readonly confirmed: string;
-}
+/** Results, the confirmed condition after each, and thresholds: 3, and for the recovery the same. */
+type ConfirmRow = readonly [observed: string, confirmed: string, Partial<ConfirmationThresholds>?];
 
 function thresholds(): fc.Arbitrary<ConfirmationThresholds> {
   return fc.record({

@@ -15,142 +15,97 @@ import {
   transition,
 } from "../../src/condition/transition.ts";
 import { parseLetter } from "./traces.ts";
+import { testRows } from "../support/rows.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const START_MS = 1_700_000_000_000;
 
 Deno.test("transition() returns problems, changes, recoveries and reminders", async (t) => {
-  const table: readonly TraceCase[] = [
-    { name: "a problem at the threshold", observed: "W W W W", events: "- - problem:warning -" },
-    { name: "a problem of changing severity", observed: "W C W C", events: "- - problem:warning -" },
-    { name: "a worsening problem", observed: "W W C C C", events: "- - problem:warning - change:critical" },
-    {
-      name: "a problem of falling severity before it ends",
-      observed: "C C C W W O O O",
-      events: "- - problem:critical - - change:warning - recovery:ok",
-    },
-    { name: "an ok in between", observed: "W W O W W", events: "- - - - -" },
-    { name: "a transient problem", observed: "O O O C O O O", events: "- - - - - - -" },
-    { name: "a transient ok", observed: "W W W O W W W", events: "- - problem:warning - - - -" },
-    { name: "first ok results", observed: "O O O O", events: "- - - -" },
-    { name: "a recovery", observed: "W W W O O O O", events: "- - problem:warning - - recovery:ok -" },
-    {
-      name: "an early recovery",
-      recoveryThreshold: 1,
-      observed: "W W W O O",
-      events: "- - problem:warning recovery:ok -",
-    },
-    {
-      name: "unknown is a problem like the others",
-      observed: "U U U W W W O O O",
-      events: "- - problem:unknown - - change:warning - - recovery:ok",
-    },
-    {
-      name: "with a threshold of 1",
-      threshold: 1,
-      observed: "O C W O",
-      events: "- problem:critical change:warning recovery:ok",
-    },
-    {
-      name: "annoy sends a reminder at each result that is not ok",
-      annoy: true,
-      observed: "W W W C O W O O O O",
-      events: "- - problem:warning reminder:warning - reminder:warning - - recovery:ok -",
-    },
-    {
-      name: "annoy sends a change rather than a reminder",
-      annoy: true,
-      threshold: 2,
-      observed: "W W C C C",
-      events: "- problem:warning reminder:warning change:critical reminder:critical",
-    },
-    {
-      name: "annoy with an interval reminds when it has passed",
-      annoy: 3 * MINUTE,
-      threshold: 1,
-      observed: "W W W W W W W",
-      events: "problem:warning - - reminder:warning - - reminder:warning",
-    },
-    {
-      name: "annoy with an interval counts from the last notification of any event",
-      annoy: 3 * MINUTE,
-      threshold: 1,
-      observed: "W W C C C C",
-      events: "problem:warning - change:critical - - reminder:critical",
-    },
-    {
-      name: "annoy with an interval sends a reminder at the next result that is not ok",
-      annoy: 2 * MINUTE,
-      threshold: 1,
-      recoveryThreshold: 9,
-      observed: "W O O O W",
-      events: "problem:warning - - - reminder:warning",
-    },
-  ];
-  for (const row of table) await t.step(row.name, () => assert.equal(tell(row), row.events));
+  const table: Readonly<Record<string, TraceRow>> = {
+    "a problem at the threshold": ["W W W W", "- - problem:warning -"],
+    "a problem of changing severity": ["W C W C", "- - problem:warning -"],
+    "a worsening problem": ["W W C C C", "- - problem:warning - change:critical"],
+    "a problem of falling severity before it ends": [
+      "C C C W W O O O",
+      "- - problem:critical - - change:warning - recovery:ok",
+    ],
+    "an ok in between": ["W W O W W", "- - - - -"],
+    "a transient problem": ["O O O C O O O", "- - - - - - -"],
+    "a transient ok": ["W W W O W W W", "- - problem:warning - - - -"],
+    "first ok results": ["O O O O", "- - - -"],
+    "a recovery": ["W W W O O O O", "- - problem:warning - - recovery:ok -"],
+    "an early recovery": ["W W W O O", "- - problem:warning recovery:ok -", { recoveryThreshold: 1 }],
+    "unknown is a problem like the others": [
+      "U U U W W W O O O",
+      "- - problem:unknown - - change:warning - - recovery:ok",
+    ],
+    "with a threshold of 1": ["O C W O", "- problem:critical change:warning recovery:ok", { threshold: 1 }],
+    "annoy sends a reminder at each result that is not ok": [
+      "W W W C O W O O O O",
+      "- - problem:warning reminder:warning - reminder:warning - - recovery:ok -",
+      { annoy: true },
+    ],
+    "annoy sends a change rather than a reminder": [
+      "W W C C C",
+      "- problem:warning reminder:warning change:critical reminder:critical",
+      { annoy: true, threshold: 2 },
+    ],
+    "annoy with an interval reminds when it has passed": [
+      "W W W W W W W",
+      "problem:warning - - reminder:warning - - reminder:warning",
+      { annoy: 3 * MINUTE, threshold: 1 },
+    ],
+    "annoy with an interval counts from the last notification of any event": [
+      "W W C C C C",
+      "problem:warning - change:critical - - reminder:critical",
+      { annoy: 3 * MINUTE, threshold: 1 },
+    ],
+    "annoy with an interval sends a reminder at the next result that is not ok": [
+      "W O O O W",
+      "problem:warning - - - reminder:warning",
+      { annoy: 2 * MINUTE, threshold: 1, recoveryThreshold: 9 },
+    ],
+  };
+  await testRows(
+    t,
+    table,
+    ([observed, events, others]) => assert.equal(tell({ observed, ...others }), events),
+  );
 });
 
 Deno.test("transition() confirms nothing before the first ok or the threshold", async (t) => {
-  const table: readonly {
-    readonly name: string;
-    readonly trace: Trace;
-    /** The confirmed conditions; `-` for none. */
-    readonly confirmed: string;
-    readonly events: string;
-  }[] = [
-    {
-      name: "the first ok at once, without a notification",
-      trace: { observed: "O O" },
-      confirmed: "ok ok",
-      events: "- -",
-    },
-    {
-      name: "failures are pending until the threshold",
-      trace: { observed: "C C C" },
-      confirmed: "- - critical",
-      events: "- - problem:critical",
-    },
-    {
-      name: "an ok after failures",
-      trace: { observed: "C C O C" },
-      confirmed: "- - ok ok",
-      events: "- - - -",
-    },
-    {
-      name: "the lowest severity of the failures",
-      trace: { observed: "U C W" },
-      confirmed: "- - unknown",
-      events: "- - problem:unknown",
-    },
-    {
-      name: "with a threshold of 1",
-      trace: { threshold: 1, recoveryThreshold: 3, observed: "W O O O" },
-      confirmed: "warning warning warning ok",
-      events: "problem:warning - - recovery:ok",
-    },
-    {
-      name: "no reminder while it is pending",
-      trace: { annoy: true, observed: "W W" },
-      confirmed: "- -",
-      events: "- -",
-    },
-  ];
-  for (const { name, trace, confirmed, events } of table) {
-    await t.step(name, () => {
-      const states = run(trace).map(({ state }) => state);
-      assert.equal(states.map((state) => state.confirmed ?? "-").join(" "), confirmed);
-      for (const state of states) {
-        const isPending = state.confirmed === null;
-        assert.deepEqual([state.confirmedSinceMs, state.leftAtMs.pending].map((ms) => ms === null), [
-          isPending,
-          isPending,
-        ]);
-        assert.equal(isPending && dueEvent(state) !== null, false);
-      }
-      assert.equal(tell(trace), events);
-    });
-  }
+  const table: Readonly<
+    Record<string, readonly [trace: Trace, confirmed: string, events: string]>
+  > = {
+    "the first ok at once, without a notification": [{ observed: "O O" }, "ok ok", "- -"],
+    "failures are pending until the threshold": [
+      { observed: "C C C" },
+      "- - critical",
+      "- - problem:critical",
+    ],
+    "an ok after failures": [{ observed: "C C O C" }, "- - ok ok", "- - - -"],
+    "the lowest severity of the failures": [{ observed: "U C W" }, "- - unknown", "- - problem:unknown"],
+    "with a threshold of 1": [
+      { threshold: 1, recoveryThreshold: 3, observed: "W O O O" },
+      "warning warning warning ok",
+      "problem:warning - - recovery:ok",
+    ],
+    "no reminder while it is pending": [{ annoy: true, observed: "W W" }, "- -", "- -"],
+  };
+  await testRows(t, table, ([trace, confirmed, events]) => {
+    const states = run(trace).map(({ state }) => state);
+    assert.equal(states.map((state) => state.confirmed ?? "-").join(" "), confirmed);
+    for (const state of states) {
+      const isPending = state.confirmed === null;
+      assert.deepEqual([state.confirmedSinceMs, state.leftAtMs.pending].map((ms) => ms === null), [
+        isPending,
+        isPending,
+      ]);
+      assert.equal(isPending && dueEvent(state) !== null, false);
+    }
+    assert.equal(tell(trace), events);
+  });
 });
 
 Deno.test("transition() forgets an ok from before a time without runs", async (t) => {
@@ -286,77 +241,73 @@ Deno.test("transition() names the condition before a problem", () => {
 });
 
 Deno.test("transition() suppresses notifications, and sends them when the suppression ends", async (t) => {
-  const table: readonly TraceCase[] = [
-    {
-      name: "a silence suppresses a problem until it ends",
-      threshold: 1,
-      observed: "W/silence W/silence W W",
-      events: "suppressed:problem suppressed:problem problem:warning -",
-    },
-    {
-      name: "a problem that began and ended in a maintenance window is never sent",
-      threshold: 1,
-      observed: "W/maintenance C/maintenance O/maintenance O",
-      events: "suppressed:problem suppressed:problem - -",
-    },
-    {
-      name: "a problem that changed while it was suppressed is sent once, as a problem",
-      threshold: 1,
-      observed: "W/no_notify C/no_notify C",
-      events: "suppressed:problem suppressed:problem problem:critical",
-    },
-    {
-      name: "a recovery while notifications are off is sent afterwards",
-      threshold: 1,
-      observed: "W O/no_notify O",
-      events: "problem:warning suppressed:recovery recovery:ok",
-    },
-    {
-      name: "a recovery and a new problem while notifications are off are sent as a change",
-      threshold: 1,
-      observed: "W O/no_notify C/no_notify C",
-      events: "problem:warning suppressed:recovery suppressed:change change:critical",
-    },
-    {
-      name: "a recovery and the same problem again while notifications are off are not sent",
-      threshold: 1,
-      observed: "W O/no_notify W/no_notify W",
-      events: "problem:warning suppressed:recovery - -",
-    },
-    {
-      name: "a dependency keeps problems and changes back",
-      threshold: 1,
-      observed: "W/dependency W C/dependency C",
-      events: "suppressed:problem problem:warning suppressed:change change:critical",
-    },
-    ...(["silence", "until_ok", "maintenance", "dependency"] as const).map((suppression) => ({
-      name: `a recovery passes: ${suppression}`,
-      threshold: 1,
-      observed: `W O/${suppression} C/${suppression} O/${suppression}`,
-      events: "problem:warning recovery:ok suppressed:problem -",
-    })),
-    {
-      name: "a due notification is sent even at a result that is ok",
-      threshold: 2,
-      observed: "W/silence W/silence O",
-      events: "- suppressed:problem problem:warning",
-    },
-    {
-      name: "reminders are dropped while suppressed",
-      threshold: 1,
-      annoy: true,
-      observed: "W W/silence W/dependency W",
-      events: "problem:warning suppressed:reminder suppressed:reminder reminder:warning",
-    },
-    {
-      name: "a dropped reminder does not count as the last notification",
-      threshold: 1,
-      annoy: 2 * MINUTE,
-      observed: "W W W/silence W W",
-      events: "problem:warning - suppressed:reminder reminder:warning -",
-    },
-  ];
-  for (const row of table) await t.step(row.name, () => assert.equal(tell(row), row.events));
+  const table: Readonly<Record<string, TraceRow>> = {
+    "a silence suppresses a problem until it ends": [
+      "W/silence W/silence W W",
+      "suppressed:problem suppressed:problem problem:warning -",
+      { threshold: 1 },
+    ],
+    "a problem that began and ended in a maintenance window is never sent": [
+      "W/maintenance C/maintenance O/maintenance O",
+      "suppressed:problem suppressed:problem - -",
+      { threshold: 1 },
+    ],
+    "a problem that changed while it was suppressed is sent once, as a problem": [
+      "W/no_notify C/no_notify C",
+      "suppressed:problem suppressed:problem problem:critical",
+      { threshold: 1 },
+    ],
+    "a recovery while notifications are off is sent afterwards": [
+      "W O/no_notify O",
+      "problem:warning suppressed:recovery recovery:ok",
+      { threshold: 1 },
+    ],
+    "a recovery and a new problem while notifications are off are sent as a change": [
+      "W O/no_notify C/no_notify C",
+      "problem:warning suppressed:recovery suppressed:change change:critical",
+      { threshold: 1 },
+    ],
+    "a recovery and the same problem again while notifications are off are not sent": [
+      "W O/no_notify W/no_notify W",
+      "problem:warning suppressed:recovery - -",
+      { threshold: 1 },
+    ],
+    "a dependency keeps problems and changes back": [
+      "W/dependency W C/dependency C",
+      "suppressed:problem problem:warning suppressed:change change:critical",
+      { threshold: 1 },
+    ],
+    ...Object.fromEntries(
+      (["silence", "until_ok", "maintenance", "dependency"] as const).map((suppression) => [
+        `a recovery passes: ${suppression}`,
+        [
+          `W O/${suppression} C/${suppression} O/${suppression}`,
+          "problem:warning recovery:ok suppressed:problem -",
+          { threshold: 1 },
+        ],
+      ]),
+    ),
+    "a due notification is sent even at a result that is ok": [
+      "W/silence W/silence O",
+      "- suppressed:problem problem:warning",
+      { threshold: 2 },
+    ],
+    "reminders are dropped while suppressed": [
+      "W W/silence W/dependency W",
+      "problem:warning suppressed:reminder suppressed:reminder reminder:warning",
+      { threshold: 1, annoy: true },
+    ],
+    "a dropped reminder does not count as the last notification": [
+      "W W W/silence W W",
+      "problem:warning - suppressed:reminder reminder:warning -",
+      { threshold: 1, annoy: 2 * MINUTE },
+    ],
+  };
+  await testRows(
+    t,
+    table,
+    ([observed, events, others]) => assert.equal(tell({ observed, ...others }), events),
+  );
 });
 
 Deno.test("transition() subtracts a tenth from the interval between reminders", async (t) => {
@@ -386,63 +337,31 @@ Deno.test("transition() sends no reminder of an acknowledged problem", () => {
 });
 
 Deno.test("transition() returns the reason of each decision", async (t) => {
-  const table: readonly (TraceCase & { readonly reason: string })[] = [
-    {
-      name: "report",
-      observed: "W C W",
-      events: "problem:warning",
-      reason: "the last 3 results were warning or worse",
-    },
-    {
-      name: "suppressed",
-      observed: "W W W/silence",
-      events: "suppressed:problem",
-      reason: "the last 3 results were warning or worse",
-    },
-    {
-      name: "sent late",
-      observed: "W W W/silence W",
-      events: "problem:warning",
-      reason: "it was suppressed until now",
-    },
-    {
-      name: "reminder",
-      annoy: true,
-      observed: "W W W W",
-      events: "reminder:warning",
-      reason: "the problem goes on",
-    },
-    {
-      name: "reminder after an interval",
-      annoy: MINUTE,
-      observed: "W W W W",
-      events: "reminder:warning",
-      reason: "the problem goes on and the last notification is long enough ago",
-    },
-    { name: "nothing confirmed", observed: "W W", events: "-", reason: "no problem is confirmed" },
-    { name: "already sent", observed: "W W W W", events: "-", reason: "the problem was notified" },
-    {
-      name: "ok in a problem",
-      annoy: true,
-      observed: "W W W O",
-      events: "-",
-      reason: "the observation was ok",
-    },
-    {
-      name: "too early for a reminder",
+  const table: Readonly<
+    Record<string, readonly [observed: string, events: string, reason: string, TraceOptions?]>
+  > = {
+    "report": ["W C W", "problem:warning", "the last 3 results were warning or worse"],
+    "suppressed": ["W W W/silence", "suppressed:problem", "the last 3 results were warning or worse"],
+    "sent late": ["W W W/silence W", "problem:warning", "it was suppressed until now"],
+    "reminder": ["W W W W", "reminder:warning", "the problem goes on", { annoy: true }],
+    "reminder after an interval": [
+      "W W W W",
+      "reminder:warning",
+      "the problem goes on and the last notification is long enough ago",
+      { annoy: MINUTE },
+    ],
+    "nothing confirmed": ["W W", "-", "no problem is confirmed"],
+    "already sent": ["W W W W", "-", "the problem was notified"],
+    "ok in a problem": ["W W W O", "-", "the observation was ok", { annoy: true }],
+    "too early for a reminder": ["W W W W", "-", "the last notification is not long enough ago", {
       annoy: HOUR,
-      observed: "W W W W",
-      events: "-",
-      reason: "the last notification is not long enough ago",
-    },
-  ];
-  for (const row of table) {
-    await t.step(row.name, () => {
-      const { verdict } = last(run(row));
-      assert.equal(verdict.reason, row.reason);
-      assert.equal(tell(row).split(" ").at(-1), row.events);
-    });
-  }
+    }],
+  };
+  await testRows(t, table, ([observed, events, reason, options]) => {
+    const trace = { observed, ...options };
+    assert.equal(last(run(trace)).verdict.reason, reason);
+    assert.equal(tell(trace).split(" ").at(-1), events);
+  });
 });
 
 Deno.test("transition() fills the fields of a notification", async (t) => {
@@ -486,60 +405,47 @@ Deno.test("transition() fills the fields of a notification", async (t) => {
 Deno.test("transition() and review() use the channel that was last notified the longest ago", async (t) => {
   const wasCritical = last(run({ threshold: 1, observed: "C" })).state;
   const isOver = last(run({ threshold: 1, observed: "C O" })).state;
-  const table: readonly {
-    name: string;
-    state: ConditionState;
-    known: readonly Condition[];
-    expected: readonly [event: string, previous: ShownCondition] | null;
-  }[] = [
-    { name: "all were notified", state: wasCritical, known: ["critical", "critical"], expected: null },
-    {
-      name: "one was never notified",
-      state: wasCritical,
-      known: ["critical", "ok"],
-      expected: ["problem", "pending"],
-    },
-    {
-      name: "one was notified of an earlier condition",
-      state: wasCritical,
-      known: ["warning", "critical"],
-      expected: ["change", "warning"],
-    },
-    { name: "there is no channel", state: wasCritical, known: [], expected: null },
-    {
-      name: "one misses the recovery",
-      state: isOver,
-      known: ["ok", "critical"],
-      expected: ["recovery", "critical"],
-    },
-    { name: "none misses the recovery", state: isOver, known: ["ok"], expected: null },
-  ];
+  const table: Readonly<
+    Record<
+      string,
+      readonly [
+        ConditionState,
+        known: readonly Condition[],
+        expected: readonly [event: string, previous: ShownCondition] | null,
+      ]
+    >
+  > = {
+    "all were notified": [wasCritical, ["critical", "critical"], null],
+    "one was never notified": [wasCritical, ["critical", "ok"], ["problem", "pending"]],
+    "one was notified of an earlier condition": [wasCritical, ["warning", "critical"], ["change", "warning"]],
+    "there is no channel": [wasCritical, [], null],
+    "one misses the recovery": [isOver, ["ok", "critical"], ["recovery", "critical"]],
+    "none misses the recovery": [isOver, ["ok"], null],
+  };
   const policy = { threshold: 1, recoveryThreshold: 1, annoy: false } as const;
-  for (const { name, state, known, expected } of table) {
-    await t.step(name, () => {
-      const nowMs = START_MS + HOUR;
-      const condition = state.observed ?? "ok";
-      const decided = [
-        transition(policy, state, { condition, suppressedBy: null, nowMs, known: () => known }),
-        review(state, { suppressedBy: null, nowMs, known: () => known }),
-      ];
-      for (const { verdict, state: after } of decided) {
-        const due = verdict.kind === "notify" ? [verdict.event, verdict.previous] : null;
-        assert.deepEqual(due, expected);
-        if (verdict.kind === "notify") assert.equal(verdict.problemBeganAtMs, START_MS);
-        assert.equal(after.notified, state.confirmed);
-      }
-      const suppressed = transition(policy, state, {
-        condition,
-        suppressedBy: "no_notify",
-        nowMs,
-        known: () => known,
-      });
-      assert.equal(suppressed.verdict.kind, expected === null ? "quiet" : "suppressed");
-      const still = expected === null ? state.confirmed : known.find((one) => one !== state.confirmed);
-      assert.equal(suppressed.state.notified, still, "it is still due");
+  await testRows(t, table, ([state, known, expected]) => {
+    const nowMs = START_MS + HOUR;
+    const condition = state.observed ?? "ok";
+    const decided = [
+      transition(policy, state, { condition, suppressedBy: null, nowMs, known: () => known }),
+      review(state, { suppressedBy: null, nowMs, known: () => known }),
+    ];
+    for (const { verdict, state: after } of decided) {
+      const due = verdict.kind === "notify" ? [verdict.event, verdict.previous] : null;
+      assert.deepEqual(due, expected);
+      if (verdict.kind === "notify") assert.equal(verdict.problemBeganAtMs, START_MS);
+      assert.equal(after.notified, state.confirmed);
+    }
+    const suppressed = transition(policy, state, {
+      condition,
+      suppressedBy: "no_notify",
+      nowMs,
+      known: () => known,
     });
-  }
+    assert.equal(suppressed.verdict.kind, expected === null ? "quiet" : "suppressed");
+    const still = expected === null ? state.confirmed : known.find((one) => one !== state.confirmed);
+    assert.equal(suppressed.state.notified, still, "it is still due");
+  });
 });
 
 Deno.test("transition() keeps since when the condition is confirmed", async (t) => {
@@ -691,11 +597,10 @@ interface Trace {
   readonly observed: string;
 }
 
-interface TraceCase extends Trace {
-  readonly name: string;
-  /** `event:condition`, `suppressed:event` or `-` for each result. */
-  readonly events: string;
-}
+type TraceOptions = Omit<Trace, "observed">;
+
+/** The events are `event:condition`, `suppressed:event` or `-` for each result. */
+type TraceRow = readonly [observed: string, events: string, TraceOptions?];
 
 function policyOf(
   { threshold = 3, recoveryThreshold = threshold, annoy = false }: Partial<Trace>,

@@ -51,7 +51,6 @@ function plain(checks: readonly Check[]): unknown {
   }));
 }
 
-const DEFAULT_HAS_IT = "(the default schema has it)";
 const B_DEFAULTS = "expected one of active, schedule, notifications";
 const A_DEFAULTS = "expected one of active, threshold, annoy, schedule, notifications";
 const B_CHECK = "expected one of title, active, schedule, notifications, kind, parameters";
@@ -68,88 +67,78 @@ const channel = (kind: string, parameters: object = {}) => ({
   defaults: { notifications: [{ kind, parameters }] },
 });
 
-function kindRefused(kind: string, shape: string, kinds: string): string {
-  return `checks.web.kind: is "${kind}", expected one of ${kinds} ` +
-    `("${kind}" is not in profile ${shape}; the default schema has it)`;
+/** The errors of a key in both profiles, with the keys that each has in its place. */
+function beyond(path: string, ofA: string, ofB = ofA): readonly [a: string, b: string] {
+  const message = (profile: string, keys: string): string =>
+    `${path}: is not in profile ${profile}, ${keys} (the default schema has it)`;
+  return [message("a", ofA), message("b", ofB)];
+}
+
+function kindRefused(kind: string): readonly [a: string, b: string] {
+  const message = (profile: string, kinds: string): string =>
+    `checks.web.kind: is "${kind}", expected one of ${kinds} ` +
+    `("${kind}" is not in profile ${profile}; the default schema has it)`;
+  return [
+    message("a", '"test", "script", "file_timestamp", "http_request"'),
+    message("b", '"test", "script", "http_request"'),
+  ];
 }
 
 /** Configs that the default schema accepts, and the error of each profile: `null` if it accepts them too. */
 const BEYOND: Readonly<Record<string, readonly [config: unknown, a: string | null, b: string | null]>> = {
   "$schema": [
     { $schema: "./monitor.schema.json", defaults: {} },
-    `$schema: is not in profile a, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
-    `$schema: is not in profile b, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
+    ...beyond("$schema", "expected one of defaults, checks"),
   ],
-  "state": [
-    { defaults: {}, state: "state.sqlite" },
-    `state: is not in profile a, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
-    `state: is not in profile b, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
-  ],
-  "include": [
-    { defaults: {}, include: [] },
-    `include: is not in profile a, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
-    `include: is not in profile b, expected one of defaults, checks ${DEFAULT_HAS_IT}`,
-  ],
+  "state": [{ defaults: {}, state: "state.sqlite" }, ...beyond("state", "expected one of defaults, checks")],
+  "include": [{ defaults: {}, include: [] }, ...beyond("include", "expected one of defaults, checks")],
   "tags": [
     withCheck({ kind: "test", tags: ["web"], parameters: {} }),
-    `checks.web.tags: is not in profile a, ${A_CHECK} ${DEFAULT_HAS_IT}`,
-    `checks.web.tags: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    ...beyond("checks.web.tags", A_CHECK, B_CHECK),
   ],
   "maintenance_windows": [
     withCheck({ kind: "test", maintenance_windows: [], parameters: {} }),
-    `checks.web.maintenance_windows: is not in profile a, ${A_CHECK} ${DEFAULT_HAS_IT}`,
-    `checks.web.maintenance_windows: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    ...beyond("checks.web.maintenance_windows", A_CHECK, B_CHECK),
   ],
-  "tags in defaults": [
-    { defaults: { tags: ["web"] } },
-    `defaults.tags: is not in profile a, ${A_DEFAULTS} ${DEFAULT_HAS_IT}`,
-    `defaults.tags: is not in profile b, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
-  ],
+  "tags in defaults": [{ defaults: { tags: ["web"] } }, ...beyond("defaults.tags", A_DEFAULTS, B_DEFAULTS)],
   "threshold in defaults": [
     { defaults: { threshold: 2 } },
     null,
-    `defaults.threshold: is not in profile b, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
+    beyond("defaults.threshold", B_DEFAULTS)[1],
   ],
-  "annoy in defaults": [
-    { defaults: { annoy: true } },
-    null,
-    `defaults.annoy: is not in profile b, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
-  ],
+  "annoy in defaults": [{ defaults: { annoy: true } }, null, beyond("defaults.annoy", B_DEFAULTS)[1]],
   "recovery_threshold in defaults": [
     { defaults: { recovery_threshold: 2 } },
-    `defaults.recovery_threshold: is not in profile a, ${A_DEFAULTS} ${DEFAULT_HAS_IT}`,
-    `defaults.recovery_threshold: is not in profile b, ${B_DEFAULTS} ${DEFAULT_HAS_IT}`,
+    ...beyond("defaults.recovery_threshold", A_DEFAULTS, B_DEFAULTS),
   ],
   "threshold": [
     withCheck({ kind: "test", threshold: 2, parameters: {} }),
     null,
-    `checks.web.threshold: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    beyond("checks.web.threshold", B_CHECK)[1],
   ],
   "annoy": [
     withCheck({ kind: "test", annoy: true, parameters: {} }),
     null,
-    `checks.web.annoy: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    beyond("checks.web.annoy", B_CHECK)[1],
   ],
   "recovery_threshold": [
     withCheck({ kind: "test", recovery_threshold: 2, parameters: {} }),
-    `checks.web.recovery_threshold: is not in profile a, ${A_CHECK} ${DEFAULT_HAS_IT}`,
-    `checks.web.recovery_threshold: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    ...beyond("checks.web.recovery_threshold", A_CHECK, B_CHECK),
   ],
   "timeout": [
     withCheck({ kind: "test", timeout: 5, parameters: {} }),
-    `checks.web.timeout: is not in profile a, ${A_CHECK} ${DEFAULT_HAS_IT}`,
-    `checks.web.timeout: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    ...beyond("checks.web.timeout", A_CHECK, B_CHECK),
   ],
   "annoy with an interval": [
     withCheck({ kind: "test", annoy: "6 hours", parameters: {} }),
     'checks.web.annoy: is the string "6 hours", expected true or false ' +
     "(a string is not in profile a here; the default schema has it)",
-    `checks.web.annoy: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    beyond("checks.web.annoy", B_CHECK)[1],
   ],
   "annoy with seconds": [
     withCheck({ kind: "test", annoy: 3600, parameters: {} }),
     "checks.web.annoy: is 3600, expected true or false (this is not in profile a here; the default schema has it)",
-    `checks.web.annoy: is not in profile b, ${B_CHECK} ${DEFAULT_HAS_IT}`,
+    beyond("checks.web.annoy", B_CHECK)[1],
   ],
   "an interval as text": [
     { defaults: { schedule: { regular_interval: "minute" } } },
@@ -172,20 +161,15 @@ const BEYOND: Readonly<Record<string, readonly [config: unknown, a: string | nul
   ],
   "environment": [
     script({ environment: { A: "b" } }),
-    `checks.web.parameters.environment: is not in profile a, expected one of path, arguments ${DEFAULT_HAS_IT}`,
-    `checks.web.parameters.environment: is not in profile b, expected one of path, arguments ${DEFAULT_HAS_IT}`,
+    ...beyond("checks.web.parameters.environment", "expected one of path, arguments"),
   ],
   "condition_on_timeout": [
     script({ condition_on_timeout: "ok" }),
-    `checks.web.parameters.condition_on_timeout: is not in profile a, expected one of path, arguments ${DEFAULT_HAS_IT}`,
-    `checks.web.parameters.condition_on_timeout: is not in profile b, expected one of path, arguments ${DEFAULT_HAS_IT}`,
+    ...beyond("checks.web.parameters.condition_on_timeout", "expected one of path, arguments"),
   ],
   "job": [
     { defaults: {}, checks: { web: { kind: "job", parameters: { expected_every: "1 day" } } } },
-    'checks.web.kind: is "job", expected one of "test", "script", "file_timestamp", "http_request" ' +
-    '("job" is not in profile a; the default schema has it)',
-    'checks.web.kind: is "job", expected one of "test", "script", "http_request" ' +
-    '("job" is not in profile b; the default schema has it)',
+    ...kindRefused("job"),
   ],
   "file_touch": [
     channel("file_touch", { path: "/x" }),
@@ -202,41 +186,30 @@ const BEYOND: Readonly<Record<string, readonly [config: unknown, a: string | nul
   ],
   "tcp_connect": [
     withCheck({ kind: "tcp_connect", parameters: { host: "h", port: 22 } }),
-    kindRefused("tcp_connect", "a", '"test", "script", "file_timestamp", "http_request"'),
-    kindRefused("tcp_connect", "b", '"test", "script", "http_request"'),
+    ...kindRefused("tcp_connect"),
   ],
   "tls_certificate": [
     withCheck({ kind: "tls_certificate", parameters: { host: "h" } }),
-    kindRefused("tls_certificate", "a", '"test", "script", "file_timestamp", "http_request"'),
-    kindRefused("tls_certificate", "b", '"test", "script", "http_request"'),
+    ...kindRefused("tls_certificate"),
   ],
-  "dns_lookup": [
-    withCheck({ kind: "dns_lookup", parameters: { name: "h" } }),
-    kindRefused("dns_lookup", "a", '"test", "script", "file_timestamp", "http_request"'),
-    kindRefused("dns_lookup", "b", '"test", "script", "http_request"'),
-  ],
+  "dns_lookup": [withCheck({ kind: "dns_lookup", parameters: { name: "h" } }), ...kindRefused("dns_lookup")],
   "group": [
     {
       defaults: {},
       checks: { web: { kind: "group", parameters: { checks: ["a"] } }, a: { kind: "test", parameters: {} } },
     },
-    kindRefused("group", "a", '"test", "script", "file_timestamp", "http_request"'),
-    kindRefused("group", "b", '"test", "script", "http_request"'),
+    ...kindRefused("group"),
   ],
-  "ping": [
-    withCheck({ kind: "ping", parameters: { host: "h" } }),
-    kindRefused("ping", "a", '"test", "script", "file_timestamp", "http_request"'),
-    kindRefused("ping", "b", '"test", "script", "http_request"'),
-  ],
+  "ping": [withCheck({ kind: "ping", parameters: { host: "h" } }), ...kindRefused("ping")],
   "certificate of a response": [
     withCheck({
       kind: "http_request",
       parameters: { request: { target: "https://h/" }, response: { certificate: {} } },
     }),
-    "checks.web.parameters.response.certificate: is not in profile a, expected one of status_code, headers, " +
-    `body_part ${DEFAULT_HAS_IT}`,
-    "checks.web.parameters.response.certificate: is not in profile b, expected one of status_code, headers, " +
-    `body_part ${DEFAULT_HAS_IT}`,
+    ...beyond(
+      "checks.web.parameters.response.certificate",
+      "expected one of status_code, headers, body_part",
+    ),
   ],
   "email": [channel("email", mail), null, null],
 };
