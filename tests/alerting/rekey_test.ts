@@ -4,6 +4,7 @@ import type { Check } from "../../src/domain/check.ts";
 import { findRekeyed, moveMarkers } from "../../src/alerting/rekey.ts";
 import { markerOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
+import { testRows } from "../support/rows.ts";
 
 /** `f…` touches a file, `c…` is a console; the key is the text, and a text in quotes is a name. */
 function channel(text: string): Channel {
@@ -24,64 +25,50 @@ function checks(text: string): readonly Check[] {
 }
 
 Deno.test("findRekeyed() returns edited channels", async (t) => {
-  const table: readonly {
-    name: string;
-    before: string;
-    after: string;
-    expected: Readonly<Record<string, string>>;
-  }[] = [
-    { name: "nothing changed", before: "web: f1 f2", after: "web: f1 f2", expected: {} },
-    {
-      name: "one edited for all checks",
+  const table: Readonly<
+    Record<string, {
+      before: string;
+      after: string;
+      expected: Readonly<Record<string, string>>;
+    }>
+  > = {
+    "nothing changed": { before: "web: f1 f2", after: "web: f1 f2", expected: {} },
+    "one edited for all checks": {
       before: "web: c1 f1, db: f1",
       after: "web: c1 f2, db: f2",
       expected: { "f1 web": "f2", "f1 db": "f2" },
     },
-    {
-      name: "two edited at once",
+    "two edited at once": {
       before: "web: f1 f2",
       after: "web: f3 f4",
       expected: { "f1 web": "f3", "f2 web": "f4" },
     },
-    { name: "another kind", before: "web: f1", after: "web: c1", expected: {} },
-    { name: "at another index", before: "web: c1 f1", after: "web: f2 c1", expected: {} },
-    {
-      name: "still used by another check",
-      before: "web: f1, db: f1",
-      after: "web: f2, db: f1",
-      expected: {},
-    },
-    { name: "removed", before: "web: f1 f2", after: "web: f1", expected: {} },
-    { name: "in the place of a removed one", before: "web: f1 f2", after: "web: f2", expected: {} },
-    {
-      name: "both edited to the same",
-      before: "web: f1 f2",
-      after: "web: f3 f3",
-      expected: { "f1 web": "f3" },
-    },
-    { name: "a named channel", before: 'web: "a"', after: 'web: "b"', expected: {} },
-    { name: "a channel that was named", before: "web: f1", after: 'web: "a"', expected: {} },
-    { name: "a channel that lost its name", before: 'web: "a"', after: "web: f1", expected: {} },
-    {
-      name: "an unnamed one behind a named one",
+    "another kind": { before: "web: f1", after: "web: c1", expected: {} },
+    "at another index": { before: "web: c1 f1", after: "web: f2 c1", expected: {} },
+    "still used by another check": { before: "web: f1, db: f1", after: "web: f2, db: f1", expected: {} },
+    "removed": { before: "web: f1 f2", after: "web: f1", expected: {} },
+    "in the place of a removed one": { before: "web: f1 f2", after: "web: f2", expected: {} },
+    "both edited to the same": { before: "web: f1 f2", after: "web: f3 f3", expected: { "f1 web": "f3" } },
+    "a named channel": { before: 'web: "a"', after: 'web: "b"', expected: {} },
+    "a channel that was named": { before: "web: f1", after: 'web: "a"', expected: {} },
+    "a channel that lost its name": { before: 'web: "a"', after: "web: f1", expected: {} },
+    "an unnamed one behind a named one": {
       before: 'web: "a" f1',
       after: 'web: "b" f2',
       expected: { "f1 web": "f2" },
     },
-    { name: "a new check", before: "web: f1", after: "web: f1, db: f2", expected: {} },
-  ];
-  for (const { name, before, after, expected } of table) {
-    await t.step(name, () => {
-      const rekeyed = findRekeyed(checks(before), checks(after), { nameOf: ({ key }) => `channel ${key}` });
-      assert.deepEqual(
-        Object.fromEntries([...rekeyed].map(([key, { channelKey }]) => [key, channelKey])),
-        expected,
-      );
-      for (const { channelKey, channelName } of rekeyed.values()) {
-        assert.equal(channelName, `channel ${channelKey}`);
-      }
-    });
-  }
+    "a new check": { before: "web: f1", after: "web: f1, db: f2", expected: {} },
+  };
+  await testRows(t, table, ({ before, after, expected }) => {
+    const rekeyed = findRekeyed(checks(before), checks(after), { nameOf: ({ key }) => `channel ${key}` });
+    assert.deepEqual(
+      Object.fromEntries([...rekeyed].map(([key, { channelKey }]) => [key, channelKey])),
+      expected,
+    );
+    for (const { channelKey, channelName } of rekeyed.values()) {
+      assert.equal(channelName, `channel ${channelKey}`);
+    }
+  });
 });
 
 Deno.test("moveMarkers() makes markers uncertain of which the check has lost the channel, or clears them", () => {

@@ -1,28 +1,27 @@
 import assert from "node:assert/strict";
 import { searchCapture, searchPattern } from "../../src/checks/body_pattern.ts";
 import { START_LENGTH_MAX } from "../../src/checks/http/response_body.ts";
+import { testRows } from "../support/rows.ts";
 
 Deno.test("searchPattern() returns the matches of RE2", async (t) => {
-  const rows = [
-    { name: "a match", pattern: "queue is \\d+ long", text: "the queue is 12 long", found: true },
-    { name: "none", pattern: "queue is \\d+ long", text: "the queue is empty", found: false },
-    { name: "across lines", pattern: "one\\s+two", text: "one\n two", found: true },
-    { name: "a dot does not match a newline", pattern: "one.two", text: "one\ntwo", found: false },
-    { name: "by default", pattern: "(?s)one.two", text: "one\ntwo", found: true },
-    { name: "the start is the text's", pattern: "^two", text: "one\ntwo", found: false },
-    { name: "or a line's with the m flag", pattern: "(?m)^two$", text: "one\ntwo\n", found: true },
-    { name: "in any case", pattern: "(?i)GRÜN", text: "grün", found: true },
-    { name: "beyond the basic plane", pattern: "^.\\p{So}$", text: "a🙂", found: true },
-    { name: "nothing in nothing", pattern: "^$", text: "", found: true },
-  ];
-  for (const { name, pattern, text, found } of rows) {
-    await t.step(name, async () => {
-      assert.deepEqual(await searchPattern(text, { pattern, isWhole: true }), {
-        found,
-        searchedLength: null,
-      });
+  const rows = {
+    "a match": { pattern: "queue is \\d+ long", text: "the queue is 12 long", found: true },
+    "none": { pattern: "queue is \\d+ long", text: "the queue is empty", found: false },
+    "across lines": { pattern: "one\\s+two", text: "one\n two", found: true },
+    "a dot does not match a newline": { pattern: "one.two", text: "one\ntwo", found: false },
+    "by default": { pattern: "(?s)one.two", text: "one\ntwo", found: true },
+    "the start is the text's": { pattern: "^two", text: "one\ntwo", found: false },
+    "or a line's with the m flag": { pattern: "(?m)^two$", text: "one\ntwo\n", found: true },
+    "in any case": { pattern: "(?i)GRÜN", text: "grün", found: true },
+    "beyond the basic plane": { pattern: "^.\\p{So}$", text: "a🙂", found: true },
+    "nothing in nothing": { pattern: "^$", text: "", found: true },
+  };
+  await testRows(t, rows, async ({ pattern, text, found }) => {
+    assert.deepEqual(await searchPattern(text, { pattern, isWhole: true }), {
+      found,
+      searchedLength: null,
     });
-  }
+  });
 });
 
 // None of these would terminate with a backtracking engine.

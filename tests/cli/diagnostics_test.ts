@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Source } from "../../src/config/source_text.ts";
 import { renderProblems } from "../../src/cli/diagnostics.ts";
+import { testRows } from "../support/rows.ts";
 
 function render(text: string, needle: string, label = "monitor.json"): string {
   const offset = text.indexOf(needle);
@@ -19,56 +20,48 @@ function render(text: string, needle: string, label = "monitor.json"): string {
 }
 
 Deno.test("renderProblems() shows the line of a problem with a caret below it", async (t) => {
-  const rows = [
-    {
-      name: "a short line",
+  const rows = {
+    "a short line": {
       text: '{\n    "kind": "x"\n}',
       needle: '"x"',
       excerpt: '  2 | "kind": "x"\n    |         ^',
     },
-    {
-      name: "wide characters",
+    "wide characters": {
       text: '{ "日本": 1 }',
       needle: "1",
       excerpt: '  1 | { "日本": 1 }\n    |           ^',
     },
-    {
-      name: "a literal password",
+    "a literal password": {
       text: '{ "password": "swordfish", "port": "x" }',
       needle: '"x"',
       excerpt: '  1 | { "password": "*********", "port": "x" }\n    |                                    ^',
     },
-    {
-      name: "a placeholder",
+    "a placeholder": {
       text: '{ "password": "${env:A}", "port": "x" }',
       needle: '"x"',
       excerpt: '  1 | { "password": "${env:A}", "port": "x" }\n    |                                   ^',
     },
-    {
-      name: "credentials in a URL",
+    "credentials in a URL": {
       text: '{ "target": "http://me:fish@h/?a=b&token=fish", "port": "x" }',
       needle: '"x"',
       excerpt: '  1 | { "target": "http://*******@h/?a=b&token=****", "port": "x" }\n    |' + " ".repeat(57) +
         "^",
     },
-    {
-      name: "a header with a token",
+    "a header with a token": {
       text: '{ "Authorization": "Bearer \\"abc", "port": "x" }',
       needle: '"x"',
       excerpt:
         '  1 | { "Authorization": "************", "port": "x" }\n    |                                            ^',
     },
-  ];
-  for (const { name, text, needle, excerpt } of rows) {
-    await t.step(name, () => {
-      assert.strictEqual(
-        render(text, needle),
-        `monitor.json:${text.slice(0, text.indexOf(needle)).split("\n").length}:${
-          text.indexOf(needle) - text.lastIndexOf("\n", text.indexOf(needle))
-        }: a.b: is wrong\n${excerpt}\n`,
-      );
-    });
-  }
+  };
+  await testRows(t, rows, ({ text, needle, excerpt }) => {
+    assert.strictEqual(
+      render(text, needle),
+      `monitor.json:${text.slice(0, text.indexOf(needle)).split("\n").length}:${
+        text.indexOf(needle) - text.lastIndexOf("\n", text.indexOf(needle))
+      }: a.b: is wrong\n${excerpt}\n`,
+    );
+  });
 });
 
 Deno.test("renderProblems() escapes control characters in file names", () => {

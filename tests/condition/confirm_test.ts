@@ -67,21 +67,17 @@ Deno.test("confirm() returns the check results that decided", async (t) => {
 });
 
 Deno.test("occurrences() counts check results with at least the severity of the last one", async (t) => {
-  const table: readonly { name: string; observed: string; counts: readonly number[] }[] = [
-    { name: "equal ones add up", observed: "W W W", counts: [1, 2, 3] },
-    { name: "results of higher severity count for a lower one", observed: "C W C W", counts: [1, 2, 1, 4] },
-    { name: "results of lower severity do not count for a higher one", observed: "W W C", counts: [1, 2, 1] },
-    { name: "ok counts ok only", observed: "O O W O O O", counts: [1, 2, 1, 1, 2, 3] },
-  ];
-  for (const { name, observed, counts } of table) {
-    await t.step(name, () => {
-      const trace = parseTrace(observed);
-      const seen = trace.map((condition, index) =>
-        occurrences(countAll(trace.slice(0, index + 1)), condition)
-      );
-      assert.deepEqual(seen, counts);
-    });
-  }
+  const table: Readonly<Record<string, { observed: string; counts: readonly number[] }>> = {
+    "equal ones add up": { observed: "W W W", counts: [1, 2, 3] },
+    "results of higher severity count for a lower one": { observed: "C W C W", counts: [1, 2, 1, 4] },
+    "results of lower severity do not count for a higher one": { observed: "W W C", counts: [1, 2, 1] },
+    "ok counts ok only": { observed: "O O W O O O", counts: [1, 2, 1, 1, 2, 3] },
+  };
+  await testRows(t, table, ({ observed, counts }) => {
+    const trace = parseTrace(observed);
+    const seen = trace.map((condition, index) => occurrences(countAll(trace.slice(0, index + 1)), condition));
+    assert.deepEqual(seen, counts);
+  });
 });
 
 Deno.test("count() stops at its maximum and still works", () => {

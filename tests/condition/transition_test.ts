@@ -312,19 +312,17 @@ Deno.test("transition() suppresses notifications, and sends them when the suppre
 
 Deno.test("transition() subtracts a tenth from the interval between reminders", async (t) => {
   const problem = run({ threshold: 1, annoy: HOUR, observed: "W" });
-  const table: readonly { name: string; laterMs: number; kind: "notify" | "quiet" }[] = [
-    { name: "on time", laterMs: HOUR, kind: "notify" },
-    { name: "a tenth early", laterMs: 54 * MINUTE, kind: "notify" },
-    { name: "more than a tenth early", laterMs: 54 * MINUTE - 1, kind: "quiet" },
-    { name: "the clock was set back a little", laterMs: -10 * MINUTE, kind: "quiet" },
-    { name: "the clock was set back further than the interval", laterMs: -400 * HOUR, kind: "notify" },
-  ];
-  for (const { name, laterMs, kind } of table) {
-    await t.step(name, () => {
-      const observed = { condition: "warning", suppressedBy: null, nowMs: START_MS + laterMs } as const;
-      assert.equal(transition(policyOf({ annoy: HOUR }), last(problem).state, observed).verdict.kind, kind);
-    });
-  }
+  const table: Readonly<Record<string, { laterMs: number; kind: "notify" | "quiet" }>> = {
+    "on time": { laterMs: HOUR, kind: "notify" },
+    "a tenth early": { laterMs: 54 * MINUTE, kind: "notify" },
+    "more than a tenth early": { laterMs: 54 * MINUTE - 1, kind: "quiet" },
+    "the clock was set back a little": { laterMs: -10 * MINUTE, kind: "quiet" },
+    "the clock was set back further than the interval": { laterMs: -400 * HOUR, kind: "notify" },
+  };
+  await testRows(t, table, ({ laterMs, kind }) => {
+    const observed = { condition: "warning", suppressedBy: null, nowMs: START_MS + laterMs } as const;
+    assert.equal(transition(policyOf({ annoy: HOUR }), last(problem).state, observed).verdict.kind, kind);
+  });
 });
 
 Deno.test("transition() sends no reminder of an acknowledged problem", () => {
@@ -449,17 +447,15 @@ Deno.test("transition() and review() use the channel that was last notified the 
 });
 
 Deno.test("transition() keeps since when the condition is confirmed", async (t) => {
-  const table: readonly { name: string; observed: string; sinceMinutes: number }[] = [
-    { name: "ok since the first result", observed: "O O O", sinceMinutes: 0 },
-    { name: "a problem since the result that confirmed it", observed: "O W W W W", sinceMinutes: 3 },
-    { name: "a change starts at its own first result", observed: "W W W C C C C", sinceMinutes: 5 },
-    { name: "a suppression does not matter", observed: "W W W/silence W/silence W", sinceMinutes: 2 },
-  ];
-  for (const { name, observed, sinceMinutes } of table) {
-    await t.step(name, () => {
-      assert.equal(last(run({ observed })).state.confirmedSinceMs, START_MS + sinceMinutes * MINUTE);
-    });
-  }
+  const table: Readonly<Record<string, { observed: string; sinceMinutes: number }>> = {
+    "ok since the first result": { observed: "O O O", sinceMinutes: 0 },
+    "a problem since the result that confirmed it": { observed: "O W W W W", sinceMinutes: 3 },
+    "a change starts at its own first result": { observed: "W W W C C C C", sinceMinutes: 5 },
+    "a suppression does not matter": { observed: "W W W/silence W/silence W", sinceMinutes: 2 },
+  };
+  await testRows(t, table, ({ observed, sinceMinutes }) => {
+    assert.equal(last(run({ observed })).state.confirmedSinceMs, START_MS + sinceMinutes * MINUTE);
+  });
 });
 
 Deno.test("review() returns suppressed notifications without a new result", async (t) => {
@@ -551,40 +547,36 @@ Deno.test("dueEvent() returns the due event", async (t) => {
 });
 
 Deno.test("dependencyIsUnknown() returns true for a parent without a result since the problem began", async (t) => {
-  const table: readonly { name: string; observed: string; beganMinutes: number; isUnknown: boolean }[] = [
-    { name: "no data", observed: "", beganMinutes: 0, isUnknown: true },
-    { name: "ok before the problem began", observed: "O", beganMinutes: 1, isUnknown: true },
-    { name: "a confirmed problem before it began", observed: "W W W", beganMinutes: 5, isUnknown: true },
-    { name: "a result since", observed: "O O O", beganMinutes: 1, isUnknown: false },
-    { name: "a problem since", observed: "W W W", beganMinutes: 1, isUnknown: false },
-    { name: "a failure that is not confirmed yet", observed: "O W", beganMinutes: 5, isUnknown: false },
-    { name: "a failure of a check that is pending", observed: "W", beganMinutes: 5, isUnknown: false },
-  ];
-  for (const { name, observed, beganMinutes, isUnknown } of table) {
-    await t.step(name, () => {
-      assert.equal(
-        dependencyIsUnknown(stateAfter({ observed }), START_MS + beganMinutes * MINUTE),
-        isUnknown,
-      );
-    });
-  }
+  const table: Readonly<Record<string, { observed: string; beganMinutes: number; isUnknown: boolean }>> = {
+    "no data": { observed: "", beganMinutes: 0, isUnknown: true },
+    "ok before the problem began": { observed: "O", beganMinutes: 1, isUnknown: true },
+    "a confirmed problem before it began": { observed: "W W W", beganMinutes: 5, isUnknown: true },
+    "a result since": { observed: "O O O", beganMinutes: 1, isUnknown: false },
+    "a problem since": { observed: "W W W", beganMinutes: 1, isUnknown: false },
+    "a failure that is not confirmed yet": { observed: "O W", beganMinutes: 5, isUnknown: false },
+    "a failure of a check that is pending": { observed: "W", beganMinutes: 5, isUnknown: false },
+  };
+  await testRows(t, table, ({ observed, beganMinutes, isUnknown }) => {
+    assert.equal(
+      dependencyIsUnknown(stateAfter({ observed }), START_MS + beganMinutes * MINUTE),
+      isUnknown,
+    );
+  });
 });
 
 Deno.test("dependencyHolds() returns true until a parent was ok since the problem began", async (t) => {
-  const table: readonly { name: string; observed: string; beganMinutes: number; holds: boolean }[] = [
-    { name: "no data", observed: "", beganMinutes: 0, holds: true },
-    { name: "ok before the problem began", observed: "O", beganMinutes: 1, holds: true },
-    { name: "ok since the problem began", observed: "O O O", beganMinutes: 1, holds: false },
-    { name: "ok as the problem began", observed: "O O", beganMinutes: 1, holds: false },
-    { name: "last result not ok", observed: "O O W", beganMinutes: 1, holds: true },
-    { name: "pending", observed: "W W", beganMinutes: 0, holds: true },
-    { name: "a confirmed problem, last result ok", observed: "W W W O", beganMinutes: 1, holds: true },
-  ];
-  for (const { name, observed, beganMinutes, holds } of table) {
-    await t.step(name, () => {
-      assert.equal(dependencyHolds(stateAfter({ observed }), START_MS + beganMinutes * MINUTE), holds);
-    });
-  }
+  const table: Readonly<Record<string, { observed: string; beganMinutes: number; holds: boolean }>> = {
+    "no data": { observed: "", beganMinutes: 0, holds: true },
+    "ok before the problem began": { observed: "O", beganMinutes: 1, holds: true },
+    "ok since the problem began": { observed: "O O O", beganMinutes: 1, holds: false },
+    "ok as the problem began": { observed: "O O", beganMinutes: 1, holds: false },
+    "last result not ok": { observed: "O O W", beganMinutes: 1, holds: true },
+    "pending": { observed: "W W", beganMinutes: 0, holds: true },
+    "a confirmed problem, last result ok": { observed: "W W W O", beganMinutes: 1, holds: true },
+  };
+  await testRows(t, table, ({ observed, beganMinutes, holds }) => {
+    assert.equal(dependencyHolds(stateAfter({ observed }), START_MS + beganMinutes * MINUTE), holds);
+  });
 });
 
 interface Trace {

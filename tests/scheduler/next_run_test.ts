@@ -7,6 +7,7 @@ import { isCheckDue, nextRunAfter, recordRequested } from "../../src/scheduler/n
 import { nextAtOffset, splayOf } from "../../src/scheduler/plan.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { testCheck } from "../support/checks.ts";
+import { testRows } from "../support/rows.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -88,23 +89,21 @@ Deno.test("isCheckDue() follows the plan, unless it is impossible", async (t) =>
 });
 
 Deno.test("recordRequested() moves the plan of a check that was due", async (t) => {
-  const rows = [
-    { name: "in time", lateMs: 0, missed: 0 },
-    { name: "a little early", lateMs: -30 * SECOND, missed: 0 },
-    { name: "late", lateMs: 9 * MINUTE, missed: 0 },
-    { name: "after some planned times without a call", lateMs: 25 * MINUTE, missed: 2 },
-  ];
-  for (const { name, lateMs, missed } of rows) {
-    await t.step(name, async () => {
-      const repository = await open();
-      const first = ask(repository, CHECK, { condition: "ok", atMs: NOW });
-      const atMs = first.nextMs + lateMs;
-      assert.deepStrictEqual(ask(repository, CHECK, { condition: "ok", atMs }), {
-        nextMs: first.nextMs + (missed + 1) * 10 * MINUTE,
-        missed,
-      });
+  const rows = {
+    "in time": { lateMs: 0, missed: 0 },
+    "a little early": { lateMs: -30 * SECOND, missed: 0 },
+    "late": { lateMs: 9 * MINUTE, missed: 0 },
+    "after some planned times without a call": { lateMs: 25 * MINUTE, missed: 2 },
+  };
+  await testRows(t, rows, async ({ lateMs, missed }) => {
+    const repository = await open();
+    const first = ask(repository, CHECK, { condition: "ok", atMs: NOW });
+    const atMs = first.nextMs + lateMs;
+    assert.deepStrictEqual(ask(repository, CHECK, { condition: "ok", atMs }), {
+      nextMs: first.nextMs + (missed + 1) * 10 * MINUTE,
+      missed,
     });
-  }
+  });
 });
 
 Deno.test("recordRequested() keeps a plan that was not due, however many runs are requested", async () => {

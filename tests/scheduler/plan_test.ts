@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import { isDue, nextAtOffset, planFirst, planNext, splayOf } from "../../src/scheduler/plan.ts";
+import { testRows } from "../support/rows.ts";
 
 const MINUTE = 60_000;
 
@@ -92,18 +93,16 @@ Deno.test("planNext() never returns a time in the past or present", () => {
 });
 
 Deno.test("planFirst() starts overdue checks, then those that never ran, and keeps the plans of the others", async (t) => {
-  const rows = [
-    { name: "never ran, short interval", keptMs: null, intervalMs: 10_000, splay: 0.5, expected: 1_000_500 },
-    { name: "never ran, long interval", keptMs: null, intervalMs: 1e9, splay: 0.5, expected: 1_005_000 },
-    { name: "overdue", keptMs: 900_000, intervalMs: 1e9, splay: 0.5, expected: 1_001_500 },
-    { name: "planned", keptMs: 1_020_000, intervalMs: MINUTE, splay: 0, expected: 1_020_000 },
-    { name: "planned too far ahead", keptMs: 9e9, intervalMs: MINUTE, splay: 0, expected: 1_020_000 },
-  ];
-  for (const { name, keptMs, intervalMs, splay, expected } of rows) {
-    await t.step(name, () => {
-      assert.strictEqual(planFirst({ keptMs, nowMs: 1_000_000, intervalMs, splay }), expected);
-    });
-  }
+  const rows = {
+    "never ran, short interval": { keptMs: null, intervalMs: 10_000, splay: 0.5, expected: 1_000_500 },
+    "never ran, long interval": { keptMs: null, intervalMs: 1e9, splay: 0.5, expected: 1_005_000 },
+    "overdue": { keptMs: 900_000, intervalMs: 1e9, splay: 0.5, expected: 1_001_500 },
+    "planned": { keptMs: 1_020_000, intervalMs: MINUTE, splay: 0, expected: 1_020_000 },
+    "planned too far ahead": { keptMs: 9e9, intervalMs: MINUTE, splay: 0, expected: 1_020_000 },
+  };
+  await testRows(t, rows, ({ keptMs, intervalMs, splay, expected }) => {
+    assert.strictEqual(planFirst({ keptMs, nowMs: 1_000_000, intervalMs, splay }), expected);
+  });
 });
 
 Deno.test("isDue() tolerates a tenth of the interval, 30 s at most", async (t) => {

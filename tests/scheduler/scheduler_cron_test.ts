@@ -11,6 +11,7 @@ import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
+import { testRows } from "../support/rows.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -67,27 +68,21 @@ Deno.test("new Scheduler() runs once soon after a suspension that its time fell 
 });
 
 Deno.test("new Scheduler() follows the wall clock when it is set", async (t) => {
-  const rows: readonly { name: string; stepMs: number; expected: readonly string[] }[] = [
-    {
-      name: "back by an hour",
-      stepMs: -HOUR,
-      expected: ["01-10T09:30:00", "01-10T10:30:00", "01-10T11:30:00"],
-    },
-    { name: "back by a second", stepMs: -SECOND, expected: ["01-10T10:30:00", "01-10T11:30:00"] },
-    { name: "on by three seconds", stepMs: 3 * SECOND, expected: ["01-10T10:30:00", "01-10T11:30:00"] },
-    { name: "on by ten minutes", stepMs: 10 * MINUTE, expected: ["01-10T10:30:00", "01-10T11:30:00"] },
-  ];
-  for (const { name, stepMs, expected } of rows) {
-    await t.step(name, async () => {
-      const clock = createFakeClock(Date.parse("2026-01-10T10:05:00Z"));
-      const harness = await startHarness([cron("30 * * * *")], { clock });
-      await clock.advance(5 * MINUTE);
-      clock.stepWall(stepMs);
-      await clock.advance(Date.parse("2026-01-10T11:31:00Z") - clock.wallMs());
-      assert.deepStrictEqual(startsOf(harness), expected);
-      await harness.end();
-    });
-  }
+  const rows: Readonly<Record<string, { stepMs: number; expected: readonly string[] }>> = {
+    "back by an hour": { stepMs: -HOUR, expected: ["01-10T09:30:00", "01-10T10:30:00", "01-10T11:30:00"] },
+    "back by a second": { stepMs: -SECOND, expected: ["01-10T10:30:00", "01-10T11:30:00"] },
+    "on by three seconds": { stepMs: 3 * SECOND, expected: ["01-10T10:30:00", "01-10T11:30:00"] },
+    "on by ten minutes": { stepMs: 10 * MINUTE, expected: ["01-10T10:30:00", "01-10T11:30:00"] },
+  };
+  await testRows(t, rows, async ({ stepMs, expected }) => {
+    const clock = createFakeClock(Date.parse("2026-01-10T10:05:00Z"));
+    const harness = await startHarness([cron("30 * * * *")], { clock });
+    await clock.advance(5 * MINUTE);
+    clock.stepWall(stepMs);
+    await clock.advance(Date.parse("2026-01-10T11:31:00Z") - clock.wallMs());
+    assert.deepStrictEqual(startsOf(harness), expected);
+    await harness.end();
+  });
 });
 
 Deno.test("new Scheduler() skips the times that fall into a long run", async () => {

@@ -7,6 +7,7 @@ import { programCheck } from "../support/fake_commands.ts";
 import { assertRate, assertSpread } from "../support/rates.ts";
 import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
 import { campaign } from "../../testing/seed.ts";
+import { testRows } from "../support/rows.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -304,25 +305,23 @@ Deno.test("reload() counts a run in progress, unless it checks the previous targ
 });
 
 Deno.test("reload() applies a new attentive interval to a failing check", async (t) => {
-  const rows = [
-    { name: "a shorter one", from: 10 * MINUTE, to: MINUTE },
-    { name: "a longer one", from: MINUTE, to: 10 * MINUTE },
-  ];
-  for (const { name, from, to } of rows) {
-    await t.step(name, async () => {
-      const make = (attentiveIntervalMs: number): Check =>
-        testCheck("critical", { regularIntervalMs: HOUR, attentiveIntervalMs });
-      const { clock, reload, starts, end } = await startHarness([make(from)]);
-      await clock.advance(HOUR + 3 * MINUTE);
-      const before = starts("web").length;
-      reload([make(to)]);
-      await clock.advance(HOUR);
-      const after = starts("web").slice(before);
-      assert.ok(Math.abs(after.length - HOUR / to) <= 1, `ran ${after.length} times`);
-      assertRate(after, to);
-      await end();
-    });
-  }
+  const rows = {
+    "a shorter one": { from: 10 * MINUTE, to: MINUTE },
+    "a longer one": { from: MINUTE, to: 10 * MINUTE },
+  };
+  await testRows(t, rows, async ({ from, to }) => {
+    const make = (attentiveIntervalMs: number): Check =>
+      testCheck("critical", { regularIntervalMs: HOUR, attentiveIntervalMs });
+    const { clock, reload, starts, end } = await startHarness([make(from)]);
+    await clock.advance(HOUR + 3 * MINUTE);
+    const before = starts("web").length;
+    reload([make(to)]);
+    await clock.advance(HOUR);
+    const after = starts("web").slice(before);
+    assert.ok(Math.abs(after.length - HOUR / to) <= 1, `ran ${after.length} times`);
+    assertRate(after, to);
+    await end();
+  });
 });
 
 Deno.test("spread() starts checks that move here, and completes a run of one that leaves", async () => {

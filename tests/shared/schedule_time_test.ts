@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createScheduleTime } from "../../src/shared/schedule_time.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
+import { testRows } from "../support/rows.ts";
 
 const NOW = Date.UTC(2026, 0, 31, 10);
 
@@ -13,23 +14,21 @@ Deno.test("createScheduleTime() follows the monotonic clock, whatever the wall c
 });
 
 Deno.test("catchUp() returns the step of the wall clock once", async (t) => {
-  const rows = [
-    { name: "not at all", stepMs: 0, expected: 0 },
-    { name: "a little ahead", stepMs: 100, expected: 0 },
-    { name: "a little back", stepMs: -100, expected: 0 },
-    { name: "ahead", stepMs: 101, expected: 101 },
-    { name: "back", stepMs: -7_200_000, expected: -7_200_000 },
-  ];
-  for (const { name, stepMs, expected } of rows) {
-    await t.step(name, () => {
-      const clock = createFakeClock(NOW);
-      const time = createScheduleTime(clock);
-      clock.stepWall(stepMs);
-      assert.strictEqual(time.catchUp(), expected);
-      assert.strictEqual(time.nowMs(), NOW + expected);
-      assert.strictEqual(time.catchUp(), 0);
-    });
-  }
+  const rows = {
+    "not at all": { stepMs: 0, expected: 0 },
+    "a little ahead": { stepMs: 100, expected: 0 },
+    "a little back": { stepMs: -100, expected: 0 },
+    "ahead": { stepMs: 101, expected: 101 },
+    "back": { stepMs: -7_200_000, expected: -7_200_000 },
+  };
+  await testRows(t, rows, ({ stepMs, expected }) => {
+    const clock = createFakeClock(NOW);
+    const time = createScheduleTime(clock);
+    clock.stepWall(stepMs);
+    assert.strictEqual(time.catchUp(), expected);
+    assert.strictEqual(time.nowMs(), NOW + expected);
+    assert.strictEqual(time.catchUp(), 0);
+  });
 });
 
 Deno.test("catchUp() adds up steps that are too small by themselves", () => {

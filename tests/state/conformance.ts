@@ -24,6 +24,7 @@ import {
   silenceOf,
   updateOf,
 } from "./records.ts";
+import { testRows } from "../support/rows.ts";
 
 /** Makes a store that keeps nothing yet. It goes when the test ends. */
 export type StoreMaker = (use: (store: Store) => Promise<void>) => Promise<void>;
@@ -151,26 +152,19 @@ export function testStore(
       ...changes.map((change) => updateOf("web", { change })),
       updateOf("other", { change: changeOf("other", 6500) }),
     ]);
-    const table: readonly { name: string; sinceMs: number; limit: number; outputs: readonly number[] }[] = [
-      { name: "all of them", sinceMs: 0, limit: 100, outputs: [3, 1, 2, 0, 5, 6, 4] },
-      { name: "from a time on, that time included", sinceMs: 6000, limit: 100, outputs: [3, 1, 2] },
-      { name: "so many", sinceMs: 0, limit: 2, outputs: [3, 1] },
-      { name: "none", sinceMs: 0, limit: 0, outputs: [] },
-      { name: "none for a negative limit", sinceMs: 0, limit: -1, outputs: [] },
-      {
-        name: "since ever, however many",
-        sinceMs: -Infinity,
-        limit: Infinity,
-        outputs: [3, 1, 2, 0, 5, 6, 4],
-      },
-      { name: "nothing from the future", sinceMs: 8000, limit: 100, outputs: [] },
-    ];
-    for (const { name, sinceMs, limit, outputs } of table) {
-      await t.step(name, async () => {
-        const expected = outputs.map((index) => changes[index]);
-        assert.deepEqual(await store.changes("web", { sinceMs, limit }), expected);
-      });
-    }
+    const table: Readonly<Record<string, { sinceMs: number; limit: number; outputs: readonly number[] }>> = {
+      "all of them": { sinceMs: 0, limit: 100, outputs: [3, 1, 2, 0, 5, 6, 4] },
+      "from a time on, that time included": { sinceMs: 6000, limit: 100, outputs: [3, 1, 2] },
+      "so many": { sinceMs: 0, limit: 2, outputs: [3, 1] },
+      "none": { sinceMs: 0, limit: 0, outputs: [] },
+      "none for a negative limit": { sinceMs: 0, limit: -1, outputs: [] },
+      "since ever, however many": { sinceMs: -Infinity, limit: Infinity, outputs: [3, 1, 2, 0, 5, 6, 4] },
+      "nothing from the future": { sinceMs: 8000, limit: 100, outputs: [] },
+    };
+    await testRows(t, table, async ({ sinceMs, limit, outputs }) => {
+      const expected = outputs.map((index) => changes[index]);
+      assert.deepEqual(await store.changes("web", { sinceMs, limit }), expected);
+    });
   });
 
   test("goes on with changes behind those that were read", async (store) => {

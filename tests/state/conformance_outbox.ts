@@ -17,6 +17,7 @@ import {
   silenceOf,
   updateOf,
 } from "./records.ts";
+import { testRows } from "../support/rows.ts";
 
 /** Registers this part of the suite. */
 export function testOutbox(test: StoreTest): void {
@@ -330,35 +331,33 @@ export function testOutbox(test: StoreTest): void {
     const ids = kept.slice(1).map(({ id }) => id);
     const without = (...ended: readonly string[]): readonly string[] =>
       ids.filter((id) => !ended.includes(id));
-    const table: readonly {
-      name: string;
-      checks: readonly (string | null)[] | "all";
-      left: readonly string[];
-    }[] = [
-      { name: "of a check", checks: ["web"], left: without("one of web", "another of web") },
-      {
-        name: "of some checks, named twice",
+    const table: Readonly<
+      Record<string, {
+        checks: readonly (string | null)[] | "all";
+        left: readonly string[];
+      }>
+    > = {
+      "of a check": { checks: ["web"], left: without("one of web", "another of web") },
+      "of some checks, named twice": {
         checks: ["other", "null", "other"],
         left: without("of other", "of null"),
       },
-      { name: "of all checks at once", checks: [null], left: without("of all") },
-      { name: "of both", checks: [null, "other"], left: without("of all", "of other") },
-      { name: "of a check that has none", checks: ["unknown", "over", "all"], left: ids },
-      { name: "of nothing", checks: [], left: ids },
-      { name: "all there are", checks: "all", left: [] },
-    ];
-    for (const { name, checks, left } of table) {
-      await t.step(name, async () => {
-        await store.addSilences([...kept, ...maintenance]);
-        assert.equal(await store.endSilences(checks, NOW_MS), ids.length - left.length);
-        const found = await store.silences(NOW_MS);
-        const isMaintenance = ({ kind }: Silence): boolean => kind === "maintenance";
-        assert.deepEqual(found.filter(isMaintenance).toSorted(byId), maintenance.toSorted(byId));
-        const foundIds = found.filter((silence) => !isMaintenance(silence)).map(({ id }) => id);
-        assert.deepEqual(foundIds.toSorted(), left.toSorted());
-        assert.equal(await store.endSilences(checks, NOW_MS), 0);
-      });
-    }
+      "of all checks at once": { checks: [null], left: without("of all") },
+      "of both": { checks: [null, "other"], left: without("of all", "of other") },
+      "of a check that has none": { checks: ["unknown", "over", "all"], left: ids },
+      "of nothing": { checks: [], left: ids },
+      "all there are": { checks: "all", left: [] },
+    };
+    await testRows(t, table, async ({ checks, left }) => {
+      await store.addSilences([...kept, ...maintenance]);
+      assert.equal(await store.endSilences(checks, NOW_MS), ids.length - left.length);
+      const found = await store.silences(NOW_MS);
+      const isMaintenance = ({ kind }: Silence): boolean => kind === "maintenance";
+      assert.deepEqual(found.filter(isMaintenance).toSorted(byId), maintenance.toSorted(byId));
+      const foundIds = found.filter((silence) => !isMaintenance(silence)).map(({ id }) => id);
+      assert.deepEqual(foundIds.toSorted(), left.toSorted());
+      assert.equal(await store.endSilences(checks, NOW_MS), 0);
+    });
   });
 
   test("ends a maintenance window by putting an ended one in its place", async (store) => {
@@ -371,39 +370,30 @@ export function testOutbox(test: StoreTest): void {
   test("forgets rows 7 days after they were given up", async (store, t) => {
     const weekMs = 7 * DAY_MS;
     const old = NOW_MS - weekMs - 1;
-    const table: readonly { name: string; fields: Partial<QueuedNotification>; kept: boolean }[] = [
-      { name: "7 days ago", fields: { nextAttemptAtMs: NOW_MS - weekMs, firstFailedAtMs: 0 }, kept: true },
-      { name: "longer ago", fields: { nextAttemptAtMs: old, firstFailedAtMs: 0 }, kept: false },
-      {
-        name: "longer ago and never tried",
-        fields: { nextAttemptAtMs: old, firstFailedAtMs: null },
-        kept: false,
-      },
-      {
-        name: "first failed 7 days ago, was due long before",
+    const table: Readonly<Record<string, { fields: Partial<QueuedNotification>; kept: boolean }>> = {
+      "7 days ago": { fields: { nextAttemptAtMs: NOW_MS - weekMs, firstFailedAtMs: 0 }, kept: true },
+      "longer ago": { fields: { nextAttemptAtMs: old, firstFailedAtMs: 0 }, kept: false },
+      "longer ago and never tried": { fields: { nextAttemptAtMs: old, firstFailedAtMs: null }, kept: false },
+      "first failed 7 days ago, was due long before": {
         fields: { nextAttemptAtMs: 0, firstFailedAtMs: NOW_MS - weekMs },
         kept: true,
       },
-      {
-        name: "not dropped, however old",
+      "not dropped, however old": {
         fields: { state: "pending", nextAttemptAtMs: 0, firstFailedAtMs: 0 },
         kept: true,
       },
-      {
-        name: "rejected, however old",
+      "rejected, however old": {
         fields: { state: "rejected", nextAttemptAtMs: 0, firstFailedAtMs: 0 },
         kept: true,
       },
-    ];
-    for (const { name, fields, kept } of table) {
-      await t.step(name, async () => {
-        const row = queuedOf(name, 1, { state: "dropped", ...fields });
-        await store.changeOutbox(outboxChangeOf({ changed: [row] }));
-        await pruneAll(store, NOW_MS);
-        assert.deepEqual((await store.outbox()).notifications, kept ? [row] : []);
-        await store.changeOutbox(outboxChangeOf({ removed: [name] }));
-      });
-    }
+    };
+    await testRows(t, table, async ({ fields, kept }, name) => {
+      const row = queuedOf(name, 1, { state: "dropped", ...fields });
+      await store.changeOutbox(outboxChangeOf({ changed: [row] }));
+      await pruneAll(store, NOW_MS);
+      assert.deepEqual((await store.outbox()).notifications, kept ? [row] : []);
+      await store.changeOutbox(outboxChangeOf({ removed: [name] }));
+    });
   });
 
   test("forgets silences a day after they ended", async (store) => {

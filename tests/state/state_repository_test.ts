@@ -13,6 +13,7 @@ import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { testCheck } from "../support/checks.ts";
 import { type FaultyStore, openFaultyStore } from "../support/faulty_store.ts";
 import { queuedOf } from "./records.ts";
+import { testRows } from "../support/rows.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -521,61 +522,57 @@ Deno.test("flush() opens at most two replacements a call if each is damaged", as
 });
 
 Deno.test("flush() keeps every change of a long outage, and drops aggregates of very many runs", async (t) => {
-  const rows = [
-    { name: "few runs", runs: 2_000, keepsAll: true },
-    { name: "very many runs", runs: 12_000, keepsAll: false },
-  ];
-  for (const { name, runs, keepsAll } of rows) {
-    await t.step(name, async () => {
-      const { repository, store, recordResult } = await openDesk();
-      store.failure = "full";
-      const expected: string[] = [];
-      for (let run = 0; run < runs; run++) {
-        const condition = run % 10 < 5 ? "ok" : "critical";
-        const { notification } = recordResult(WEB, condition, { nowMs: NOW + run, output: `run ${run}` });
-        if (notification !== null) {
-          expected.push(`web: ${notification.previous} to ${notification.condition}`);
-        }
-        recordResult(MAIL, "ok", { nowMs: NOW + run, output: `run ${run}` });
-        if (run % 1000 === 999) await repository.flush();
+  const rows = {
+    "few runs": { runs: 2_000, keepsAll: true },
+    "very many runs": { runs: 12_000, keepsAll: false },
+  };
+  await testRows(t, rows, async ({ runs, keepsAll }) => {
+    const { repository, store, recordResult } = await openDesk();
+    store.failure = "full";
+    const expected: string[] = [];
+    for (let run = 0; run < runs; run++) {
+      const condition = run % 10 < 5 ? "ok" : "critical";
+      const { notification } = recordResult(WEB, condition, { nowMs: NOW + run, output: `run ${run}` });
+      if (notification !== null) {
+        expected.push(`web: ${notification.previous} to ${notification.condition}`);
       }
-      assert.ok(repository.pending <= 10_000, `${repository.pending} updates wait`);
-      store.failure = null;
-      await repository.flush();
-      assert.deepStrictEqual(changesIn(store.saved), expected);
-      const outputs = new Set(store.saved.flat().map(({ record }) => record.last?.output));
-      assert.deepStrictEqual([...outputs], [`run ${runs - 1}`], "long outputs do not pile up");
-      assert.deepStrictEqual(
-        (await store.records()).toSorted((one, other) => other.name.localeCompare(one.name)),
-        ["web", "mail"].map((known) => repository.recordOf(known, NOW)),
-      );
-      const [rollup] = await store.rollups("web", 0);
-      const observed = rollup === undefined ? 0 : rollup.observed.ok + rollup.observed.critical;
-      assert.strictEqual(observed === runs, keepsAll);
-    });
-  }
+      recordResult(MAIL, "ok", { nowMs: NOW + run, output: `run ${run}` });
+      if (run % 1000 === 999) await repository.flush();
+    }
+    assert.ok(repository.pending <= 10_000, `${repository.pending} updates wait`);
+    store.failure = null;
+    await repository.flush();
+    assert.deepStrictEqual(changesIn(store.saved), expected);
+    const outputs = new Set(store.saved.flat().map(({ record }) => record.last?.output));
+    assert.deepStrictEqual([...outputs], [`run ${runs - 1}`], "long outputs do not pile up");
+    assert.deepStrictEqual(
+      (await store.records()).toSorted((one, other) => other.name.localeCompare(one.name)),
+      ["web", "mail"].map((known) => repository.recordOf(known, NOW)),
+    );
+    const [rollup] = await store.rollups("web", 0);
+    const observed = rollup === undefined ? 0 : rollup.observed.ok + rollup.observed.critical;
+    assert.strictEqual(observed === runs, keepsAll);
+  });
 });
 
 Deno.test("record() counts the time between runs unless the check was overdue", async (t) => {
-  const rows = [
-    { name: "no data", sinceMs: null, expected: 0 },
-    { name: "an interval", sinceMs: MINUTE, expected: MINUTE },
-    { name: "just not overdue", sinceMs: 3 * MINUTE, expected: 3 * MINUTE },
-    { name: "just overdue", sinceMs: 3 * MINUTE + 1, expected: 0 },
-    { name: "a long gap", sinceMs: DAY, expected: 0 },
-    { name: "the clock was set back", sinceMs: -HOUR, expected: 0 },
-  ];
-  for (const { name, sinceMs, expected } of rows) {
-    await t.step(name, async () => {
-      const { repository, store, recordResult } = await openDesk();
-      if (sinceMs !== null) recordResult(WEB, "critical", { nowMs: NOW - sinceMs });
-      recordResult(WEB, "ok");
-      await repository.flush();
-      const rollup = store.saved[0]?.at(-1)?.rollup;
-      assert.strictEqual(rollup?.lastedMs, expected);
-      if (expected > 0) assert.strictEqual(rollup?.lasted, "critical");
-    });
-  }
+  const rows = {
+    "no data": { sinceMs: null, expected: 0 },
+    "an interval": { sinceMs: MINUTE, expected: MINUTE },
+    "just not overdue": { sinceMs: 3 * MINUTE, expected: 3 * MINUTE },
+    "just overdue": { sinceMs: 3 * MINUTE + 1, expected: 0 },
+    "a long gap": { sinceMs: DAY, expected: 0 },
+    "the clock was set back": { sinceMs: -HOUR, expected: 0 },
+  };
+  await testRows(t, rows, async ({ sinceMs, expected }) => {
+    const { repository, store, recordResult } = await openDesk();
+    if (sinceMs !== null) recordResult(WEB, "critical", { nowMs: NOW - sinceMs });
+    recordResult(WEB, "ok");
+    await repository.flush();
+    const rollup = store.saved[0]?.at(-1)?.rollup;
+    assert.strictEqual(rollup?.lastedMs, expected);
+    if (expected > 0) assert.strictEqual(rollup?.lasted, "critical");
+  });
 });
 
 Deno.test("prune() notes once a day that the config still has a check that doesn't run", async () => {
@@ -646,26 +643,24 @@ Deno.test("prune() ignores a store that can't be written, and has a damaged one 
 });
 
 Deno.test("finish() writes pending updates, and prunes to the end in the first process of an hour", async (t) => {
-  const rows = [
-    { name: "the first process of all", lastMs: null, expected: 4 },
-    { name: "the first of the hour", lastMs: NOW - 1, expected: 4 },
-    { name: "a later one", lastMs: NOW, expected: 0 },
-  ];
-  for (const { name, lastMs, expected } of rows) {
-    await t.step(name, async () => {
-      const before = await openDesk();
-      if (lastMs !== null) before.recordResult(WEB, "ok", { nowMs: lastMs });
-      await before.repository.flush();
-      const { store } = before;
-      const { repository, recordResult } = await openDesk({ store });
-      store.pruneCalls = 4;
-      recordResult(WEB, "critical", { nowMs: NOW + 30 * MINUTE });
-      await repository.finish([WEB], NOW + 30 * MINUTE);
-      assert.strictEqual(store.pruned, expected);
-      const from = lastMs === null ? "pending" : "ok";
-      assert.deepStrictEqual(changesIn(store.saved), [`web: ${from} to critical`]);
-    });
-  }
+  const rows = {
+    "the first process of all": { lastMs: null, expected: 4 },
+    "the first of the hour": { lastMs: NOW - 1, expected: 4 },
+    "a later one": { lastMs: NOW, expected: 0 },
+  };
+  await testRows(t, rows, async ({ lastMs, expected }) => {
+    const before = await openDesk();
+    if (lastMs !== null) before.recordResult(WEB, "ok", { nowMs: lastMs });
+    await before.repository.flush();
+    const { store } = before;
+    const { repository, recordResult } = await openDesk({ store });
+    store.pruneCalls = 4;
+    recordResult(WEB, "critical", { nowMs: NOW + 30 * MINUTE });
+    await repository.finish([WEB], NOW + 30 * MINUTE);
+    assert.strictEqual(store.pruned, expected);
+    const from = lastMs === null ? "pending" : "ok";
+    assert.deepStrictEqual(changesIn(store.saved), [`web: ${from} to critical`]);
+  });
 });
 
 /** One step of the random walk. */

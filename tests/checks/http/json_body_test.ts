@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { evaluateJson } from "../../../src/checks/http/json_body.ts";
 import type { HttpExpectation } from "../../../src/domain/generated/config.ts";
+import { testRows } from "../../support/rows.ts";
 
 type Expected = NonNullable<HttpExpectation["json"]>;
 
@@ -200,44 +201,40 @@ Deno.test("evaluateJson() returns a failure for a body that is not JSON", async 
 
 Deno.test("evaluateJson() returns the reason why a body of JSON can't be evaluated", async (t) => {
   const tooDeep = "body is JSON nested deeper than 100 levels";
-  const rows = [
-    {
-      name: "cut",
+  const rows: Readonly<
+    Record<string, { text: string; isWhole?: boolean; path?: string; obstacle: string }>
+  > = {
+    "cut": {
       text: "{}",
       isWhole: false,
       obstacle: "body is too long for JSON, at most 1048576 characters are read",
     },
-    { name: "nested without end", text: "[".repeat(500_000) + "]".repeat(500_000), obstacle: tooDeep },
-    { name: "a level too deep", text: "[".repeat(102) + "]".repeat(102), obstacle: tooDeep },
-    {
-      name: "a path with too many matches",
+    "nested without end": { text: "[".repeat(500_000) + "]".repeat(500_000), obstacle: tooDeep },
+    "a level too deep": { text: "[".repeat(102) + "]".repeat(102), obstacle: tooDeep },
+    "a path with too many matches": {
       text: `[${Array(200_000).fill("[1]").join(",")}]`,
       obstacle: 'json "$..[*]..[*]" reaches more than 1000000 values',
     },
-    {
-      name: "a filter that orders long numbers",
+    "a filter that orders long numbers": {
       text: "[12345678901234567891]",
       path: "$[?@ > 12345678901234567000]",
       obstacle: 'json "$[?@ > 12345678901234567000]" cannot compare the long numbers of the body',
     },
-    {
-      name: "very many long numbers",
+    "very many long numbers": {
       text: `[${Array(10_001).fill("0.12345678901234567891").join(",")}]`,
       obstacle: "body has more than 10000 numbers with too many digits",
     },
-  ];
-  for (const { name, text, isWhole = true, path = "$..[*]..[*]", obstacle } of rows) {
-    await t.step(name, async () => {
-      const expected = { [path]: { exists: false } };
-      assert.deepEqual(
-        await evaluateJson(text, { expected, isWhole, nowMs: NOW_MS, pause: () => Promise.resolve() }),
-        {
-          violations: [],
-          obstacle,
-        },
-      );
-    });
-  }
+  };
+  await testRows(t, rows, async ({ text, isWhole = true, path = "$..[*]..[*]", obstacle }) => {
+    const expected = { [path]: { exists: false } };
+    assert.deepEqual(
+      await evaluateJson(text, { expected, isWhole, nowMs: NOW_MS, pause: () => Promise.resolve() }),
+      {
+        violations: [],
+        obstacle,
+      },
+    );
+  });
   await t.step("just deep enough, and every level is reached", async () => {
     const text = `${'{"a":'.repeat(100)}1${"}".repeat(100)}`;
     assert.deepEqual(await violationsOf(text, { [`$${".a".repeat(100)}`]: 1, "$..a": { exists: true } }), []);

@@ -36,29 +36,26 @@ Deno.test("readBody() finds a text in any chunks", async (t) => {
   const utf8 = new TextEncoder().encode(text);
   const utf16 = new Uint8Array(Uint16Array.from(text, (unit) => unit.charCodeAt(0)).buffer);
   const latin1 = Uint8Array.from("ein großes, grünes Feld", (character) => character.charCodeAt(0));
-  const rows = [
-    { name: "UTF-8", bytes: utf8, contentType: null, part: "grünes 🙂 F" },
-
-    { name: "UTF-16LE", bytes: utf16, contentType: 'a/b; x=y; charset="UTF-16LE"', part: "großes" },
-    { name: "ISO-8859-1", bytes: latin1, contentType: "text/html;charset=iso-8859-1;x=y", part: "grünes F" },
-    { name: "the whole body", bytes: utf8, contentType: null, part: text },
-  ];
-  for (const { name, bytes, contentType, part } of rows) {
-    await t.step(name, async () => {
-      for (let chunkBytes = 1; chunkBytes <= bytes.length; chunkBytes += 1) {
-        for (const lengthBytes of [null, bytes.length]) {
-          for (const [wish, found] of [[part, true], [`${part}?`, false]] as const) {
-            const body = bodyOf(bytes, chunkBytes);
-            assert.deepEqual(
-              await searchBody(body, { part: wish, contentType, lengthBytes }),
-              { found, cut: false, unknownCharset: null },
-              `chunks of ${chunkBytes}, declared length ${lengthBytes}`,
-            );
-          }
+  const rows = {
+    "UTF-8": { bytes: utf8, contentType: null, part: "grünes 🙂 F" },
+    "UTF-16LE": { bytes: utf16, contentType: 'a/b; x=y; charset="UTF-16LE"', part: "großes" },
+    "ISO-8859-1": { bytes: latin1, contentType: "text/html;charset=iso-8859-1;x=y", part: "grünes F" },
+    "the whole body": { bytes: utf8, contentType: null, part: text },
+  };
+  await testRows(t, rows, async ({ bytes, contentType, part }) => {
+    for (let chunkBytes = 1; chunkBytes <= bytes.length; chunkBytes += 1) {
+      for (const lengthBytes of [null, bytes.length]) {
+        for (const [wish, found] of [[part, true], [`${part}?`, false]] as const) {
+          const body = bodyOf(bytes, chunkBytes);
+          assert.deepEqual(
+            await searchBody(body, { part: wish, contentType, lengthBytes }),
+            { found, cut: false, unknownCharset: null },
+            `chunks of ${chunkBytes}, declared length ${lengthBytes}`,
+          );
         }
       }
-    });
-  }
+    }
+  });
 });
 
 Deno.test("readBody() finds no text that arises only at the boundary of two chunks", async () => {
@@ -96,17 +93,15 @@ Deno.test("readBody() searches the first 10 MiB and no more", async (t) => {
     bytes.set(new TextEncoder().encode("needle"), end - 6);
     return bytes;
   };
-  const rows = [
-    { name: "at the end of the searched text", bytes: withNeedleAt(size, size + 9), found: true, cut: false },
-    { name: "a byte too late", bytes: withNeedleAt(size + 1, size + 1), found: false, cut: true },
-    { name: "not within exactly the maximum", bytes: new Uint8Array(size), found: false, cut: false },
-  ];
-  for (const { name, bytes, found, cut } of rows) {
-    await t.step(name, async () => {
-      const search = await searchBody(bodyOf(bytes, 65_537), { part: "needle", contentType: null });
-      assert.deepEqual(search, { found, cut, unknownCharset: null });
-    });
-  }
+  const rows = {
+    "at the end of the searched text": { bytes: withNeedleAt(size, size + 9), found: true, cut: false },
+    "a byte too late": { bytes: withNeedleAt(size + 1, size + 1), found: false, cut: true },
+    "not within exactly the maximum": { bytes: new Uint8Array(size), found: false, cut: false },
+  };
+  await testRows(t, rows, async ({ bytes, found, cut }) => {
+    const search = await searchBody(bodyOf(bytes, 65_537), { part: "needle", contentType: null });
+    assert.deepEqual(search, { found, cut, unknownCharset: null });
+  });
 });
 
 Deno.test("readBody() throws the error of the body, and searches the bytes before it", async (t) => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { explainRequestError } from "../../../src/system/http/request_failure.ts";
+import { testRows } from "../../support/rows.ts";
 
 const TARGET = "https://user:password@example.org:8443/p(a)th?token=secret";
 
@@ -134,19 +135,17 @@ Deno.test("explainRequestError() accepts any thrown value", () => {
 });
 
 Deno.test("explainRequestError() names the missing permission", async (t) => {
-  const rows = [
-    { name: "as the runtime names it", says: 'Requires net access to "h:81", run again', grant: "h:81" },
-    { name: "by the target", says: "Requires net access", grant: "example.org:8443" },
-    { name: "a plain target", says: "", target: "http://example.org/a?b", grant: "example.org:80" },
-    { name: "a target with TLS", says: "", target: "https://u:p@example.org/", grant: "example.org:443" },
-    { name: "a target of IPv6", says: "", target: "http://[::1]/", grant: "[::1]:80" },
-  ];
-  for (const { name, says, target = TARGET, grant } of rows) {
-    await t.step(name, () => {
-      assert.deepEqual(explainRequestError(new Deno.errors.NotCapable(says), target), {
-        phase: "permission",
-        reason: `needs network access to "${grant}": grant --allow-net=${grant}`,
-      });
+  const rows: Readonly<Record<string, { says: string; target?: string; grant: string }>> = {
+    "as the runtime names it": { says: 'Requires net access to "h:81", run again', grant: "h:81" },
+    "by the target": { says: "Requires net access", grant: "example.org:8443" },
+    "a plain target": { says: "", target: "http://example.org/a?b", grant: "example.org:80" },
+    "a target with TLS": { says: "", target: "https://u:p@example.org/", grant: "example.org:443" },
+    "a target of IPv6": { says: "", target: "http://[::1]/", grant: "[::1]:80" },
+  };
+  await testRows(t, rows, ({ says, target = TARGET, grant }) => {
+    assert.deepEqual(explainRequestError(new Deno.errors.NotCapable(says), target), {
+      phase: "permission",
+      reason: `needs network access to "${grant}": grant --allow-net=${grant}`,
     });
-  }
+  });
 });

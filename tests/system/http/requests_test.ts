@@ -5,6 +5,7 @@ import { until } from "../../life/in_time.ts";
 import { createCertificate } from "../../support/certificates.ts";
 import { readText } from "../../support/bodies.ts";
 import { response, startAnswering, startRefusing, startServer } from "../../support/http_servers.ts";
+import { testRows } from "../../support/rows.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -88,36 +89,33 @@ Deno.test("createRequests() aborts one of two requests without the other", async
 });
 
 Deno.test("createRequests() closes the connection when the response is closed", async (t) => {
-  const rows = [
-    { name: "an unread body", head: "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nab" },
-    { name: "an unread body until the end", head: "HTTP/1.1 200 OK\r\n\r\nab" },
-    { name: "no body", head: "HTTP/1.1 204 No Content\r\n\r\n" },
-    { name: "an empty body", head: "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n" },
-    {
-      name: "an upgrade that was not requested",
+  const rows = {
+    "an unread body": { head: "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nab" },
+    "an unread body until the end": { head: "HTTP/1.1 200 OK\r\n\r\nab" },
+    "no body": { head: "HTTP/1.1 204 No Content\r\n\r\n" },
+    "an empty body": { head: "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n" },
+    "an upgrade that was not requested": {
       head: "HTTP/1.1 101 Up\r\nconnection: upgrade\r\nupgrade: a\r\n\r\n",
     },
-    { name: "a redirect", head: "HTTP/1.1 302 Found\r\nlocation: /\r\ncontent-length: 10\r\n\r\nab" },
-  ];
-  for (const { name, head } of rows) {
-    await t.step(name, async () => {
-      let gone = false;
-      await using server = startServer(async (visitor) => {
-        await visitor.readHead();
-        await visitor.send(head);
-        await visitor.untilGone();
-        gone = true;
-      });
-      const incoming = await createRequests({ clock: createRealClock() }).send(
-        get(`${server.origin}/`),
-        NEVER,
-      );
-      await incoming.close();
-      await incoming.close();
-      await server.untilLeft();
-      await until("the end of the connection", () => gone);
+    "a redirect": { head: "HTTP/1.1 302 Found\r\nlocation: /\r\ncontent-length: 10\r\n\r\nab" },
+  };
+  await testRows(t, rows, async ({ head }) => {
+    let gone = false;
+    await using server = startServer(async (visitor) => {
+      await visitor.readHead();
+      await visitor.send(head);
+      await visitor.untilGone();
+      gone = true;
     });
-  }
+    const incoming = await createRequests({ clock: createRealClock() }).send(
+      get(`${server.origin}/`),
+      NEVER,
+    );
+    await incoming.close();
+    await incoming.close();
+    await server.untilLeft();
+    await until("the end of the connection", () => gone);
+  });
 });
 
 Deno.test("createRequests() shows redirects instead of following them", async () => {

@@ -415,32 +415,26 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
 const TOO_MUCH = "reply is too long";
 
 Deno.test("send() limits the size of a reply", async (t) => {
-  const rows: readonly {
-    readonly name: string;
-    readonly phase: string;
-    readonly meet: (visitor: MailVisitor) => Promise<void>;
-  }[] = [
-    { name: "empty lines for a greeting", phase: "greeting", meet: (visitor) => visitor.send(EMPTY_LINES) },
-    {
-      name: "an endless greeting",
-      phase: "greeting",
-      meet: (visitor) => visitor.send(`220 ${"x".repeat(1e6)}`),
-    },
-    {
-      name: "a greeting of many lines",
+  const rows: Readonly<
+    Record<string, {
+      readonly phase: string;
+      readonly meet: (visitor: MailVisitor) => Promise<void>;
+    }>
+  > = {
+    "empty lines for a greeting": { phase: "greeting", meet: (visitor) => visitor.send(EMPTY_LINES) },
+    "an endless greeting": { phase: "greeting", meet: (visitor) => visitor.send(`220 ${"x".repeat(1e6)}`) },
+    "a greeting of many lines": {
       phase: "greeting",
       meet: (visitor) => visitor.send("220-mail.example.org\r\n".repeat(1e5)),
     },
-    {
-      name: "a challenge of white space",
+    "a challenge of white space": {
       phase: "login",
       meet: async (visitor) => {
         await talkUpTo(/^AUTH LOGIN$/, visitor, ["AUTH LOGIN"]);
         await visitor.send(`334 ${" ".repeat(1e6)}\ra\rb\r\n`);
       },
     },
-    {
-      name: "empty lines instead of a reply to the email",
+    "empty lines instead of a reply to the email": {
       phase: "data",
       meet: async (visitor) => {
         await talkUpTo(/^DATA$/, visitor);
@@ -449,19 +443,17 @@ Deno.test("send() limits the size of a reply", async (t) => {
         await visitor.send(EMPTY_LINES);
       },
     },
-  ];
-  for (const { name, phase, meet } of rows) {
-    await t.step(name, async () => {
-      await using server = startScriptedServer(async (visitor) => {
-        await meet(visitor);
-        await visitor.untilGone();
-      });
-      const { end } = await send({ port: server.port, ...LOGIN });
-      assert(!end.sent);
-      assert.deepEqual([end.reason, end.phase, end.retryable], [TOO_MUCH, phase, true]);
-      await untilLeft(server.port);
+  };
+  await testRows(t, rows, async ({ phase, meet }) => {
+    await using server = startScriptedServer(async (visitor) => {
+      await meet(visitor);
+      await visitor.untilGone();
     });
-  }
+    const { end } = await send({ port: server.port, ...LOGIN });
+    assert(!end.sent);
+    assert.deepEqual([end.reason, end.phase, end.retryable], [TOO_MUCH, phase, true]);
+    await untilLeft(server.port);
+  });
 });
 
 const EMPTY_LINES = "\n".repeat(1 << 20);
@@ -469,30 +461,28 @@ const EMPTY_LINES = "\n".repeat(1 << 20);
 Deno.test("send() logs in and submits with every supported method", async (t) => {
   const base64 = (text: string): string => new TextEncoder().encode(text).toBase64();
   const credentials = base64(`\0${LOGIN.username}\0${LOGIN.password}`);
-  const rows: readonly {
-    readonly name: string;
-    readonly extensions: readonly string[];
-    /** Replies other than 250 to the commands after EHLO. */
-    readonly replies?: Readonly<Record<string, string>>;
-    readonly mail: Partial<OutgoingMail>;
-    readonly commands: readonly string[];
-  }[] = [
-    {
-      name: "PLAIN",
+  const rows: Readonly<
+    Record<string, {
+      readonly extensions: readonly string[];
+      /** Replies other than 250 to the commands after EHLO. */
+      readonly replies?: Readonly<Record<string, string>>;
+      readonly mail: Partial<OutgoingMail>;
+      readonly commands: readonly string[];
+    }>
+  > = {
+    "PLAIN": {
       extensions: ["auth login plain", "8BITMIME"],
       replies: { [`AUTH PLAIN ${credentials}`]: "235 welcome" },
       mail: LOGIN,
       commands: [`AUTH PLAIN ${credentials}`, "MAIL FROM:<monitor@example.org>"],
     },
-    {
-      name: "PLAIN, by a server that ignores an initial response",
+    "PLAIN, by a server that ignores an initial response": {
       extensions: ["AUTH=PLAIN"],
       replies: { [`AUTH PLAIN ${credentials}`]: "334 ", [credentials]: "235 welcome" },
       mail: LOGIN,
       commands: [`AUTH PLAIN ${credentials}`, credentials, "MAIL FROM:<monitor@example.org>"],
     },
-    {
-      name: "LOGIN",
+    "LOGIN": {
       extensions: ["AUTH CRAM-MD5 LOGIN"],
       replies: {
         "AUTH LOGIN": `334 ${base64("Username:")}`,
@@ -507,15 +497,13 @@ Deno.test("send() logs in and submits with every supported method", async (t) =>
         "MAIL FROM:<monitor@example.org>",
       ],
     },
-    {
-      name: "without EHLO",
+    "without EHLO": {
       extensions: [],
       replies: { EHLO: "502 what" },
       mail: {},
       commands: ["HELO [127.0.0.1]", "MAIL FROM:<monitor@example.org>"],
     },
-    {
-      name: "addresses beyond ASCII",
+    "addresses beyond ASCII": {
       extensions: ["SMTPUTF8", "8BITMIME", "SIZE"],
       mail: { sender: "übung@example.org", receivers: ["admin@bücher.example"] },
       commands: [
@@ -523,38 +511,35 @@ Deno.test("send() logs in and submits with every supported method", async (t) =>
         "RCPT TO:<admin@xn--bcher-kva.example>",
       ],
     },
-    {
-      name: "addresses in ASCII, and a size",
+    "addresses in ASCII, and a size": {
       extensions: ["SMTPUTF8", "8BITMIME", "SIZE 100000"],
       mail: {},
       commands: ["MAIL FROM:<monitor@example.org> SIZE=#", "RCPT TO:<admin@example.org>"],
     },
-  ];
-  for (const { name, extensions, replies = {}, mail, commands } of rows) {
-    await t.step(name, async () => {
-      await using server = startScriptedServer(async (visitor) => {
-        await visitor.send("220 mail.example.org\r\n");
-        for (;;) {
-          const line = await visitor.readLine();
-          const hello = ["mail.example.org", ...extensions]
-            .map((text, index) => `250${index === extensions.length ? " " : "-"}${text}`);
-          if (/^EHLO/.test(line)) await visitor.send(`${replies["EHLO"] ?? hello.join("\r\n")}\r\n`);
-          else await visitor.send(`${line === "DATA" ? "354 go" : replies[line] ?? "250 ok"}\r\n`);
-          if (line === "DATA") {
-            while (await visitor.readLine() !== ".");
-            await visitor.send("250 taken\r\n");
-          }
+  };
+  await testRows(t, rows, async ({ extensions, replies = {}, mail, commands }) => {
+    await using server = startScriptedServer(async (visitor) => {
+      await visitor.send("220 mail.example.org\r\n");
+      for (;;) {
+        const line = await visitor.readLine();
+        const hello = ["mail.example.org", ...extensions]
+          .map((text, index) => `250${index === extensions.length ? " " : "-"}${text}`);
+        if (/^EHLO/.test(line)) await visitor.send(`${replies["EHLO"] ?? hello.join("\r\n")}\r\n`);
+        else await visitor.send(`${line === "DATA" ? "354 go" : replies[line] ?? "250 ok"}\r\n`);
+        if (line === "DATA") {
+          while (await visitor.readLine() !== ".");
+          await visitor.send("250 taken\r\n");
         }
-      });
-      const { end } = await send({ port: server.port, ...mail }, { protection: "none" });
-      assert.deepEqual(end, { sent: true, refused: [] });
-      const received = new TextDecoder().decode(
-        Uint8Array.from(server.received, (character) => character.charCodeAt(0)),
-      );
-      const lines = received.replace(/ SIZE=\d+/, " SIZE=#").split("\r\n");
-      assert.deepEqual(lines.slice(1, 1 + commands.length), commands);
+      }
     });
-  }
+    const { end } = await send({ port: server.port, ...mail }, { protection: "none" });
+    assert.deepEqual(end, { sent: true, refused: [] });
+    const received = new TextDecoder().decode(
+      Uint8Array.from(server.received, (character) => character.charCodeAt(0)),
+    );
+    const lines = received.replace(/ SIZE=\d+/, " SIZE=#").split("\r\n");
+    assert.deepEqual(lines.slice(1, 1 + commands.length), commands);
+  });
 });
 
 Deno.test("send() accepts the verbose replies of a server", async () => {
@@ -808,15 +793,15 @@ Deno.test("send() distinguishes a server without TLS from a lost connection", as
     await visitor.send("220 go ahead\r\n");
     await visitor.readBytes(1);
   };
-  const rows: readonly {
-    readonly name: string;
-    readonly protection: Protection;
-    readonly meet: (visitor: MailVisitor) => Promise<void>;
-    readonly retryable: boolean;
-    readonly reason: RegExp;
-  }[] = [
-    {
-      name: "clear text instead of TLS from the start",
+  const rows: Readonly<
+    Record<string, {
+      readonly protection: Protection;
+      readonly meet: (visitor: MailVisitor) => Promise<void>;
+      readonly retryable: boolean;
+      readonly reason: RegExp;
+    }>
+  > = {
+    "clear text instead of TLS from the start": {
       protection: "from_start",
       meet: async (visitor) => {
         await visitor.send("220 mail.example.org ESMTP\r\n");
@@ -825,8 +810,7 @@ Deno.test("send() distinguishes a server without TLS from a lost connection", as
       retryable: false,
       reason: /^response is not TLS$/,
     },
-    {
-      name: "clear text after STARTTLS",
+    "clear text after STARTTLS": {
       protection: "required",
       meet: async (visitor) => {
         await startTls(visitor);
@@ -836,30 +820,27 @@ Deno.test("send() distinguishes a server without TLS from a lost connection", as
       retryable: false,
       reason: /^response is not TLS$/,
     },
-    {
-      name: "closes in the handshake",
+    "closes in the handshake": {
       protection: "required",
       meet: startTls,
       retryable: true,
       reason: /^connection (?:closed|reset)/,
     },
-  ];
-  for (const { name, protection, meet, retryable, reason } of rows) {
-    await t.step(name, async () => {
-      await using server = startScriptedServer(meet);
-      const { end } = await send({ port: server.port, ...LOGIN }, { protection });
-      assert(!end.sent);
-      assert.match(end.reason, reason);
-      assert.deepEqual([end.phase, end.code, end.retryable, end.mayHaveArrived], [
-        "TLS",
-        null,
-        retryable,
-        false,
-      ]);
-      assert.equal(/AUTH|MAIL/.test(server.received), false);
-      await untilLeft(server.port);
-    });
-  }
+  };
+  await testRows(t, rows, async ({ protection, meet, retryable, reason }) => {
+    await using server = startScriptedServer(meet);
+    const { end } = await send({ port: server.port, ...LOGIN }, { protection });
+    assert(!end.sent);
+    assert.match(end.reason, reason);
+    assert.deepEqual([end.phase, end.code, end.retryable, end.mayHaveArrived], [
+      "TLS",
+      null,
+      retryable,
+      false,
+    ]);
+    assert.equal(/AUTH|MAIL/.test(server.received), false);
+    await untilLeft(server.port);
+  });
 });
 
 const SEND_MAIL = fileURLToPath(new URL("../../support/send_mail.ts", import.meta.url));
@@ -986,50 +967,46 @@ Deno.test("send() requires network permission to its host and port only, and tru
   await Deno.writeTextFile(caPath, authority.cert);
   const good = createCertificate({ authority });
   const other = createCertificate({ authority, hosts: ["other.example"], addresses: [] });
-  const rows: readonly {
-    readonly name: string;
-    readonly server: Parameters<typeof startMailServer>[0];
-    readonly protection?: Protection;
-    readonly steps: readonly string[];
-    readonly reason?: RegExp;
-  }[] = [
-    { name: "clear text", server: {}, steps: ["resolved", "connected", "login", "accepted"] },
-    {
-      name: "STARTTLS",
+  const rows: Readonly<
+    Record<string, {
+      readonly server: Parameters<typeof startMailServer>[0];
+      readonly protection?: Protection;
+      readonly steps: readonly string[];
+      readonly reason?: RegExp;
+    }>
+  > = {
+    "clear text": { server: {}, steps: ["resolved", "connected", "login", "accepted"] },
+    "STARTTLS": {
       server: { tls: { certificate: good, begin: "STARTTLS" } },
       steps: ["resolved", "connected", "TLS", "login", "accepted"],
     },
-    {
-      name: "TLS from the start",
+    "TLS from the start": {
       server: { tls: { certificate: good, begin: "from_start" } },
       protection: "from_start",
       steps: ["resolved", "connected", "TLS", "login", "accepted"],
     },
-    {
-      name: "a certificate for another name",
+    "a certificate for another name": {
       server: { tls: { certificate: other, begin: "STARTTLS" } },
       steps: ["resolved", "connected"],
       reason: /^certificate is not valid for name "localhost"$/,
     },
-  ];
+  };
   try {
-    for (const { name, server: options, protection, steps, reason } of rows) {
-      await t.step(name, async () => {
-        await using server = await startMailServer({ ...options, password: LOGIN.password });
-        const mail = JSON.stringify({ ...MAIL, ...LOGIN, port: server.port });
-        const { code, stdout, stderr } = await runChild(Deno.execPath(), [
-          ...runArguments([`--allow-net=localhost:${server.port}`]),
-          SEND_MAIL,
-          ...[mail, protection ?? ""].filter((argument) => argument !== ""),
-        ], { env: { DENO_CERT: caPath, DENO_TLS_CA_STORE: "mozilla" } });
-        assert.equal(code, 0, stderr);
-        const notified = JSON.parse(stdout) as Sent;
-        assert.deepEqual(notified.steps, steps);
-        assert.equal(notified.end.sent, reason === undefined);
-        if (reason !== undefined) assert.match((notified.end as Failure).reason, reason);
-        assert.equal(server.mails.length, reason === undefined ? 1 : 0);
-      });
-    }
+    await testRows(t, rows, async ({ server: options, protection, steps, reason }) => {
+      await using server = await startMailServer({ ...options, password: LOGIN.password });
+      const mail = JSON.stringify({ ...MAIL, ...LOGIN, port: server.port });
+      const { code, stdout, stderr } = await runChild(Deno.execPath(), [
+        ...runArguments([`--allow-net=localhost:${server.port}`]),
+        SEND_MAIL,
+        ...[mail, protection ?? ""].filter((argument) => argument !== ""),
+      ], { env: { DENO_CERT: caPath, DENO_TLS_CA_STORE: "mozilla" } });
+      assert.equal(code, 0, stderr);
+      const notified = JSON.parse(stdout) as Sent;
+      assert.deepEqual(notified.steps, steps);
+      assert.equal(notified.end.sent, reason === undefined);
+      if (reason !== undefined) assert.match((notified.end as Failure).reason, reason);
+      assert.equal(server.mails.length, reason === undefined ? 1 : 0);
+    });
   } finally {
     await Deno.remove(caPath);
   }
