@@ -556,6 +556,23 @@ Deno.test("reload() keeps a message whole, regardless of other channels", async 
   assert.ok(sent.some(({ channel }) => channel === "other"));
 });
 
+Deno.test("reload() soon retries a message that failed under the old config", async () => {
+  for (const end of [DOWN, REJECTED]) {
+    const ends: (Promise<Delivery> | Delivery)[] = [];
+    const { clock, dispatcher, sent, adopt } = harness({ deliver: () => ends.shift() ?? end });
+    dispatcher.add([row()]);
+    await clock.advance(100 * MINUTE);
+    const { promise, resolve } = Promise.withResolvers<Delivery>();
+    ends.push(promise);
+    for (const before = sent.length; sent.length === before;) await clock.advance(MINUTE);
+    adopt();
+    resolve(end);
+    const before = sent.length;
+    await clock.advance(5 * SECOND);
+    assert.strictEqual(sent.length, before + 1);
+  }
+});
+
 Deno.test("reload() shows each notification while its key changes", async () => {
   const gone: string[] = [];
   const seen: (readonly string[])[] = [];
