@@ -21,7 +21,7 @@ import { CHECK_KINDS } from "./kind_names.ts";
 import { campaign } from "../../testing/seed.ts";
 import { testRows } from "../support/rows.ts";
 
-const LARGE_BYTES = shortOrFull(Math.max(campaign(20_000_000), 2_000_000), 20_000_000);
+const LARGE_BYTES = shortOrFull(4_000_000, 20_000_000);
 
 const TESTDATA = new URL("testdata/", import.meta.url);
 
