@@ -120,7 +120,8 @@ export function conditionOf(
     ? "overdue"
     : "current";
   const condition = state === "current" ? record.condition.confirmed ?? "pending" : "unknown";
-  return { condition, state, last: record.condition.observed };
+  const isLater = state !== "current" && isCron(check.schedule);
+  return { condition, state, last: record.condition.observed, ...isLater && { isLater } };
 }
 
 /**

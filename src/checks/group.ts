@@ -65,15 +65,17 @@ function observeGroup(check: GroupCheck, context: ObserveContext): Promise<Check
     describeUnconfirmed(members)
   }${expected}${describeFailing(members)}`;
   const condition = conditionOf(members);
-  const mayBeAwaited = awaited(context.conditionOf?.(check.name) ?? null);
+  const group = context.conditionOf?.(check.name) ?? null;
+  const mayBeAwaited = awaited(group);
   const isFailing = members.some((member) => member.condition !== "ok" && !mayBeAwaited(member));
-  // The first run of a job may be a day away.
-  const isAwaited = (member: Member): boolean => mayBeAwaited(member) && !(isFailing && awaitsJob(member));
+  const isAwaited = (member: Member): boolean => mayBeAwaited(member) && !(isFailing && isLater(member));
+  const endsProblem = (member: Member): boolean =>
+    awaitsJob(member) || isLater(member) && (group?.condition === "ok" || group?.condition === "pending");
   const later = members.map((member) => isAwaited(member) ? { condition: "ok" as const } : member);
   return Promise.resolve({
     ...checkResult(condition, output, { ok_count: okCount, check_count: checks.length }),
     ...condition === "unknown" && conditionOf(later) === "ok" &&
-      { awaits: members.every((member) => !isAwaited(member) || awaitsJob(member)) ? "job" : "checks" },
+      { awaits: members.every((member) => !isAwaited(member) || endsProblem(member)) ? "job" : "checks" },
   });
 }
 
@@ -85,6 +87,11 @@ function awaited(group: KnownCondition | null): (member: Member) => boolean {
   const isUnconfirmed = group === null || group.state !== "current" || group.condition === "pending";
   return ({ state, condition }) =>
     condition === "pending" || state === "edited" || isUnconfirmed && state !== "current";
+}
+
+/** The first run of a job, and the next one at a cron time, may be a day away. */
+function isLater(member: Member): boolean {
+  return member.isLater === true || awaitsJob(member);
 }
 
 function awaitsJob({ condition, last }: Pick<Member, "condition" | "last">): boolean {

@@ -19,6 +19,8 @@ export interface KnownCondition {
   readonly state: ResultState;
   /** Of its last run; `null`: there is none, or all that is missing is the first run of a job. */
   readonly last: Condition | null;
+  /** Whether it is not current, and runs again at a cron time, which may be a day away. @default false */
+  readonly isLater?: boolean;
 }
 
 export interface ObserveContext {

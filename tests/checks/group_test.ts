@@ -111,6 +111,7 @@ Deno.test("groupKind returns the highest severity beyond the checks that may fai
   });
   await t.step("a result may only wait for checks, or for the first run of a job", async () => {
     const neverRun: KnownCondition = { condition: "pending", state: "current", last: null };
+    const editedCron: KnownCondition = { ...OVERDUE, state: "edited", isLater: true };
     const rows: readonly (readonly [
       group: KnownCondition,
       members: readonly KnownCondition[],
@@ -136,6 +137,12 @@ Deno.test("groupKind returns the highest severity beyond the checks that may fai
       [current("pending"), [neverRun, current("pending")], "checks"],
       [current("ok"), [neverRun, current("unknown")], null],
       [current("ok"), [neverRun, current("critical")], null],
+      // Neither is one that runs again at a cron time, but a problem of before may be its.
+      [current("ok"), [editedCron, current("ok")], "job"],
+      [current("pending"), [editedCron, neverRun], "job"],
+      [current("critical"), [editedCron, current("ok")], "checks"],
+      [OVERDUE, [{ ...OVERDUE, isLater: true }, current("ok")], "checks"],
+      [current("ok"), [editedCron, current("critical")], null],
     ];
     for (const [group, [a, b], awaits] of rows) {
       const conditionOf = (name: string): KnownCondition =>
@@ -145,22 +152,25 @@ Deno.test("groupKind returns the highest severity beyond the checks that may fai
       assert.equal(result.awaits ?? null, awaits, JSON.stringify([group, a, b]));
     }
   });
-  await t.step("a result does not wait for a job while a check is failing", async () => {
-    const neverRun: KnownCondition = { condition: "pending", state: "current", last: null };
-    const states: Readonly<Record<string, KnownCondition>> = {
-      a: current("critical"),
-      b: neverRun,
-      c: current("ok"),
-    };
+  await t.step("a result does not wait for a job or a cron time while a check is failing", async () => {
+    const states: Record<string, KnownCondition> = { a: current("critical"), c: current("ok") };
     const observe = async (parameters: Partial<GroupParameters>): Promise<readonly unknown[]> => {
       const check = await groupOf({ checks: ["a", "b", "c"], ...parameters });
       const conditionOf = (name: string): KnownCondition => states[name] ?? current("ok");
       const { condition, awaits = null } = await groupKind.observe(check, { ...contextOf({}), conditionOf });
       return [condition, awaits];
     };
-    assert.deepEqual(await observe({ checks: ["a", "b"], require: "any" }), ["unknown", null]);
-    assert.deepEqual(await observe({ atLeast: 2 }), ["unknown", null]);
-    assert.deepEqual(await observe({ require: "any" }), ["ok", null]);
+    for (
+      const b of [
+        { condition: "pending", state: "current", last: null },
+        { ...OVERDUE, state: "edited", isLater: true },
+      ] as const
+    ) {
+      states["b"] = b;
+      assert.deepEqual(await observe({ checks: ["a", "b"], require: "any" }), ["unknown", null]);
+      assert.deepEqual(await observe({ atLeast: 2 }), ["unknown", null]);
+      assert.deepEqual(await observe({ require: "any" }), ["ok", null]);
+    }
   });
   await t.step("failures that are not confirmed yet are listed", async () => {
     const check = await groupOf({ checks: ["a", "b", "c"] });

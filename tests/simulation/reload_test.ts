@@ -366,3 +366,39 @@ simulate("an edited check is unknown until it has run, whatever shows it", {
   },
   expect: { chat: ["23:01-23:11 problem web critical, problem all critical"] },
 });
+
+simulate("a group does not wait for the cron time of an edited check, nor does a check that depends on it", {
+  start: START,
+  config: groupsOf("one"),
+  results: { alone: "ok, Tue 10:10 critical", child: "ok, Tue 10:10 critical" },
+  actions: { "Tue 10:00": [{ config: groupsOf("two") }, "reload"] },
+  until: "Tue 12:00",
+  expect: {
+    chat: [
+      "Tue 10:10-10:11 problem alone critical, problem any unknown",
+      "10:10-10:11 problem child critical",
+    ],
+  },
+});
+
+function groupsOf(edited: string): Record<string, unknown> {
+  const script = (name: string, others = {}) => ({
+    kind: "script",
+    parameters: { path: "/bin/probe", arguments: [name] },
+    ...others,
+  });
+  const group = (checks: readonly string[], others = {}) => ({
+    kind: "group",
+    parameters: { checks, ...others },
+  });
+  return {
+    checks: {
+      nightly: script(edited, { schedule: { cron: "0 3 * * *" } }),
+      alone: script("alone"),
+      any: group(["alone", "nightly"], { require: "any" }),
+      fine: {},
+      all: group(["fine", "nightly"]),
+      child: script("child", { depends_on: ["all"] }),
+    },
+  };
+}
