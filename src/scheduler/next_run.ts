@@ -204,6 +204,7 @@ export function recordRequested(
     ...options,
     lateMs: lagOf(before, result),
     isAfterGap: isAfterGap(check, before, nowMs),
+    isAfterStop: isEdited(check, before),
     plan: (state) =>
       withOverdue(check, state, nextRunAfterRequested(check, { before, state, startedAtMs, nowMs })),
   });

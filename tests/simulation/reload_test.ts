@@ -402,3 +402,19 @@ function groupsOf(edited: string): Record<string, unknown> {
     },
   };
 }
+
+simulate("failures from before an edit do not count for calls by cron either", {
+  start: START,
+  mode: "cron",
+  environment: { TOKEN: "secret" },
+  config: { checks: { web: hourly("one", { threshold: 3, schedule: { regular_interval: "1 minute" } }) } },
+  results: { one: "ok, 22:00 critical", two: "critical" },
+  actions: {
+    "22:01:30": {
+      config: {
+        checks: { web: hourly("two", { threshold: 3, schedule: { regular_interval: "1 minute" } }) },
+      },
+    },
+  },
+  expect: { chat: ["22:04 problem web critical"] },
+});
