@@ -204,7 +204,8 @@ export function recordRequested(
     ...options,
     lateMs: lagOf(before, result),
     isAfterGap: isAfterGap(check, before, nowMs),
-    isAfterStop: isEdited(check, before),
+    // While it is pending its failures do count: calls with configs that differ would never confirm a problem.
+    isAfterStop: isEdited(check, before) && before.condition.confirmed !== null,
     plan: (state) =>
       withOverdue(check, state, nextRunAfterRequested(check, { before, state, startedAtMs, nowMs })),
   });

@@ -418,3 +418,19 @@ simulate("failures from before an edit do not count for calls by cron either", {
   },
   expect: { chat: ["22:04 problem web critical"] },
 });
+
+simulate("calls with configs that differ confirm a problem that all of them find", {
+  start: START,
+  mode: "cron",
+  environment: { TOKEN: "secret" },
+  config: { checks: { web: hourly("one", { threshold: 3 }) } },
+  results: { one: "ok, 22:00 critical", two: "ok, 22:00 critical" },
+  actions: Object.fromEntries(
+    Array.from(
+      { length: 10 },
+      (_, index) => [`22:0${index}:30`, edit(index % 2 === 0 ? "two" : "one", { threshold: 3 })],
+    ),
+  ),
+  until: "22:12",
+  expect: { chat: ["22:03 problem web critical"] },
+});
