@@ -104,7 +104,8 @@ export function transition(
 ): Transition {
   const { awaits, suppressedBy } = observed;
   if (awaits === undefined) return counted(policy, before, observed);
-  // If only a job is awaited, nothing that ran is failing: that ends a problem. Its recovery could not come later.
+  // If only the job of another check is awaited, nothing that ran is failing: that ends a problem. Its recovery could
+  // not come later. Of a job that never ran, nothing is known to be ok.
   const isUnsent = suppressedBy === "overtaken" || suppressedBy === "no_notify" && before.notified !== "ok";
   const mayRecover = awaits === "job" && hasProblem(before) && !isUnsent;
   if (!mayRecover) return review(awaiting(before, observed, awaits), observed, policy);

@@ -2,8 +2,11 @@ import type { Check } from "./check.ts";
 import type { Condition } from "./condition.ts";
 import type { LocationVote } from "./location.ts";
 
-/** What a check waits for before it has a condition: results of other checks, which run soon, or the first run of a job. */
-export type Awaited = "checks" | "job";
+/**
+ * What a check waits for before it has a condition: results of other checks, which run soon, the first run of a job
+ * among them, or its own first run as a job.
+ */
+export type Awaited = "checks" | "job" | "own_job";
 
 export interface CheckResult {
   /** The condition of this run alone; thresholds are applied later. */
@@ -16,7 +19,7 @@ export interface CheckResult {
   readonly metrics: Readonly<Record<string, number>>;
   /** A plugin's own text after `|` (Monitoring Plugins guidelines, "Performance data"); often empty. */
   readonly performanceData: string;
-  /** The result does not count; one that awaits a job may end a problem: nothing is failing. @default nothing */
+  /** The result does not count; one that awaits the job of another check may end a problem: nothing is failing. @default nothing */
   readonly awaits?: Awaited;
   /** The contribution of each location; absent: it did not run at locations. */
   readonly locations?: readonly LocationVote[];

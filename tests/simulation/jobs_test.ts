@@ -99,6 +99,21 @@ simulate("a job that never ran is pending until it runs or is overdue", {
   },
 });
 
+simulate("a job that never ran recovers by its first run, not because more time is allowed", {
+  start: "2026-03-02 12:00",
+  config: { checks: { backup: JOB } },
+  actions: {
+    "18:30": [
+      { config: { checks: { backup: { kind: "job", parameters: { expected_every: "2 days" } } } } },
+      "reload",
+    ],
+    "19:00": "status => 2",
+    "20:00": "beat backup",
+  },
+  until: "21:00",
+  expect: { chat: ["18:10-18:11 problem backup critical", "20:00-20:02 recovery backup ok"] },
+});
+
 simulate("a group with a job that never ran recovers when what ran is ok, and is pending", {
   start: "2026-03-02 12:00",
   config: {
