@@ -5,10 +5,10 @@ import { type Condition, countedAs, severity, type ShownCondition } from "../dom
 import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { Silence } from "../domain/outbox.ts";
-import type { CheckRecord } from "../domain/store.ts";
+import { type CheckRecord, isEdited } from "../domain/store.ts";
 import { silencesOf } from "./silences.ts";
 import { type OpenWindow, openWindow } from "./maintenance_windows.ts";
-import { clockToleranceMs, isEdited, isInFuture, overdueAtMs, type Scheduled } from "./overdue.ts";
+import { clockToleranceMs, isInFuture, overdueAtMs, type Scheduled } from "./overdue.ts";
 
 /** A check for display: from the config, or from the state while the config has errors. */
 export interface ShownCheck extends

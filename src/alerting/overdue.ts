@@ -17,14 +17,6 @@ export function clockToleranceMs({ isShared = false }: Pick<CheckRecord, "isShar
   return isShared ? CLOCK_DIFFERENCE_MS : 0;
 }
 
-/** Returns whether the last run of a record was of another kind, or of other parameters. */
-export function isEdited(
-  { definition }: Pick<Check, "definition">,
-  { last }: Pick<CheckRecord, "last">,
-): boolean {
-  return last?.definition !== undefined && definition !== undefined && last.definition !== definition;
-}
-
 /** The interval that applies: the attentive one while a check is failing. `null`: only its cron times apply. */
 export function intervalOf(schedule: IntervalSchedule, state: ConditionState): number;
 export function intervalOf(schedule: Schedule, state: ConditionState): number | null;

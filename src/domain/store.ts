@@ -1,4 +1,5 @@
 import type { ChannelCount } from "./channel_count.ts";
+import type { Check } from "./check.ts";
 import type { Condition, ShownCondition } from "./condition.ts";
 import type { ConditionCounts, ConditionState } from "./condition_state.ts";
 import type { LocationVote } from "./location.ts";
@@ -52,6 +53,14 @@ export interface CheckRecord {
   readonly durationTotalMs: number;
   /** The last time that the config had this check; a check that left is forgotten some time after. */
   readonly seenAtMs: number;
+}
+
+/** Returns whether the last run of a record was of another kind, or of other parameters. */
+export function isEdited(
+  { definition }: Pick<Check, "definition">,
+  { last }: Pick<CheckRecord, "last">,
+): boolean {
+  return last?.definition !== undefined && definition !== undefined && last.definition !== definition;
 }
 
 export interface ConditionChange {

@@ -5,7 +5,8 @@
 import type { Check } from "../domain/check.ts";
 import type { LocationVote } from "../domain/location.ts";
 import type { StoredLocationResult } from "../domain/membership.ts";
-import { isEdited, locationOverdueMs } from "../alerting/overdue.ts";
+import { locationOverdueMs } from "../alerting/overdue.ts";
+import { isEdited } from "../domain/store.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
 

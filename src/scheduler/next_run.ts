@@ -8,8 +8,8 @@ import type { ConditionState } from "../domain/condition_state.ts";
 import { type CronSchedule, type CronTimes, isCron } from "../domain/schedule.ts";
 import type { Result } from "../domain/result.ts";
 import { isAfterGap } from "../alerting/check_status.ts";
-import { intervalOf, isEdited, overdueAtMs, type Scheduled } from "../alerting/overdue.ts";
-import type { CheckRecord } from "../domain/store.ts";
+import { intervalOf, overdueAtMs, type Scheduled } from "../alerting/overdue.ts";
+import { type CheckRecord, isEdited } from "../domain/store.ts";
 import type { Recorded, RecordOptions, StateRepository } from "../state/state_repository.ts";
 import { isDue, isTooFarAhead, planFirst, planNext, splayOf } from "./plan.ts";
 

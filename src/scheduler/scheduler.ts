@@ -7,7 +7,7 @@
  */
 import { conditionOf, isAfterGap } from "../alerting/check_status.ts";
 import { hasProblem } from "../condition/transition.ts";
-import { isEdited } from "../alerting/overdue.ts";
+import { isEdited } from "../domain/store.ts";
 import { endsWithin } from "../shared/deadline.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";

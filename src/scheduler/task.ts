@@ -5,9 +5,8 @@
  * Invariant: an idle task has a timer, and no other has one; a task that is not idle has one run in progress.
  */
 import type { Check } from "../domain/check.ts";
-import { isEdited } from "../alerting/overdue.ts";
 import { isCron } from "../domain/schedule.ts";
-import type { CheckRecord } from "../domain/store.ts";
+import { type CheckRecord, isEdited } from "../domain/store.ts";
 import { firstRun, type FirstRunOptions, missedUntil, overdueRun } from "./next_run.ts";
 import { STALL_MS } from "./stall.ts";
 import { AFTER_SUSPEND_MS, JUMP_MS } from "./stall_safe.ts";

@@ -3,14 +3,15 @@
  * each condition.
  *
  * The rule of all of them: the time from one run to the next counts as the condition that the first one confirmed, if
- * the second one came before the check was overdue; after a stop, only the time until the planned run, and so does the
+ * the second one came before the check was overdue and was of the same kind and parameters; after a stop, only the time until the planned run, and so does the
  * time since the last run. All other time is not observed, such as that in which no condition is confirmed, and a span
  * in which the check did not run.
  */
 import { type Condition, CONDITIONS } from "../domain/condition.ts";
 import type { ConditionCounts } from "../domain/condition_state.ts";
 import { describeDuration } from "../domain/duration.ts";
-import type { CheckRecord, Rollup } from "../domain/store.ts";
+import { type CheckRecord, isEdited, type Rollup } from "../domain/store.ts";
+import type { Check } from "../domain/check.ts";
 import { SECOND_MS } from "../shared/time_units.ts";
 
 /** How often a check ran in a span, and how often it failed. */
@@ -91,6 +92,15 @@ export function observedUntil(
   if (timeMs < observedAtMs || timeMs > overdueAtMs) return null;
   const untilMs = mayHaveStopped ? Math.min(timeMs, Math.max(observedAtMs, nextRunAtMs ?? timeMs)) : timeMs;
   return { condition: confirmed, ms: untilMs - observedAtMs, untilMs };
+}
+
+/** Returns a record as it counts as observed: until its last run, if the check was edited some time later. */
+export function untilEdited<Record extends CheckRecord | null>(
+  check: Pick<Check, "definition">,
+  record: Record,
+): Record {
+  if (record === null || !isEdited(check, record)) return record;
+  return { ...record, overdueAtMs: record.condition.observedAtMs };
 }
 
 /** Returns how long each condition was observed in a span that ends at a time: in its roll-ups, and since the last run. */

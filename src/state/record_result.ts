@@ -7,7 +7,7 @@ import {
   transition,
   type Verdict,
 } from "../condition/transition.ts";
-import { observedUntil } from "./availability.ts";
+import { observedUntil, untilEdited } from "./availability.ts";
 import { isUnreported } from "../condition/agreement.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";
@@ -195,8 +195,12 @@ function rollupEntryOf(
   result: Result,
   { nowMs, isAfterStop = false }: RecordOptions,
 ): RollupEntry | null {
-  const { condition, durationMs } = result;
-  const observed = observedUntil(before, nowMs, isAfterStop || isUnreported(result, before.last));
+  const { check, condition, durationMs } = result;
+  const observed = observedUntil(
+    untilEdited(check, before),
+    nowMs,
+    isAfterStop || isUnreported(result, before.last),
+  );
   const lastedMs = observed?.ms ?? 0;
   const entry = {
     atMs: nowMs,

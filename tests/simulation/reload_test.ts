@@ -347,6 +347,29 @@ simulate("an edited check runs at once, and what is known of it begins then", {
   expect: { chat: ["00:25-00:35 problem web critical"] },
 });
 
+simulate("an edited check with a cron schedule is not observed until its time", {
+  start: START,
+  environment: { TOKEN: "secret" },
+  config: { checks: { web: hourly("one", { schedule: { cron: "0 3 * * *" } }) } },
+  actions: {
+    "Tue 10:00": [edit("two", { schedule: { cron: "0 3 * * *" } }), "reload"],
+    "Wed 02:00": async (world) => {
+      assert.equal(await observedMs(world), 0);
+      const { stdout } = await world.machine().run("summary");
+      assert.match(stdout, /^There is no data; 1 is overdue or edited, so unknown now\.$/m);
+    },
+    "Wed 04:00": async (world) => {
+      const ms = await observedMs(world);
+      assert.ok(ms > 3_590_000 && ms < 3_610_000, String(ms));
+    },
+  },
+});
+
+async function observedMs(world: World): Promise<number> {
+  const { stdout } = await world.machine().run("history", "web", "--format", "json");
+  return JSON.parse(stdout).spans.week.observed_ms;
+}
+
 simulate("an edited check is unknown until it has run, whatever shows it", {
   start: START,
   mode: "cron",

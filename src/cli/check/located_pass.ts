@@ -1,5 +1,5 @@
 /** Checks with locations in a single run: it runs them at its own location, and decides by all results. */
-import { isEdited } from "../../alerting/overdue.ts";
+import { isEdited } from "../../domain/store.ts";
 import type { Check } from "../../domain/check.ts";
 import type { SharedStore, StoredLocationResult } from "../../domain/membership.ts";
 import type { Result } from "../../domain/result.ts";

@@ -1,4 +1,10 @@
-import { describeFaults, describeObserved, describeRunCounts, percent } from "../../state/availability.ts";
+import {
+  describeFaults,
+  describeObserved,
+  describeRunCounts,
+  percent,
+  untilEdited,
+} from "../../state/availability.ts";
 import { allChanges } from "../../state/all_changes.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -61,15 +67,16 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   const store = await readState(place, system);
   const nowMs = system.clock.wallMs();
   const record = (await store?.records() ?? []).find((candidate) => candidate.name === name);
+  const check = config?.checks.find((candidate) => candidate.name === name);
   if (store === null || record === undefined) {
     await store?.close();
-    const isInConfig = config?.checks.some((check) => check.name === name) ?? false;
+    const isInConfig = check !== undefined;
     throw new UsageError(
       isInConfig ? `the check "${name}" never ran` : `no data for check "${name}"`,
       "list the checks with: monitor status",
     );
   }
-  const history = await readHistory(store, record, nowMs);
+  const history = await readHistory(store, untilEdited(check ?? {}, record), nowMs);
   const changes = allChanges(store, name);
   const pieces = format === "json" ? historyJson(history, changes) : renderPretty(name, changes, {
     spans: history.spans,

@@ -1,4 +1,10 @@
-import { type Availability, availabilityOf, lastedIn, type RunCounts } from "../../state/availability.ts";
+import {
+  type Availability,
+  availabilityOf,
+  lastedIn,
+  type RunCounts,
+  untilEdited,
+} from "../../state/availability.ts";
 import { type Condition, CONDITIONS, mostUrgentFirst } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
@@ -112,7 +118,7 @@ async function gatherChecks(
       spans: SPANS.map(({ label, days }, index) => ({
         label,
         ms: days * DAY_MS,
-        ...addUp(own[index] ?? [], record, nowMs),
+        ...addUp(own[index] ?? [], untilEdited(check, record), nowMs),
       })),
       hours: withPresent(toHours(own[0] ?? [], nowMs), { status, slotMs: HOUR_MS, nowMs }),
       days: withPresent(toDays(own.at(-1) ?? [], nowMs), { status, slotMs: DAY_MS, nowMs }),

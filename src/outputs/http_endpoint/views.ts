@@ -1,3 +1,4 @@
+import { untilEdited } from "../../state/availability.ts";
 import { highestSeverity } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { Check } from "../../domain/check.ts";
@@ -106,7 +107,8 @@ export class Views {
   async history(name: string): Promise<string> {
     const { repository, system } = this.#sources;
     const nowMs = system.clock.wallMs();
-    const history = await readHistory(repository.store, repository.recordOf(name, nowMs), nowMs);
+    const record = untilEdited(this.#get(name), repository.recordOf(name, nowMs));
+    const history = await readHistory(repository.store, record, nowMs);
     let text = "";
     for await (const piece of historyJson(history, this.#changesOf(name))) text += piece;
     return text;

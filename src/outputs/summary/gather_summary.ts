@@ -3,7 +3,7 @@ import { CHECK_KINDS } from "../../checks/registry.ts";
 import type { Check, CheckKind } from "../../domain/check.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { CheckRecord, ConditionChange, RollupSum, Store } from "../../domain/store.ts";
-import { lastedIn, summarise } from "../../state/availability.ts";
+import { lastedIn, summarise, untilEdited } from "../../state/availability.ts";
 import type { Period, ShortChange } from "./outages.ts";
 import { type CheckHistory, type RunSums, slowestOf, summarize } from "./summarize.ts";
 import type { Summary } from "./summary.ts";
@@ -17,7 +17,7 @@ export interface GatherSummaryOptions extends Period, Pick<Summary, "timeZone" |
   readonly store: Pick<Store, "rollupSums" | "rollups" | "changes" | "outbox"> | null;
   /** Those of the config; only active ones count. */
   readonly checks: readonly (
-    & Pick<ShownCheck, "name" | "title" | "active" | "tags" | "kind">
+    & Pick<ShownCheck, "name" | "title" | "active" | "tags" | "kind" | "definition">
     & Partial<Pick<Check, "objective">>
   )[];
   /** Only checks with one of these tags. @default all */
@@ -80,9 +80,10 @@ async function readHistories(
     ofWindow.set(windowMs, await read(untilMs - windowMs, untilMs));
   }
   const histories: CheckHistory[] = [];
-  for (const { name, title = null, kind, objective = null } of checks) {
+  for (const check of checks) {
+    const { name, title = null, kind, objective = null } = check;
     await pause();
-    const record = recordOf(name);
+    const record = untilEdited(check, recordOf(name));
     const sums = sumsOf(name);
     const window = objective === null ? NO_SUMS : ofWindow.get(objective.windowMs)?.(name) ?? NO_SUMS;
     histories.push({

@@ -73,7 +73,7 @@ export interface ExpiringCertificate extends NamedCheck {
 
 /** A check without observed time. */
 export interface UnobservedCheck extends NamedCheck {
-  /** More than 0: it was pending, or overdue after each run. */
+  /** More than 0: it was pending, overdue or edited after each run. */
   readonly runs: number;
 }
 
@@ -101,7 +101,7 @@ export interface Summary {
   readonly stillDown: number;
   /** How many have failed, and have no confirmed condition at the end. */
   readonly pendingChecks: number;
-  /** How many are overdue at the end. */
+  /** How many are overdue at the end, or did not run since they were edited. */
   readonly overdueChecks: number;
   /** The longest time for which a check has data. */
   readonly observedMs: number;

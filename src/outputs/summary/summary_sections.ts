@@ -46,7 +46,7 @@ export function sentenceOf(summary: Summary): string {
     pendingChecks === 0 ? "" : `${pendingChecks} failed and ${pendingChecks === 1 ? "is" : "are"} pending`,
     overdueChecks === 0
       ? ""
-      : `${overdueChecks} ${overdueChecks === 1 ? "is" : "are"} overdue, so unknown now`,
+      : `${overdueChecks} ${overdueChecks === 1 ? "is" : "are"} overdue or edited, so unknown now`,
     missedObjectives === 0
       ? ""
       : `${missedObjectives} missed ${missedObjectives === 1 ? "its objective" : "their objectives"}`,
@@ -130,7 +130,8 @@ export function sectionsOf(summary: Summary): readonly Section[] {
     section(
       "Checks without data",
       withoutData,
-      (item) => toItem(item, item.runs === 0 ? "did not run" : "pending, or overdue after each run", true),
+      (item) =>
+        toItem(item, item.runs === 0 ? "did not run" : "pending, overdue or edited after each run", true),
     ),
     section("Notifications that were not delivered", undelivered, toUndelivered),
   ].filter(({ items }) => items.length > 0);

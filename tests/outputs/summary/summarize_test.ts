@@ -91,7 +91,7 @@ Deno.test("sentenceOf() sums a period up in words", () => {
           }),
         }),
       ],
-      "All 3 checks with data were up all week; 1 failed and is pending; 1 is overdue, so unknown now; " +
+      "All 3 checks with data were up all week; 1 failed and is pending; 1 is overdue or edited, so unknown now; " +
       "1 check has no data",
     ],
     [
