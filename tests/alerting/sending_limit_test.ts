@@ -17,7 +17,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const START = 1_800_000_000_000;
-const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "1 2 3 4").split(" ").slice(0, campaign(10)).map(Number);
+const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "3 1 2 4").split(" ").slice(0, campaign(10)).map(Number);
 
 const OK: Delivery = { delivered: true, note: null };
 const DOWN: Delivery = {
