@@ -471,7 +471,7 @@ export const ALERTING: FaultyLayer = {
     },
     {
       file: "src/alerting/delivery_markers.ts",
-      tests: ["tests/alerting/dispatcher_test.ts", ...QUEUE],
+      tests: ["tests/alerting/dispatcher_test.ts", "tests/alerting/delivery_markers_test.ts", ...QUEUE],
       faults: [
         [
           "a dropped problem that may have arrived gets no recovery",
@@ -487,7 +487,7 @@ export const ALERTING: FaultyLayer = {
     },
     {
       file: "src/alerting/dropping.ts",
-      tests: ["tests/alerting/dispatcher_test.ts", ...QUEUE],
+      tests: ["tests/alerting/dispatcher_test.ts", "tests/alerting/delivery_markers_test.ts", ...QUEUE],
       faults: [
         [
           "a notification that is still true is dropped after a day",
