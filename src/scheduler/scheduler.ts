@@ -284,6 +284,10 @@ export class Scheduler {
       else this.#happen(slot, { event: "reloaded", check });
     }
     this.#add(added);
+    // A group is not ok any more by a check that was edited, whatever its own interval is.
+    for (const check of config.checks) {
+      if (isEdited(check, this.#recordOf(check.name))) this.runGroupsOf(check.name);
+    }
   }
 
   /** Ends with a check that runs elsewhere now. */

@@ -365,6 +365,27 @@ simulate("an edited check with a cron schedule is not observed until its time", 
   },
 });
 
+for (const way of ["reload", "restart"] as const) {
+  simulate(`a group that runs rarely is pending once a check of it was edited, by a ${way}`, {
+    start: START,
+    environment: { TOKEN: "secret" },
+    ...rarely("one"),
+    actions: {
+      "Tue 10:00": ["status", rarely("two"), ...way === "reload" ? ["reload"] : ["stop", "start"]],
+      "Tue 10:01": async (world) => {
+        const { stdout } = await world.machine().run("status", "all");
+        assert.match(stdout, /^PENDING +all +0 of 1 ok, expected all: "web" did not run$/m);
+      },
+    },
+  });
+}
+
+function rarely(host: string): { readonly config: Record<string, unknown> } {
+  const schedule = { regular_interval: "6 hours" };
+  const web = hourly(host, { schedule: { cron: "0 3 * * *" } });
+  return { config: { checks: { web, all: { kind: "group", parameters: { checks: ["web"] }, schedule } } } };
+}
+
 async function observedMs(world: World): Promise<number> {
   const { stdout } = await world.machine().run("history", "web", "--format", "json");
   return JSON.parse(stdout).spans.week.observed_ms;
