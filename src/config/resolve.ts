@@ -204,7 +204,11 @@ class Resolver {
   /** A placeholder may have another value on another machine, and none in a command that only reads. */
   #definitionOf(name: string): string | null {
     const written = valueAt(this.#options.written, ["checks", name]);
-    return isObject(written) ? hashHex(JSON.stringify([written["kind"], written["parameters"]]), 16) : null;
+    if (!isObject(written)) return null;
+    // The order of keys means nothing.
+    const sorted = (_key: string, value: JsonValue): JsonValue =>
+      isObject(value) ? Object.fromEntries(Object.entries(value).sort()) : value;
+    return hashHex(JSON.stringify([written["kind"], written["parameters"]], sorted), 16);
   }
 
   /**

@@ -437,13 +437,20 @@ Deno.test("resolveChecks() has a definition of what a check observes, as it is w
     parameters: { output },
     ...others,
   });
-  const [first, same, ...others] = await definitionsOf(
-    check("${env:PLACE}"),
-    check("${env:PLACE}", { title: "Web", threshold: 7, schedule: { regular_interval: "1 day" } }),
+  const [first, same, ordered, ...others] = await definitionsOf(
+    check("${env:PLACE}", { parameters: { output: "${env:PLACE}", condition: "ok" } }),
+    check("${env:PLACE}", {
+      title: "Web",
+      threshold: 7,
+      schedule: { regular_interval: "1 day" },
+      parameters: { output: "${env:PLACE}", condition: "ok" },
+    }),
+    check("", { parameters: { condition: "ok", output: "${env:PLACE}" } }),
     check("${env:OTHER}"),
     check("/a"),
   );
   assert.equal(first, same);
+  assert.equal(first, ordered, "another order of keys");
   assert.equal(new Set([first, ...others]).size, 3);
 });
 
