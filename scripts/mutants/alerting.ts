@@ -417,6 +417,17 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
+      file: "src/domain/store.ts",
+      tests: ["tests/alerting/check_status_test.ts"],
+      faults: [
+        [
+          "an edited check keeps its condition",
+          "&& last.definition !== definition",
+          '&& last.definition === ""',
+        ],
+      ],
+    },
+    {
       file: "src/alerting/overdue.ts",
       tests: ["tests/alerting/check_status_test.ts"],
       faults: [

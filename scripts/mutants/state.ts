@@ -23,13 +23,13 @@ export const STATE: FaultyLayer = {
         ["skipped runs are forgotten", "before.missedRuns + missed", "missed"],
         [
           "the present condition counts for the time before it",
-          "observedUntil(before, nowMs, isAfterStop ||",
-          "observedUntil({ ...before, condition: { ...before.condition, confirmed: after.condition.confirmed } }, nowMs, isAfterStop ||",
+          "untilEdited(check, before),",
+          "untilEdited(check, { ...before, condition: { ...before.condition, confirmed: after.condition.confirmed } }),",
         ],
         [
           "the time of a stop counts as observed",
-          "observedUntil(before, nowMs, isAfterStop ||",
-          "observedUntil(before, nowMs, false && isAfterStop ||",
+          "isAfterStop || isUnreported(result, before.last),",
+          "isUnreported(result, before.last),",
         ],
       ],
     },
