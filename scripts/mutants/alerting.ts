@@ -431,11 +431,6 @@ export const ALERTING: FaultyLayer = {
       file: "src/alerting/overdue.ts",
       tests: ["tests/alerting/check_status_test.ts"],
       faults: [
-        [
-          "an edited check keeps its condition",
-          "&& last.definition !== definition",
-          '&& last.definition === ""',
-        ],
         ["a check is overdue an interval late", "OVERDUE_INTERVALS = 2", "OVERDUE_INTERVALS = 3"],
         [
           "a small correction of the clock makes a result count as from the future",
