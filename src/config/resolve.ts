@@ -207,7 +207,9 @@ class Resolver {
     if (!isObject(written)) return null;
     // The order of keys means nothing.
     const sorted = (_key: string, value: JsonValue): JsonValue =>
-      isObject(value) ? Object.fromEntries(Object.entries(value).sort()) : value;
+      isObject(value)
+        ? Object.fromEntries(Object.keys(value).sort().map((key) => [key, value[key] ?? null]))
+        : value;
     return hashHex(JSON.stringify([written["kind"], written["parameters"]], sorted), 16);
   }
 

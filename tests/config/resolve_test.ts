@@ -452,6 +452,11 @@ Deno.test("resolveChecks() has a definition of what a check observes, as it is w
   assert.equal(first, same);
   assert.equal(first, ordered, "another order of keys");
   assert.equal(new Set([first, ...others]).size, 3);
+  const [nested, other] = await definitionsOf(...[{ a: "x", b: "y" }, { b: "y", a: "x" }].map((headers) => ({
+    kind: "http_request",
+    parameters: { request: { target: "http://example.org/", headers } },
+  })));
+  assert.equal(nested, other, "objects in objects");
 });
 
 Deno.test("resolveChecks() parses cron schedules, in the machine's time zone unless the config sets one", async () => {
