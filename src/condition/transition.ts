@@ -108,7 +108,7 @@ export function transition(
   // not come later. Of a job that never ran, nothing is known to be ok.
   const isUnsent = suppressedBy === "overtaken" || suppressedBy === "no_notify" && before.notified !== "ok";
   const mayRecover = awaits === "job" && hasProblem(before) && !isUnsent;
-  if (!mayRecover) return review(awaiting(before, observed, awaits), observed, policy);
+  if (!mayRecover) return review(awaiting(afterGap(before, observed), observed, awaits), observed, policy);
   const result = counted(policy, before, { ...observed, condition: "ok" });
   return { ...result, state: awaiting(result.state, observed, awaits) };
 }

@@ -192,6 +192,17 @@ Deno.test("transition() counts no result that waits for another one", async (t) 
     const waited = transition(policy, wait(after("O W"), "job").state, { ...options, nowMs: START_MS + 10 });
     assert.deepEqual([waited.state.confirmed, waited.state.problemBeganAtMs], [null, START_MS + 10]);
   });
+  await t.step("results from before an edit do not count", () => {
+    const edited = {
+      ...options,
+      awaits: "checks",
+      isAfterGap: true,
+      isAfterStop: true,
+      nowMs: START_MS,
+    } as const;
+    const waited = transition(policy, after("O W"), edited);
+    assert.equal(transition(policy, waited.state, { ...options, nowMs: START_MS }).state.confirmed, null);
+  });
   await t.step("an ok is no longer known", () => {
     const ok = wait(after("O W O"), "job").state;
     assert.deepEqual([ok.confirmed, ok.confirmedSinceMs, ok.leftAtMs.ok], [null, null, null]);
