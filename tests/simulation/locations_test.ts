@@ -75,3 +75,33 @@ test(
   },
   { checks: 1 },
 );
+
+test("an edited check is pending until calls by cron at enough locations have run it", async (installation) => {
+  const { world, hook } = installation;
+  const write = (name: string): void => {
+    const locations = { from: ["paris", "rome"] };
+    installation.writeConfig({
+      checks: { web0: { ...installation.checkOf(name), locations } },
+      defaults: { threshold: 1, schedule: { regular_interval: "5 minutes" } },
+    }, { machines: ["a", "b"] });
+  };
+  const call = async (count: number, members = ["a", "b"]): Promise<void> => {
+    for (let round = 0; round < count; round++) {
+      for (const member of members) {
+        installation.start(member, "--once", "--due", "--location", member === "a" ? "paris" : "rome");
+        await world.advance(MINUTE_MS / members.length);
+      }
+    }
+  };
+  write("web0");
+  await call(10);
+  const before = hook.posts.length;
+  write("two");
+  await call(10);
+  assert.deepEqual(hook.posts.slice(before), []);
+  write("three");
+  await call(10, ["a"]);
+  assert.deepEqual(hook.posts.slice(before).map(({ event, condition }) => `${event} ${condition}`), [
+    "problem unknown",
+  ]);
+});
