@@ -198,8 +198,9 @@ function confirm(
     const before = runs[index - 1];
     const isAfterGap = before !== undefined && isUnknown(before, run);
     if (confirmed === "ok" && (run.isWaiting || isAfterGap)) confirmed = null;
+    if (isAfterGap && run.isAfterStop) counted = [];
     if (run.isWaiting) return confirmed;
-    counted = [...isAfterGap && run.isAfterStop ? [] : counted, severity(run.condition)];
+    counted = [...counted, severity(run.condition)];
     const lowest = counted.length < threshold ? 0 : Math.min(...counted.slice(-threshold));
     if (lowest > (confirmed === null ? 0 : severity(confirmed))) confirmed = CONDITIONS[lowest] ?? null;
     else if (confirmed === null) confirmed = run.condition === "ok" ? "ok" : null;
