@@ -1,3 +1,4 @@
+import { ControlSocketError } from "../domain/control_sockets.ts";
 import type { System } from "../domain/system.ts";
 import { readServices } from "../state/read_services.ts";
 import type { ControlRequest, ControlResponse } from "./check/control.ts";
@@ -10,7 +11,7 @@ import { readState } from "./read_state.ts";
 /**
  * Sends a request to the service that runs on the state of a config, and returns its response.
  *
- * @throws {OutputError} If no service runs, or it has no control socket.
+ * @throws {OutputError} If no service runs, it has no control socket, or it hangs.
  * @throws {UsageError} If members share the state, and a named check is not in the config.
  */
 export async function askService(
@@ -37,7 +38,13 @@ export async function askService(
       : "make the directory of its state private and restart it";
     throw new OutputError(`the running monitor has no control socket; ${remedy}`);
   }
-  const response = await system.controlSockets.send(run.controlPath, JSON.stringify(request));
+  const response = await system.controlSockets.send(run.controlPath, JSON.stringify(request)).catch(
+    (error: unknown) => {
+      if (!(error instanceof ControlSocketError)) throw error;
+      const process = run.processId === null ? "" : ` (process ${run.processId})`;
+      throw new OutputError(`the running monitor${process} hangs: ${error.message}; restart it`);
+    },
+  );
   if (response === null || response === "") throw new OutputError(NOT_RUNNING);
   return JSON.parse(response) as ControlResponse;
 }

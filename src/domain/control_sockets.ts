@@ -8,11 +8,14 @@ export interface ControlSockets {
    * errors.
    */
   listen(path: string, handle: (line: string) => Promise<string>): Promise<() => Promise<void>>;
-  /** Sends a line, and returns the response; `null`: no process listens there. */
+  /**
+   * Sends a line, and returns the response; `null`: no process listens there. Rejects with a {@linkcode ControlSocketError}
+   * if that does not take the line within 10 seconds.
+   */
   send(path: string, line: string): Promise<string | null>;
 }
 
-/** Thrown when a directory is not private. The message is for people. */
+/** Thrown when a directory is not private, or a process does not respond. The message is for people. */
 export class ControlSocketError extends Error {
   override readonly name = "ControlSocketError";
 }

@@ -6,6 +6,8 @@ import { closeQuietly, writeAll } from "./tcp/tcp_stream.ts";
 const TEXT_LENGTH_MAX = 4 * 1024 * 1024;
 const LINE_MS_MAX = 10_000;
 const OTHERS_ENTER = 0o077;
+/** Comes at once, before the response: the process is not frozen. */
+const TAKEN = "\n";
 
 /**
  * Control sockets of this machine: Unix sockets. Without a known user, directories are accepted by their permissions
@@ -44,10 +46,15 @@ export function createControlSockets(clock: Clock, userId: number | null): Contr
         }
         throw error;
       }
+      const cancel = clock.after(LINE_MS_MAX, () => closeQuietly(connection));
+      const silence = new ControlSocketError(`no response for ${LINE_MS_MAX / 1000} s`);
       try {
         await writeAll(connection, new TextEncoder().encode(`${line}\n`));
-        return await readText(connection, () => false);
+        const first = await readText(connection, (text) => text !== "").catch(() => Promise.reject(silence));
+        cancel();
+        return (first + await readText(connection, () => false)).replace(TAKEN, "");
       } finally {
+        cancel();
         closeQuietly(connection);
       }
     },
@@ -84,6 +91,8 @@ async function serve(
   try {
     const cancel = clock.after(LINE_MS_MAX, () => closeQuietly(connection));
     const text = await readText(connection, (text) => text.includes("\n")).finally(cancel);
+    // It fails if the command has gone: one that was given up is not carried out late.
+    await writeAll(connection, new TextEncoder().encode(TAKEN));
     const response = await handle(text.split("\n")[0] ?? "");
     await writeAll(connection, new TextEncoder().encode(response));
   } catch {

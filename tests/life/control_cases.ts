@@ -149,3 +149,25 @@ testInAll(
       await stop(program);
     }),
 );
+
+testInAll(
+  "a request to a frozen service ends, and is not carried out when it goes on",
+  () =>
+    withHarness(async (harness) => {
+      harness.writeConfig({ a: OK }, { state: "state.sqlite" });
+      const program = await start(harness, {}, "start");
+      program.signal("SIGSTOP");
+      const { code, stderr } = await harness.run(["reload"]);
+      assert.equal(code, 74);
+      assert.match(
+        stderr,
+        new RegExp(`monitor \\(process ${program.pid}\\) hangs: no response for 10 s; restart`),
+      );
+      program.signal("SIGCONT");
+      // The next request is answered after it.
+      assert.equal((await harness.runHere(["reload"])).code, 0);
+      await stop(program);
+      const reloads = program.stderr.text().match(/config reloaded/g) ?? [];
+      assert.equal(reloads.length, 1);
+    }),
+);
