@@ -8,6 +8,7 @@ import {
   type Verdict,
 } from "../condition/transition.ts";
 import { observedUntil, untilEdited } from "./availability.ts";
+import { occurrences } from "../condition/confirm.ts";
 import { isUnreported } from "../condition/agreement.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";
@@ -249,7 +250,7 @@ function notifyRecovered(decided: Decided): Omit<Recorded, "suppressed"> | null 
 
 function notify(
   verdict: Omit<Extract<Verdict, { readonly kind: "notify" }>, "kind" | "reason">,
-  { record, check, occurrences, options }: Decided,
+  { record, check, occurrences: seen, options }: Decided,
 ): Omit<Recorded, "suppressed"> {
   const described = verdict.condition === "ok" ? record.last : record.failing ?? record.last;
   const changedAtMs = record.condition.confirmedSinceMs ?? options.nowMs;
@@ -265,7 +266,8 @@ function notify(
     problemBeganAtMs: verdict.problemBeganAtMs,
     // A recovery may have been held back, or its record been written by another member.
     decidedAtMs: verdict.event === "recovery" ? Math.min(changedAtMs, options.nowMs) : options.nowMs,
-    occurrences,
+    // The last result may be worse than the condition that is confirmed.
+    occurrences: occurrences(record.condition, verdict.condition),
     nextRunAtMs: record.nextRunAtMs ?? options.nowMs,
     hostName: options.hostName,
     acknowledged: options.acknowledged ?? null,
@@ -273,7 +275,7 @@ function notify(
     dependents: verdict.event === "recovery" ? 0 : options.dependents ?? 0,
   };
   const queued = options.queue(notification, record.condition);
-  return { record, occurrences, notification, queued };
+  return { record, occurrences: seen, notification, queued };
 }
 
 function circumstancesOf(

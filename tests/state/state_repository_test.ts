@@ -222,7 +222,7 @@ Deno.test("record() returns record and notification, and writes nothing by itsel
     detail: "",
     problemBeganAtMs: NOW,
     decidedAtMs: NOW + MINUTE,
-    occurrences: 1,
+    occurrences: 2,
     nextRunAtMs: NOW + 2 * MINUTE,
     hostName: "test-host",
     acknowledged: null,
