@@ -251,6 +251,8 @@ async function writeTable(path: string, outcomes: ReadonlyMap<Mutant, Outcome>):
 const HEAD = `# Faults that the tests find
 
 For contributors: the small faults of \`deno task mutants\`, each with the test module that found it first.
+
+At commit cf9b299b, before the tests were reworked, 352 of 409 were found. Now, with all external tools:
 `;
 
 function escapeCell(text: string): string {
