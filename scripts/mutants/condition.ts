@@ -177,12 +177,12 @@ export const CONDITION: FaultyLayer = {
         ],
         [
           "results from before a stop count",
-          "return isAfterStop ?",
-          "return !isAfterStop ?",
+          "return isInterrupted ?",
+          "return !isInterrupted ?",
         ],
         [
           "results before a late run do not count",
-          "return isAfterStop ?",
+          "return isInterrupted ?",
           "return isAfterGap ?",
         ],
         [
@@ -211,7 +211,7 @@ export const CONDITION: FaultyLayer = {
           'return leftAtMs.ok === null ? "ok" : "ok";',
         ],
         [
-          "a problem begins anew with each result",
+          "a problem begins again with each result",
           "problemBeganAtMs: isFailing ? state.problemBeganAtMs ?? nowMs : null",
           "problemBeganAtMs: isFailing ? nowMs : null",
         ],

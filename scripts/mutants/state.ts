@@ -28,7 +28,7 @@ export const STATE: FaultyLayer = {
         ],
         [
           "the time of a stop counts as observed",
-          "isAfterStop || isUnreported(result, before.last),",
+          "isInterrupted || isUnreported(result, before.last),",
           "isUnreported(result, before.last),",
         ],
       ],
@@ -245,7 +245,7 @@ export const STATE: FaultyLayer = {
       faults: [
         ["a check is forgotten while it is in the config", "< limits.seenMs;", "> limits.seenMs;"],
         [
-          "pruning begins anew with each step",
+          "pruning begins again with each step",
           "lastId = end ?? 0;",
           "lastId = (end ?? 0) * 0;",
         ],

@@ -137,7 +137,7 @@ export function isAfterGap(
 }
 
 /** Returns the condition that was last notified: `ok` if none was, but `ok` was known; `null` if neither. */
-export function lastNotifiedOf(
+export function knownNotified(
   { confirmed, leftAtMs, notified, notifiedAtMs }: CheckRecord["condition"],
 ): Condition | null {
   if (notifiedAtMs !== null) return notified;

@@ -58,8 +58,8 @@ export interface ObservedResult extends Circumstances {
   readonly awaits?: Awaited;
   /** Whether the condition was no longer known before it: overdue, or of a run in the future. @default false */
   readonly isAfterGap?: boolean;
-  /** Whether nothing ran, or the check was edited: earlier results count no more. @default false */
-  readonly isAfterStop?: boolean;
+  /** Whether nothing ran meanwhile, or the check was edited: no earlier result counts. @default false */
+  readonly isInterrupted?: boolean;
 }
 
 /** Whether a notification is due, and why. */
@@ -175,11 +175,11 @@ function awaiting(
  */
 function afterGap(
   before: ConditionState,
-  { isAfterGap = false, isAfterStop = false }: ObservedResult,
+  { isAfterGap = false, isInterrupted = false }: ObservedResult,
 ): ConditionState {
   if (!isAfterGap) return before;
   const state = withoutOk(before);
-  return isAfterStop ? { ...state, ...nothingCounted(state) } : state;
+  return isInterrupted ? { ...state, ...nothingCounted(state) } : state;
 }
 
 function nothingCounted(state: ConditionState): Partial<ConditionState> {

@@ -19,7 +19,11 @@ export interface CheckResult {
   readonly metrics: Readonly<Record<string, number>>;
   /** A plugin's own text after `|` (Monitoring Plugins guidelines, "Performance data"); often empty. */
   readonly performanceData: string;
-  /** The result does not count; one that awaits the job of another check may end a problem: nothing is failing. @default nothing */
+  /**
+   * The result does not count. One that awaits the job of another check may end a problem: nothing is failing.
+   *
+   * @default nothing
+   */
   readonly awaits?: Awaited;
   /** The contribution of each location; absent: it did not run at locations. */
   readonly locations?: readonly LocationVote[];

@@ -88,7 +88,10 @@ export interface FirstRunOptions {
   readonly isBehindOverdue?: boolean;
 }
 
-/** The first run after a start, or after the check was edited: at once or at its cron time, if it is of another target. */
+/**
+ * The first run after a start, or after the check or its schedule was edited. If its kind or parameters were, it runs at
+ * once, or at its cron time.
+ */
 export function firstRun(
   check: Scheduled,
   { record, nowMs, isBehindOverdue = false }: FirstRunOptions,
@@ -155,8 +158,8 @@ function plannedCronRun(
 }
 
 /**
- * Returns whether a check is due now. One without a plan is, and one that did not run since it was edited; one with a cron schedule only if its time was within the
- * last minute, since cron calls once a minute.
+ * Returns whether a check is due now. One without a plan is, and one that did not run since it was edited. One with a
+ * cron schedule only is if its time was within the last minute, since cron calls once a minute.
  */
 export function isCheckDue(
   check: Scheduled,
@@ -207,7 +210,7 @@ export function recordRequested(
     lateMs: lagOf(before, result),
     isAfterGap: isAfterGap(check, before, nowMs),
     // While it is pending its failures do count: calls with configs that differ would never confirm a problem.
-    isAfterStop: isEdited(check, before) && before.condition.confirmed !== null,
+    isInterrupted: isEdited(check, before) && before.condition.confirmed !== null,
     plan: (state) =>
       withOverdue(check, state, nextRunAfterRequested(check, { before, state, startedAtMs, nowMs })),
   });

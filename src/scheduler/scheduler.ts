@@ -444,7 +444,7 @@ export class Scheduler {
       ...notifying.deciding(check, nowMs),
       lateMs: Math.max(0, lateMs),
       isAfterGap: isAfterGap(check, record, nowMs),
-      isAfterStop: isEdited(check, record) ||
+      isInterrupted: isEdited(check, record) ||
         observedAtMs !== null && (observedAtMs < this.#resumedAtMs || observedAtMs > nowMs),
       plan: (state) => {
         const next = nextRunAfter(check, { state, plannedMs, nowMs });

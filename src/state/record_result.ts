@@ -43,8 +43,8 @@ export interface RecordOptions extends ReviewOptions {
   readonly lateMs?: number | null;
   /** Whether the condition of the check was no longer known: overdue, or of a run in the future. @default false */
   readonly isAfterGap?: boolean;
-  /** Whether that is because nothing ran: after a stop, a suspend or a clock that was set. @default false */
-  readonly isAfterStop?: boolean;
+  /** Whether nothing ran meanwhile, or the check was edited, as in `ObservedResult`. @default false */
+  readonly isInterrupted?: boolean;
   /** Plans the next run, given the state after the result. */
   plan(
     state: ConditionState,
@@ -87,15 +87,15 @@ export function recordResult(
   result: Result,
   options: RecordOptions & NotificationSource,
 ): RecordedUpdate {
-  const { nowMs, isAfterStop } = options;
+  const { nowMs, isInterrupted } = options;
   const { check, condition, output, awaits, isSilent } = result;
-  const isAfterGap = isSilent === true ? true : options.isAfterGap;
+  const isAfterGap = isSilent || options.isAfterGap;
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
     ...circumstancesOf(options),
     condition,
     ...awaits !== undefined && { awaits },
     ...isAfterGap !== undefined && { isAfterGap },
-    ...isAfterStop !== undefined && { isAfterStop },
+    ...isInterrupted !== undefined && { isInterrupted },
   });
   const record = recordAfter(before, result, { state, options });
   const decided = decide(verdict, { record, check, occurrences, options });
@@ -194,13 +194,13 @@ function rollupEntryOf(
   before: CheckRecord,
   after: CheckRecord,
   result: Result,
-  { nowMs, isAfterStop = false }: RecordOptions,
+  { nowMs, isInterrupted = false }: RecordOptions,
 ): RollupEntry | null {
   const { check, condition, durationMs } = result;
   const observed = observedUntil(
     untilEdited(check, before),
     nowMs,
-    isAfterStop || isUnreported(result, before.last),
+    isInterrupted || isUnreported(result, before.last),
   );
   const lastedMs = observed?.ms ?? 0;
   const entry = {

@@ -91,7 +91,7 @@ async function serve(
   try {
     const cancel = clock.after(LINE_MS_MAX, () => closeQuietly(connection));
     const text = await readText(connection, (text) => text.includes("\n")).finally(cancel);
-    // It fails if the command has gone: one that was given up is not carried out late.
+    // It fails if the client has ended: its request is not carried out late.
     await writeAll(connection, new TextEncoder().encode(TAKEN));
     const response = await handle(text.split("\n")[0] ?? "");
     await writeAll(connection, new TextEncoder().encode(response));

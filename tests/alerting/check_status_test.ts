@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describeStatus, lastNotifiedOf, statusOf } from "../../src/alerting/check_status.ts";
+import { describeStatus, knownNotified, statusOf } from "../../src/alerting/check_status.ts";
 import { initialState } from "../../src/condition/transition.ts";
 import { overdueAtMs } from "../../src/alerting/overdue.ts";
 import type { Condition } from "../../src/domain/condition.ts";
@@ -198,7 +198,7 @@ Deno.test("overdueAtMs() goes by the attentive interval while a check is failing
   assert.deepEqual([lateAt("ok"), lateAt("critical")], [NOW + 120 * MINUTE, NOW + 2 * MINUTE]);
 });
 
-Deno.test("lastNotifiedOf() is ok only if that was notified or known", async (t) => {
+Deno.test("knownNotified() is ok only if that was notified or known", async (t) => {
   const never = initialState();
   const known = { ...never.leftAtMs, ok: 2 };
   const rows: Readonly<Record<string, readonly [Partial<typeof never>, Condition | null]>> = {
@@ -217,6 +217,6 @@ Deno.test("lastNotifiedOf() is ok only if that was notified or known", async (t)
   await testRows(
     t,
     rows,
-    ([state, expected]) => assert.equal(lastNotifiedOf({ ...never, ...state }), expected),
+    ([state, expected]) => assert.equal(knownNotified({ ...never, ...state }), expected),
   );
 });

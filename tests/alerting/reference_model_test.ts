@@ -45,7 +45,7 @@ for (const seed of SEEDS) {
       edit: moveChannels,
       editsAtStart: false,
     });
-    assert.ok(editCount > 10, `only ${editCount} times were channels other ones`);
+    assert.ok(editCount > 20, `only ${editCount} times were channels other ones`);
     assert.deepEqual(waiting, [], "everything has gone in the end");
     assert.deepEqual(events.filter(({ event }) => event === "dropped"), []);
     assert.ok(expected.length > RESULT_COUNT / 20, `only ${expected.length} notifications were due`);
@@ -53,7 +53,7 @@ for (const seed of SEEDS) {
       new Set(arrivals.map(({ channel, messageId }) => `${channel} ${messageId}`)).size;
     assert.ok(duplicates > 10, `only ${duplicates} twins: the channels fail too seldom`);
     const missed = arrivals.flatMap(({ items }) => items).filter((item) => item.missed_problem !== null);
-    assert.ok(missed.length > 5, `only ${missed.length} problems were over before they were told`);
+    assert.ok(missed.length > 10, `only ${missed.length} problems ended before they were notified`);
     for (const channel of CHANNEL_NAMES) {
       const own = arrivals.filter((arrival) => arrival.channel === channel);
       const first = withoutDuplicates(own);

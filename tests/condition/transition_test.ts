@@ -151,7 +151,7 @@ Deno.test("transition() counts no result from before a stop", () => {
   const policy = policyOf({ threshold: 3, recoveryThreshold: 2 });
   const resume = (observed: string, condition: Condition): ConditionState => {
     const { state } = last(run({ threshold: 3, recoveryThreshold: 2, observed }));
-    const stopped = { isAfterGap: true, isAfterStop: true } as const;
+    const stopped = { isAfterGap: true, isInterrupted: true } as const;
     return transition(policy, state, { ...stopped, condition, suppressedBy: null, nowMs: START_MS + HOUR })
       .state;
   };
@@ -197,7 +197,7 @@ Deno.test("transition() counts no result that waits for another one", async (t) 
       ...options,
       awaits: "checks",
       isAfterGap: true,
-      isAfterStop: true,
+      isInterrupted: true,
       nowMs: START_MS,
     } as const;
     const waited = transition(policy, after("O W"), edited);

@@ -191,7 +191,7 @@ Deno.test("readSource() rejects a config that was found and has another owner", 
   };
   await testRows(t, rows, async ([ownerId, userId, accepted]) => {
     const options = { files: { [PATH]: { ownerId } }, userId };
-    assert.ok(await read(options), "a named one is read whoever owns it");
+    assert.ok(await read(options), "a named file is read with any owner");
     if (accepted) return assert.ok(await read(options, { named: false }));
     const error = await errorOf(read(options, { named: false }));
     assert.equal(

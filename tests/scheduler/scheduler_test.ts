@@ -381,7 +381,7 @@ Deno.test("new Scheduler() persists a confirmed change before its notification, 
 Deno.test("new Scheduler() writes about once a second unless it is urgent, many results at a time", async () => {
   const store = await openFaultyStore();
   const checks = many(
-    100,
+    campaign(1000),
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: SECOND }),
   );
   const { clock, end } = await startHarness(checks, { store });

@@ -53,15 +53,15 @@ Deno.test("textWidth() agrees with string-width on Hangul letters in any order",
   );
 });
 
-Deno.test("textWidth() is fast for very long text that resembles one long character", async (t) => {
+Deno.test("textWidth() is fast for megabytes of text that resembles one long character", async (t) => {
   const cases: readonly (readonly [name: string, text: string])[] = [
-    ["marks", "e" + "\u0301".repeat(2e5)],
-    ["joiners", "👨" + "\u200d👨".repeat(1e5)],
-    ["styles", "❤" + "\ufe0f".repeat(2e5)],
-    ["half flags", "🇩".repeat(1e5)],
-    ["unfinished colors", "\u001b[1;".repeat(1e5)],
-    ["one unfinished color", `\u001b[${"1;".repeat(1e5)}`],
-    ["Hangul vowels", "\u1100" + "\u1161".repeat(2e5)],
+    ["marks", "e" + "\u0301".repeat(1e6)],
+    ["joiners", "👨" + "\u200d👨".repeat(3e5)],
+    ["styles", "❤" + "\ufe0f".repeat(1e6)],
+    ["half flags", "🇩".repeat(5e5)],
+    ["unfinished colors", "\u001b[1;".repeat(3e5)],
+    ["one unfinished color", `\u001b[${"1;".repeat(5e5)}`],
+    ["Hangul vowels", "\u1100" + "\u1161".repeat(1e6)],
   ];
   for (const [name, text] of cases) {
     await t.step(name, () => assert.ok(textWidth(text) <= text.length));

@@ -192,7 +192,7 @@ Deno.test("examples/team: check_queue.sh exits by the number of files", async ()
   for (const name of ["1", "2", "3"]) Deno.writeTextFileSync(`${directory}/${name}`, "");
   Deno.mkdirSync(`${directory}/bin`);
   await assertExit(3, 0, path);
-  // Finds as many as it is told, which no directory has to have.
+  // Prints a fixed number of files: the directory is not made.
   for (const [count, code] of [[999, 0], [1000, 1], [9999, 1], [10_000, 2]] as const) {
     Deno.writeTextFileSync(`${directory}/bin/find`, `#!/bin/sh\nseq ${count}\n`, { mode: 0o755 });
     await assertExit(count, code, `${directory}/bin:${path}`);

@@ -93,7 +93,7 @@ interface Run {
   /** Whether it waits for other checks, so that it does not count as a run. */
   readonly isWaiting: boolean;
   /** Whether nothing ran before it, if it comes after a gap. */
-  readonly isAfterStop: boolean;
+  readonly isInterrupted: boolean;
   /** That the next result is recorded after. */
   readonly record: CheckRecord;
 }
@@ -129,7 +129,7 @@ function createHistory(name: string): History {
     });
     const condition = below(4) > 0 ? record.last?.condition ?? pick(CONDITIONS) : pick(CONDITIONS);
     const isWaiting = below(8) === 0;
-    const isAfterStop = below(2) === 0;
+    const isInterrupted = below(2) === 0;
     const result = {
       check,
       condition,
@@ -145,7 +145,7 @@ function createHistory(name: string): History {
       nowMs,
       suppressedBy: null,
       isAfterGap: isAfterGap(check, record, nowMs),
-      isAfterStop,
+      isInterrupted,
       queue: () => [],
       plan: (state) => withOverdue(check, state, { atMs: nowMs + intervalMs, missed: 0 }),
       newId: () => "id",
@@ -154,7 +154,7 @@ function createHistory(name: string): History {
     record = update.record;
     updates.push(update);
     const { timeoutMs } = check;
-    runs.push({ endedAtMs: nowMs, condition, intervalMs, timeoutMs, isWaiting, isAfterStop, record });
+    runs.push({ endedAtMs: nowMs, condition, intervalMs, timeoutMs, isWaiting, isInterrupted, record });
   }
   const confirmed = confirm(runs, settings);
   return { name, updates, truth: (spanMs) => truthOf(runs, { confirmed, spanMs }) };
@@ -198,7 +198,7 @@ function confirm(
     const before = runs[index - 1];
     const isAfterGap = before !== undefined && isUnknown(before, run);
     if (confirmed === "ok" && (run.isWaiting || isAfterGap)) confirmed = null;
-    if (isAfterGap && run.isAfterStop) counted = [];
+    if (isAfterGap && run.isInterrupted) counted = [];
     if (run.isWaiting) return confirmed;
     counted = [...counted, severity(run.condition)];
     const lowest = counted.length < threshold ? 0 : Math.min(...counted.slice(-threshold));
@@ -244,7 +244,7 @@ function truthOf(
     const nextMs = next?.endedAtMs ?? NOW;
     const lasted = confirmed[index] ?? null;
     if (lasted === null || nextMs < endedAtMs || isOverdue(run, nextMs)) continue;
-    const untilMs = next?.isAfterStop === false ? nextMs : Math.min(nextMs, endedAtMs + run.intervalMs);
+    const untilMs = next?.isInterrupted === false ? nextMs : Math.min(nextMs, endedAtMs + run.intervalMs);
     lastedMs[lasted] += Math.max(0, Math.min(untilMs, endMs) - Math.max(endedAtMs, beginMs));
   }
   return { runs: ran, lastedMs };

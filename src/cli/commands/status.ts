@@ -8,7 +8,7 @@ import {
   countedConditions,
   describeStatus,
   inactiveNames,
-  lastNotifiedOf,
+  knownNotified,
   statusOf,
 } from "../../alerting/check_status.ts";
 import { createColors } from "../color.ts";
@@ -291,7 +291,7 @@ function describeRuns(
     confirmed === null
       ? "no condition is confirmed yet"
       : `confirmed ${confirmed} since ${timeText(confirmedSinceMs ?? nowMs, timeZone)}` +
-        (notified === confirmed ? "" : `, last notified ${lastNotifiedOf(condition) ?? "never"}`),
+        (notified === confirmed ? "" : `, last notified ${knownNotified(condition) ?? "never"}`),
     `last run ${ago(last.startedAtMs)}, took ${Math.round(last.durationMs)} ms: ${last.condition}`,
     ...(last.locations ?? []).map((vote) => printable(describeVote(vote))),
     ...(nextRunAtMs === null ? [] : [`next run ${nextRunAtMs > nowMs ? "" : "was due "}${ago(nextRunAtMs)}`]),

@@ -1,5 +1,5 @@
 import type { Condition } from "../../domain/condition.ts";
-import { type CheckStatus, lastNotifiedOf, unconfirmedOf } from "../../alerting/check_status.ts";
+import { type CheckStatus, knownNotified, unconfirmedOf } from "../../alerting/check_status.ts";
 import { queuedNotificationFields, type QueuedNotifications } from "../../alerting/outbox_status.ts";
 import { jsonText } from "../../shared/json_text.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
@@ -49,7 +49,7 @@ function checkFields({ check, record, condition, state, maintenance, acknowledge
       results: unconfirmed.results,
       threshold: unconfirmed.threshold,
     },
-    notified: record === null ? null : lastNotifiedOf(record.condition),
+    notified: record === null ? null : knownNotified(record.condition),
     last: !record?.last ? null : {
       condition: record.last.condition,
       output: record.last.output,
