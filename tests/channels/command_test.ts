@@ -216,10 +216,8 @@ Deno.test("commandKind names the signal that terminated a command", async () => 
 });
 
 Deno.test("commandKind rejects permanently if the command cannot be started", async () => {
-  assert.deepEqual(
-    (await run("/nonexistent/program")).delivery,
-    failure('cannot start "/nonexistent/program": file does not exist'),
-  );
+  const missing = fixture("missing.sh");
+  assert.deepEqual((await run(missing)).delivery, failure(`cannot start "${missing}": file does not exist`));
   const path = fixture("not_executable.sh");
   assert.deepEqual((await run(path)).delivery, failure(`cannot start "${path}": file is not executable`));
 });
