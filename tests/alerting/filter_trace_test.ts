@@ -37,7 +37,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const AFTER_MS = 10 * MINUTE;
-const STEP_COUNT = campaign(20_000);
+const STEP_COUNT = campaign(10_000);
 const CHECK_COUNT = 6;
 const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "1 2").split(" ").slice(0, campaign(10)).map(Number);
 /** Every other quarter of an hour. */
@@ -66,7 +66,7 @@ const FILTERS: Readonly<Record<string, ChannelFilters>> = {
 for (const seed of SEEDS) {
   Deno.test(`startNotifying() sends each channel the notifications of the model after its filters, seed ${seed}`, async () => {
     const { arrivals, due, acknowledgements } = await runTrace(seed, { reloads: false });
-    assert.ok(acknowledgements > 5, `only ${acknowledgements} problems were acknowledged`);
+    assert.ok(acknowledgements > 1, `only ${acknowledgements} problems were acknowledged`);
     for (const [channel, { events }] of Object.entries(FILTERS)) {
       const own = arrivals.filter((arrival) => arrival.channel === channel);
       const messages = withoutDuplicates(own);

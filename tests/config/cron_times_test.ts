@@ -30,9 +30,9 @@ const FIXED = [
 ];
 /** Those that are compared whole: not too many times a day. */
 const WHOLE = [
+  "15 8-18/5 * * mon-fri",
   "0 */6 * * *",
   "30 6 * * *",
-  "15 8-18/5 * * mon-fri",
   "0 0 1 * *",
   "5 4 13 * fri",
   "0 12 29 2 *",
@@ -83,10 +83,10 @@ for (const zone of ZONES) {
   Deno.test(`createCronReader() matches a second library for years, except at DST changes, in ${zone}`, () => {
     const changes = changesIn(zone);
     assert.strictEqual(changes.length, 2 * YEARS);
-    // The second library fails at some changes of half an hour (below), so it is restarted after each.
+    // The second library fails at some changes of half an hour, with "loop limit exceeded": it is restarted after each.
     const ends = [...changes.map(({ atMs }) => atMs - DAY), TO];
     const starts = [FROM, ...changes.map(({ atMs }) => atMs + DAY)];
-    for (const expression of WHOLE.slice(0, campaign(20))) {
+    for (const expression of WHOLE.slice(0, campaign(10))) {
       let count = 0;
       for (const [index, fromMs] of starts.entries()) {
         const toMs = ends[index] ?? TO;
@@ -134,15 +134,6 @@ for (const zone of ZONES) {
     }
   });
 }
-
-Deno.test("the second library fails at a change of half an hour, so it is compared minute by minute there", () => {
-  const other = CronExpressionParser.parse("0 */6 * * *", {
-    currentDate: new Date("2026-04-04T14:00:00Z"),
-    tz: "Australia/Lord_Howe",
-  });
-  assert.throws(() => other.next(), /loop limit exceeded/);
-  assert.ok(other.includesDate(new Date("2026-04-04T19:30:00Z")));
-});
 
 function minutes(fromMs: number, toMs: number): readonly number[] {
   return Array.from({ length: Math.max(0, (toMs - fromMs) / MINUTE) }, (_, index) => fromMs + index * MINUTE);

@@ -54,14 +54,15 @@ Deno.test("textWidth() agrees with string-width on Hangul letters in any order",
 });
 
 Deno.test("textWidth() is fast for megabytes of text that resembles one long character", async (t) => {
+  const count = campaign(1e6);
   const cases: readonly (readonly [name: string, text: string])[] = [
-    ["marks", "e" + "\u0301".repeat(1e6)],
-    ["joiners", "👨" + "\u200d👨".repeat(3e5)],
-    ["styles", "❤" + "\ufe0f".repeat(1e6)],
-    ["half flags", "🇩".repeat(5e5)],
-    ["unfinished colors", "\u001b[1;".repeat(3e5)],
-    ["one unfinished color", `\u001b[${"1;".repeat(5e5)}`],
-    ["Hangul vowels", "\u1100" + "\u1161".repeat(1e6)],
+    ["marks", "e" + "\u0301".repeat(count)],
+    ["joiners", "👨" + "\u200d👨".repeat(count / 4)],
+    ["styles", "❤" + "\ufe0f".repeat(count)],
+    ["half flags", "🇩".repeat(count / 2)],
+    ["unfinished colors", "\u001b[1;".repeat(count / 4)],
+    ["one unfinished color", `\u001b[${"1;".repeat(count / 2)}`],
+    ["Hangul vowels", "\u1100" + "\u1161".repeat(count)],
   ];
   for (const [name, text] of cases) {
     await t.step(name, () => assert.ok(textWidth(text) <= text.length));

@@ -523,8 +523,8 @@ Deno.test("flush() opens at most two replacements a call if each is damaged", as
 
 Deno.test("flush() keeps every change of a long outage, and drops aggregates of very many runs", async (t) => {
   const rows = {
-    "few runs": { runs: 2_000, keepsAll: true },
-    "very many runs": { runs: 25_000, keepsAll: false },
+    "few runs": { runs: 1_000, keepsAll: true },
+    "very many runs": { runs: 12_000, keepsAll: false },
   };
   await testRows(t, rows, async ({ runs, keepsAll }) => {
     const { repository, store, recordResult } = await openDesk();

@@ -46,8 +46,10 @@ const VALUES = {
   }),
   named: valuesOf({ name: 'the "web" one' }),
   hostile: valuesOf({
-    checks: LABELS.map((name) => {
-      const metrics = Object.fromEntries(LABELS.map((label, index) => [label, index]));
+    checks: LABELS.map((name, place) => {
+      // Each label is that of a metric, and of ten checks.
+      const labels = [...LABELS, ...LABELS].slice(place, place + 10);
+      const metrics = Object.fromEntries(labels.map((label, index) => [label, index]));
       return checkOf(name, { metrics, performanceData: `'${name}'=1` }, name);
     }),
     channels: LABELS.map((name) => ({
