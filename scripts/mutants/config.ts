@@ -2,7 +2,7 @@ import type { FaultyLayer } from "./fault.ts";
 
 export const CONFIG: FaultyLayer = {
   layer: "config",
-  tests: ["tests/config/resolve_test.ts", "tests/config"],
+  tests: ["tests/config/resolve_test.ts", "tests/config", "tests/alerting/window_property_test.ts"],
   files: [
     {
       file: "src/config/resolve.ts",

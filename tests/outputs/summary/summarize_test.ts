@@ -178,6 +178,9 @@ Deno.test("summaryText() lists the problems of a week, each kind in its section"
       sums: { runs: 9, durationTotalMs: 0, lastedMs: { ...NO_TIME, ok: DAY_MS } },
     }),
     historyOf("api", {
+      record: recordOf("api", {
+        last: resultOf({ metrics: { certificate_left_seconds: 31 * 86_400 }, startedAtMs: NOW_MS }),
+      }),
       sums: { runs: 10, durationTotalMs: 9000, lastedMs: { ...NO_TIME, ok: DAY_MS } },
       durationMaxMs: 61_000,
     }),
