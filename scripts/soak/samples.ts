@@ -6,7 +6,7 @@ export interface Sample {
   readonly residentBytes: number;
 }
 
-/** So many parts of some work are compared. */
+/** How many parts of some work are compared. */
 export const SAMPLES = 10;
 /** The tolerance for the runtime's own housekeeping; a leak of some bytes a run is more. */
 const GROWTH_BYTES_MAX = 4_000_000;

@@ -245,7 +245,7 @@ export class Notifying {
     this.#dispatcher.add(this.#unsaved.map(toSentOpen));
   }
 
-  /** Ends that: persists everything, and leaves all queues. Resolves to whether it could. */
+  /** Sends through the shared state again: persists everything, and leaves all queues. Resolves to whether it could. */
   async failClosed(): Promise<boolean> {
     await this.#writer.retry();
     if (!this.#writer.isWritable) return false;

@@ -4,7 +4,7 @@ import type { Condition } from "./condition.ts";
 export interface Locations {
   /** Their names, in the order of the config; not empty. */
   readonly from: readonly string[];
-  /** So many locations must reach a severity; 1 or more, and not more than there are locations. */
+  /** How many locations must reach a severity; 1 or more, and not more than there are locations. */
   readonly agree: number;
   /** The check whose failure at a location means that the location itself is at fault; absent: there is none. */
   readonly control?: string;

@@ -7,7 +7,7 @@ export interface Lock {
    * lock the new one. If the file system returns an error, it is taken to be in place.
    */
   isInPlace(): Promise<boolean>;
-  /** Ends it; fine when that was done before. */
+  /** Releases it; no error if it was released before. */
   release(): void;
 }
 

@@ -168,7 +168,7 @@ export class Member implements WorkShare {
     await this.#beat();
   }
 
-  /** Goes by another config. */
+  /** Applies a reloaded config. */
   adopt(work: MemberWork): void {
     this.#work = work;
     this.#checkShare.adopt(work);

@@ -29,9 +29,9 @@ export interface MemberFollower {
     checks: readonly string[],
     read: (checks: readonly string[]) => Promise<readonly KnownNotification[]>,
   ): Promise<void>;
-  /** Goes by the changed share of checks. */
+  /** Applies the changed share of checks. */
   spread(): void;
-  /** Goes by the changed share of the checks of its location. */
+  /** Applies the changed share of the checks of its location. */
   spreadLocation(): void;
   /** Runs checks with locations at once. */
   look(looks: readonly EarlyLook[]): void;
@@ -42,7 +42,7 @@ export interface MemberFollower {
   silence(silences: readonly Silence[]): void;
   /** Sends notifications of its own checks without the shared state. */
   failOpen(): void;
-  /** Ends that: persists everything, and leaves all queues. Resolves to whether it could. */
+  /** Sends through the shared state again: persists everything, and leaves all queues. Resolves to whether it could. */
   failClosed(): Promise<boolean>;
   /** Returns how long an attempt to send to a channel may take. */
   attemptTimeoutMs(channelKey: string): number;

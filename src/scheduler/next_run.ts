@@ -48,7 +48,7 @@ export function nextRunAfter(
   return plan;
 }
 
-/** So many runs are counted as left out at a time, so that a month without electricity costs no second to count. */
+/** How many runs are counted as left out at a time, so that a month without electricity costs no second to count. */
 const MISSED_MAX = 1_000;
 
 /** An attentive interval does not move cron times: the earlier of the two comes next. */

@@ -41,7 +41,7 @@ const HANGUL_SYLLABLE = /[\uac00-\ud7a3]/;
 const HANGUL_VOWEL = /[\u1160-\u11a7\ud7b0-\ud7c6]/;
 const HANGUL_FINAL = /[\u11a8-\u11ff\ud7cb-\ud7fb]/;
 const SYLLABLES_START = 0xac00;
-/** So many syllables have the same first letters: one that ends with its vowel, and the others. */
+/** How many syllables have the same first letters: one that ends with its vowel, and the others. */
 const FINALS = 28;
 
 /** Letters that make a syllable together (rules GB6 to GB8 of UAX #29) are as wide as its first one. */

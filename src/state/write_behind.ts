@@ -1,7 +1,7 @@
 import type { QueuedNotification } from "../domain/outbox.ts";
 import type { CheckRecord, CheckUpdate } from "../domain/store.ts";
 
-/** So many pending updates are written at once. */
+/** How many pending updates are written at once. */
 const URGENT_COUNT = 500;
 /** With more pending updates than this, their hourly aggregates are dropped. */
 const AGGREGATED_COUNT_MAX = 10_000;

@@ -226,7 +226,7 @@ interface KeepOptions {
   readonly system: System;
   /** How long a write is retried while others write. */
   readonly timeoutMs: number;
-  /** Ends that earlier. */
+  /** Ends the retries earlier. */
   readonly signal?: AbortSignal;
 }
 

@@ -25,7 +25,7 @@ export const TEXT_MAX = {
 
 /** The space for a check on the page. */
 export interface Room {
-  /** So many of its changes. */
+  /** How many of its changes are shown. */
   readonly changes: number;
   /** The further lines of the last output. */
   readonly hasOutput: boolean;

@@ -65,7 +65,7 @@ export interface MetricValues {
   readonly channels: readonly ChannelMetrics[];
 }
 
-/** So many checks are written at a time: some ten milliseconds. */
+/** How many checks are written at a time: some ten milliseconds. */
 const CHECKS_AT_A_TIME = 250;
 
 /** Writes values in a format. With many checks, `pause` yields to other work in between. */

@@ -117,7 +117,7 @@ export class PostgresConnection {
     });
   }
 
-  /** Ends it at once; fine when that was done before. */
+  /** Closes it at once; no error if it was closed before. */
   close(): void {
     if (this.#isOpen) this.#send(TERMINATE);
     this.#fail(new ConnectionLostError(CLOSED));

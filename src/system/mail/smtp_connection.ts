@@ -10,7 +10,7 @@ import { type Reply, ReplyReader } from "./smtp_reply.ts";
 const SETUP_MS = 30_000;
 /** For a reply, and for each piece of the content. */
 const SILENCE_MS = 50_000;
-/** So long after its end nothing more comes out of a connection. */
+/** How long after its end a connection may still deliver data. */
 const GONE_MS = 1_000;
 /** A server that accepted the email is not waited for much longer. */
 const QUIT_MS = 1_000;
