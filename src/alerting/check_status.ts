@@ -1,4 +1,4 @@
-import { dependencyHolds, dueEvent } from "../condition/transition.ts";
+import { dependencyHolds, dueEvent, hasProblem } from "../condition/transition.ts";
 import { alternativesOf, type Check } from "../domain/check.ts";
 import type { KnownCondition, ResultState } from "../domain/check_kind.ts";
 import { type Condition, countedAs, severity, type ShownCondition } from "../domain/condition.ts";
@@ -121,7 +121,16 @@ export function conditionOf(
     : "current";
   const condition = state === "current" ? record.condition.confirmed ?? "pending" : "unknown";
   const isLater = state !== "current" && isCron(check.schedule);
-  return { condition, state, last: record.condition.observed, ...isLater && { isLater } };
+  const { observed, problemBeganAtMs, leftAtMs: { unknown, warning, critical } } = record.condition;
+  const isProblem = hasProblem(record.condition);
+  return {
+    condition,
+    state,
+    last: observed,
+    ...isLater && { isLater },
+    ...isProblem && problemBeganAtMs !== null && { problemBeganAtMs },
+    ...!isProblem && { recoveredAtMs: Math.max(unknown ?? 0, warning ?? 0, critical ?? 0) },
+  };
 }
 
 /**

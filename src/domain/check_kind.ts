@@ -21,6 +21,9 @@ export interface KnownCondition {
   readonly last: Condition | null;
   /** Whether it is not current, and runs again at a cron time, which may be a day away. @default false */
   readonly isLater?: boolean;
+  /** When its confirmed problem began, and when its last problem ended; absent: there is none. */
+  readonly problemBeganAtMs?: number;
+  readonly recoveredAtMs?: number;
 }
 
 export interface ObserveContext {

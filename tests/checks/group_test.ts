@@ -141,6 +141,19 @@ Deno.test("groupKind returns the highest severity beyond the checks that may fai
       [current("ok"), [editedCron, current("ok")], "job"],
       [current("pending"), [editedCron, neverRun], "job"],
       [current("critical"), [editedCron, current("ok")], "checks"],
+      // One of a group ends because a check recovers.
+      [{ ...current("critical"), problemBeganAtMs: 5 }, [neverRun, current("ok")], "checks"],
+      [
+        { ...current("critical"), problemBeganAtMs: 5 },
+        [neverRun, { ...current("ok"), recoveredAtMs: 5 }],
+        "checks",
+      ],
+      [
+        { ...current("critical"), problemBeganAtMs: 5 },
+        [neverRun, { ...current("ok"), recoveredAtMs: 6 }],
+        "job",
+      ],
+      [{ ...OVERDUE, problemBeganAtMs: 5 }, [neverRun, { ...current("ok"), recoveredAtMs: 6 }], "job"],
       [OVERDUE, [{ ...OVERDUE, isLater: true }, current("ok")], "checks"],
       [current("ok"), [editedCron, current("critical")], null],
     ];

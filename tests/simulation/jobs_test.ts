@@ -146,6 +146,23 @@ simulate("a group with a job that never ran recovers when what ran is ok, and is
   },
 });
 
+simulate("a group does not recover because a missed job was replaced by one that never ran", {
+  start: "2026-03-02 12:00",
+  config: groupWith("backup"),
+  actions: {
+    "19:00": [{ config: groupWith("dump") }, "reload"],
+    "19:30": "status => 2",
+    "20:00": "beat dump",
+  },
+  until: "21:00",
+  words: ({ text }) => text.replace("problem backup critical, problem all critical", "both"),
+  expect: { chat: ["18:10-18:12 both", "20:00-20:02 recovery all ok"] },
+});
+
+function groupWith(job: string): Record<string, unknown> {
+  return { checks: { web: {}, [job]: JOB, all: { kind: "group", parameters: { checks: ["web", job] } } } };
+}
+
 simulate("a job that never ran causes no problem of a group of its group", {
   start: "2026-03-02 12:00",
   config: {
