@@ -17,7 +17,7 @@ export interface Votes {
   readonly results: ReadonlyMap<string, StoredLocationResult>;
   /** Whether a location has not reported lately. */
   readonly isSilent: boolean;
-  /** Whether a result is still to come, since this has just begun, or the state was unreachable. */
+  /** Whether a result is still to come, since this has just begun, the state was unreachable, or the check was edited. */
   readonly isIncomplete: boolean;
 }
 
@@ -41,8 +41,8 @@ export class LocationVotes {
   #readableSinceMs = -Infinity;
 
   /**
-   * Returns the votes after its results were read, if these locations have a live member. Results from before the check
-   * was edited do not count.
+   * Returns the votes after its results were read, if these locations have a live member. Results of another definition
+   * of the check do not count: their locations are awaited for as long as they would.
    */
   count(
     check: Check,
@@ -54,16 +54,17 @@ export class LocationVotes {
     const before = this.#seen.get(check.name);
     const { definition } = check;
     const firstReadAtMs = before?.definition === definition ? before?.firstReadAtMs ?? nowMs : nowMs;
-    const rows = stored.filter(({ result }) => !isEdited(check, { last: result }));
-    const seen = new Map(rows.map((row) => [row.location, seenResult(row, before, nowMs)]));
+    const seen = new Map(stored.map((row) => [row.location, seenResult(row, before, nowMs)]));
     this.#seen.set(check.name, { definition, firstReadAtMs, readAtMs: nowMs, results: seen });
-    const byLocation = new Map(rows.map((row) => [row.location, row]));
+    const byLocation = new Map(stored.map((row) => [row.location, row]));
     const results = new Map<string, StoredLocationResult>();
     let [isIncomplete, isSilent] = [false, false];
     const votes = (check.locations?.from ?? []).map((location): LocationVote => {
-      const row = byLocation.get(location);
+      const last = byLocation.get(location);
+      const row = last !== undefined && isEdited(check, { last: last.result }) ? undefined : last;
       const silentForMs = nowMs - (seen.get(location)?.endedAtMs ?? -Infinity);
-      if (row !== undefined && silentForMs <= currentForMs(check, row)) {
+      const isCurrent = silentForMs <= currentForMs(check, last);
+      if (row !== undefined && isCurrent) {
         results.set(location, row);
         const { condition, output, durationMs } = row.result;
         const vote = row.result.locations?.[0] ?? { location, condition, output, durationMs };
@@ -72,7 +73,7 @@ export class LocationVotes {
       isSilent = true;
       const mayCome = isLive(location);
       const waitedMs = nowMs - Math.max(firstReadAtMs, this.#readableSinceMs);
-      if (mayCome && waitedMs <= currentForMs(check, row)) isIncomplete = true;
+      if (isCurrent || mayCome && waitedMs <= currentForMs(check, row)) isIncomplete = true;
       const reasons = [
         ...mayCome ? [] : ["no live member"],
         ...row === undefined ? [] : [`has not reported for ${describeDuration(silentForMs)}`],

@@ -36,7 +36,7 @@ async function statusOf(installation: Installation): Promise<{
   const check = checks.find(({ name }: { readonly name: string }) => name === "web0");
   const group = checks.find(({ name }: { readonly name: string }) => name === "all");
   const { stdout: text } = await installation.run("status");
-  return { condition: check.condition, output: check.last.output, group: group.condition, text };
+  return { condition: check.condition, output: check.last.output, group: group?.condition, text };
 }
 
 async function dayOf(installation: Installation): Promise<{
@@ -105,3 +105,42 @@ test("an edited check is pending until calls by cron at enough locations have ru
     "problem unknown",
   ]);
 });
+
+for (const agree of [1, 2, 3]) {
+  test(`a roll-out of an edited check is no problem while ${agree} of 3 locations must agree`, async (installation) => {
+    const { world, hook } = installation;
+    const members = { a: "paris", b: "rome", c: "oslo" };
+    const write = (name: string, machines: readonly string[]): void =>
+      installation.writeConfig({
+        checks: {
+          web0: { ...installation.checkOf(name), locations: { from: Object.values(members), agree } },
+        },
+        defaults: { threshold: 1, schedule: { regular_interval: "1 minute" } },
+      }, { machines });
+    write("web0", ["office", ...Object.keys(members)]);
+    const programs = Object.entries(members).map(([member, location]) =>
+      [member, installation.start(member, "--location", location)] as const
+    );
+    await world.advance(10 * MINUTE_MS);
+    const before = hook.posts.length;
+    for (const [member, program] of programs) {
+      write("two", [member]);
+      program.signal("SIGHUP");
+      await world.advance(40_000);
+    }
+    write("two", ["office"]);
+    await world.advance(10 * MINUTE_MS);
+    assert.deepEqual(hook.posts.slice(before).map(({ event, condition }) => `${event} ${condition}`), []);
+    assert.equal((await statusOf(installation)).condition, "ok");
+    // Locations that never run the edited check are a problem once they are overdue.
+    write("three", ["a", "b"]);
+    for (const [member, program] of programs) {
+      if (member === "c") program.signal("SIGKILL");
+      else program.signal("SIGHUP");
+    }
+    await world.advance(2 * MINUTE_MS);
+    assert.deepEqual(hook.posts.slice(before).length, 0);
+    await world.advance(10 * MINUTE_MS);
+    assert.equal(hook.posts.slice(before).length, agree === 3 ? 1 : 0);
+  });
+}
