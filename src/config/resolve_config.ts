@@ -1,8 +1,9 @@
 import type { Channel } from "../domain/channel.ts";
-import type { Check } from "../domain/check.ts";
+import { type Check, combinedChecks } from "../domain/check.ts";
 import type { ConfigParts, Heartbeat, Listen, Metrics, Page, Report } from "../domain/generated/config.ts";
 import type { SummarySettings } from "../domain/summary_settings.ts";
 import type { System } from "../domain/system.ts";
+import { hashHex } from "../shared/hash.ts";
 import { findDependencyProblems } from "./dependencies.ts";
 import type { ValidatedFile } from "./check_rules.ts";
 import { checkNames } from "./config_file.ts";
@@ -69,7 +70,7 @@ export function resolveConfig(
   const keyOf = <Name extends keyof ConfigParts>(name: Name): ConfigParts[Name] | null =>
     resolveSetting(main.value, name, options) ?? null;
   return {
-    checks,
+    checks: withCombined(checks),
     channels,
     statePath: typeof state === "string" ? absolutePath(state, main.file.source.directory) : null,
     heartbeat: keyOf("heartbeat"),
@@ -81,6 +82,26 @@ export function resolveConfig(
     fileOf,
     isKindKnown: ({ name }) => !fileOf(name).file.isUnresolved(kindPath(name)),
   };
+}
+
+/** Adds the definitions of the checks that a group combines to that of the group: it is edited with them. */
+function withCombined(checks: readonly Check[]): readonly Check[] {
+  const byName = new Map(checks.map((check) => [check.name, check]));
+  const groups = checks.filter((check) => combinedChecks(check).length > 0);
+  const defined = new Map<string, Check>();
+  // Without recursion: groups of groups may be deep.
+  const left = [...groups];
+  for (let group = left.at(-1); group !== undefined; group = left.at(-1)) {
+    const combined = combinedChecks(group).flatMap((name) => byName.get(name) ?? []);
+    const undefinedYet = combined.filter((one) => combinedChecks(one).length > 0 && !defined.has(one.name));
+    left.push(...undefinedYet);
+    if (undefinedYet.length > 0) continue;
+    left.pop();
+    const parts = combined.map((one) => [(defined.get(one.name) ?? one).definition, one.locations?.from]);
+    const definition = hashHex(JSON.stringify([group.definition, parts]), 16);
+    defined.set(group.name, { ...group, definition });
+  }
+  return checks.map((check) => defined.get(check.name) ?? check);
 }
 
 function toResolveOptions<

@@ -285,9 +285,12 @@ export class Scheduler {
     }
     this.#add(added);
     // A group is not ok any more by a check that was edited, whatever its own interval is.
-    for (const check of config.checks) {
-      if (isEdited(check, this.#recordOf(check.name))) this.runGroupsOf(check.name);
-    }
+    const isGroup = (check: Check): boolean => combinedChecks(check).length > 0;
+    this.#runGroups(
+      config.checks.flatMap((check) =>
+        isGroup(check) && isEdited(check, this.#recordOf(check.name)) ? [check.name] : []
+      ),
+    );
   }
 
   /** Ends with a check that runs elsewhere now. */

@@ -459,6 +459,30 @@ Deno.test("resolveChecks() has a definition of what a check observes, as it is w
   assert.equal(nested, other, "objects in objects");
 });
 
+Deno.test("resolveConfig() edits groups with the checks that they combine, and nothing else", async () => {
+  const definitionsOf = async (output: string, from: readonly string[]): Promise<readonly unknown[]> => {
+    const group = (...checks: readonly string[]): object => ({ kind: "group", parameters: { checks } });
+    const { checks } = await load({
+      defaults: {},
+      checks: {
+        outer: group("inner"),
+        inner: group("web"),
+        web: { kind: "test", parameters: { output }, locations: { from } },
+        alone: { kind: "test", parameters: {}, depends_on: ["outer"] },
+        others: group("alone"),
+      },
+    });
+    return checks.map(({ definition }) => definition);
+  };
+  const first = await definitionsOf("a", ["fra"]);
+  const changes = async (output: string, from: readonly string[]): Promise<readonly boolean[]> =>
+    (await definitionsOf(output, from)).map((definition, index) => definition !== first[index]);
+  assert.equal(new Set(first).size, 5);
+  assert.deepEqual(await changes("a", ["fra"]), [false, false, false, false, false]);
+  assert.deepEqual(await changes("b", ["fra"]), [true, true, true, false, false]);
+  assert.deepEqual(await changes("a", ["nyc"]), [true, true, false, false, false]);
+});
+
 Deno.test("resolveChecks() parses cron schedules, in the machine's time zone unless the config sets one", async () => {
   const { checks } = await load(JSON.stringify({
     defaults: { schedule: { cron: "30 6 * * *" } },
