@@ -23,6 +23,7 @@ export interface ShownCheck extends
     | "schedule"
     | "timeoutMs"
     | "definition"
+    | "locations"
   > {
   /** `null` if unknown. */
   readonly kind: string | null;

@@ -7,7 +7,7 @@ import { type IntervalSchedule, isCron, type Schedule } from "../domain/schedule
 import type { CheckRecord } from "../domain/store.ts";
 
 /** The fields of a check that determine when it runs, and whether its record is current. */
-export type Scheduled = Pick<Check, "name" | "schedule" | "splay" | "definition">;
+export type Scheduled = Pick<Check, "name" | "schedule" | "splay" | "definition" | "locations">;
 
 /** By how much the clocks of machines that share a state may differ. */
 export const CLOCK_DIFFERENCE_MS = 5 * 60_000;

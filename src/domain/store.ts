@@ -55,12 +55,16 @@ export interface CheckRecord {
   readonly seenAtMs: number;
 }
 
-/** Returns whether the last run of a record was of another kind, or of other parameters. */
+/** Returns whether the last run of a record was of another kind or other parameters, or from a location no longer named. */
 export function isEdited(
-  { definition }: Pick<Check, "definition">,
+  { definition, locations }: Pick<Check, "definition" | "locations">,
   { last }: Pick<CheckRecord, "last">,
 ): boolean {
-  return last?.definition !== undefined && definition !== undefined && last.definition !== definition;
+  if (last?.definition === undefined || definition === undefined) return false;
+  return last.definition !== definition ||
+    last.locations?.some(({ location, condition }) =>
+        condition !== null && locations?.from.includes(location) !== true
+      ) === true;
 }
 
 export interface ConditionChange {

@@ -96,7 +96,7 @@ export function observedUntil(
 
 /** Returns a record as it counts as observed: until its last run, if the check was edited some time later. */
 export function untilEdited<Record extends CheckRecord | null>(
-  check: Pick<Check, "definition">,
+  check: Pick<Check, "definition" | "locations">,
   record: Record,
 ): Record {
   if (record === null || !isEdited(check, record)) return record;

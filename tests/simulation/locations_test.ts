@@ -144,3 +144,29 @@ for (const agree of [1, 2, 3]) {
     assert.equal(hook.posts.slice(before).length, agree === 3 ? 1 : 0);
   });
 }
+
+test("an ok of a location that is no longer named does not count", async (installation) => {
+  const { world, hook } = installation;
+  const { a } = await startAt(installation, { from: ["paris"] }, { a: "paris" });
+  assert.equal((await statusOf(installation)).condition, "ok");
+  const before = hook.posts.length;
+  installation.writeConfig({
+    checks: {
+      web0: { ...installation.checkOf("web0"), locations: { from: ["rome"] } },
+      all: { kind: "group", parameters: { checks: ["web0"] } },
+    },
+    defaults: { threshold: 3, schedule: { regular_interval: 60, attentive_interval: 60 } },
+  });
+  const moved = await statusOf(installation);
+  assert.deepEqual([moved.condition, moved.group], ["unknown", "unknown"]);
+  assert.match(moved.text, /web0 .*not run since it was edited, was ok/);
+  a?.signal("SIGHUP");
+  await world.advance(30_000);
+  const { condition, group } = await statusOf(installation);
+  assert.deepEqual([condition === "ok", group === "ok"], [false, false]);
+  const program = installation.start("b", "--location", "rome");
+  await world.advance(MINUTE_MS);
+  const ran = await statusOf(installation);
+  assert.deepEqual([ran.condition, ran.group, hook.posts.length], ["ok", "ok", before]);
+  await installation.stop(program);
+});

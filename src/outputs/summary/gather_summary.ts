@@ -17,7 +17,7 @@ export interface GatherSummaryOptions extends Period, Pick<Summary, "timeZone" |
   readonly store: Pick<Store, "rollupSums" | "rollups" | "changes" | "outbox"> | null;
   /** Those of the config; only active ones count. */
   readonly checks: readonly (
-    & Pick<ShownCheck, "name" | "title" | "active" | "tags" | "kind" | "definition">
+    & Pick<ShownCheck, "name" | "title" | "active" | "tags" | "kind" | "definition" | "locations">
     & Partial<Pick<Check, "objective">>
   )[];
   /** Only checks with one of these tags. @default all */
