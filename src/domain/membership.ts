@@ -8,6 +8,8 @@ import type { CheckRecord, KeptResult, Store } from "./store.ts";
 export interface WorkShare {
   runs(check: string): boolean;
   readonly prunes: boolean;
+  /** Requests the others to run a check at once. Absent: there are none. */
+  callFor?(check: string, why: EarlyLook["why"]): void;
 }
 
 /** The share of a process that has its state for itself. */
@@ -28,7 +30,7 @@ export interface MemberHeartbeat {
   readonly looks: readonly EarlyLook[];
 }
 
-/** A request of a member to run a check with locations at once. */
+/** A request of a member to run a check at once. */
 export interface EarlyLook {
   /** Grows with each call of its process. */
   readonly sequence: number;
@@ -37,8 +39,9 @@ export interface EarlyLook {
    * - `failing`: it fails at the member's location; the others are to run it, unless they know that it fails there.
    * - `changed`: its result at the member's location changed.
    * - `requested`: all locations are to run it.
+   * - `needed`: another check depends on it; the member that owns it is to run it.
    */
-  readonly why: "failing" | "changed" | "requested";
+  readonly why: "failing" | "changed" | "requested" | "needed";
 }
 
 /** The last result of a check at a location. */

@@ -19,7 +19,8 @@ export class EarlyLooks {
   call(check: string, why: EarlyLook["why"], nowMs: number): void {
     this.#drop(nowMs);
     const isPublished = this.#own.some(({ look }) => look.check === check && look.why === why);
-    if (isPublished && why === "failing" || this.#own.length >= LOOKS_MAX) return;
+    const isRepeated = isPublished && (why === "failing" || why === "needed");
+    if (isRepeated || this.#own.length >= LOOKS_MAX) return;
     const look = { sequence: ++this.#sequence, check, why };
     this.#own = [...this.#own, { look, untilMs: nowMs + PUBLISHED_FOR_MS }];
   }

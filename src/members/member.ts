@@ -101,7 +101,7 @@ export class Member implements WorkShare {
     return this.#location;
   }
 
-  /** Requests the other members to run a check with locations at once. */
+  /** Requests the other members to run a check at once. */
   callFor(check: string, why: EarlyLook["why"]): void {
     this.#earlyLooks.call(check, why, this.#options.clock.monotonicMs());
   }

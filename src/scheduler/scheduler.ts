@@ -501,8 +501,8 @@ export class Scheduler {
         return isScheduled ? task.check : null;
       },
       request: (name) => {
-        const slot = this.#slots.get(name);
-        if (slot !== undefined) this.#request(slot);
+        if (!this.owns(name) && !this.#isStopping) this.#share.callFor?.(name, "needed");
+        else this.runNow(name);
       },
       send: (entry) => this.#send(entry),
     });

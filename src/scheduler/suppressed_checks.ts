@@ -10,7 +10,7 @@ interface SuppressedChecksOptions {
   nowMs(): number;
   /** The check of a name; `null` if it is not scheduled any more. */
   checkOf(name: string): Check | null;
-  /** Runs a check at once, unless it is running. */
+  /** Runs a check at once, unless it is running, or requests the member that owns it to do so. */
   request(name: string): void;
   send(entry: Recorded): void;
 }
@@ -76,8 +76,9 @@ export class SuppressedChecks {
   #runParents(check: Check): void {
     const { notifying, nowMs, checkOf, request } = this.#options;
     for (const { name } of notifying.dependenciesToRun(check, nowMs())) {
-      if (checkOf(name) === null || this.#awaited.has(name)) continue;
-      this.#awaited.add(name);
+      if (this.#awaited.has(name)) continue;
+      // The result of another member is read by and by.
+      if (checkOf(name) !== null) this.#awaited.add(name);
       request(name);
     }
   }

@@ -115,3 +115,27 @@ test("a status by a clock that is more than 5 minutes behind is unknown, and nam
   assert.match(stdout, /last run is 5 min \d+ s in the future by the clock of this machine, was ok/);
   await installation.stop(a, b);
 });
+
+test("a dependency of another member runs at once if its state is needed", async (installation) => {
+  const { world, hook, statuses, checkOf } = installation;
+  const indexes = Array.from({ length: 8 }, (_, index) => index);
+  const check = (name: string, others = {}): Record<string, unknown> => ({
+    ...checkOf.call(installation, name),
+    ...others,
+  });
+  // The first dependency decides where a check runs, so some of the others run elsewhere.
+  const schedule = { regular_interval: "1 hour" };
+  installation.writeConfig({
+    checks: Object.fromEntries(indexes.flatMap((index) => [
+      [`web${index}`, check(`web${index}`, { depends_on: [`near${index}`, `far${index}`] })],
+      [`near${index}`, check(`near${index}`)],
+      [`far${index}`, check(`far${index}`, { schedule })],
+    ])),
+  });
+  const [a, b] = [installation.start("a"), installation.start("b")];
+  await world.advance(15 * 60_000);
+  for (const index of indexes) statuses.set(`web${index}`, 500);
+  await world.advance(60_000);
+  assert.deepEqual(hook.events().toSorted(), indexes.map((index) => `web${index} problem`));
+  await installation.stop(a, b);
+});

@@ -83,11 +83,12 @@ export class LocatedWork {
     this.look([{ check, why }]);
   }
 
-  /** Runs requested checks here at once, and decides about those that this member owns. */
+  /** Runs requested checks here at once, and runs or decides about those that this member owns. */
   look(looks: readonly Pick<EarlyLook, "check" | "why">[]): void {
     this.#runs?.look(looks);
     for (const { check, why } of looks) {
-      if (why !== "requested") this.#reconsider(check).catch(this.#options.onBug);
+      if (why === "needed") this.#options.scheduler().runNow(check);
+      else if (why !== "requested") this.#reconsider(check).catch(this.#options.onBug);
     }
   }
 

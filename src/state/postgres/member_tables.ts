@@ -15,7 +15,7 @@ import { RESULT } from "../sql/tables.ts";
 const EARLY_LOOK: Codec<EarlyLook> = object({
   sequence: number,
   check: text,
-  why: word<EarlyLook["why"]>(["failing", "changed", "requested"]),
+  why: word<EarlyLook["why"]>(["failing", "changed", "requested", "needed"]),
 });
 
 /** The early runs that a member requests. */
