@@ -139,3 +139,23 @@ test("a dependency of another member runs at once if its state is needed", async
   assert.deepEqual(hook.events().toSorted(), indexes.map((index) => `web${index} problem`));
   await installation.stop(a, b);
 });
+
+test("a group that runs rarely is known again once another member ran an edited check", async (installation) => {
+  const { world, names } = installation;
+  const schedule = { regular_interval: "6 hours" };
+  const write = (path: string): void =>
+    installation.writeConfig({
+      checks: Object.fromEntries(names.flatMap((name) => [
+        [name, { ...installation.checkOf(`${name}${path}`), schedule: { regular_interval: 60 } }],
+        [`all ${name}`, { kind: "group", parameters: { checks: [name] }, schedule }],
+      ])),
+    });
+  write("");
+  const [a, b] = [installation.start("a"), installation.start("b")];
+  await world.advance(15 * 60_000);
+  write("/edited");
+  for (const program of [a, b]) program.signal("SIGHUP");
+  await world.advance(2 * 60_000);
+  assert.match((await installation.run("status")).stdout, /24 checks: 24 ok/);
+  await installation.stop(a, b);
+});

@@ -61,9 +61,10 @@ export function takePart(
       load: (records) => {
         const { repository, notifying, scheduler } = parts();
         const nowMs = system.clock.wallMs();
-        const changed = records.filter(({ name, condition: { confirmed } }) =>
-          repository.recordOf(name, nowMs).condition.confirmed !== confirmed
-        );
+        const changed = records.filter(({ name, condition: { confirmed }, last }) => {
+          const before = repository.recordOf(name, nowMs);
+          return before.condition.confirmed !== confirmed || before.last?.definition !== last?.definition;
+        });
         repository.adopt(records);
         notifying.forget(records.map(({ name }) => name));
         for (const { name } of changed) scheduler.runGroupsOf(name);
