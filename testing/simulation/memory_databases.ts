@@ -1,16 +1,18 @@
-import type { DatabaseSync as Database, SQLInputValue } from "node:sqlite";
+import type { DatabaseSync as Database, SQLInputValue, StatementSync } from "node:sqlite";
 import { type Database as UsedDatabase, SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
 import type { Node } from "./memory_files.ts";
 import { KilledError, type Program } from "./program.ts";
 
-/** SQLite's result codes (sqlite.org/rescode.html). */
-const CODES = { busy: 5, readonly: 8, corrupt: 11, full: 13 } as const;
-const WORDS: Readonly<Record<keyof typeof CODES, string>> = {
-  busy: "database is locked",
-  readonly: "attempt to write a readonly database",
-  corrupt: "database disk image is malformed",
-  full: "database or disk is full",
-};
+/** SQLite's errors (sqlite.org/rescode.html), made once: a process that waits for a lock asks thousands of times. */
+const ERRORS = {
+  busy: sqliteError(5, "database is locked"),
+  readonly: sqliteError(8, "attempt to write a readonly database"),
+  corrupt: sqliteError(11, "database disk image is malformed"),
+  full: sqliteError(13, "database or disk is full"),
+} as const;
+
+/** The statements of each database, which all its connections share. */
+const STATEMENTS = new WeakMap<Database, Map<string, StatementSync>>();
 
 /** Statements that change nothing of a file. */
 const READS = /^\s*(?:SELECT|WITH|PRAGMA|BEGIN|COMMIT|ROLLBACK)\b/i;
@@ -28,7 +30,7 @@ export async function connectToFile(
   const { DatabaseSync } = await import("node:sqlite");
   const { files } = program.machine;
   const node = files.node(path);
-  if (!files.allows(node, readOnly ? 4 : 6)) throw sqliteError("readonly");
+  if (!files.allows(node, readOnly ? 4 : 6)) throw ERRORS.readonly;
   node.database ??= new DatabaseSync(":memory:");
   return new SqliteConnection(new Connection(program, node, node.database));
 }
@@ -72,7 +74,7 @@ class Connection implements UsedDatabase {
   prepare(sql: string): ReturnType<UsedDatabase["prepare"]> {
     const kind = /^\s*(BEGIN|COMMIT|ROLLBACK)/i.exec(sql)?.[1]?.toUpperCase();
     if (kind !== undefined) {
-      const statement = this.#database.prepare(sql);
+      const statement = prepared(this.#database, sql);
       const isForWriting = /IMMEDIATE/i.test(sql);
       const run = (): { changes: number } => {
         this.#turn(kind, { isForWriting, run: () => void statement.run() });
@@ -81,7 +83,7 @@ class Connection implements UsedDatabase {
       return { run, all: () => (run(), []), get: () => (run(), undefined) };
     }
     this.#mayRead();
-    const statement = this.#database.prepare(sql);
+    const statement = prepared(this.#database, sql);
     const isWriting = !READS.test(sql) || WRITES_WITH.test(sql);
     const isDamageSearch = /quick_check/.test(sql);
     const before = (): void => {
@@ -122,7 +124,7 @@ class Connection implements UsedDatabase {
     if (kind === "ROLLBACK") return this.#rollBack();
     try {
       this.#program.step("before a commit");
-      if (this.#hasChanges && this.#program.machine.files.isFull) throw sqliteError("full");
+      if (this.#hasChanges && this.#program.machine.files.isFull) throw ERRORS.full;
     } catch (error) {
       // A full disk ends the transaction by itself.
       this.#rollBack();
@@ -141,17 +143,25 @@ class Connection implements UsedDatabase {
 
   #mayRead(): void {
     if (this.#program.hasEnded) throw new KilledError();
-    if (this.#node.damage !== null) throw sqliteError("corrupt");
+    if (this.#node.damage !== null) throw ERRORS.corrupt;
   }
 
   #mayWrite({ isEnd = !this.#isInTransaction } = {}): void {
     const { files, lockedDatabases } = this.#program.machine;
-    if (lockedDatabases.has(this.#node)) throw sqliteError("busy");
-    if (files.isReadOnly || !files.allows(this.#node, 2)) throw sqliteError("readonly");
-    if (isEnd && files.isFull) throw sqliteError("full");
+    if (lockedDatabases.has(this.#node)) throw ERRORS.busy;
+    if (files.isReadOnly || !files.allows(this.#node, 2)) throw ERRORS.readonly;
+    if (isEnd && files.isFull) throw ERRORS.full;
   }
 }
 
-function sqliteError(kind: keyof typeof CODES): Error {
-  return Object.assign(new Error(WORDS[kind]), { code: "ERR_SQLITE_ERROR", errcode: CODES[kind] });
+function prepared(database: Database, sql: string): StatementSync {
+  let statements = STATEMENTS.get(database);
+  if (statements === undefined) STATEMENTS.set(database, statements = new Map());
+  let statement = statements.get(sql);
+  if (statement === undefined) statements.set(sql, statement = database.prepare(sql));
+  return statement;
+}
+
+function sqliteError(errcode: number, words: string): Error {
+  return Object.assign(new Error(words), { code: "ERR_SQLITE_ERROR", errcode });
 }
