@@ -4,6 +4,7 @@ import { type Check, combinedChecks } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import type { LimitClass, ObserveContext } from "../domain/check_kind.ts";
+import { lazily } from "../shared/lazily.ts";
 import { createRedactor, type Redact, redactProcesses } from "../shared/redact.ts";
 import { type Result, unknownResult } from "../domain/result.ts";
 import type { TraceDepth } from "../domain/trace.ts";
@@ -140,6 +141,8 @@ export function withoutSecrets(system: ObserveContext["system"], redact: Redact)
   return { ...system, processes: redactProcesses(system.processes, redact) };
 }
 
+const readTracing = lazily(() => import("./trace/trace_run.ts"));
+
 /**
  * Runs one check and measures it, on the system from {@linkcode withoutSecrets}.
  *
@@ -154,7 +157,7 @@ export async function runCheck(
   const depth = options.traceOf?.(check) ?? null;
   const traced = depth === null
     ? null
-    : (await import("./trace/trace_run.ts")).startTrace(options.system, depth);
+    : (await readTracing()).startTrace(options.system, depth);
   const system = traced?.system ?? options.system;
   const ownSecrets: string[] = [];
   const entry = await entryOf(check);
