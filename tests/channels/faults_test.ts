@@ -1,5 +1,6 @@
 /** One fault at any byte of a delivery: `deno task soak faults` tries all. */
 import assert from "node:assert/strict";
+import { campaign } from "../../testing/seed.ts";
 import { startWebhookTarget } from "../support/channel_fault_targets.ts";
 import { createTrust } from "../support/check_faults.ts";
 import { runFaultProcess } from "../support/fault_process.ts";
@@ -19,7 +20,7 @@ Deno.test("the email channel returns delivered exactly for emails that the serve
   const { holdings: [before, after] } = await runFaultProcess({
     rounds: 1,
     targets: "mails",
-    places: Number(Deno.env.get("FAULT_PLACES") ?? 10),
+    places: Number(Deno.env.get("FAULT_PLACES") ?? campaign(50)),
   });
   assert.ok(before !== undefined);
   assert.deepEqual(after?.sockets, before.sockets);

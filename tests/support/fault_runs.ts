@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import type { Clock } from "../../src/domain/clock.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
+import { campaign } from "../../testing/seed.ts";
 import { countTimers } from "./counted_clock.ts";
 import { type Course, type Fault, FAULT_KINDS, type FaultKind, startFaultProxy } from "./fault_proxy.ts";
 
@@ -44,7 +45,7 @@ export interface FaultRun<Outcome> {
   readonly whole: readonly Course[];
 }
 
-const PLACES_MAX = Number(Deno.env.get("FAULT_PLACES") ?? 40);
+const PLACES_MAX = Number(Deno.env.get("FAULT_PLACES") ?? campaign(200));
 /** The soak tries every place; the tests try the same ones each time. */
 const SEED = Number(Deno.env.get("FAULT_SEED") ?? 1);
 /** The number of runs in progress at a time. */
