@@ -155,9 +155,7 @@ export async function runCheck(
   const { jobs, conditionOf, directory, signal, redact } = options;
   signal.throwIfAborted();
   const depth = options.traceOf?.(check) ?? null;
-  const traced = depth === null
-    ? null
-    : (await readTracing()).startTrace(options.system, depth);
+  const traced = depth === null ? null : (await readTracing()).startTrace(options.system, depth);
   const system = traced?.system ?? options.system;
   const ownSecrets: string[] = [];
   const entry = await entryOf(check);

@@ -13,9 +13,9 @@ import { concurrentSteps } from "../support/concurrent_tests.ts";
 
 const LINES: readonly CommandLine[] = readPages().flatMap(commandLinesOf);
 
-Deno.test("every command line of monitor in the pages is valid", async (t) => {
+Deno.test("every command line of monitor in the pages is valid", () => {
   assert.ok(LINES.length > 60);
-  for (const line of LINES) await t.step(nameOf(line), () => parse(line.words));
+  for (const line of LINES) assert.doesNotThrow(() => parse(line.words), nameOf(line));
 });
 
 Deno.test("every Deno task in the pages exists", () => {

@@ -33,7 +33,7 @@ const TEXTS: readonly string[] = SHORT.filter((text, index) =>
 
 test("monitor check --once: every format shows each hostile text in its place", async (_add, t) => {
   await withHarness(async (harness) => {
-    writeHostile(harness, TEXTS);
+    writeHostile(harness, TEXTS, { kind: "script" });
     // One run, with each format in a file of its name.
     const formats = ["json", "ndjson", "junit", "tap", "plugin"];
     const outputs = formats.flatMap((format) => ["--output", `${format}=${format}`]);
@@ -375,26 +375,30 @@ function firstLineOf(text: string): string {
   return (text.toWellFormed().split(/\r?\n/)[0] ?? "").split("|")[0] ?? "";
 }
 
-/** Checks whose names, titles, tags and outputs are the texts; each of them is critical. */
+/**
+ * Checks whose names, titles, tags and outputs are the texts; each of them is critical. Outputs are those of scripts, or
+ * of checks without a target.
+ */
 function writeHostile(
   harness: Harness,
   texts: readonly string[],
-  { notificationsOf, interval = "1 day" }: {
+  { kind = "test", notificationsOf, interval = "1 day" }: {
+    readonly kind?: "script" | "test";
     readonly notificationsOf?: (index: number) => readonly unknown[];
     readonly interval?: string;
   } = {},
 ): void {
   harness.writeScript("say", 'cat "./said_$1"; exit 2');
   const checks = texts.map((text, index): readonly [string, unknown] => {
-    Deno.writeTextFileSync(
-      `${harness.directory}/said_${index}`,
-      `says ${text.toWellFormed()}\ndetail of ${text}\n`,
-    );
+    const output = `says ${text.toWellFormed()}\ndetail of ${text}\n`;
+    if (kind === "script") Deno.writeTextFileSync(`${harness.directory}/said_${index}`, output);
     return [text, {
       title: text,
       tags: [text === "" ? "empty" : text],
-      kind: "script",
-      parameters: { path: "./say", arguments: [String(index)] },
+      kind,
+      parameters: kind === "script"
+        ? { path: "./say", arguments: [String(index)] }
+        : { condition: "critical", output },
       ...notificationsOf !== undefined && { notifications: notificationsOf(index) },
     }];
   });

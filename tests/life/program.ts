@@ -70,7 +70,7 @@ export interface Harness {
 /** Runs a test on a new harness. */
 export async function withHarness(use: (harness: Harness) => Promise<void>): Promise<void> {
   const directory = await Deno.makeTempDir({ prefix: "monitor_life_" });
-  const mark = `check ${crypto.randomUUID()}`;
+  let mark: string | null = null;
   const children: Deno.ChildProcess[] = [];
   const here: Program[] = [];
   const hereEnvironment = { PATH, HOME: directory };
@@ -82,7 +82,9 @@ export async function withHarness(use: (harness: Harness) => Promise<void>): Pro
   try {
     await use({
       directory,
-      mark,
+      get mark() {
+        return mark ??= `check ${crypto.randomUUID()}`;
+      },
       writeConfig: (checks, others = {}) =>
         Deno.writeTextFileSync(
           `${directory}/monitor.json`,
@@ -116,7 +118,7 @@ export async function withHarness(use: (harness: Harness) => Promise<void>): Pro
   } finally {
     await Promise.all(children.map(endChild));
     await Promise.all(here.map(endHere));
-    killMarked(mark);
+    if (mark !== null) killMarked(mark);
     await Deno.remove(directory, { recursive: true });
   }
 }

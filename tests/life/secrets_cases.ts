@@ -35,9 +35,12 @@ test("monitor: no secret is in an output, a log, the state, a mail, a webhook, a
       texts.set(`stdout of ${name}`, stdout);
       texts.set(`stderr of ${name}`, stderr);
     };
-    for (const format of ["pretty", "json", "ndjson", "junit", "tap", "plugin"]) {
-      await run(`check --once --format ${format}`, ["check", "--once", "--format", format]);
-    }
+    const formats = ["json", "ndjson", "junit", "tap", "plugin"];
+    await run("check --once", [
+      "check",
+      "--once",
+      ...formats.flatMap((format) => ["--output", `${format}=shown.${format}`]),
+    ]);
     const job = await harness.run(["beat", "backup", "--", "./job"], { environment: ENVIRONMENT });
     assert.equal(job.stdout, `job ${SCRIPT_SECRET}\n`, "a job runs as it would without");
     texts.set("stderr of beat backup -- ./job", job.stderr);
@@ -112,13 +115,15 @@ test("monitor: no secret is in an output, a log, the state, a mail, a webhook, a
 
     assert.ok([...texts.keys()].some((name) => name.startsWith("the mail")), "a mail came");
     assert.ok([...texts.keys()].includes("the file kept.sqlite"), "the state was kept");
-    for (const name of ["page.html", "another.html", "monitor.prom", "alive", "channel_environment"]) {
+    for (
+      const name of ["page.html", "another.html", "monitor.prom", "alive", "channel_environment", "shown.tap"]
+    ) {
       assert.ok([...texts.keys()].includes(`the file ${name}`), `${name} was written`);
     }
     assert.match(texts.get("stdout of report") ?? "", /<!doctype html>/);
     assert.match(texts.get("the file other_environment") ?? "", /MONITOR_CHECK=other/);
     assert.match(
-      texts.get("stdout of check --once --format json") ?? "",
+      texts.get("the file shown.json") ?? "",
       /\[secret\]/,
       "what leaked is hidden",
     );

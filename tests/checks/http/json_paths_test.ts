@@ -17,30 +17,27 @@ interface ComplianceCase {
 
 const CASES: readonly ComplianceCase[] = suite.tests;
 
-Deno.test("selectValues() passes the compliance suite of RFC 9535", async (t) => {
+Deno.test("selectValues() passes the compliance suite of RFC 9535", async () => {
   assert.ok(CASES.length > 700);
   for (const { name, selector, document, result, results, invalid_selector } of CASES) {
     if (invalid_selector) continue;
-    await t.step(name, async () => {
-      const found = await valuesOf(selector, document);
-      const wanted = results ?? [result];
-      assert.ok(
-        wanted.some((one) => isDeepEqual(found, one)),
-        `${selector} finds ${JSON.stringify(found)}, expected ${JSON.stringify(wanted)}`,
-      );
-    });
+    const found = await valuesOf(selector, document);
+    const wanted = results ?? [result];
+    assert.ok(
+      wanted.some((one) => isDeepEqual(found, one)),
+      `${name}: ${selector} finds ${JSON.stringify(found)}, expected ${JSON.stringify(wanted)}`,
+    );
   }
 });
 
 /** Filters that the config rejects because their time grows faster than the body. */
 const EXPENSIVE = /(?:match|search)\(|\$.*\$|count\(|value\(|@[^,&|=!<>]*(?:\*|\.\.|\[[^\]]*[?:,])/;
 
-Deno.test("findExpressionProblems() accepts the valid paths of the suite but for expensive filters", async (t) => {
+Deno.test("findExpressionProblems() accepts the valid paths of the suite but for expensive filters", async () => {
   for (const { name, selector, invalid_selector } of CASES) {
     if (!invalid_selector && EXPENSIVE.test(selector)) continue;
-    await t.step(name, async () => {
-      assert.equal((await problemsOf(selector)).length, invalid_selector ? 1 : 0, selector);
-    });
+    const problems = await problemsOf(selector);
+    assert.equal(problems.length, invalid_selector ? 1 : 0, `${name}: ${selector}`);
   }
 });
 
