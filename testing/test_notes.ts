@@ -52,6 +52,9 @@ let directory: string | undefined;
 let file: Deno.FsFile | null = null;
 const waits: string[] = [];
 let hasFailed = false;
+/** As long as the longest note. */
+let longest = new Uint8Array();
+const SPACE = 32;
 let state = { test: null as string | null, sinceMs: Date.now(), passed: 0, failed: 0 };
 
 /** Begins the notes of this process, if the test runner has started it. */
@@ -105,23 +108,23 @@ export async function notingTest<T>(test: string, run: () => T | Promise<T>): Pr
 }
 
 /** Awaits something, and notes that the present test waits for it. */
-export async function waitingFor<T>(what: string, wait: Promise<T>): Promise<T> {
+export function waitingFor<T>(what: string, wait: Promise<T>): Promise<T> {
+  return noting(what, wait, () => ({}));
+}
+
+/** Runs a step of the present test and notes it. */
+export function notingStep<T>(step: string, run: () => Promise<T>): Promise<T> {
+  return noting(`step "${step}"`, run(), () => ({ sinceMs: Date.now() }));
+}
+
+async function noting<T>(what: string, wait: Promise<T>, atEnd: () => Partial<typeof state>): Promise<T> {
   waits.push(what);
   note({});
   try {
     return await wait;
   } finally {
     waits.splice(waits.lastIndexOf(what), 1);
-    note({});
-  }
-}
-
-/** Runs a step of the present test and notes it. */
-export async function notingStep<T>(step: string, run: () => Promise<T>): Promise<T> {
-  try {
-    return await waitingFor(`step "${step}"`, run());
-  } finally {
-    note({ sinceMs: Date.now() });
+    note(atEnd());
   }
 }
 
@@ -129,7 +132,9 @@ function note(change: Partial<typeof state>): void {
   state = { ...state, ...change };
   if (file === null) return;
   const bytes = new TextEncoder().encode(JSON.stringify({ ...state, waits } satisfies TestNote));
-  file.truncateSync(0);
+  // Spaces instead of the rest of a longer note: to cut the file costs as much as to write it.
+  if (bytes.length > longest.length) longest = new Uint8Array(bytes.length);
+  longest.fill(SPACE).set(bytes);
   file.seekSync(0, Deno.SeekMode.Start);
-  file.writeSync(bytes);
+  file.writeSync(longest);
 }
