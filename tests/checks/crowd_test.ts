@@ -12,8 +12,8 @@ import { runChild } from "../../testing/tools.ts";
  * The result for a command that does not terminate: each of its runs reaches this timeout, on any machine. A busy one
  * may take longer to terminate it than the check waits.
  */
-const ENDLESS = /^critical: timeout after 0\.25 s, (?:terminated|cannot be terminated)/;
-const ENDLESS_TIMEOUT_MS = 250;
+const ENDLESS = /^critical: timeout after 0\.1 s, (?:terminated|cannot be terminated)/;
+const ENDLESS_TIMEOUT_MS = 100;
 /** For commands that exit by themselves: none of their runs reaches it, on any machine. */
 const ENDING_TIMEOUT_MS = 180_000;
 
