@@ -15,7 +15,13 @@ import type { ConditionState, Suppression } from "../domain/condition_state.ts";
 import type { Notification } from "../domain/notification.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
 import type { Result } from "../domain/result.ts";
-import type { CheckRecord, CheckUpdate, KeptResult, RollupEntry } from "../domain/store.ts";
+import {
+  type CheckRecord,
+  type CheckUpdate,
+  isEdited,
+  type KeptResult,
+  type RollupEntry,
+} from "../domain/store.ts";
 
 /** The circumstances of a decision without a result. */
 export interface ReviewOptions {
@@ -116,13 +122,20 @@ export function recordResult(
   return { ...decided, update };
 }
 
-/** Decides again, without a new result; the update is empty but for a notification. */
+/**
+ * Decides again, without a new result; the update is empty but for a notification. The next run decides about a check
+ * that was edited: nothing is known of it.
+ */
 export function reviewRecord(
   before: CheckRecord,
   check: Check,
   options: ReviewOptions & NotificationSource,
 ): RecordedUpdate {
-  const { state, occurrences, verdict } = review(before.condition, circumstancesOf(options), check);
+  const reviewed = review(before.condition, circumstancesOf(options), check);
+  const { state, occurrences } = reviewed;
+  const verdict: Verdict = isEdited(check, before)
+    ? { kind: "quiet", reason: "it was edited" }
+    : reviewed.verdict;
   const record: CheckRecord = verdict.kind === "notify" ? { ...before, condition: state } : before;
   const decided = decide(verdict, { record, check, occurrences, options });
   return { ...decided, update: { record, rollup: null, change: null, queued: decided.queued } };

@@ -231,6 +231,14 @@ Deno.test("transition() counts no result that waits for another one", async (t) 
     const muted = wait(wait(first.state, "job", "no_notify").state, "job");
     assert.equal(muted.verdict.kind === "notify" && muted.verdict.event, "recovery");
   });
+  await t.step("a recovery that flapping suppressed is not sent while the job is awaited", () => {
+    const flapping = { ...after("W W"), flappingSinceMs: START_MS, notifiedAtMs: START_MS };
+    const once = { ...policy, recoveryThreshold: 1, flapping: "once" } as const;
+    const waited = transition(once, flapping, { ...options, awaits: "job", nowMs: START_MS + 9 });
+    assert.equal(waited.verdict.kind === "suppressed" && waited.verdict.suppressedBy, "flapping");
+    assert.deepEqual([waited.state.confirmed, waited.state.notified], [null, "warning"]);
+    assert.equal(review(waited.state, { suppressedBy: null, nowMs: START_MS + 10 }).verdict.kind, "quiet");
+  });
   await t.step("a problem that was not notified recovers without notifications, too", () => {
     const problem = { ...after("W W"), notified: "ok" } as const;
     const { state } = wait(wait(problem, "job", "no_notify").state, "job", "no_notify");

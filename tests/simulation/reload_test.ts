@@ -480,3 +480,36 @@ simulate("calls with configs that differ confirm a problem that all of them find
   until: "22:12",
   expect: { chat: ["22:03 problem web critical"] },
 });
+
+simulate("a recovery that was held back is not sent for a check that was edited since", {
+  start: START,
+  environment: { TOKEN: "secret" },
+  config: { checks: { web: flappy("one", { flapping: "once" }) } },
+  results: {
+    one: `critical, ${
+      Array.from({ length: 25 }, (_, index) => `22:${10 + index} ${index % 2 === 0 ? "ok" : "critical"}`)
+        .join(", ")
+    }`,
+    two: "critical",
+  },
+  actions: {
+    "22:34:30": ["status web", { config: { checks: { web: flappy("two") } } }, "reload"],
+  },
+  until: "22:40",
+  expect: {
+    chat: [
+      "21:55 problem web critical",
+      "22:10 recovery web ok",
+      "22:11 problem web critical",
+      "22:12 recovery web ok",
+      "22:13 problem web critical",
+      "22:14 recovery web ok",
+      "22:15 problem web critical (flapping)",
+    ],
+  },
+});
+
+function flappy(host: string, others = {}): Record<string, unknown> {
+  const schedule = { regular_interval: "1 minute", attentive_interval: "1 minute" };
+  return hourly(host, { schedule, threshold: 1, ...others });
+}
