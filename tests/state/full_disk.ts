@@ -3,10 +3,9 @@
  * anything is wrong.
  */
 import assert from "node:assert/strict";
-import { DatabaseSync } from "node:sqlite";
 import { type Store, StoreError } from "../../src/domain/store.ts";
 import { changeOf, entryOf, NOW_MS, queuedOf, recordOf } from "./records.ts";
-import { openState } from "./state_directory.ts";
+import { integrityOf, openState } from "./state_directory.ts";
 
 const directory = Deno.args[0] ?? "";
 const path = `${directory}/state.sqlite`;
@@ -36,7 +35,7 @@ async function writeUntilFull(): Promise<void> {
   }
   console.log(`filled up 20 times while saving: ${await batchIn(store)} batches kept, each whole`);
   await store.close();
-  assert.equal(integrity(), "ok");
+  assert.equal(integrityOf(path), "ok");
 }
 
 /** Closing on a full disk loses nothing either. */
@@ -52,7 +51,7 @@ async function goOnAfterFailing(): Promise<void> {
   assert.equal(await batchIn(again), kept);
   await saveBatch(again, kept + 1);
   await again.close();
-  assert.equal(integrity(), "ok");
+  assert.equal(integrityOf(path), "ok");
   console.log("closed on a full disk: nothing lost");
 }
 
@@ -75,7 +74,7 @@ async function openOnFullDisk(): Promise<void> {
   assert.equal(quarantined, null);
   assert.ok(await batchIn(store) > 0);
   await store.close();
-  assert.equal(integrity(), "ok");
+  assert.equal(integrityOf(path), "ok");
 }
 
 /** A state that cannot even be made, and is made by the same path later. */
@@ -143,14 +142,5 @@ function fillUp(): void {
     } catch (error) {
       if (!(error instanceof Error && "code" in error && error.code === "ENOSPC")) throw error;
     }
-  }
-}
-
-function integrity(): unknown {
-  const database = new DatabaseSync(path, { readOnly: true });
-  try {
-    return database.prepare("PRAGMA integrity_check").get()?.["integrity_check"];
-  } finally {
-    database.close();
   }
 }

@@ -28,12 +28,3 @@ export const HOSTILE_TEXTS: readonly string[] = [
   "\ufeffmark",
   "x".repeat(100_000),
 ];
-
-/** Overwrites every property of everything below a value. */
-export function scribble(value: unknown): void {
-  if (typeof value !== "object" || value === null) return;
-  for (const [key, member] of Object.entries(value)) {
-    scribble(member);
-    if (typeof member !== "object" || member === null) (value as Record<string, unknown>)[key] = "scribble";
-  }
-}

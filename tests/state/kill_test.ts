@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { DatabaseSync } from "node:sqlite";
 import type { Store } from "../../src/domain/store.ts";
 import { campaign, testRandom } from "../../testing/seed.ts";
 import { NAMES, ROWS_KEPT } from "./save_forever.ts";
 import { startSaving } from "./saving_process.ts";
-import { openState, withState, withStatePath } from "./state_directory.ts";
+import { integrityOf, openState, withState, withStatePath } from "./state_directory.ts";
 
 /** How often the process is killed; more in a soak: `KILL_ROUNDS=200 deno test -A tests/state/kill_test.ts`. */
 const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? campaign(80));
@@ -88,13 +87,4 @@ async function queuedNotifications(store: Store, count: number, what: string): P
   const last = isSent ? count : count - 1;
   const marks = last < 1 ? [] : NAMES.map((name) => [name, String(last)]);
   assert.deepEqual(notified.map(({ check, messageId }) => [check, messageId]), marks, what);
-}
-
-function integrityOf(path: string): unknown {
-  const database = new DatabaseSync(path, { readOnly: true });
-  try {
-    return database.prepare("PRAGMA integrity_check").get()?.["integrity_check"];
-  } finally {
-    database.close();
-  }
 }

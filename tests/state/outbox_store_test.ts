@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { type Store, StoreError, type StoreFailure } from "../../src/domain/store.ts";
+import { type Store, StoreError } from "../../src/domain/store.ts";
 import { openConnection, SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
 import { createDatabaseStore } from "../../src/state/sqlite/database_store.ts";
 import { migrate } from "../../src/state/sqlite/migrations.ts";
@@ -19,28 +19,24 @@ import {
   silenceOf,
   updateOf,
 } from "./records.ts";
-import { openState, withState, withStatePath } from "./state_directory.ts";
+import { testRows } from "../support/rows.ts";
+import { failing, openState, withDatabase, withState, withStatePath } from "./state_directory.ts";
 
-Deno.test("openSqliteStore() restores rows, markers and silences", () =>
+Deno.test("openSqliteStore() restores everything, for every access", () =>
   withStatePath(async (path) => {
-    const rows = [queuedOf("a", 1), queuedOf("b", 2, { state: "dropped" })];
-    await withState(path, async (store) => {
-      await store.save([updateOf("web", { queued: rows })]);
+    const before = await withState(path, async (store) => {
+      const queued = [queuedOf("a", 1), queuedOf("b", 2, { state: "dropped" })];
+      await store.save([
+        updateOf("web", { change: changeOf("web", NOW_MS), rollup: entryOf(NOW_MS), queued }),
+      ]);
       await store.changeOutbox(
         outboxChangeOf({ markers: [markerOf("web")], counted: [countOf("email")] }),
       );
       await store.addSilences([silenceOf("a"), silenceOf("b")]);
-      assert.equal(await store.endSilences([null], NOW_MS), 0);
+      return await everythingIn(store);
     });
     for (const access of ["own", "read", "alongside"] as const) {
-      await withState(path, async (store) => {
-        assert.deepEqual(await store.outbox(), {
-          notifications: rows,
-          markers: [markerOf("web")],
-          counts: [countOf("email")],
-        });
-        assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a"), silenceOf("b")]);
-      }, { access });
+      await withState(path, async (store) => assert.deepEqual(await everythingIn(store), before), { access });
     }
   }));
 
@@ -142,63 +138,42 @@ Deno.test("changeOutbox() rejects if the disk is full, keeps the old rows and wr
     await store.close();
   }));
 
-Deno.test("outbox() and silences() call a row that no monitor can have written damage", async (t) => {
-  const table: readonly { name: string; sql: string; reason: RegExp }[] = [
-    {
-      name: "a state",
-      sql: "UPDATE outbox SET state = 'lost'",
-      reason: /"state" of a row is not one of pending, /,
-    },
-    { name: "broken JSON", sql: "UPDATE outbox SET notification = '{'", reason: /a row holds broken JSON/ },
-    {
-      name: "no notification",
-      sql: "UPDATE outbox SET notification = '7'",
-      reason: /"JSON" of a row is not an object/,
-    },
-    {
-      name: "an event",
-      sql: "UPDATE outbox SET notification = json_set(notification, '$.event', 'party')",
-      reason: /"event" of a row is not one of problem, change, recovery, reminder, summary$/,
-    },
-    {
-      name: "a time in a notification",
-      sql: "UPDATE outbox SET notification = json_set(notification, '$.decidedAtMs', null)",
-      reason: /"decidedAtMs" of a row is not a number/,
-    },
-    { name: "text for a count", sql: "UPDATE outbox SET attempts = 'x'", reason: /"attempts" of a row/ },
-    { name: "a blob for a key", sql: "UPDATE outbox SET key = x'00'", reason: /"key" of a row is not text/ },
-    {
-      name: "half a text",
-      sql: `UPDATE outbox SET last_failure = '"a'`,
-      reason: /a row holds broken JSON/,
-    },
-    {
-      name: "a condition",
-      sql: "UPDATE delivery_markers SET condition = ''",
-      reason: /"condition" of a row/,
-    },
-    { name: "an end", sql: "UPDATE silences SET until_ms = 'x'", reason: /"until_ms" of a row/ },
-    { name: "a table gone", sql: "DROP TABLE delivery_markers", reason: /no such table: delivery_markers/ },
-  ];
-  for (const { name, sql, reason } of table) {
-    await t.step(name, () =>
-      withStatePath(async (path) => {
-        await withState(path, async (store) => {
-          await store.save([updateOf("web", { queued: [queuedOf("a", 1)] })]);
-          await store.changeOutbox(outboxChangeOf({ markers: [markerOf("web")] }));
-          await store.addSilences([silenceOf("a")]);
-        });
-        withDatabase(path, (database) => database.exec(sql));
-        await withState(path, async (store) => {
-          await assert.rejects(async () => {
-            await store.outbox();
-            await store.silences(NOW_MS);
-          }, failing("damaged", reason));
-          // The one that failed has left no transaction open.
-          await store.save([updateOf("other")]);
-        });
-      }));
-  }
+Deno.test("a row that no monitor can have written is damage", async (t) => {
+  const table: Readonly<Record<string, readonly [sql: string, reason: RegExp]>> = {
+    "broken JSON": ["UPDATE checks SET condition = '{'", /a row holds broken JSON/],
+    "no object": ["UPDATE checks SET condition = 'null'", /"JSON" of a row is not an object/],
+    "a missing field": ["UPDATE checks SET last = '{}'", /"condition" of a row is not a condition/],
+    "text for a time": ["UPDATE checks SET seen_at_ms = 'late'", /"seen_at_ms" of a row/],
+    "a blob for a name": ["UPDATE checks SET name = x'00'", /"name" of a row is not text/],
+    "half a text": [`UPDATE checks SET name = '"a'`, /a row holds broken JSON/],
+    "a number beyond JavaScript's": [
+      "UPDATE checks SET missed_runs = 9223372036854775807",
+      /a number in a row is out of range/,
+    ],
+    "a missing table": ["ALTER TABLE checks RENAME TO others", /no such table: checks/],
+    "a missing column": ["ALTER TABLE checks RENAME seen_at_ms TO other", /no such column/],
+    "a state": ["UPDATE outbox SET state = 'lost'", /"state" of a row is not one of pending, /],
+    "a time in a notification": [
+      "UPDATE outbox SET notification = json_set(notification, '$.decidedAtMs', null)",
+      /"decidedAtMs" of a row is not a number/,
+    ],
+    "a condition": ["UPDATE delivery_markers SET condition = ''", /"condition" of a row/],
+    "an end": ["UPDATE silences SET until_ms = 'x'", /"until_ms" of a row/],
+  };
+  await testRows(t, table, ([sql, reason]) =>
+    withStatePath(async (path) => {
+      await withState(path, async (store) => {
+        await store.save([updateOf("web", { queued: [queuedOf("a", 1)] })]);
+        await store.changeOutbox(outboxChangeOf({ markers: [markerOf("web")] }));
+        await store.addSilences([silenceOf("a")]);
+      });
+      withDatabase(path, (database) => database.exec(sql));
+      await withState(path, async (store) => {
+        await assert.rejects(() => everythingIn(store), failing("damaged", reason));
+        // The one that failed has left no transaction open.
+        await store.addSilences([silenceOf("b")]);
+      });
+    }));
 });
 
 Deno.test("no statement on the outbox, the silences or the latest changes scans a table needlessly", async (t) => {
@@ -237,22 +212,4 @@ async function everythingIn(store: Store): Promise<unknown> {
     await store.outbox(),
     await store.silences(-Infinity),
   ];
-}
-
-function failing(failure: StoreFailure, reason: RegExp): (error: unknown) => boolean {
-  return (error) => {
-    assert.ok(error instanceof StoreError, String(error));
-    assert.equal(error.failure, failure, error.message);
-    assert.match(error.message, reason);
-    return true;
-  };
-}
-
-function withDatabase(path: string, use: (database: DatabaseSync) => void): void {
-  const database = new DatabaseSync(path);
-  try {
-    use(database);
-  } finally {
-    database.close();
-  }
 }

@@ -1,5 +1,7 @@
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
 import { createRealClock } from "../../testing/real_clock.ts";
-import type { Store } from "../../src/domain/store.ts";
+import { type Store, StoreError, type StoreFailure } from "../../src/domain/store.ts";
 import type { OpenedStore } from "../../src/domain/stores.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "../../src/state/sqlite/sqlite_store.ts";
 import { createStoreFiles } from "../../src/system/store_files.ts";
@@ -35,4 +37,27 @@ export async function withState<T>(
   } finally {
     await store.close();
   }
+}
+
+/** Accepts an error of the state of this kind and with this reason, as `assert.rejects` calls it. */
+export function failing(failure: StoreFailure, reason: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof StoreError, String(error));
+    assert.equal(error.failure, failure, error.message);
+    assert.match(error.message, reason);
+    return true;
+  };
+}
+
+/** Opens the file of a state as a database. */
+export function withDatabase<T>(path: string, use: (database: DatabaseSync) => T): T {
+  using database = new DatabaseSync(path);
+  return use(database);
+}
+
+export function integrityOf(path: string): unknown {
+  return withDatabase(
+    path,
+    (database) => database.prepare("PRAGMA integrity_check").get()?.["integrity_check"],
+  );
 }

