@@ -1,13 +1,17 @@
 import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { FilePublisher, type PublishedFile, publishFile } from "../../src/outputs/file_publisher.ts";
+import { StoreError } from "../../src/domain/store.ts";
 import { createFiles } from "../../src/system/files.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 
 interface Desk {
   readonly clock: FakeClock;
   /** The written files, as `PATH: TEXT`. */
   readonly written: string[];
+  /** When a file was written, since the start. */
+  readonly writtenMs: number[];
   /** The logged lines. */
   readonly said: string[];
   /** Paths that cannot be written. */
@@ -17,19 +21,22 @@ interface Desk {
 
 function createDesk(): Desk {
   const clock = createFakeClock();
-  const written: string[] = [];
-  const said: string[] = [];
-  const broken = new Set<string>();
+  const desk = {
+    clock,
+    written: [] as string[],
+    writtenMs: [] as number[],
+    said: [] as string[],
+    broken: new Set<string>(),
+  };
+  const { written, writtenMs, said, broken } = desk;
   const replace = (path: string, text: string): Promise<void> => {
     if (broken.has(path)) return Promise.reject(new Error("No space left on device (os error 28), open 'x'"));
     written.push(`${path}: ${text}`);
+    writtenMs.push(clock.monotonicMs());
     return Promise.resolve();
   };
   return {
-    clock,
-    written,
-    said,
-    broken,
+    ...desk,
     start: (files) =>
       new FilePublisher(files, {
         system: { clock, files: { ...createFiles(createRealClock()), replace } },
@@ -108,21 +115,83 @@ Deno.test("FilePublisher writes one file after another, also during a reload", a
   files.end();
 });
 
-Deno.test("publishFile() returns the reason why a file cannot be written", async () => {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_kept_" });
-  try {
-    const write = (path: string): Promise<string | null> =>
-      publishFile({ ...fileOf(path, 1), render: () => "text" }, createFiles(createRealClock()));
-    assert.equal(await write(`${directory}/a`), null);
-    assert.equal(
-      await write(`${directory}/none/a`),
-      `cannot write the metrics to "${directory}/none/a": its directory does not exist`,
-    );
-    assert.equal(
-      await write(`${directory}/a/b`),
-      `cannot write the metrics to "${directory}/a/b": its path leads through something that is not a directory`,
-    );
-  } finally {
-    await Deno.remove(directory, { recursive: true });
+Deno.test("publishFile() returns the reason why a file cannot be written, or its state cannot be read", async () => {
+  await using directory = await tempDirectory();
+  const path = `${directory.path}/a`;
+  const write = (path: string, render: PublishedFile["render"] = () => "text"): Promise<string | null> =>
+    publishFile({ ...fileOf(path, 1), render }, createFiles(createRealClock()));
+  assert.equal(await write(path), null);
+  const failed = 'cannot write the metrics to "';
+  assert.equal(await write(`${path}s/a`), `${failed}${path}s/a": its directory does not exist`);
+  assert.equal(
+    await write(`${path}/b`),
+    `${failed}${path}/b": its path leads through something that is not a directory`,
+  );
+  const unreadable = () => Promise.reject(new StoreError('cannot read state "s": it is busy', "busy"));
+  assert.equal(await write(path, unreadable), `${failed}${path}": cannot read state "s": it is busy`);
+});
+
+Deno.test("changed() brings the next writing forward, and many changes bring one", async () => {
+  const { clock, writtenMs, start } = createDesk();
+  const files = start([fileOf("a", 60_000)]);
+  await clock.advance(10_000);
+  files.changed();
+  await clock.advance(1_000);
+  files.changed();
+  await clock.advance(1_500);
+  assert.deepEqual(writtenMs, [0, 12_000]);
+  await clock.advance(120_000);
+  assert.deepEqual(writtenMs, [0, 12_000, 72_000, 132_000], "the interval counts from there");
+});
+
+Deno.test("changed() delays the next write, however many changes there are", async () => {
+  const { clock, writtenMs, start } = createDesk();
+  const files = start([fileOf("a", 60_000)]);
+  for (let second = 0; second < 20; second++) {
+    files.changed();
+    await clock.advance(1_000);
   }
+  assert.deepEqual(writtenMs, [0, 5_000, 10_000, 15_000, 20_000]);
+});
+
+Deno.test("changed() postpones no write, and does nothing after the end", async () => {
+  const { clock, writtenMs, start } = createDesk();
+  const files = start([fileOf("a", 1_000)]);
+  await clock.advance(500);
+  files.changed();
+  await clock.advance(1_000);
+  assert.deepEqual(writtenMs, [0, 1_000]);
+  files.end();
+  files.changed();
+  await clock.advance(100_000);
+  assert.deepEqual(writtenMs, [0, 1_000]);
+  assert.equal(clock.timers, 0);
+});
+
+Deno.test("changed() during a write causes another one, not delayed by one slow write", async () => {
+  const { clock, writtenMs, start } = createDesk();
+  let held = Promise.withResolvers<string>();
+  held.resolve("");
+  const files = start([{ ...fileOf("a", 600_000), render: () => held.promise }]);
+  await clock.advance(10_000);
+  const slow = (): () => void => {
+    held = Promise.withResolvers();
+    return () => held.resolve("");
+  };
+  const goOn = slow();
+  files.changed();
+  await clock.advance(3_000);
+  files.changed();
+  assert.deepEqual(writtenMs, [0], "it is under way");
+  goOn();
+  await clock.advance(4_000);
+  assert.deepEqual(writtenMs, [0, 13_000]);
+  const goOnAgain = slow();
+  await clock.advance(2_000);
+  files.changed();
+  goOnAgain();
+  await clock.advance(19_000);
+  assert.deepEqual(writtenMs, [0, 13_000, 19_000]);
+  await clock.advance(2_000);
+  assert.deepEqual(writtenMs, [0, 13_000, 19_000, 39_000], "20 times the second that each of two took");
 });

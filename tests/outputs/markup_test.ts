@@ -6,9 +6,12 @@ import type { ReportSnapshot } from "../../src/outputs/html_report/snapshot.ts";
 import { renderBadge } from "../../src/outputs/http_endpoint/badge.ts";
 import { renderFeed } from "../../src/outputs/http_endpoint/feed.ts";
 import { joinMarkup, markup, markupLines } from "../../src/outputs/markup.ts";
+import { summarize } from "../../src/outputs/summary/summarize.ts";
+import { summaryHtml } from "../../src/outputs/summary/summary_html.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { changeOf, NOW_MS, queuedOf, recordOf, resultOf, silenceOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
+import { historyOf, WEEK } from "./summary/histories.ts";
 
 const HOSTILE = `<script>"'&\u0007\u202e\ud800`;
 const ESCAPED = "&lt;script&gt;&quot;&apos;&amp;\\x07\\u202e\ufffd";
@@ -85,6 +88,18 @@ async function feedOf(foreign: (field: string) => string): Promise<string> {
   return (await Promise.all(feeds)).join("");
 }
 
+function summaryOf(foreign: (field: string) => string): string {
+  const [name, title] = [foreign("name"), foreign("title")];
+  const changes = [changeOf("web", NOW_MS - 60_000, { output: foreign("output") })];
+  return summaryHtml(summarize({
+    ...WEEK,
+    timeZone: "UTC",
+    hostName: foreign("host"),
+    checks: [historyOf(name, { changes }), historyOf("web", { title, changes })],
+    queued: [queuedOf("a", 1, { channelName: foreign("channel"), lastFailure: foreign("failure") })],
+  })).toString();
+}
+
 Deno.test("text from configs and targets adds no markup to pages, feeds and badges", async (t) => {
   type Render = (foreign: (field: string) => string) => string | Promise<string>;
   const pageOf = (facts: Partial<ReportSnapshot>): Render => (foreign) =>
@@ -97,6 +112,7 @@ Deno.test("text from configs and targets adds no markup to pages, feeds and badg
     "public page": [pageOf({ isPublic: true }), `${onPage} detail trace`],
     "page of one check": [pageOf({ isLive: true, isOfOneCheck: true }), `${onPage} name detail trace`],
     "feed": [feedOf, "title output heading host"],
+    "summary": [summaryOf, "host"],
     "badge": [(foreign) => renderBadge(foreign("title"), "ok").toString(), "title"],
   };
   for (const [name, [render, fields]] of Object.entries(rows)) {

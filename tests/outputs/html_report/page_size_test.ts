@@ -13,28 +13,18 @@ import {
 } from "../../../src/outputs/html_report/snapshot.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
 import { changeOf, NOW_MS, recordOf, resultOf } from "../../state/records.ts";
+import { createRandom } from "../../../testing/random.ts";
 import { testCheck } from "../../support/checks.ts";
 
 const CHECKS = 1000;
 const BYTES_MAX = 1_000_000;
-
-/** Numbers from 0 to 1 that are the same each time (mulberry32, by Tommy Ettinger, in the public domain). */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /**
  * A bad day of a large installation: 5 % of the checks are down, 10 % flap, and each of the others had one to three bad days in 90.
  * Durations vary each day, names and outputs are long, and all changes have long traces.
  */
 function snapshotOf(count: number): ReportSnapshot {
-  const random = createRandom(7);
+  const random = createRandom(7, "page").next;
   return {
     nowMs: NOW_MS,
     hostName: "monitor1.production.example.org",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { testRows } from "../../support/rows.ts";
 import { renderMeasures } from "../../../src/outputs/html_report/render_measures.ts";
 
 Deno.test("renderMeasures() shows metrics that have thresholds, with their units", async (t) => {
@@ -27,7 +28,5 @@ Deno.test("renderMeasures() shows metrics that have thresholds, with their units
       "<p class=f>&lt;b&gt; <b>1</b>, warning above 2</p>",
     ],
   };
-  for (const [name, [metrics, html]] of Object.entries(rows)) {
-    await t.step(name, () => assert.equal(renderMeasures(metrics).toString(), html));
-  }
+  await testRows(t, rows, ([metrics, html]) => assert.equal(renderMeasures(metrics).toString(), html));
 });

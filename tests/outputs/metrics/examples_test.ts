@@ -35,80 +35,37 @@ Deno.test("each alert of the example is tested", async () => {
   assert.deepEqual(names(tests), names(await Deno.readTextFile(RULES)));
 });
 
-Deno.test("the alert rules name metrics that there are", async () => {
+Deno.test("the alert rules and the dashboard name metrics that there are", async () => {
   assertKnown(await Deno.readTextFile(RULES));
+  assertKnown((await readDashboard()).text);
 });
-
-interface Target {
-  readonly expr: string;
-  readonly datasource: unknown;
-}
-
-interface Panel {
-  readonly id: number;
-  readonly type: string;
-  readonly title: string;
-  readonly datasource: unknown;
-  readonly gridPos: Readonly<Record<"x" | "y" | "w" | "h", number>>;
-  readonly targets: readonly Target[];
-}
-
-interface Variable {
-  readonly name: string;
-  readonly type: string;
-  readonly query: unknown;
-  readonly definition?: string;
-}
 
 interface Dashboard {
   readonly id: unknown;
-  readonly title: string;
-  readonly schemaVersion: number;
-  readonly panels: readonly Panel[];
-  readonly templating: { readonly list: readonly Variable[] };
+  readonly panels: readonly {
+    readonly title: string;
+    readonly datasource: unknown;
+    readonly targets: readonly { readonly expr: string; readonly datasource: unknown }[];
+  }[];
+  readonly templating: { readonly list: readonly { readonly name: string; readonly definition?: string }[] };
 }
 
-Deno.test("the dashboard has the fields that Grafana imports", async () => {
+Deno.test("the dashboard has no id, and every query the data source that is chosen", async () => {
   const { dashboard } = await readDashboard();
   assert.equal(dashboard.id, null, "an id would overwrite another dashboard");
-  assert.ok(dashboard.title !== "" && dashboard.schemaVersion >= 30);
-  const [source, ...variables] = dashboard.templating.list;
-  assert.deepEqual([source?.name, source?.type, source?.query], ["datasource", "datasource", "prometheus"]);
-  assert.deepEqual(variables.map(({ name, type }) => [name, type]), [["instance", "query"], [
-    "check",
-    "query",
-  ]]);
-  assert.equal(new Set(dashboard.panels.map(({ id }) => id)).size, dashboard.panels.length);
-  for (const { title, datasource, targets, gridPos } of dashboard.panels) {
-    const reference = { type: "prometheus", uid: "${datasource}" };
-    assert.deepEqual([datasource, ...targets.map((target) => target.datasource)], [
-      reference,
-      ...targets.map(() => reference),
-    ], title);
-    assert.ok(targets.length > 0, title);
-    assert.ok(gridPos.x + gridPos.w <= 24, title);
-  }
-});
-
-Deno.test("the dashboard's panels do not overlap", async () => {
-  const cells = new Map<string, string>();
-  for (const { title, gridPos: { x, y, w, h } } of (await readDashboard()).dashboard.panels) {
-    for (let column = x; column < x + w; column++) {
-      for (let row = y; row < y + h; row++) {
-        const key = `${column} ${row}`;
-        assert.equal(cells.get(key), undefined, `${title} covers ${cells.get(key)}`);
-        cells.set(key, title);
-      }
+  const reference = { type: "prometheus", uid: "${datasource}" };
+  for (const { title, datasource, targets } of dashboard.panels) {
+    for (const one of [datasource, ...targets.map((target) => target.datasource)]) {
+      assert.deepEqual(one, reference, title);
     }
   }
 });
 
 Deno.test({
   ...requiresTools("promtool"),
-  name: "the dashboard's queries are valid in Prometheus, and their metrics exist",
+  name: "the dashboard's queries are valid in Prometheus",
   fn: async () => {
-    const { dashboard, text } = await readDashboard();
-    assertKnown(text);
+    const { dashboard } = await readDashboard();
     const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
     const rules = queries.map((query, index) => ({ record: `query_${index}`, expr: withValues(query) }));
     const file = await Deno.makeTempFile({ prefix: "monitor_dashboard_", suffix: ".yml" });

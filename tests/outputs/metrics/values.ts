@@ -16,18 +16,14 @@ export function valuesOf(members: Partial<MetricValues> = {}): MetricValues {
     sharing: { isConnected: true, members: new Map([["fra-1", true], ["nyc-1", false]]) },
     checks: [checkOf("web")],
     inactiveChecks: 2,
-    channels: [{
-      name: "console",
-      sent: 3,
-      failedAttempts: 4,
-      dropped: 5,
-      summarized: 8,
-      pending: 6,
-      rejected: 7,
-      isLimited: true,
-    }],
+    channels: [channelOf("console")],
     ...members,
   };
+}
+
+export function channelOf(name: string): MetricValues["channels"][number] {
+  const counts = { sent: 3, failedAttempts: 4, dropped: 5, summarized: 8, pending: 6, rejected: 7 };
+  return { name, ...counts, isLimited: true };
 }
 
 /** Returns a check with its last result. */
