@@ -232,7 +232,8 @@ Deno.test("transition() counts no result that waits for another one", async (t) 
     assert.equal(muted.verdict.kind === "notify" && muted.verdict.event, "recovery");
   });
   await t.step("a recovery that flapping suppressed is not sent while the job is awaited", () => {
-    const flapping = { ...after("W W"), flappingSinceMs: START_MS, notifiedAtMs: START_MS };
+    const recent = "ow".repeat(11);
+    const flapping = { ...after("W W"), recent, flappingSinceMs: START_MS, notifiedAtMs: START_MS };
     const once = { ...policy, recoveryThreshold: 1, flapping: "once" } as const;
     const waited = transition(once, flapping, { ...options, awaits: "job", nowMs: START_MS + 9 });
     assert.equal(waited.verdict.kind === "suppressed" && waited.verdict.suppressedBy, "flapping");
