@@ -57,24 +57,6 @@ Deno.test("findCommands() treats an unreadable directory of PATH as empty", asyn
   assert.equal(commands.get("check"), "/two/check");
 });
 
-Deno.test("findCommands() searches for each name once and warns at each place of a missing one", async () => {
-  let stats = 0;
-  const system = createConfigSystem({ files: { "/bin/there": program }, environment: { PATH: "/bin" } });
-  const files = { ...system.files, stat: (path: string) => (stats++, system.files.stat(path)) };
-  const names = ["there", "missing", "there", "missing", "missing"];
-  const values = names.map((name, index) => ({
-    path: [index],
-    format: "command",
-    value: name,
-    written: name,
-  }));
-  const { commands, problems } = await findCommands(values, "/etc/monitor", { ...system, files });
-  assert.deepEqual([...commands], [["there", "/bin/there"]]);
-  assert.deepEqual(problems.map((problem) => problem.path), [[1], [3], [4]]);
-  // "there" in PATH, "missing" in PATH and in the directory of the config.
-  assert.equal(stats, 3);
-});
-
 Deno.test("findCommands() suggests ./name for a command in the directory of the config", async () => {
   const inDirectory = { files: { "/etc/monitor/check.sh": program }, environment: { PATH: "/bin" } };
   const config = withCheck({ kind: "script", parameters: { path: "check.sh" } });
@@ -144,9 +126,4 @@ Deno.test("findCommands() names the flag that the search for a command requires"
     environment,
   });
   assert.equal(commands.get("check"), "/two/check");
-});
-
-Deno.test("findCommands() reads nothing if every command has a slash in its name", async () => {
-  const { commands, problems } = await find(["/bin/true", "./x", ""], { forbidden: ["PATH"] });
-  assert.deepEqual([[...commands], problems], [[], []]);
 });

@@ -117,11 +117,6 @@ Deno.test("explainCheck() distinguishes values of the check from values of the d
   assert.ok(lines.includes('schedule.attentive_interval = "30s" (30 s) (defaults)'));
 });
 
-Deno.test("explainCheck() shows that a check has no channel", async () => {
-  const lines = await explain({ kind: "test", notifications: [], parameters: {} });
-  assert.ok(lines.includes("notifications = [] (check)"));
-});
-
 Deno.test("explainCheck() hides passwords and shows placeholders, unresolved", async (t) => {
   const mail = (password: string) => ({
     kind: "email",
@@ -218,20 +213,6 @@ Deno.test("explainChannels() shows each setting of named channels, and hides pas
     'channels["a b"].kind = "console"',
     'channels["a b"].parameters = {}',
   ]);
-});
-
-Deno.test("explainCheck() returns nothing for an unknown check", async () => {
-  const { written, reader } = await load({ defaults: {} });
-  assert.deepEqual(explainCheck(written, "web", reader), []);
-  assert.deepEqual(explainCheck({}, "constructor", reader), []);
-});
-
-Deno.test("explainCheck() explains a check of any name", async () => {
-  const text =
-    '{ "defaults": {}, "checks": { "__proto__": { "kind": "test", "parameters": { "output": "x" } } } }';
-  const { written, reader } = await load(text);
-  const settings = explainCheck(written, "__proto__", reader);
-  assert.deepEqual(settings.at(-1), { path: "parameters.output", value: '"x"', origin: "check" });
 });
 
 Deno.test("explainCheck() shows cron schedules, and the config's windows alongside those of the check", async () => {

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
-import { findFormatProblem, visitFormattedValues } from "../../src/config/formats.ts";
-import type { FormattedValue } from "../../src/config/formatted_value.ts";
+import { findFormatProblem } from "../../src/config/formats.ts";
 import { DURATION_FORMS } from "../../src/config/parse_duration.ts";
 import { INTERVAL_FORMS } from "../../src/config/interval.ts";
-import { createSchemaReader, type Schema } from "../../src/config/schema_view.ts";
-import { parseText } from "../../src/config/syntax.ts";
 
 function problemOf(format: string, value: string | number, written: string | number = value): unknown {
   return findFormatProblem({ path: ["a"], format, value, written });
@@ -119,20 +116,6 @@ Deno.test("findFormatProblem() rejects a NUL that the system could not accept", 
   assert.equal(problemOf("secret", "a\0b"), null);
 });
 
-Deno.test("findFormatProblem() rejects malformed intervals, and leaves small numbers to the schema", () => {
-  assert.deepEqual(["5 minutes", 60, 0, -1, 1.5].map((value) => problemOf("interval", value)), [
-    null,
-    null,
-    null,
-    null,
-    null,
-  ]);
-  assert.deepEqual(problemOf("interval", 1e12), {
-    path: ["a"],
-    message: "1000000000000 is longer than a hundred years, expected at most that",
-  });
-});
-
 Deno.test("findFormatProblem() shows the placeholder of a secret, never its value", async (t) => {
   const FORMS = INTERVAL_FORMS;
   const rows: readonly (readonly [format: string, value: string, message: string, hint?: string])[] = [
@@ -164,57 +147,4 @@ Deno.test("findFormatProblem() shows the placeholder of a secret, never its valu
       assert.deepEqual(problemOf(format, value, "${env:X}"), { path: ["a"], message, ...(hint && { hint }) });
     });
   }
-});
-
-Deno.test("visitFormattedValues() visits every value with a format, in the config's order", () => {
-  const formatted: Schema = { type: "string", format: "f" };
-  const root: Schema = {
-    properties: {
-      a: formatted,
-      list: { items: { properties: { b: formatted } } },
-      free: { additionalProperties: formatted },
-      plain: { type: "string" },
-      number: { type: "integer", format: "n" },
-    },
-  };
-  const read = (text: string) => parseText(text).value ?? null;
-  const value = read(
-    `{ "free": { "__proto__": "1", "x": "2" }, "list": [{ "b": "3" }, 4, { "b": "5" }], "a": "6",
-    "plain": "7", "unknown": { "a": "8" }, "number": 9 }`,
-  );
-  const written = read(
-    `{ "free": { "__proto__": "\${env:A}", "x": "2" }, "list": [{ "b": "3" }, 4, { "b": "5" }], "a": "6",
-    "plain": "7", "unknown": { "a": "8" }, "number": 9 }`,
-  );
-  const seen: FormattedValue[] = [];
-  visitFormattedValues({ value, written, reader: createSchemaReader(root) }, (item) => void seen.push(item));
-  assert.deepEqual(seen, [
-    { path: ["free", "__proto__"], format: "f", value: "1", written: "${env:A}" },
-    { path: ["free", "x"], format: "f", value: "2", written: "2" },
-    { path: ["list", 0, "b"], format: "f", value: "3", written: "3" },
-    { path: ["list", 2, "b"], format: "f", value: "5", written: "5" },
-    { path: ["a"], format: "f", value: "6", written: "6" },
-    { path: ["number"], format: "n", value: 9, written: 9 },
-  ]);
-});
-
-Deno.test("visitFormattedValues() skips values of an invalid structure", () => {
-  const root: Schema = { properties: { a: { type: "array", items: { type: "string", format: "f" } } } };
-  const visit = (text: string) => {
-    const seen: unknown[] = [];
-    const value = parseText(text).value ?? null;
-    visitFormattedValues(
-      { value, written: value, reader: createSchemaReader(root) },
-      (item) => seen.push(item.value),
-    );
-    return seen;
-  };
-  assert.deepEqual(visit('{ "a": [1, null, "x", ["y"], {}], "b": 1 }'), [1, "x"]);
-  assert.deepEqual(["null", '"x"', "[]", '{ "a": { "b": "x" } }', '{ "a": "x" }'].map(visit), [
-    [],
-    [],
-    [],
-    [],
-    [],
-  ]);
 });

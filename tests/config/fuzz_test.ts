@@ -1,57 +1,10 @@
 import assert from "node:assert/strict";
-import fc, { anyCharacter } from "../support/property.ts";
+import fc from "../support/property.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
-import { type Json, replaceNth, textDamages, valueDamages } from "./damages.ts";
+import { type Json, replaceNth } from "./damages.ts";
 import { generatedConfigs } from "./configs.ts";
 import { loadAnything } from "./load_anything.ts";
 import { campaign } from "../../testing/seed.ts";
-
-Deno.test("loadConfig() returns a config or located errors for a mutated config", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      generatedConfigs("a"),
-      textDamages(),
-      fc.constantFrom(0, 2),
-      async ({ config }, damage, indent) => {
-        await loadAnything(damage(JSON.stringify(config, null, indent)));
-      },
-    ),
-    { numRuns: shortOrFull(campaign(300), 10_000) },
-  );
-});
-
-Deno.test("loadConfig() returns located errors for a config of wrong values", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      generatedConfigs("a"),
-      fc.array(valueDamages(), { minLength: 1, maxLength: 4 }),
-      fc.constantFrom("monitor", "a", "b"),
-      async ({ config }, damages, shape) => {
-        const value = damages.reduce((whole, damage) => damage(whole), config as Json);
-        await loadAnything(JSON.stringify(value, null, 1), { shape });
-      },
-    ),
-    { numRuns: shortOrFull(campaign(300), 10_000) },
-  );
-});
-
-Deno.test("loadConfig() never throws for any JSON value", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.json(), async (text) => {
-      await loadAnything(text);
-    }),
-    { numRuns: shortOrFull(campaign(200), 5_000) },
-  );
-});
-
-Deno.test("loadConfig() never throws for any bytes", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.string({ unit: anyCharacter }), async (text) => {
-      await loadAnything(text.toWellFormed());
-    }),
-    { numRuns: shortOrFull(campaign(200), 5_000) },
-  );
-});
 
 Deno.test("loadConfig() never prints the value of a placeholder", async () => {
   const SECRET = "sw0rdf1sh";

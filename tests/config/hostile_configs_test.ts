@@ -9,7 +9,7 @@ import { isCron } from "../../src/domain/schedule.ts";
 import { configOf, EXAMPLES, FILES, OUTPUT } from "../docs/examples.ts";
 import { load, problemsOf } from "../../testing/config_system.ts";
 import { type Json, textDamages, valueDamages } from "./damages.ts";
-import { CATEGORIES, HOSTILE_DOCUMENTS, HOSTILE_NAMES, NUMBERS } from "../../testing/hostile_configs.ts";
+import { HOSTILE_DOCUMENTS, HOSTILE_NAMES, NUMBERS } from "../../testing/hostile_configs.ts";
 import { loadAnything } from "./load_anything.ts";
 import { campaign } from "../../testing/seed.ts";
 import { testRows } from "../support/rows.ts";
@@ -46,14 +46,6 @@ Deno.test("loadConfig() accepts very many checks", async () => {
   assert.equal(loaded.length, count);
 });
 
-Deno.test("CATEGORIES has a character of each", () => {
-  for (const [category, text] of Object.entries(CATEGORIES)) {
-    assert.match(text, new RegExp(`\\p{${category}}`, "u"), category);
-  }
-  // There are always thirty (Unicode Standard, table 4-4).
-  assert.equal(Object.keys(CATEGORIES).length, 30);
-});
-
 Deno.test("loadConfig() accepts any name of a check, variable, tag or dependency, or returns the reason", async (t) => {
   for (const name of HOSTILE_NAMES) {
     await t.step(JSON.stringify(name.slice(0, 40)), async () => {
@@ -80,20 +72,6 @@ Deno.test("loadConfig() accepts any name of a check, variable, tag or dependency
       for (const place of places) await loadAnything(place(JSON.stringify(name)), MACHINE);
     });
   }
-});
-
-Deno.test("loadConfig() keeps variables with the names of inherited properties", async () => {
-  const { checks } = await load(
-    `{"defaults":{},"checks":{"a":{"kind":"script","parameters":{"path":"/bin/true",
-    "environment":{"__proto__":"p","constructor":"c","toString":"t"}}}}}`,
-  );
-  const [check] = checks;
-  assert.ok(check?.kind === "script");
-  assert.deepEqual(Object.entries(check.parameters.environment), [
-    ["__proto__", "p"],
-    ["constructor", "c"],
-    ["toString", "t"],
-  ]);
 });
 
 Deno.test("loadConfig() parses a number exactly, or rejects it", async (t) => {

@@ -1,7 +1,6 @@
 /** The errors about the keys of an `http_request` check, from the whole loading of a config. */
 import assert from "node:assert/strict";
 import { DURATION_FORMS } from "../../src/config/parse_duration.ts";
-import { explainCheck } from "../../src/config/explain_check.ts";
 import { load, problemsOf, withCheck } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 
@@ -80,35 +79,6 @@ Deno.test("loadConfig() rejects an invalid request or expected response", async 
   await testRows(t, rows, async ([config, problem]) => assert.deepEqual(await problemsOf(config), [problem]));
 });
 
-Deno.test("loadConfig() accepts every key of an http_request check, which no profile does", async (t) => {
-  const rows: Readonly<Record<string, unknown>> = {
-    "another method": page({ method: "PATCH" }),
-    headers: page({ headers: { Accept: "a/b" } }),
-    body: page({ method: "POST", body: "x" }),
-    redirects: page({ redirects: "refuse" }),
-    tls: page({ tls: { ca_file: "ca.pem" } }),
-    "a class": page({}, { status_code: "2xx" }),
-    "a list": page({}, { status_code: [200, "3xx"] }),
-    not_body_part: page({}, { not_body_part: "x" }),
-    body_pattern: page({}, { body_pattern: "x+" }),
-    not_body_pattern: page({}, { not_body_pattern: "x+" }),
-    json: page({}, { json: { "$.a": 1 } }),
-    warning_duration: page({}, { warning_duration: "500 ms" }),
-    critical_duration: page({}, { critical_duration: 1.5 }),
-  };
-  await testRows(t, rows, async (config) => {
-    assert.deepEqual(await problemsOf(config), []);
-    for (const shape of ["a", "b"] as const) {
-      const [problem = "", ...others] = await problemsOf(config, { shape });
-      assert.match(
-        problem,
-        new RegExp(`Shape ${shape.toUpperCase()}|expected one of "GET", "POST"|the default schema`),
-      );
-      assert.deepEqual(others, []);
-    }
-  });
-});
-
 Deno.test("loadConfig() resolves every key of an http_request check", async () => {
   const request = {
     target: "https://h/",
@@ -134,21 +104,6 @@ Deno.test("loadConfig() resolves every key of an http_request check", async () =
     warningDurationMs: 500,
     criticalDurationMs: 1500,
   });
-});
-
-Deno.test("explainCheck() hides credentials in headers, and shows the others", async () => {
-  const headers = {
-    Accept: "text/html",
-    Authorization: "Basic c3dvcmQ6ZmlzaA==",
-    "X-Api-Key": "Key ${env:KEY}",
-    "x-auth-token": "swordfish",
-  };
-  const { written, reader } = await load(page({ headers }), { withoutSecrets: true });
-  const line = explainCheck(written, "web", reader).find(({ path }) => path === "parameters.request.headers");
-  assert.equal(
-    line?.value,
-    '{"Accept":"text/html","Authorization":(hidden),"X-Api-Key":"Key ${env:KEY}","x-auth-token":(hidden)}',
-  );
 });
 
 Deno.test("loadConfig() does not print a pattern from a secret", async () => {

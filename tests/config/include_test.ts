@@ -236,25 +236,6 @@ Deno.test("loadConfig() resolves paths from the directory of the file that conta
   });
 });
 
-Deno.test("loadConfig() gives a channel the same key in every file", async () => {
-  const channels = [
-    { kind: "console", parameters: {} },
-    { kind: "file_touch", parameters: { path: "/run/touched" } },
-    { kind: "command", parameters: { path: "sh", arguments: ["./x"] } },
-  ];
-  const check = { ...CHECK, notifications: channels };
-  await withFiles({
-    "monitor.jsonc": including("sub/a.jsonc", { own: check }),
-    "sub/a.jsonc": { checks: { other: check } },
-  }, async ({ load }) => {
-    const [own, other] = (await load()).checks.map(({ notifications }) =>
-      notifications.map(({ key }) => key)
-    );
-    assert.deepEqual(own, other);
-    assert.equal(new Set(own).size, 3);
-  });
-});
-
 Deno.test("loadConfig() merges the defaults of an included file over those of the config, for its own checks", async () => {
   await withFiles({
     "monitor.jsonc": { include: "*.json", defaults: { threshold: 5, active: false }, checks: { own: CHECK } },
@@ -428,15 +409,6 @@ Deno.test("loadConfig() rejects an included file of another user if the config w
   ]);
 });
 
-Deno.test("loadConfig() locates the byte of an included file that is not UTF-8", async () => {
-  await withFiles({ "monitor.jsonc": including("a.jsonc") }, async ({ directory, problems }) => {
-    await Deno.writeFile(`${directory}/a.jsonc`, new Uint8Array([0x7b, 0x0a, 0x20, 0xff, 0x7d]));
-    assert.deepEqual(await problems(), [
-      "a.jsonc:2:2 : byte 0xff is not valid UTF-8, expected a config in UTF-8 (save it as UTF-8)",
-    ]);
-  });
-});
-
 Deno.test("loadConfig() includes from the working directory when the config comes from standard input", async () => {
   await withFiles({ "conf.d/a.jsonc": holding("a") }, async ({ load }) => {
     const loaded = await load({ config: "-", stdin: JSON.stringify(including("conf.d/*.jsonc")) });
@@ -476,19 +448,4 @@ Deno.test("loadConfig() includes only so many files and so deep", async (t) => {
       assert.equal((await load()).checks.length, INCLUDED_FILES_MAX);
     });
   });
-});
-
-Deno.test("loadConfig() reads nothing else for a config without includes", async () => {
-  const system = createConfigSystem({
-    files: { "/m.jsonc": JSON.stringify({ defaults: {}, checks: { a: CHECK } }) },
-  });
-  const calls: string[] = [];
-  const files = new Proxy(system.files, {
-    get: (target, name, receiver) => {
-      calls.push(String(name));
-      return Reflect.get(target, name, receiver);
-    },
-  });
-  await loadConfig({ path: "/m.jsonc", named: true }, { ...system, files });
-  assert.deepEqual(calls, ["stat", "read"]);
 });

@@ -11,14 +11,11 @@ import {
   errorOf,
   lacksOf,
   load,
-  loadError,
   problemsOf,
   warningsOf,
   withCheck,
 } from "../../testing/config_system.ts";
 import { INVALID_DOCUMENTS } from "./invalid_configs.ts";
-import { CHECK_KINDS } from "./kind_names.ts";
-import { campaign } from "../../testing/seed.ts";
 import { testRows } from "../support/rows.ts";
 
 const LARGE_BYTES = shortOrFull(2_000_000, 20_000_000);
@@ -50,106 +47,11 @@ Deno.test("loadConfig() returns the exact errors of each invalid config", async 
   }
 });
 
-Deno.test("loadConfig() accepts every way to write a config", async (t) => {
-  const value = { defaults: {}, checks: { web: { kind: "test", parameters: {} } } };
-  const json = JSON.stringify(value, null, 2);
-  const texts: Readonly<Record<string, string>> = {
-    "JSON on one line": JSON.stringify(value),
-    "JSON on several lines": json,
-    "CRLF": json.replaceAll("\n", "\r\n"),
-    "CR": json.replaceAll("\n", "\r"),
-    "a byte-order mark": `\ufeff${json}`,
-    "comments": json.replaceAll("\n", ' // a comment, and "another"\n/* and\nanother */'),
-    "trailing commas": json.replaceAll("\n", ",\n").replaceAll(/([{,]),/g, "$1").replace(/,$/, ""),
-    "names as escapes": json.replaceAll("kind", "\\u006b\\u0069nd"),
-    "blank lines around": `\n\n${json}\n\n`,
-  };
-  const expected = (await load(value)).checks;
-  await testRows(t, texts, async (text) => {
-    assert.deepEqual((await load(text)).checks, expected);
-  });
-});
-
-Deno.test("loadConfig() accepts a config without checks, and checks without settings", async () => {
-  assert.deepEqual((await load({ defaults: {} })).checks, []);
-  assert.deepEqual((await load({ defaults: {}, checks: {} })).checks, []);
-  assert.equal((await load(withCheck({ kind: "test", parameters: {} }))).checks.length, 1);
-});
-
-Deno.test("loadConfig() points at the errors of a check with any name", async (t) => {
-  const names: Readonly<Record<string, string>> = {
-    "": 'checks[""].kind',
-    "__proto__": "checks.__proto__.kind",
-    "constructor": "checks.constructor.kind",
-    "\ud800": 'checks["\ufffd"].kind',
-    "a/b": 'checks["a/b"].kind',
-    "~0~1": 'checks["~0~1"].kind',
-    "8080": 'checks["8080"].kind',
-    "line\nbreak": 'checks["line\\nbreak"].kind',
-  };
-  for (const [name, path] of Object.entries(names)) {
-    await t.step(JSON.stringify(name), async () => {
-      const text = `{ "defaults": {}, "checks": {\n${JSON.stringify(name)}:{"kind": "x"} } }`;
-      const [kind] = (await loadError(text)).problems.filter((problem) => problem.path.endsWith("kind"));
-      assert.deepEqual([kind?.path, kind?.line, kind?.offset], [path, 2, text.indexOf('"x"')]);
-    });
-  }
-});
-
-Deno.test("loadConfig() rejects keys with inherited names like any other", async (t) => {
-  for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty", "\ud800", ""]) {
-    await t.step(JSON.stringify(name), async () => {
-      const shown = JSON.stringify(name.toWellFormed());
-      const texts = [
-        `{ "defaults": {}, ${JSON.stringify(name)}: {} }`,
-        `{ "defaults": { ${JSON.stringify(name)}: {} } }`,
-        `{ "defaults": {}, "checks": { "web": { "kind": "test", "parameters": { ${
-          JSON.stringify(name)
-        }: 1 } } } }`,
-      ];
-      for (const text of texts) {
-        const problems = await problemsOf(text);
-        assert.equal(problems.length, 1, text);
-        assert.ok(problems[0]?.includes(`unknown key ${shown}, expected`), problems[0] ?? "no problem");
-      }
-    });
-  }
-});
-
 Deno.test("loadConfig() keeps the config's order for all names", async () => {
   const names = ["b", "10", "a", "2", "007", "4294967295", "4294967296", "-1", "c"];
   const checks = names.map((name) => `"${name}": { "kind": "test", "parameters": {} }`);
   const { checks: loaded } = await load(`{ "defaults": {}, "checks": { ${checks.join(", ")} } }`);
   assert.deepEqual(loaded.map((check) => check.name), names);
-});
-
-Deno.test("loadConfig() returns every error of a validation step in the order of the config", async () => {
-  const { problems } = await loadError({
-    checks: { "2": { kind: "x" }, "1": { kind: "y" } },
-    defaults: { threshold: 0, schedule: { regular_interval: "" } },
-  });
-  assert.deepEqual(
-    problems.map((problem) => problem.offset),
-    problems.map((problem) => problem.offset).toSorted((a, b) => a - b),
-  );
-  assert.equal(problems.length, 6);
-});
-
-Deno.test("loadConfig() returns one error for each value", async (t) => {
-  const rows: Readonly<Record<string, readonly [config: unknown, path: string]>> = {
-    "a type that is out of range too": [
-      withCheck({ kind: "test", threshold: -0.5, parameters: {} }),
-      "threshold",
-    ],
-    "an unset variable in place of a number": [
-      withCheck({ kind: "test", threshold: "${env:UNSET}", parameters: {} }),
-      "threshold",
-    ],
-  };
-  await testRows(t, rows, async ([config, path]) => {
-    const { problems } = await loadError(config);
-    assert.deepEqual(problems.map((problem) => problem.path.split(".").at(-1)), [path]);
-  });
 });
 
 Deno.test("loadConfig() returns each missing variable or file once, with the checks that it affects", async (t) => {
@@ -248,32 +150,6 @@ Deno.test("loadConfig() returns the error of a value rather than a missing varia
   );
 });
 
-Deno.test("loadConfig() never shows the branches of a schema as a list", async () => {
-  const problems = await problemsOf({
-    defaults: { notifications: [{ kind: "none", parameters: {} }, {}, 1] },
-    checks: {
-      a: { kind: "none", parameters: {} },
-      b: {},
-      c: 1,
-      d: { kind: "script", parameters: { request: {} } },
-    },
-  });
-  assert.deepEqual(problems, [
-    'defaults.notifications[0].kind: is "none", expected one of "console", "file_touch", "email", ' +
-    '"desktop_notification", "webhook", "command"',
-    'defaults.notifications[1]: missing key "kind" or "channel"',
-    "defaults.notifications[2]: is 1, expected an object or a string",
-    `checks.a.kind: is "none", expected one of ${CHECK_KINDS}`,
-    `checks.b: missing key "kind", expected one of ${CHECK_KINDS}`,
-    'checks.b: missing key "parameters"',
-    "checks.c: is 1, expected an object",
-    'checks.d.parameters: missing key "path"',
-    'checks.d.parameters.request: unknown key "request", expected one of path, arguments, environment, ' +
-    "condition_on_timeout, exit_code_conditions, output_part, output_pattern, value, " +
-    "performance_data_ranges, condition_on_mismatch",
-  ]);
-});
-
 Deno.test("loadConfig() rejects a newline in a webhook's header without printing the value", async () => {
   const headers = { "X-Token": "${env:TOKEN}" };
   const hook = { kind: "webhook", parameters: { target: "http://h/", headers } };
@@ -357,14 +233,6 @@ Deno.test("loadConfig() explains parameters by the kind that a placeholder names
   ]);
 });
 
-Deno.test("loadConfig() keeps the config as written alongside the resolved one", async () => {
-  const config = withCheck({ kind: "test", title: "${env:NAME}", parameters: { output: "$${x}" } });
-  const loaded = await load(config, { environment: { NAME: "web" } });
-  assert.equal(JSON.stringify(loaded.written), JSON.stringify(config));
-  assert.equal(loaded.checks[0]?.title, "web");
-  assert.equal(outputOf(loaded), "${x}");
-});
-
 Deno.test("loadConfig() hides secrets in titles, whatever their position in the config", async () => {
   const { checks } = await load({
     defaults: {},
@@ -393,100 +261,6 @@ Deno.test("loadConfig() loads a large config within 15 times its size", requires
   const answer = JSON.parse(stdout);
   assert.ok(answer.bytes >= LARGE_BYTES && answer.checks > LARGE_BYTES / 400, JSON.stringify(answer));
   assert.equal(answer.warning, "2:45");
-});
-
-Deno.test("loadConfig() finds errors at the end of a large config", async (t) => {
-  const line = `    "a long name ${
-    "x".repeat(160)
-  } %": { "kind": "test", "parameters": { "output": "x" } },\n`;
-  const count = Math.ceil(LARGE_BYTES / line.length);
-  const many = Array.from({ length: count }, (_, index) => line.replace("%", String(index))).join("");
-  const rows: Readonly<Record<string, readonly [end: string, place: readonly number[], message: string]>> = {
-    "broken syntax": [
-      '    "last": {]\n',
-      [count + 3, 14],
-      'unexpected "]", expected a key in double quotes or }',
-    ],
-    "an error": [
-      '    "last": { "kind": "test", "parameters": {}, "active": 1 } } }\n',
-      [count + 3, 59],
-      "is 1, expected true or false",
-    ],
-    "a name that is given twice": [
-      `${line.replace("%", "0").trimEnd().slice(0, -1)} } }\n`,
-      [count + 3, 5],
-      "is specified more than once in one object",
-    ],
-    "a config that breaks off": [
-      "",
-      [count + 3, 1],
-      "unexpected end of the config, expected a key in double quotes or }",
-    ],
-  };
-  await testRows(t, rows, async ([end, place, message]) => {
-    const { problems: [problem] } = await loadError(`{\n  "defaults": {}, "checks": {\n${many}${end}`);
-    assert.deepEqual([problem?.line, problem?.column], place);
-    assert.ok(problem?.message.endsWith(message), problem?.message ?? "no problem");
-  });
-});
-
-Deno.test("loadConfig() is fast for large configs of any kind", async (t) => {
-  const texts: Readonly<Record<string, string>> = {
-    "spaces": `${" ".repeat(LARGE_BYTES)}{ "defaults": {} }`,
-    "line breaks": `${"\n".repeat(LARGE_BYTES)}{ "defaults": {} }`,
-    "a comment": `/*${" ".repeat(LARGE_BYTES)}*/ { "defaults": {} }`,
-    "a title": `{ "defaults": {}, "checks": { "a": { "title": "${
-      "x".repeat(LARGE_BYTES)
-    }", "kind": "test", "parameters": {} } } }`,
-  };
-  await testRows(t, texts, async (text) => {
-    assert.ok(await load(text));
-  });
-});
-
-Deno.test("loadConfig() returns few errors for very long garbage", async (t) => {
-  const size = campaign(5_000_000);
-  const texts: Readonly<Record<string, string>> = {
-    "opening brackets": "[".repeat(size),
-    "opening braces": '{"a":'.repeat(size / 5),
-    "closing braces": "}".repeat(size),
-    "quotes": '"'.repeat(size),
-    "one word": "x".repeat(size),
-    "one string": `"${"x".repeat(size)}"`,
-    "one open string": `"${"x".repeat(size)}`,
-    "missing commas": `[${'"a" '.repeat(size / 4)}]`,
-    "digits": "1".repeat(size),
-    "backslashes": `"${"\\".repeat(size)}"`,
-    "an open comment": `/*${"*".repeat(size)}`,
-    "zero bytes": "\0".repeat(size),
-    "a long kind": `{ "defaults": {}, "checks": { "a": { "kind": "${
-      "x".repeat(size)
-    }", "parameters": {} } } }`,
-    "a long member": `{ "defaults": {}, "${"x".repeat(size)}": 1 }`,
-    "a long interval": `{ "defaults": { "schedule": { "regular_interval": "${"1".repeat(size)}" } } }`,
-    "a long unit": `{ "defaults": { "schedule": { "regular_interval": "${"x".repeat(size)}" } } }`,
-  };
-  await testRows(t, texts, async (text) => {
-    const { problems } = await loadError(text);
-    assert.ok(problems.length >= 1 && problems.length <= 101);
-    for (const { message, hint, path, offset } of problems) {
-      assert.ok(`${path}${message}${hint}`.length < 700, `${message.slice(0, 200)}…`);
-      assert.ok(offset >= 0 && offset <= text.length);
-    }
-  });
-});
-
-Deno.test("loadConfig() rejects excessive nesting at the first bracket beyond the limit", async (t) => {
-  for (const depth of [101, 10_000, 1_000_000]) {
-    for (const [open, width] of [["[", 1], ['{"a":', 5]] as const) {
-      await t.step(`${depth} times ${open}`, async () => {
-        const { problems } = await loadError(open.repeat(depth));
-        assert.deepEqual(problems.map((problem) => [problem.message, problem.offset]), [
-          ["the config is nested more than 100 levels deep", 100 * width],
-        ]);
-      });
-    }
-  }
 });
 
 Deno.test("loadConfig() rejects an oversized config before it reads it", async () => {

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { loadConfig } from "../../src/config/load.ts";
 import { locateConfig } from "../../src/config/locate.ts";
 import { type ConfigSystemOptions, createConfigSystem, errorOf } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
@@ -99,13 +98,4 @@ Deno.test("locateConfig() names a missing permission, unless it finds a config e
   await assert.rejects(locate({ files }), denied);
   const found = await locate({ files: { ...files, "/etc/monitor/monitor.json": "{}" } });
   assert.equal(found.path, "/etc/monitor/monitor.json");
-});
-
-Deno.test("locateConfig() finds a config of another user, which is rejected", async () => {
-  const system = createConfigSystem({
-    files: { "./monitor.jsonc": { ownerId: 1001 }, "/here/monitor.jsonc": { ownerId: 1001 } },
-    workingDirectory: "/here",
-  });
-  const error = await errorOf(loadConfig(await locateConfig(undefined, system), system));
-  assert.match(error.message, /"\.\/monitor\.jsonc": it was found, not named, and belongs to another user/);
 });

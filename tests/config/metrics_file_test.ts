@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { load, problemsOf, warningsOf, withCheck } from "../../testing/config_system.ts";
+import { load, warningsOf, withCheck } from "../../testing/config_system.ts";
 
 const CHECK = { kind: "test", parameters: {} };
 
@@ -21,13 +21,6 @@ Deno.test("loadConfig() resolves the path and the interval of metrics", async ()
       name: "web",
     },
   );
-});
-
-Deno.test("loadConfig() rejects metrics in a specification profile", async () => {
-  for (const shape of ["a", "b"] as const) {
-    const problems = await problemsOf(withMetrics({ path: "/a.prom" }), { shape });
-    assert.match(problems.join("\n"), /^metrics: is not in profile [ab]/);
-  }
 });
 
 Deno.test("loadConfig() warns of a file that the node exporter would not read", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CONFIG_PATH, describe, errorOf, load, loadError, problemsOf } from "../../testing/config_system.ts";
+import { describe, load, problemsOf } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 
 const CONSOLE = { kind: "console", parameters: {} };
@@ -87,16 +87,6 @@ Deno.test("loadConfig() names the accepted channels for each unknown name", asyn
       null,
       `is "chat", expected an object: the config has no "channels" (${define("chat")})`,
     ],
-    "a kind": [
-      "console",
-      { chat: HOOK },
-      'is "console", expected the name "chat" or an object (write { "kind": "console", "parameters": { … } })',
-    ],
-    "misspelt": [
-      "chta",
-      { chat: HOOK, pager: HOOK },
-      'is "chta", expected one of the names "chat", "pager", or an object (did you mean "chat"?)',
-    ],
     "one of many": [
       "x",
       many,
@@ -107,57 +97,11 @@ Deno.test("loadConfig() names the accepted channels for each unknown name", asyn
       { chat: HOOK },
       `is "constructor", expected the name "chat" or an object (${define("constructor")})`,
     ],
-    "a placeholder": [
-      "${env:CHANNEL}",
-      { chat: HOOK },
-      '"${env:CHANNEL}" contains a placeholder, expected plain text',
-    ],
-    "a number": [1, { chat: HOOK }, "is 1, expected an object or a string"],
   };
   await testRows(t, rows, async ([channel, channels, problem]) => {
     const config = { defaults: {}, ...channels !== null && { channels }, checks: { web: check(channel) } };
     assert.deepEqual(await problemsOf(config, { environment: { CHANNEL: "chat" } }), [`${at}: ${problem}`]);
   });
-});
-
-Deno.test("loadConfig() expects objects in channels, with a known kind", async () => {
-  const channels = { chat: "webhook", pager: { kind: "webhok", parameters: {} }, mail: { kind: "email" } };
-  assert.deepEqual(
-    await problemsOf({ defaults: {}, channels, checks: { web: check("chat", "pager", "mail") } }),
-    [
-      'channels.chat: is the string "webhook", expected an object',
-      'channels.pager.kind: is "webhok", expected one of "console", "file_touch", "email", "desktop_notification", ' +
-      '"webhook", "command" (did you mean "webhook"?)',
-      'channels.mail: missing key "parameters"',
-    ],
-  );
-});
-
-Deno.test("loadConfig() rejects a channel name in two files at the second one", async () => {
-  const files = { "/etc/monitor/a.jsonc": JSON.stringify({ channels: { chat: CONSOLE } }) };
-  const config = {
-    include: "a.jsonc",
-    defaults: {},
-    channels: { chat: HOOK },
-    checks: { web: check("chat") },
-  };
-  const { problems } = await errorOf(load(config, { files }));
-  assert.deepEqual(
-    problems.map((problem) => `${problem.source?.label}:${problem.column} ${describe(problem)}`),
-    [
-      `/etc/monitor/a.jsonc:14 channels.chat: the name "chat" is already defined in ${CONFIG_PATH}:5:5 ` +
-      "(rename or remove one of them)",
-    ],
-  );
-});
-
-Deno.test("loadConfig() rejects a duplicate channel name in one file", async () => {
-  const hook = JSON.stringify(HOOK);
-  const text = `{ "defaults": {}, "channels": { "chat": ${hook}, "chat": ${hook} }, "checks": {} }`;
-  const { problems } = await loadError(text);
-  assert.deepEqual(problems.map(({ path, message }) => [path, message]), [
-    ["channels.chat", 'the name "chat" is specified more than once in one object'],
-  ]);
 });
 
 Deno.test("loadConfig() returns no unknown channel while a file cannot be read", async () => {
@@ -209,20 +153,6 @@ Deno.test("loadConfig() hides the secrets of named channels", async () => {
   );
   assert.ok(secrets.includes("swordfish"));
   assert.equal(redact("got swordfish"), "got [secret]");
-});
-
-Deno.test("loadConfig() has no named channels in a specification profile", async (t) => {
-  const config = { defaults: {}, channels: { chat: CONSOLE }, checks: { web: check("chat") } };
-  for (const shape of ["a", "b"] as const) {
-    await t.step(shape, async () => {
-      const name = `profile ${shape}`;
-      assert.deepEqual(await problemsOf(config, { shape }), [
-        `channels: is not in ${name}, expected one of defaults, checks (the default schema has it)`,
-        'checks.web.notifications[0]: is the string "chat", expected an object ' +
-        `(a string is not in ${name} here; the default schema has it)`,
-      ]);
-    });
-  }
 });
 
 Deno.test("loadConfig() sends the summary to a named channel whatever it filters", async () => {

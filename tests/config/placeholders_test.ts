@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { holdsSecret, SECRET_BYTES_MAX, substitute } from "../../src/config/placeholders.ts";
+import { SECRET_BYTES_MAX, substitute } from "../../src/config/placeholders.ts";
 import { type JsonValue, parseText } from "../../src/config/syntax.ts";
 import { type ConfigSystemOptions, createConfigSystem } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
@@ -151,17 +151,6 @@ Deno.test("substitute() warns of empty values, and of text that resembles a plac
   });
 });
 
-Deno.test("substitute() returns every placeholder without a value", async () => {
-  const { problems } = await substituteIn(
-    parse({ a: "${env:A}${env:B}", b: ["${env:C}"], "${env:D}": "$${env:E}" }),
-  );
-  assert.deepEqual(problems.map(({ path, message }) => [path, message]), [
-    [["a"], 'the environment variable "A" is not set'],
-    [["a"], 'the environment variable "B" is not set'],
-    [["b", 0], 'the environment variable "C" is not set'],
-  ]);
-});
-
 Deno.test("substitute() replaces in every string, but in no key and no other value", async () => {
   const config = parse({
     "${env:A}": 1,
@@ -175,22 +164,6 @@ Deno.test("substitute() replaces in every string, but in no key and no other val
     0,
     0,
   ]]);
-});
-
-Deno.test("substitute() replaces a config that is a single string", async () => {
-  assert.equal((await substituteIn("${env:A}", { environment: { A: "x" } })).value, "x");
-});
-
-Deno.test("substitute() leaves the original config unchanged, and shares unchanged values", async () => {
-  const config = parse({ same: { deep: [1, { a: "x" }] }, other: { a: "${env:A}", same: [2] } });
-  const before = JSON.stringify(config);
-  const { value } = await substituteIn(config, { environment: { A: "y" } });
-  assert.equal(JSON.stringify(config), before);
-  const [was, is] = [config, value] as unknown as Record<string, Record<string, unknown>>[];
-  assert.equal(is?.["same"], was?.["same"]);
-  assert.equal(is?.["other"]?.["same"], was?.["other"]?.["same"]);
-  assert.notEqual(is?.["other"], was?.["other"]);
-  assert.equal((await substituteIn(parse({ a: "$x" }))).value === null, false);
 });
 
 Deno.test("substitute() copies keys with inherited names", async () => {
@@ -256,22 +229,6 @@ Deno.test("substitute() without secrets reads nothing and resolves only the esca
     null,
     null,
   ]);
-});
-
-Deno.test("holdsSecret() distinguishes a placeholder from similar text", () => {
-  const texts = [
-    "${env:A}",
-    "a${file:b}c",
-    "$${${env:A}",
-    "$${env:A}",
-    "${HOME}",
-    "${env:A",
-    "$x",
-    "",
-    "$$${env:A}",
-  ];
-  assert.deepEqual(texts.map(holdsSecret), [true, true, true, false, false, false, false, false, false]);
-  assert.deepEqual([1, null, undefined].map(holdsSecret), [false, false, false]);
 });
 
 Deno.test("substitute() escapes any text by writing $${ for ${", async () => {

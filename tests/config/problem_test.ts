@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ConfigError, describePath, joinProblems, quoteValue } from "../../src/config/problem.ts";
+import { describePath, joinProblems, quoteValue } from "../../src/config/problem.ts";
 
 Deno.test("describePath() writes a path as people do", async (t) => {
   const rows: readonly (readonly [path: readonly (string | number)[], text: string])[] = [
@@ -55,16 +55,4 @@ Deno.test("joinProblems() drops later problems of a value that an earlier step r
     "of the value",
   ]);
   assert.deepEqual(joinProblems([]), []);
-});
-
-Deno.test("ConfigError keeps its cause and has no problems, source or hint by default", () => {
-  const cause = new Error("deep");
-  const error = new ConfigError("Cannot", { cause });
-  assert.deepEqual([error.name, error.cause, error.problems, error.source, error.hint], [
-    "ConfigError",
-    cause,
-    [],
-    null,
-    null,
-  ]);
 });

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { pickSetting } from "../../src/config/resolve.ts";
 import type { Channel } from "../../src/domain/channel.ts";
-import type { Check, CheckOf, HttpRequestCheck, ScriptCheck } from "../../src/domain/check.ts";
+import type { Check, CheckOf, ScriptCheck } from "../../src/domain/check.ts";
 import { isCron } from "../../src/domain/schedule.ts";
 import { load } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 
 /** Kinds that have most formats among them; tests/scripts/make_types_test.ts tries the others. */
-type TriedKind = "script" | "file_timestamp" | "http_request" | "disk_space" | "process";
+type TriedKind = "http_request" | "disk_space" | "process";
 
 /** The settings of a check if the config has only required keys. */
 const SETTINGS = {
@@ -24,59 +23,24 @@ const SETTINGS = {
 
 const TEN_PERCENT_BELOW = { warningBelow: { percent: 10 }, criticalBelow: { percent: 5 } };
 
-/** The minimal config of each kind, and its resolved form. */
-const LEAST: { readonly [K in TriedKind]: readonly [parameters: object, check: CheckOf<K>] } = {
-  script: [{ path: "./check.sh" }, {
-    ...SETTINGS,
-    name: "web",
-    kind: "script",
-    parameters: {
-      path: "/etc/monitor/check.sh",
-      arguments: [],
-      environment: {},
-      conditionOnTimeout: "unknown",
-    },
-    timeoutMs: 30_000,
-  }],
-  file_timestamp: [{ path: "backup.tar" }, {
-    ...SETTINGS,
-    name: "web",
-    kind: "file_timestamp",
-    parameters: {
-      path: "/etc/monitor/backup.tar",
-      warningAgeMs: 3_600_000,
-      criticalAgeMs: 86_400_000,
-      conditionOnMissing: "warning",
-      conditionOnImplausible: "warning",
-    },
-    timeoutMs: 10_000,
-  }],
-  http_request: [{ request: { target: "https://example.org/" } }, {
-    ...SETTINGS,
-    name: "web",
-    kind: "http_request",
-    parameters: {
-      request: { target: "https://example.org/", method: "GET" },
-      response: { statusCode: 200, headers: {} },
-      asWarning: false,
-    },
-    timeoutMs: 10_000,
-  }],
-  disk_space: [{ path: "data" }, {
-    ...SETTINGS,
-    name: "web",
-    kind: "disk_space",
-    parameters: { path: "/etc/monitor/data", free: TEN_PERCENT_BELOW, freeInodes: TEN_PERCENT_BELOW },
-    timeoutMs: 10_000,
-  }],
-  process: [{ name: "nginx" }, {
-    ...SETTINGS,
-    name: "web",
-    kind: "process",
-    parameters: { name: "nginx", count: { criticalBelow: 1 }, age: {}, memory: {} },
-    timeoutMs: 10_000,
-  }],
-};
+/** Minimal configs of kinds that `shapes_test.ts` does not generate, and their resolved forms. */
+const LEAST: { readonly [K in "disk_space" | "process"]: readonly [parameters: object, check: CheckOf<K>] } =
+  {
+    disk_space: [{ path: "data" }, {
+      ...SETTINGS,
+      name: "web",
+      kind: "disk_space",
+      parameters: { path: "/etc/monitor/data", free: TEN_PERCENT_BELOW, freeInodes: TEN_PERCENT_BELOW },
+      timeoutMs: 10_000,
+    }],
+    process: [{ name: "nginx" }, {
+      ...SETTINGS,
+      name: "web",
+      kind: "process",
+      parameters: { name: "nginx", count: { criticalBelow: 1 }, age: {}, memory: {} },
+      timeoutMs: 10_000,
+    }],
+  };
 
 /** Every setting, written and meant. */
 const ALL_SETTINGS = {
@@ -195,38 +159,6 @@ const ALL_SETTINGS_MEANT = {
 
 /** The maximal config of each kind. */
 const MOST: { readonly [K in TriedKind]: readonly [parameters: object, check: CheckOf<K>] } = {
-  script: [{
-    path: "check_disk",
-    arguments: ["-w", "10%"],
-    environment: { LANG: "C", TO: "./y" },
-    condition_on_timeout: "critical",
-  }, {
-    ...ALL_SETTINGS_MEANT,
-    kind: "script",
-    parameters: {
-      path: "/usr/lib/plugins/check_disk",
-      arguments: ["-w", "10%"],
-      environment: { LANG: "C", TO: "./y" },
-      conditionOnTimeout: "critical",
-    },
-  }],
-  file_timestamp: [{
-    path: "/var/backups/latest.tar",
-    warning_age: "26 hours",
-    critical_age: 172_800,
-    condition_on_missing: "critical",
-    condition_on_implausible: "ok",
-  }, {
-    ...ALL_SETTINGS_MEANT,
-    kind: "file_timestamp",
-    parameters: {
-      path: "/var/backups/latest.tar",
-      warningAgeMs: 93_600_000,
-      criticalAgeMs: 172_800_000,
-      conditionOnMissing: "critical",
-      conditionOnImplausible: "ok",
-    },
-  }],
   http_request: [{
     request: { target: "https://example.org/health", method: "POST" },
     response: {
@@ -344,71 +276,12 @@ Deno.test("resolveChecks() uses the threshold as recovery threshold, whatever it
   );
 });
 
-Deno.test("resolveChecks() accepts annoy as true, false or an interval", async (t) => {
-  for (const [annoy, meant] of [[true, true], [false, false], [60, 60_000], ["day", 86_400_000]] as const) {
-    await t.step(String(annoy), async () => {
-      assert.equal((await resolved({ kind: "test", annoy, parameters: {} })).annoy, meant);
-      assert.equal((await resolved({ kind: "test", parameters: {} }, { annoy })).annoy, meant);
-    });
-  }
-});
-
-Deno.test("resolveChecks() keeps false, zero-like and empty values of a check", async () => {
-  const check = { kind: "test", title: "", active: false, annoy: false, parameters: { output: "" } };
-  const { title, active, annoy } = await resolved(check, { active: true, annoy: true });
-  assert.deepEqual([title, active, annoy], ["", false, false]);
-});
-
-Deno.test("resolveChecks() creates objects with free names without a prototype, others with one", async () => {
-  const parameters = { request: { target: "http://h/" }, response: { headers: { constructor: "x" } } };
-  const { checks: [check] } = await load({
-    defaults: {},
-    checks: { web: { kind: "http_request", parameters } },
-  });
-  assert.equal(check?.kind, "http_request");
-  const { headers } = (check as HttpRequestCheck).parameters.response;
-  assert.equal(Object.getPrototypeOf(headers), null);
-  assert.deepEqual(Object.entries(headers), [["constructor", "x"]]);
-  assert.equal(Object.getPrototypeOf((check as HttpRequestCheck).parameters), Object.prototype);
-});
-
 Deno.test("resolveChecks() keeps the names of headers and variables as they are", async () => {
   const text = `{ "defaults": {}, "checks": { "web": { "kind": "script", "parameters": {
     "path": "/x", "environment": { "__proto__": "1", "snake_case": "2", "timeout": "3" } } } } }`;
   const { checks: [check] } = await load(text);
   const { environment } = (check as ScriptCheck).parameters;
   assert.deepEqual(Object.entries(environment), [["__proto__", "1"], ["snake_case", "2"], ["timeout", "3"]]);
-});
-
-Deno.test("resolveChecks() resolves shared values like those of a single check", async () => {
-  const notifications = [{ kind: "file_touch", parameters: { path: "run/problem" } }];
-  const checks = Object.fromEntries(["a", "b", "c"].map((name) => [name, { kind: "test", parameters: {} }]));
-  const own = {
-    kind: "test",
-    notifications: [{ kind: "file_touch", parameters: { path: "own" } }],
-    parameters: {},
-  };
-  const { checks: loaded } = await load({ defaults: { notifications }, checks: { ...checks, d: own } });
-  assert.deepEqual(
-    loaded.map(({ notifications: [channel] }) => channel?.kind === "file_touch" && channel.parameters.path),
-    ["/etc/monitor/run/problem", "/etc/monitor/run/problem", "/etc/monitor/run/problem", "/etc/monitor/own"],
-  );
-});
-
-Deno.test("resolveChecks() returns NaN for an interval that is unknown without its secrets", async () => {
-  const { checks: [check] } = await load(
-    { defaults: {}, checks: { web: { kind: "test", timeout: "${env:UNSET}", parameters: {} } } },
-    { withoutSecrets: true },
-  );
-  assert.equal(check?.timeoutMs, NaN);
-});
-
-Deno.test("pickSetting() returns the check's own value, else the defaults', else the built-in one", () => {
-  const options = { defaults: { a: 2, b: 2 }, builtIn: 3 };
-  assert.deepEqual(pickSetting("a", { a: 1 }, options), { value: 1, origin: "check" });
-  assert.deepEqual(pickSetting("b", { a: 1 }, options), { value: 2, origin: "defaults" });
-  assert.deepEqual(pickSetting("c", { a: 1 }, options), { value: 3, origin: "built-in" });
-  assert.deepEqual(pickSetting("a", { a: null }, options), { value: null, origin: "check" });
 });
 
 /** The members of a group. */
@@ -524,14 +397,4 @@ Deno.test("resolveChecks() resolves the config's windows, and those of the check
     [all, { fromMinute: 1320, toMinute: 360, timeZone: "Europe/Zurich", reason: "backup" }],
     [all],
   ]);
-});
-
-Deno.test("resolveChecks() ignores cron schedules with an unresolved placeholder", async () => {
-  const schedule = { cron: "${env:TIMES}", time_zone: "${env:ZONE}" };
-  const { checks: [check] } = await load(
-    JSON.stringify({ defaults: { schedule }, checks: { web: { kind: "test", parameters: {} } } }),
-    { withoutSecrets: true },
-  );
-  assert.ok(check !== undefined && isCron(check.schedule));
-  assert.strictEqual(check.schedule.times.after(0), NaN);
 });

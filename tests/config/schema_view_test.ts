@@ -2,14 +2,7 @@ import assert from "node:assert/strict";
 import monitorSchema from "../../schemas/monitor.schema.json" with { type: "json" };
 import shapeASchema from "../../schemas/shape_a.schema.json" with { type: "json" };
 import shapeBSchema from "../../schemas/shape_b.schema.json" with { type: "json" };
-import {
-  childOf,
-  createSchemaReader,
-  isObject,
-  type Schema,
-  type SchemaView,
-  valueAt,
-} from "../../src/config/schema_view.ts";
+import { createSchemaReader, type Schema, type SchemaView } from "../../src/config/schema_view.ts";
 import type { JsonValue } from "../../src/config/syntax.ts";
 import { testRows } from "../support/rows.ts";
 
@@ -164,49 +157,6 @@ Deno.test("createSchemaReader() finds the schema of free names and of elements",
     undefined,
     undefined,
     undefined,
-  ]);
-});
-
-Deno.test("createSchemaReader() keeps the views of a config with many checks", () => {
-  const { view, root } = createSchemaReader(BRANCHES);
-  assert.equal(view(root, { kind: "a" }), view(root, { kind: "a", parameters: {} }));
-  const limit = BRANCHES.$defs?.["limit"] ?? {};
-  assert.equal(view(limit, 1), view(limit, { kind: "a" }));
-});
-
-Deno.test("createSchemaReader() rejects a reference without target", () => {
-  const reader = createSchemaReader({ properties: { a: { $ref: "#/$defs/missing" } } });
-  assert.throws(() => reader.at({}, ["a"]), /The schema has no "#\/\$defs\/missing"/);
-});
-
-Deno.test("valueAt() and childOf() return values, and undefined without one", () => {
-  const config = { a: [{ b: null }, "text"], "0": 1 };
-  assert.equal(valueAt(config, []), config);
-  assert.equal(valueAt(config, ["a", 0, "b"]), null);
-  assert.equal(valueAt(config, ["a", 1]), "text");
-  const missing = [["x"], ["a", 2], ["a", 0, "b", "c"], ["a", 1, "length"], ["a", 1, 0]];
-  assert.deepEqual(missing.map((path) => valueAt(config, path)), [
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-  ]);
-  assert.deepEqual([childOf(undefined, "a"), childOf(null, 0), childOf("text", 0)], [
-    undefined,
-    undefined,
-    undefined,
-  ]);
-});
-
-Deno.test("isObject() distinguishes an object from a list and from null", () => {
-  assert.deepEqual([{}, [], null, "x", 1, undefined].map(isObject), [
-    true,
-    false,
-    false,
-    false,
-    false,
-    false,
   ]);
 });
 

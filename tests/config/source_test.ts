@@ -1,11 +1,6 @@
-import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
-import { absolutePath, readSource } from "../../src/config/source.ts";
-import { createFiles } from "../../src/system/files.ts";
-import { createMemorySystem } from "../../testing/memory_system.ts";
-import { runWithoutRights } from "../support/without_rights.ts";
+import { readSource } from "../../src/config/source.ts";
 import { type ConfigSystemOptions, createConfigSystem, errorOf } from "../../testing/config_system.ts";
-import { tempDirectory } from "../../testing/builders.ts";
 import { testRows } from "../support/rows.ts";
 
 const PATH = "/etc/monitor/monitor.jsonc";
@@ -51,26 +46,6 @@ Deno.test("readSource() supports Windows paths on Windows", async (t) => {
   }
 });
 
-Deno.test("absolutePath() starts relative paths from a directory", async (t) => {
-  const rows: readonly (readonly [path: string, directory: string, absolute: string])[] = [
-    ["a", "/", "/a"],
-    ["a/b", "/etc", "/etc/a/b"],
-    ["./a", "/etc", "/etc/a"],
-    ["../a", "/etc", "/etc/../a"],
-    ["/a", "/etc", "/a"],
-    ["~/a", "/etc", "/etc/~/a"],
-    ["a\\b", "/etc", "/etc/a\\b"],
-    ["C:\\a", "D:\\etc", "C:\\a"],
-    ["\\a", "D:\\etc", "\\a"],
-    ["a", "D:\\", "D:\\a"],
-  ];
-  for (const [path, directory, absolute] of rows) {
-    await t.step(`${path} in ${directory}`, () => {
-      assert.equal(absolutePath(path, directory), absolute);
-    });
-  }
-});
-
 Deno.test("readSource() reads standard input for -, with paths relative to the working directory", async () => {
   assert.deepEqual(await read({ stdin: "{}", workingDirectory: "/here" }, { path: "-" }), {
     label: "<stdin>",
@@ -85,12 +60,6 @@ Deno.test("readSource() removes a byte-order mark", async () => {
   const bytes = new Uint8Array([0xef, 0xbb, 0xbf, 0x7b, 0x7d]);
   assert.equal((await read({ files: { [PATH]: bytes } })).text, "{}");
   assert.equal((await read({ stdin: bytes }, { path: "-" })).text, "{}");
-});
-
-Deno.test("readSource() reads empty and very short files", async () => {
-  assert.equal((await read({ files: { [PATH]: "" } })).text, "");
-  assert.equal((await read({ files: { [PATH]: "{" } })).text, "{");
-  assert.equal((await read({ files: { [PATH]: new Uint8Array([0xef, 0xbb, 0xbf]) } })).text, "");
 });
 
 Deno.test("readSource() returns the reason why a file cannot be read", async (t) => {
@@ -124,54 +93,6 @@ Deno.test("readSource() returns the reason why a file cannot be read", async (t)
     assert.deepEqual([error.hint, error.problems, error.source], [hint ?? null, [], null]);
     if (file instanceof Error) assert.equal(error.cause, file);
   });
-});
-
-Deno.test("readSource() returns the same reason for real files", async (t) => {
-  await using temporary = await tempDirectory();
-  const directory = temporary.path;
-  const system = {
-    ...createMemorySystem({ workingDirectory: directory }),
-    files: createFiles(createRealClock()),
-  };
-  await Deno.writeTextFile(`${directory}/file`, "{}");
-  await Deno.symlink("loop", `${directory}/loop`);
-  await Deno.symlink("file", `${directory}/link`);
-  const rows: Readonly<Record<string, string>> = {
-    "missing": "file does not exist",
-    "missing/file": "file does not exist",
-    ".": "it is a directory, not a file",
-    "": "it is a directory, not a file",
-    "file/deeper": "its path leads through something that is not a directory",
-    "loop": "symbolic links on its path form a loop",
-  };
-  for (const [path, reason] of Object.entries(rows)) {
-    await t.step(JSON.stringify(path), async () => {
-      const error = await errorOf(readSource({ path, named: true }, system));
-      assert.equal(error.message, `cannot read config "${path}": ${reason}`);
-    });
-  }
-  await t.step("a symbolic link is followed", async () => {
-    assert.equal((await readSource({ path: "link", named: true }, system)).text, "{}");
-  });
-});
-
-Deno.test("readSource() names the missing permission for a real file", async () => {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_source_" });
-  try {
-    await Deno.writeTextFile(`${directory}/closed`, "{}", { mode: 0o000 });
-    await Deno.mkdir(`${directory}/closed_directory`);
-    await Deno.writeTextFile(`${directory}/closed_directory/file`, "{}");
-    await Deno.chmod(`${directory}/closed_directory`, 0o000);
-    const paths = [`${directory}/closed`, `${directory}/closed_directory/file`];
-    const printed = await runWithoutRights(new URL("read_source.ts", import.meta.url), ...paths);
-    assert.deepEqual(
-      printed.split("\n"),
-      [...paths.map((path) => `cannot read config "${path}": permission denied`), ""],
-    );
-  } finally {
-    await Deno.chmod(`${directory}/closed_directory`, 0o700);
-    await Deno.remove(directory, { recursive: true });
-  }
 });
 
 Deno.test("readSource() throws the error of the runtime's permissions", async () => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import fc, { anyCharacter } from "../support/property.ts";
-import { createObject, type JsonValue, NESTING_MAX, parseText } from "../../src/config/syntax.ts";
+import { type JsonValue, NESTING_MAX, parseText } from "../../src/config/syntax.ts";
 import { campaign } from "../../testing/seed.ts";
 import { testRows } from "../support/rows.ts";
+import { textDamages } from "./damages.ts";
 
 Deno.test("parseText() restores every value from its JSON text", () => {
   fc.assert(
@@ -17,7 +18,7 @@ Deno.test("parseText() restores every value from its JSON text", () => {
 
 Deno.test("parseText() accepts of mutilated texts exactly those that JSON.parse() accepts", () => {
   fc.assert(
-    fc.property(jsonValue(), mutilations(), (value, mutilate) => {
+    fc.property(jsonValue(), textDamages(), (value, mutilate) => {
       const text = mutilate(JSON.stringify(value, null, 1));
       // JSONC adds comments and trailing commas to JSON.
       fc.pre(!/\/|,\s*[}\]]/.test(text));
@@ -228,17 +229,6 @@ Deno.test("parseText() compares keys after unescaping", () => {
   assert.equal(parseText('{"\\u00e4":1,"a\\u0308":2}').problems.length, 0);
 });
 
-Deno.test("parseText() treats the names of inherited properties like any other key", () => {
-  const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "__defineGetter__"];
-  const text = `{${names.map((name) => `"${name}":{"polluted":true}`).join(",")}}`;
-  const { value, problems } = parseText(text);
-  assert.deepEqual(problems, []);
-  assert.deepEqual(Object.keys(value as object), names);
-  assert.equal(JSON.stringify(value), text);
-  assert.equal(Object.hasOwn(Object.prototype, "polluted"), false);
-  assert.equal(({} as Record<string, unknown>)["polluted"], undefined);
-});
-
 Deno.test("parseText() parses up to the maximum depth, and no deeper", () => {
   const nest = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
   assert.notEqual(parseText(nest(NESTING_MAX)).value, undefined);
@@ -250,13 +240,6 @@ Deno.test("parseText() parses up to the maximum depth, and no deeper", () => {
       message: "the config is nested more than 100 levels deep",
     }],
   });
-});
-
-Deno.test("parseText() parses numbers as JavaScript does", () => {
-  const numbers = ["0", "-0", "1e3", "1E+3", "1.50", "0.30000000000000004", "9007199254740992"];
-  const { value, problems } = parseText(`[${numbers.join(",")}]`);
-  assert.deepEqual(value, numbers.map(Number));
-  assert.deepEqual(problems, []);
 });
 
 Deno.test("parseText() rejects numbers that would become others", async (t) => {
@@ -273,14 +256,6 @@ Deno.test("parseText() rejects numbers that would become others", async (t) => {
       [4, `"${written}" has too many digits for a number, it would be ${read}`],
     ]);
   });
-});
-
-Deno.test("createObject() creates objects without a prototype", () => {
-  const object = createObject();
-  assert.equal("constructor" in object, false);
-  assert.equal("__proto__" in object, false);
-  object["__proto__"] = 1;
-  assert.deepEqual(Object.keys(object), ["__proto__"]);
 });
 
 function jsonValue(): fc.Arbitrary<JsonValue> {
@@ -300,43 +275,6 @@ function jsonValue(): fc.Arbitrary<JsonValue> {
     ),
   }));
   return value;
-}
-
-/** A few small damages to a text. */
-function mutilations(): fc.Arbitrary<(text: string) => string> {
-  const damage = fc.record({
-    at: fc.double({ min: 0, max: 1, noNaN: true }),
-    removed: fc.integer({ min: 0, max: 3 }),
-    inserted: fc.oneof(
-      fc.constantFrom(
-        "",
-        ",",
-        ":",
-        "{",
-        "}",
-        "[",
-        "]",
-        '"',
-        "\\",
-        "0",
-        "-",
-        ".",
-        "e",
-        "tru",
-        "\n",
-        "\t",
-        "\u00a0",
-        "\\u12",
-      ),
-      fc.string({ maxLength: 3 }),
-    ),
-  });
-  return fc.array(damage, { maxLength: 3 }).map((damages) => (text) =>
-    damages.reduce((whole, { at, removed, inserted }) => {
-      const index = Math.floor(at * whole.length);
-      return whole.slice(0, index) + inserted + whole.slice(index + removed);
-    }, text)
-  );
 }
 
 function tryParse(text: string): unknown {

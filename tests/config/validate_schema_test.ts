@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { lacksOf, loadError, problemsOf, withCheck } from "../../testing/config_system.ts";
-import { CHECK_KINDS } from "./kind_names.ts";
+import { loadError, problemsOf, withCheck } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 
 const page = (parameters: object) => withCheck({ kind: "http_request", parameters });
@@ -195,70 +194,6 @@ Deno.test("findStructureProblems() suggests how to write a value of another type
   await testRows(t, rows, async ([config, hint]) => {
     assert.equal(await hintOf(config), hint);
   });
-});
-
-Deno.test("findStructureProblems() names the actual type of a value", async (t) => {
-  const rows: readonly (readonly [value: unknown, shown: string])[] = [
-    [null, "null"],
-    [true, "true"],
-    [1.5, "1.5"],
-    ["", 'the string ""'],
-    ["a\nb", 'the string "a\\nb"'],
-    ["x".repeat(100), `the string "${"x".repeat(79)}…"`],
-    [[], "a list"],
-    [{}, "an object"],
-  ];
-  for (const [value, shown] of rows) {
-    await t.step(shown, async () => {
-      const [problem] =
-        (await loadError(withCheck({ kind: "test", threshold: value, parameters: {} }))).problems;
-      assert.equal(problem?.message, `is ${shown}, expected a whole number`);
-    });
-  }
-});
-
-Deno.test("findStructureProblems() lists the accepted keys at the top", async (t) => {
-  for (
-    const [text, shown] of [["[]", "a list"], ["null", "null"], ['"x"', 'the string "x"'], [
-      "1",
-      "1",
-    ]] as const
-  ) {
-    await t.step(text, async () => {
-      assert.deepEqual(await problemsOf(text), [`: the config is ${shown}, expected an object`]);
-    });
-  }
-});
-
-Deno.test("findStructureProblems() suggests the nearest accepted word", async (t) => {
-  const rows: Readonly<Record<string, readonly [config: unknown, hint: string | null]>> = {
-    "a kind": [withCheck({ kind: "scirpt", parameters: {} }), 'did you mean "script"?'],
-    "a kind in capitals": [withCheck({ kind: "TEST", parameters: {} }), 'did you mean "test"?'],
-    "half a kind": [withCheck({ kind: "http", parameters: {} }), 'did you mean "http_request"?'],
-    "no kind at all": [withCheck({ kind: "", parameters: {} }), null],
-    "a kind that is no string": [withCheck({ kind: {}, parameters: {} }), null],
-    "a condition": [
-      withCheck({ kind: "test", parameters: { condition: "Warn" } }),
-      'did you mean "warning"?',
-    ],
-    "a method": [page({ request: { target: "http://h/", method: "post" } }), 'did you mean "POST"?'],
-  };
-  await testRows(t, rows, async ([config, hint]) => {
-    assert.equal(await hintOf(config), hint);
-  });
-});
-
-Deno.test("findStructureProblems() shows the placeholder of an unaccepted secret", async () => {
-  const options = { environment: { KIND: "swordfish", EMPTY: "", METHOD: "swordfish" } };
-  assert.deepEqual(await problemsOf(withCheck({ kind: "${env:KIND}", parameters: {} }), options), [
-    `checks.web.kind: is "\${env:KIND}", expected one of ${CHECK_KINDS}`,
-  ]);
-  assert.deepEqual(
-    await lacksOf(withCheck({ kind: "script", parameters: { path: "${env:EMPTY}" } }), options),
-    [
-      'checks.web.parameters.path: "${env:EMPTY}" is empty, expected some text',
-    ],
-  );
 });
 
 Deno.test("findStructureProblems() rejects invalid free names", async () => {

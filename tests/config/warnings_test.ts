@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { load, warningsOf, withCheck } from "../../testing/config_system.ts";
+import { warningsOf, withCheck } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 
 const CHECK = { kind: "test", parameters: {} };
@@ -264,20 +264,6 @@ Deno.test("loadConfig() warns of a config that others can write", async (t) => {
   await testRows(t, rows, async ([mode, warnings]) => {
     assert.deepEqual(await warningsOf(withCheck(CHECK), { mode }), warnings);
   });
-});
-
-Deno.test("loadConfig() places each warning at the value that it is about", async () => {
-  const text = `{
-  "defaults": { "notifications": [] },
-  "checks": {
-    "web": { "kind": "test", "timeout": "1 hour", "parameters": {},
-      "schedule": { "regular_interval": 60, "attentive_interval": 61 } },
-    "disk": { "kind": "script", "parameters": { "path": "/x", "arguments": ["\${env:X}"] } }
-  }
-}`;
-  const { warnings, place } = await load(text, { environment: { X: "swordfish" }, mode: 0o606 });
-  const places = warnings.map(place).map(({ line, column }) => `${line}:${column}`);
-  assert.deepEqual(places.toSorted(), ["1:1", "2:34", "4:41", "5:67", "6:77"]);
 });
 
 Deno.test("loadConfig() warns of paths that cannot work", async (t) => {
