@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import type { Channel } from "../../src/domain/channel.ts";
 import { load, type LoadTestOptions } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 
@@ -98,20 +97,4 @@ Deno.test("channelKey() does not depend on a secret's value, nor on whether it w
   assert.equal(await keyOf(channel, { environment: { RECEIVER: "b@example.org" } }), key);
   assert.equal(await keyOf(channel, { withoutSecrets: true }), key);
   assert.notEqual(await keyOf(mailWith({ receivers: ["a@example.org"] })), key);
-});
-
-Deno.test("channelKey() is the same from every check, and from the defaults", async () => {
-  const [own, inherited, first] = (await load({
-    defaults: { notifications: [MAIL, HOOK] },
-    checks: {
-      own: { kind: "test", notifications: [HOOK, MAIL], parameters: {} },
-      inherited: { kind: "test", parameters: {} },
-      first: { kind: "script", notifications: [MAIL], parameters: { path: "./x" } },
-    },
-  })).checks;
-  const keysOf = (channels: readonly Channel[] = []): readonly string[] => channels.map(({ key }) => key);
-  const [mail, hook] = keysOf(inherited?.notifications);
-  assert.notEqual(mail, hook);
-  assert.deepEqual(keysOf(own?.notifications), [hook, mail]);
-  assert.deepEqual(keysOf(first?.notifications), [mail]);
 });

@@ -42,23 +42,6 @@ Deno.test("explainCheck() shows the built-in value of every setting", async (t) 
       'parameters.condition = "warning" (built-in)',
       'parameters.output = "" (built-in)',
     ]],
-    script: [{ path: "./x" }, [
-      'timeout = "30 seconds" (30 s) (built-in)',
-      'kind = "script" (check)',
-      'parameters.path = "./x" (check)',
-      "parameters.arguments = [] (built-in)",
-      "parameters.environment = {} (built-in)",
-      'parameters.condition_on_timeout = "unknown" (built-in)',
-    ]],
-    file_timestamp: [{ path: "x" }, [
-      'timeout = "10 seconds" (10 s) (built-in)',
-      'kind = "file_timestamp" (check)',
-      'parameters.path = "x" (check)',
-      "parameters.warning_age = 3600 (1 h) (built-in)",
-      "parameters.critical_age = 86400 (1 d) (built-in)",
-      'parameters.condition_on_missing = "warning" (built-in)',
-      'parameters.condition_on_implausible = "warning" (built-in)',
-    ]],
     http_request: [{ request: { target: "http://h/" } }, [
       'timeout = "10 seconds" (10 s) (built-in)',
       'kind = "http_request" (check)',

@@ -13,23 +13,10 @@ const page = (request: object, response: object = {}) =>
 Deno.test("loadConfig() rejects an invalid request or expected response", async (t) => {
   const at = "checks.web.parameters";
   const rows: Readonly<Record<string, readonly [config: unknown, problem: string]>> = {
-    "a line break in a header": [
-      page({ headers: { "X-A": "one\r\nX-B: two" } }),
-      `${at}.request.headers.X-A: the value contains the control character U+000D, not allowed in headers`,
-    ],
-    "a header name with a space": [
-      page({ headers: { "X A": "one" } }),
-      `${at}.request.headers["X A"]: "X A" cannot be a name here, expected a header name: ` +
-      "letters, digits and signs such as - and _",
-    ],
     "a class in capitals": [
       page({}, { status_code: "2XX" }),
       `${at}.response.status_code: "2XX" is not a status, expected a code from 100 to 599 or a class such as "2xx" ` +
       '(did you mean "2xx"?)',
-    ],
-    "a class that is none": [
-      page({}, { status_code: [200, "6xx"] }),
-      `${at}.response.status_code[1]: "6xx" is not a status, expected a code from 100 to 599 or a class such as "2xx"`,
     ],
     "a code in a list out of range": [
       page({}, { status_code: [99] }),
@@ -38,11 +25,6 @@ Deno.test("loadConfig() rejects an invalid request or expected response", async 
     "a pattern that is none": [
       page({}, { body_pattern: "(a" }),
       `${at}.response.body_pattern: "(a" is not a regular expression in RE2 syntax: missing closing ): \`(a\``,
-    ],
-    "a pattern with a lookahead": [
-      page({}, { not_body_pattern: "a(?!b)" }),
-      `${at}.response.not_body_pattern: "a(?!b)" is not a regular expression in RE2 syntax: ` +
-      "invalid or unsupported Perl syntax: `(?!` (RE2 has no look-around and no back-references)",
     ],
     "a pattern that is too large": [
       page({}, { body_pattern: "(?:a{100}b){9}" }),
@@ -62,14 +44,6 @@ Deno.test("loadConfig() rejects an invalid request or expected response", async 
     "a path that is none": [
       page({}, { json: { "$.a[": 1 } }),
       `${at}.response.json["$.a["]: "$.a[" is not a JSON path (RFC 9535): unclosed bracketed selection (character 5)`,
-    ],
-    "no path at all": [
-      page({}, { json: { status: "up" } }),
-      `${at}.response.json.status: "status" is not a JSON path (RFC 9535): expected '$', found 's' (character 1)`,
-    ],
-    "no duration": [
-      page({}, { warning_duration: "soon" }),
-      `${at}.response.warning_duration: "soon" has the unknown unit "soon", expected ${DURATION_FORMS}`,
     ],
     "a duration of nothing": [
       page({}, { critical_duration: 0 }),

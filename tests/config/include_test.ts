@@ -4,7 +4,6 @@ import { INCLUDE_DEPTH_MAX, INCLUDED_FILES_MAX } from "../../src/config/include.
 import { makePipe } from "../support/make_pipe.ts";
 import { createMemorySystem, type MemorySystemOptions } from "../../testing/memory_system.ts";
 import { createConfigSystem, describe, errorOf } from "../../testing/config_system.ts";
-import { CHECK_KINDS } from "./kind_names.ts";
 import { testRows } from "../support/rows.ts";
 
 interface Harness {
@@ -252,48 +251,6 @@ Deno.test("loadConfig() merges the defaults of an included file over those of th
       ["a", 7, false, ["a"]],
       ["own_threshold", 1, false, ["a"]],
       ["nested", 5, false, []],
-    ]);
-  });
-});
-
-Deno.test("loadConfig() returns the errors of all files at once, each with its position", async () => {
-  await withFiles({
-    "monitor.jsonc":
-      '{\n  "include": ["a.jsonc", "b.jsonc", "c.jsonc", "none.jsonc"],\n  "defaults": { "threshold": 0 }\n}',
-    "a.jsonc":
-      '{\n  "checks": { "web": { "kind": "tset", "parameters": {} } },\n  "defaults": { "annoy": 0 } }',
-    "b.jsonc": '{\n  "checks": {\n    "web" { } } }',
-    "c.jsonc":
-      '{\n "state": "x",\n "chekcs": {},\n "checks": { "c": { "kind": "test", "parameters": {}, "depends_on": ["web"] } } }',
-  }, async ({ load, problems }) => {
-    assert.deepEqual(await problems(), [
-      'monitor.jsonc:2:48 include[3]: cannot read config "none.jsonc": file does not exist',
-      "monitor.jsonc:3:30 defaults.threshold: is 0, expected 1 or more",
-      `a.jsonc:2:32 checks.web.kind: is "tset", expected one of ${CHECK_KINDS} ` +
-      '(did you mean "test"?)',
-      "a.jsonc:3:26 defaults.annoy: is 0, expected true, false, or whole seconds from 1 on, or text such as " +
-      '"5 minutes" or "1 h 30 min"',
-      'b.jsonc:3:11 : unexpected "{", expected a colon',
-      "c.jsonc:2:2 state: applies to the whole config, expected one of $schema, include, defaults, channels, checks " +
-      "in an included file (put it into monitor.jsonc)",
-      'c.jsonc:3:2 chekcs: unknown key "chekcs", expected one of $schema, include, defaults, channels, checks in an ' +
-      "included file",
-    ]);
-    assert.equal((await errorOf(load())).message, 'cannot use config "monitor.jsonc": 7 errors');
-  });
-});
-
-Deno.test("loadConfig() rejects a name in two files and shows both positions", async () => {
-  await withFiles({
-    "monitor.jsonc": including(["a.jsonc", "b.jsonc"], { own: CHECK }),
-    "a.jsonc": '{ "checks": {\n  "web": { "kind": "test", "parameters": {} } } }',
-    "b.jsonc":
-      '{ "checks": {\n\n  "web": { "kind": "test", "parameters": {} },\n  "own": { "kind": "test", "parameters": {} } } }',
-  }, async ({ problems }) => {
-    const why = "(rename or remove one of them)";
-    assert.deepEqual(await problems(), [
-      `b.jsonc:3:3 checks.web: the name "web" is already defined in a.jsonc:2:3 ${why}`,
-      `b.jsonc:4:3 checks.own: the name "own" is already defined in monitor.jsonc:1:58 ${why}`,
     ]);
   });
 });

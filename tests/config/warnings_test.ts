@@ -34,8 +34,6 @@ Deno.test("loadConfig() warns that no check is active", async (t) => {
     "no checks member": [{ defaults: {} }, [none]],
     "no checks": [{ defaults: {}, checks: {} }, [none]],
     "every check is inactive": [{ defaults: {}, checks: { a: { ...CHECK, active: false } } }, [inactive]],
-    "every check is inactive by default": [{ defaults: { active: false }, checks: { a: CHECK } }, [inactive]],
-    "some are inactive": [{ defaults: {}, checks: { a: { ...CHECK, active: false }, b: CHECK } }, []],
     "one is active against the defaults": [
       { defaults: { active: false }, checks: { a: CHECK, b: { ...CHECK, active: true } } },
       [],
@@ -49,11 +47,6 @@ Deno.test("loadConfig() warns that no check is active", async (t) => {
 Deno.test("loadConfig() warns of an attentive interval longer than the regular one, at its position", async (t) => {
   const why = "so a failing check runs less often";
   const schedule = { regular_interval: 60, attentive_interval: "90 seconds" };
-  await t.step("in a check", async () => {
-    assert.deepEqual(await warningsOf(withCheck({ ...CHECK, schedule })), [
-      `checks.web.schedule.attentive_interval: is longer than the regular interval (1 min 30 s, not 1 min), ${why}`,
-    ]);
-  });
   await t.step("in the defaults, once for all checks that use it", async () => {
     const own = { ...CHECK, schedule: { regular_interval: 60 } };
     assert.deepEqual(await warningsOf({ defaults: { schedule }, checks: { a: CHECK, b: CHECK, c: own } }), [
@@ -78,30 +71,15 @@ Deno.test("loadConfig() warns of an inactive dependency", async () => {
   ]);
 });
 
-Deno.test("loadConfig() warns of a timeout longer than the interval, if the check sets it", async (t) => {
-  const why = "so a slow run skips the next runs";
-  await t.step("its own interval", async () => {
-    const check = { ...CHECK, timeout: 61, schedule: { regular_interval: 60 } };
-    assert.deepEqual(await warningsOf(withCheck(check)), [
-      `checks.web.timeout: is longer than the regular interval (1 min 1 s, not 1 min), ${why}`,
-    ]);
-  });
-  await t.step("the interval of the defaults, for each check", async () => {
-    const defaults = { schedule: { regular_interval: 5 } };
-    const slow = { ...CHECK, timeout: 6 };
-    assert.deepEqual(await warningsOf({ defaults, checks: { a: slow, b: CHECK, c: slow } }), [
-      `checks.a.timeout: is longer than the regular interval (6 s, not 5 s), ${why}`,
-      `checks.c.timeout: is longer than the regular interval (6 s, not 5 s), ${why}`,
-    ]);
-  });
-  await t.step("the built-in interval", async () => {
-    assert.deepEqual(await warningsOf(withCheck({ ...CHECK, timeout: "2 minutes" })), [
-      `checks.web.timeout: is longer than the regular interval (2 min, not 1 min), ${why}`,
-    ]);
-  });
-  await t.step("not when they are equal", async () => {
-    assert.deepEqual(await warningsOf(withCheck({ ...CHECK, timeout: 60 })), []);
-  });
+Deno.test("loadConfig() warns of a timeout longer than the interval, for each check that sets it", async () => {
+  const defaults = { schedule: { regular_interval: 5 } };
+  const slow = { ...CHECK, timeout: 6 };
+  const equal = { ...CHECK, timeout: 5 };
+  const why = "is longer than the regular interval (6 s, not 5 s), so a slow run skips the next runs";
+  assert.deepEqual(await warningsOf({ defaults, checks: { a: slow, b: CHECK, c: slow, d: equal } }), [
+    `checks.a.timeout: ${why}`,
+    `checks.c.timeout: ${why}`,
+  ]);
 });
 
 Deno.test("loadConfig() warns of a check without any channel, at its position", async () => {
@@ -257,8 +235,6 @@ Deno.test("loadConfig() warns of a config that others can write", async (t) => {
   const rows: Readonly<Record<string, readonly [mode: number, warnings: readonly string[]]>> = {
     "666": [0o666, [warning("666")]],
     "602": [0o602, [warning("602")]],
-    "777 with the file's type": [0o100777, [warning("777")]],
-    "660": [0o660, []],
     "644": [0o644, []],
   };
   await testRows(t, rows, async ([mode, warnings]) => {
@@ -278,30 +254,14 @@ Deno.test("loadConfig() warns of paths that cannot work", async (t) => {
   const at = "checks.web.parameters.path:";
   const TILDE = 'begins with "~", which no shell expands here (write the full path)';
   const VARIABLE = "has a variable in it, which no shell expands here";
-  const STAR = 'has a "*" in it, which no shell expands here (name one file)';
-  const SPLIT = 'has a space in it, and no shell splits it (put arguments into "arguments")';
   const rows: Readonly<Record<string, readonly [config: unknown, warning: string | null]>> = {
-    "a command that is there": [script("/x"), null],
-    "a command that is missing": [script("/none"), 'the command "/none" does not exist'],
     "a relative command that is missing": [script("./none"), 'the command "./none" does not exist'],
-    "a command that is not executable": [
-      script("/b"),
-      'the command "/b" is not executable (chmod +x /b)',
-    ],
-    "a directory as command": [script("/d"), 'the command "/d" is not a file'],
-    "a command with arguments": [script("/x -v"), `"/x -v" ${SPLIT}`],
-    "a command with a blank in its name": [script("/a b"), null],
     "a command below the home": [script("~/x"), `"~/x" ${TILDE}`],
     "a file that is missing": [file("/none"), null],
     "a file with a blank in its name": [file("/my file"), null],
-    "a blank at the end": [file("/none "), '"/none " begins or ends with a space (remove the space)'],
-    "a home": [file("~/x"), `"~/x" ${TILDE}`],
     "another home": [file("~root/x"), `"~root/x" ${TILDE}`],
     "a file in the name of a backup": [file("/x~"), null],
-    "a variable": [file("$HOME/x"), `"$HOME/x" ${VARIABLE} (write \${env:HOME})`],
-    "a variable in braces": [file("/a/${USER}"), `"/a/\${USER}" ${VARIABLE} (write \${env:USER})`],
     "a dollar sign": [file("/a$/b$1"), null],
-    "a pattern": [file("/var/log/*.log"), `"/var/log/*.log" ${STAR}`],
     "a variable from a placeholder": [
       file("${env:P}"),
       `"\${env:P}" ${VARIABLE} (write the full path)`,
