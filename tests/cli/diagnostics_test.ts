@@ -20,47 +20,38 @@ function render(text: string, needle: string, label = "monitor.json"): string {
 }
 
 Deno.test("renderProblems() shows the line of a problem with a caret below it", async (t) => {
-  const rows = {
-    "a short line": {
-      text: '{\n    "kind": "x"\n}',
-      needle: '"x"',
-      excerpt: '  2 | "kind": "x"\n    |         ^',
-    },
-    "wide characters": {
-      text: '{ "日本": 1 }',
-      needle: "1",
-      excerpt: '  1 | { "日本": 1 }\n    |           ^',
-    },
-    "a literal password": {
-      text: '{ "password": "swordfish", "port": "x" }',
-      needle: '"x"',
-      excerpt: '  1 | { "password": "*********", "port": "x" }\n    |                                    ^',
-    },
-    "a placeholder": {
-      text: '{ "password": "${env:A}", "port": "x" }',
-      needle: '"x"',
-      excerpt: '  1 | { "password": "${env:A}", "port": "x" }\n    |                                   ^',
-    },
-    "credentials in a URL": {
-      text: '{ "target": "http://me:fish@h/?a=b&token=fish", "port": "x" }',
-      needle: '"x"',
-      excerpt: '  1 | { "target": "http://*******@h/?a=b&token=****", "port": "x" }\n    |' + " ".repeat(57) +
-        "^",
-    },
-    "a header with a token": {
-      text: '{ "Authorization": "Bearer \\"abc", "port": "x" }',
-      needle: '"x"',
-      excerpt:
-        '  1 | { "Authorization": "************", "port": "x" }\n    |                                            ^',
-    },
-  };
-  await testRows(t, rows, ({ text, needle, excerpt }) => {
-    assert.strictEqual(
-      render(text, needle),
-      `monitor.json:${text.slice(0, text.indexOf(needle)).split("\n").length}:${
-        text.indexOf(needle) - text.lastIndexOf("\n", text.indexOf(needle))
-      }: a.b: is wrong\n${excerpt}\n`,
-    );
+  const rows: Readonly<Record<string, readonly [text: string, place: string, shown: string, caret: number]>> =
+    {
+      "a short line": ['{\n    "kind": "x"\n}', "2:13", '2 | "kind": "x"', 9],
+      "wide characters": ['{ "日本": "x" }', "1:9", '1 | { "日本": "x" }', 11],
+      "a literal password": [
+        '{ "password": "swordfish", "port": "x" }',
+        "1:36",
+        '1 | { "password": "*********", "port": "x" }',
+        36,
+      ],
+      "a placeholder": [
+        '{ "password": "${env:A}", "port": "x" }',
+        "1:35",
+        '1 | { "password": "${env:A}", "port": "x" }',
+        35,
+      ],
+      "credentials in a URL": [
+        '{ "target": "http://me:fish@h/?a=b&token=fish", "port": "x" }',
+        "1:57",
+        '1 | { "target": "http://*******@h/?a=b&token=****", "port": "x" }',
+        57,
+      ],
+      "a header with a token": [
+        '{ "Authorization": "Bearer \\"abc", "port": "x" }',
+        "1:44",
+        '1 | { "Authorization": "************", "port": "x" }',
+        44,
+      ],
+    };
+  await testRows(t, rows, ([text, place, shown, caret]) => {
+    const expected = `monitor.json:${place}: a.b: is wrong\n  ${shown}\n    |${" ".repeat(caret)}^\n`;
+    assert.equal(render(text, '"x"'), expected);
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../src/cli/command_definition.ts";
-import { describeFailure, OutputError } from "../../src/cli/failure.ts";
+import { describeFailure } from "../../src/cli/failure.ts";
 import { rememberSecrets } from "../../src/cli/known_secrets.ts";
 import { StateHeldError } from "../../src/cli/state_errors.ts";
 import { ConfigError } from "../../src/config/problem.ts";
@@ -21,7 +21,6 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
       78,
       'monitor: error: cannot read config "x": file does not exist\n',
     ],
-    "output": [new OutputError("cannot write"), 74, "monitor: error: cannot write\n"],
     "a full disk": [full, 74, "monitor: error: cannot write: No space left on device\n"],
     "the state": [new StoreError("cannot keep", "full"), 74, "monitor: error: cannot keep\n"],
     "a locked state": [
@@ -43,14 +42,6 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
       77,
       'monitor: error: missing permission: Requires sys access to "uid" ownership of files\n' +
       "monitor: hint: grant it with --allow-sys=uid\n",
-    ],
-    "a permission of an executable": [
-      new Deno.errors.NotCapable(
-        'Requires read access to "/x", specify the required permissions during compilation using `deno compile --allow-read`',
-      ),
-      77,
-      'monitor: error: missing permission: Requires read access to "/x"\n' +
-      "monitor: hint: grant it with --allow-read=/x\n",
     ],
   };
   await testRows(t, rows, ([error, exitCode, text]) => {

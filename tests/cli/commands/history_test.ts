@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
-import { run } from "../../../src/cli/run.ts";
 import type { ConditionChange } from "../../../src/domain/store.ts";
 import { HOUR_MS } from "../../../src/shared/time_units.ts";
 import { changeOf, NOW_MS, updateOf } from "../../state/records.ts";
-import { openState } from "../../state/state_directory.ts";
-import { createFakeClock } from "../../../testing/fake_clock.ts";
-import { createMemorySystem } from "../../../testing/memory_system.ts";
-import { tempDirectory } from "../../../testing/builders.ts";
+import { runWithState } from "./run_with_state.ts";
 
 const CHANGES: readonly ConditionChange[] = Array.from(
   { length: 950 },
@@ -15,34 +11,22 @@ const CHANGES: readonly ConditionChange[] = Array.from(
     changeOf("web", NOW_MS - HOUR_MS - Math.floor(index / 3), { output: `${index} ${"x".repeat(990)}` }),
 );
 
-interface Printed {
-  readonly pieces: readonly string[];
-  readonly code: number;
-}
-
-/** Prints to a reader that goes away after so many pieces. */
-async function history(args: readonly string[], piecesMax = Infinity): Promise<Printed> {
-  await using temporary = await tempDirectory();
-  const directory = temporary.path;
+/** Prints to a reader that disconnects after so many pieces. */
+async function history(args: readonly string[], piecesMax = Infinity) {
   const pieces: string[] = [];
-  const { store } = await openState(`${directory}/kept.sqlite`);
-  await store.save(CHANGES.map((change) => updateOf("web", { change })));
-  await store.close();
-  await Deno.writeTextFile(
-    `${directory}/monitor.json`,
-    JSON.stringify({ defaults: {}, checks: { web: { kind: "test", parameters: {} } } }),
-  );
-  const base = createMemorySystem({ workingDirectory: directory, environment: { NO_COLOR: "1" } });
-  const stdout = {
-    ...base.stdout,
-    write: (piece: string) => void pieces.push(piece),
-    get closed() {
-      return pieces.length >= piecesMax;
-    },
-  };
-  const system = { ...base, stdout, clock: createFakeClock(NOW_MS) };
-  const config = ["--config", `${directory}/monitor.json`, "--state", "kept.sqlite"];
-  const code = await run(["history", ...config, ...args, "web"], system);
+  const { code } = await runWithState(["history", ...args, "web"], {
+    config: { defaults: {}, checks: { web: { kind: "test", parameters: {} } } },
+    fill: (store) => store.save(CHANGES.map((change) => updateOf("web", { change }))),
+    change: ({ stdout }) => ({
+      stdout: {
+        ...stdout,
+        write: (piece: string) => void pieces.push(piece),
+        get closed() {
+          return pieces.length >= piecesMax;
+        },
+      },
+    }),
+  });
   return { pieces, code };
 }
 

@@ -2,17 +2,20 @@
 import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
-import { run } from "../../../src/cli/run.ts";
 import type { Condition } from "../../../src/domain/condition.ts";
 import type { CheckRecord } from "../../../src/domain/store.ts";
-import { openSqliteStore } from "../../../src/state/sqlite/sqlite_store.ts";
-import { notificationOf, queuedOf, recordOf, resultOf, silenceOf, updateOf } from "../../state/records.ts";
-import { createFakeClock } from "../../../testing/fake_clock.ts";
-import { createMemorySystem } from "../../../testing/memory_system.ts";
-import { tempDirectory } from "../../../testing/builders.ts";
+import {
+  notificationOf,
+  NOW_MS,
+  queuedOf,
+  recordOf,
+  resultOf,
+  silenceOf,
+  updateOf,
+} from "../../state/records.ts";
 import { testRows } from "../../support/rows.ts";
+import { runWithState } from "./run_with_state.ts";
 
-const NOW = Date.UTC(2026, 0, 31, 10);
 const MINUTE = 60_000;
 
 const TITLES: Readonly<Record<string, string | undefined>> = {
@@ -32,11 +35,11 @@ function recordFor(name: string, condition: Condition, output: string, sinceMs: 
       confirmed: condition,
       observed: condition,
       notified: condition,
-      confirmedSinceMs: NOW - sinceMs,
+      confirmedSinceMs: NOW_MS - sinceMs,
     },
-    last: resultOf({ condition, output, startedAtMs: NOW - 10_000 }),
-    nextRunAtMs: NOW + MINUTE,
-    seenAtMs: NOW,
+    last: resultOf({ condition, output, startedAtMs: NOW_MS - 10_000 }),
+    nextRunAtMs: NOW_MS + MINUTE,
+    seenAtMs: NOW_MS,
   };
 }
 
@@ -52,11 +55,6 @@ const RECORDS: readonly CheckRecord[] = [
   recordFor("a-name-that-a-generator-has-made-and-that-is-longer-than-any-column", "ok", "fine", MINUTE),
 ];
 
-interface Shown {
-  readonly text: string;
-  readonly code: number;
-}
-
 interface ShowOptions {
   readonly columns: number | null;
   readonly color?: boolean;
@@ -66,56 +64,36 @@ interface ShowOptions {
   readonly args?: readonly string[];
 }
 
-async function show(options: ShowOptions): Promise<Shown> {
+async function show(options: ShowOptions) {
   const { columns, color = false, records = RECORDS, withNotifications = true, titles = TITLES, args = [] } =
     options;
-  await using temporary = await tempDirectory();
-  const directory = temporary.path;
-  const system = {
-    ...createMemorySystem({
-      ...(columns !== null && { columns }),
-      workingDirectory: directory,
-      environment: color ? {} : { NO_COLOR: "1" },
-    }),
-    clock: createFakeClock(NOW),
-  };
   const checks = Object.fromEntries(
-    Object.entries(titles).map(([name, title]) => [
-      name,
-      { kind: "test", parameters: {}, ...(title !== undefined && { title }) },
-    ]),
+    Object.entries(titles).map(([name, title]) => [name, { kind: "test", parameters: {}, title }]),
   );
-  await Deno.writeTextFile(
-    `${directory}/monitor.json`,
-    JSON.stringify({ defaults: {}, state: "kept.sqlite", checks }),
-  );
-  const { store } = await openSqliteStore(`${directory}/kept.sqlite`, {
-    files: system.state.files,
-    userId: system.userId,
-    nowMs: NOW,
-    access: "own",
+  const { code, stdout, stderr } = await runWithState(["status", ...args], {
+    config: { defaults: {}, checks },
+    columns,
+    hasColor: color,
+    fill: async (store) => {
+      await store.save(records.map((record) => updateOf(record.name, { record })));
+      if (!withNotifications) return;
+      await store.changeOutbox({
+        changed: (["pending", "rejected"] as const).map((state, index) =>
+          queuedOf(state, index, {
+            state,
+            channelName: "email to admin@example.org",
+            notification: notificationOf("web", { decidedAtMs: NOW_MS - MINUTE }),
+          })
+        ),
+        removed: [],
+        markers: [],
+        cleared: [],
+      });
+      await store.addSilences([silenceOf("a", { fromMs: NOW_MS - MINUTE, untilMs: NOW_MS + 60 * MINUTE })]);
+    },
   });
-  const rows = ["pending", "rejected"] as const;
-  await store.save(records.map((record) => updateOf(record.name, { record })));
-  if (withNotifications) {
-    await store.changeOutbox({
-      changed: rows.map((state, index) =>
-        queuedOf(state, index, {
-          state,
-          channelName: "email to admin@example.org",
-          notification: notificationOf("web", { decidedAtMs: NOW - MINUTE }),
-        })
-      ),
-      removed: [],
-      markers: [],
-      cleared: [],
-    });
-    await store.addSilences([silenceOf("a", { fromMs: NOW - MINUTE, untilMs: NOW + 60 * MINUTE })]);
-  }
-  await store.close();
-  const code = await run(["status", "--config", `${directory}/monitor.json`, ...args], system);
-  assert.equal(system.stderr.text(), "");
-  return { text: system.stdout.text(), code };
+  assert.equal(stderr, "");
+  return { text: stdout, code };
 }
 
 Deno.test("monitor status shows the problems last, and sums up at the very end", async (t) => {
@@ -130,24 +108,6 @@ silenced: "web" for 1 h more (maintenance)
 condition  check                                                             for  output
 OK         日本語 (全角の題名)                                           2 d 1 h  正常に動作しています。
 OK         a-name-that-a-generator-has-made-and-that-is-longer-than-any-column    1 min  fine
-UNKNOWN    disk (Root disk)                                                       never ran
-WARNING    family 👩‍👩‍👧‍👦                                                         5 s  🔥 cafe\u0301
-CRITICAL   web (Website)                                                   3 min  status is 500, expected 200; header content-type is "text/plain" [silenced]
-
-5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 notification is pending, 1 was rejected; 1 silence
-`,
-    ],
-    "200 columns": [
-      200,
-      `pending: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
-rejected: critical of "web" to email to admin@example.org, decided 1 min ago, tried 2 times: connection refused
-
-silenced: "web" for 1 h more (maintenance)
-
-condition  check                                                             for  output
-OK         日本語 (全角の題名)                                           2 d 1 h  正常に動作しています。
-OK         a-name-that-a-generator-has-made-and-that-is-longer-than-any    1 min  fine
-           -column
 UNKNOWN    disk (Root disk)                                                       never ran
 WARNING    family 👩‍👩‍👧‍👦                                                         5 s  🔥 cafe\u0301
 CRITICAL   web (Website)                                                   3 min  status is 500, expected 200; header content-type is "text/plain" [silenced]
@@ -232,28 +192,9 @@ Deno.test("monitor status prints the same text with color", async () => {
   }
 });
 
-Deno.test("monitor status of one check is a line, and a line that sums up", async () => {
-  const [web] = RECORDS;
-  const { text } = await show({
-    columns: 80,
-    records: web === undefined ? [] : [web],
-    titles: { web: undefined },
-    withNotifications: false,
-  });
-  assert.equal(
-    text,
-    `condition  check    for  output
-CRITICAL   web    3 min  status is 500, expected 200; header content-type is
-                         "text/plain"
-
-1 check: 1 critical
-`,
-  );
-});
-
 Deno.test("monitor status --format plugin prints the state as one plugin", async () => {
   const [web] = RECORDS;
-  const stale = { ...recordFor("disk", "ok", "5 GB free", MINUTE), nextRunAtMs: NOW - 60 * MINUTE };
+  const stale = { ...recordFor("disk", "ok", "5 GB free", MINUTE), nextRunAtMs: NOW_MS - 60 * MINUTE };
   const { text, code } = await show({
     columns: null,
     records: web === undefined ? [] : [{ ...web, last: resultOf({ ...web.last, metrics: {} }) }, stale],

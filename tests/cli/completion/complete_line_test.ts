@@ -40,11 +40,6 @@ Deno.test("complete() offers the values of an option with a closed list, and fil
   assert.deepStrictEqual(await offered("silence", "--reason", ""), []);
 });
 
-Deno.test("complete() offers words for the first operand, then files", async () => {
-  assert.ok((await offered("import", ""))?.includes("gatus"));
-  assert.strictEqual(await offered("import", "gatus", ""), null);
-});
-
 Deno.test("complete() offers words for the first operand, then checks", async () => {
   assert.deepStrictEqual(await offered("maintenance", ""), ["start", "list", "end"]);
   assert.deepStrictEqual(await offered("maintenance", "end", "web", ""), ["of undefined"]);
@@ -76,13 +71,5 @@ Deno.test("complete() completes the operands of every command that are names or 
     const answer = name === "maintenance" ? await offered(name, "start", "") : await offered(name, "");
     if (operands.includes("NAME")) assert.ok(answer?.includes("web"), name);
     if (operands.includes("PATH")) assert.strictEqual(answer, null, name);
-  }
-});
-
-Deno.test("complete() completes the values of every option whose description lists them", () => {
-  for (const { name, options } of COMMANDS) {
-    for (const option of options.filter(({ value }) => value === "FORMAT")) {
-      assert.ok((option.choices ?? []).length > 1, `${name} --${option.name}`);
-    }
   }
 });

@@ -1,7 +1,8 @@
+import fc from "../../support/property.ts";
 import { type Condition, CONDITIONS } from "../../../src/domain/condition.ts";
-import type { RunRecord, RunSummary } from "../../../src/cli/formats/format.ts";
+import type { FormatOptions, RunRecord, RunSummary } from "../../../src/cli/formats/format.ts";
 import { shortOrFull } from "../../../testing/full_form.ts";
-import { recordOf, summaryOf } from "./records.ts";
+import { anySummary, failsOnCritical, optionsOf, recordOf, summaryOf } from "./records.ts";
 
 const HUGE = shortOrFull(64, 1024) * 1024;
 
@@ -82,6 +83,23 @@ export function hugeSummary(text: string): RunSummary {
     recordOf({ name: "huge", condition: "critical", output: text, detail: text, performanceData: text }),
     recordOf({ name: "next" }),
   ]);
+}
+
+/** Tests that a format withstands every hostile text, huge ones, and any. */
+export function testTexts(
+  name: string,
+  assertSafe: (summary: RunSummary, options: FormatOptions) => void,
+): void {
+  const ways = [optionsOf(), optionsOf({ fails: failsOnCritical })] as const;
+  Deno.test(`${name} withstands every hostile text`, () => {
+    for (const options of ways) assertSafe(everyHostileRecord(), options);
+  });
+  Deno.test(`${name} withstands huge texts`, async (t) => {
+    for (const [text, huge] of HUGE_TEXTS) await t.step(text, () => assertSafe(hugeSummary(huge), ways[0]));
+  });
+  Deno.test(`${name} withstands any text`, () => {
+    fc.assert(fc.property(anySummary(), fc.constantFrom(...ways), assertSafe));
+  });
 }
 
 /**

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import fc from "../../support/property.ts";
 import type { RunSummary } from "../../../src/cli/formats/format.ts";
 import { jsonFormat } from "../../../src/cli/formats/json.ts";
-import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
-import { anySummary, printed, recordOf, summaryOf } from "./records.ts";
+import { testTexts, unsafeCodes } from "./hostile_records.ts";
+import { printed, recordOf, summaryOf } from "./records.ts";
 
 Deno.test("jsonFormat prints a whole object when nothing ran", () => {
   assert.deepEqual(JSON.parse(printed(jsonFormat, summaryOf([], { durationMs: 0 }))), {
@@ -21,17 +20,7 @@ Deno.test("jsonFormat omits metrics that JSON has no number for", () => {
   assert.deepEqual(JSON.parse(printed(jsonFormat, summary)).checks[0].metrics, { c: -1.5 });
 });
 
-Deno.test("jsonFormat preserves hostile texts and prints only safe characters", () => {
-  assertRoundTrip(everyHostileRecord());
-});
-
-Deno.test("jsonFormat preserves huge texts", async (t) => {
-  for (const [name, text] of HUGE_TEXTS) await t.step(name, () => assertRoundTrip(hugeSummary(text)));
-});
-
-Deno.test("jsonFormat preserves any text and prints only safe characters", () => {
-  fc.assert(fc.property(anySummary(), assertRoundTrip));
-});
+testTexts("jsonFormat", assertRoundTrip);
 
 function assertRoundTrip(summary: RunSummary): void {
   const text = printed(jsonFormat, summary);

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import fc from "../../support/property.ts";
 import type { RunSummary } from "../../../src/cli/formats/format.ts";
 import { jsonFormat } from "../../../src/cli/formats/json.ts";
 import { ndjsonFormat } from "../../../src/cli/formats/ndjson.ts";
-import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
-import { anySummary, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
+import { testTexts, unsafeCodes } from "./hostile_records.ts";
+import { optionsOf, printed, recordOf, summaryOf } from "./records.ts";
 
 Deno.test("ndjsonFormat prints the fields that json prints for a check", () => {
   const summary = summaryOf([recordOf({ detail: "a\nb", performanceData: "x=1" })]);
@@ -15,17 +14,7 @@ Deno.test("ndjsonFormat prints the fields that json prints for a check", () => {
   assert.deepEqual(fields, JSON.parse(printed(jsonFormat, summary)).checks[0]);
 });
 
-Deno.test("ndjsonFormat keeps one event a line with hostile texts", () => {
-  assertLines(everyHostileRecord());
-});
-
-Deno.test("ndjsonFormat keeps one event a line for huge texts", async (t) => {
-  for (const [name, text] of HUGE_TEXTS) await t.step(name, () => assertLines(hugeSummary(text)));
-});
-
-Deno.test("ndjsonFormat keeps one event a line for any text", () => {
-  fc.assert(fc.property(anySummary(), assertLines));
-});
+testTexts("ndjsonFormat", assertLines);
 
 function assertLines(summary: RunSummary): void {
   const text = printed(ndjsonFormat, summary);

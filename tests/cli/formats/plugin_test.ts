@@ -1,19 +1,11 @@
 import assert from "node:assert/strict";
-import fc from "../../support/property.ts";
 import { highestSeverity } from "../../../src/domain/condition.ts";
 import { exitCodeOf } from "../../../src/cli/exit_code.ts";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { pluginFormat } from "../../../src/cli/formats/plugin.ts";
-import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
-import {
-  anySummary,
-  failsOnCritical,
-  nothingDue,
-  optionsOf,
-  printed,
-  recordOf,
-  summaryOf,
-} from "./records.ts";
+import { testRows } from "../../support/rows.ts";
+import { testTexts, unsafeCodes } from "./hostile_records.ts";
+import { failsOnCritical, nothingDue, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
 
 const EXIT_CODES: Readonly<Record<string, number>> = { OK: 0, WARNING: 1, CRITICAL: 2, UNKNOWN: 3 };
 
@@ -52,59 +44,41 @@ Deno.test("pluginFormat sums up in the status line", async (t) => {
   const ok = recordOf({ name: "a" });
   const warning = recordOf({ name: "b", condition: "warning", output: "slow" });
   const unknown = recordOf({ name: "c", condition: "unknown" });
-  const cases:
-    readonly (readonly [name: string, summary: RunSummary, options: FormatOptions, status: string])[] = [
-      ["no active check", summaryOf([]), optionsOf(), "MONITOR UNKNOWN - no check is active"],
-      ["nothing due, all ok", nothingDue("ok"), optionsOf(), "MONITOR OK - no check is due"],
-      [
-        "nothing due, with a reason that has a bar",
-        summaryOf([], { condition: "warning", reason: "no check is due; a is warning: 1 | 2" }),
-        optionsOf(),
-        "MONITOR WARNING - no check is due; a is warning: 1 ¦ 2",
-      ],
-      ["nothing due, a problem", nothingDue("critical"), optionsOf(), "MONITOR CRITICAL - no check is due"],
-      ["one check, ok", summaryOf([ok]), optionsOf(), "MONITOR OK - 1 check ok"],
-      ["all ok", summaryOf([ok, ok]), optionsOf(), "MONITOR OK - 2 checks ok"],
-      [
-        "one check, not ok",
-        summaryOf([warning]),
-        optionsOf(),
-        "MONITOR WARNING - 1 of 1 check warning: b (slow)",
-      ],
-      [
-        "a problem without words",
-        summaryOf([ok, unknown]),
-        optionsOf(),
-        "MONITOR UNKNOWN - 1 of 2 checks unknown: c",
-      ],
-      [
-        "what does not fail the run leaves it OK",
-        summaryOf([ok, warning]),
-        optionsOf({ fails: failsOnCritical }),
-        "MONITOR OK - 1 of 2 checks warning: b (slow)",
-      ],
-      [
-        "unknown fails where a warning does not",
-        summaryOf([warning, unknown]),
-        optionsOf({ fails: failsOnCritical }),
-        "MONITOR UNKNOWN - 1 of 2 checks warning, 1 unknown: b (slow), c",
-      ],
-      [
-        "no result",
-        summaryOf([ok], { unfinished: ["d", "e"] }),
-        optionsOf(),
-        "MONITOR UNKNOWN - 2 of 3 checks without a result: d (no result (interrupted)), e (no result (interrupted))",
-      ],
-      [
-        "no result beside a warning",
-        summaryOf([warning], { unfinished: ["d"] }),
-        optionsOf(),
-        "MONITOR WARNING - 1 of 2 checks warning, 1 without a result: b (slow), d (no result (interrupted))",
-      ],
-    ];
-  for (const [name, summary, options, status] of cases) {
-    await t.step(name, () => assert.equal(printed(pluginFormat, summary, options).split(" | ")[0], status));
-  }
+  const mild = optionsOf({ fails: failsOnCritical });
+  const reason = "no check is due; a is warning: 1 | 2";
+  const rows: Readonly<Record<string, readonly [RunSummary, status: string, options?: FormatOptions]>> = {
+    "no active check": [summaryOf([]), "UNKNOWN - no check is active"],
+    "nothing due, all ok": [nothingDue("ok"), "OK - no check is due"],
+    "nothing due, with a reason that has a bar": [
+      summaryOf([], { condition: "warning", reason }),
+      "WARNING - no check is due; a is warning: 1 ¦ 2",
+    ],
+    "one check, ok": [summaryOf([ok]), "OK - 1 check ok"],
+    "all ok": [summaryOf([ok, ok]), "OK - 2 checks ok"],
+    "one check, not ok": [summaryOf([warning]), "WARNING - 1 of 1 check warning: b (slow)"],
+    "a problem without words": [summaryOf([ok, unknown]), "UNKNOWN - 1 of 2 checks unknown: c"],
+    "what does not fail the run leaves it OK": [
+      summaryOf([ok, warning]),
+      "OK - 1 of 2 checks warning: b (slow)",
+      mild,
+    ],
+    "unknown fails where a warning does not": [
+      summaryOf([warning, unknown]),
+      "UNKNOWN - 1 of 2 checks warning, 1 unknown: b (slow), c",
+      mild,
+    ],
+    "no result": [
+      summaryOf([ok], { unfinished: ["d"] }),
+      "UNKNOWN - 1 of 2 checks without a result: d (no result (interrupted))",
+    ],
+    "no result and a warning": [
+      summaryOf([warning], { unfinished: ["d"] }),
+      "WARNING - 1 of 2 checks warning, 1 without a result: b (slow), d (no result (interrupted))",
+    ],
+  };
+  await testRows(t, rows, ([summary, status, options]) => {
+    assert.equal(printed(pluginFormat, summary, options).split(" | ")[0], `MONITOR ${status}`);
+  });
 });
 
 Deno.test("pluginFormat counts the problems that do not fit the status line", () => {
@@ -141,27 +115,7 @@ Deno.test("pluginFormat numbers equal labels", () => {
   ]);
 });
 
-Deno.test("pluginFormat keeps to the guidelines with every hostile text in place", () => {
-  assertGuidelines(everyHostileRecord(), optionsOf());
-  assertGuidelines(everyHostileRecord(), optionsOf({ fails: failsOnCritical }));
-});
-
-Deno.test("pluginFormat keeps to the guidelines with huge texts in place", async (t) => {
-  for (const [name, text] of HUGE_TEXTS) {
-    await t.step(name, () => assertGuidelines(hugeSummary(text), optionsOf()));
-  }
-});
-
-Deno.test("pluginFormat keeps to the guidelines with any text in place", () => {
-  fc.assert(
-    fc.property(
-      anySummary(),
-      fc.boolean(),
-      (summary, mild) =>
-        assertGuidelines(summary, mild ? optionsOf({ fails: failsOnCritical }) : optionsOf()),
-    ),
-  );
-});
+testTexts("pluginFormat", assertGuidelines);
 
 function assertGuidelines(summary: RunSummary, options: FormatOptions): void {
   const text = printed(pluginFormat, summary, options);

@@ -1,91 +1,36 @@
 import fc from "../../support/property.ts";
 import type { CheckKind } from "../../../src/domain/check.ts";
 import { type Condition, CONDITIONS, highestSeverity } from "../../../src/domain/condition.ts";
+import { checkOf } from "../../../testing/builders.ts";
 import type { FormatOptions, RunRecord, RunSummary } from "../../../src/cli/formats/format.ts";
 
 /** The given fields of a completed check; the others have defaults. */
-export interface RecordParts {
+type RecordParts = Partial<Omit<RunRecord["result"], "check">> & {
   readonly name?: string;
   readonly title?: string | undefined;
   readonly kind?: CheckKind;
-  readonly condition?: Condition;
-  readonly output?: string;
-  readonly detail?: string;
-  readonly durationMs?: number;
-  readonly metrics?: Readonly<Record<string, number>>;
-  readonly performanceData?: string;
-}
+};
 
 const STARTED_AT_MS = Date.UTC(2026, 0, 31, 10, 0, 0);
 
-const PARAMETERS = {
-  test: { condition: "ok", output: "" },
-  script: { path: "/bin/true", arguments: [], environment: {}, conditionOnTimeout: "unknown" },
-  file_timestamp: {
-    path: "/tmp/file",
-    warningAgeMs: 1000,
-    criticalAgeMs: 2000,
-    conditionOnMissing: "warning",
-    conditionOnImplausible: "warning",
-  },
-  http_request: {
-    request: { target: "http://localhost/", method: "GET" },
-    response: { statusCode: 200, headers: {} },
-    asWarning: false,
-  },
-  tcp_connect: { host: "localhost", port: 22, everyAddress: false, tls: false, asWarning: false },
-  tls_certificate: {
-    host: "localhost",
-    port: 443,
-    everyAddress: false,
-    warningBeforeExpiryMs: 2000,
-    criticalBeforeExpiryMs: 1000,
-  },
-  disk_space: { path: "/", free: {}, freeInodes: {} },
-  memory: { available: {}, swapUsed: {} },
-  load: { load1: {}, load5: {}, load15: {} },
-  dns_lookup: { name: "localhost", type: "A", asWarning: false },
-  ping: { host: "localhost", count: 5, loss: {}, roundTrip: {} },
-  process: { name: "sh", count: {}, age: {}, memory: {} },
-  systemd_unit: { unit: "nginx", state: "active", asWarning: false, restarts: {} },
-  group: { checks: ["web"], require: "all" },
-  job: {
-    expectedEveryMs: 86_400_000,
-    graceMs: 600_000,
-    conditionOnFailure: "critical",
-    conditionOnOverdue: "critical",
-    conditionOnLongRun: "critical",
-  },
-} as const;
-
 /** A finished check. */
-export function recordOf(parts: RecordParts): RunRecord {
-  const kind = parts.kind ?? "test";
-  const settings = {
-    name: parts.name ?? "web",
-    ...(parts.title === undefined ? {} : { title: parts.title }),
-    active: true,
-    threshold: 3,
-    recoveryThreshold: 3,
-    annoy: false,
-    schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
-    maintenanceWindows: [],
-    notifications: [],
-    dependsOn: [],
-    tags: [],
-    timeoutMs: 10_000,
-  };
+export function recordOf({ name = "web", title, kind = "test", ...parts }: RecordParts): RunRecord {
+  const check = checkOf("test", { condition: "ok", output: "" }, {
+    name,
+    ...title !== undefined && { title },
+  });
   return {
     result: {
-      // The pairs of kind and parameters in the table match, which the type of a computed pair cannot show.
-      check: { ...settings, kind, parameters: PARAMETERS[kind] } as RunRecord["result"]["check"],
-      condition: parts.condition ?? "ok",
-      output: parts.output ?? "",
-      detail: parts.detail ?? "",
-      metrics: parts.metrics ?? {},
-      performanceData: parts.performanceData ?? "",
+      // No format prints parameters.
+      check: { ...check, kind } as RunRecord["result"]["check"],
+      condition: "ok",
+      output: "",
+      detail: "",
+      metrics: {},
+      performanceData: "",
       startedAtMs: STARTED_AT_MS + 5,
-      durationMs: parts.durationMs ?? 12.06,
+      durationMs: 12.06,
+      ...parts,
     },
     occurrences: 1,
     confirmed: "ok",

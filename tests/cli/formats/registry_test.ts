@@ -3,10 +3,6 @@ import fc from "../../support/property.ts";
 import { FORMATS } from "../../../src/cli/formats/registry.ts";
 import { anySummary, optionsOf, recordOf, summaryOf } from "./records.ts";
 
-Deno.test("FORMATS names the formats in the order of the help", () => {
-  assert.deepEqual(Object.keys(FORMATS), ["pretty", "json", "ndjson", "junit", "tap", "plugin"]);
-});
-
 Deno.test("FORMATS prints whole lines, or nothing, in any run", async (t) => {
   for (const [name, load] of Object.entries(FORMATS)) {
     const format = await load();

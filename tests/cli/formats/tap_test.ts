@@ -1,19 +1,10 @@
 import assert from "node:assert/strict";
-import fc from "../../support/property.ts";
 import { Parser, type Result } from "tap-parser";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { tapFormat } from "../../../src/cli/formats/tap.ts";
 import { printable } from "../../../src/shared/printable.ts";
-import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
-import {
-  anySummary,
-  failsOnCritical,
-  nothingDue,
-  optionsOf,
-  printed,
-  recordOf,
-  summaryOf,
-} from "./records.ts";
+import { testTexts, unsafeCodes } from "./hostile_records.ts";
+import { failsOnCritical, nothingDue, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
 
 Deno.test("tapFormat prints a plan, a test point for each check, and diagnostics for failures", () => {
   const summary = summaryOf([
@@ -99,24 +90,7 @@ Deno.test("tapFormat escapes the special characters of a description", async (t)
   }
 });
 
-Deno.test("tapFormat is parsed by tap-parser with every hostile text", () => {
-  assertReadable(everyHostileRecord());
-  assertReadable(everyHostileRecord(), optionsOf({ fails: failsOnCritical }));
-});
-
-Deno.test("tapFormat is parsed by tap-parser with huge texts", async (t) => {
-  for (const [name, text] of HUGE_TEXTS) await t.step(name, () => assertReadable(hugeSummary(text)));
-});
-
-Deno.test("tapFormat is parsed by tap-parser with any text", () => {
-  fc.assert(
-    fc.property(
-      anySummary(),
-      fc.boolean(),
-      (summary, mild) => assertReadable(summary, mild ? optionsOf({ fails: failsOnCritical }) : optionsOf()),
-    ),
-  );
-});
+testTexts("tapFormat", assertReadable);
 
 /**
  * Asserts that a harness reads each check under its name, failing exactly if it fails the run, and no invalid line.
