@@ -7,7 +7,6 @@ import { concurrentTests } from "../support/concurrent_tests.ts";
 import type { PermissionClass } from "../../src/domain/runtime_permissions.ts";
 import { until } from "../life/in_time.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
-import { dnsAddress, dnsReply, startDnsServer } from "../support/dns_server.ts";
 import { startServer } from "../support/http_servers.ts";
 import { readLockedDownBuild } from "../../scripts/locked_down.ts";
 import { requiresTools } from "../../testing/tools.ts";
@@ -105,43 +104,6 @@ testInAll(
 );
 
 testInAll(
-  "monitor permissions: the printed flags are enough to connect and to read a certificate",
-  () =>
-    withPermissions(async (harness) => {
-      const authority = createAuthority();
-      const certificate = createCertificate({ authority, toDay: 60 });
-      await using server = startServer((visitor) => visitor.untilGone(), { certificate });
-      await using greeter = startServer(async (visitor) => {
-        await visitor.send("220 hello\r\n");
-        await visitor.untilGone();
-      });
-      Deno.writeTextFileSync(`${harness.directory}/authority.pem`, authority.cert);
-      const { port } = server;
-      harness.writeConfig({
-        port: { kind: "tcp_connect", parameters: { host: "localhost", port: greeter.port, expect: "220 " } },
-        secure: { kind: "tcp_connect", parameters: { host: "localhost", port, tls: true } },
-        certificate: {
-          kind: "tls_certificate",
-          parameters: { host: "localhost", port, ca_file: "authority.pem" },
-        },
-      });
-      const options = ["--state", "none"];
-      const printed = await harness.runHere(["permissions", ...options, "--format", "json"]);
-      const requiredPermissions = JSON.parse(printed.stdout);
-      const ports = [greeter.port, port].map((number) => `localhost:${number}`);
-      assert.deepStrictEqual(requiredPermissions.net, ports.toSorted());
-      const { stdout, stderr, code } = await harness.run(["check", "--once", ...options], {
-        permissions: flagsFor(requiredPermissions),
-        environment: { DENO_CERT: `${harness.directory}/authority.pem` },
-      });
-      assert.match(stdout, /OK +port .*connected, response contains "220 "/, stderr);
-      assert.match(stdout, /OK +secure .*connected with TLS/);
-      assert.match(stdout, /OK +certificate .*expires in 59 d 23 h/);
-      assert.strictEqual(code, 0);
-    }),
-);
-
-testInAll(
   "monitor permissions: the permission for a name is enough to connect to every address of it",
   () =>
     withPermissions(async (harness) => {
@@ -203,83 +165,6 @@ testInAll(
         readLockedDownBuild(`${harness.directory}/monitor.json`),
         /set "server" of each dns_lookup$/,
       );
-    }),
-);
-
-testInAll(
-  "monitor permissions: the printed flags are enough to ask a name server",
-  () =>
-    withPermissions(async (harness) => {
-      await using server = startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.1")])]);
-      const parameters = { name: "example.test", server: `127.0.0.1:${server.port}` };
-      harness.writeConfig({ dns: { kind: "dns_lookup", parameters } });
-      const printed = await harness.runHere(["permissions", "--state", "none", "--format", "json"]);
-      assert.strictEqual(printed.stderr, "");
-      const permissions = flagsFor(JSON.parse(printed.stdout));
-      const { stdout, stderr, code } = await harness.run(["check", "--once", "--state", "none"], {
-        permissions,
-      });
-      assert.match(stdout, /OK +dns .*A of example\.test: "192\.0\.2\.1"/, stderr);
-      assert.deepStrictEqual([code, stderr], [0, ""]);
-    }),
-);
-
-testInAll(
-  "monitor permissions: of ping and of other connections, every flag is needed and named",
-  async (_add, t) => {
-    await withPermissions(async (harness) => {
-      await using greeter = startServer((visitor) => visitor.untilGone());
-      const connect_to = "127.0.0.1";
-      const target = `http://shop.example.test:${harness.web.port}/`;
-      harness.writeConfig({
-        ping: { kind: "ping", parameters: { host: "127.0.0.1", count: 1 } },
-        tcp: {
-          kind: "tcp_connect",
-          parameters: { host: "db.example.test", connect_to, port: greeter.port, every_address: true },
-        },
-        http: { kind: "http_request", parameters: { request: { target, connect_to, every_address: true } } },
-      });
-      const options = ["--state", "none"];
-      const { stdout } = await harness.runHere(["permissions", ...options, "--format", "json"]);
-      const required = JSON.parse(stdout);
-      const places = [greeter.port, harness.web.port].map((port) => `${connect_to}:${port}`);
-      assert.deepStrictEqual(required.net, places.toSorted());
-      const all = await harness.run(["check", "--once", ...options], { permissions: flagsFor(required) });
-      assert.deepStrictEqual([all.code, all.stderr], [0, ""], all.stdout);
-      const removals = [
-        ...required.run.map((value: string) => ({ permission: "run" as const, value })),
-        ...required.net.map((value: string) => ({ permission: "net" as const, value })),
-      ];
-      assert.strictEqual(removals.length, 4);
-      for (const { permission, value } of removals) {
-        await t.step(`--allow-${permission} without ${value.replace(/\d+$/, "PORT")}`, async () => {
-          const permissions = flagsFor(required, { permission, value });
-          const refused = await harness.run(["check", "--once", ...options], { permissions });
-          assert.strictEqual(refused.code, 3, refused.stdout);
-          assert.match(refused.stdout, new RegExp(`^UNKNOWN .*--allow-${permission}=.*${value}`, "m"));
-        });
-      }
-    });
-  },
-  requiresTools("kill", "ping"),
-);
-
-testInAll(
-  "monitor permissions: the printed flags are enough to keep a page fresh",
-  () =>
-    withPermissions(async (harness) => {
-      const checks = { web: { kind: "test", parameters: { condition: "ok" } } };
-      harness.writeConfig(checks, { report: { path: "page.html" }, state: "kept.sqlite" });
-      const requiredPermissions = await harness.requiredPermissions();
-      assert.ok(requiredPermissions.read.includes(`${harness.directory}/page.html.tmp`));
-      for (const name of ["page.html", "page.html.tmp"]) {
-        assert.ok(requiredPermissions.write.includes(`${harness.directory}/${name}`));
-      }
-      const { code, stderr } = await harness.run(["check", "--once", "--due"], {
-        permissions: flagsFor(requiredPermissions),
-      });
-      assert.deepStrictEqual([code, stderr], [0, ""]);
-      assert.match(Deno.readTextFileSync(`${harness.directory}/page.html`), /The check is ok/);
     }),
 );
 
@@ -448,30 +333,30 @@ testInAll(
 );
 
 testInAll(
-  "monitor permissions: the printed flags are enough to replace the file of metrics, and no more",
+  "monitor permissions: the printed flags are enough to replace the page and the metrics, and no more",
   () =>
     withPermissions(async (harness) => {
       harness.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
         state: "kept.sqlite",
+        report: { path: "page.html" },
         metrics: { path: "monitor.prom" },
       });
       const requiredPermissions = await harness.requiredPermissions();
-      const [path, temporary] = [
-        `${harness.directory}/monitor.prom`,
-        `${harness.directory}/monitor.prom.tmp`,
-      ];
+      const path = `${harness.directory}/monitor.prom`;
+      const temporary = `${path}.tmp`;
       assert.deepStrictEqual(requiredPermissions.write.filter((value) => value.includes("prom")), [
         path,
         temporary,
       ]);
       assert.deepStrictEqual(requiredPermissions.read.filter((value) => value.includes("prom")), [temporary]);
-      for (let call = 0; call < 2; call++) {
-        const { code, stderr } = await harness.run(["check", "--once"], {
+      for (const more of [[], [], ["--due"]]) {
+        const { code, stderr } = await harness.run(["check", "--once", ...more], {
           permissions: flagsFor(requiredPermissions),
         });
         assert.deepStrictEqual([code, stderr], [0, ""]);
       }
       assert.match(await Deno.readTextFile(path), /^monitor_check_runs_total\{check="fine"\} 2$/m);
+      assert.match(Deno.readTextFileSync(`${harness.directory}/page.html`), /The check is ok/);
       for (const permission of ["read", "write"] as const) {
         const permissions = flagsFor(requiredPermissions, { permission, value: temporary });
         const { code, stderr } = await harness.run(["check", "--once"], { permissions });
@@ -501,5 +386,20 @@ testInAll(
       const { code, stderr } = await program.end();
       assert.strictEqual(code, 0);
       assert.doesNotMatch(stderr, /metrics/);
+    }),
+);
+
+testInAll(
+  "monitor check: a redirect to a host that is not granted is not followed, and the output names the flag",
+  () =>
+    withPermissions(async (harness) => {
+      await using elsewhere = startServer((visitor) => visitor.untilGone());
+      harness.redirectTo(`${elsewhere.origin}/`);
+      const request = { target: `${harness.web.origin}/redirect` };
+      harness.writeConfig({ web: { kind: "http_request", parameters: { request } } });
+      const permissions = flagsFor(await harness.requiredPermissions());
+      const { stdout } = await harness.run(["check", "--once", "--state", "none"], { permissions });
+      assert.match(stdout, new RegExp(`^UNKNOWN +web .*--allow-net=127\\.0\\.0\\.1:${elsewhere.port}`, "m"));
+      assert.deepStrictEqual([harness.web.visits, elsewhere.visits], [1, 0]);
     }),
 );

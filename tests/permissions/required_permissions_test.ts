@@ -9,10 +9,19 @@ import {
   requiredPermissionsOf,
 } from "../../src/permissions/required_permissions.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
+import { checkOf } from "../../testing/builders.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
+import { testRows } from "../support/rows.ts";
 
 const ENVIRONMENT = { PATH: "/opt/bin:/usr/bin" };
 const PASSED = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+
+const TOUCH: Channel = { key: "f", kind: "file_touch", parameters: { path: "/run/t" } };
+const HOOK: Channel = {
+  key: "w",
+  kind: "webhook",
+  parameters: { target: "https://hook.example/1", method: "POST", headers: {}, timeoutMs: 1 },
+};
 
 function byClass(requiredPermissions: readonly RequiredPermission[]): RequiredPermissions {
   const groups = Map.groupBy(requiredPermissions, ({ permission }) => permission);
@@ -31,147 +40,104 @@ function quiet(check: Check): Check {
 }
 
 Deno.test("requiredPermissionsOf() returns the minimal permissions of each check kind", async (t) => {
-  const base = quiet(testCheck("ok"));
-  const cases: readonly (readonly [string, Check, RequiredPermissions])[] = [
-    ["test", base, {}],
-    [
-      "script",
-      {
-        ...base,
-        kind: "script",
-        parameters: { path: "/srv/a.sh", arguments: [], environment: {}, conditionOnTimeout: "unknown" },
-      },
+  const connection = { host: "db.example.org", port: 5432, everyAddress: false, tls: true, asWarning: false };
+  const certificate = { warningBeforeExpiryMs: 1000, criticalBeforeExpiryMs: 1000 };
+  const rows: Readonly<Record<string, readonly [Check, RequiredPermissions]>> = {
+    test: [checkOf("test", { condition: "ok", output: "" }), {}],
+    script: [
+      checkOf("script", { path: "/srv/a.sh", arguments: [], environment: {}, conditionOnTimeout: "unknown" }),
       { run: ["/srv/a.sh", "/usr/bin/kill"], env: PASSED },
     ],
-    [
-      "file_timestamp",
-      {
-        ...base,
-        kind: "file_timestamp",
-        parameters: {
-          path: "/srv/file",
-          warningAgeMs: 1000,
-          criticalAgeMs: 1000,
-          conditionOnMissing: "ok",
-          conditionOnImplausible: "ok",
-        },
-      },
+    file_timestamp: [
+      checkOf("file_timestamp", {
+        path: "/srv/file",
+        warningAgeMs: 1000,
+        criticalAgeMs: 1000,
+        conditionOnMissing: "ok",
+        conditionOnImplausible: "ok",
+      }),
       { read: ["/srv/file"] },
     ],
-    ["disk_space", { ...base, kind: "disk_space", parameters: { path: "/srv", free: {}, freeInodes: {} } }, {
-      read: ["/srv"],
-      sys: ["statfs"],
-    }],
-    ["memory", { ...base, kind: "memory", parameters: { available: {}, swapUsed: {} } }, {
-      sys: ["systemMemoryInfo"],
-    }],
-    ["load", { ...base, kind: "load", parameters: { load1: {}, load5: {}, load15: {} } }, {
-      sys: ["loadavg"],
-    }],
-    [
-      "process",
-      {
-        ...base,
-        kind: "process",
-        parameters: { executable: "/bin/x", pidFile: "/run/x.pid", count: {}, age: {}, memory: {} },
-      },
+    disk_space: [
+      checkOf("disk_space", { path: "/srv", free: {}, freeInodes: {} }),
+      { read: ["/srv"], sys: ["statfs"] },
+    ],
+    memory: [checkOf("memory", { available: {}, swapUsed: {} }), { sys: ["systemMemoryInfo"] }],
+    load: [checkOf("load", { load1: {}, load5: {}, load15: {} }), { sys: ["loadavg"] }],
+    process: [
+      checkOf("process", { executable: "/bin/x", pidFile: "/run/x.pid", count: {}, age: {}, memory: {} }),
       { read: ["/run/x.pid", "/bin/x", "/proc"], run: ["/usr/bin/ps", "/usr/bin/kill"] },
     ],
-    [
-      "systemd_unit",
-      {
-        ...base,
-        kind: "systemd_unit",
-        parameters: { unit: "x", state: "active", asWarning: false, restarts: {}, command: "/bin/systemctl" },
-      },
+    systemd_unit: [
+      checkOf("systemd_unit", {
+        unit: "x",
+        state: "active",
+        asWarning: false,
+        restarts: {},
+        command: "/bin/systemctl",
+      }),
       { run: ["/bin/systemctl", "/usr/bin/kill"] },
     ],
-    ["http_request to a name", quiet(requestCheck("http://example.org/x")), { net: ["example.org:80"] }],
-    ["http_request over TLS", quiet(requestCheck("https://user:p@example.org")), {
-      net: ["example.org:443"],
-      env: ["DENO_TLS_CA_STORE"],
-    }],
-    ["http_request to an address", quiet(requestCheck("http://[::1]:8080/")), { net: ["[::1]:8080"] }],
-    [
-      "tcp_connect",
-      {
-        ...base,
-        kind: "tcp_connect",
-        parameters: { host: "db.example.org", port: 5432, everyAddress: false, tls: true, asWarning: false },
-      },
+    "http_request to a name": [quiet(requestCheck("http://example.org/x")), { net: ["example.org:80"] }],
+    "http_request over TLS": [
+      quiet(requestCheck("https://user:p@example.org")),
+      { net: ["example.org:443"], env: ["DENO_TLS_CA_STORE"] },
+    ],
+    "http_request to an address": [quiet(requestCheck("http://[::1]:8080/")), { net: ["[::1]:8080"] }],
+    tcp_connect: [
+      checkOf("tcp_connect", connection),
       { net: ["db.example.org:5432"], env: ["DENO_TLS_CA_STORE"] },
     ],
-    [
-      "tcp_connect in clear text",
-      {
-        ...base,
-        kind: "tcp_connect",
-        parameters: { host: "db.example.org", port: 5432, everyAddress: false, tls: false, asWarning: false },
-      },
+    "tcp_connect in clear text": [
+      checkOf("tcp_connect", { ...connection, tls: false }),
       { net: ["db.example.org:5432"] },
     ],
-    [
-      "tls_certificate",
-      {
-        ...base,
-        kind: "tls_certificate",
-        parameters: {
-          host: "10.0.0.1",
-          port: 443,
-          everyAddress: false,
-          serverName: "www.example.org",
-          warningBeforeExpiryMs: 1000,
-          criticalBeforeExpiryMs: 1000,
-          caFile: "/srv/authority.pem",
-        },
-      },
+    "tcp_connect to another address": [
+      checkOf("tcp_connect", { ...connection, everyAddress: true, tls: false, connectTo: "127.0.0.1" }),
+      { net: ["127.0.0.1:5432"] },
+    ],
+    tls_certificate: [
+      checkOf("tls_certificate", {
+        host: "10.0.0.1",
+        port: 443,
+        everyAddress: false,
+        caFile: "/srv/authority.pem",
+        ...certificate,
+      }),
       { net: ["10.0.0.1:443"], read: ["/srv/authority.pem"], env: ["DENO_TLS_CA_STORE"] },
     ],
-  ];
-  for (const [name, check, requiredPermissions] of cases) {
-    await t.step(
-      name,
-      async () => assert.deepStrictEqual(await permissionsOfChecks(check), requiredPermissions),
-    );
-  }
+  };
+  await testRows(t, rows, async ([check, required]) => {
+    assert.deepStrictEqual(await permissionsOfChecks(check), required);
+  });
 });
 
 Deno.test("requiredPermissionsOf() returns the minimal permissions of each channel kind", async (t) => {
-  const access = { port: 587, username: "", password: "" };
-  const mail = { sender: "a@example.org", receivers: ["b@example.org"], tags: [] };
-  const cases: readonly (readonly [string, Channel, RequiredPermissions])[] = [
-    ["console", { key: "c", kind: "console", parameters: {} }, {}],
-    ["file_touch", { key: "f", kind: "file_touch", parameters: { path: "/run/t" } }, { write: ["/run/t"] }],
-    [
-      "email to a name",
-      { key: "e", kind: "email", parameters: { access: { ...access, host: "mx.example.org" }, ...mail } },
+  const email = (host: string, login = { username: "", password: "" }): Channel => ({
+    key: "e",
+    kind: "email",
+    parameters: {
+      access: { host, port: 587, ...login },
+      sender: "a@example.org",
+      receivers: ["b@example.org"],
+      tags: [],
+    },
+  });
+  const rows: Readonly<Record<string, readonly [Channel, RequiredPermissions]>> = {
+    console: [{ key: "c", kind: "console", parameters: {} }, {}],
+    file_touch: [TOUCH, { write: ["/run/t"] }],
+    "email to a name": [
+      email("mx.example.org"),
       { net: ["mx.example.org:587"], env: ["DENO_TLS_CA_STORE"] },
     ],
-    [
-      "email to an address",
-      { key: "e", kind: "email", parameters: { access: { ...access, host: "::1" }, ...mail } },
-      { net: ["[::1]:587"] },
-    ],
-    [
-      "email with a login",
-      {
-        key: "e",
-        kind: "email",
-        parameters: { access: { ...access, host: "::1", username: "me", password: "x" }, ...mail },
-      },
+    "email to an address": [email("::1"), { net: ["[::1]:587"] }],
+    "email with a login": [
+      email("::1", { username: "me", password: "x" }),
       { net: ["[::1]:587"], env: ["DENO_TLS_CA_STORE"] },
     ],
-    [
-      "webhook",
-      {
-        key: "w",
-        kind: "webhook",
-        parameters: { target: "https://hook.example/1", method: "POST", headers: {}, timeoutMs: 1 },
-      },
-      { net: ["hook.example:443"], env: ["DENO_TLS_CA_STORE"] },
-    ],
-    [
-      "command",
+    webhook: [HOOK, { net: ["hook.example:443"], env: ["DENO_TLS_CA_STORE"] }],
+    "a webhook that lacks a secret": [{ ...HOOK, lack: "a secret" }, {}],
+    command: [
       {
         key: "k",
         kind: "command",
@@ -179,15 +145,13 @@ Deno.test("requiredPermissionsOf() returns the minimal permissions of each chann
       },
       { run: ["/srv/tell", "/usr/bin/kill"], env: PASSED },
     ],
-  ];
-  for (const [name, channel, requiredPermissions] of cases) {
-    await t.step(name, async () => {
-      assert.deepStrictEqual(
-        await permissionsOfChecks({ ...testCheck("ok"), notifications: [channel] }),
-        requiredPermissions,
-      );
-    });
-  }
+  };
+  await testRows(t, rows, async ([channel, required]) => {
+    assert.deepStrictEqual(
+      await permissionsOfChecks({ ...testCheck("ok"), notifications: [channel] }),
+      required,
+    );
+  });
   await t.step("desktop_notification", async () => {
     const channel: Channel = { key: "d", kind: "desktop_notification", parameters: {} };
     const { read, run, env } = await permissionsOfChecks({ ...testCheck("ok"), notifications: [channel] });
@@ -196,8 +160,7 @@ Deno.test("requiredPermissionsOf() returns the minimal permissions of each chann
     assert.ok(env?.includes("DBUS_SESSION_BUS_ADDRESS"));
   });
   await t.step("none without a named channel", async () => {
-    const channel: Channel = { key: "f", kind: "file_touch", parameters: { path: "/run/t" } };
-    const checks = [{ ...testCheck("ok"), notifications: [channel] }];
+    const checks = [{ ...testCheck("ok"), notifications: [TOUCH] }];
     const requiredPermissions = await requiredPermissionsOf(
       { checks, heartbeat: null, notifies: false },
       createMemorySystem(),
@@ -275,16 +238,4 @@ Deno.test("missingPermissions() returns any host unless the whole class is grant
       createMemorySystem({ isGranted: (_class, value) => grantsAll || value !== undefined }).permissions,
     ).length;
   assert.deepEqual([missingWith(false), missingWith(true)], [1, 0]);
-});
-
-Deno.test("requiredPermissionsOf() returns none of a channel that lacks something", async () => {
-  const hook: Channel = {
-    kind: "webhook",
-    key: "hook",
-    parameters: { target: "https://hooks.example.org/x", method: "POST", headers: {}, timeoutMs: 1000 },
-  };
-  const permissionsOf = (channel: Channel) =>
-    permissionsOfChecks({ ...testCheck("ok"), notifications: [channel] });
-  assert.deepEqual((await permissionsOf(hook)).net, ["hooks.example.org:443"]);
-  assert.deepEqual(await permissionsOf({ ...hook, lack: "a secret" }), {});
 });
