@@ -90,7 +90,6 @@ const FULL_FORM_FILES: readonly string[] = [
   "tests/cli/formats",
   "tests/shared/printable_test.ts",
   "tests/config/cron_times_test.ts",
-  "tests/config/fuzz_test.ts",
   "tests/state/postgres/protocol_fuzz_test.ts",
   "tests/config/shapes_test.ts",
   "tests/config/load_test.ts",

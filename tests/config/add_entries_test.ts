@@ -36,18 +36,9 @@ const ROWS: Readonly<Record<string, readonly [before: string, after: string]>> =
     '{\n\t"defaults": {} // d\n}\n',
     '{\n\t"defaults": {}, // d\n\t"checks": { "n": { "kind": "x" } }\n}\n',
   ],
-  "to a config on one line": [
-    '{"defaults": {}, "checks": {"a": 1}}',
-    '{"defaults": {}, "checks": {"a": 1,\n  "n": { "kind": "x" }\n}}',
-  ],
-  "to an empty config": ["{}", '{\n  "checks": { "n": { "kind": "x" } }\n}'],
   "with tabs and CRLF": [
     '{\r\n\t"checks": {\r\n\t\t"a": 1\r\n\t}\r\n}\r\n',
     '{\r\n\t"checks": {\r\n\t\t"a": 1,\r\n\t\t"n": { "kind": "x" }\r\n\t}\r\n}\r\n',
-  ],
-  "with a wide indentation": [
-    '{\n    "checks": {\n        "a": 1\n    }\n}\n',
-    '{\n    "checks": {\n        "a": 1,\n        "n": { "kind": "x" }\n    }\n}\n',
   ],
 };
 

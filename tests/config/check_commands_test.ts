@@ -71,15 +71,6 @@ Deno.test("findCommands() suggests ./name for a command in the directory of the 
   assert.deepEqual(await lacksOf(config, data), [message]);
 });
 
-Deno.test("findCommands() shows the placeholder of a missing name", async () => {
-  const config = withCheck({ kind: "script", parameters: { path: "${env:CHECK}" } });
-  const environment = { PATH: "/bin", CHECK: "check.sh" };
-  assert.deepEqual(await lacksOf(config, { environment, files: { "/etc/monitor/check.sh": program } }), [
-    'checks.web.parameters.path: the command "${env:CHECK}" is not in PATH, expected its full path or one in ' +
-    'PATH (write "./${env:CHECK}" for the one in the directory of the config)',
-  ]);
-});
-
 Deno.test("findCommands() does not search for names with a slash", async (t) => {
   const environment = { PATH: "/bin" };
   const files = { "/bin/check": program, "/bin/a\\b": program };

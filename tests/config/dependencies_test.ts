@@ -18,11 +18,9 @@ function problemsIn(requiredPermissions: Readonly<Record<string, readonly string
 Deno.test("findDependencyProblems() accepts every graph without a cycle", async (t) => {
   const rows: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
     "nothing": {},
-    "no dependency": { a: [], b: [] },
     "a chain": { a: ["b"], b: ["c"], c: [] },
     "a chain that is written backwards": { c: [], b: ["c"], a: ["b"] },
     "two ways to one check": { a: ["b", "c"], b: ["d"], c: ["d"], d: [] },
-    "one check named twice": { a: ["b", "b"], b: [] },
     "names that objects have of themselves": {
       constructor: ["toString"],
       toString: ["hasOwnProperty"],
@@ -30,17 +28,6 @@ Deno.test("findDependencyProblems() accepts every graph without a cycle", async 
     },
   };
   await testRows(t, rows, (requiredPermissions) => assert.deepEqual(problemsIn(requiredPermissions), []));
-});
-
-Deno.test("findDependencyProblems() names the unknown check and the nearest existing one", () => {
-  assert.deepEqual(
-    problemsIn({ router: [], web: ["router", "ruoter", "constructor"], mail: ["nothing like it"] }),
-    [
-      'checks.web.depends_on.1: is "ruoter", expected the name of a check (did you mean "router"?)',
-      'checks.web.depends_on.2: is "constructor", expected the name of a check',
-      'checks.mail.depends_on.0: is "nothing like it", expected the name of a check',
-    ],
-  );
 });
 
 Deno.test("findDependencyProblems() returns each cycle once, with all its checks", async (t) => {
@@ -53,9 +40,6 @@ Deno.test("findDependencyProblems() returns each cycle once, with all its checks
   > = {
     "a check that depends on itself": [{ a: ["a"] }, [at("a", '"a" depends on "a"')]],
     "two": [{ a: ["b"], b: ["a"] }, [at("a", '"a" depends on "b" depends on "a"')]],
-    "three": [{ a: ["b"], b: ["c"], c: ["a"] }, [
-      at("a", '"a" depends on "b" depends on "c" depends on "a"'),
-    ]],
     "one that others lead to": [
       { x: ["y"], y: ["a"], a: ["b"], b: ["a"], z: ["b"] },
       [at("a", '"a" depends on "b" depends on "a"')],

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { explainChannels, explainCheck } from "../../src/config/explain_check.ts";
 import { load } from "../../testing/config_system.ts";
-import { testRows } from "../support/rows.ts";
 
 /** The explained settings of the check `web`, one line each. */
 async function explain(check: object, defaults: object = {}): Promise<readonly string[]> {
@@ -19,42 +18,6 @@ Deno.test("explainCheck() shows that a group with at_least does not use require"
   const { written, reader } = await load({ defaults: {}, checks });
   const required = explainCheck(written, "web", reader).find(({ path }) => path === "parameters.require");
   assert.equal(required?.value, "not used, at_least counts");
-});
-
-Deno.test("explainCheck() shows the built-in value of every setting", async (t) => {
-  const settings = [
-    "tags = [] (built-in)",
-    "active = true (built-in)",
-    "threshold = 3 (built-in)",
-    "recovery_threshold = as threshold (built-in)",
-    "annoy = false (built-in)",
-    'schedule.regular_interval = "1 minute" (1 min) (built-in)',
-    "schedule.attentive_interval = as regular_interval (built-in)",
-    "maintenance_windows = [] (built-in)",
-    'notifications[0].kind = "console" (built-in)',
-    "notifications[0].parameters = {} (built-in)",
-    "depends_on = [] (built-in)",
-  ];
-  const rows: Readonly<Record<string, readonly [parameters: object, lines: readonly string[]]>> = {
-    test: [{}, [
-      'timeout = "10 seconds" (10 s) (built-in)',
-      'kind = "test" (check)',
-      'parameters.condition = "warning" (built-in)',
-      'parameters.output = "" (built-in)',
-    ]],
-    http_request: [{ request: { target: "http://h/" } }, [
-      'timeout = "10 seconds" (10 s) (built-in)',
-      'kind = "http_request" (check)',
-      'parameters.request.target = "http://h/" (check)',
-      'parameters.request.method = "GET" (built-in)',
-      "parameters.response.status_code = 200 (built-in)",
-      "parameters.response.headers = {} (built-in)",
-      "parameters.as_warning = false (built-in)",
-    ]],
-  };
-  await testRows(t, rows, async ([parameters, lines], kind) => {
-    assert.deepEqual(await explain({ kind, parameters }), [...settings, ...lines]);
-  });
 });
 
 Deno.test("explainCheck() distinguishes values of the check from values of the defaults", async () => {

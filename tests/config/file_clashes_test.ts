@@ -71,12 +71,6 @@ const TABLE: Readonly<Record<string, Row>> = {
   "the state, through a linked directory": [{ state: "sub/s", report: { path: "link/s" } }, [
     '3:19 report.path: is the file of "state" (m.json:2:10)',
   ], (directory) => Deno.symlinkSync("sub", `${directory}/link`)],
-  "the command that a link leads to": [{ report: { path: "check.sh" }, checks: script("./link.sh") }, [
-    '2:19 report.path: is the file of "checks.a.parameters.path" (m.json:3:54)',
-  ], (directory) => {
-    touchable(directory, "check.sh");
-    Deno.symlinkSync("check.sh", `${directory}/link.sh`);
-  }],
   "files that are only checked or touched are no clash": [{
     report: { path: "page.html" },
     defaults: { notifications: [{ kind: "file_touch", parameters: { path: "page.html" } }] },

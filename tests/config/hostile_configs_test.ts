@@ -8,7 +8,7 @@ import { STARTER_CONFIG } from "../../src/cli/starter_config.ts";
 import { isCron } from "../../src/domain/schedule.ts";
 import { configOf, EXAMPLES, FILES, OUTPUT } from "../docs/examples.ts";
 import { load, problemsOf } from "../../testing/config_system.ts";
-import { type Json, textDamages, valueDamages } from "./damages.ts";
+import { type Json, replaceNth, textDamages, valueDamages } from "./damages.ts";
 import { HOSTILE_DOCUMENTS, HOSTILE_NAMES, NUMBERS } from "../../testing/hostile_configs.ts";
 import { loadAnything } from "./load_anything.ts";
 import { campaign } from "../../testing/seed.ts";
@@ -120,18 +120,19 @@ Deno.test("loadConfig() returns located errors for a mutated real config", async
   );
 });
 
+const REAL_VALUES = REAL_DOCUMENTS.flatMap((text): readonly Json[] => {
+  try {
+    return [JSON.parse(text.replace(/^\s*\/\/.*$/gm, ""))];
+  } catch {
+    return []; // with comments elsewhere, or with an error
+  }
+});
+
 Deno.test("loadConfig() returns located errors for a real config with wrong values", async () => {
-  const values = REAL_DOCUMENTS.flatMap((text): readonly Json[] => {
-    try {
-      return [JSON.parse(text.replace(/^\s*\/\/.*$/gm, ""))];
-    } catch {
-      return []; // with comments elsewhere, or with an error
-    }
-  });
-  assert.ok(values.length > 100);
+  assert.ok(REAL_VALUES.length > 100);
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom(...values),
+      fc.constantFrom(...REAL_VALUES),
       fc.array(valueDamages(), { minLength: 1, maxLength: 4 }),
       fc.constantFrom("monitor" as const, "a" as const, "b" as const),
       fc.boolean(),
@@ -219,6 +220,36 @@ Deno.test("loadConfig() never throws for any schedule, and a valid one has a nex
       assert.ok(next > Date.UTC(2026, 0, 31) && next < Date.UTC(2070, 0, 1), `${cron} comes at ${next}`);
     }),
     { numRuns: roundsOf(500) },
+  );
+});
+
+Deno.test("loadConfig() never prints the value of a placeholder", async () => {
+  const SECRET = "sw0rdf1sh";
+  const values = fc.constantFrom(
+    ...["S", "S://h", "5 S", "S S", "S@", "S:25", "http://S /", "a\0S", "\nS"].map((text) =>
+      text.replaceAll("S", SECRET)
+    ),
+  );
+  const written = fc.constantFrom("${env:X}", "a${env:X}", "${file:/x}", "$${${env:X}}", "${env:X}${env:X}");
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...REAL_VALUES),
+      fc.array(fc.tuple(fc.nat(), written), { minLength: 1, maxLength: 3 }),
+      values,
+      fc.constantFrom("monitor", "a", "b"),
+      async (config, places, value, shape) => {
+        const isText = (found: Json) => typeof found === "string";
+        const whole = places.reduce(
+          (before, [index, text]) => replaceNth(before, index, text, isText),
+          config,
+        );
+        const options = { environment: { X: value }, files: { "/x": value }, mode: 0o666, shape } as const;
+        for (const text of await loadAnything(JSON.stringify(whole), options)) {
+          assert.ok(!text.includes(SECRET), text);
+        }
+      },
+    ),
+    { numRuns: roundsOf(600) },
   );
 });
 

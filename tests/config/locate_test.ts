@@ -22,12 +22,6 @@ Deno.test("locateConfig() returns the named path, whether it exists or not", asy
   assert.deepEqual(await locate(piped), { path: "-", named: true });
 });
 
-Deno.test("locateConfig() ignores an empty variable", async () => {
-  const environment = { MONITOR_CONFIG: "", XDG_CONFIG_HOME: "", ...HOME };
-  const found = await locate({ environment, files: { "/home/me/.config/monitor/monitor.json": "{}" } });
-  assert.deepEqual(found, { path: "/home/me/.config/monitor/monitor.json", named: false });
-});
-
 Deno.test("locateConfig() returns the first path that exists", async () => {
   const paths = [
     "./monitor.jsonc",

@@ -6,7 +6,7 @@ import { load } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 
 /** Kinds that have most formats among them; tests/scripts/make_types_test.ts tries the others. */
-type TriedKind = "http_request" | "disk_space" | "process";
+type TriedKind = "disk_space" | "process";
 
 /** The settings of a check if the config has only required keys. */
 const SETTINGS = {
@@ -24,23 +24,22 @@ const SETTINGS = {
 const TEN_PERCENT_BELOW = { warningBelow: { percent: 10 }, criticalBelow: { percent: 5 } };
 
 /** Minimal configs of kinds that `shapes_test.ts` does not generate, and their resolved forms. */
-const LEAST: { readonly [K in "disk_space" | "process"]: readonly [parameters: object, check: CheckOf<K>] } =
-  {
-    disk_space: [{ path: "data" }, {
-      ...SETTINGS,
-      name: "web",
-      kind: "disk_space",
-      parameters: { path: "/etc/monitor/data", free: TEN_PERCENT_BELOW, freeInodes: TEN_PERCENT_BELOW },
-      timeoutMs: 10_000,
-    }],
-    process: [{ name: "nginx" }, {
-      ...SETTINGS,
-      name: "web",
-      kind: "process",
-      parameters: { name: "nginx", count: { criticalBelow: 1 }, age: {}, memory: {} },
-      timeoutMs: 10_000,
-    }],
-  };
+const LEAST: { readonly [K in TriedKind]: readonly [parameters: object, check: CheckOf<K>] } = {
+  disk_space: [{ path: "data" }, {
+    ...SETTINGS,
+    name: "web",
+    kind: "disk_space",
+    parameters: { path: "/etc/monitor/data", free: TEN_PERCENT_BELOW, freeInodes: TEN_PERCENT_BELOW },
+    timeoutMs: 10_000,
+  }],
+  process: [{ name: "nginx" }, {
+    ...SETTINGS,
+    name: "web",
+    kind: "process",
+    parameters: { name: "nginx", count: { criticalBelow: 1 }, age: {}, memory: {} },
+    timeoutMs: 10_000,
+  }],
+};
 
 /** Every setting, written and meant. */
 const ALL_SETTINGS = {
@@ -159,31 +158,6 @@ const ALL_SETTINGS_MEANT = {
 
 /** The maximal config of each kind. */
 const MOST: { readonly [K in TriedKind]: readonly [parameters: object, check: CheckOf<K>] } = {
-  http_request: [{
-    request: { target: "https://example.org/health", method: "POST" },
-    response: {
-      status_code: null,
-      headers: { "Content-Type": "text/plain", "x_y": "z" },
-      body_part: "ok",
-      certificate: { critical_before_expiry: 60 },
-      warning_duration: "500 ms",
-    },
-    as_warning: true,
-  }, {
-    ...ALL_SETTINGS_MEANT,
-    kind: "http_request",
-    parameters: {
-      request: { target: "https://example.org/health", method: "POST" },
-      response: {
-        statusCode: null,
-        headers: { "Content-Type": "text/plain", "x_y": "z" },
-        bodyPart: "ok",
-        certificate: { warningBeforeExpiryMs: 14 * 86_400_000, criticalBeforeExpiryMs: 60_000 },
-        warningDurationMs: 500,
-      },
-      asWarning: true,
-    },
-  }],
   disk_space: [{
     path: "/srv",
     free: { warning_below: "20 GB", critical_below: "2.5 GiB" },

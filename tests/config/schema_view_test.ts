@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import monitorSchema from "../../schemas/monitor.schema.json" with { type: "json" };
 import shapeASchema from "../../schemas/shape_a.schema.json" with { type: "json" };
 import shapeBSchema from "../../schemas/shape_b.schema.json" with { type: "json" };
-import { createSchemaReader, type Schema, type SchemaView } from "../../src/config/schema_view.ts";
-import type { JsonValue } from "../../src/config/syntax.ts";
+import { type Schema } from "../../src/config/schema_view.ts";
 import { testRows } from "../support/rows.ts";
 
 const SCHEMAS = {
@@ -93,71 +92,6 @@ Deno.test("the schemas close every object that has no free names", async (t) => 
       assert.ok(part.additionalProperties !== undefined && part.additionalProperties !== true, path);
     }
   });
-});
-
-const BRANCHES: Schema = {
-  type: "object",
-  description: "the object",
-  required: ["kind"],
-  properties: {
-    kind: { enum: ["a", "b"] },
-    parameters: { description: "parameters", type: "object" },
-    limit: { $ref: "#/$defs/limit", description: "a limit" },
-    free: { type: "object", additionalProperties: { type: "string", format: "path" } },
-    list: { type: "array", items: { $ref: "#/$defs/limit" } },
-  },
-  allOf: [
-    {
-      if: { properties: { kind: { const: "a" } }, required: ["kind"] },
-      then: { properties: { parameters: { $ref: "#/$defs/a" }, limit: { default: 7 } } },
-    },
-    {
-      if: { properties: { kind: { const: "b" } }, required: ["kind"] },
-      then: { properties: { parameters: { $ref: "#/$defs/b" } }, required: ["parameters"] },
-    },
-  ],
-  $defs: {
-    limit: { description: "any limit", type: "integer", minimum: 1, maximum: 9 },
-    a: { type: "object", properties: { one: { type: "string", format: "url" } } },
-    b: { type: "object", properties: { two: { $ref: "#/$defs/limit" } }, "x-notes": { three: "is no more" } },
-  },
-};
-
-Deno.test("createSchemaReader() follows the branch of the value's kind", () => {
-  const { view, root, at } = createSchemaReader(BRANCHES);
-  const names = (value: JsonValue | undefined) => {
-    const parameters = view(root, value).keys.get("parameters");
-    return parameters && [...view(parameters, undefined).keys.keys()];
-  };
-  assert.deepEqual(names({ kind: "a" }), ["one"]);
-  assert.deepEqual(names({ kind: "b" }), ["two"]);
-  assert.deepEqual(names({ kind: "c" }), []);
-  assert.deepEqual([{}, { kind: 1 }, [], "a", null, undefined].map(names), [[], [], [], [], [], []]);
-  assert.deepEqual(view(root, { kind: "b" }).required, ["kind", "parameters"]);
-  assert.equal(at({ kind: "b" }, ["parameters"])?.notes?.["three"], "is no more");
-});
-
-Deno.test("createSchemaReader() prefers the more specific keyword", () => {
-  const { at } = createSchemaReader(BRANCHES);
-  const summary = (
-    view: SchemaView | undefined,
-  ) => [view?.description, view?.default, view?.minimum, view?.maximum];
-  assert.deepEqual(summary(at({ kind: "a" }, ["limit"])), ["a limit", 7, 1, 9]);
-  assert.deepEqual(summary(at({ kind: "b" }, ["limit"])), ["a limit", undefined, 1, 9]);
-  assert.deepEqual(summary(at({ kind: "b" }, ["parameters", "two"])), ["any limit", undefined, 1, 9]);
-});
-
-Deno.test("createSchemaReader() finds the schema of free names and of elements", () => {
-  const { at } = createSchemaReader(BRANCHES);
-  assert.equal(at({}, ["free", "any name"])?.format, "path");
-  assert.equal(at({}, ["free", "__proto__"])?.format, "path");
-  assert.equal(at({}, ["list", 3])?.maximum, 9);
-  assert.deepEqual([at({}, ["none"]), at({}, ["list", "x"]), at({}, ["kind", "x"]), at({}, [0])], [
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-  ]);
 });
 
 /** Every schema within a schema. */

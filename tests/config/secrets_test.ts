@@ -33,20 +33,12 @@ Deno.test("findSecrets() returns the values of keys that can contain a secret", 
   const rows: Readonly<Record<string, readonly [parts: object, value: string, secrets: readonly string[]]>> =
     {
       "a password": [mail({ password: "${env:X}" }), "swordfish", ["swordfish"]],
-      "a login name": [mail({ username: "${env:X}" }), "operator", ["operator"]],
-      "an address": [mail({}, { sender: "${env:X}" }), "ops@b.example", ["ops@b.example"]],
-      "a tag": [mail({}, { tags: ["${env:X}"] }), "a tag", ["a tag"]],
       "an argument": [script({ arguments: ["-p", "${env:X}"] }), "swordfish", ["swordfish"]],
       "a variable": [script({ environment: { TOKEN: "Bearer ${env:X}" } }), "swordfish", [
         "swordfish",
         "Bearer swordfish",
       ]],
-      "a title": [{ check: { kind: "test", title: "${env:X}", parameters: {} } }, "a title", ["a title"]],
-      "an output": [{ check: { kind: "test", parameters: { output: "${env:X}" } } }, "an output", [
-        "an output",
-      ]],
       "a header": [request("http://h/", { headers: { "X-Token": "${env:X}" } }), "swordfish", ["swordfish"]],
-      "a text of a body": [request("http://h/", { body_part: "${env:X}" }), "swordfish", ["swordfish"]],
       "several placeholders": [mail({ password: "${env:X}${env:Y}", username: "${env:X}" }), "first", [
         "first",
         "other",
@@ -118,7 +110,6 @@ Deno.test("findSecrets() returns the parts of a URL other than its host", async 
     {
       "a path": ["https://h.example/${env:X}", "T0/B1/swordfish", ["T0/B1/swordfish"]],
       "a query": ["https://h.example/?token=${env:X}", "swordfish", ["swordfish"]],
-      "a URL fragment": ["https://h.example/#${env:X}", "swordfish", ["swordfish"]],
       "a login": ["https://user:${env:X}@h.example/", "swordfish", ["swordfish", "user:swordfish"]],
       "a login name": ["https://${env:X}:a%20pass@h.example/", "operator", [
         "operator",
@@ -128,10 +119,6 @@ Deno.test("findSecrets() returns the parts of a URL other than its host", async 
       "a host-like word in a query": ["https://h.example/?to=${env:X}", "h.example", ["h.example"]],
       "a whole address": ["${env:X}", "https://H.example/T0/swordfish", [
         "https://H.example/T0/swordfish",
-        "T0/swordfish",
-      ]],
-      "host and path": ["https://${env:X}", "h.example/T0/swordfish", [
-        "h.example/T0/swordfish",
         "T0/swordfish",
       ]],
       "host and query": ["https://${env:X}", "h.example?token=swordfish", [

@@ -157,18 +157,13 @@ Deno.test("readSource() locates the first byte that is not UTF-8", async (t) => 
   const long = "ä€\u{1f600}\n".repeat(10_000);
   const rows: Readonly<Record<string, readonly [bytes: Uint8Array, byte: string, place: string]>> = {
     "the first byte": [text("", 0xff, 0x7d), "ff", "1:1"],
-    "the only byte": [text("", 0x80), "80", "1:1"],
     "Latin 1": [text('{\n "caf', 0xe9, 0x22), "e9", "2:6"],
     "behind characters of several bytes": [text("ä€\u{1f600}", 0xff), "ff", "1:5"],
     "behind CRLF": [text("{\r\n\r\n", 0xc0), "c0", "3:1"],
-    "behind CR": [text("{\r", 0xc0), "c0", "2:1"],
     "behind a byte-order mark": [new Uint8Array([...mark, 0x7b, 0xff]), "ff", "1:2"],
     "a character that breaks off": [text("{", 0xe2, 0x82), "e2", "1:2"],
-    "a character that breaks off before another": [text("{", 0xe2, 0x82, 0x7d), "e2", "1:2"],
     "a continuation without a start": [text("{", 0x82, 0x7d), "82", "1:2"],
     "a surrogate": [text("{", 0xed, 0xa0, 0x80), "ed", "1:2"],
-    "an overlong form": [text("{", 0xc0, 0xaf), "c0", "1:2"],
-    "beyond Unicode": [text("{", 0xf4, 0x90, 0x80, 0x80), "f4", "1:2"],
     "far behind": [text(long, 0x20, 0xfe), "fe", "10001:2"],
   };
   await testRows(t, rows, async ([bytes, byte, place]) => {

