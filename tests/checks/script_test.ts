@@ -197,8 +197,12 @@ Deno.test("observeScript() survives hostile commands", async (t) => {
   await runRows(t, {
     "runs for ever": ["forever.sh", { timeoutMs: 700 }, `unknown: ${timeout} running`],
     "runs for ever, and the check is critical": [
-      "forever.sh",
-      { timeoutMs: 700, conditionOnTimeout: "critical" },
+      "/bin/sh",
+      {
+        timeoutMs: 700,
+        conditionOnTimeout: "critical",
+        arguments: ["-c", "echo 'running | cut=1'; sleep 600"],
+      },
       `critical: ${timeout} running`,
     ],
     "handles SIGTERM": ["answer_sigterm.sh", { timeoutMs: 700 }, `unknown: ${timeout} waiting`, "goodbye"],
