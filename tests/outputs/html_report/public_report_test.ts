@@ -88,5 +88,6 @@ Deno.test("publicStatus() omits notes and notifications", () => {
   const open = publicStatus(status);
   assert.equal(open.record?.condition.notified, "critical");
   assert.deepEqual([open.acknowledged, open.isSilenced, open.waitsFor], [null, false, []]);
+  assert.deepEqual([open.record?.last?.output, open.record?.last?.detail], ["", ""]);
   assert.doesNotMatch(JSON.stringify(open), /secret|locations/);
 });

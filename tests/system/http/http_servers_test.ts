@@ -132,6 +132,19 @@ Deno.test("HttpServers: a head that does not arrive within 10 s closes the conne
   }, { clock });
 });
 
+Deno.test("HttpServers: the reads of a connection after its first have a pause between them", async () => {
+  const real = createRealClock();
+  const waits = new Set<number>();
+  const after: Clock["after"] = (ms, callback) => (waits.add(ms), real.after(ms, callback));
+  await withServer(async (port) => {
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+    await connection.write(new TextEncoder().encode("GET / HTTP/1.1\r\n"));
+    await until("the pause before the second read", () => waits.has(20));
+    await connection.write(new TextEncoder().encode("\r\n"));
+    assert.match(await inTime("the response", new Response(connection.readable).text()), /^HTTP\/1\.1 200 /);
+  }, { clock: { ...real, after } });
+});
+
 Deno.test("HttpServers: a client that does not read the response is disconnected after a minute", async () => {
   const clock = createFakeClock();
   const body = new Uint8Array(64 * 1024 * 1024);
