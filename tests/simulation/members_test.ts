@@ -119,17 +119,16 @@ test("a status by a clock that is more than 5 minutes behind is unknown, and nam
 test("a dependency of another member runs at once if its state is needed", async (installation) => {
   const { world, hook, statuses, checkOf } = installation;
   const indexes = Array.from({ length: 8 }, (_, index) => index);
-  const check = (name: string, others = {}): Record<string, unknown> => ({
+  const check = (name: string, interval = "10 seconds"): Record<string, unknown> => ({
     ...checkOf.call(installation, name),
-    ...others,
+    schedule: { regular_interval: interval },
   });
   // The first dependency decides where a check runs, so some of the others run elsewhere.
-  const schedule = { regular_interval: "1 hour" };
   installation.writeConfig({
     checks: Object.fromEntries(indexes.flatMap((index) => [
-      [`web${index}`, check(`web${index}`, { depends_on: [`near${index}`, `far${index}`] })],
+      [`web${index}`, { ...check(`web${index}`), depends_on: [`near${index}`, `far${index}`] }],
       [`near${index}`, check(`near${index}`)],
-      [`far${index}`, check(`far${index}`, { schedule })],
+      [`far${index}`, check(`far${index}`, "1 hour")],
     ])),
   });
   const [a, b] = [installation.start("a"), installation.start("b")];
