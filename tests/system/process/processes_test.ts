@@ -95,7 +95,7 @@ Deno.test("run() keeps the configured part of a flood", async (t) => {
       const { stdout, stderr } = await denoRun([
         "--allow-all",
         fixture("measure_program.ts"),
-        JSON.stringify(fixtureCommand(program, { mark, timeoutMs: 1000 })),
+        JSON.stringify(fixtureCommand(program, { mark, timeoutMs: 500 })),
       ]);
       assert.equal(stderr, "");
       const { end, grownBytes } = JSON.parse(stdout);
