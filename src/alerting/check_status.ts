@@ -3,9 +3,11 @@ import { alternativesOf, type Check } from "../domain/check.ts";
 import type { KnownCondition, ResultState } from "../domain/check_kind.ts";
 import { type Condition, countedAs, severity, type ShownCondition } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
+import { describeNotRunning, type NotRunning } from "../domain/monitor_run.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { Silence } from "../domain/outbox.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
+import { untilEdited } from "../state/availability.ts";
 import { silencesOf } from "./silences.ts";
 import { type OpenWindow, openWindow } from "./maintenance_windows.ts";
 import { clockToleranceMs, isInFuture, overdueAtMs, type Scheduled } from "./overdue.ts";
@@ -41,6 +43,8 @@ export interface CheckStatus {
   /** The confirmed condition, or `pending`; `unknown` without data, or without recent data. */
   readonly condition: ShownCondition;
   readonly state: ResultState;
+  /** Why no service runs the checks; `null`: one runs, or there is none. */
+  readonly notRunning: NotRunning | null;
   readonly maintenance: OpenWindow | null;
   readonly isSilenced: boolean;
   /** The note of an acknowledgement, which may be empty; `null`: the problem is not acknowledged. */
@@ -55,6 +59,8 @@ interface StatusOptions {
   readonly inactive?: ReadonlySet<string>;
   /** @default none */
   readonly silences?: readonly Silence[];
+  /** Why no service runs the checks. @default null, one runs, or there is none */
+  readonly notRunning?: NotRunning | null;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
 }
@@ -65,7 +71,7 @@ interface StatusOptions {
  */
 export function statusOf(
   check: ShownCheck,
-  { recordOf, inactive, silences = [], nowMs }: StatusOptions,
+  { recordOf, inactive, silences = [], notRunning = null, nowMs }: StatusOptions,
 ): CheckStatus {
   const record = recordOf(check.name);
   const { name, tags, maintenanceWindows } = check;
@@ -76,11 +82,12 @@ export function statusOf(
   const common = {
     check,
     record,
+    notRunning,
     maintenance: openWindow(windows, nowMs),
     isSilenced: silencesOf(silenced, silences, { kind: "silence", nowMs }).length > 0,
     acknowledged: acknowledgement?.reason ?? null,
   };
-  const { condition, state } = conditionOf(check, record, nowMs);
+  const { condition, state } = conditionOf(check, record, nowMs, notRunning);
   if (record === null || state === "never_ran") return { ...common, condition, state, waitsFor: [] };
   const { problemBeganAtMs } = record.condition;
   const holds = (name: string): boolean => {
@@ -103,20 +110,29 @@ export function inactiveNames(checks: readonly Pick<Check, "name" | "active">[])
   return new Set(checks.filter((check) => !check.active).map((check) => check.name));
 }
 
-/** Returns what is known now about the condition of a check, from its stored record. */
+/**
+ * Returns what is known now about the condition of a check, from its stored record. While no service runs, nothing is
+ * known about a check that only the service ran.
+ */
 export function conditionOf(
   check: Scheduled & Pick<Check, "timeoutMs">,
   record: CheckRecord | null,
   nowMs: number,
+  notRunning: NotRunning | null = null,
 ): KnownCondition {
   if (record === null || record.last === null) {
-    // A cron schedule names its times: until the first one, nothing is missing.
-    return { condition: isCron(check.schedule) ? "pending" : "unknown", state: "never_ran", last: null };
+    return {
+      condition: isAwaited(check, notRunning) ? "pending" : "unknown",
+      state: "never_ran",
+      last: null,
+    };
   }
   const state = isEdited(check, record)
     ? "edited"
     : isInFuture(check, record, nowMs)
     ? "in_future"
+    : isLeft(record, notRunning)
+    ? "not_running"
     : nowMs > overdueAtMs(check, record) + clockToleranceMs(record)
     ? "overdue"
     : "current";
@@ -132,6 +148,28 @@ export function conditionOf(
     ...isProblem && problemBeganAtMs !== null && { problemBeganAtMs },
     ...!isProblem && { recoveredAtMs: Math.max(unknown ?? 0, warning ?? 0, critical ?? 0) },
   };
+}
+
+/** A cron schedule names its times: until the first one, nothing is missing. */
+function isAwaited({ schedule }: Scheduled, notRunning: NotRunning | null): boolean {
+  return isCron(schedule) && notRunning === null;
+}
+
+/** Returns whether nothing ran a check since its service stopped; single calls may have. */
+function isLeft(record: CheckRecord, notRunning: NotRunning | null): notRunning is NotRunning {
+  const observedMs = record.condition.observedAtMs ?? -Infinity;
+  return notRunning !== null && observedMs <= notRunning.sinceMs + clockToleranceMs(record);
+}
+
+/** Returns a record as it counts as observed: at most until its check was edited, or its service stopped. */
+export function untilUnknown<Record extends CheckRecord | null>(
+  check: Pick<Check, "definition">,
+  record: Record,
+  notRunning: NotRunning | null,
+): Record {
+  const known = untilEdited(check, record);
+  if (known === null || !isLeft(known, notRunning)) return known;
+  return { ...known, overdueAtMs: Math.min(known.overdueAtMs ?? Infinity, notRunning.sinceMs) };
 }
 
 /**
@@ -156,9 +194,9 @@ export function knownNotified(
 
 /** The description of a check besides its condition: the last output, and the reason if that alone would mislead. */
 export function describeStatus(status: CheckStatus, nowMs: number): string {
-  const { check, record, state } = status;
+  const { check, record, notRunning } = status;
   if (record === null || record.last === null) {
-    return isCron(check.schedule)
+    return isCron(check.schedule) && notRunning === null
       ? `never ran, first run in ${describeDuration(check.schedule.times.after(nowMs) - nowMs)}`
       : "never ran";
   }
@@ -166,11 +204,7 @@ export function describeStatus(status: CheckStatus, nowMs: number): string {
   const { confirmed } = condition;
   const count = describeCount(check, record);
   const said = [
-    describeStale(state, {
-      agoMs: nowMs - last.startedAtMs,
-      confirmed: confirmed ?? "pending",
-      isShared: record.isShared,
-    }),
+    describeStale(status, nowMs),
     count === "" || confirmed === null ? count : `last ${count}`,
     // The output may be empty.
     last.output,
@@ -196,21 +230,23 @@ function describeSuppression({ isSilenced, maintenance, waitsFor }: CheckStatus)
   return `suppressed: depends on ${waitsFor.map((name) => `"${name}"`).join(", ")}`;
 }
 
-/** Returns why a condition does not count any more; empty where it does. */
-function describeStale(
-  state: CheckStatus["state"],
-  { agoMs, confirmed, isShared = false }: {
-    readonly agoMs: number;
-    readonly confirmed: ShownCondition;
-    readonly isShared?: boolean | undefined;
-  },
+/** Returns why a stored condition does not count any more; empty if it does, or there is none. */
+export function describeStale(
+  { state, record, notRunning }: Pick<CheckStatus, "state" | "record" | "notRunning">,
+  nowMs: number,
 ): string {
+  if (record === null || record.last === null) return "";
+  const confirmed = record.condition.confirmed ?? "pending";
+  const agoMs = nowMs - record.last.startedAtMs;
   if (state === "edited") return `not run since it was edited, was ${confirmed}`;
+  if (state === "not_running" && notRunning !== null) {
+    return `${describeNotRunning(notRunning, nowMs)}, was ${confirmed}`;
+  }
   if (state === "overdue") return `not run for ${describeDuration(agoMs)}, was ${confirmed}`;
   if (state !== "in_future") return "";
   // The clock may also have gone ahead during the run.
   if (agoMs >= 0) return `last run ended in the future, was ${confirmed}`;
-  const clock = isShared ? " by the clock of this machine" : "";
+  const clock = record.isShared === true ? " by the clock of this machine" : "";
   return `last run is ${describeDuration(-agoMs)} in the future${clock}, was ${confirmed}`;
 }
 

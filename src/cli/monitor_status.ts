@@ -1,11 +1,14 @@
 /** The process that runs the checks, by the state and its lock. */
 import { hashHex } from "../shared/hash.ts";
 import { describeDuration } from "../domain/duration.ts";
-import type { MonitorRun } from "../domain/monitor_run.ts";
-import type { CheckRecord } from "../domain/store.ts";
+import { ControlSocketError } from "../domain/control_sockets.ts";
+import { describeNotRunning, type MonitorRun, type NotRunning } from "../domain/monitor_run.ts";
+import type { CheckRecord, Store } from "../domain/store.ts";
 import { isLiveMember, type MemberStatus } from "../domain/membership.ts";
 import type { System } from "../domain/system.ts";
 import { describeHeartbeat, locationStatuses, type MonitorStatus } from "../outputs/json/monitor_fields.ts";
+import { readServices } from "../state/read_services.ts";
+import type { ControlRequest } from "./check/control.ts";
 import type { OpenConfig } from "./open_config.ts";
 import type { StateLocation } from "./state_location.ts";
 
@@ -17,41 +20,73 @@ interface MonitorStatusOptions {
   readonly place: StateLocation;
   /** The config as it is now; `null` while it has errors. */
   readonly config: OpenConfig | null;
-  /** The state of the checks; after a service was stopped, other calls may have run them. */
+  /** The stored state of the checks. */
   readonly records: readonly CheckRecord[];
-  readonly system: Pick<System, "state">;
-  /** The members that run checks, or died; `null` if the state isn't shared. */
+  readonly system: Pick<System, "clock" | "controlSockets" | "state">;
+}
+
+/** Reads which process runs the checks; `null` if none is recorded. */
+export async function readMonitorStatus(
+  store: Store | null,
+  { place, config, records, system }: MonitorStatusOptions,
+): Promise<MonitorStatus | null> {
+  const run = await store?.monitorRun() ?? null;
+  if (store === null || run === null) return null;
+  const members = await readServices(store);
+  const state = members?.some(isLiveMember) === true
+    ? "running"
+    : await stateOf(run, { place, records, members, system });
+  const locations = members === null ? [] : locationStatuses(config?.checks ?? [], members);
+  const sinceMs = run.stoppedAtMs ?? lastSeenMs(run, { records, members, nowMs: system.clock.wallMs() });
+  const notRunning = state === "running" || state === "cron" ? null : { state, sinceMs };
+  return { state, notRunning, run, config: compareConfig(run, config), members, locations };
+}
+
+interface StateOptions extends Omit<MonitorStatusOptions, "config"> {
   readonly members: readonly MemberStatus[] | null;
 }
 
-/** Describes the process that runs the checks; `null` if none is recorded. */
-export function monitorStatusOf(
-  run: MonitorRun | null,
-  { place, config, records, system, members }: MonitorStatusOptions,
-): MonitorStatus | null {
-  if (run === null) return null;
-  const state = members?.some(isLiveMember) === true
-    ? "running"
-    : stateOf(run, { place, records, system, members });
-  const locations = members === null ? [] : locationStatuses(config?.checks ?? [], members);
-  return { state, run, config: compareConfig(run, config), members, locations };
-}
-
-function stateOf(
-  { mode, processId, stoppedAtMs }: MonitorRun,
-  { place, records, members, system: { state } }: Omit<MonitorStatusOptions, "config">,
-): MonitorStatus["state"] {
+async function stateOf(
+  { mode, processId, stoppedAtMs, checks, controlPath }: MonitorRun,
+  { place, records, members, system }: StateOptions,
+): Promise<NotRunning["state"] | "running" | "cron"> {
   if (mode === "cron") return "cron";
   if (stoppedAtMs !== null) {
-    const hasRunSince = records.some(({ condition }) => (condition.observedAtMs ?? 0) > stoppedAtMs);
-    return hasRunSince ? "cron" : "stopped";
+    const since = records.filter(({ condition }) => (condition.observedAtMs ?? 0) > stoppedAtMs);
+    const names = new Set(since.map(({ name }) => name));
+    return checks.length > 0 && checks.every((name) => names.has(name)) ? "cron" : "stopped";
   }
   // No lock shows whether the process of another machine runs.
   if (members !== null) return "died";
   const lockPath = `${place.path}.lock`;
   // A call of check --once by hand has the lock, too.
-  const isIts = processId === null || state.holder(lockPath) === processId;
-  return isIts && state.isLocked(lockPath) ? "running" : "died";
+  const isIts = processId === null || system.state.holder(lockPath) === processId;
+  if (!isIts || !system.state.isLocked(lockPath)) return "died";
+  return await hangs(controlPath, system) ? "hangs" : "running";
+}
+
+/** Without a socket that this user can reach, a service counts as running. */
+async function hangs(
+  path: string | null,
+  { controlSockets }: Pick<System, "controlSockets">,
+): Promise<boolean> {
+  if (path === null) return false;
+  const nothing: ControlRequest = { command: "run", names: [] };
+  return await controlSockets.send(path, JSON.stringify(nothing))
+    .then(() => false, (error) => error instanceof ControlSocketError);
+}
+
+/** Returns the last time at which the process is known to have run. */
+function lastSeenMs(
+  { startedAtMs, configLoadedAtMs }: MonitorRun,
+  { records, members, nowMs }: Pick<StateOptions, "records" | "members"> & { readonly nowMs: number },
+): number {
+  const times = [
+    configLoadedAtMs,
+    ...records.map(({ condition }) => condition.observedAtMs ?? 0),
+    ...(members ?? []).map(({ silentForMs }) => nowMs - silentForMs),
+  ];
+  return times.reduce((last, ms) => Math.max(last, ms), startedAtMs);
 }
 
 function compareConfig(run: MonitorRun, config: OpenConfig | null): MonitorStatus["config"] {
@@ -63,22 +98,10 @@ function compareConfig(run: MonitorRun, config: OpenConfig | null): MonitorStatu
 /** A part of a summary line, such as `monitor running for 2 h`; `null`: there is none. */
 export function describeMonitor(status: MonitorStatus | null, nowMs: number): string | null {
   if (status === null || status.state === "cron") return null;
-  const { state, run } = status;
-  if (state === "running") {
-    return `monitor running for ${describeDuration(Math.max(0, nowMs - run.startedAtMs))}`;
-  }
-  if (state === "died" || run.stoppedAtMs === null) return "monitor not running";
-  return `monitor ${whyNotRunning(status, nowMs)}`;
+  const { notRunning, run } = status;
+  if (notRunning !== null) return describeNotRunning(notRunning, nowMs);
+  return `monitor running for ${describeDuration(Math.max(0, nowMs - run.startedAtMs))}`;
 }
-
-/** Returns why no service runs, in words such as `stopped 2 h ago`. */
-export function whyNotRunning({ run: { stoppedAtMs } }: MonitorStatus, nowMs: number): string {
-  return stoppedAtMs === null
-    ? TERMINATED
-    : `stopped ${describeDuration(Math.max(0, nowMs - stoppedAtMs))} ago`;
-}
-
-const TERMINATED = "terminated unexpectedly (killed, crash or power failure)";
 
 /** Further facts: lines without newlines. */
 export function describeMonitorTrouble(
@@ -107,11 +130,10 @@ function describeTroubleOf(
   { state, run, config }: MonitorStatus,
   { nowMs, hasErrors }: { readonly nowMs: number; readonly hasErrors: boolean },
 ): readonly string[] {
-  if (state === "died") return [`monitor: ${TERMINATED}`];
+  if (config === "another") return [`config: monitor uses another one, "${run.configPath}"`];
   if (state !== "running") return [];
   const loaded = describeDuration(Math.max(0, nowMs - run.configLoadedAtMs));
   if (hasErrors) return [`config: invalid; monitor uses the one loaded ${loaded} ago`];
-  if (config === "another") return [`config: monitor uses another one, "${run.configPath}"`];
   if (config !== "edited") return [];
   const signal = run.processId === null ? "SIGHUP" : `kill -HUP ${run.processId}`;
   const how = run.controlPath === null ? signal : "monitor reload";

@@ -8,9 +8,9 @@ import type { System } from "./system.ts";
 
 /**
  * Whether the last result still means something. `in_future`: the clock was set back behind the last run. `edited`: it
- * is of another kind, or of other parameters.
+ * is of another kind, or of other parameters. `not_running`: the service that ran the check does not run.
  */
-export type ResultState = "current" | "never_ran" | "overdue" | "in_future" | "edited";
+export type ResultState = "current" | "never_ran" | "overdue" | "in_future" | "edited" | "not_running";
 
 /** Another check, as a check that combines others sees it. */
 export interface KnownCondition {

@@ -1,3 +1,5 @@
+import { describeDuration } from "./duration.ts";
+
 /** The process that runs the checks, as it persists itself for other commands. */
 export interface MonitorRun {
   /** `service`: it runs all the time. `cron`: each call of `check --once --due` reads the config. */
@@ -17,4 +19,22 @@ export interface MonitorRun {
   readonly configLoadedAtMs: number;
   /** The names of the checks that run, in the config's order. */
   readonly checks: readonly string[];
+}
+
+/** Why no service runs the checks now. */
+export interface NotRunning {
+  /** `died`: it ended without being stopped. `hangs`: its process does not respond. */
+  readonly state: "stopped" | "died" | "hangs";
+  /** When it was stopped or last seen; wall time, milliseconds since 1970. */
+  readonly sinceMs: number;
+}
+
+/** Returns the same in words, such as `monitor stopped 2 h ago`. */
+export function describeNotRunning({ state, sinceMs }: NotRunning, nowMs: number): string {
+  const ago = `${describeDuration(Math.max(0, nowMs - sinceMs))} ago`;
+  return {
+    stopped: `monitor stopped ${ago}`,
+    died: `monitor terminated unexpectedly, last seen ${ago}`,
+    hangs: `monitor hangs, last seen ${ago}`,
+  }[state];
 }

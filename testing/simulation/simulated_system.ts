@@ -243,16 +243,24 @@ async function sendControl(program: Program, path: string, line: string): Promis
   const { timeline } = machine.world;
   const socket = await program.ask("send a command", 0, () => machine.controlSockets.get(path) ?? null);
   if (socket === null) return null;
-  return await new Promise((resolve) => {
+  return await new Promise((resolve, reject) => {
     const stopFollowing = socket.program.atEnd(() => timeline.after(0, () => resolve(""), program));
-    timeline.after(0, () => {
+    const cancelTaking = timeline.after(0, () => {
+      cancelSilence();
       void socket.handle(line).then((response) => {
         stopFollowing();
         timeline.after(0, () => resolve(response), program);
       });
     }, socket.program);
+    const cancelSilence = timeline.after(TAKING_MS, () => {
+      cancelTaking();
+      reject(new ControlSocketError("no response for 10 s"));
+    }, program);
   });
 }
+
+/** How long a service has to take a command. */
+const TAKING_MS = 10_000;
 
 /** How long a command has between SIGTERM and SIGKILL. */
 const TERMINATION_MS = 2_000;

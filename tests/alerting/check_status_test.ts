@@ -3,6 +3,7 @@ import { describeStatus, knownNotified, statusOf } from "../../src/alerting/chec
 import { initialState } from "../../src/condition/transition.ts";
 import { overdueAtMs } from "../../src/alerting/overdue.ts";
 import type { Condition } from "../../src/domain/condition.ts";
+import type { NotRunning } from "../../src/domain/monitor_run.ts";
 import { recordOf, resultOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
 import { testRows } from "../support/rows.ts";
@@ -105,6 +106,61 @@ Deno.test("statusOf() returns unknown for a check that was edited since its last
   assert.deepEqual(of("a"), ["ok", "current"]);
   assert.deepEqual(of("b"), ["unknown", "edited"]);
   assert.deepEqual(of(), ["ok", "current"], "of a version that did not write it");
+});
+
+Deno.test("statusOf() returns unknown for a check that only a service ran that does not run", async (t) => {
+  const base = recordOf("web");
+  const of = (observedAtMs: number, notRunning: NotRunning, isShared: boolean): readonly string[] => {
+    const record = {
+      ...base,
+      condition: { ...base.condition, confirmed: "ok", observedAtMs } as const,
+      last: resultOf({ condition: "ok", startedAtMs: observedAtMs, output: "fine" }),
+      isShared,
+    };
+    const status = statusOf(testCheck("ok", { name: "web" }), {
+      recordOf: () => record,
+      notRunning,
+      nowMs: NOW,
+    });
+    return [status.condition, status.state, describeStatus(status, NOW)];
+  };
+  const states = {
+    stopped: "stopped 2 min ago",
+    died: "terminated unexpectedly, last seen 2 min ago",
+    hangs: "hangs, last seen 2 min ago",
+  };
+  for (const [state, words] of Object.entries(states)) {
+    await t.step(state, () => {
+      const notRunning = { state: state as NotRunning["state"], sinceMs: NOW - 2 * MINUTE };
+      assert.deepEqual(of(NOW - 2 * MINUTE, notRunning, false), [
+        "unknown",
+        "not_running",
+        `monitor ${words}, was ok: fine`,
+      ]);
+      assert.deepEqual(
+        of(NOW - MINUTE, notRunning, false),
+        ["ok", "current", "fine"],
+        "run by a single call",
+      );
+      assert.equal(of(NOW - MINUTE, notRunning, true)[0], "unknown", "by another clock");
+    });
+  }
+});
+
+Deno.test("statusOf() expects no first run of a cron schedule while the service does not run", () => {
+  const check = {
+    ...testCheck("ok", { name: "web" }),
+    schedule: {
+      times: { expression: "0 3 * * *", timeZone: "UTC", after: () => NOW + DAY },
+      attentiveIntervalMs: null,
+    },
+  };
+  const of = (notRunning: NotRunning | null): readonly string[] => {
+    const status = statusOf(check, { recordOf: () => null, notRunning, nowMs: NOW });
+    return [status.condition, describeStatus(status, NOW)];
+  };
+  assert.deepEqual(of(null), ["pending", "never ran, first run in 1 d"]);
+  assert.deepEqual(of({ state: "stopped", sinceMs: NOW }), ["unknown", "never ran"]);
 });
 
 Deno.test("statusOf() returns unknown for a last run further in the future than two intervals", async (t) => {

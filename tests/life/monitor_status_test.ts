@@ -62,6 +62,7 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
         process_id: program.pid,
         started_at: null,
         stopped_at: null,
+        last_seen_at: null,
         config: `${harness.directory}/monitor.json`,
         config_loaded_at: null,
         config_edited: false,
@@ -88,7 +89,10 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
     assert.equal(fine.code, 3, "no check runs any more");
     const plugin = await harness.runHere(["status", "--format", "plugin", "fine"]);
     assert.equal(plugin.code, 3);
-    assert.match(plugin.stdout, /^MONITOR UNKNOWN - 1 check ok: monitor \(stopped \d+ s ago\) \|/);
+    assert.match(
+      plugin.stdout,
+      /^MONITOR UNKNOWN - 1 of 1 check unknown: fine \(monitor stopped \d+ s ago, was ok: all is well\) \|/,
+    );
     const stopped = /monitor is not running: it was stopped at <time[^]*No check runs until you start it\./;
     assert.match(page(), stopped);
     assert.match((await harness.runHere(["report"])).stdout, stopped);
@@ -100,11 +104,11 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
     assert.equal((await statusOf(harness)).monitor?.state, "died");
     assert.match(
       (await harness.runHere(["status"])).stdout,
-      /\n\nmonitor: terminated unexpectedly \(.*\)\n\n2 checks: .*; monitor not running\n$/,
+      /\n2 checks: 2 unknown; monitor terminated unexpectedly, last seen \d+ s ago\n$/,
     );
     assert.match(
       (await harness.runHere(["report"])).stdout,
-      /monitor is not running: it terminated unexpectedly\./,
+      /monitor is not running: it terminated unexpectedly and was last seen at /,
     );
     // A page that was written before can only show how long it was meant to be valid.
     assert.match(page(), valid);

@@ -165,7 +165,10 @@ export const PAGE_STATES: Readonly<Record<string, PageState>> = {
   public: { shown: EVERYTHING, facts: { text: TEXT }, public: ["website"] },
   live: { shown: EVERYTHING, facts: { isLive: true } },
   one_check: { shown: [CRITICAL], facts: { isLive: true, isOfOneCheck: true } },
-  stopped: { shown: [CRITICAL, ...OK], facts: { notRunning: { stoppedAtMs: NOW_MS - 60_000 } } },
+  stopped: {
+    shown: [CRITICAL, ...OK],
+    facts: { notRunning: { state: "stopped", sinceMs: NOW_MS - 60_000 } },
+  },
   empty: { shown: [] },
 };
 

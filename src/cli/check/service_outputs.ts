@@ -82,8 +82,9 @@ export function startOutputs(config: LoadedConfig, options: ServiceOutputsOption
       for (const output of [heartbeat, report, metrics, endpoint, summary]) output?.adopt(next);
     },
     reloaded: metrics.reloaded,
-    stopped: async (atMs) => {
-      await Promise.all([report.stopped(atMs), metrics.stopped()]);
+    stopped: async (sinceMs) => {
+      const since = { state: "stopped", sinceMs } as const;
+      await Promise.all([report.stopped(since), metrics.stopped(since)]);
     },
     end: async () => {
       for (const output of [heartbeat, report, metrics]) output.end();

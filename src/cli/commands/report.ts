@@ -13,9 +13,8 @@ import { isEverything, readSelection, selectChecks, TAG_OPTION } from "../open_c
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import { checksOfState, openKnownConfig } from "../known_config.ts";
-import { monitorStatusOf } from "../monitor_status.ts";
+import { readMonitorStatus } from "../monitor_status.ts";
 import { pageFacts } from "../../outputs/html_report/facts.ts";
-import { readServices } from "../../state/read_services.ts";
 import { readState } from "../read_state.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
@@ -80,18 +79,15 @@ async function runReport(invocation: Invocation, system: System): Promise<number
   const store = await readState(place, system);
   try {
     const run = await store?.monitorRun() ?? null;
-    const checks = configured ??
-      selectChecks(checksOfState(run, await store?.records() ?? []), selection);
-    const records = run === null || run.stoppedAtMs === null ? [] : await store?.records() ?? [];
-    const members = await readServices(store);
-    const monitor = monitorStatusOf(run, { place, config, records, system, members });
-    const isStopped = monitor?.state === "stopped" || monitor?.state === "died";
+    const records = await store?.records() ?? [];
+    const checks = configured ?? selectChecks(checksOfState(run, records), selection);
+    const monitor = await readMonitorStatus(store, { place, config, records, system });
     const facts = pageFacts({
       label,
       page: config?.report ?? null,
       text: config?.page ?? null,
       path,
-      notRunning: isStopped ? { stoppedAtMs: monitor.run.stoppedAtMs } : null,
+      notRunning: monitor?.notRunning ?? null,
     }, system);
     const text = await writeReport({
       store,

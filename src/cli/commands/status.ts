@@ -32,13 +32,7 @@ import { believableColumns, renderTable, type TableOptions, type TableRow } from
 import { wrap } from "../../shared/wrap.ts";
 import { printable } from "../../shared/printable.ts";
 import { checksOfState, openKnownConfig } from "../known_config.ts";
-import {
-  describeMonitor,
-  describeMonitorTrouble,
-  monitorStatusOf,
-  whyNotRunning,
-} from "../monitor_status.ts";
-import { readServices } from "../../state/read_services.ts";
+import { describeMonitor, describeMonitorTrouble, readMonitorStatus } from "../monitor_status.ts";
 import { readState } from "../read_state.ts";
 import { STATE_OPTION } from "../state_location.ts";
 import {
@@ -70,8 +64,8 @@ export const statusCommand: Command = {
   description:
     "Shows the stored condition of every active check, or of the named or tagged ones, and pending notifications. " +
     "It works with and without a running monitor. A check counts as unknown if it has no data, is pending (nothing " +
-    "is confirmed yet) or is overdue (usually two intervals after its planned run), and all count so after the " +
-    "service was stopped or died. Named checks are shown with their last and next run.",
+    "is confirmed yet) or is overdue (usually two intervals after its planned run). While the service is stopped, " +
+    "died or hangs, all checks count so that only the service ran. Named checks are shown with their last and next run.",
   page: "reference/state.md",
   options: [
     CONFIG_OPTION,
@@ -116,18 +110,21 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     rows: shownNotifications(await store?.outbox(), nowMs).filter((row) => isShown(row.notification.check)),
     silences: lastingSilences(await store?.silences(nowMs) ?? [], kept).filter(({ check }) => isShown(check)),
   };
-  const members = await readServices(store);
+  const monitor = await readMonitorStatus(store, { place, config, records: kept, system });
   await store?.close();
-  const monitor = monitorStatusOf(run, { place, config, records: kept, system, members });
   const recordOf = (name: string): CheckRecord | null => records.get(name) ?? null;
   const inactive = inactiveNames(config?.checks ?? []);
   const statuses = checks.map((check) =>
-    statusOf(check, { recordOf, inactive, silences: notifications.silences, nowMs })
+    statusOf(check, {
+      recordOf,
+      inactive,
+      silences: notifications.silences,
+      notRunning: monitor?.notRunning ?? null,
+      nowMs,
+    })
   );
   const fails = failRule("warning");
-  // What was ok may not be so any more, though it is not overdue yet.
-  const gone = monitor?.state === "stopped" || monitor?.state === "died" ? monitor : null;
-  const conditions = [...countedConditions(statuses), ...gone === null ? [] : ["unknown" as const]];
+  const conditions = countedConditions(statuses);
   if (format === "plugin") {
     const { renderPlugin } = await import("../formats/plugin.ts");
     const known = {
@@ -136,11 +133,7 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
       unfinished: [],
     };
     const items = statuses.map((status) => toPluginItem(status, nowMs));
-    system.stdout.write(renderPlugin(items, known, {
-      fails,
-      counted: SHOWN_CONDITIONS,
-      others: gone === null ? [] : [{ word: "UNKNOWN", name: "monitor", output: whyNotRunning(gone, nowMs) }],
-    }));
+    system.stdout.write(renderPlugin(items, known, { fails, counted: SHOWN_CONDITIONS }));
     return exitCodeOf(conditions, fails);
   }
   const all: StatusSnapshot = {
@@ -261,7 +254,7 @@ function toRow(status: CheckStatus, options: PrettyOptions): TableRow {
     ...row,
     duration: state === "current" ? since : "",
     output: printable(described),
-    detail: detailed ? describeRuns(record, last, options) : [],
+    detail: detailed ? describeRuns(status, { record, last }, options) : [],
   };
 }
 
@@ -280,10 +273,11 @@ function describeEnd({ untilMs, reason }: OpenWindow, nowMs: number): string {
 }
 
 function describeRuns(
-  { condition, nextRunAtMs, missedRuns }: CheckRecord,
-  last: KeptResult,
+  { state }: CheckStatus,
+  { record, last }: { readonly record: CheckRecord; readonly last: KeptResult },
   { nowMs, timeZone }: TimeContext,
 ): readonly string[] {
+  const { condition, nextRunAtMs, missedRuns } = record;
   const ago = (ms: number): string =>
     ms > nowMs ? `in ${describeDuration(ms - nowMs)}` : `${describeDuration(nowMs - ms)} ago`;
   const { confirmed, confirmedSinceMs, notified } = condition;
@@ -294,7 +288,9 @@ function describeRuns(
         (notified === confirmed ? "" : `, last notified ${knownNotified(condition) ?? "never"}`),
     `last run ${ago(last.startedAtMs)}, took ${Math.round(last.durationMs)} ms: ${last.condition}`,
     ...(last.locations ?? []).map((vote) => printable(describeVote(vote))),
-    ...(nextRunAtMs === null ? [] : [`next run ${nextRunAtMs > nowMs ? "" : "was due "}${ago(nextRunAtMs)}`]),
+    ...(nextRunAtMs === null || state === "not_running"
+      ? []
+      : [`next run ${nextRunAtMs > nowMs ? "" : "was due "}${ago(nextRunAtMs)}`]),
     ...(missedRuns > 0 ? [`${missedRuns} ${missedRuns === 1 ? "run" : "runs"} skipped so far`] : []),
   ];
 }

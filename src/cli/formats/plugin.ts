@@ -23,8 +23,8 @@ const STATUS_BYTES_MAX = 4096;
 const PROBLEM_BYTES_MAX = 300;
 const LINE_BYTES_MAX = 4096;
 
-/** A check or something else that is not ok, in the words of the status line. */
-export interface Problem {
+/** A check that is not ok, in the words of the status line. */
+interface Problem {
   readonly word: string;
   readonly name: string;
   readonly output: string;
@@ -57,11 +57,11 @@ export const pluginFormat: Format = {
 export function renderPlugin(
   items: readonly PluginItem[],
   known: Pick<RunSummary, "condition" | "reason" | "unfinished">,
-  { fails, counted = CONDITIONS, others = [] }: PluginOptions,
+  { fails, counted = CONDITIONS }: PluginOptions,
 ): string {
   const answer: Answer = { ...known, items, counted };
-  const problems = [...findProblems(answer), ...others];
-  const status = statusLine(answer, problems, { fails, others });
+  const problems = findProblems(answer);
+  const status = statusLine(answer, problems, fails);
   const performance = performanceData(answer).map(formatPerformanceDatum).join(" ");
   const lines = problems.map((problem) =>
     truncateBytes(
@@ -75,8 +75,6 @@ export function renderPlugin(
 interface PluginOptions extends Pick<FormatOptions, "fails"> {
   /** The conditions whose checks are counted in the performance data. @default those of results */
   readonly counted?: readonly ShownCondition[];
-  /** What is unknown besides the checks. @default nothing */
-  readonly others?: readonly Problem[];
 }
 
 interface Answer
@@ -112,11 +110,11 @@ function findProblems({ items, unfinished }: Answer): readonly Problem[] {
 function statusLine(
   answer: Answer,
   problems: readonly Problem[],
-  { fails, others }: Required<Pick<PluginOptions, "fails" | "others">>,
+  fails: FormatOptions["fails"],
 ): string {
   const { items, unfinished } = answer;
   const known = items.map((item) => countedAs(item.condition));
-  if (unfinished.length > 0 || others.length > 0) known.push("unknown");
+  if (unfinished.length > 0) known.push("unknown");
   const failing = (known.length === 0 ? [answer.condition] : known).filter(fails);
   const head = `MONITOR ${highestSeverity(failing).toUpperCase()} - ${countText(answer)}`;
   let line = head;

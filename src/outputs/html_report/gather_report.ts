@@ -1,16 +1,16 @@
-import {
-  type Availability,
-  availabilityOf,
-  lastedIn,
-  type RunCounts,
-  untilEdited,
-} from "../../state/availability.ts";
+import { type Availability, availabilityOf, lastedIn, type RunCounts } from "../../state/availability.ts";
 import { type Condition, CONDITIONS, mostUrgentFirst } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
 import { shownNotifications } from "../../alerting/outbox_status.ts";
 import { lastingSilences } from "../../alerting/silences.ts";
-import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../alerting/check_status.ts";
+import {
+  type CheckStatus,
+  inactiveNames,
+  type ShownCheck,
+  statusOf,
+  untilUnknown,
+} from "../../alerting/check_status.ts";
 import { readServices } from "../../state/read_services.ts";
 import type { PageFacts } from "./facts.ts";
 import {
@@ -96,7 +96,7 @@ interface ChecksOptions {
 
 async function gatherChecks(
   checks: readonly ShownCheck[],
-  { store, facts: { nowMs, isOfOneCheck }, recordOf, inactive, silences }: ChecksOptions,
+  { store, facts: { nowMs, isOfOneCheck, notRunning }, recordOf, inactive, silences }: ChecksOptions,
 ): Promise<readonly PageCheck[]> {
   const names = checks.map((check) => check.name);
   const sums = async ({ days, each }: typeof SPANS[number]): Promise<Sums> =>
@@ -111,14 +111,14 @@ async function gatherChecks(
   const found: PageCheck[] = [];
   for (const check of checks) {
     const record = recordOf(check.name);
-    const status = statusOf(check, { recordOf, inactive, silences, nowMs });
+    const status = statusOf(check, { recordOf, inactive, silences, notRunning, nowMs });
     const own = sumsOfSpans.map((sums) => sums.get(check.name) ?? []);
     found.push({
       ...status,
       spans: SPANS.map(({ label, days }, index) => ({
         label,
         ms: days * DAY_MS,
-        ...addUp(own[index] ?? [], untilEdited(check, record), nowMs),
+        ...addUp(own[index] ?? [], untilUnknown(check, record, notRunning), nowMs),
       })),
       hours: withPresent(toHours(own[0] ?? [], nowMs), { status, slotMs: HOUR_MS, nowMs }),
       days: withPresent(toDays(own.at(-1) ?? [], nowMs), { status, slotMs: DAY_MS, nowMs }),

@@ -10,7 +10,7 @@ export const OLD_ICON: Markup =
   markup`data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ctext x='8' y='14' font-size='16' font-weight='700' text-anchor='middle' fill='%23808890'%3E?%3C/text%3E%3C/svg%3E`;
 
 /** The words before counts of conditions that may not be true any more. */
-export const LAST_KNOWN = "Last known: ";
+const LAST_KNOWN = "Last known: ";
 
 /** The class of the page. */
 export const OLD_CLASS = "old";

@@ -1,3 +1,4 @@
+import type { NotRunning } from "../../domain/monitor_run.ts";
 import type { System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
@@ -13,8 +14,8 @@ interface PublishedPageSource {
   readonly repository: StateRepository;
   select(checks: readonly Check[]): readonly Check[];
   readonly isWhole: boolean;
-  /** When the service was stopped on purpose; `null` while it runs. @default null */
-  stoppedAtMs?(): number | null;
+  /** That the service was stopped; `null` while it runs. @default null */
+  notRunning?(): NotRunning | null;
 }
 
 /** The page that a config wants to be kept fresh, if any. */
@@ -27,13 +28,12 @@ export function publishedReportOf(
   if (report === null) return [];
   const render = async (): Promise<string> => {
     const { writeReport } = await import("./write_report.ts");
-    const stoppedAtMs = source.stoppedAtMs?.() ?? null;
     const facts = pageFacts({
       label: config.source.label,
       page: report,
       text: config.page,
       path: report.path,
-      notRunning: stoppedAtMs === null ? null : { stoppedAtMs },
+      notRunning: source.notRunning?.() ?? null,
     }, system);
     return await writeReport({
       store: repository.store,
@@ -53,7 +53,7 @@ interface ReportPublisher {
   /** Renders the page again after relevant events. */
   happened(event: SchedulerEvent): void;
   /** Writes it for the last time, as that of a stopped service. */
-  stopped(atMs: number): Promise<void>;
+  stopped(since: NotRunning): Promise<void>;
   end(): void;
 }
 
@@ -66,8 +66,8 @@ interface ReportPublisherOptions extends PublishedPageSource {
 
 /** Keeps the config's page fresh: at its interval, and soon after a confirmed condition has changed. */
 export function startReportPublisher(options: ReportPublisherOptions): ReportPublisher {
-  let stoppedAtMs: number | null = null;
-  const source = { ...options, stoppedAtMs: () => stoppedAtMs };
+  let notRunning: NotRunning | null = null;
+  const source = { ...options, notRunning: () => notRunning };
   const files = new FilePublisher(publishedReportOf(options.config, source), options);
   return {
     adopt: (config) => files.adopt(publishedReportOf(config, source)),
@@ -76,8 +76,8 @@ export function startReportPublisher(options: ReportPublisherOptions): ReportPub
       const { confirmedSinceMs, observedAtMs } = event.entry.record.condition;
       if (confirmedSinceMs === observedAtMs) files.changed();
     },
-    stopped: async (atMs) => {
-      stoppedAtMs = atMs;
+    stopped: async (since) => {
+      notRunning = since;
       await files.finish();
     },
     end: () => files.end(),

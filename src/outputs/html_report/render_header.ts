@@ -1,10 +1,10 @@
 /** The top of the page: the overall status, the subject of the page, and links to its parts. */
 import { SHOWN_CONDITIONS } from "../../domain/condition.ts";
 import { exactDuration } from "../../domain/duration.ts";
+import type { NotRunning } from "../../domain/monitor_run.ts";
 import { countText } from "./count_text.ts";
 import { truncate } from "../../shared/truncate.ts";
 import { joinMarkup, type Markup, markup } from "../markup.ts";
-import { LAST_KNOWN } from "./old_page.ts";
 import { TEXT_MAX } from "./render_check.ts";
 import { rootOf } from "./render_head.ts";
 import { DAYS_SHOWN, isUnconfirmed, notOk, type ReportSnapshot } from "./snapshot.ts";
@@ -36,7 +36,7 @@ ${isKept ? "" : markup`<p>No data: no check has run yet.</p>\n`}${
 }
 
 function renderLinks(snapshot: ReportSnapshot): Markup {
-  const { checks, rows, silences, inactive, isOfOneCheck, canSignIn, notRunning } = snapshot;
+  const { checks, rows, silences, inactive, isOfOneCheck, canSignIn } = snapshot;
   const root = rootOf(snapshot);
   const signIn = canSignIn === true ? markup` <a href=${root}sign-in>sign in</a>` : "";
   if (isOfOneCheck === true) return markup`<a href=${root}>All checks</a>${signIn}`;
@@ -61,8 +61,7 @@ function renderLinks(snapshot: ReportSnapshot): Markup {
     ...checks.some(({ changes }) => changes.length > 0) ? [["changes", "recent changes"]] : [],
     ...inactive.length > 0 ? [["inactive", `${countText(inactive.length)} inactive`]] : [],
   ].map(([id = "", text = ""]) => markup`<a href=#${id}>${text}</a>`);
-  const known = notRunning === null || links.length === 0 ? "" : LAST_KNOWN;
-  return markup`${known}${joinMarkup(links, markup` `)}${signIn}`;
+  return markup`${joinMarkup(links, markup` `)}${signIn}`;
 }
 
 function describeZone(timeZone: string, nowMs: number): string {
@@ -90,10 +89,10 @@ function renderRenewal({ intervalMs, notRunning }: ReportSnapshot): string {
 /** Shows first whether the page is still up to date. */
 function renderValidity({ intervalMs, isLive, nowMs, notRunning }: ReportSnapshot, time: TimeText): Markup {
   if (notRunning !== null) {
-    const why = notRunning.stoppedAtMs === null
-      ? "monitor is not running: it terminated unexpectedly."
-      : markup`monitor is not running: it was stopped at ${time(notRunning.stoppedAtMs)}.`;
-    return markup`<p class=z>${why} No check runs until you start it.</p>\n`;
+    const { state, sinceMs } = notRunning;
+    return markup`<p class=z>monitor is not running: it ${REASONS[state]} ${
+      time(sinceMs)
+    }. No check runs until you ${state === "hangs" ? "re" : ""}start it.</p>\n`;
   }
   // The script keeps an eye on that.
   if (isLive || intervalMs === null) return markup``;
@@ -101,6 +100,12 @@ function renderValidity({ intervalMs, isLive, nowMs, notRunning }: ReportSnapsho
     time(validUntilMs({ nowMs, intervalMs }))
   }. After that, monitor is not running or cannot write this page.</p>\n`;
 }
+
+const REASONS: Readonly<Record<NotRunning["state"], string>> = {
+  stopped: "was stopped at",
+  died: "terminated unexpectedly and was last seen at",
+  hangs: "hangs and was last seen at",
+};
 
 /** Returns until when a page is not out of date; one that is not renewed: for some minutes. */
 function validUntilMs({ nowMs, intervalMs }: Pick<ReportSnapshot, "nowMs" | "intervalMs">): number {

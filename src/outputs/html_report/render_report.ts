@@ -13,7 +13,7 @@ import { countText } from "./count_text.ts";
 import { truncate } from "../../shared/truncate.ts";
 import { type Markup, markup } from "../markup.ts";
 import { type ItemOptions, renderCheck, renderMove, type Room, TEXT_MAX } from "./render_check.ts";
-import { FILE_SCRIPT, LAST_KNOWN } from "./old_page.ts";
+import { FILE_SCRIPT } from "./old_page.ts";
 import { CHECKS_WITH_CHANGES_MAX, type PageScale, pageScale } from "./page_scale.ts";
 import { renderHead } from "./render_head.ts";
 import { renderHeader } from "./render_header.ts";
@@ -105,8 +105,7 @@ function* renderSection(
   options: ItemOptions,
 ): Generator<Markup> {
   if (checks.length === 0) return;
-  const known = options.snapshot.notRunning === null ? "" : LAST_KNOWN;
-  yield markup`${heading(id, `${known}${title} (${countText(checks.length)})`)}<ul class=c role=list>\n`;
+  yield markup`${heading(id, `${title} (${countText(checks.length)})`)}<ul class=c role=list>\n`;
   for (const status of checks) yield renderCheck(status, options);
   yield markup`</ul></section>\n`;
 }

@@ -1,5 +1,6 @@
 import type { Availability, RunCounts } from "../../state/availability.ts";
 import type { ShownCondition } from "../../domain/condition.ts";
+import type { NotRunning } from "../../domain/monitor_run.ts";
 import type { MemberStatus } from "../../domain/membership.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { Page } from "../../domain/generated/config.ts";
@@ -67,11 +68,8 @@ export interface ReportSnapshot {
   readonly isPublic?: boolean;
   /** Whether its readers can see more with the token. @default false */
   readonly canSignIn?: boolean;
-  /**
-   * The reason why no check runs: it was stopped on purpose, at that time, or it died; `null`: checks run, or it is
-   * unknown.
-   */
-  readonly notRunning: { readonly stoppedAtMs: number | null } | null;
+  /** Why no service runs the checks; `null`: one runs, there is none, or it is unknown. */
+  readonly notRunning: NotRunning | null;
   /** Active checks, in the config's order. */
   readonly checks: readonly PageCheck[];
   /** Names and titles of checks that do not run. */

@@ -93,7 +93,14 @@ export class Views {
           .filter((row) => isShown(row.notification.check)),
         silences: lastingSilences(silences, records).filter(({ check }) => isShown(check)),
       },
-      monitor: run === null ? null : { state: "running", run, config: "unknown", members, locations },
+      monitor: run === null ? null : {
+        state: "running",
+        notRunning: null,
+        run,
+        config: "unknown",
+        members,
+        locations,
+      },
       configError: null,
     }, highestSeverity(countedConditions(statuses)));
   }

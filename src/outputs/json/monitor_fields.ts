@@ -1,12 +1,14 @@
 import type { Check } from "../../domain/check.ts";
 import { describeDuration } from "../../domain/duration.ts";
-import type { MonitorRun } from "../../domain/monitor_run.ts";
+import type { MonitorRun, NotRunning } from "../../domain/monitor_run.ts";
 import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
 
 /** The process that runs the checks, and whether it has the present config. */
 export interface MonitorStatus {
-  /** `died`: the service ended without being stopped; `cron`: there is none, and single calls run the checks. */
-  readonly state: "running" | "stopped" | "died" | "cron";
+  /** `cron`: there is no service, and single calls run the checks. */
+  readonly state: NotRunning["state"] | "running" | "cron";
+  /** Why no service runs; `null`: one runs, or there is none. */
+  readonly notRunning: NotRunning | null;
   readonly run: MonitorRun;
   /** Its config, compared with the present one; `unknown`: that has errors or came from stdin. */
   readonly config: "same" | "edited" | "another" | "unknown";
@@ -44,13 +46,14 @@ export function describeHeartbeat(member: Pick<MemberStatus, "silentForMs">): st
 /** The fields of `monitor` in JSON; fields are only ever added. */
 export function monitorFields(status: MonitorStatus | null): Readonly<Record<string, unknown>> | null {
   if (status === null) return null;
-  const { state, run, config, members = null, locations = [] } = status;
+  const { state, notRunning, run, config, members = null, locations = [] } = status;
   const time = (ms: number | null): string | null => ms === null ? null : new Date(ms).toISOString();
   return {
     state,
     process_id: run.processId,
     started_at: time(run.startedAtMs),
     stopped_at: time(run.stoppedAtMs),
+    last_seen_at: run.stoppedAtMs === null ? time(notRunning?.sinceMs ?? null) : null,
     config: run.configPath,
     config_loaded_at: time(run.configLoadedAtMs),
     config_edited: config === "unknown" || config === "another" ? null : config === "edited",

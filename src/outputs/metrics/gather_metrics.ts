@@ -1,4 +1,5 @@
 import type { ChannelCount } from "../../domain/channel_count.ts";
+import type { NotRunning } from "../../domain/monitor_run.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import { conditionOf } from "../../alerting/check_status.ts";
@@ -15,6 +16,8 @@ interface MetricSources {
   readonly member?: SharingMetrics | null;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
+  /** That the service was stopped. @default null */
+  readonly notRunning?: NotRunning | null;
   /** The values that only the loop has. */
   readonly loop: Pick<
     MetricValues,
@@ -30,7 +33,7 @@ const SUPPRESSIONS: Readonly<Record<string, CheckMetrics["suppressedBy"]>> = {
 };
 
 export function gatherMetrics(
-  { config, version, repository, notifying, member = null, nowMs, loop }: MetricSources,
+  { config, version, repository, notifying, member = null, nowMs, notRunning = null, loop }: MetricSources,
 ): MetricValues {
   const active = config.checks.filter((check) => check.active);
   const { name } = config.metrics ?? {};
@@ -43,7 +46,7 @@ export function gatherMetrics(
     checks: active.map((check) => {
       const record = repository.recordOf(check.name, nowMs);
       const suppressedBy = SUPPRESSIONS[notifying.suppressedBy(check, nowMs) ?? "none"] ?? null;
-      return { check, record, suppressedBy, known: conditionOf(check, record, nowMs) };
+      return { check, record, suppressedBy, known: conditionOf(check, record, nowMs, notRunning) };
     }),
     inactiveChecks: config.checks.length - active.length,
     channels: channelsOf(notifying, nowMs),

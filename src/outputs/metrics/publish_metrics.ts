@@ -1,4 +1,5 @@
 import { pause } from "../../shared/deadline.ts";
+import type { NotRunning } from "../../domain/monitor_run.ts";
 import type { System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
@@ -15,7 +16,7 @@ export interface MetricsPublisher {
   adopt(config: LoadedConfig): void;
   reloaded(isSuccessful: boolean): void;
   /** Writes the file for the last time, as that of a stopped service. */
-  stopped(): Promise<void>;
+  stopped(since: NotRunning): Promise<void>;
   end(): void;
 }
 
@@ -40,7 +41,7 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
   let configLoadedAtMs = clock.wallMs();
   let lastLoopAtMs = clock.wallMs();
   let isReloadSuccessful = true;
-  let isRunning = true;
+  let notRunning: NotRunning | null = null;
 
   const giveWay = (): Promise<void> => pause(clock, 0);
   const render = async (schedulerLagMs: number, format: MetricsFormat): Promise<string> => {
@@ -48,8 +49,23 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
     await notifying.refresh();
     const nowMs = clock.wallMs();
     if (scheduler.isAdvancing) lastLoopAtMs = nowMs;
-    const loop = { lastLoopAtMs, schedulerLagMs, configLoadedAtMs, isReloadSuccessful, isRunning };
-    const values = gatherMetrics({ config, version, repository, notifying, member, nowMs, loop });
+    const loop = {
+      lastLoopAtMs,
+      schedulerLagMs,
+      configLoadedAtMs,
+      isReloadSuccessful,
+      isRunning: notRunning === null,
+    };
+    const values = gatherMetrics({
+      config,
+      version,
+      repository,
+      notifying,
+      member,
+      nowMs,
+      notRunning,
+      loop,
+    });
     return await renderMetrics(values, giveWay, format);
   };
   const filesOf = ({ metrics }: LoadedConfig): readonly PublishedFile[] =>
@@ -73,8 +89,8 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
       files.adopt(filesOf(next));
     },
     reloaded: (isSuccessful) => isReloadSuccessful = isSuccessful,
-    stopped: async () => {
-      isRunning = false;
+    stopped: async (since) => {
+      notRunning = since;
       await files.finish();
     },
     end: () => files.end(),

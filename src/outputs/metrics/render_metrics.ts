@@ -79,7 +79,7 @@ export async function renderMetrics(
     values.name === undefined ? "" : labelText("monitor", values.name),
   );
   addMonitor(exposition, values);
-  const checks = withLabels(values.isRunning === false ? values.checks.map(stopped) : values.checks);
+  const checks = withLabels(values.checks);
   for (let start = 0; start < checks.length; start += CHECKS_AT_A_TIME) {
     if (start > 0) await pause();
     addChecks(exposition, checks.slice(start, start + CHECKS_AT_A_TIME));
@@ -277,11 +277,6 @@ function withLabels(checks: MetricValues["checks"]): readonly LabelledCheck[] {
     used.add(label);
     return { ...one, label, last: record.last, isCurrent: known.state === "current" };
   });
-}
-
-/** The last file of a stopped service may be read for a long time. */
-function stopped(one: CheckMetrics): CheckMetrics {
-  return { ...one, known: { ...one.known, condition: "unknown", state: "overdue" } };
 }
 
 const FAILURES: readonly { readonly condition: Condition; readonly text: string }[] = CONDITIONS

@@ -1,6 +1,7 @@
 /** The parts of the page beyond the checks themselves. */
 import assert from "node:assert/strict";
 import { PAGE_STATES, writeState } from "../../page/states.ts";
+import { NOW_MS } from "../../state/records.ts";
 
 async function textOf(name: string): Promise<string> {
   const html = await writeState(PAGE_STATES[name] ?? assert.fail(name));
@@ -93,18 +94,18 @@ Deno.test("writeReport() links each check of a live page to its own page", async
   );
 });
 
-Deno.test("writeReport() counts no condition as present while monitor is not running", async (t) => {
+Deno.test("writeReport() shows every check as unknown while monitor is not running", async (t) => {
   for (const name of ["everything", "ok"]) {
     await t.step(name, async () => {
       const state = PAGE_STATES[name] ?? assert.fail(name);
       const html = await writeState({
         ...state,
-        facts: { ...state.facts, notRunning: { stoppedAtMs: null } },
+        facts: { ...state.facts, notRunning: { state: "died", sinceMs: NOW_MS } },
       });
-      assert.match(html, /<nav aria-label=Sections>Last known: <a /);
       const titles = [...html.matchAll(/<h2 id=\w+>([^<]*)<\/h2>\s*<ul class=c /g)].map((found) => found[1]);
-      assert.ok(titles.length > 0);
-      assert.deepEqual(titles.filter((title) => !title?.startsWith("Last known: ")), []);
+      assert.deepEqual(titles.map((title) => title?.replace(/ \(.*/, "")), ["Problems"]);
+      assert.match(html, /<nav aria-label=Sections><a href=#problems>\d+ unknown<\/a>/);
+      assert.match(html, /monitor terminated unexpectedly, last seen 0 s ago, was ok/);
     });
   }
 });

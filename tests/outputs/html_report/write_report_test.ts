@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { PageFacts } from "../../../src/outputs/html_report/facts.ts";
 import { writeReport } from "../../../src/outputs/html_report/write_report.ts";
+import type { NotRunning } from "../../../src/domain/monitor_run.ts";
 import type { Check } from "../../../src/domain/check.ts";
 import type { Store } from "../../../src/domain/store.ts";
 import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
@@ -170,12 +171,14 @@ Deno.test("writeReport() shows a check whose last run lies in the future as unkn
 });
 
 Deno.test("writeReport() shows at the top and in its title why no check runs", async () => {
-  const rows: readonly (readonly [stoppedAtMs: number | null, reason: string])[] = [
-    [NOW_MS - 60_000, "was stopped at 2026-01-31 10:59 . No check runs until you start it."],
-    [null, "terminated unexpectedly."],
-  ];
-  for (const [stoppedAtMs, reason] of rows) {
-    const html = await write([testCheck("ok")], null, { ...FACTS, notRunning: { stoppedAtMs } });
+  const rows: Readonly<Record<NotRunning["state"], string>> = {
+    stopped: "was stopped at 2026-01-31 10:59 . No check runs until you start it.",
+    died: "terminated unexpectedly and was last seen at 2026-01-31 10:59 . No check runs until you start it.",
+    hangs: "hangs and was last seen at 2026-01-31 10:59 . No check runs until you restart it.",
+  };
+  for (const [state, reason] of Object.entries(rows)) {
+    const notRunning = { state: state as NotRunning["state"], sinceMs: NOW_MS - 60_000 };
+    const html = await write([testCheck("ok")], null, { ...FACTS, notRunning });
     const start = ` Unknown: monitor is not running monitor is not running: it ${reason} `;
     assert.equal(readText(html).slice(0, start.length), start);
     assert.doesNotMatch(readText(html), /Valid until|Updated every/);

@@ -159,19 +159,19 @@ Deno.test("renderMetrics() prints no condition and no number of a last run as pr
   const rows: Readonly<
     Record<
       string,
-      readonly [known: Omit<CheckMetrics["known"], "last">, numbers: number, isRunning?: boolean]
+      readonly [known: Omit<CheckMetrics["known"], "last">, numbers: number]
     >
   > = {
     "current": [{ condition: "ok", state: "current" }, 2],
     "in the future": [{ condition: "unknown", state: "in_future" }, 0],
     "pending": [{ condition: "pending", state: "current" }, 2],
     "overdue": [{ condition: "unknown", state: "overdue" }, 0],
-    "a stopped service": [{ condition: "ok", state: "current" }, 0, false],
+    "a stopped service": [{ condition: "unknown", state: "not_running" }, 0],
   };
-  await testRows(t, rows, async ([known, numbers, isRunning = true]) => {
+  await testRows(t, rows, async ([known, numbers]) => {
     const checks = [{ ...web, known: { ...known, last: "ok" as const } }];
-    const samples = samplesOf(await renderMetrics(valuesOf({ checks, isRunning }), noPause));
-    const shown = isRunning ? known.condition : "unknown";
+    const samples = samplesOf(await renderMetrics(valuesOf({ checks }), noPause));
+    const shown = known.condition;
     const valueOf = (name: string): string | undefined =>
       samples.find((sample) => sample.startsWith(`${name}{check="web"}`))?.split(" ").at(-1);
     assert.ok(samples.includes(`monitor_check_status{check="web",condition="${shown}"} 1`));
