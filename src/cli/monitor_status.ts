@@ -37,7 +37,8 @@ export async function readMonitorStatus(
     ? "running"
     : await stateOf(run, { place, records, members, system });
   const locations = members === null ? [] : locationStatuses(config?.checks ?? [], members);
-  const sinceMs = run.stoppedAtMs ?? lastSeenMs(run, { records, members, nowMs: system.clock.wallMs() });
+  const heartbeats = (members ?? []).map(({ silentForMs }) => system.clock.wallMs() - silentForMs);
+  const sinceMs = run.stoppedAtMs ?? Math.max(lastSeenMs(run, records), ...heartbeats);
   const notRunning = state === "running" || state === "cron" ? null : { state, sinceMs };
   return { state, notRunning, run, config: compareConfig(run, config), members, locations };
 }
@@ -76,17 +77,15 @@ async function hangs(
     .then(() => false, (error) => error instanceof ControlSocketError);
 }
 
-/** Returns the last time at which the process is known to have run. */
-function lastSeenMs(
+/** Returns the last time at which a service is known to have run, by what it stored. */
+export function lastSeenMs(
   { startedAtMs, configLoadedAtMs }: MonitorRun,
-  { records, members, nowMs }: Pick<StateOptions, "records" | "members"> & { readonly nowMs: number },
+  records: readonly CheckRecord[],
 ): number {
-  const times = [
-    configLoadedAtMs,
-    ...records.map(({ condition }) => condition.observedAtMs ?? 0),
-    ...(members ?? []).map(({ silentForMs }) => nowMs - silentForMs),
-  ];
-  return times.reduce((last, ms) => Math.max(last, ms), startedAtMs);
+  return records.reduce(
+    (lastMs, { condition }) => Math.max(lastMs, condition.observedAtMs ?? 0),
+    Math.max(startedAtMs, configLoadedAtMs),
+  );
 }
 
 function compareConfig(run: MonitorRun, config: OpenConfig | null): MonitorStatus["config"] {

@@ -10,7 +10,9 @@ export interface MonitorRun {
   readonly controlPath: string | null;
   /** When it started; of calls by cron, the first one with this config. Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** When it was stopped by a signal; `null`: it runs, or it died. */
+  /**
+   * When it was stopped by a signal, or last seen if a single call found that it died; `null`: it runs, or it died.
+   */
   readonly stoppedAtMs: number | null;
   /** Absolute path of the config; `null` for standard input. */
   readonly configPath: string | null;

@@ -46,7 +46,7 @@ test(
       assert.equal(await countRuns(server), end.stdout.match(/"event":"result"/g)?.length);
       const status = await harness.run(["status"]);
       assert.equal(status.code, 3, status.stdout + status.stderr);
-      assert.match(status.stdout, /: 1 ok; monitor stopped \d+ s ago\n$/);
+      assert.match(status.stdout, /: 1 unknown; monitor stopped \d+ s ago\n$/);
     }),
   POSTGRES,
 );

@@ -75,18 +75,20 @@ simulate("a stopped service leaves a page and metrics in which no check is ok", 
   },
 });
 
-simulate("a check that a single call ran after the stop counts until it is overdue", {
-  start: START,
-  config: KEPT,
-  actions: { "22:30": "stop", "22:30:30": "check --once web" },
-  until: "22:31",
-  finally: async (world) => {
-    const { checks, code } = await statusOf(world);
-    assert.equal(code, 3);
-    assert.deepEqual(checks.map(({ condition }) => condition), ["ok", "unknown", "unknown"]);
-    assert.equal((await world.machine().run("status", "web")).code, 0);
-  },
-});
+for (const way of ["stop", "kill"]) {
+  simulate(`a check that a single call ran after the ${way} counts until it is overdue`, {
+    start: START,
+    config: KEPT,
+    actions: { "22:30": way, "22:30:30": "check --once web" },
+    until: "22:31",
+    finally: async (world) => {
+      const { checks, code } = await statusOf(world);
+      assert.equal(code, 3);
+      assert.deepEqual(checks.map(({ condition }) => condition), ["ok", "unknown", "unknown"]);
+      assert.equal((await world.machine().run("status", "web")).code, 0);
+    },
+  });
+}
 
 simulate("calls by cron keep checks ok until they are overdue", {
   start: START,

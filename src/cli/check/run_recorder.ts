@@ -2,7 +2,7 @@ import type { MonitorRun } from "../../domain/monitor_run.ts";
 import { type Store, StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import type { OpenConfig } from "../open_config.ts";
-import { configHash } from "../monitor_status.ts";
+import { configHash, lastSeenMs } from "../monitor_status.ts";
 
 export interface RunRecorder {
   adopt(config: OpenConfig): Promise<void>;
@@ -53,6 +53,19 @@ export function createRunRecorder({ repository, system, lockPath }: RunRecorderO
       await write();
     },
   };
+}
+
+/**
+ * Records that a service that died was stopped when it was last seen: what the call that has its lock finds is newer.
+ */
+export async function recordEndOfService(
+  store: Pick<Store, "monitorRun" | "keepMonitorRun" | "records">,
+): Promise<void> {
+  await unlessUnusable(async () => {
+    const run = await store.monitorRun();
+    if (run === null || run.mode === "cron" || run.stoppedAtMs !== null) return;
+    await store.keepMonitorRun({ ...run, stoppedAtMs: lastSeenMs(run, await store.records()) });
+  });
 }
 
 /** Records that calls by cron run the checks, unless that is recorded with the same config. */
