@@ -422,8 +422,8 @@ export const ALERTING: FaultyLayer = {
       faults: [
         [
           "an edited check keeps its condition",
-          "&& last.definition !== definition",
-          '&& last.definition === ""',
+          "return last.definition !== definition ||",
+          'return last.definition === "" ||',
         ],
       ],
     },

@@ -138,15 +138,16 @@ export function conditionOf(
     : "current";
   const condition = state === "current" ? record.condition.confirmed ?? "pending" : "unknown";
   const isLater = state !== "current" && isCron(check.schedule);
-  const { observed, problemBeganAtMs, leftAtMs: { unknown, warning, critical } } = record.condition;
-  const isProblem = hasProblem(record.condition);
+  const { observed, leftAtMs: { unknown, warning, critical } } = record.condition;
+  const recoveredAtMs = hasProblem(record.condition)
+    ? 0
+    : Math.max(unknown ?? 0, warning ?? 0, critical ?? 0);
   return {
     condition,
     state,
     last: observed,
     ...isLater && { isLater },
-    ...isProblem && problemBeganAtMs !== null && { problemBeganAtMs },
-    ...!isProblem && { recoveredAtMs: Math.max(unknown ?? 0, warning ?? 0, critical ?? 0) },
+    ...recoveredAtMs > 0 && { recoveredAtMs },
   };
 }
 

@@ -69,19 +69,15 @@ function observeGroup(check: GroupCheck, context: ObserveContext): Promise<Check
   const mayBeAwaited = awaited(group);
   const isFailing = members.some((member) => member.condition !== "ok" && !mayBeAwaited(member));
   const isAwaited = (member: Member): boolean => mayBeAwaited(member) && !(isFailing && isLater(member));
-  // A problem ends because a check recovers, not because one that fails was replaced by a job that never ran.
-  const { problemBeganAtMs: beganAtMs = -Infinity } = group ?? {};
-  const hasRecovered = beganAtMs === -Infinity ||
-    members.some(({ recoveredAtMs = -Infinity }) => recoveredAtMs > beganAtMs);
-  const endsProblem = (member: Member): boolean =>
-    awaitsJob(member)
-      ? hasRecovered
-      : isLater(member) && (group?.condition === "ok" || group?.condition === "pending");
+  const isLate = (member: Member): boolean =>
+    awaitsJob(member) || isLater(member) && (group?.condition === "ok" || group?.condition === "pending");
   const later = members.map((member) => isAwaited(member) ? { condition: "ok" as const } : member);
   return Promise.resolve({
     ...checkResult(condition, output, { ok_count: okCount, check_count: checks.length }),
-    ...condition === "unknown" && conditionOf(later) === "ok" &&
-      { awaits: members.every((member) => !isAwaited(member) || endsProblem(member)) ? "job" : "checks" },
+    ...condition === "unknown" && conditionOf(later) === "ok" && {
+      awaits: members.every((member) => !isAwaited(member) || isLate(member)) ? "job" : "checks",
+      recoveredAtMs: Math.max(...members.map(({ recoveredAtMs = 0 }) => recoveredAtMs)),
+    },
   });
 }
 

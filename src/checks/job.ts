@@ -74,7 +74,7 @@ function evaluate(facts: JobFacts, options: EvaluateOptions): CheckResult {
     detail: lastLines(unshownOutput(last)),
     metrics: last === null ? {} : metricsOf(last.end, options.nowMs),
     performanceData: "",
-    ...isAwaited && { awaits: "own_job" },
+    ...isAwaited && { awaits: "job" },
   };
 }
 

@@ -56,6 +56,8 @@ export interface ObservedResult extends Circumstances {
   readonly condition: Condition;
   /** What is to come before a result counts; this one confirms no condition, but may end a problem. @default nothing */
   readonly awaits?: Awaited;
+  /** When a check that this one combines last recovered. @default never */
+  readonly recoveredAtMs?: number;
   /** Whether the condition was no longer known before it: overdue, or of a run in the future. @default false */
   readonly isAfterGap?: boolean;
   /** Whether nothing ran meanwhile, or the check was edited: no earlier result counts. @default false */
@@ -102,12 +104,13 @@ export function transition(
   before: ConditionState,
   observed: ObservedResult,
 ): Transition {
-  const { awaits, suppressedBy } = observed;
+  const { awaits, suppressedBy, recoveredAtMs = 0 } = observed;
   if (awaits === undefined) return counted(policy, before, observed);
-  // If only the job of another check is awaited, nothing that ran is failing: that ends a problem. Its recovery could
-  // not come later. Of a job that never ran, nothing is known to be ok.
+  // If only a job is awaited, nothing that ran is failing: that ends a problem if another check recovered. Its recovery
+  // could not come later. A job that never ran, or that replaced one that failed, is not known to be ok.
   const isUnsent = suppressedBy === "overtaken" || suppressedBy === "no_notify" && before.notified !== "ok";
-  const mayRecover = awaits === "job" && hasProblem(before) && !isUnsent;
+  const hasRecovered = recoveredAtMs > (before.problemBeganAtMs ?? Infinity);
+  const mayRecover = awaits === "job" && hasProblem(before) && hasRecovered && !isUnsent;
   if (!mayRecover) return review(awaiting(afterGap(before, observed), observed, awaits), observed, policy);
   const result = counted(policy, before, { ...observed, condition: "ok" });
   return { ...result, state: awaiting(result.state, observed, awaits) };

@@ -21,8 +21,7 @@ export interface KnownCondition {
   readonly last: Condition | null;
   /** Whether it is not current, and runs again at a cron time, which may be a day away. @default false */
   readonly isLater?: boolean;
-  /** When its confirmed problem began, and when its last problem ended; absent: there is none. */
-  readonly problemBeganAtMs?: number;
+  /** When its last problem ended; absent: there was none, or it goes on. */
   readonly recoveredAtMs?: number;
 }
 

@@ -2,11 +2,8 @@ import type { Check } from "./check.ts";
 import type { Condition } from "./condition.ts";
 import type { LocationVote } from "./location.ts";
 
-/**
- * What a check waits for before it has a condition: results of other checks, which run soon, the first run of a job
- * among them, or its own first run as a job.
- */
-export type Awaited = "checks" | "job" | "own_job";
+/** What a check waits for before it has a condition: results that come soon, or the first run of a job. */
+export type Awaited = "checks" | "job";
 
 export interface CheckResult {
   /** The condition of this run alone; thresholds are applied later. */
@@ -20,11 +17,14 @@ export interface CheckResult {
   /** A plugin's own text after `|` (Monitoring Plugins guidelines, "Performance data"); often empty. */
   readonly performanceData: string;
   /**
-   * The result does not count. One that awaits the job of another check may end a problem: nothing is failing.
+   * The result does not count. One that awaits a job ends a problem that began before another check recovered: nothing
+   * is failing.
    *
    * @default nothing
    */
   readonly awaits?: Awaited;
+  /** When the last problem ended of a check that a group combines, if the group awaits others; 0: there was none. */
+  readonly recoveredAtMs?: number;
   /** The contribution of each location; absent: it did not run at locations. */
   readonly locations?: readonly LocationVote[];
   /** Too few locations have reported lately, so that an earlier `ok` is no longer known. @default false */

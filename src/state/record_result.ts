@@ -94,12 +94,13 @@ export function recordResult(
   options: RecordOptions & NotificationSource,
 ): RecordedUpdate {
   const { nowMs, isInterrupted } = options;
-  const { check, condition, output, awaits, isSilent } = result;
+  const { check, condition, output, awaits, recoveredAtMs, isSilent } = result;
   const isAfterGap = isSilent || options.isAfterGap;
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
     ...circumstancesOf(options),
     condition,
     ...awaits !== undefined && { awaits },
+    ...recoveredAtMs !== undefined && { recoveredAtMs },
     ...isAfterGap !== undefined && { isAfterGap },
     ...isInterrupted !== undefined && { isInterrupted },
   });

@@ -141,21 +141,6 @@ Deno.test("groupKind returns the highest severity beyond the checks that may fai
       [current("ok"), [editedCron, current("ok")], "job"],
       [current("pending"), [editedCron, neverRun], "job"],
       [current("critical"), [editedCron, current("ok")], "checks"],
-      // One of a group ends because a check recovers.
-      [{ ...current("critical"), problemBeganAtMs: 5 }, [neverRun, current("ok")], "checks"],
-      [
-        { ...current("critical"), problemBeganAtMs: 5 },
-        [neverRun, { ...current("ok"), recoveredAtMs: 5 }],
-        "checks",
-      ],
-      [
-        { ...current("critical"), problemBeganAtMs: 5 },
-        [neverRun, { ...current("ok"), recoveredAtMs: 6 }],
-        "job",
-      ],
-      [{ ...OVERDUE, problemBeganAtMs: 5 }, [neverRun, { ...current("ok"), recoveredAtMs: 6 }], "job"],
-      [OVERDUE, [{ ...OVERDUE, isLater: true }, current("ok")], "checks"],
-      [current("ok"), [editedCron, current("critical")], null],
     ];
     for (const [group, [a, b], awaits] of rows) {
       const conditionOf = (name: string): KnownCondition =>
@@ -164,6 +149,20 @@ Deno.test("groupKind returns the highest severity beyond the checks that may fai
       const result = await groupKind.observe(check, { ...contextOf({}), conditionOf });
       assert.equal(result.awaits ?? null, awaits, JSON.stringify([group, a, b]));
     }
+  });
+  await t.step("a result that waits has when a check last recovered", async () => {
+    const pending: KnownCondition = { condition: "pending", state: "current", last: null };
+    const states: Readonly<Record<string, KnownCondition>> = {
+      a: { ...current("ok"), recoveredAtMs: 5 },
+      b: { ...pending, recoveredAtMs: 7 },
+    };
+    const conditionOf = (name: string): KnownCondition => states[name] ?? pending;
+    const recoveredAtMs = async (...checks: readonly string[]): Promise<unknown> =>
+      (await groupKind.observe(await groupOf({ checks }), { ...contextOf({}), conditionOf })).recoveredAtMs;
+    assert.deepEqual(
+      [await recoveredAtMs("a", "b", "c"), await recoveredAtMs("a", "c"), await recoveredAtMs("c")],
+      [7, 5, 0],
+    );
   });
   await t.step("a result does not wait for a job or a cron time while a check is failing", async () => {
     const states: Record<string, KnownCondition> = { a: current("critical"), c: current("ok") };

@@ -185,7 +185,7 @@ Deno.test("observeJob() distinguishes failed, overdue and overlong jobs", async 
     for (const event of events) await happen(store, event, startMs);
     const { condition, output, awaits } = await look(store, lookAtMs, parameters);
     assert.equal(`${condition}: ${output}`, expected);
-    assert.equal(awaits, /^unknown: (no run yet|running for)/.test(expected) ? "own_job" : undefined);
+    assert.equal(awaits, /^unknown: (no run yet|running for)/.test(expected) ? "job" : undefined);
   });
 });
 
@@ -236,8 +236,8 @@ Deno.test("observeJob() shows the end of a long output as detail, as a terminal 
 
 Deno.test("observeJob() counts from its own first run if the job never ran before", async () => {
   const store = await openInMemoryStore();
-  assert.equal((await look(store, 5 * DAY)).awaits, "own_job");
-  assert.equal((await look(store, 5 * DAY + DAY + 10 * MINUTE)).awaits, "own_job");
+  assert.equal((await look(store, 5 * DAY)).awaits, "job");
+  assert.equal((await look(store, 5 * DAY + DAY + 10 * MINUTE)).awaits, "job");
   assert.equal((await look(store, 5 * DAY + DAY + 10 * MINUTE + 1)).condition, "critical");
 });
 

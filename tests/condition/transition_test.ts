@@ -174,7 +174,9 @@ Deno.test("transition() counts no result that waits for another one", async (t) 
     state: ConditionState,
     awaits: Awaited,
     suppressedBy: Suppression | null = null,
-  ): Transition => transition(policy, state, { ...options, suppressedBy, awaits, nowMs: START_MS + 9 });
+    recoveredAtMs = START_MS + 8,
+  ): Transition =>
+    transition(policy, state, { ...options, suppressedBy, awaits, recoveredAtMs, nowMs: START_MS + 9 });
   await t.step("a job that never ran is not failing, others are", () => {
     const job = wait(initialState(), "job");
     assert.deepEqual(job.state, { ...initialState(), observedAtMs: START_MS + 9 });
@@ -231,11 +233,23 @@ Deno.test("transition() counts no result that waits for another one", async (t) 
     const muted = wait(wait(first.state, "job", "no_notify").state, "job");
     assert.equal(muted.verdict.kind === "notify" && muted.verdict.event, "recovery");
   });
+  await t.step("a problem goes on if no check recovered since it began", () => {
+    for (const recoveredAtMs of [0, after("W W").problemBeganAtMs ?? 0]) {
+      const problem = wait(after("W W"), "job", null, recoveredAtMs);
+      const { state, verdict } = wait(problem.state, "job", null, recoveredAtMs);
+      assert.deepEqual([state.confirmed, state.observed, verdict.kind], ["warning", null, "quiet"]);
+    }
+  });
   await t.step("a recovery that flapping suppressed is not sent while the job is awaited", () => {
     const recent = "ow".repeat(11);
     const flapping = { ...after("W W"), recent, flappingSinceMs: START_MS, notifiedAtMs: START_MS };
     const once = { ...policy, recoveryThreshold: 1, flapping: "once" } as const;
-    const waited = transition(once, flapping, { ...options, awaits: "job", nowMs: START_MS + 9 });
+    const waited = transition(once, flapping, {
+      ...options,
+      awaits: "job",
+      recoveredAtMs: START_MS + 8,
+      nowMs: START_MS + 9,
+    });
     assert.equal(waited.verdict.kind === "suppressed" && waited.verdict.suppressedBy, "flapping");
     assert.deepEqual([waited.state.confirmed, waited.state.notified], [null, "warning"]);
     assert.equal(review(waited.state, { suppressedBy: null, nowMs: START_MS + 10 }).verdict.kind, "quiet");
