@@ -259,13 +259,13 @@ export const SCHEDULER: FaultyLayer = {
       faults: [
         [
           "a result of a location counts for too long",
-          "silentForMs <= currentForMs(check, row)",
-          "silentForMs <= 9 * currentForMs(check, row)",
+          "silentForMs <= currentMs",
+          "silentForMs <= 9 * currentMs",
         ],
         [
           "a location without a member is waited for",
-          "if (mayCome && waitedMs <= currentForMs(check, row)) isIncomplete = true;",
-          "if (waitedMs <= currentForMs(check, row)) isIncomplete = true;",
+          "if (mayCome && waitedMs <= currentMs) isIncomplete = true;",
+          "if (waitedMs <= currentMs) isIncomplete = true;",
         ],
         [
           "the clock of another machine makes a new result too old",

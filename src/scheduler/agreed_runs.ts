@@ -46,10 +46,13 @@ export class AgreedRuns implements CheckRunner {
   /** While the shared state is unreachable there is no result: one location alone decides nothing. */
   async run(check: Check, options: RunOptions): Promise<Result | null> {
     if (check.locations === undefined) return await RUN_HERE.run(check, options);
-    const { clock } = this.#options;
+    const { clock, waits = true } = this.#options;
     const votes = await this.#read(check);
-    if (votes !== null && !this.#isWaiting(votes, check.locations.agree)) {
-      return { ...resultOf(votes, check.locations.agree), check, startedAtMs: clock.wallMs() };
+    const { agree } = check.locations;
+    const isWaiting = votes === null || this.#isWaiting(votes, agree);
+    if (votes !== null && (!isWaiting || !waits)) {
+      const result = { ...resultOf(votes, agree), check, startedAtMs: clock.wallMs() };
+      return isWaiting ? { ...result, awaits: "checks" } : result;
     }
     await sleep(clock, AGAIN_AFTER_MS, options.signal);
     return null;
@@ -106,10 +109,11 @@ export class AgreedRuns implements CheckRunner {
     }
   }
 
-  /** After a start, a location that has not run yet is no reason for `unknown`. */
-  #isWaiting({ votes, isIncomplete }: Votes, agree: number): boolean {
+  /** After a start or an edit, a location that has not run yet is no reason for `unknown`. */
+  #isWaiting({ votes, isIncomplete, isOutdated }: Votes, agree: number): boolean {
     const { waits = true } = this.#options;
-    return waits && isIncomplete && votes.filter(({ condition }) => condition !== null).length < agree;
+    return (isOutdated || waits && isIncomplete) &&
+      votes.filter(({ condition }) => condition !== null).length < agree;
   }
 
   async #rowsOf(check: string): Promise<readonly StoredLocationResult[]> {

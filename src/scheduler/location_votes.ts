@@ -17,8 +17,10 @@ export interface Votes {
   readonly results: ReadonlyMap<string, StoredLocationResult>;
   /** Whether a location has not reported lately. */
   readonly isSilent: boolean;
-  /** Whether a result is still to come, since this has just begun, the state was unreachable, or the check was edited. */
+  /** Whether a result is still to come, since this has just begun, or the state was unreachable. */
   readonly isIncomplete: boolean;
+  /** Whether one is still to come of a location that has lately reported another definition of the check. */
+  readonly isOutdated: boolean;
 }
 
 interface SeenResult {
@@ -27,7 +29,6 @@ interface SeenResult {
 }
 
 interface SeenCheck {
-  readonly definition: string | undefined;
   readonly firstReadAtMs: number;
   readonly readAtMs: number;
   readonly results: ReadonlyMap<string, SeenResult>;
@@ -42,7 +43,7 @@ export class LocationVotes {
 
   /**
    * Returns the votes after its results were read, if these locations have a live member. Results of another definition
-   * of the check do not count: their locations are awaited for as long as they would.
+   * of the check do not count: their locations are awaited for as long as an `ok` would count.
    */
   count(
     check: Check,
@@ -52,18 +53,18 @@ export class LocationVotes {
     if (this.#isInterrupted) this.#readableSinceMs = nowMs;
     this.#isInterrupted = false;
     const before = this.#seen.get(check.name);
-    const { definition } = check;
-    const firstReadAtMs = before?.definition === definition ? before?.firstReadAtMs ?? nowMs : nowMs;
+    const firstReadAtMs = before?.firstReadAtMs ?? nowMs;
     const seen = new Map(stored.map((row) => [row.location, seenResult(row, before, nowMs)]));
-    this.#seen.set(check.name, { definition, firstReadAtMs, readAtMs: nowMs, results: seen });
+    this.#seen.set(check.name, { firstReadAtMs, readAtMs: nowMs, results: seen });
     const byLocation = new Map(stored.map((row) => [row.location, row]));
     const results = new Map<string, StoredLocationResult>();
-    let [isIncomplete, isSilent] = [false, false];
+    let [isIncomplete, isOutdated, isSilent] = [false, false, false];
     const votes = (check.locations?.from ?? []).map((location): LocationVote => {
       const last = byLocation.get(location);
       const row = last !== undefined && isEdited(check, { last: last.result }) ? undefined : last;
       const silentForMs = nowMs - (seen.get(location)?.endedAtMs ?? -Infinity);
-      const isCurrent = silentForMs <= currentForMs(check, last);
+      const currentMs = currentForMs(check, row);
+      const isCurrent = silentForMs <= currentMs;
       if (row !== undefined && isCurrent) {
         results.set(location, row);
         const { condition, output, durationMs } = row.result;
@@ -73,7 +74,8 @@ export class LocationVotes {
       isSilent = true;
       const mayCome = isLive(location);
       const waitedMs = nowMs - Math.max(firstReadAtMs, this.#readableSinceMs);
-      if (isCurrent || mayCome && waitedMs <= currentForMs(check, row)) isIncomplete = true;
+      if (isCurrent) isOutdated = true;
+      if (mayCome && waitedMs <= currentMs) isIncomplete = true;
       const reasons = [
         ...mayCome ? [] : ["no live member"],
         ...row === undefined ? [] : [`has not reported for ${describeDuration(silentForMs)}`],
@@ -87,7 +89,7 @@ export class LocationVotes {
         ...row !== undefined && { run: row.runs },
       };
     });
-    return { votes, results, isSilent, isIncomplete };
+    return { votes, results, isSilent, isIncomplete, isOutdated };
   }
 
   /** Notes that nothing could be read: results that could not be written either are still to come. */

@@ -203,9 +203,7 @@ export function recordRequested(
   const { check, startedAtMs } = result;
   const { nowMs } = options;
   const before = repository.recordOf(check.name, nowMs);
-  // Once it was edited, the calls of the other locations come within a minute.
-  const isEarly = result.isSilent === true && isEdited(check, before);
-  return repository.record(isEarly ? { ...result, awaits: "checks" } : result, {
+  return repository.record(result, {
     ...options,
     lateMs: lagOf(before, result),
     isAfterGap: isAfterGap(check, before, nowMs),

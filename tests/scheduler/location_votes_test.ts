@@ -54,12 +54,12 @@ Deno.test("LocationVotes: a result from before the check was edited does not cou
   };
   const read = (definition: string, nowMs: number): readonly unknown[] => {
     const check = { ...CHECK, definition };
-    const { votes: [fra], isIncomplete } = votes.count(check, of("a"), { isLive: () => true, nowMs });
-    return [fra?.condition, isIncomplete];
+    const { votes: [fra], isOutdated } = votes.count(check, of("a"), { isLive: () => false, nowMs });
+    return [fra?.condition, isOutdated];
   };
-  assert.equal(read("a", 0)[0], "ok");
-  assert.deepEqual(read("b", 600_000), [null, true]);
-  assert.deepEqual(read("b", 900_000), [null, false]);
+  assert.deepEqual(read("a", 0), ["ok", false]);
+  assert.deepEqual(read("b", 180_000), [null, true]);
+  assert.deepEqual(read("b", 180_001), [null, false]);
 });
 
 Deno.test("LocationVotes: a result counts until its location is overdue", () => {

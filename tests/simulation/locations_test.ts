@@ -83,7 +83,7 @@ test("an edited check is pending until calls by cron at enough locations have ru
     installation.writeConfig({
       checks: { web0: { ...installation.checkOf(name), locations } },
       defaults: { threshold: 1, schedule: { regular_interval: "5 minutes" } },
-    }, { machines: ["a", "b"] });
+    }, { machines: ["a", "b", "office"] });
   };
   const call = async (count: number, members = ["a", "b"]): Promise<void> => {
     for (let round = 0; round < count; round++) {
@@ -100,6 +100,10 @@ test("an edited check is pending until calls by cron at enough locations have ru
   await call(10);
   assert.deepEqual(hook.posts.slice(before), []);
   write("three");
+  await call(10, ["a"]);
+  assert.deepEqual(hook.posts.slice(before), []);
+  assert.match((await installation.run("status")).stdout, /1 check: 1 pending/);
+  // The other location is overdue.
   await call(10, ["a"]);
   assert.deepEqual(hook.posts.slice(before).map(({ event, condition }) => `${event} ${condition}`), [
     "problem unknown",
