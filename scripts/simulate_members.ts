@@ -12,7 +12,7 @@ import {
   type Observed,
   UNOBSERVED,
 } from "../src/members/observer.ts";
-import { hostOf } from "../src/members/rendezvous.ts";
+import { createPlacement } from "../src/members/rendezvous.ts";
 
 /** An installation. */
 export interface Installation {
@@ -59,13 +59,14 @@ export function expect({ members, checks, intervalSeconds }: Installation): Expe
   const dead = hosts[0] ?? "";
   const others = hosts.slice(1);
   const shares = new Map(hosts.map((host) => [host, 0]));
+  const [hostOf, nextOf] = [createPlacement(hosts), createPlacement(others)];
   let moved = 0;
   let movedNeedlessly = 0;
   for (let index = 0; index < placed; index++) {
     const name = `check ${index}`;
-    const before = hostOf(name, hosts) ?? "";
+    const before = hostOf(name) ?? "";
     shares.set(before, (shares.get(before) ?? 0) + 1);
-    if (others.length === 0 || hostOf(name, others) === before) continue;
+    if (others.length === 0 || nextOf(name) === before) continue;
     moved++;
     if (before !== dead) movedNeedlessly++;
   }
