@@ -203,7 +203,9 @@ export function recordRequested(
   const { check, startedAtMs } = result;
   const { nowMs } = options;
   const before = repository.recordOf(check.name, nowMs);
-  return repository.record(result, {
+  // Of a check or locations that are new: the calls of the other locations come within a minute.
+  const isEarly = result.isSilent === true && (before.last === null || isEdited(check, before));
+  return repository.record(isEarly ? { ...result, awaits: "checks" } : result, {
     ...options,
     lateMs: lagOf(before, result),
     isAfterGap: isAfterGap(check, before, nowMs),

@@ -174,3 +174,28 @@ test("an ok of a location that is no longer named does not count", async (instal
   assert.deepEqual([ran.condition, ran.group, hook.posts.length], ["ok", "ok", before]);
   await installation.stop(program);
 });
+
+test("calls by cron await the first results of locations that are new", async (installation) => {
+  const { world, hook } = installation;
+  const write = (...from: readonly string[]): void =>
+    installation.writeConfig({
+      checks: { web0: { ...installation.checkOf("web0"), locations: { from } } },
+      defaults: { threshold: 1, schedule: { regular_interval: "1 minute" } },
+    }, { machines: ["paris", "rome", "oslo"] });
+  const call = async (count: number, ...places: readonly string[]): Promise<void> => {
+    for (let index = 0; index < count; index++) {
+      for (const place of places) {
+        installation.start(place, "--once", "--due", "--location", place);
+        await world.advance(MINUTE_MS / places.length);
+      }
+    }
+  };
+  write("paris", "rome");
+  await call(5, "paris", "rome");
+  write("oslo");
+  await call(5, "paris", "oslo");
+  assert.deepEqual(hook.posts, []);
+  write("rome", "paris");
+  await call(3, "oslo");
+  assert.deepEqual(hook.posts.map(({ event, condition }) => `${event} ${condition}`), ["problem unknown"]);
+});
