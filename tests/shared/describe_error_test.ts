@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { testRows } from "../support/rows.ts";
 import { describeFileError } from "../../src/shared/describe_error.ts";
 
 Deno.test("describeFileError() describes the errors of the system for real files", async (t) => {
@@ -30,35 +31,14 @@ Deno.test("describeFileError() describes the errors of the system for real files
 });
 
 Deno.test("describeFileError() names the missing permission, and keeps other words of the system", async (t) => {
-  const rows = [
-    {
-      name: "no permission of the runtime",
-      error: new Deno.errors.NotCapable('Requires read access to "/a"'),
-      reason: "grant --allow-read=/a",
-    },
-    {
-      name: "a path that requires all permissions",
-      error: new Deno.errors.NotCapable("Requires all access, run again with the --allow-all flag"),
-      reason: "grant --allow-all",
-    },
-    {
-      name: "no permission of the system",
-      error: new Deno.errors.PermissionDenied(""),
-      reason: "permission denied",
-    },
-    {
-      name: "an error of the runtime",
-      error: new Error("Input/output error (os error 5): open '/a'"),
-      reason: "input/output error",
-    },
-    {
-      name: "an error of node:fs",
-      error: Object.assign(new Error("EIO: i/o error, open '/a'"), { code: "EIO" }),
-      reason: "i/o error",
-    },
-    { name: "something else", error: "a text", reason: "a text" },
-  ];
-  for (const { name, error, reason } of rows) {
-    await t.step(name, () => assert.equal(describeFileError(error, { path: "/a" }), reason));
-  }
+  const { NotCapable, PermissionDenied } = Deno.errors;
+  const rows: Readonly<Record<string, unknown>> = {
+    "grant --allow-read=/a": new NotCapable('Requires read access to "/a"'),
+    "grant --allow-all": new NotCapable("Requires all access, run again with the --allow-all flag"),
+    "permission denied": new PermissionDenied(""),
+    "input/output error": new Error("Input/output error (os error 5): open '/a'"),
+    "i/o error": Object.assign(new Error("EIO: i/o error, open '/a'"), { code: "EIO" }),
+    "a text": "a text",
+  };
+  await testRows(t, rows, (error, reason) => assert.equal(describeFileError(error, { path: "/a" }), reason));
 });

@@ -3,24 +3,12 @@ import { layOutJson } from "../../src/shared/lay_out_json.ts";
 
 const OPTIONS = { indent: "  ", margin: "", column: 0, newline: "\n" };
 
-Deno.test("layOutJson() keeps values that fit on one line", () => {
-  const value = { kind: "x", list: [1, "a", null], empty: {}, none: [] };
-  assert.equal(
-    layOutJson(value, OPTIONS),
-    '{ "kind": "x", "list": [1, "a", null], "empty": {}, "none": [] }',
-  );
-});
-
 Deno.test("layOutJson() wraps long values, level by level", () => {
   const long = "x".repeat(60);
   assert.equal(
     layOutJson({ a: { b: long, c: long }, d: [1] }, { ...OPTIONS, margin: "  ", newline: "\r\n" }),
     `{\r\n    "a": {\r\n      "b": "${long}",\r\n      "c": "${long}"\r\n    },\r\n    "d": [1]\r\n  }`,
   );
-});
-
-Deno.test("layOutJson() counts the columns before the value", () => {
-  assert.equal(layOutJson([1, 2], { ...OPTIONS, column: 99 }), "[\n  1,\n  2\n]");
 });
 
 Deno.test("layOutJson() writes control characters of a text as escapes", () => {

@@ -25,15 +25,6 @@ Deno.test("onAbort() allows a listener to remove another", () => {
   assert.deepEqual(called, ["first"]);
 });
 
-Deno.test("onAbort() keeps the listeners of two signals apart", () => {
-  const [one, other] = [new AbortController(), new AbortController()];
-  const called: string[] = [];
-  onAbort(one.signal, () => called.push("one"));
-  onAbort(other.signal, () => called.push("other"));
-  other.abort();
-  assert.deepEqual(called, ["other"]);
-});
-
 Deno.test("createAbort() calls all listeners once, with the reason in the signal", () => {
   const abort = createAbort();
   const called: unknown[] = [];

@@ -12,7 +12,6 @@ import { anyText } from "../cli/formats/records.ts";
 Deno.test("parsePerformanceData() parses the format of the guidelines", async (t) => {
   const cases: readonly (readonly [name: string, text: string, expected: readonly PerformanceDatum[]])[] = [
     ["nothing", "", []],
-    ["white space", " \n ", []],
     ["a bare number", "users=3", [datum("users", "3")]],
     ["a quoted label", "'disk used'=5%", [datum("disk used", "5", "%")]],
     ["a quote in a label", "'it''s'=1", [datum("it's", "1")]],
@@ -35,18 +34,6 @@ Deno.test("parsePerformanceData() parses the format of the guidelines", async (t
     ["empty limits", "a=1;;;0;", [datum("a", "1", "", ["", "", "0"])]],
     ["many spaces and lines", "a=1   b=2\nc=3", [datum("a", "1"), datum("b", "2"), datum("c", "3")]],
     ["check_disk", "/=2643MB;5948;5958;0;5968", [datum("/", "2643", "MB", ["5948", "5958", "0", "5968"])]],
-    ["check_load", "load1=0.420;5.000;9.000;0; load5=0.380;4.000;8.000;0;", [
-      datum("load1", "0.420", "", ["5.000", "9.000", "0"]),
-      datum("load5", "0.380", "", ["4.000", "8.000", "0"]),
-    ]],
-    ["check_http", "time=0.270634s;;;0.000000;10.000000 size=20156B;;;0", [
-      datum("time", "0.270634", "s", ["", "", "0.000000", "10.000000"]),
-      datum("size", "20156", "B", ["", "", "0"]),
-    ]],
-    ["check_ping", "rta=0.052ms;10.000000;20.000000;0.000000 pl=0%;10;20;0", [
-      datum("rta", "0.052", "ms", ["10.000000", "20.000000", "0.000000"]),
-      datum("pl", "0", "%", ["10", "20", "0"]),
-    ]],
   ];
   for (const [name, text, expected] of cases) {
     await t.step(name, () => assert.deepEqual(parsePerformanceData(text), expected));
@@ -65,7 +52,6 @@ Deno.test("parsePerformanceData() skips only invalid values", async (t) => {
     ["a decimal comma", "x=1,5"],
     ["an exponent", "x=1e5"],
     ["no digit", "x=-"],
-    ["two points", "x=1.2.3"],
     ["too many limits", "x=1;2;3;4;5;6"],
     ["a limit that is no range", "x=1;high"],
     ["a minimum that is a range", "x=1;;;1:2"],
@@ -73,7 +59,6 @@ Deno.test("parsePerformanceData() skips only invalid values", async (t) => {
     ["a pipe", "x=1|y=2"],
     ["a control character in a unit", "x=1\u0007"],
     ["an endless label", `${"x".repeat(300)}=1`],
-    ["an endless number", `x=${"1".repeat(100)}`],
   ];
   for (const [name, item] of cases) {
     await t.step(name, () => {

@@ -10,18 +10,14 @@ Deno.test("wrap() breaks at spaces, and inside a word only if it must", async (t
   const cases:
     readonly (readonly [name: string, text: string, columns: number, expected: readonly string[]])[] = [
       ["an empty text is one empty line", "", 5, [""]],
-      ["what fits stays", "a b", 5, ["a b"]],
       ["what fits exactly stays", "ab cd", 5, ["ab cd"]],
       ["break at a space", "ab cdef", 5, ["ab", "cdef"]],
-      ["break at many spaces", "ab     cdef", 5, ["ab", "cdef"]],
       ["inner spaces stay", "a  b cdef", 5, ["a  b", "cdef"]],
       ["leading spaces stay", "  a bcd", 5, ["  a", "bcd"]],
       ["leading spaces wider than the line go", "      ab", 5, ["ab"]],
-      ["spaces alone", "       ", 5, [""]],
       ["a long word is broken", "abcdefghijkl", 5, ["abcde", "fghij", "kl"]],
       ["a long word starts on a line of its own", "ab cdefghij", 5, ["ab", "cdefg", "hij"]],
       ["wide characters take two columns", "日本語", 5, ["日本", "語"]],
-      ["composed characters stay whole", "e\u0301e\u0301e\u0301", 2, ["e\u0301e\u0301", "e\u0301"]],
       ["joined emoji stay whole", "👩‍👩‍👧👩‍👩‍👧", 3, ["👩‍👩‍👧", "👩‍👩‍👧"]],
       ["colors take no room", "\u001b[31m1 red\u001b[39m", 5, ["\u001b[31m1 red\u001b[39m"]],
     ];

@@ -118,15 +118,6 @@ Deno.test("monitor add creates a config if there is none", async () => {
   assert.equal(text, EMPTY_CONFIG.replace('"checks": {}', entry));
 });
 
-Deno.test("monitor add --dry-run prints the checks, and changes nothing", async () => {
-  const { code, text, system } = await add(["test", "output=x", "--dry-run", "--name", "mine"]);
-  assert.equal(code, 0);
-  assert.equal(text, WRITTEN);
-  assert.match(system.stdout.text(), /^"mine": \{ "kind": "test", "parameters": \{ "output": "x" \} \}$/m);
-  const created = await add(["memory", "--dry-run"], { config: null });
-  assert.deepEqual([created.code, created.text], [0, ""]);
-});
-
 Deno.test("monitor add rejects a check that would make the config invalid, and leaves it unchanged", async (t) => {
   const rows: Readonly<Record<string, readonly [args: readonly string[], code: number, message: RegExp]>> = {
     "a name that is taken": [
@@ -159,13 +150,6 @@ Deno.test("monitor add rejects a check that would make the config invalid, and l
     assert.match(added.system.stderr.text(), message);
     assert.equal(added.text, WRITTEN);
   });
-});
-
-Deno.test("monitor add prints the errors of an invalid config, and leaves it unchanged", async () => {
-  const config = '{ "defaults": {}, "chekcs": {} }';
-  const { code, text, system } = await add(["memory"], { config });
-  assert.deepEqual([code, text], [78, config]);
-  assert.match(system.stderr.text(), /monitor.jsonc:1:19: chekcs: unknown key/);
 });
 
 Deno.test("monitor add prints the warnings of the new checks alone", async () => {
@@ -219,23 +203,6 @@ Deno.test("monitor add claims of no inactive check that it checks a target", asy
     system.stdout.text(),
     'not added: / is in the config already, as "root", which is inactive\n',
   );
-});
-
-Deno.test("monitor add names a target that was typed twice", async () => {
-  const { code, text, system } = await add([
-    "memory",
-    "memory",
-    "tcp_connect",
-    "x:1",
-    "tcp_connect",
-    "x:1",
-  ]);
-  const output = system.stdout.text();
-  assert.equal(code, 0, system.stderr.text());
-  assert.match(output, /^not added: memory is specified more than once, as "memory"$/m);
-  assert.match(output, /^not added: x:1 is specified more than once, as "x_1"$/m);
-  assert.match(output, /^added 2 checks to .+: memory, x_1$/m);
-  assert.equal(text.match(/"kind": "memory"/g)?.length, 1);
 });
 
 Deno.test("monitor add keeps the permissions, the link and the byte order mark of a config", async () => {
