@@ -45,17 +45,9 @@ type RawChannel = { readonly kind: Channel["kind"]; readonly parameters: Readonl
 
 function names(): fc.Arbitrary<string> {
   const odd = fc.constantFrom(
+    ..."__proto__ constructor toString 8080 0 \ud800 a/b ~ ä".split(" "),
     "",
-    "__proto__",
-    "constructor",
-    "toString",
-    "8080",
-    "0",
-    "\ud800",
     "a b",
-    "a/b",
-    "~",
-    "ä",
   );
   return fc.oneof(fc.string(), odd, fc.constantFrom("web", "disk", "mail"));
 }
@@ -150,9 +142,10 @@ function check(shape: Shape): fc.Arbitrary<RawCheck> {
   }, { requiredKeys: ["path"] });
   const request = fc.record({
     request: fc.record({
-      target: fc.oneof(
-        webUrls(),
-        fc.constant("HTTP://[::1]:8080"),
+      target: fc.constantFrom(
+        "HTTP://[::1]:8080",
+        "https://example.org/a%20b/ü?c=d&e#f",
+        "http://user:x@münchen.example:81",
       ),
       method: fc.constantFrom("GET", "POST"),
     }, { requiredKeys: ["target"] }),
@@ -250,19 +243,3 @@ const PARAMETERS: Readonly<Record<SpecifiedKind, (given: Parameters) => unknown>
     };
   },
 };
-
-/** Unlike `fc.webUrl()`, which maps all of Unicode for its path, this takes no second to create. */
-function webUrls(): fc.Arbitrary<string> {
-  const part = fc.string({ unit: fc.constantFrom(..."aZ09-._~!$&'()*+,;=:@", "%20", "%C3%BC") });
-  return fc.tuple(
-    fc.constantFrom("http", "https"),
-    fc.domain(),
-    fc.array(part),
-    fc.option(part),
-    fc.option(part),
-  )
-    .map(([scheme, host, segments, query, fragment]) =>
-      `${scheme}://${host}${segments.map((segment) => `/${segment}`).join("")}` +
-      `${query === null ? "" : `?${query}`}${fragment === null ? "" : `#${fragment}`}`
-    );
-}

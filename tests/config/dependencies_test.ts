@@ -19,7 +19,6 @@ Deno.test("findDependencyProblems() accepts every graph without a cycle", async 
   const rows: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
     "nothing": {},
     "a chain": { a: ["b"], b: ["c"], c: [] },
-    "a chain that is written backwards": { c: [], b: ["c"], a: ["b"] },
     "two ways to one check": { a: ["b", "c"], b: ["d"], c: ["d"], d: [] },
     "names that objects have of themselves": {
       constructor: ["toString"],
@@ -47,10 +46,6 @@ Deno.test("findDependencyProblems() returns each cycle once, with all its checks
     "two that share no check": [
       { a: ["b"], b: ["a"], c: ["c"] },
       [at("a", '"a" depends on "b" depends on "a"'), at("c", '"c" depends on "c"')],
-    ],
-    "two that share a check": [
-      { a: ["b", "c"], b: ["a"], c: ["a"] },
-      [at("a", '"a" depends on "b" depends on "a"'), at("a", '"a" depends on "c" depends on "a"')],
     ],
     "a cycle and a name that is no check": [
       { a: ["a", "web site"] },

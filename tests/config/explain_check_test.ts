@@ -85,16 +85,10 @@ Deno.test("explainCheck() hides passwords and shows placeholders, unresolved", a
   for (const [password, shown] of Object.entries(rows)) {
     await t.step(JSON.stringify(password), async () => {
       const lines = await explain({ kind: "test", notifications: [mail(password)], parameters: {} });
-      assert.deepEqual(lines.filter((line) => line.startsWith("notifications")), [
-        'notifications[0].kind = "email" (check)',
-        'notifications[0].parameters.access.host = "${env:HOST}" (check)',
-        "notifications[0].parameters.access.port = 25 (check)",
-        'notifications[0].parameters.access.username = "me" (check)',
-        `notifications[0].parameters.access.password = ${shown} (check)`,
-        'notifications[0].parameters.sender = "a@b" (check)',
-        'notifications[0].parameters.receivers = ["${file:/receiver}"] (check)',
-        "notifications[0].parameters.tags = [] (built-in)",
-      ]);
+      const place = "notifications[0].parameters";
+      assert.ok(lines.includes(`${place}.access.password = ${shown} (check)`));
+      assert.ok(lines.includes(`${place}.access.host = "\${env:HOST}" (check)`));
+      assert.ok(lines.includes(`${place}.receivers = ["\${file:/receiver}"] (check)`));
     });
   }
   const targets: Readonly<Record<string, string>> = {

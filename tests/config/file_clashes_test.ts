@@ -29,14 +29,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   "the journal of the state": [{ state: "s", report: { path: "./s-wal" } }, [
     '3:19 report.path: is the -wal file of "state" (m.json:2:10)',
   ]],
-  "the lock file": [{ state: "s", report: { path: "s.lock" } }, [
-    '3:19 report.path: is the lock file of "state" (m.json:2:10)',
-  ]],
   "a state that the config does not name": [{ report: { path: "elsewhere-wal" } }, [
     "2:19 report.path: is the -wal file of the state",
-  ]],
-  "the heartbeat": [{ heartbeat: { path: "alive" }, report: { path: "alive" } }, [
-    '3:19 report.path: is the file of "heartbeat.path" (m.json:2:22)',
   ]],
   "a secret file": [
     {
@@ -49,9 +43,6 @@ const TABLE: Readonly<Record<string, Row>> = {
   "a checked command": [{ report: { path: "check.sh" }, checks: script("./check.sh") }, [
     '2:19 report.path: is the file of "checks.a.parameters.path" (m.json:3:54)',
   ], (directory) => touchable(directory, "check.sh")],
-  "a command that is found in PATH": [{ report: { path: "bin/check_it" }, checks: script("check_it") }, [
-    '2:19 report.path: is the file of "checks.a.parameters.path" (m.json:3:54)',
-  ], (directory) => touchable(directory, "bin/check_it")],
   "a command of a channel": [{
     report: { path: "notify.sh" },
     defaults: { notifications: [{ kind: "command", parameters: { path: "./notify.sh" } }] },

@@ -26,19 +26,13 @@ Deno.test("findFormatProblem() accepts only http and https URLs", async (t) => {
   const EXPECTED = "expected one that begins with http:// or https://";
   const SUCH_AS = "expected one such as https://example.org/health";
   await holds(t, "url", [
-    ["http://example.org", null],
     ["https://example.org/a?b=c#d", null],
     ["HTTPS://EXAMPLE.ORG/", null],
     ["http://localhost:8080", null],
-    ["http://127.0.0.1/", null],
     ["http://[::1]:8080/", null],
     ["https://user:password@example.org/", null],
     ["http://münchen.example/", null],
     ["http://example.org/%", null],
-    ["example.org", [
-      `the URL "example.org" has no scheme, ${EXPECTED}`,
-      'did you mean "https://example.org"?',
-    ]],
     ["localhost:8080", [
       `the URL "localhost:8080" has no scheme, ${EXPECTED}`,
       'did you mean "https://localhost:8080"?',
@@ -47,17 +41,12 @@ Deno.test("findFormatProblem() accepts only http and https URLs", async (t) => {
       `the URL "example.org/health" has no scheme, ${EXPECTED}`,
       'did you mean "https://example.org/health"?',
     ]],
-    ["/health", [`"/health" is not a URL, ${SUCH_AS}`]],
     ["//example.org/", [`"//example.org/" is not a URL, ${SUCH_AS}`]],
-    ["http:/example.org", [`"http:/example.org" is not a URL, ${SUCH_AS}`]],
     ["http:example.org", [`"http:example.org" is not a URL, ${SUCH_AS}`]],
     ["http://", [`"http://" is not a URL, ${SUCH_AS}`]],
     ["http://a b/", [`"http://a b/" is not a URL, ${SUCH_AS}`]],
-    ["http://h:99999/", [`"http://h:99999/" is not a URL, ${SUCH_AS}`]],
     ["", [`"" is not a URL, ${SUCH_AS}`]],
     ["ftp://example.org/", [`the URL "ftp://example.org/" has the scheme "ftp:", ${EXPECTED}`]],
-    ["file:///etc/passwd", [`the URL "file:///etc/passwd" has the scheme "file:", ${EXPECTED}`]],
-    ["data:text/plain,ok", [`the URL "data:text/plain,ok" has the scheme "data:", ${EXPECTED}`]],
     ["mailto:admin@example.org", [
       `the URL "mailto:admin@example.org" has the scheme "mailto:", ${EXPECTED}`,
     ]],

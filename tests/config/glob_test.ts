@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { findMatches, isGlob } from "../../src/config/glob.ts";
+import { findMatches } from "../../src/config/glob.ts";
 import { createConfigSystem } from "../../testing/config_system.ts";
 
 async function matchesOf(pattern: string, names: readonly string[]): Promise<readonly string[]> {
@@ -9,17 +9,6 @@ async function matchesOf(pattern: string, names: readonly string[]): Promise<rea
   });
   return (await findMatches(pattern, "/d", files)).paths;
 }
-
-Deno.test("isGlob() distinguishes patterns from paths", () => {
-  assert.deepEqual(["*.x", "a?", "a/*/b", "a/b", "[ab]", ""].map(isGlob), [
-    true,
-    true,
-    true,
-    false,
-    false,
-    false,
-  ]);
-});
 
 Deno.test("findMatches() matches names", async (t) => {
   const rows: readonly (readonly [pattern: string, matched: readonly string[], others: readonly string[]])[] =

@@ -76,18 +76,14 @@ Deno.test("loadConfig() appends the checks of included files to the config's own
   };
   const rows: Readonly<Record<string, readonly [include: unknown, names: readonly string[]]>> = {
     "a path": ["more.jsonc", ["more"]],
-    "a path with ./": ["./more.jsonc", ["more"]],
     "a list of paths, in its order": [["more.jsonc", "conf.d/b.jsonc"], ["more", "b", "7"]],
     "a pattern, sorted by name": ["conf.d/*.jsonc", ["a", "b", "7"]],
-    "a pattern for one letter": ["conf.d/?.jsonc", ["a", "b", "7"]],
     "a pattern for hidden files": ["conf.d/.*.jsonc", ["hidden"]],
     "a pattern for directories": ["conf.d/*/x.jsonc", ["deeper"]],
-    "a pattern in several levels": ["*/*/*.jsonc", ["deeper"]],
     "a file that is reached twice counts once": [["more.jsonc", "mor?.jsonc", "./conf.d/../more.jsonc"], [
       "more",
     ]],
     "a pattern that matches the config too": ["*.jsonc", ["more"]],
-    "no file": [[], []],
   };
   await testRows(t, rows, async ([include, names]) => {
     await withFiles({ ...files, "monitor.jsonc": including(include, { own: CHECK }) }, async (harness) => {

@@ -45,7 +45,6 @@ Deno.test("loadConfig() resolves a named channel's parameters and the key of its
   });
   const rows: Readonly<Record<string, readonly [channels: object, name: string, isSame: boolean]>> = {
     "another host": [{ chat: { ...HOOK, parameters: { target: "https://example.org/" } } }, "chat", true],
-    "another kind": [{ chat: CONSOLE }, "chat", true],
     "another name": [{ pager: HOOK }, "pager", false],
   };
   await testRows(t, rows, async ([channels, used, isSame]) => {

@@ -48,19 +48,15 @@ Deno.test("substitute() replaces placeholders and nothing else", async (t) => {
     "${file:/run/secret}": "three",
     "${file:relative}": "four",
     "${file:/crlf}": "five",
-    "${file:/two}": "six\n",
-    "${file:/empty}": "",
     "${file:/mark}": "seven",
     "${file:/inner}": "a\nb",
     "$${env:A}": "${env:A}",
     "$${": "${",
-    "$$${env:A}": "$${env:A}",
     "$${${env:A}}": "${one}",
     "${env:A}$${env:A}": "one${env:A}",
     "${HOME}": "${HOME}",
     "${ENV:A}": "${ENV:A}",
     "${ env:A}": "${ env:A}",
-    "${env}": "${env}",
     "${env:A": "${env:A",
     "${": "${",
     "$x $1 $& $$": "$x $1 $& $$",
@@ -86,8 +82,6 @@ Deno.test("substitute() returns the placeholders without a value", async (t) => 
   const rows: Readonly<Record<string, readonly [message: string, isLack?: boolean]>> = {
     "${env:UNSET}": ['the environment variable "UNSET" is not set', true],
     "${env:}": ['"${env:}" names no variable, expected letters, digits and _'],
-    "${env:A-B}": ['"${env:A-B}" names no variable, expected letters, digits and _'],
-    "${env:A:-default}": ['"${env:A:-default}" names no variable, expected letters, digits and _'],
     "${file:}": ['"${file:}" names no file, expected a path'],
     "${file:/missing}": ['the file "/missing" cannot be read: file does not exist', true],
     "${file:directory}": ['the file "directory" cannot be read: it is a directory, not a file', true],
@@ -97,7 +91,6 @@ Deno.test("substitute() returns the placeholders without a value", async (t) => 
     ],
     "${file:/binary}": ['the file "/binary" cannot be read: it is not UTF-8', true],
     "${file:/denied}": ['the file "/denied" cannot be read: permission denied', true],
-    "${file:/strange}": ['the file "/strange" cannot be read: input/output error', true],
   };
   await testRows(t, rows, async ([message, isLack], written) => {
     const { value, substitutions, problems } = await substituteIn(parse({ a: written }), { files });
@@ -116,18 +109,13 @@ Deno.test("substitute() warns of empty values, and of text that resembles a plac
     "<${file:/empty}>": ['the file "/empty" is empty|'],
     "${env:FULL}": [],
     "${ENV:X}": [none("${ENV:X}", "env:X")],
-    "${Env:X}": [none("${Env:X}", "env:X")],
     "${ env:X }": [none("${ env:X }", "env:X")],
-    "${env.X}": [none("${env.X}", "env:X")],
-    "${environment:X}": [none("${environment:X}", "env:X")],
     "${file /run/x}": [none("${file /run/x}", "file:/run/x")],
     "${FILE:/run/x} ${env X}": [none("${FILE:/run/x}", "file:/run/x"), none("${env X}", "env:X")],
     "$${ENV:X}": [],
-    "$${env:X}": [],
     "${HOME}": [],
     "${env}": [],
     "${FILE:-x} ${ENV:=x} ${FILE:?x} ${ENV:+x} ${FILE:0:2} ${FILE%.*} ${ENV#x} ${FILE: -3}": [],
-    "${files:x} ${environ:x}": [],
   };
   await testRows(t, rows, async (expected, text) => {
     const { warnings } = await substituteIn(parse({ a: ["", text] }), {

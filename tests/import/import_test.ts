@@ -209,12 +209,8 @@ const MALFORMED: Readonly<
     64,
     /cannot import from "gatos".*\nmonitor: hint: did you mean "gatus"\?/,
   ],
-  "no tool": ["", "", 64, /import requires a tool and a file/],
-  "no file": ["gatus", "", 64, /import gatus requires a file/],
   "a missing file": ["gatus none.yaml", "", 78, /cannot import "none\.yaml": file does not exist/],
-  "a directory": ["gatus gatus", "", 78, /cannot import "gatus": it is a directory/],
   "an empty file": ["gatus -", "", 78, /it is not a mapping\nmonitor: hint: expected a config of Gatus/],
-  "a file of another sort": ["gatus -", "a: 1", 78, /nothing to import was found\n/],
   "broken YAML": ["gatus -", "endpoints:\n  - name: [", 78, /^<stdin>:2:\d+: /],
   "a repeated key": [
     "gatus -",
@@ -222,9 +218,7 @@ const MALFORMED: Readonly<
     78,
     /^<stdin>:2:1: the key "web" is specified more than once/,
   ],
-  "several YAML documents": ["gatus -", "a: 1\n---\nb: 2\n", 78, /^<stdin>:2:1: /],
   "a YAML bomb": ["gatus -", BOMB, 78, /its aliases make more than 500000 values of it/],
-  "an unknown alias": ["gatus -", "a: *b\n", 78, /<stdin>:1:4: /],
   "an alias within its anchor": [
     "gatus -",
     "a: &b [*b]\n",
@@ -248,12 +242,6 @@ const MALFORMED: Readonly<
     "\ndefine host {\n host_name a\n",
     78,
     /^<stdin>:2:1: define host is not closed/,
-  ],
-  "deep nesting in JSON": [
-    "healthchecks -",
-    "[".repeat(LEVELS) + "]".repeat(LEVELS),
-    78,
-    /nested more than 200 levels/,
   ],
   "templates of templates": [
     "nagios -",

@@ -5,8 +5,6 @@
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import type { PermissionClass } from "../../src/domain/runtime_permissions.ts";
-import { until } from "../life/in_time.ts";
-import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { startServer } from "../support/http_servers.ts";
 import { readLockedDownBuild } from "../../scripts/locked_down.ts";
 import { requiresTools } from "../../testing/tools.ts";
@@ -104,48 +102,6 @@ testInAll(
 );
 
 testInAll(
-  "monitor permissions: the permission for a name is enough to connect to every address of it",
-  () =>
-    withPermissions(async (harness) => {
-      const authority = createAuthority();
-      const certificate = createCertificate({ authority, toDay: 60 });
-      await using server = startServer((visitor) => visitor.untilGone(), { certificate });
-      Deno.writeTextFileSync(`${harness.directory}/authority.pem`, authority.cert);
-      const every = { host: "localhost", every_address: true };
-      const target = `http://localhost:${harness.web.port}/`;
-      harness.writeConfig({
-        tcp: { kind: "tcp_connect", parameters: { ...every, port: harness.web.port } },
-        tls: {
-          kind: "tls_certificate",
-          parameters: { ...every, port: server.port, ca_file: "authority.pem" },
-        },
-        http: { kind: "http_request", parameters: { request: { target, every_address: true } } },
-      });
-      const options = ["--state", "none"];
-      const { stdout: printed } = await harness.runHere(["permissions", ...options, "--format", "json"]);
-      const required = JSON.parse(printed);
-      const names = [harness.web.port, server.port].map((port) => `localhost:${port}`);
-      assert.deepStrictEqual(required.net, names.toSorted());
-      const { stdout } = await harness.run(["check", "--once", ...options], {
-        permissions: flagsFor(required),
-      });
-      // The servers listen to 127.0.0.1, and some machines have ::1, too.
-      for (const name of ["tcp", "tls", "http"]) {
-        const line = new RegExp(
-          `^(OK|CRITICAL) +${name} .*(\\(the only address\\)|1 of 2 addresses failed: ::1)`,
-          "m",
-        );
-        assert.match(stdout, line);
-      }
-      for (const value of names) {
-        const permissions = flagsFor(required, { permission: "net", value });
-        const refused = await harness.run(["check", "--once", ...options], { permissions });
-        assert.match(refused.stdout, new RegExp(`^UNKNOWN .*--allow-net=${value}`, "m"));
-      }
-    }),
-);
-
-testInAll(
   "monitor permissions: the address of the machine's resolver is marked, and can't be locked down",
   () =>
     withPermissions(async (harness) => {
@@ -189,19 +145,6 @@ testInAll(
       }
     });
   },
-);
-
-testInAll(
-  "monitor check: without the permission to make the state's directory it ends with 77, and the flag is named",
-  () =>
-    withPermissions(async (harness) => {
-      harness.writeConfig({ web: { kind: "test", parameters: {} } }, { state: "made/kept.sqlite" });
-      const value = `${harness.directory}/made`;
-      const permissions = flagsFor(await harness.requiredPermissions(), { permission: "write", value });
-      const { code, stderr } = await harness.run(["check", "--once"], { permissions });
-      assert.strictEqual(code, 77, stderr);
-      assert.ok(stderr.endsWith(`monitor: hint: grant it with --allow-write=${value}\n`), stderr);
-    }),
 );
 
 test("monitor permissions: a named check needs its own alone", () =>
@@ -363,29 +306,6 @@ testInAll(
         assert.strictEqual(code, 77);
         assert.match(stderr, new RegExp(`--allow-${permission}=.*monitor\\.prom\\.tmp \\(metrics\\)`));
       }
-    }),
-);
-
-testInAll(
-  "monitor check: keeps the file of metrics fresh though nothing else of the config writes",
-  () =>
-    withPermissions(async (harness) => {
-      harness.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
-        metrics: { path: "monitor.prom", interval: 1 },
-      });
-      const program = harness.start(["check", "--state", "none"]);
-      await until("a run in the metrics", () => {
-        try {
-          const text = Deno.readTextFileSync(`${harness.directory}/monitor.prom`);
-          return /^monitor_check_runs_total\{check="fine"\} [1-9]/m.test(text);
-        } catch {
-          return false;
-        }
-      });
-      program.signal("SIGTERM");
-      const { code, stderr } = await program.end();
-      assert.strictEqual(code, 0);
-      assert.doesNotMatch(stderr, /metrics/);
     }),
 );
 

@@ -125,12 +125,6 @@ Deno.test("monitor add rejects a check that would make the config invalid, and l
       64,
       /the name "old" is taken by another check/,
     ],
-    "an unknown check of a group": [["group", "old,olb"], 64, /group checks\[1\]: is "olb"/],
-    "one name for several checks": [
-      ["memory", "load", "--name", "x"],
-      64,
-      /--name cannot be used with several/,
-    ],
     "a host": [
       ["example.org"],
       64,
@@ -141,7 +135,6 @@ Deno.test("monitor add rejects a check that would make the config invalid, and l
       64,
       /unknown target "disk"\n.*did you mean "disk_space", or disk\.service\?/,
     ],
-    "a word": [["nginx"], 64, /hint: expected nginx.service, or a kind such as process nginx/],
     "a file that is missing": [["./none"], 64, /cannot find "\/.*\/none"/],
   };
   await testRows(t, rows, async ([args, code, message]) => {

@@ -47,16 +47,13 @@ Deno.test("pluginFormat sums up in the status line", async (t) => {
   const mild = optionsOf({ fails: failsOnCritical });
   const reason = "no check is due; a is warning: 1 | 2";
   const rows: Readonly<Record<string, readonly [RunSummary, status: string, options?: FormatOptions]>> = {
-    "no active check": [summaryOf([]), "UNKNOWN - no check is active"],
     "nothing due, all ok": [nothingDue("ok"), "OK - no check is due"],
     "nothing due, with a reason that has a bar": [
       summaryOf([], { condition: "warning", reason }),
       "WARNING - no check is due; a is warning: 1 ¦ 2",
     ],
     "one check, ok": [summaryOf([ok]), "OK - 1 check ok"],
-    "all ok": [summaryOf([ok, ok]), "OK - 2 checks ok"],
     "one check, not ok": [summaryOf([warning]), "WARNING - 1 of 1 check warning: b (slow)"],
-    "a problem without words": [summaryOf([ok, unknown]), "UNKNOWN - 1 of 2 checks unknown: c"],
     "what does not fail the run leaves it OK": [
       summaryOf([ok, warning]),
       "OK - 1 of 2 checks warning: b (slow)",
