@@ -284,14 +284,10 @@ Deno.test("resolveChecks() has a definition of what a check observes, as it is w
     parameters: { output },
     ...others,
   });
+  const parameters = { output: "${env:PLACE}", condition: "ok" };
   const [first, same, ordered, ...others] = await definitionsOf(
-    check("${env:PLACE}", { parameters: { output: "${env:PLACE}", condition: "ok" } }),
-    check("${env:PLACE}", {
-      title: "Web",
-      threshold: 7,
-      schedule: { regular_interval: "1 day" },
-      parameters: { output: "${env:PLACE}", condition: "ok" },
-    }),
+    check("", { parameters }),
+    check("", { title: "Web", threshold: 7, schedule: { regular_interval: "1 day" }, parameters }),
     check("", { parameters: { condition: "ok", output: "${env:PLACE}" } }),
     check("${env:OTHER}"),
     check("/a"),

@@ -77,15 +77,6 @@ Deno.test("readSource() returns the reason why a file cannot be read", async (t)
       new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
       "permission denied",
     ],
-    "a directory on the way is a file": [
-      new Deno.errors.NotADirectory("Not a directory (os error 20)"),
-      "its path leads through something that is not a directory",
-    ],
-    "symbolic links lead in a circle": [
-      new Deno.errors.FilesystemLoop("Too many levels of symbolic links (os error 40)"),
-      "symbolic links on its path form a loop",
-    ],
-    "the disk is broken": [new Error("Input/output error (os error 5)"), "input/output error"],
   };
   await testRows(t, rows, async ([file, reason, hint]) => {
     const error = await errorOf(read({ files: file === undefined ? {} : { [PATH]: file } }));

@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "../support/property.ts";
 import { printable, printableBlock } from "../../src/shared/printable.ts";
-import { unsafeCodes } from "../cli/formats/hostile_records.ts";
-import { anyText } from "../cli/formats/records.ts";
 
 Deno.test("printable() escapes control characters of a terminal", async (t) => {
   const cases: readonly (readonly [name: string, text: string, expected: string])[] = [
@@ -39,16 +36,4 @@ Deno.test("printableBlock() keeps line breaks and only those", async (t) => {
   for (const [name, text, expected] of cases) {
     await t.step(name, () => assert.equal(printableBlock(text), expected));
   }
-});
-
-Deno.test("printable() is safe, and once is enough, for any text", () => {
-  fc.assert(fc.property(anyText(), (text) => {
-    const line = printable(text);
-    assert.deepEqual(unsafeCodes(line), []);
-    assert.ok(!line.includes("\n") && !line.includes("\t"));
-    assert.equal(printable(line), line);
-    const block = printableBlock(text);
-    assert.deepEqual(unsafeCodes(block), []);
-    assert.equal(printableBlock(block), block);
-  }));
 });
