@@ -1,59 +1,49 @@
 import assert from "node:assert/strict";
 import { loadConfig, type LoadedConfig, type LoadOptions } from "../../src/config/load.ts";
+import type { PlacedProblem } from "../../src/config/problem.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 import { INCLUDE_DEPTH_MAX, INCLUDED_FILES_MAX } from "../../src/config/include.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { createMemorySystem, type MemorySystemOptions } from "../../testing/memory_system.ts";
 import { createConfigSystem, describe, errorOf } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 
-interface Harness {
-  /** The directory with the files, absolute. */
-  readonly directory: string;
-  /** Loads `monitor.jsonc`, or another config. */
-  load(options?: MemorySystemOptions & LoadOptions & { config?: string }): Promise<LoadedConfig>;
-  /** The errors, one line each: `file:line:column path: message (hint)`. */
-  problems(options?: MemorySystemOptions): Promise<readonly string[]>;
-  /** The warnings, in the same form. */
-  warnings(options?: MemorySystemOptions): Promise<readonly string[]>;
+type Options = MemorySystemOptions & LoadOptions & { config?: string };
+
+/** Loads configs in a directory, and returns their problems as `file:line:column path: message (hint)`. */
+function harnessIn(directory: string) {
+  const load = ({ config = "monitor.jsonc", withoutSecrets = false, ...options }: Options = {}) =>
+    loadConfig(
+      { path: config, named: true },
+      createMemorySystem({ workingDirectory: directory, ...options }),
+      { withoutSecrets },
+    );
+  const show = (problem: PlacedProblem): string =>
+    `${problem.source?.label ?? "monitor.jsonc"}:${problem.line}:${problem.column} ${describe(problem)}`;
+  return {
+    directory,
+    load,
+    problems: async () => (await errorOf(load())).problems.map(show),
+    warnings: async () => {
+      const { warnings, place } = await load();
+      return warnings.map(place).map(show);
+    },
+  };
 }
 
 /** Writes files into a new directory; a value that is no text is written as JSON. */
 async function withFiles(
   files: Readonly<Record<string, unknown>>,
-  use: (harness: Harness) => Promise<void>,
+  use: (harness: ReturnType<typeof harnessIn>) => Promise<void>,
 ): Promise<void> {
-  const directory = await Deno.realPath(await Deno.makeTempDir({ prefix: "monitor_include_" }));
-  try {
-    for (const [name, content] of Object.entries(files)) {
-      const path = `${directory}/${name}`;
-      Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
-      Deno.writeTextFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
-    }
-    const load: Harness["load"] = ({ config = "monitor.jsonc", withoutSecrets = false, ...options } = {}) =>
-      loadConfig(
-        { path: config, named: true },
-        createMemorySystem({ workingDirectory: directory, ...options }),
-        { withoutSecrets },
-      );
-    await use({
-      directory,
-      load,
-      problems: async (options) => {
-        const { problems } = await errorOf(load(options));
-        return problems.map((problem) =>
-          `${problem.source?.label ?? "monitor.jsonc"}:${problem.line}:${problem.column} ${describe(problem)}`
-        );
-      },
-      warnings: async (options) => {
-        const { warnings, place } = await load(options);
-        return warnings.map(place).map((warning) =>
-          `${warning.source?.label ?? "monitor.jsonc"}:${warning.line}:${warning.column} ${describe(warning)}`
-        );
-      },
-    });
-  } finally {
-    await Deno.remove(directory, { recursive: true });
+  await using temporary = await tempDirectory();
+  const directory = await Deno.realPath(temporary.path);
+  for (const [name, content] of Object.entries(files)) {
+    const path = `${directory}/${name}`;
+    Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    Deno.writeTextFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
   }
+  await use(harnessIn(directory));
 }
 
 const CHECK = { kind: "test", parameters: {} };

@@ -41,6 +41,24 @@ const LEAST: { readonly [K in TriedKind]: readonly [parameters: object, check: C
   }],
 };
 
+const EMAIL = {
+  kind: "email",
+  parameters: {
+    access: { host: "mail.example.org", port: 587, username: "monitor", password: "swordfish" },
+    sender: "monitor@example.org",
+    receivers: ["admin@example.org", "ops@example.org"],
+    tags: ["production"],
+  },
+} as const;
+const DESKTOP = { kind: "desktop_notification", parameters: { icon: "dialog-warning" } } as const;
+const REQUEST = {
+  target: "https://hooks.example.org/x",
+  method: "PUT",
+  headers: { "X-Token": "swordfish" },
+  body: '{"text": "{{output}}"}',
+} as const;
+const COMMAND = { arguments: ["-v"], environment: { TO: "ops" } };
+
 /** Every setting, written and meant. */
 const ALL_SETTINGS = {
   title: "Website",
@@ -55,76 +73,27 @@ const ALL_SETTINGS = {
   notifications: [
     { kind: "console", parameters: {} },
     { kind: "file_touch", parameters: { path: "run/problem" } },
-    {
-      kind: "email",
-      parameters: {
-        access: { host: "mail.example.org", port: 587, username: "monitor", password: "swordfish" },
-        sender: "monitor@example.org",
-        receivers: ["admin@example.org", "ops@example.org"],
-        tags: ["production"],
-      },
-    },
-    { kind: "desktop_notification", parameters: { icon: "dialog-warning" } },
-    {
-      kind: "webhook",
-      parameters: {
-        target: "https://hooks.example.org/x",
-        method: "PUT",
-        headers: { "X-Token": "swordfish" },
-        body: '{"text": "{{output}}"}',
-        timeout: "5s",
-      },
-    },
-    { kind: "command", parameters: { path: "./tell.sh", arguments: ["-v"], environment: { TO: "ops" } } },
+    EMAIL,
+    DESKTOP,
+    { kind: "webhook", parameters: { ...REQUEST, timeout: "5s" } },
+    { kind: "command", parameters: { path: "./tell.sh", ...COMMAND } },
   ],
   locations: { from: ["fra", "nyc"], agree: 1, control: "connectivity" },
   timeout: "2 minutes",
 };
 /** The keys are frozen: pending notifications must find their channel again after an update of the program. */
-const CHANNELS: { readonly [K in Channel["kind"]]: Extract<Channel, { readonly kind: K }> } = {
-  console: { kind: "console", key: "759b3b5e5976e80c", parameters: {} },
-  file_touch: {
-    kind: "file_touch",
-    key: "4a1a8e0976711db6",
-    parameters: { path: "/etc/monitor/run/problem" },
-  },
-  email: {
-    kind: "email",
-    key: "71b36145478f9063",
-    parameters: {
-      access: { host: "mail.example.org", port: 587, username: "monitor", password: "swordfish" },
-      sender: "monitor@example.org",
-      receivers: ["admin@example.org", "ops@example.org"],
-      tags: ["production"],
-    },
-  },
-  desktop_notification: {
-    kind: "desktop_notification",
-    key: "f7e8394742353838",
-    parameters: { icon: "dialog-warning" },
-  },
-  webhook: {
-    kind: "webhook",
-    key: "7411b710eecd04db",
-    parameters: {
-      target: "https://hooks.example.org/x",
-      method: "PUT",
-      headers: { "X-Token": "swordfish" },
-      body: '{"text": "{{output}}"}',
-      timeoutMs: 5000,
-    },
-  },
-  command: {
+const CHANNELS: readonly Channel[] = [
+  { kind: "console", key: "759b3b5e5976e80c", parameters: {} },
+  { kind: "file_touch", key: "4a1a8e0976711db6", parameters: { path: "/etc/monitor/run/problem" } },
+  { ...EMAIL, key: "71b36145478f9063" },
+  { ...DESKTOP, key: "f7e8394742353838" },
+  { kind: "webhook", key: "7411b710eecd04db", parameters: { ...REQUEST, timeoutMs: 5000 } },
+  {
     kind: "command",
     key: "e5477547e0c44e1c",
-    parameters: {
-      path: "/etc/monitor/tell.sh",
-      arguments: ["-v"],
-      environment: { TO: "ops" },
-      timeoutMs: 30_000,
-    },
+    parameters: { path: "/etc/monitor/tell.sh", ...COMMAND, timeoutMs: 30_000 },
   },
-};
+];
 const ALL_SETTINGS_MEANT = {
   name: "web",
   title: "Website",
@@ -142,14 +111,7 @@ const ALL_SETTINGS_MEANT = {
       reason: "restart",
     },
   ],
-  notifications: [
-    CHANNELS.console,
-    CHANNELS.file_touch,
-    CHANNELS.email,
-    CHANNELS.desktop_notification,
-    CHANNELS.webhook,
-    CHANNELS.command,
-  ],
+  notifications: CHANNELS,
   dependsOn: [],
   tags: [],
   locations: { from: ["fra", "nyc"], agree: 1, control: "connectivity" },
