@@ -22,7 +22,6 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
       'monitor: error: cannot read config "x": file does not exist\n',
     ],
     "a full disk": [full, 74, "monitor: error: cannot write: No space left on device\n"],
-    "the state": [new StoreError("cannot keep", "full"), 74, "monitor: error: cannot keep\n"],
     "a locked state": [
       new StateHeldError("in use by another monitor"),
       75,

@@ -33,12 +33,6 @@ function accessWith(access: object): unknown {
   return mailWith({ access: { ...MAIL.parameters.access, ...access } });
 }
 
-Deno.test("channelKey() is 16 hexadecimal digits that are stable across versions", async () => {
-  // Frozen: pending notifications must find their channel again after an update of the program.
-  assert.equal(await keyOf({ kind: "console", parameters: {} }), "759b3b5e5976e80c");
-  assert.equal(await keyOf(MAIL), "889232630594763d");
-});
-
 Deno.test("channelKey() is the same for every check", async (t) => {
   const { access, ...rest } = MAIL.parameters;
   const rows: Readonly<Record<string, unknown>> = {
@@ -64,9 +58,7 @@ Deno.test("channelKey() is the same for every check", async (t) => {
 Deno.test("channelKey() differs for channels with different destinations", async (t) => {
   const rows: Readonly<Record<string, unknown>> = {
     "another receiver": mailWith({ receivers: ["ops@example.org"] }),
-    "other tags": mailWith({ tags: ["staging"] }),
     "another sender": mailWith({ sender: "other@example.org" }),
-    "another server": accessWith({ host: "mail2.example.org" }),
     "another kind": { kind: "console", parameters: {} },
     "a webhook for others behind the same address": {
       ...HOOK,

@@ -53,9 +53,6 @@ const TABLE: Readonly<Record<string, Row>> = {
     metrics: { path: "ca.prom" },
     checks: { a: { kind: "tls_certificate", parameters: { host: "h", ca_file: "ca.prom" } } },
   }, ['2:20 metrics.path: is the file of "checks.a.parameters.ca_file" (m.json:3:77)']],
-  "each other": [{ report: { path: "a.prom" }, metrics: { path: "sub/../a.prom" } }, [
-    '3:20 metrics.path: is the file of "report.path" (m.json:2:19)',
-  ]],
   "a temporary file that is the other": [{ report: { path: "a.prom.tmp" }, metrics: { path: "a.prom" } }, [
     '3:20 metrics.path: is with .tmp added the file of "report.path" (m.json:2:19)',
   ]],

@@ -18,9 +18,7 @@ Deno.test("findMatches() matches names", async (t) => {
       ["*.jsonc", ["a.jsonc", "é.jsonc"], ["a.json", ".jsonc", "jsonc", "a.jsonc~", "A.JSONC"]],
       ["a?c", ["abc", "a.c", "a\u{1f600}c"], ["ac", "abbc"]],
       ["a*b*c", ["abc", "a-b-c", "abbcbc"], ["acb", "abcd"]],
-      ["**a", ["a", "ba"], ["ab"]],
       ["[ab]*", ["[ab]", "[ab]c"], ["a", "b"]],
-      ["?", ["a", "*"], ["ab"]],
     ];
   for (const [pattern, matched, others] of rows) {
     await t.step(pattern, async () => {

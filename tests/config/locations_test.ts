@@ -33,10 +33,6 @@ Deno.test("locateChecks() returns errors in locations", async (t) => {
       { defaults: { locations: { ...THREE, agree: 4 } }, checks: { web: TEST, mail: TEST } },
       "defaults.locations.agree: is 4, expected at most 3, the number of locations",
     ],
-    "a location twice": [
-      { checks: { web: { ...TEST, locations: { from: ["fra", "nyc", "fra"] } } } },
-      'checks.web.locations.from[2]: is "fra", which is specified more than once',
-    ],
     "a control check that does not exist": [
       { checks: { web: { ...TEST, locations: { ...THREE, control: "nett" } }, net: TEST } },
       'checks.web.locations.control: is "nett", expected the name of a check (did you mean "net"?)',

@@ -46,14 +46,6 @@ Deno.test("loadConfig() rejects invalid words of the page", async (t) => {
       { announcements: [{ ...note, date: "2026-02-30" }] },
       /^page\.announcements\[0\]\.date: "2026-02-30" is not a date, expected one such as "2026-01-31"/,
     ],
-    "a time of another form": [
-      { announcements: [{ ...note, until: "2026-01-31T10:00Z" }] },
-      /^page\.announcements\[0\]\.until: "2026-01-31T10:00Z" is not a date/,
-    ],
-    "an hour that does not exist": [
-      { announcements: [{ ...note, until: "2026-01-31 24:00" }] },
-      /^page\.announcements\[0\]\.until: /,
-    ],
   };
   await testRows(t, rows, async ([page, problem]) => {
     const problems = await problemsOf(withPage({ page }));

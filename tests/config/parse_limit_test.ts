@@ -10,7 +10,6 @@ Deno.test("parseLimit() parses numbers, sizes and percentages", async (t) => {
     ["size_or_percentage", "0.5 %", { percent: 0.5 }],
     ["size_or_percentage", "100%", { percent: 100 }],
     ["count_or_percentage", 10_000, 10_000],
-    ["count_or_percentage", "5%", { percent: 5 }],
   ];
   for (const [format, value, limit] of accepted) {
     await t.step(`${format} ${value}`, () => assert.deepEqual(parseLimit(value, format), { limit }));
@@ -18,8 +17,6 @@ Deno.test("parseLimit() parses numbers, sizes and percentages", async (t) => {
   const rejected: readonly (readonly [LimitFormat, string, string])[] = [
     ["size_or_percentage", "101%", "is more than 100%"],
     ["size_or_percentage", "10G", "is not a limit"],
-    ["size_or_percentage", "-5%", "is not a limit"],
-    ["size_or_percentage", "", "is not a limit"],
     ["size_or_percentage", `${"9".repeat(100_000)}%`, "is not a limit"],
     ["count_or_percentage", "10 GB", "is not a limit"],
     ["count_or_percentage", "10", "is not a limit"],

@@ -16,11 +16,8 @@ Deno.test("readSource() reads a file, and returns its name and its path", async 
   const rows: Readonly<Record<string, readonly [path: string, absolute: string, directory: string]>> = {
     "an absolute path": [PATH, PATH, "/etc/monitor"],
     "a relative path": ["monitor.jsonc", "/here/monitor.jsonc", "/here"],
-    "a path from here": ["./monitor.jsonc", "/here/monitor.jsonc", "/here"],
-    "a path below": ["sub/monitor.jsonc", "/here/sub/monitor.jsonc", "/here/sub"],
     "a path upwards": ["../monitor.jsonc", "/here/../monitor.jsonc", "/here/.."],
     "a file at the root": ["/monitor.jsonc", "/monitor.jsonc", "/"],
-    "a name with a backslash": ["/a/b\\c.jsonc", "/a/b\\c.jsonc", "/a"],
     "a name like a drive": ["C:/monitor.jsonc", "/here/C:/monitor.jsonc", "/here/C:"],
     "a file called -": ["./-", "/here/-", "/here"],
   };
@@ -126,10 +123,8 @@ Deno.test("readSource() rejects UTF-16 and suggests how to convert it", async (t
   const bigEndian = new Uint8Array([0, 0x7b, 0, 0x7d]);
   const rows: Readonly<Record<string, readonly [bytes: Uint8Array, encoding: string]>> = {
     "little endian with a mark": [new Uint8Array([0xff, 0xfe, ...littleEndian]), "UTF-16"],
-    "big endian with a mark": [new Uint8Array([0xfe, 0xff, ...bigEndian]), "UTF-16"],
     "little endian without a mark": [littleEndian, "UTF-16LE"],
     "big endian without a mark": [bigEndian, "UTF-16BE"],
-    "an empty one with a mark": [new Uint8Array([0xff, 0xfe]), "UTF-16"],
   };
   await testRows(t, rows, async ([bytes, encoding]) => {
     const error = await errorOf(read({ files: { [PATH]: bytes } }));

@@ -31,10 +31,6 @@ Deno.test("loadConfig() warns of checks whose problems are notified very late, a
       { schedule: { cron: "@daily" } },
       '2 d after its first failure, since "threshold" is 3; add "attentive_interval": "1 h"',
     ],
-    "daily, as an interval": [
-      { schedule: { regular_interval: "1 day" } },
-      '2 d after its first failure, since "threshold" is 3; add "attentive_interval": "1 h"',
-    ],
     "on weekdays": [{ threshold: 2, schedule: { cron: "0 8 * * 1-5" } }, "1 d after its first failure"],
     "in the hours of work": [{ schedule: { cron: "*/5 8-18 * * mon-fri" } }, null],
     "many hours": [{ threshold: 9, schedule: { regular_interval: "1 hour" } }, "8 h after its first failure"],
@@ -43,8 +39,6 @@ Deno.test("loadConfig() warns of checks whose problems are notified very late, a
       null,
     ],
     "daily, with a threshold of 1": [{ threshold: 1, schedule: { cron: "@daily" } }, null],
-    "daily, without channels": [{ notifications: [], schedule: { cron: "@daily" } }, "is empty"],
-    "each minute": [{ threshold: 30 }, null],
     "each hour": [{ schedule: { regular_interval: "1 hour" } }, null],
   };
   await testRows(t, rows, async ([settings, expected]) => {

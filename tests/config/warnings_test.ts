@@ -138,7 +138,6 @@ Deno.test("loadConfig() warns of a password in a config that others can read", a
     "a placeholder": ["${env:X}", 0o644, []],
     "a placeholder among other text": ["a${env:X}", 0o644, []],
     "none": ["", 0o644, []],
-    "read by a group": ["swordfish", 0o640, []],
   };
   await testRows(t, rows, async ([password, mode, warnings]) => {
     assert.deepEqual(await warningsOf(config(password), { ...options, mode }), warnings);

@@ -17,10 +17,8 @@ Deno.test("readCronLine() parses the name, the longest time between runs, and th
       "2 d 14 h",
       "0 8-18 * * mon-fri monitor beat x -- /bin/sync-mail",
     ],
-    "*/5 * 1 * * /bin/first": ["first", "30 d 5 min", "*/5 * 1 * * monitor beat x -- /bin/first"],
     "* * 1 1 * /bin/once": ["once", "364 d 1 min", "* * 1 1 * monitor beat x -- /bin/once"],
     "@daily root /usr/bin/clean -a": ["clean", "1 d", "@daily root monitor beat x -- /usr/bin/clean -a"],
-    "@midnight clean": ["clean", "1 d", "@midnight monitor beat x -- clean"],
     "0 0 * * 0 cd /srv && ./dump | gzip > d.gz": [
       "dump",
       "7 d",

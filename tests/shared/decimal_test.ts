@@ -7,8 +7,6 @@ Deno.test("isExactNumber() returns whether the runtime keeps every digit", async
   const rows: Readonly<Record<string, boolean>> = {
     "0.1": true,
     "1.50": true,
-    "1E+2": true,
-    "-0": true,
     "0e999999999999": true,
     "0.30000000000000004": true,
     "9007199254740992": true,

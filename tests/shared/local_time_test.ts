@@ -12,13 +12,10 @@ Deno.test("parseTime() parses times in the machine's zone", async (t) => {
     "a time of day that is over today": ["7:05", ZURICH, "2026-10-25T06:05Z"],
     "a time of day in a repeated hour": ["02:30", ZURICH, "2026-10-25T00:30Z"],
     "a date, from its first moment": ["2026-12-01", ZURICH, "2026-11-30T23:00Z"],
-    "a date in UTC": ["2026-12-01", "UTC", "2026-12-01T00:00Z"],
     "a date whose midnight is skipped": ["2027-03-28", "Asia/Beirut", "2027-03-27T22:00Z"],
     "a date and time": ["2026-12-24T08:00", ZURICH, "2026-12-24T07:00Z"],
     "a date and time with seconds": ["2026-12-24 08:00:15", ZURICH, "2026-12-24T07:00:15Z"],
     "a skipped hour": ["2027-03-28T02:30", ZURICH, "2027-03-28T01:30Z"],
-    "a leap day": ["2028-02-29", "UTC", "2028-02-29T00:00Z"],
-    "UTC": ["2026-12-24T08:00Z", ZURICH, "2026-12-24T08:00Z"],
     "another distance from UTC": ["2026-12-24 08:00:00-05:30", ZURICH, "2026-12-24T13:30Z"],
   };
   await testRows(t, rows, ([text, timeZone, time]) => {

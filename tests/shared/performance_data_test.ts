@@ -14,7 +14,6 @@ Deno.test("parsePerformanceData() parses the format of the guidelines", async (t
     ["nothing", "", []],
     ["a bare number", "users=3", [datum("users", "3")]],
     ["a quoted label", "'disk used'=5%", [datum("disk used", "5", "%")]],
-    ["a quote in a label", "'it''s'=1", [datum("it's", "1")]],
     ["units", "a=1s b=1ms c=1us d=1% e=1B f=1KB g=1c", [
       datum("a", "1", "s"),
       datum("b", "1", "ms"),
@@ -24,7 +23,6 @@ Deno.test("parsePerformanceData() parses the format of the guidelines", async (t
       datum("f", "1", "KB"),
       datum("g", "1", "c"),
     ]],
-    ["signs and fractions", "a=-0.5 b=.5 c=5.", [datum("a", "-0.5"), datum("b", ".5"), datum("c", "5.")]],
     ["an unknown value", "a=U;1;2", [datum("a", "U", "", ["1", "2"])]],
     ["ranges", "a=1;10:20;@~:5;0;99 b=1;:5;5:", [
       datum("a", "1", "", ["10:20", "@~:5", "0", "99"]),
@@ -42,7 +40,6 @@ Deno.test("parsePerformanceData() parses the format of the guidelines", async (t
 Deno.test("parsePerformanceData() skips only invalid values", async (t) => {
   const cases: readonly (readonly [name: string, item: string])[] = [
     ["no value", "x="],
-    ["no label", "=1"],
     ["no equals sign", "x"],
     ["an equals sign in a label", "'a=b'=1"],
     ["a quote in a bare label", "it's=1"],
@@ -50,7 +47,6 @@ Deno.test("parsePerformanceData() skips only invalid values", async (t) => {
     ["a decimal comma", "x=1,5"],
     ["an exponent", "x=1e5"],
     ["too many limits", "x=1;2;3;4;5;6"],
-    ["a limit that is no range", "x=1;high"],
     ["a minimum that is a range", "x=1;;;1:2"],
     ["a pipe", "x=1|y=2"],
     ["a control character in a unit", "x=1\u0007"],

@@ -5,7 +5,6 @@ const BREAKS = " \t\n\"'@><=;|&(:";
 
 const LINES: readonly (readonly [name: string, line: string, expected: BashLine])[] = [
   ["a word that is not begun", "monitor ", { words: ["monitor", ""], keptLength: 0, quote: "" }],
-  ["several blanks", "monitor  check\tw", { words: ["monitor", "check", "w"], keptLength: 0, quote: "" }],
   ["a backslash", "m web\\ o", { words: ["m", "web o"], keptLength: 0, quote: "" }],
   ["a backslash at the end", "m web\\", { words: ["m", "web"], keptLength: 0, quote: "" }],
   ["a colon", "m a:b", { words: ["m", "a:b"], keptLength: 2, quote: "" }],
@@ -13,7 +12,6 @@ const LINES: readonly (readonly [name: string, line: string, expected: BashLine]
   ["an open double quote", 'm "a: b', { words: ["m", "a: b"], keptLength: 0, quote: '"' }],
   ["an open quote within a word", "m --x='a", { words: ["m", "--x=a"], keptLength: 4, quote: "'" }],
   ["a closed quote", 'm "a: b"c', { words: ["m", "a: bc"], keptLength: 0, quote: "" }],
-  ["a quote that is closed and empty", 'm "" b', { words: ["m", "", "b"], keptLength: 0, quote: "" }],
   ["an escaped quote in a quote", 'm "a\\"b\\c', { words: ["m", 'a"b\\c'], keptLength: 0, quote: '"' }],
 ];
 
