@@ -4,37 +4,30 @@ import { emailKind } from "../../src/channels/email.ts";
 import { notificationTitle } from "../../src/channels/notification_text.ts";
 import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import type { DeliverContext } from "../../src/domain/channel_kind.ts";
-import type { Message, MessageItem } from "../../src/domain/delivery.ts";
+import type { Delivery, Message, MessageItem } from "../../src/domain/delivery.ts";
 import type { Notification } from "../../src/domain/notification.ts";
 import type { MailEnd, OutgoingMail } from "../../src/domain/mail.ts";
-import { createStores } from "../../src/state/open_stores.ts";
-import { createSystem } from "../../src/system/deno_system.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { createMail } from "../../src/system/mail/mail.ts";
+import {
+  deliverOver,
+  type DeliveryFindings,
+  failure,
+  makeNotification,
+} from "../support/channel_delivery.ts";
+import { testRows } from "../support/rows.ts";
 import { startMailServer } from "../support/mail_server.ts";
 
 const BEGAN_MS = Date.UTC(2026, 0, 31, 12, 3, 0);
 const DECIDED_MS = Date.UTC(2026, 0, 31, 12, 9, 30);
 
-const REPORT: Notification = {
-  id: "report-1",
-  check: "web",
-  title: "Website",
-  event: "problem",
-  condition: "critical",
-  previous: "ok",
-  output: "status is 500, expected 200",
+const REPORT = makeNotification({
   detail: "first line\nsecond line\n",
   problemBeganAtMs: BEGAN_MS,
   decidedAtMs: DECIDED_MS,
-  occurrences: 3,
   nextRunAtMs: DECIDED_MS + 60_000,
   hostName: "server1",
-  acknowledged: null,
-  flapping: false,
-  dependents: 0,
-};
+});
 
 const CHANNEL: ChannelOf<"email"> = {
   kind: "email",
@@ -61,18 +54,15 @@ function message(items: readonly MessageItem[], rest: Partial<Message> = {}): Me
   return { id: "message-1", items, isTest: false, decidedAtMs: DECIDED_MS, ...rest };
 }
 
-/** The real machine, with an SMTP client that returns a given outcome. */
-function contextWith(send: (mail: OutgoingMail) => MailEnd | Promise<MailEnd>): DeliverContext {
-  return {
-    system: {
-      ...createSystem(createRealClock(), { createStores }),
-      mail: { send: (mail) => Promise.resolve(send(mail)) },
-    },
-    directory: "/",
-    writeLine: () => {},
-    onStep: () => {},
-    signal: new AbortController().signal,
-  };
+/** Sends a message by an SMTP client that returns a given outcome. */
+function deliver(
+  notice: Message,
+  send: (mail: OutgoingMail) => MailEnd | Promise<MailEnd>,
+  parameters: Partial<typeof CHANNEL.parameters> = {},
+): Promise<DeliveryFindings> {
+  const channel = { ...CHANNEL, parameters: { ...CHANNEL.parameters, ...parameters } };
+  const mail = { send: (mail: OutgoingMail) => Promise.resolve(send(mail)) };
+  return deliverOver(emailKind, channel, { message: notice, system: { mail } });
 }
 
 async function mailOf(
@@ -80,12 +70,11 @@ async function mailOf(
   parameters: Partial<typeof CHANNEL.parameters> = {},
 ): Promise<OutgoingMail> {
   const sent: OutgoingMail[] = [];
-  const context = contextWith((mail) => {
+  const { delivery } = await deliver(notice, (mail) => {
     sent.push(mail);
     return { sent: true, refused: [] };
-  });
-  const channel = { ...CHANNEL, parameters: { ...CHANNEL.parameters, ...parameters } };
-  assert.deepEqual(await emailKind.deliver(notice, channel, context), { delivered: true, note: null });
+  }, parameters);
+  assert.deepEqual(delivery, { delivered: true, note: null });
   assert(sent.length === 1 && sent[0] !== undefined);
   return sent[0];
 }
@@ -99,50 +88,29 @@ const RECOVERY = {
 
 Deno.test("deliver() puts the event into the subject", async (t) => {
   const others = [item({ id: "2" }), item({ id: "3" }), item({ id: "4", condition: "warning" })];
-  const rows: readonly { readonly name: string; readonly message: Message; readonly subject: string }[] = [
-    { name: "problem", message: message([item()]), subject: "[home] [night] CRITICAL: Website" },
-    {
-      name: "without a title",
-      message: message([item({ title: null })]),
-      subject: "[home] [night] CRITICAL: web",
-    },
-    {
-      name: "reminder",
-      message: message([item({ event: "reminder" })]),
-      subject: "[home] [night] still CRITICAL: Website",
-    },
-    { name: "recovery", message: message([item(RECOVERY)]), subject: "[home] [night] OK: Website" },
-    {
-      name: "recovery of a problem that was not sent",
-      message: message([item(RECOVERY, { missedProblem: REPORT })]),
-      subject: "[home] [night] OK: Website (was CRITICAL from 12:03 to 12:09 UTC)",
-    },
-    {
-      name: "recovery on another day",
-      message: message([
-        item({ ...RECOVERY, decidedAtMs: DECIDED_MS + 86_400_000 }, { missedProblem: REPORT }),
-      ]),
-      subject: "[home] [night] OK: Website (was CRITICAL from 2026-01-31 12:03 to 2026-02-01 12:09 UTC)",
-    },
-    {
-      name: "several",
-      message: message([item(), ...others]),
-      subject: "[home] [night] 3 CRITICAL, 1 WARNING: Website and 3 more",
-    },
-    {
-      name: "test",
-      message: message([item()], { isTest: true }),
-      subject: "[home] [night] TEST: CRITICAL: Website",
-    },
-    {
-      name: "hostile title",
-      message: message([item({ title: "a\r\nBcc: x@example.org\0\x1b[31m\u202eb" })]),
-      subject: "[home] [night] CRITICAL: a Bcc: x@example.org b",
-    },
-  ];
-  for (const { name, message: notice, subject } of rows) {
-    await t.step(name, async () => assert.equal((await mailOf(notice)).subject, subject));
-  }
+  const recovered = (decidedAtMs: number) => [item({ ...RECOVERY, decidedAtMs }, { missedProblem: REPORT })];
+  const rows: Readonly<Record<string, readonly [items: readonly MessageItem[], subject: string]>> = {
+    "problem": [[item()], "CRITICAL: Website"],
+    "without a title": [[item({ title: null })], "CRITICAL: web"],
+    "reminder": [[item({ event: "reminder" })], "still CRITICAL: Website"],
+    "recovery": [[item(RECOVERY)], "OK: Website"],
+    "recovery of a problem that was not sent": [
+      recovered(DECIDED_MS),
+      "OK: Website (was CRITICAL from 12:03 to 12:09 UTC)",
+    ],
+    "recovery on another day": [
+      recovered(DECIDED_MS + 86_400_000),
+      "OK: Website (was CRITICAL from 2026-01-31 12:03 to 2026-02-01 12:09 UTC)",
+    ],
+    "several": [[item(), ...others], "3 CRITICAL, 1 WARNING: Website and 3 more"],
+    "hostile title": [
+      [item({ title: "a\r\nBcc: x@example.org\0\x1b[31m\u202eb" })],
+      "CRITICAL: a Bcc: x@example.org b",
+    ],
+  };
+  await testRows(t, rows, async ([items, subject]) => {
+    assert.equal((await mailOf(message(items))).subject, `[home] [night] ${subject}`);
+  });
   await t.step("hostile tags", async () => {
     const { subject } = await mailOf(message([item()]), { tags: ["a\nb", "", "\r\n", "x".repeat(100)] });
     assert.equal(subject, `[a b] [${"x".repeat(39)}…] CRITICAL: Website`);
@@ -207,8 +175,9 @@ Deno.test("deliver() counts older problems that recovered before they could be s
   assert.match(many.text, /^ {2}Also: 12 older problems recovered before they could be sent$/m);
 });
 
-Deno.test("deliver() marks a test in its text", async () => {
-  const { text } = await mailOf(message([item()], { isTest: true }));
+Deno.test("deliver() marks a test in its subject and its text", async () => {
+  const { subject, text } = await mailOf(message([item()], { isTest: true }));
+  assert.equal(subject, "[home] [night] TEST: CRITICAL: Website");
   assert.match(text, /^This is a test /);
 });
 
@@ -226,17 +195,15 @@ Deno.test("deliver() sets ids of the message, its threads and the sender's domai
     assert.equal(mail.references.length, 20);
     assert.deepEqual(mail.references.slice(0, 2), ["<a@example.org>", "<t0@example.org>"]);
   });
-  const domains = [
-    { sender: "monitor@EXAMPLE.org", domain: "example.org" },
-    { sender: "monitor@exämple.org", domain: "xn--exmple-cua.org" },
-    { sender: "monitor@[192.0.2.1]", domain: "localhost" },
-    { sender: "monitor", domain: "monitor" },
-  ];
-  for (const { sender, domain } of domains) {
-    await t.step(sender, async () => {
-      assert.equal((await mailOf(message([item()]), { sender })).messageId, `<message-1@${domain}>`);
-    });
-  }
+  const domains = {
+    "monitor@EXAMPLE.org": "example.org",
+    "monitor@exämple.org": "xn--exmple-cua.org",
+    "monitor@[192.0.2.1]": "localhost",
+    "monitor": "monitor",
+  };
+  await testRows(t, domains, async (domain, sender) => {
+    assert.equal((await mailOf(message([item()]), { sender })).messageId, `<message-1@${domain}>`);
+  });
 });
 
 Deno.test("deliver() keeps hostile and huge texts harmless", async () => {
@@ -247,9 +214,6 @@ Deno.test("deliver() keeps hostile and huge texts harmless", async () => {
       output: `a\r\nHost: forged\0\x1b[2J${huge}`,
       detail: `${"line\x07\n".repeat(500_000)}`,
       hostName: "server1\nCheck: forged",
-      acknowledged: null,
-      flapping: false,
-      dependents: 0,
     }),
   ]));
   assert(subject.length <= 250);
@@ -280,70 +244,36 @@ Deno.test("deliver() sends 500 items in one readable email, in the order of the 
   assert.deepEqual(notice, items.map(({ notification }) => notification.check));
 });
 
-Deno.test("deliver() returns the outcome of the server", async (t) => {
-  const failure = {
-    sent: false,
-    phase: "login",
-    code: 535,
-    mayHaveArrived: false,
-    reason: "server replied 535 no",
-  } as const;
-  const rows = [
-    {
-      name: "rejected receivers",
-      end: { sent: true, refused: [{ receiver: "b@example.org", reason: "550 gone" }] },
-      delivery: { delivered: true, note: "rejected for b@example.org (550 gone)" },
-    },
-    {
-      name: "permanently",
-      end: { ...failure, retryable: false },
-      delivery: {
-        delivered: false,
-        retryable: false,
-        mayHaveArrived: false,
-        reason: "login: server replied 535 no",
-        retryAfterMs: null,
-      },
-    },
-    {
-      name: "broken after the last byte",
-      end: { ...failure, phase: "data", retryable: true, mayHaveArrived: true, reason: "connection closed" },
-      delivery: {
-        delivered: false,
-        retryable: true,
-        mayHaveArrived: true,
-        reason: "data: connection closed",
-        retryAfterMs: null,
-      },
-    },
-  ] as const;
-  for (const { name, end, delivery } of rows) {
-    await t.step(name, async () => {
-      const context = contextWith(() => end);
-      assert.deepEqual(await emailKind.deliver(message([item()]), CHANNEL, context), delivery);
-    });
+Deno.test("deliver() returns the outcome of the server, or throws the error of the SMTP client", async () => {
+  const failed = { sent: false, code: 535, mayHaveArrived: false, retryable: false } as const;
+  const broken = { ...failed, retryable: true, mayHaveArrived: true };
+  const rows: readonly (readonly [end: MailEnd, delivery: Delivery])[] = [
+    [
+      { sent: true, refused: [{ receiver: "b@example.org", reason: "550 gone" }] },
+      { delivered: true, note: "rejected for b@example.org (550 gone)" },
+    ],
+    [{ ...failed, phase: "login", reason: "server replied 535 no" }, failure("login: server replied 535 no")],
+    [
+      { ...broken, phase: "data", reason: "connection closed" },
+      failure("data: connection closed", { retryable: true, mayHaveArrived: true }),
+    ],
+  ];
+  for (const [end, delivery] of rows) {
+    assert.deepEqual((await deliver(message([item()]), () => end)).delivery, delivery);
   }
-});
-
-Deno.test("deliver() throws the error of the SMTP client", async () => {
   const reason = new Error("Time is up");
-  const context = contextWith(() => Promise.reject(reason));
-  await assert.rejects(emailKind.deliver(message([item()]), CHANNEL, context), (error) => error === reason);
+  await assert.rejects(deliver(message([item()]), () => Promise.reject(reason)), (error) => error === reason);
 });
 
 Deno.test("deliver() sends an email to a real server, which decodes the original text", async () => {
   await using server = await startMailServer({ password: "correct horse" });
   const access = { host: "localhost", port: server.port, username: "monitor", password: "correct horse" };
   const channel = { ...CHANNEL, parameters: { ...CHANNEL.parameters, access, tags: ["Büro"] } };
-  const steps: string[] = [];
-  const context: DeliverContext = {
-    ...contextWith(() => ({ sent: true, refused: [] })),
-    system: { ...createSystem(createRealClock(), { createStores }), mail: createMail(createRealClock()) },
-    onStep: (step) => steps.push(step),
-  };
   const title = "Größe \u{1f525} der\r\nX-Evil: 1 日本語 ".repeat(10);
   const notice = message([item({ title, output: "Überlauf: .\n.\n" }, { threadId: "message-0" })]);
-  assert.deepEqual(await emailKind.deliver(notice, channel, context), { delivered: true, note: null });
+  const system = { mail: createMail(createRealClock()) };
+  const { delivery, steps } = await deliverOver(emailKind, channel, { message: notice, system });
+  assert.deepEqual(delivery, { delivered: true, note: null });
   const parsed = await PostalMime.parse(server.mails[0]?.raw ?? "");
   assert.equal(parsed.subject, `[Büro] CRITICAL: ${notificationTitle({ title, check: "web" })}`);
   assert.match(parsed.text ?? "", /^Überlauf: \. \.$/m);
@@ -352,19 +282,12 @@ Deno.test("deliver() sends an email to a real server, which decodes the original
   assert.deepEqual(steps, ["resolved", "connected", "login", "accepted"]);
 });
 
-Deno.test("describe() names the first receiver and counts the others", async (t) => {
-  const rows = [
-    { receivers: ["a@example.org"], name: "email to a@example.org" },
-    {
-      receivers: ["a@example.org", "b@example.org", "c@example.org"],
-      name: "email to a@example.org and 2 more",
-    },
-    { receivers: [], name: "email without receivers" },
-  ];
-  for (const { receivers, name } of rows) {
-    await t.step(name, () => {
-      const channel = { ...CHANNEL, parameters: { ...CHANNEL.parameters, receivers } };
-      assert.equal(emailKind.describe(channel), name);
-    });
-  }
+Deno.test("describe() names the first receiver and counts the others", () => {
+  const described = (receivers: readonly string[]): string =>
+    emailKind.describe({ ...CHANNEL, parameters: { ...CHANNEL.parameters, receivers } });
+  assert.equal(described(["a@example.org"]), "email to a@example.org");
+  assert.equal(
+    described(["a@example.org", "b@example.org", "c@example.org"]),
+    "email to a@example.org and 2 more",
+  );
 });

@@ -3,7 +3,13 @@ import assert from "node:assert/strict";
 import { fileTouchKind } from "../../src/channels/file_touch.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
 import { createFiles } from "../../src/system/files.ts";
-import { deliverOver, type DeliveryFindings, type DeliverySettings } from "../support/channel_delivery.ts";
+import {
+  deliverOver,
+  type DeliveryFindings,
+  type DeliverySettings,
+  failure,
+} from "../support/channel_delivery.ts";
+import { testRows } from "../support/rows.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { requiresTools } from "../../testing/tools.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
@@ -15,14 +21,8 @@ function touch(path: string, settings?: DeliverySettings): Promise<DeliveryFindi
   return deliverOver(fileTouchKind, { kind: "file_touch", key: "k", parameters: { path } }, settings);
 }
 
-function refusal(path: string, reason: string): Delivery {
-  return {
-    delivered: false,
-    retryable: false,
-    mayHaveArrived: false,
-    reason: `cannot touch "${path}": ${reason}`,
-    retryAfterMs: null,
-  };
+function refusal(path: string, reason: string, retryable = false): Delivery {
+  return failure(`cannot touch "${path}": ${reason}`, { retryable });
 }
 
 async function inDirectory(use: (directory: string) => Promise<void>): Promise<void> {
@@ -64,38 +64,30 @@ Deno.test("fileTouchKind rejects permanent failures with the reason", async (t) 
     await Deno.writeTextFile(`${directory}/file`, "");
     await Deno.symlink("loop", `${directory}/loop`);
     await makePipe(`${directory}/pipe`);
-    const rows: readonly (readonly [name: string, path: string, reason: string])[] = [
-      ["a missing directory", `${directory}/missing/file`, "its directory does not exist"],
-      ["a directory in place", `${directory}/inner`, "it is a directory"],
-      [
-        "a file on the way",
-        `${directory}/file/new`,
-        "its path leads through something that is not a directory",
-      ],
-      ["a loop of symlinks", `${directory}/loop`, "symbolic links on its path form a loop"],
-      ["a name too long", `${directory}/${"x".repeat(300)}`, "its path is longer than the system accepts"],
-      ["a pipe that nobody reads", `${directory}/pipe`, "it is a pipe or a socket without a reader"],
-    ];
-    for (const [name, path, reason] of rows) {
-      await t.step(name, async () => assert.deepEqual((await touch(path)).delivery, refusal(path, reason)));
-    }
+    const rows: Readonly<Record<string, readonly [name: string, reason: string]>> = {
+      "a missing directory": ["missing/file", "its directory does not exist"],
+      "a directory in place": ["inner", "it is a directory"],
+      "a file on the way": ["file/new", "its path leads through something that is not a directory"],
+      "a loop of symlinks": ["loop", "symbolic links on its path form a loop"],
+      "a name too long": ["x".repeat(300), "its path is longer than the system accepts"],
+      "a pipe that nobody reads": ["pipe", "it is a pipe or a socket without a reader"],
+    };
+    await testRows(t, rows, async ([name, reason]) => {
+      const path = `${directory}/${name}`;
+      assert.deepEqual((await touch(path)).delivery, refusal(path, reason));
+    });
   });
 });
 
-Deno.test("fileTouchKind as a user without privileges", async (t) => {
+Deno.test("fileTouchKind rejects what a user without privileges may not write", async () => {
   await inDirectory(async (directory) => {
     await Deno.chmod(directory, 0o755);
     await Deno.mkdir(`${directory}/mine`);
     await Deno.chmod(`${directory}/mine`, 0o555);
     await writeOld(`${directory}/closed`, { content: "", mode: 0o444 });
-    await t.step("rejects a directory of another user", async () => {
-      const path = `${directory}/mine/new`;
+    for (const path of [`${directory}/mine/new`, `${directory}/closed`]) {
       assert.deepEqual(await touchUnprivileged(path), refusal(path, "permission denied"));
-    });
-    await t.step("rejects a file without write permission", async () => {
-      const path = `${directory}/closed`;
-      assert.deepEqual(await touchUnprivileged(path), refusal(path, "permission denied"));
-    });
+    }
   });
 });
 
@@ -143,10 +135,7 @@ Deno.test("fileTouchKind retries if the disk is full", async () => {
   const { delivery } = await touch("/a/b", {
     system: { files: { ...createFiles(createRealClock()), touch: full } },
   });
-  assert.deepEqual(delivery, {
-    ...refusal("/a/b", "the disk is full"),
-    retryable: true,
-  });
+  assert.deepEqual(delivery, refusal("/a/b", "the disk is full", true));
 });
 
 Deno.test("fileTouchKind aborts with its signal if a file system hangs", async () => {
@@ -162,12 +151,10 @@ Deno.test("fileTouchKind aborts with its signal if a file system hangs", async (
   );
 });
 
-interface OldFile {
-  readonly content: string;
-  readonly mode: number;
-}
-
-async function writeOld(path: string, { content, mode }: OldFile): Promise<void> {
+async function writeOld(
+  path: string,
+  { content, mode }: { readonly content: string; readonly mode: number },
+): Promise<void> {
   await Deno.writeTextFile(path, content);
   await Deno.chmod(path, mode);
   await Deno.utime(path, LONG_AGO, LONG_AGO);

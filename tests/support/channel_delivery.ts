@@ -96,4 +96,12 @@ export async function deliverOver<C extends Channel>(
   return { delivery, lines, steps };
 }
 
+/** A permanent failure, unless given otherwise. */
+export function failure(
+  reason: string,
+  facts: Partial<Extract<Delivery, { delivered: false }>> = {},
+): Delivery {
+  return { delivered: false, retryable: false, mayHaveArrived: false, reason, retryAfterMs: null, ...facts };
+}
+
 const NO_MAIL: Mail = { send: () => Promise.reject(new Error("This channel sends no mail")) };
