@@ -57,6 +57,11 @@ Deno.test({
         urgency: 1,
       });
     });
+    await t.step("of a test with a recovery that is not ok", async () => {
+      const ended = makeItem({ event: "recovery", condition: "warning", previous: "critical", title: null });
+      await show({ environment, message: makeMessage([ended], { isTest: true }) });
+      assert.equal((await bus.next()).title, "TEST WARNING, no longer CRITICAL: web");
+    });
     await t.step("with hostile texts", async () => {
       const text = "--help <b>&amp;</b> C:\\new\\table \\ \u0000\u001b[31m\nGrüße 😀\ud800\\";
       await show({ environment, message: makeMessage([makeItem({ title: text, output: text })]) });

@@ -49,52 +49,6 @@ Deno.test(
     }),
 );
 
-Deno.test(
-  "bundle() makes a module that runs",
-  requiresTools("time"),
-  () =>
-    withDirectory(async (directory) => {
-      const { main } = await bundle(`${directory}/bundle`);
-      await Deno.writeTextFile(
-        `${directory}/monitor.json`,
-        JSON.stringify({
-          defaults: {},
-          checks: { a: { kind: "test", parameters: { condition: "warning" } } },
-        }),
-      );
-      const args = [
-        "run",
-        "--quiet",
-        "--no-config",
-        "--allow-all",
-        main,
-        "check",
-        "--once",
-        "--state",
-        "none",
-      ];
-      const { code } = await runChild(Deno.execPath(), args, { cwd: directory });
-      assert.strictEqual(code, 1);
-    }),
-);
-
-Deno.test(
-  "bundle() supports packages in CommonJS that require modules of Node",
-  requiresTools("time"),
-  () =>
-    withDirectory(async (directory) => {
-      const { main } = await bundle(`${directory}/bundle`);
-      await Deno.writeTextFile(
-        `${directory}/gatus.yaml`,
-        "endpoints: [{ name: a, url: 'tcp://127.0.0.1:1' }]\n",
-      );
-      const args = ["run", "--quiet", "--no-config", "--allow-all", main, "import", "gatus", "gatus.yaml"];
-      const { code, stdout } = await runChild(Deno.execPath(), args, { cwd: directory });
-      assert.strictEqual(code, 0);
-      assert.match(stdout, /"kind": "tcp_connect"/);
-    }),
-);
-
 /** The modules that a run of one check may read: program, command, check, and output. */
 const MODULES_MAX = 20;
 /** Their bytes together, a tenth more than today. */

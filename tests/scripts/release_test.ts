@@ -1,10 +1,9 @@
 /**
  * The steps of a release, as far as this machine allows. Not run here: the upload with `gh`, the image with `docker`, the
- * attestation of the provenance, and executables of other targets. Their commands and the workflow are parsed.
+ * attestation of the provenance, and executables of other targets. Their commands are parsed.
  */
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
-import { parse } from "yaml";
 import project from "../../deno.json" with { type: "json" };
 import licenses from "../../src/cli/generated/licenses.json" with { type: "json" };
 import { PROJECT_URL } from "../../src/cli/project_url.ts";
@@ -34,8 +33,6 @@ Deno.test(
   requiresTools("time"),
   async () => {
     const sbom = JSON.parse(await releaseSbom()) as {
-      readonly bomFormat: string;
-      readonly specVersion: string;
       readonly serialNumber: string;
       readonly components: readonly {
         readonly name: string;
@@ -44,10 +41,7 @@ Deno.test(
         readonly hashes?: readonly { readonly alg: string; readonly content: string }[];
         readonly licenses: readonly unknown[];
       }[];
-      readonly dependencies: readonly { readonly dependsOn: readonly string[] }[];
     };
-    assert.equal(sbom.bomFormat, "CycloneDX");
-    assert.equal(sbom.specVersion, "1.6");
     assert.match(
       sbom.serialNumber,
       /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
@@ -104,41 +98,6 @@ Deno.test("release.ts prints the commands of upload and image with --dry-run, an
   assert.match(wrong.stderr, /^release: error: Cannot run release step "publish", expected check, build, /m);
 });
 
-Deno.test("the release workflow runs scripts of the project and pinned actions, nothing else", async () => {
-  const text = await Deno.readTextFile(new URL(".github/workflows/release.yml", PROJECT));
-  const workflow = parse(text) as {
-    readonly on: { readonly push: { readonly tags: readonly string[] } };
-    readonly jobs: Record<
-      string,
-      {
-        readonly steps: readonly {
-          readonly run?: string;
-          readonly uses?: string;
-          readonly with?: Record<string, unknown>;
-        }[];
-      }
-    >;
-  };
-  assert.deepEqual(workflow.on.push.tags, ["v*"]);
-  const steps = workflow.jobs["release"]?.steps ?? [];
-  const tasks = new Set(Object.keys(project.tasks));
-  for (const { run, uses, with: options } of steps) {
-    assert.ok((run === undefined) !== (uses === undefined));
-    if (uses !== undefined) assert.match(uses, /^[\w-]+\/[\w-]+@v\d+$/);
-    if (uses?.startsWith("denoland/setup-deno")) {
-      assert.equal(String(options?.["deno-version"]), Deno.version.deno);
-    }
-    for (const [, task = ""] of run?.matchAll(/deno task (?:--quiet )?([\w:]+)/g) ?? []) {
-      assert.ok(tasks.has(task), `deno.json has a task "${task}"`);
-    }
-    if (run !== undefined) assert.match(run, /deno task/);
-  }
-  const released = steps.flatMap(({ run }) =>
-    [...run?.matchAll(/deno task release (\w+)/g) ?? []].map(([, step]) => step)
-  );
-  assert.deepEqual(released, ["check", "build", "upload", "image"]);
-});
-
 Deno.test({
   ...requiresTools("curl"),
   name: "install.sh installs the executable of this machine, and rejects another checksum",
@@ -147,15 +106,11 @@ Deno.test({
     const directory = temporary.path;
     const name = `monitor_${Deno.build.os}_${Deno.build.arch === "x86_64" ? "amd64" : "arm64"}`;
     const archive = `${name}.tar.gz`;
-    const program = {
-      path: "monitor",
-      content: new TextEncoder().encode("#!/bin/sh\necho monitor 9.9.9\n"),
-      isExecutable: true,
-    };
+    const content = new TextEncoder().encode("#!/bin/sh\necho monitor 9.9.9\n");
     await Deno.mkdir(`${directory}/files`);
     await makeTarball(`${directory}/files/${archive}`, {
       name,
-      files: [program],
+      files: [{ path: "monitor", content, isExecutable: true }],
       time: { epochSeconds: 0, date: "" },
     });
     await completeRelease(new URL(`file://${directory}/files/`));

@@ -11,6 +11,7 @@ import {
   ACCEPTED,
   authentication,
   begin,
+  type ClientMessages,
   complete,
   DEADLINE_MS,
   description,
@@ -59,8 +60,7 @@ const FLOOD_BYTES_MAX = 128 * MEBIBYTE;
 /** A server that behaves up to a statement, and sends this as its response. */
 function responding(...parts: readonly Uint8Array[]): Row["server"] {
   return async function* (client) {
-    yield* started(client);
-    await client.statement();
+    yield* untilStatement(client);
     yield joined(parts);
     await SILENCE;
   };
@@ -78,60 +78,239 @@ function greeting(...parts: readonly Uint8Array[]): Row["server"] {
 /** A server that sends a message without end, after some others. */
 function flooding(before: readonly Uint8Array[], repeated: Uint8Array): Row["server"] {
   return async function* (client) {
-    yield* started(client);
-    await client.statement();
+    yield* untilStatement(client);
     yield joined([...before, NOTICE]);
     const piece = joined(Array.from({ length: Math.ceil(65_536 / repeated.length) }, () => repeated));
     for (;;) yield piece;
   };
 }
 
-function challenging(options: Partial<ScramServer>, ...after: readonly Uint8Array[]): Row["server"] {
+/** A server that sends these messages of SCRAM, and then others. */
+function challenging(options: Partial<ScramServer>): Row["server"] {
   return async function* (client) {
     yield* scram(client, { password: PASSWORD, ...options });
-    yield joined([...after, ACCEPTED, STARTED]);
+    yield joined([ACCEPTED, STARTED]);
     await SILENCE;
   };
 }
 
+/** A server that sends two messages of SCRAM, waits for so many of the client, and sends this. */
+function unproved(waits: number, ...parts: readonly Uint8Array[]): Row["server"] {
+  return async function* (client) {
+    const sent = scram(client, { password: PASSWORD });
+    for (let messages = 0; messages < 2; messages++) yield (await sent.next()).value ?? ACCEPTED;
+    for (let messages = 0; messages < waits; messages++) await client.next();
+    if (parts.length > 0) yield joined(parts);
+    await SILENCE;
+  };
+}
+
+/** A server that sends one byte a second, after some others. */
+function dripping(
+  before: (client: ClientMessages) => AsyncGenerator<Uint8Array, void>,
+  bytes: Uint8Array,
+): Row["server"] {
+  return async function* (client, clock) {
+    yield* before(client);
+    for (const byte of bytes) {
+      await pause(clock, 1_000);
+      yield Uint8Array.of(byte);
+    }
+    await SILENCE;
+  };
+}
+
+async function* unanswered(client: ClientMessages): AsyncGenerator<Uint8Array, void> {
+  await client.next();
+  yield new Uint8Array(0);
+}
+
+async function* untilStatement(client: ClientMessages): AsyncGenerator<Uint8Array, void> {
+  yield* started(client);
+  await client.statement();
+}
+
+const UTF8 = new TextEncoder();
 const NOTICE = message("N", terminated("SNOTICE"), terminated("C00000"), terminated("Mhello"), NUL);
 const SETTING = message("S", terminated("TimeZone"), terminated("UTC"));
+const SCRAM = authentication(10, terminated("SCRAM-SHA-256"), NUL);
+const NO_SCRAM = "server does not offer SCRAM-SHA-256; set it in pg_hba.conf, and the password again";
 
 /** A header alone. */
 function header(type: string, length: number): Uint8Array {
-  return joined([new TextEncoder().encode(type), int32(length)]);
+  return joined([UTF8.encode(type), int32(length)]);
 }
 
+/** By the reason: what a server without a password sends first. */
+const GREETINGS: Readonly<Record<string, Readonly<Record<string, readonly Uint8Array[]>>>> = {
+  [LATE + CHECK_ADDRESS]: { "is silent from the start": [] },
+  "server is not PostgreSQL": {
+    "speaks HTTP": [UTF8.encode("HTTP/1.1 400 Bad Request\r\n\r\n")],
+    "begins with a message of -1 bytes": [header("R", -1)],
+    "begins with a message of 2 GiB": [header("R", 2 ** 31 - 1)],
+  },
+  [IN_ANOTHER_ORDER]: {
+    "is ready without accepting the user": [READY],
+    "accepts the user twice": [ACCEPTED, ACCEPTED, STARTED],
+  },
+  [TOO_SHORT]: { "sends an Authentication message without a kind": [message("R", int16(0))] },
+  "server error: unknown error": { "rejects the user without a reason": [message("E", NUL)] },
+};
+
+/** By the reason: what a server sends that has to prove that it knows the password. */
+const LOGINS: Readonly<Record<string, Readonly<Record<string, Row["server"]>>>> = {
+  [NO_SCRAM]: { "asks for the password as MD5": greeting(authentication(5, int32(1))) },
+  "server asks for the password in another way": {
+    "asks for the password in clear text after SCRAM has begun": greeting(SCRAM, authentication(3)),
+  },
+  [UNPROVED]: {
+    "accepts the user after its request for SCRAM": greeting(SCRAM, ACCEPTED, STARTED),
+    "accepts the user without its own proof": unproved(1, ACCEPTED, STARTED),
+    "proves that it has another password": challenging({ signatureOf: () => new Uint8Array(32).toBase64() }),
+    "sends a final message without a proof": challenging({ signatureOf: () => "" }),
+    "answers to another nonce": challenging({ nonceOf: (nonce) => `x${nonce}server` }),
+    "adds nothing to the nonce": challenging({ nonceOf: (nonce) => nonce }),
+    "sends salt that is not Base64": challenging({ salt: "a" }),
+  },
+  "server asks for 1 SCRAM iterations, expected 4096 to 1000000": {
+    "asks for one iteration": challenging({ iterations: 1 }),
+  },
+  "server asks for 2000000000 SCRAM iterations, expected 4096 to 1000000": {
+    "asks for two billion iterations": challenging({ iterations: 2_000_000_000 }),
+  },
+  [LATE + CHECK_ADDRESS]: { "is silent after it has the password": unproved(0) },
+};
+
+/** By the reason: the response to a statement. */
+const RESPONSES: Readonly<Record<string, Readonly<Record<string, readonly Uint8Array[]>>>> = {
+  [LATE]: {
+    "is silent after a statement": [],
+    "announces 60 MiB, and sends none of it": [PARSED, ONE_COLUMN, header("D", 60 * MEBIBYTE)],
+    "never says that it is ready": [PARSED, ONE_COLUMN, row("1"), complete("SELECT 1")],
+  },
+  "server sends a message of -1 bytes, expected 4 to 67108864": {
+    "sends a later message of -1 bytes": [header("1", -1)],
+  },
+  "server sends a message of 0 bytes, expected 4 to 67108864": {
+    "sends a later message of 0 bytes": [header("1", 0)],
+  },
+  "server sends a message of 2147483647 bytes, expected 4 to 67108864": {
+    "sends a later message of 2 GiB": [PARSED, ONE_COLUMN, header("D", 2 ** 31 - 1)],
+  },
+  [IN_ANOTHER_ORDER]: {
+    "begins to copy": [PARSED, message("H", int16(0), int16(0))],
+    "is ready without a result": [PARSED, READY],
+    "sends a row before its description": [PARSED, row("1")],
+    "sends a row of no description": [PARSED, message("n"), row("1")],
+    "describes the columns twice": [PARSED, ONE_COLUMN, ONE_COLUMN],
+  },
+  "server describes -1 columns, expected 0 to 1664": {
+    "describes 65,535 columns": [PARSED, message("T", int16(65_535), new Uint8Array(1_000))],
+  },
+  "server describes 2000 columns, expected 0 to 1664": {
+    "describes 2,000 columns": [PARSED, description(Array.from({ length: 2_000 }, () => ["", 25]))],
+  },
+  [TOO_SHORT]: {
+    "ends a description too early": [PARSED, message("T", int16(1), terminated("one"), int32(0))],
+    "never ends the name of a column": [PARSED, message("T", int16(1), UTF8.encode("one"))],
+    "sends a value of -2 bytes": [PARSED, ONE_COLUMN, message("D", int16(1), int32(-2))],
+    "sends a value that is longer than its row": [PARSED, ONE_COLUMN, message("D", int16(1), int32(9), NUL)],
+    "never ends its tag": [PARSED, ONE_COLUMN, message("C", UTF8.encode("SELECT 0")), READY],
+  },
+  [TOO_LONG]: {
+    "sends more than the values of a row": [PARSED, ONE_COLUMN, message("D", int16(1), int32(-1), NUL)],
+  },
+  "server sends values that are not text": {
+    "sends values in binary form": [
+      PARSED,
+      message("T", int16(1), terminated("one"), int32(0), int16(0), int32(23), int16(4), int32(-1), int16(1)),
+    ],
+  },
+  "server sends a row of 2 columns, expected 1": {
+    "sends a row of more columns": [PARSED, ONE_COLUMN, row("1", "2")],
+  },
+  "server sends a row of -1 columns, expected 1": {
+    "sends a row of -1 columns": [PARSED, ONE_COLUMN, message("D", int16(-1))],
+  },
+  "server sends text that is not UTF-8": {
+    "sends text that is not UTF-8": [PARSED, description([["one", 25]]), row(Uint8Array.of(0xff))],
+  },
+  "server sends a number that is none": {
+    "sends a number that ends with NUL": [PARSED, ONE_COLUMN, row("1\0")],
+    "sends an empty number": [PARSED, ONE_COLUMN, row("")],
+  },
+  'server sends bytes that are not hexadecimal; set bytea_output to "hex"': {
+    "sends half a byte": [PARSED, description([["one", 17]]), row("\\xabc")],
+  },
+  "server sends 1 rows, expected 2": {
+    "loses a row": [PARSED, ONE_COLUMN, row("1"), complete("SELECT 2"), READY],
+  },
+};
+
+/** A server that floods its client. */
+const flood = (...given: Parameters<typeof flooding>): Row => ({
+  server: flooding(...given),
+  fails: TOO_MUCH,
+  bytesMax: FLOOD_BYTES_MAX,
+});
+
+const byReason = <T>(
+  cases: Readonly<Record<string, Readonly<Record<string, T>>>>,
+  made: (value: T) => Omit<Row, "fails">,
+): Readonly<Record<string, Row>> =>
+  Object.fromEntries(
+    Object.entries(cases).flatMap(([fails, named]) =>
+      Object.entries(named).map(([name, value]) => [name, { ...made(value), fails }])
+    ),
+  );
+
 const TABLE: Readonly<Record<string, Row>> = {
+  ...byReason(GREETINGS, (parts) => ({ server: greeting(...parts) })),
+  ...byReason(LOGINS, (server) => ({ server, password: PASSWORD, isPrivate: true })),
+  ...byReason(RESPONSES, (parts) => ({ server: responding(...parts) })),
+  "asks for the password in clear text, over a network": {
+    server: greeting(authentication(3)),
+    password: PASSWORD,
+    fails: NO_SCRAM,
+  },
+  "accepts the user without asking for the password, over a network": {
+    server: greeting(ACCEPTED, STARTED),
+    password: PASSWORD,
+    fails:
+      'server does not ask for the password; remove "password" of "state", or set scram-sha-256 in pg_hba.conf',
+  },
   "closes at once": {
     server: async function* () {},
     fails: `connection closed by the server${CHECK_ADDRESS}`,
   },
-  "is silent from the start": { server: greeting(), fails: LATE + CHECK_ADDRESS },
-  "speaks HTTP": {
-    server: greeting(new TextEncoder().encode("HTTP/1.1 400 Bad Request\r\n\r\n")),
-    fails: "server is not PostgreSQL",
+  "rejects the user with a long text for a terminal": {
+    server: greeting(failure("XX000", `\u001b[2J${"x".repeat(30_000)}`)),
+    fails: /^server error: \[2Jx{190,200}… \(SQLSTATE XX000\)$/,
   },
-  "begins with a message of -1 bytes": {
-    server: greeting(header("R", -1)),
-    fails: "server is not PostgreSQL",
+  "sends a message of an unknown type": {
+    server: responding(PARSED, header("!", 4)),
+    fails: /^server sends a message of 4 bytes/,
   },
-  "begins with a message of 2 GiB": {
-    server: greeting(header("R", 2 ** 31 - 1)),
-    fails: "server is not PostgreSQL",
+  "closes within a row": {
+    server: async function* (client) {
+      yield* untilStatement(client);
+      yield joined([PARSED, ONE_COLUMN, row("1").subarray(0, 8)]);
+    },
+    fails: "connection closed by the server",
+  },
+  "ends the connection with a reason": {
+    server: async function* (client) {
+      yield* untilStatement(client);
+      yield failure("57P01", "terminating connection due to administrator command");
+    },
+    fails: "server error: terminating connection due to administrator command (SQLSTATE 57P01)",
   },
   "sends one byte a second at the start": {
-    server: async function* (client, clock) {
-      await client.next();
-      for (const byte of joined([ACCEPTED, STARTED])) {
-        await pause(clock, 1_000);
-        yield Uint8Array.of(byte);
-      }
-      await SILENCE;
-    },
+    server: dripping(unanswered, joined([ACCEPTED, STARTED])),
     fails: LATE + CHECK_ADDRESS,
     timers: 1,
   },
+  "sends one byte a second": { server: dripping(untilStatement, ONE), fails: LATE, timers: 1 },
   "floods with notices before it is ready": {
     server: async function* (client) {
       await client.next();
@@ -140,254 +319,11 @@ const TABLE: Readonly<Record<string, Row>> = {
     fails: "server sends too much before it is ready",
     bytesMax: 2 * MEBIBYTE,
   },
-  "is ready without accepting the user": { server: greeting(READY), fails: IN_ANOTHER_ORDER },
-  "accepts the user twice": { server: greeting(ACCEPTED, ACCEPTED, STARTED), fails: IN_ANOTHER_ORDER },
-  "sends an Authentication message without a kind": {
-    server: greeting(message("R", int16(0))),
-    fails: TOO_SHORT,
-  },
-  "asks for the password in clear text": {
-    server: greeting(authentication(3)),
-    password: PASSWORD,
-    fails: "server does not offer SCRAM-SHA-256; set it in pg_hba.conf, and the password again",
-  },
-  "asks for the password as MD5": {
-    server: greeting(authentication(5, int32(1))),
-    password: PASSWORD,
-    isPrivate: true,
-    fails: "server does not offer SCRAM-SHA-256; set it in pg_hba.conf, and the password again",
-  },
-  "asks for the password in clear text after SCRAM has begun": {
-    server: greeting(authentication(10, terminated("SCRAM-SHA-256"), NUL), authentication(3)),
-    password: PASSWORD,
-    isPrivate: true,
-    fails: "server asks for the password in another way",
-  },
-  "accepts the user without asking for the password": {
-    server: greeting(ACCEPTED, STARTED),
-    password: PASSWORD,
-    fails:
-      'server does not ask for the password; remove "password" of "state", or set scram-sha-256 in pg_hba.conf',
-  },
-  "accepts the user after its request for SCRAM": {
-    server: greeting(authentication(10, terminated("SCRAM-SHA-256"), NUL), ACCEPTED, STARTED),
-    password: PASSWORD,
-    isPrivate: true,
-    fails: UNPROVED,
-  },
-  "accepts the user without its own proof": {
-    server: async function* (client) {
-      const sent = scram(client, { password: PASSWORD });
-      for (let messages = 0; messages < 2; messages++) yield (await sent.next()).value ?? ACCEPTED;
-      await client.next();
-      yield joined([ACCEPTED, STARTED]);
-      await SILENCE;
-    },
-    password: PASSWORD,
-    isPrivate: true,
-    fails: UNPROVED,
-  },
-  "proves that it has another password": {
-    server: challenging({ signatureOf: () => new Uint8Array(32).toBase64() }),
-    password: PASSWORD,
-    fails: UNPROVED,
-  },
-  "sends a final message without a proof": {
-    server: challenging({ signatureOf: () => "" }),
-    password: PASSWORD,
-    fails: UNPROVED,
-  },
-  "answers to another nonce": {
-    server: challenging({ nonceOf: (nonce) => `x${nonce}server` }),
-    password: PASSWORD,
-    fails: UNPROVED,
-  },
-  "adds nothing to the nonce": {
-    server: challenging({ nonceOf: (nonce) => nonce }),
-    password: PASSWORD,
-    fails: UNPROVED,
-  },
-  "asks for one iteration": {
-    server: challenging({ iterations: 1 }),
-    password: PASSWORD,
-    fails: "server asks for 1 SCRAM iterations, expected 4096 to 1000000",
-  },
-  "asks for two billion iterations": {
-    server: challenging({ iterations: 2_000_000_000 }),
-    password: PASSWORD,
-    fails: "server asks for 2000000000 SCRAM iterations, expected 4096 to 1000000",
-  },
-  "sends salt that is not Base64": {
-    server: challenging({ salt: "a" }),
-    password: PASSWORD,
-    fails: UNPROVED,
-  },
-  "is silent after it has the password": {
-    server: async function* (client) {
-      const sent = scram(client, { password: PASSWORD });
-      for (let messages = 0; messages < 2; messages++) yield (await sent.next()).value ?? ACCEPTED;
-      await SILENCE;
-    },
-    password: PASSWORD,
-    fails: LATE + CHECK_ADDRESS,
-  },
-  "rejects the user without a reason": {
-    server: greeting(message("E", NUL)),
-    fails: "server error: unknown error",
-  },
-  "rejects the user with a long text for a terminal": {
-    server: greeting(failure("XX000", `\u001b[2J${"x".repeat(30_000)}`)),
-    fails: /^server error: \[2Jx{190,200}… \(SQLSTATE XX000\)$/,
-  },
-  "is silent after a statement": { server: responding(), fails: LATE },
-  "sends a later message of -1 bytes": {
-    server: responding(header("1", -1)),
-    fails: "server sends a message of -1 bytes, expected 4 to 67108864",
-  },
-  "sends a later message of 0 bytes": {
-    server: responding(header("1", 0)),
-    fails: "server sends a message of 0 bytes, expected 4 to 67108864",
-  },
-  "sends a later message of 2 GiB": {
-    server: responding(PARSED, ONE_COLUMN, header("D", 2 ** 31 - 1)),
-    fails: "server sends a message of 2147483647 bytes, expected 4 to 67108864",
-  },
-  "announces 60 MiB, and sends none of it": {
-    server: responding(PARSED, ONE_COLUMN, header("D", 60 * MEBIBYTE)),
-    fails: LATE,
-  },
-  "sends a message of an unknown type": {
-    server: responding(PARSED, header("!", 4)),
-    fails: /^server sends a message of 4 bytes/,
-  },
-  "begins to copy": { server: responding(PARSED, message("H", int16(0), int16(0))), fails: IN_ANOTHER_ORDER },
-  "is ready without a result": { server: responding(PARSED, READY), fails: IN_ANOTHER_ORDER },
-  "sends a row before its description": { server: responding(PARSED, row("1")), fails: IN_ANOTHER_ORDER },
-  "sends a row of no description": {
-    server: responding(PARSED, message("n"), row("1")),
-    fails: IN_ANOTHER_ORDER,
-  },
-  "describes the columns twice": {
-    server: responding(PARSED, ONE_COLUMN, ONE_COLUMN),
-    fails: IN_ANOTHER_ORDER,
-  },
-  "describes 65,535 columns": {
-    server: responding(PARSED, message("T", int16(65_535), new Uint8Array(1_000))),
-    fails: "server describes -1 columns, expected 0 to 1664",
-  },
-  "describes 2,000 columns": {
-    server: responding(PARSED, description(Array.from({ length: 2_000 }, () => ["", 25]))),
-    fails: "server describes 2000 columns, expected 0 to 1664",
-  },
-  "ends a description too early": {
-    server: responding(PARSED, message("T", int16(1), terminated("one"), int32(0))),
-    fails: TOO_SHORT,
-  },
-  "never ends the name of a column": {
-    server: responding(PARSED, message("T", int16(1), new TextEncoder().encode("one"))),
-    fails: TOO_SHORT,
-  },
-  "sends values in binary form": {
-    server: responding(
-      PARSED,
-      message("T", int16(1), terminated("one"), int32(0), int16(0), int32(23), int16(4), int32(-1), int16(1)),
-    ),
-    fails: "server sends values that are not text",
-  },
-  "sends a row of more columns": {
-    server: responding(PARSED, ONE_COLUMN, row("1", "2")),
-    fails: "server sends a row of 2 columns, expected 1",
-  },
-  "sends a row of -1 columns": {
-    server: responding(PARSED, ONE_COLUMN, message("D", int16(-1))),
-    fails: "server sends a row of -1 columns, expected 1",
-  },
-  "sends a value of -2 bytes": {
-    server: responding(PARSED, ONE_COLUMN, message("D", int16(1), int32(-2))),
-    fails: TOO_SHORT,
-  },
-  "sends a value that is longer than its row": {
-    server: responding(PARSED, ONE_COLUMN, message("D", int16(1), int32(9), NUL)),
-    fails: TOO_SHORT,
-  },
-  "sends more than the values of a row": {
-    server: responding(PARSED, ONE_COLUMN, message("D", int16(1), int32(-1), NUL)),
-    fails: TOO_LONG,
-  },
-  "sends text that is not UTF-8": {
-    server: responding(PARSED, description([["one", 25]]), row(Uint8Array.of(0xff))),
-    fails: "server sends text that is not UTF-8",
-  },
-  "sends a number that ends with NUL": {
-    server: responding(PARSED, ONE_COLUMN, row("1\0")),
-    fails: "server sends a number that is none",
-  },
-  "sends an empty number": {
-    server: responding(PARSED, ONE_COLUMN, row("")),
-    fails: "server sends a number that is none",
-  },
-  "sends half a byte": {
-    server: responding(PARSED, description([["one", 17]]), row("\\xabc")),
-    fails: 'server sends bytes that are not hexadecimal; set bytea_output to "hex"',
-  },
-  "loses a row": {
-    server: responding(PARSED, ONE_COLUMN, row("1"), complete("SELECT 2"), READY),
-    fails: "server sends 1 rows, expected 2",
-  },
-  "never ends its tag": {
-    server: responding(PARSED, ONE_COLUMN, message("C", new TextEncoder().encode("SELECT 0")), READY),
-    fails: TOO_SHORT,
-  },
-  "never says that it is ready": {
-    server: responding(PARSED, ONE_COLUMN, row("1"), complete("SELECT 1")),
-    fails: LATE,
-  },
-  "closes within a row": {
-    server: async function* (client) {
-      yield* started(client);
-      await client.statement();
-      yield joined([PARSED, ONE_COLUMN, row("1").subarray(0, 8)]);
-    },
-    fails: "connection closed by the server",
-  },
-  "ends the connection with a reason": {
-    server: async function* (client) {
-      yield* started(client);
-      await client.statement();
-      yield failure("57P01", "terminating connection due to administrator command");
-    },
-    fails: "server error: terminating connection due to administrator command (SQLSTATE 57P01)",
-  },
-  "sends one byte a second": {
-    server: async function* (client, clock) {
-      yield* started(client);
-      await client.statement();
-      for (const byte of ONE) {
-        await pause(clock, 1_000);
-        yield Uint8Array.of(byte);
-      }
-      await SILENCE;
-    },
-    fails: LATE,
-    timers: 1,
-  },
-  "floods with notices": { server: flooding([PARSED], NOTICE), fails: TOO_MUCH, bytesMax: FLOOD_BYTES_MAX },
-  "floods with settings": { server: flooding([], SETTING), fails: TOO_MUCH, bytesMax: FLOOD_BYTES_MAX },
-  "floods with errors": {
-    server: flooding([], failure("XX000", "no")),
-    fails: TOO_MUCH,
-    bytesMax: FLOOD_BYTES_MAX,
-  },
-  "floods with rows": {
-    server: flooding([PARSED, ONE_COLUMN], row("12345".repeat(10_000))),
-    fails: TOO_MUCH,
-    bytesMax: FLOOD_BYTES_MAX,
-  },
-  "floods with rows without columns": {
-    server: flooding([PARSED, description([])], row()),
-    fails: TOO_MUCH,
-    bytesMax: FLOOD_BYTES_MAX,
-  },
+  "floods with notices": flood([PARSED], NOTICE),
+  "floods with settings": flood([], SETTING),
+  "floods with errors": flood([], failure("XX000", "no")),
+  "floods with rows": flood([PARSED, ONE_COLUMN], row("12345".repeat(10_000))),
+  "floods with rows without columns": flood([PARSED, description([])], row()),
 };
 
 Deno.test("a server that misbehaves is an error with the reason, in time and with bounded memory", async (t) => {
@@ -478,12 +414,7 @@ Deno.test("a server that ends or pauses after any byte is an error in time", asy
 
 Deno.test("a response that comes before its statement is none", async () => {
   const trial = begin({
-    server: async function* (client) {
-      yield* started(client);
-      await client.statement();
-      yield joined([ONE, ONE]);
-      await SILENCE;
-    },
+    server: responding(ONE, ONE),
   });
   assert.deepEqual(await settle(trial), { rows: [{ one: 1 }], count: 1 });
   const second = trial.client.query("SELECT 2 AS two").catch(String);
@@ -497,25 +428,17 @@ Deno.test("a response that comes before its statement is none", async () => {
 Deno.test("a heartbeat whose response has other rows than a monitor writes is an error of the state", async (t) => {
   const columns = ["written", "members", "queues", "silences", "uncertain"];
   for (const column of columns.slice(1)) {
-    for (const [value, expected] of Object.entries(OTHER_ROWS)) {
-      await t.step(`${column} is ${value}`, async () => {
-        const values = columns.map((name) => name === "written" ? "1" : name === column ? value : "[]");
-        const { place, options, ...trial } = placeOf({
-          server: responding(
-            PARSED,
-            description(columns.map((name) => [name, name === "written" ? 23 : 25])),
-            row(...values),
-            complete("SELECT 1"),
-            READY,
-          ),
-        });
-        const heartbeats = openHeartbeats(place, options);
-        const own = { host: "one", id: "1", config: "", active: "", location: null, looks: [] };
-        const outcome = heartbeats.beat(own, true).then(() => "", (error) => String(error));
-        assert.match(await settle({ ...trial, outcome }), expected);
-        await heartbeats.close();
-      });
-    }
+    await testRows(t, OTHER_ROWS, async (expected, value) => {
+      const values = columns.map((name) => name === "written" ? "1" : name === column ? value : "[]");
+      const described = columns.map((name) => [name, name === "written" ? 23 : 25] as const);
+      const response = [PARSED, description(described), row(...values), complete("SELECT 1"), READY];
+      const { place, options, ...trial } = placeOf({ server: responding(...response) });
+      const heartbeats = openHeartbeats(place, options);
+      const own = { host: "one", id: "1", config: "", active: "", location: null, looks: [] };
+      const outcome = heartbeats.beat(own, true).then(() => "", (error) => String(error));
+      assert.match(await settle({ ...trial, outcome }), expected);
+      await heartbeats.close();
+    });
   }
 });
 
