@@ -89,7 +89,11 @@ function assertAccepted(
   const recoveryOf = new Map(recoveries.map((recovery) => [keyOf(recovery), recovery]));
   assert.deepEqual(new Set(problems.map(keyOf)), new Set(recoveryOf.keys()));
   assert.equal(recoveryOf.size, count);
-  for (const problem of problems) pair?.(problem, recoveryOf.get(keyOf(problem)) ?? problem);
+  if (pair === undefined) return;
+  for (const problem of problems) {
+    const recovery = recoveryOf.get(keyOf(problem));
+    assert.partialDeepStrictEqual([problem.body, recovery?.body], pair);
+  }
 }
 
 function assertRequest(

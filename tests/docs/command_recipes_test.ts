@@ -2,13 +2,12 @@
 import assert from "node:assert/strict";
 import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 import { type Harness, withHarness } from "../life/program.ts";
-import { startMailbox } from "../life/receivers.ts";
 import { startAlertmanager } from "../support/alertmanager.ts";
 import { CHANNEL_RECIPES, HOSTILE_OUTPUTS, writeHostileConfig } from "./channel_recipes.ts";
 import { readPage } from "./pages.ts";
 
 const NAMES = Object.keys(HOSTILE_OUTPUTS).sort();
-const ENVIRONMENT = { MAIL_PASSWORD: "mail-password", GITHUB_TOKEN: "github-secret" };
+const ENVIRONMENT = { GITHUB_TOKEN: "github-secret" };
 
 /** Runs every check once; then they are `up`. */
 async function runTwice(harness: Harness, between: () => Promise<void> = async () => {}): Promise<void> {
@@ -48,20 +47,6 @@ Deno.test({
       assert.deepEqual(await alertmanager.alerts(), []);
     }),
 });
-
-Deno.test("docs/recipes: an SMTP server accepts the emails of the recipe", () =>
-  withHarness(async (harness) => {
-    await using mailbox = await startMailbox("mail-password");
-    const [block] = readPage("docs/recipes/notifications.md").blocks;
-    const [, channel = ""] = /"admins": (\{.*?^ {4}\})/ms.exec(block?.text ?? "") ?? [];
-    const { port } = (mailbox.channel["parameters"] as { readonly access: { readonly port: number } }).access;
-    const local = channel.replace('"mail.example.org"', '"127.0.0.1"').replace("587", String(port));
-    await writeHostileConfig(harness, { admins: `"admins": ${local}` });
-    await runTwice(harness);
-    const mails = await mailbox.read();
-    assert.deepEqual(mails.map(({ subject }) => subject.replace(/:.*/, "")), ["11 CRITICAL", "11 OK"]);
-    for (const { text } of mails) for (const name of NAMES) assert.ok(text.includes(name), text);
-  }));
 
 Deno.test({
   ...requiresTools("gammu-smsd-inject"),

@@ -5,12 +5,17 @@ import type { Check } from "../../src/domain/check.ts";
 import { LIVE_SCRIPT } from "../../src/outputs/http_endpoint/live_script.ts";
 import type { PageFacts } from "../../src/outputs/html_report/facts.ts";
 import { truncate } from "../../src/shared/truncate.ts";
-import { demoChecks } from "../../scripts/make_history.ts";
+import { writeReport } from "../../src/outputs/html_report/write_report.ts";
+import { HOUR_MS } from "../../src/shared/time_units.ts";
+import { openSqliteStore } from "../../src/state/sqlite/sqlite_store.ts";
+import { createStoreFiles } from "../../src/system/store_files.ts";
+import { demoChecks, makeHistory } from "../../scripts/make_history.ts";
+import { tempDirectory } from "../../testing/builders.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
 import { type Browser, requiresBrowser, withBrowser } from "./browser.ts";
 import { inTime } from "../life/in_time.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
-import { withDemo } from "./demo_page.ts";
-import { PAGE_STATES, writeState } from "./states.ts";
+import { FACTS as PAGE_FACTS, PAGE_STATES, writeState } from "./states.ts";
 
 const VIEWS = {
   "phone-light": { width: 360, height: 780, scheme: "light" },
@@ -97,8 +102,7 @@ Deno.test({
   ...requiresBrowser(),
   name: `writeReport() renders ${MANY} checks without findings of a browser and axe-core`,
   fn: (t) =>
-    withDemo(MANY, async ({ page }) => {
-      const html = await page();
+    withDemo(MANY, async (html) => {
       assert.ok(new TextEncoder().encode(html).length < PAGE_BYTES_MAX, `${html.length} characters`);
       await withServedPage(html, (address) =>
         withBrowser(async (browser) => {
@@ -116,6 +120,20 @@ Deno.test({
         }));
     }),
 });
+
+/** Writes the page of a history of 90 days in a real state. */
+async function withDemo(count: number, use: (html: string) => Promise<void>): Promise<void> {
+  await using directory = await tempDirectory();
+  const clock = createRealClock();
+  const nowMs = Date.UTC(2026, 0, 31, 10);
+  const files = createStoreFiles(clock);
+  const options = { files, userId: Deno.uid(), nowMs, access: "own" } as const;
+  const { store } = await openSqliteStore(`${directory.path}/state.sqlite`, options);
+  const checks = demoChecks(count);
+  await makeHistory({ store, checks, endMs: nowMs, fineStepMs: count > 100 ? 3 * HOUR_MS : HOUR_MS });
+  await use(await writeReport({ store, checks, isWhole: true, facts: PAGE_FACTS, clock }));
+  await store.close();
+}
 
 /** Opens a page, which asks for nothing else, writes nothing to the console, and fits into the window. */
 async function openPage(browser: Browser, address: string, view: View): Promise<void> {

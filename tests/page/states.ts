@@ -135,7 +135,7 @@ const TEXT: Page = {
   ],
 };
 
-const FACTS: PageFacts = {
+export const FACTS: PageFacts = {
   nowMs: NOW_MS,
   hostName: "host.example",
   timeZone: "Europe/Berlin",

@@ -17,6 +17,7 @@ import { requiredPermissionsOf } from "../../src/permissions/required_permission
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { runArguments } from "../../testing/source.ts";
 import { type ChildEnd, runChild, tool } from "../../testing/tools.ts";
+import { testRows } from "../support/rows.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 
 const SCRIPT = fileURLToPath(new URL("../../scripts/compile.ts", import.meta.url));
@@ -84,56 +85,40 @@ Deno.test("refuseComputedImports() accepts modules of the bundle and of Node, an
     "an absolute path": 'import("/tmp/a.js");',
     "a directory above": 'import("../a.js");',
   };
-  for (const [name, text] of Object.entries(rows)) {
-    await t.step(name, () =>
-      withDirectory(async (directory) => {
-        await Deno.writeTextFile(`${directory}/main.js`, plain);
-        await refuseComputedImports(directory);
-        await Deno.writeTextFile(`${directory}/other.js`, `${plain}\n${text}\n`);
-        await assert.rejects(
-          refuseComputedImports(directory),
-          (error: Error) =>
-            error.message.startsWith("Cannot build: other.js imports by a computed name: import(") &&
-            text.includes(error.message.slice(error.message.indexOf("import("))),
-        );
-      }));
-  }
-});
-
-Deno.test("executableName() is unique for every target", () => {
-  assert.strictEqual(new Set([OWN_NAME, ...TARGETS.map(executableName)]).size, TARGETS.length + 1);
-});
-
-Deno.test("writeChecksums() writes the format of sha256sum, for the executables alone", () =>
-  withDirectory(async (directory) => {
-    const names = [OWN_NAME, executableName(FOREIGN_TARGET)];
-    for (const name of [...names, "other"]) await Deno.writeTextFile(`${directory}/${name}`, name);
-    await writeChecksums(new URL(`file://${directory}/`));
-    const check = (): Promise<ChildEnd> =>
-      runChild(tool("sha256sum"), ["--check", "--strict", "SHA256SUMS"], { cwd: directory });
-    const { code, stdout } = await check();
-    assert.strictEqual(code, 0);
-    assert.deepStrictEqual(
-      stdout.trim().split("\n"),
-      names.toSorted().map((name) => `${name}: OK`),
+  await testRows(t, rows, async (text) => {
+    await using directory = await tempDirectory({ "main.js": plain });
+    await refuseComputedImports(directory.path);
+    await Deno.writeTextFile(`${directory.path}/other.js`, `${plain}\n${text}\n`);
+    await assert.rejects(
+      refuseComputedImports(directory.path),
+      (error: Error) =>
+        error.message.startsWith("Cannot build: other.js imports by a computed name: import(") &&
+        text.includes(error.message.slice(error.message.indexOf("import("))),
     );
-    await Deno.writeTextFile(`${directory}/${OWN_NAME}`, "changed");
-    assert.notStrictEqual((await check()).code, 0);
-  }));
+  });
+});
+
+Deno.test("writeChecksums() writes the format of sha256sum, for the executables alone", async () => {
+  const names = [OWN_NAME, executableName(FOREIGN_TARGET)];
+  await using directory = await tempDirectory(
+    Object.fromEntries([...names, "other"].map((name) => [name, name])),
+  );
+  await writeChecksums(new URL(`file://${directory.path}/`));
+  const check = (): Promise<ChildEnd> =>
+    runChild(tool("sha256sum"), ["--check", "--strict", "SHA256SUMS"], { cwd: directory.path });
+  const { code, stdout } = await check();
+  assert.strictEqual(code, 0);
+  assert.deepStrictEqual(stdout.trim().split("\n"), names.toSorted().map((name) => `${name}: OK`));
+  await Deno.writeTextFile(`${directory.path}/${OWN_NAME}`, "changed");
+  assert.notStrictEqual((await check()).code, 0);
+});
 
 /** A check of each kind, as `monitor add` reads them. */
-const OF_EACH_KIND = [
-  "test",
-  "script",
-  "/bin/true",
-  "file_timestamp",
-  "/x",
-  "http_request",
-  "https://localhost/",
-]
-  .concat(["tcp_connect", "localhost:1", "tls_certificate", "localhost", "disk_space", "/", "memory", "load"])
-  .concat(["process", "x", "systemd_unit", "x", "dns_lookup", "x", "ping", "x", "job", "1 d"])
-  .concat(["group", "test"]);
+const OF_EACH_KIND =
+  "test script /bin/true file_timestamp /x http_request https://localhost/ tcp_connect localhost:1 "
+    .concat("tls_certificate localhost disk_space / memory load process x systemd_unit x dns_lookup x ping x")
+    .split(" ")
+    .concat("job", "1 d", "group", "test");
 
 Deno.test("the general executable grants every system permission that a kind requires", async () => {
   const system = createMemorySystem();
@@ -150,8 +135,3 @@ Deno.test("the general executable grants every system permission that a kind req
   const granted = GENERAL_PERMISSIONS.find((flag) => flag.startsWith("--allow-sys="))?.split(/[=,]/) ?? [];
   assert.deepStrictEqual(facts.filter((fact) => !granted.includes(fact)), []);
 });
-
-async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
-  await using temporary = await tempDirectory();
-  await use(temporary.path);
-}

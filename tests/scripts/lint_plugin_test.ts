@@ -1,9 +1,7 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { strictEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { projectPath } from "../../scripts/lint/place.ts";
 import plugin from "../../scripts/lint_plugin.ts";
-import { runChild } from "../../testing/tools.ts";
-import { tempDirectory } from "../../testing/builders.ts";
 import { testRows } from "../support/rows.ts";
 
 const PROJECT = join(import.meta.dirname ?? "", "../..");
@@ -250,29 +248,6 @@ for (const { rule, code, accepted, rejected } of PLACES) {
   });
 }
 
-Deno.test("plugin suggests a fix", () => {
-  const code = 'import { a } from "../channels/email.ts";\nDeno.stat(a);';
-  const [layers, ambient] = Deno.lint.runPlugin(plugin, join(PROJECT, "src/checks/example.ts"), code)
-    .sort((a, b) => a.id < b.id ? -1 : 1);
-  strictEqual(ambient?.id, "monitor/no-ambient");
-  strictEqual(ambient?.message, "Deno.stat is ambient: only src/system may use it");
-  strictEqual(
-    ambient?.hint,
-    "use an interface of src/domain/system.ts, or add what is missing there and in src/system",
-  );
-  strictEqual(layers?.id, "monitor/layers-import-downwards");
-  strictEqual(layers?.message, 'checks may not import channels ("../channels/email.ts")');
-  strictEqual(
-    layers?.hint,
-    "pass the value in, or move what both need down into shared or domain",
-  );
-});
-
-Deno.test("plugin ignores files outside the project", () => {
-  deepStrictEqual(Deno.lint.runPlugin(plugin, "/elsewhere/src/checks/index.ts", "Deno.exit(1);"), []);
-  deepStrictEqual(Deno.lint.runPlugin(plugin, `${PROJECT}-copy/src/checks/index.ts`, "Deno.exit(1);"), []);
-});
-
 Deno.test("projectPath() names files from the project's directory on", async (t) => {
   const rows: Readonly<Record<string, readonly [file: string, directory: string, path: string | null]>> = {
     "a file of the project": ["/home/a/monitor/src/cli/run.ts", "/home/a/monitor", "src/cli/run.ts"],
@@ -284,34 +259,6 @@ Deno.test("projectPath() names files from the project's directory on", async (t)
     "a directory whose name begins alike": ["/home/a/monitor2/main.ts", "/home/a/monitor", null],
   };
   await testRows(t, rows, ([file, directory, path]) => strictEqual(projectPath(file, directory), path));
-});
-
-Deno.test("deno lint runs the plugin in a project below a directory that is named src", async () => {
-  await using temporary = await tempDirectory();
-  const above = temporary.path;
-  const project = join(above, "src", "project");
-  await Deno.mkdir(join(project, "scripts/lint"), { recursive: true });
-  await Deno.mkdir(join(project, "src/checks"), { recursive: true });
-  await Deno.copyFile(join(PROJECT, "scripts/lint_plugin.ts"), join(project, "scripts/lint_plugin.ts"));
-  for await (const { name } of Deno.readDir(join(PROJECT, "scripts/lint"))) {
-    await Deno.copyFile(join(PROJECT, "scripts/lint", name), join(project, "scripts/lint", name));
-  }
-  const config = { lint: { plugins: ["./scripts/lint_plugin.ts"] } };
-  await Deno.writeTextFile(join(project, "deno.json"), JSON.stringify(config));
-  await Deno.writeTextFile(join(project, "main.ts"), "Deno.exit(1);\n");
-  await Deno.writeTextFile(join(project, "src/checks/index.ts"), "Deno.exit(1);\n");
-  const { stdout } = await runChild(Deno.execPath(), ["lint", "--json"], { cwd: project });
-  const { diagnostics } = JSON.parse(stdout) as {
-    readonly diagnostics: readonly { readonly code: string; readonly filename: string }[];
-  };
-  const found = diagnostics.map(({ code, filename }) =>
-    `${filename.slice(filename.lastIndexOf("/") + 1)} ${code}`
-  );
-  deepStrictEqual(found.sort(), [
-    "index.ts monitor/exit-in-main",
-    "index.ts monitor/names",
-    "index.ts monitor/no-ambient",
-  ]);
 });
 
 function find(rule: string, file: string, code: string): readonly Deno.lint.Diagnostic[] {

@@ -35,34 +35,14 @@ Deno.test(
     withPackages(async (directory, made) => {
       assert.strictEqual(made.filter((name) => /\.(tar\.gz|zip)$/.test(name)).length, TARGETS.length);
       const name = "monitor_darwin_arm64";
-      const listed = await run(
-        "tar",
-        "--list",
-        "--verbose",
-        "--numeric-owner",
-        "--file",
-        `${directory}/${name}.tar.gz`,
-      );
-      for (
-        const path of [
-          "README.md",
-          "LICENSE",
-          "LICENSES.txt",
-          "completions/_monitor",
-          "docs/reference/checks.md",
-          "examples/systemd/monitor.service",
-          "man/monitor.1",
-        ]
-      ) assert.match(listed, new RegExp(`^-rw-r--r-- 0/0 .* ${name}/${path}$`, "m"));
+      const archive = `${directory}/${name}.tar.gz`;
+      const listed = await run("tar", "--list", "--verbose", "--numeric-owner", "--file", archive);
+      const texts = ["README.md", "LICENSE", "LICENSES.txt", "completions/_monitor", "man/monitor.1"]
+        .concat("docs/reference/checks.md", "examples/systemd/monitor.service");
+      for (const path of texts) assert.match(listed, new RegExp(`^-rw-r--r-- 0/0 .* ${name}/${path}$`, "m"));
       assert.match(listed, new RegExp(`^-rwxr-xr-x 0/0 .* ${name}/monitor$`, "m"));
-      const containerfile = await run(
-        "tar",
-        "--extract",
-        "--to-stdout",
-        "--file",
-        `${directory}/${name}.tar.gz`,
-        `${name}/examples/container/Containerfile`,
-      );
+      const path = `${name}/examples/container/Containerfile`;
+      const containerfile = await run("tar", "--extract", "--to-stdout", "--file", archive, path);
       assert.match(containerfile, /^COPY --chmod=755 monitor /m, "it lies beside the executable");
       const zip = await Deno.readFile(`${directory}/monitor_windows_amd64.zip`);
       assert.ok(new TextDecoder("latin1").decode(zip).includes("/monitor.exe"));
