@@ -4,13 +4,12 @@ import {
   describeFaults,
   describeObserved,
   describeRunCounts,
-  lastedIn,
   percent,
   summarise,
 } from "../../src/state/availability.ts";
-import type { CheckRecord, Rollup } from "../../src/domain/store.ts";
+import type { Rollup } from "../../src/domain/store.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
-import { NOW_MS, recordOf } from "./records.ts";
+import { NOW_MS } from "./records.ts";
 
 const NONE = { ok: 0, unknown: 0, warning: 0, critical: 0 };
 
@@ -22,28 +21,6 @@ Deno.test("availabilityOf() counts a warning as up, and divides by the time with
     availability: 0.7 + 0.2,
   });
   assert.deepEqual(availabilityOf(NONE), { observedMs: 0, shares: null, availability: null });
-});
-
-Deno.test("lastedIn() counts the time since the last run until the check is overdue, and nothing without a run", () => {
-  const record = recordOf("web");
-  const span = { runs: 1, lastedMs: { ...NONE, ok: 5 } };
-  const lastRun = (agoMs: number, fields: object = {}): CheckRecord => ({
-    ...record,
-    condition: { ...record.condition, observedAtMs: NOW_MS - agoMs, ...fields },
-    overdueAtMs: NOW_MS - agoMs + 3 * HOUR_MS,
-  });
-  const rows: Readonly<Record<string, readonly [CheckRecord | null, addedMs: number]>> = {
-    "an hour ago": [lastRun(HOUR_MS), HOUR_MS],
-    "just not overdue": [lastRun(3 * HOUR_MS), 3 * HOUR_MS],
-    "overdue": [lastRun(3 * HOUR_MS + 1), 0],
-    "in the future": [lastRun(-HOUR_MS), 0],
-    "pending": [lastRun(HOUR_MS, { confirmed: null }), 0],
-    "never": [null, 0],
-  };
-  for (const [name, [last, addedMs]] of Object.entries(rows)) {
-    assert.deepEqual(lastedIn(span, last, NOW_MS), { ...NONE, ok: 5, warning: addedMs }, name);
-    assert.deepEqual(lastedIn({ ...span, runs: 0 }, last, NOW_MS), NONE, `${name}, no run in the span`);
-  }
 });
 
 Deno.test("percent() and describeFaults() never round a failure to zero", () => {

@@ -133,16 +133,12 @@ export function testOutbox(test: StoreTest): void {
     assert.deepEqual((await store.outbox()).markers, [again, ...marks.slice(2)]);
   });
 
-  test("gives every text of a row, a mark and a silence back unchanged", async (store) => {
+  test("gives every text of a row, a mark and a silence back unchanged, and each names one of them", async (store) => {
+    const notificationWith = (text: string) =>
+      notificationOf(text, { id: text, title: text, output: text, detail: text, hostName: text });
     const rows = HOSTILE_TEXTS.map((text, index) =>
       queuedOf(text, index, {
-        notification: notificationOf(text, {
-          id: text,
-          title: text,
-          output: text,
-          detail: text,
-          hostName: text,
-        }),
+        notification: notificationWith(text),
         channelKey: text,
         channelName: text,
         lastFailure: text,
@@ -150,25 +146,18 @@ export function testOutbox(test: StoreTest): void {
       })
     );
     const marked = HOSTILE_TEXTS.map((text) => markerOf(text, { channelKey: text, messageId: text }));
+    const counts = HOSTILE_TEXTS.map((text) => countOf(text, { channelName: text }));
     const silences = HOSTILE_TEXTS.map((text) => silenceOf(text, { check: text, reason: text }));
     await store.save([updateOf("web", { queued: rows })]);
-    const counts = HOSTILE_TEXTS.map((text) => countOf(text, { channelName: text }));
     await store.changeOutbox(outboxChangeOf({ markers: marked, counted: counts }));
     await store.addSilences(silences);
-    assert.deepEqual(await store.outbox(), { notifications: rows, markers: marked, counts });
-    assert.deepEqual(await store.silences(NOW_MS), silences);
-
-    // Each names exactly one of them.
     for (const [index, text] of HOSTILE_TEXTS.entries()) {
-      const change = { removed: [text], cleared: [{ check: text, channelKey: text }] };
-      await store.changeOutbox(outboxChangeOf(change));
+      const [notifications, markers] = [rows.slice(index), marked.slice(index)];
+      assert.deepEqual(await store.outbox(), { notifications, markers, counts });
+      assert.deepEqual(await store.silences(NOW_MS), silences.slice(index));
+      const cleared = [{ check: text, channelKey: text }];
+      await store.changeOutbox(outboxChangeOf({ removed: [text], cleared }));
       assert.equal(await store.endSilences([text], NOW_MS), 1);
-      assert.deepEqual(await store.outbox(), {
-        notifications: rows.slice(index + 1),
-        markers: marked.slice(index + 1),
-        counts,
-      });
-      assert.deepEqual(await store.silences(NOW_MS), silences.slice(index + 1));
     }
   });
 

@@ -103,18 +103,6 @@ function changesIn(saved: readonly (readonly CheckUpdate[])[]): readonly string[
 const WEB = testCheck("ok", { name: "web" });
 const MAIL = testCheck("ok", { name: "mail", threshold: 2 });
 
-Deno.test("openStateRepository() continues from the persisted records", async () => {
-  const first = await openDesk();
-  first.recordResult(MAIL, "critical", { missed: 3 });
-  await first.repository.flush();
-  const second = await openDesk({ store: first.store });
-  assert.deepStrictEqual(second.repository.recordOf("mail", NOW), first.repository.recordOf("mail", NOW));
-  assert.strictEqual(second.repository.recordOf("mail", NOW).missedRuns, 3);
-  const { notification } = second.recordResult(MAIL, "critical", { missed: 2 });
-  assert.strictEqual(notification?.event, "problem");
-  assert.strictEqual(second.repository.recordOf("mail", NOW).missedRuns, 5);
-});
-
 Deno.test("record() returns the suppression of a problem, and none of a reminder, which is not due later", async () => {
   const { recordResult } = await openDesk();
   const check = { ...WEB, annoy: true };
@@ -432,19 +420,6 @@ Deno.test("flush() keeps every change of a long outage, and drops aggregates of 
   assert.ok(rollup !== undefined && rollup.observed.ok + rollup.observed.critical < runs);
 });
 
-Deno.test("record() counts the time between runs unless the check was overdue", async () => {
-  const rows = [[MINUTE, MINUTE], [3 * MINUTE, 3 * MINUTE], [3 * MINUTE + 1, 0], [-HOUR, 0]] as const;
-  for (const [sinceMs, expected] of rows) {
-    const { repository, store, recordResult } = await openDesk();
-    recordResult(WEB, "critical", { nowMs: NOW - sinceMs });
-    recordResult(WEB, "ok");
-    await repository.flush();
-    const rollup = store.saved[0]?.at(-1)?.rollup;
-    assert.strictEqual(rollup?.lastedMs, expected);
-    if (expected > 0) assert.strictEqual(rollup?.lasted, "critical");
-  }
-});
-
 Deno.test("prune() notes once a day that the config still has a check that doesn't run", async () => {
   const { repository, store, recordResult } = await openDesk();
   recordResult(WEB, "ok");
@@ -467,27 +442,6 @@ Deno.test("prune() deletes a check that left the config 30 days ago, not one tha
   assert.strictEqual(repository.recordOf("web", NOW).condition.observed, null);
   assert.deepStrictEqual((await store.records()).map(({ name }) => name), ["mail"]);
   assert.strictEqual(repository.recordOf("mail", NOW).condition.observed, "ok");
-});
-
-Deno.test("finish() deletes nothing with a clock 15 months ahead", async () => {
-  const before = await openDesk();
-  before.recordResult(WEB, "critical");
-  before.recordResult(MAIL, "critical");
-  await before.repository.prune([WEB, MAIL], NOW);
-  const { store } = before;
-  const { repository, recordResult } = await openDesk({ store });
-  const aheadMs = NOW + 456 * DAY;
-  recordResult(WEB, "critical", { nowMs: aheadMs });
-  await repository.finish([WEB], aheadMs);
-  assert.strictEqual(repository.recordOf("mail", NOW).condition.observed, "critical");
-  assert.deepStrictEqual((await store.records()).map(({ name, seenAtMs }) => [name, seenAtMs]), [
-    ["web", aheadMs],
-    ["mail", NOW],
-  ]);
-  assert.strictEqual((await store.changes("web", { sinceMs: 0, limit: 9 })).length, 1);
-  for (const name of ["web", "mail"]) assert.strictEqual((await store.rollups(name, 0))[0]?.startMs, NOW);
-  await repository.prune([WEB], NOW + HOUR);
-  assert.strictEqual(repository.recordOf("web", NOW).seenAtMs, NOW + HOUR);
 });
 
 Deno.test("prune() ignores a store that can't be written, and has a damaged one replaced", async () => {
