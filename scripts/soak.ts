@@ -50,7 +50,7 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
     return Promise.resolve();
   },
   kill: ({ rounds }) =>
-    runTests(["tests/state/kill_test.ts", "tests/life/kill_test.ts"], {
+    runTests(["tests/life/kill_test.ts"], {
       variables: { KILL_ROUNDS: rounds },
       minutesMax: 10 + rounds / 3,
     }),

@@ -8,7 +8,6 @@ import { inTime } from "../life/in_time.ts";
 import { startChild } from "../../testing/tools.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { beatOf, endOf, NOW_MS, queuedOf, silenceOf, updateOf } from "./records.ts";
-import { startSaving } from "./saving_process.ts";
 import { openState, withState, withStatePath } from "./state_directory.ts";
 
 /** How many processes come at once. */
@@ -16,9 +15,6 @@ const PROCESSES = 6;
 
 /** How many states they make together. Of 100, some three to ten failed before they waited for each other. */
 const STATES = shortOrFull(campaign(50), 200);
-
-/** The number of changes of silences alongside a process that saves. */
-const ROUNDS = 10;
 
 Deno.test("silences() immediately returns silences that another process added or ended", () =>
   withStatePath(async (path) => {
@@ -79,28 +75,6 @@ Deno.test(
       await silenceTogether(paths, "alongside");
     }),
 );
-
-Deno.test("addSilences() and endSilences() do not disturb a process that saves", () =>
-  withStatePath(async (path) => {
-    // Without a pause it would block every other process, which no monitor does.
-    const child = await startSaving(path, { pauseMs: 5 });
-    try {
-      await child.nextBatch();
-      for (let round = 0; round < ROUNDS; round++) {
-        const count = await withState(path, async (store) => {
-          await store.addSilences([silenceOf(`a ${round}`), silenceOf(`b ${round}`, { check: null })]);
-          assert.equal(await store.endSilences([null], NOW_MS), 1);
-          assert.equal((await store.silences(NOW_MS)).length, round + 1);
-          return (await store.records())[0]?.missedRuns ?? 0;
-        }, { access: "alongside" });
-        // It has saved after that, too.
-        while (await child.nextBatch() <= count);
-      }
-    } finally {
-      await child.kill();
-    }
-    await withState(path, async (store) => assert.equal((await store.silences(NOW_MS)).length, ROUNDS));
-  }));
 
 interface SilencingProcess {
   /** Makes it open a state, add one silence and close it; returns its output. */

@@ -50,28 +50,20 @@ function checkAt(index: number, random: () => number): PageCheck {
     highest: random() < faults ? CONDITIONS[1 + Math.floor(random() * 3)] ?? "critical" : "ok",
     failedRuns: random() < faults ? 2 : 0,
   });
-  const dayFaults = isFlapping ? 0.2 : 0.015;
-  const hourFaults = isFlapping ? 0.2 : 0.005;
   const name = `shop-frontend-${String(index).padStart(4, "0")}`;
-  const check = {
-    ...testCheck("ok", { name }),
-    title: `Shop ${index} of the frontend, order page`,
-    tags: [`region-${index % 12}`, "production"],
-  };
+  const title = `Shop ${index} of the frontend, order page`;
+  const check = { ...testCheck("ok", { name }), title, tags: [`region-${index % 12}`, "production"] };
   const base = recordOf(name);
+  const refused = "connecting to shop.example.org:443 failed: connection refused";
+  const output = isDown ? refused : "status is 200, 84 ms";
+  const detail = isDown ? "x".repeat(2000) : "";
   const record = recordOf(name, {
     condition: { ...base.condition, confirmed: condition, notified: condition, observed: condition },
-    last: resultOf({
-      condition,
-      output: isDown
-        ? "connecting to shop.example.org:443 failed: connection refused"
-        : "status is 200, 84 ms",
-      detail: isDown ? "x".repeat(2000) : "",
-      metrics: {},
-    }),
+    last: resultOf({ condition, output, detail, metrics: {} }),
   });
   const lastedMs = { ok: 0.9 * DAY_MS, unknown: 0, warning: 0.05 * DAY_MS, critical: 0.05 * DAY_MS };
   const fine = { ok: DAY_MS, unknown: 0, warning: 0, critical: 0 };
+  const trace = "     0.1 ms  request GET https://shop.example.org/\n".repeat(100);
   return {
     ...statusOf(check, { recordOf: () => record, nowMs: NOW_MS }),
     spans: (["24 h", "7 d", "90 d"] as const).map((label, place) => ({
@@ -82,21 +74,20 @@ function checkAt(index: number, random: () => number): PageCheck {
       failedRuns: place === 2 || isFlapping || isDown ? 21 : 0,
       failedStreakMax: 4,
     })),
-    hours: Array.from({ length: HOURS_SHOWN }, () => slot(hourFaults)),
-    days: Array.from(
-      { length: DAYS_SHOWN },
-      () => ({ ...slot(dayFaults), durationMeanMs: 80 + random() * 40 }),
-    ),
+    hours: Array.from({ length: HOURS_SHOWN }, () => slot(isFlapping ? 0.2 : 0.005)),
+    days: Array.from({ length: DAYS_SHOWN }, () => ({
+      ...slot(isFlapping ? 0.2 : 0.015),
+      durationMeanMs: 80 + random() * 40,
+    })),
     recent: Array.from({ length: 50 }, (_, place) => ({
       endedAtMs: NOW_MS - place * 60_000,
-      condition: countedAs(slot(hourFaults).highest ?? "ok"),
+      condition: countedAs(slot(isFlapping ? 0.2 : 0.005).highest ?? "ok"),
       durationMs: 84,
     })),
-    changes: Array.from({ length: 5 }, (_, place) =>
-      changeOf(name, NOW_MS - (place + 1) * HOUR_MS, {
-        output: "connecting to shop.example.org:443 failed: connection refused",
-        trace: "     0.1 ms  request GET https://shop.example.org/\n".repeat(100),
-      })),
+    changes: Array.from(
+      { length: 5 },
+      (_, place) => changeOf(name, NOW_MS - (place + 1) * HOUR_MS, { output: refused, trace }),
+    ),
   };
 }
 

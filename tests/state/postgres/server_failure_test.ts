@@ -66,14 +66,9 @@ Deno.test({
   ...POSTGRES,
   name: "openPostgresStore() logs in with a password, and over verified TLS",
   fn: async () => {
-    await run(
-      "CREATE ROLE secret LOGIN PASSWORD 'right password'",
-      "CREATE DATABASE owned OWNER secret",
-    );
-    assert.equal(
-      await failureOf(postgres().place({ user: "secret", password: "right password", database: "owned" })),
-      "none",
-    );
+    await run("CREATE ROLE secret LOGIN PASSWORD 'right password'", "CREATE DATABASE owned OWNER secret");
+    const login = { user: "secret", password: "right password", database: "owned" };
+    assert.equal(await failureOf(postgres().place(login)), "none");
     assert.equal(await failureOf(secured(postgres())), "none");
   },
 });
