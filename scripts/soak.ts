@@ -96,7 +96,6 @@ const FULL_FORM_FILES: readonly string[] = [
   "tests/life/state_test.ts",
   "tests/page/browser_test.ts",
   "tests/state/alongside_test.ts",
-  "tests/state/sqlite/database_store_property_test.ts",
   "tests/system/http/http_servers_test.ts",
 ];
 

@@ -5,11 +5,6 @@ import assert from "node:assert/strict";
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
 const FILES = filesBelow("src").filter((path) => path.endsWith(".ts"));
 
-Deno.test("src contains only directories", () => {
-  const files = [...Deno.readDirSync(`${PROJECT}src`)].filter(({ isDirectory }) => !isDirectory);
-  assert.deepEqual(files.map(({ name }) => name), []);
-});
-
 Deno.test("no two files of different layers have the same basename", () => {
   const byName = Map.groupBy(FILES, (path) => path.slice(path.lastIndexOf("/") + 1));
   const shared = [...byName].filter(([name, paths]) =>

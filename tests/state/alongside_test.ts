@@ -48,18 +48,6 @@ Deno.test("job() immediately returns a check-in of another process", () =>
     await owner.close();
   }));
 
-Deno.test("openSqliteStore() alongside a monitor creates a missing state, for its owner alone", () =>
-  withStatePath(async (path) => {
-    const deep = `${path}.d/state.sqlite`;
-    await withState(deep, (store) => store.addSilences([silenceOf("a")]), { access: "alongside" });
-    assert.equal(((await Deno.lstat(deep)).mode ?? 0) & 0o777, 0o600);
-    assert.equal(((await Deno.lstat(`${path}.d`)).mode ?? 0) & 0o777, 0o700);
-    const { store, quarantined } = await openState(deep);
-    assert.equal(quarantined, null);
-    assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a")]);
-    await store.close();
-  }));
-
 Deno.test("openSqliteStore() allows many processes to create and update one state at once", async () => {
   for (const access of ["alongside", "own"] as const) {
     await withStatePath((path) => silenceTogether([path], access));

@@ -235,13 +235,12 @@ export function testStore(
     await pruneAll(store, NOW_MS);
     assert.deepEqual(await runs(), expected.slice(0, 50), "pruning leaves them");
 
-    await store.save(HOSTILE_TEXTS.map((name, index) => updateOf(name, { rollup: entryOf(index - 9) })));
-    const many = await store.recentRuns(["web", "nobody", "planned", ...HOSTILE_TEXTS, "web"]);
-    assert.equal(many.length, 1 + HOSTILE_TEXTS.length);
-    for (const [index, name] of HOSTILE_TEXTS.entries()) {
-      const run = { endedAtMs: index - 9, condition: "ok", durationMs: 10 };
-      assert.deepEqual(many.find((one) => one.name === name)?.runs, [run]);
-    }
+    await store.save([updateOf("api", { rollup: entryOf(-9) })]);
+    const many = await store.recentRuns(["web", "nobody", "planned", "api", "web"]);
+    assert.equal(many.length, 2);
+    assert.deepEqual(many.find(({ name }) => name === "api")?.runs, [
+      { endedAtMs: -9, condition: "ok", durationMs: 10 },
+    ]);
     const left = recordOf("web", { seenAtMs: NOW_MS - 31 * DAY_MS });
     await store.save([updateOf("web", { record: left })]);
     await pruneAll(store, NOW_MS);
@@ -253,14 +252,9 @@ export function testStore(
     const service = monitorRunOf({ checks: HOSTILE_TEXTS });
     await store.keepMonitorRun(service);
     assert.deepEqual(await store.monitorRun(), service);
-    const cron = monitorRunOf({
-      mode: "cron",
-      processId: null,
-      stoppedAtMs: null,
-      configPath: null,
-      checks: [],
-    });
-    await store.keepMonitorRun({ ...cron, ...{ secret: "secret" } });
+    const none = { processId: null, stoppedAtMs: null, configPath: null, checks: [] };
+    const cron = monitorRunOf({ mode: "cron", ...none });
+    await store.keepMonitorRun(cron);
     assert.deepEqual(await store.monitorRun(), cron);
     await pruneAll(store, NOW_MS + 500 * DAY_MS);
     assert.deepEqual(await store.monitorRun(), cron);

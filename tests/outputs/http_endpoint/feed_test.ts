@@ -5,16 +5,17 @@ import { testCheck } from "../../support/checks.ts";
 import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
 import { changeOf, recordOf, updateOf } from "../../state/records.ts";
 
+const OPTIONS = {
+  checks: [testCheck("ok")],
+  recordOf,
+  title: null,
+  hostName: "",
+  hasOutputs: true,
+  clock: createFakeClock(),
+};
+
 async function headOf(title: string | null, hostName: string): Promise<string> {
-  const feed = await renderFeed({
-    store: await openInMemoryStore(),
-    checks: [testCheck("ok")],
-    recordOf,
-    title,
-    hostName,
-    hasOutputs: true,
-    clock: createFakeClock(),
-  });
+  const feed = await renderFeed({ ...OPTIONS, store: await openInMemoryStore(), title, hostName });
   return feed.toString().replace(/<updated>[^]*/, "");
 }
 
@@ -43,6 +44,7 @@ Deno.test("renderFeed() asks the store once for the 50 latest changes, whatever 
   await store.save(times.map(([name, atMs]) => updateOf(name, { change: changeOf(name, atMs) })));
   const asked: (readonly string[])[] = [];
   const feed = await renderFeed({
+    ...OPTIONS,
     store: {
       latestChanges: (names, limit) => {
         asked.push(names);
@@ -51,10 +53,6 @@ Deno.test("renderFeed() asks the store once for the 50 latest changes, whatever 
     },
     checks,
     recordOf: (name) => records.get(name) ?? recordOf(name),
-    title: null,
-    hostName: "",
-    hasOutputs: true,
-    clock: createFakeClock(),
   });
   assert.deepEqual(asked.map(({ length }) => length), [50]);
   const found = [...feed.toString().matchAll(/<title>(check \d+):/g)].map(([, name]) => name);

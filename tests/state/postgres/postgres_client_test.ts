@@ -191,27 +191,6 @@ test("save() counts a batch once that failed, was stored all the same, and comes
   });
 });
 
-test("save() returns the records that another process wrote, and keeps nothing of its own for them", async () => {
-  const { schema } = postgres().place();
-  const [one, other] = [
-    await openPostgresStore(postgres().place({ schema }), storeOptions()),
-    await openPostgresStore(postgres().place({ schema }), storeOptions()),
-  ];
-  await one.save([UPDATE, updateOf("mail")]);
-  await other.records();
-  const theirs = recordOf("web", { missedRuns: 7 });
-  assert.deepEqual(await other.save([{ ...UPDATE, record: theirs }]), []);
-  assert.deepEqual(await one.save([UPDATE, updateOf("mail", { rollup: entryOf(NOW_MS) })]), [{
-    ...theirs,
-    isShared: true,
-  }]);
-  assert.equal((await one.rollups("web", 0))[0]?.observed.ok, 2);
-  assert.equal((await one.rollups("mail", 0))[0]?.observed.ok, 1);
-  assert.deepEqual(await one.save([UPDATE]), [], "it goes by the new one");
-  await one.close();
-  await other.close();
-});
-
 test("records() and outbox() read more rows than one response has, in their order", async () => {
   const store = await openPostgresStore(postgres().place(), storeOptions());
   const numbers = Array.from({ length: 2_001 }, (_, index) => index);
