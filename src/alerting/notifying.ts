@@ -8,8 +8,9 @@
  * - A notification is due for a channel that was last notified of another condition. A dropped one is due again.
  */
 import { conditionBefore } from "../condition/transition.ts";
+import { isNoLongerChecked } from "../channels/console.ts";
 import { channelEntryOf, deliverTo } from "../channels/registry.ts";
-import type { Channel } from "../domain/channel.ts";
+import type { Channel, ChannelFilters } from "../domain/channel.ts";
 import type { ChannelCount } from "../domain/channel_count.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";
@@ -31,6 +32,7 @@ import { conditionFor, hasEscalated, isExcluded, isLeftOut, knownTo } from "./ch
 import { isAboutChannel, noticeName, noticeOf } from "./channel_notices.ts";
 import { ConfiguredChannels, type NotifyingConfig } from "./configured_channels.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
+import { markerKey } from "./delivery_markers.ts";
 import { Dependents } from "./dependents.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { RETRY_OBSOLETE_MS } from "./dropping.ts";
@@ -46,9 +48,10 @@ import {
   type QueueOptions,
   shortNotification,
 } from "./queued_notifications.ts";
-import { findRekeyed } from "./rekey.ts";
+import { type ChannelUser, findRekeyed } from "./rekey.ts";
 import { silencesOf } from "./silences.ts";
 import { suppressionOf, type SuppressionOptions, unknownDependencies } from "./suppression.ts";
+import { uncheckedOf, whyUnchecked } from "./unchecked.ts";
 
 interface NotifyingOptions {
   readonly system: System;
@@ -59,6 +62,8 @@ interface NotifyingOptions {
   readonly notifies: boolean;
   /** Whether everything is retried at once, as after a reload. Otherwise it waits for its time. @default true */
   readonly retriesAtStart?: boolean;
+  /** The checks that left the config since its last use; absent: all that are notified of and not in it. */
+  readonly left?: ReadonlySet<string>;
   /** How long the first notification of a channel waits for others; milliseconds. */
   readonly batchingMs: number;
   /** This process as a member, if several share the state. @default null */
@@ -73,6 +78,8 @@ interface NotifyingOptions {
 interface SendingMember {
   /** Returns whether it may send the pending notifications of a queue now. */
   claims(channelKey: string): boolean;
+  /** Whether its config is that of most members. */
+  readonly hasActiveConfig: boolean;
   /** Whether it sends notifications of its own checks without the shared state, which is unreachable. */
   readonly isOpen: boolean;
   /** Receives notifications that were just persisted, if their queue is owned. */
@@ -111,6 +118,8 @@ export class Notifying {
   #unsaved: readonly QueuedNotification[] = [];
   /** Of a member. */
   readonly #known = new KnownNotifications();
+  /** Ends of problems of unchecked checks that are not in their queue yet, by check and channel. */
+  readonly #ending = new Map<string, QueuedNotification>();
 
   constructor(config: NotifyingConfig, options: NotifyingOptions) {
     const { repository, kept, notifies, retriesAtStart = true, member = null, onBug } = options;
@@ -140,6 +149,7 @@ export class Notifying {
     const isObsolete = (marker: DeliveryMarker): boolean => this.#isObsolete(marker);
     if (retriesAtStart) this.#dispatcher.reload(new Map(), isObsolete);
     else this.#dispatcher.forgetObsolete(isObsolete);
+    this.#endUnchecked();
   }
 
   /** Reads the silences again: another process may have made one. */
@@ -250,6 +260,7 @@ export class Notifying {
     await this.#writer.retry();
     if (!this.#writer.isWritable) return false;
     this.#unsaved = [];
+    this.#ended(() => true);
     await this.#dispatcher.releaseAll();
     await this.#writer.retry();
     return true;
@@ -291,10 +302,13 @@ export class Notifying {
     if (!this.#writer.isWritable) void this.#writer.retry();
     this.#dispatcher.take(markers);
     this.#dispatcher.receive(notifications);
+    this.#ended((end) => notifications.some(({ id }) => id === end.id));
+    this.#endUnchecked();
   }
 
   /** Leaves the queue of a channel to another member. */
   release(channelKey: string): Promise<void> {
+    this.#ended((end) => end.channelKey === channelKey);
     return this.#dispatcher.release(channelKey);
   }
 
@@ -317,6 +331,7 @@ export class Notifying {
     });
     this.#known.move(rekeyed);
     this.#dispatcher.reload(rekeyed, (marker) => this.#isObsolete(marker));
+    this.#endUnchecked(users);
   }
 
   /**
@@ -380,8 +395,7 @@ export class Notifying {
       persist: (change) => this.#writer.write(this.#member?.isOpen ? toOpenChange(change) : change),
       maySend: (channelKey) => this.#claims(channelKey),
       isStillTrue: (queued) => this.#isStillTrue(queued),
-      isExcluded: (queued) =>
-        isExcluded(this.#channels.useOf(queued.notification.check, queued.channelKey) ?? {}, queued),
+      isExcluded: (queued) => isExcluded(this.#filtersOf(queued), queued),
       onEvent: (event) => {
         onEvent(event);
         this.#notice(event).catch((error) => error instanceof StoreError || onBug(error));
@@ -419,9 +433,60 @@ export class Notifying {
       sequence: this.#sequence++,
       nowMs: clock.wallMs(),
     });
-    if (notice === null) return;
-    await this.#writer.write({ changed: [], removed: [], markers: [], cleared: [], notices: [notice] });
-    this.send([notice]);
+    if (notice !== null) await this.#sendNotices([notice]);
+  }
+
+  /** Ends the problems that channels were notified of, of checks that the config no longer runs. */
+  #endUnchecked(usersBefore: readonly ChannelUser[] = []): void {
+    if (this.#member?.hasActiveConfig === false) return;
+    const { system: { clock, randomId, hostName }, left, onBug } = this.#options;
+    const noticed = [...this.#channels.names.values()].map((name) => ({
+      name: noticeName(name),
+      notifications: [],
+    }));
+    const users = byName([...noticed, ...this.#config.users]);
+    const titles = byName([...usersBefore, ...this.#config.users]);
+    const nowMs = clock.wallMs();
+    const notified = [
+      ...this.#dispatcher.markers,
+      ...[...this.#dispatcher.pending, ...[...this.#unsent.values()].flat()].map((
+        { channelKey, notification: { check } },
+      ) => ({ channelKey, check })),
+    ];
+    const ends: QueuedNotification[] = [];
+    for (const { check, channelKey } of notified) {
+      const why = left?.has(check) === false ? null : whyUnchecked(check, users);
+      const channel = this.#channels.targetOf(channelKey)?.channel;
+      if (why === null || channel === undefined || this.#ending.has(markerKey(check, channelKey))) continue;
+      if (this.#channels.placeOf(check, channelKey) !== "here") continue;
+      const { notifiedProblemBeganAtMs, problemBeganAtMs } = this.#stateOf(check);
+      const end = uncheckedOf(check, {
+        id: randomId(),
+        title: titles.get(check)?.title ?? null,
+        hostName: hostName(),
+        problemBeganAtMs: notifiedProblemBeganAtMs ?? problemBeganAtMs ?? nowMs,
+        why,
+        last: lastNotified(this.#lastQueued(check, channelKey), this.#dispatcher.markerOf(check, channelKey)),
+        nowMs,
+      });
+      if (end === null) continue;
+      const channelName = this.#channels.nameOf(channel);
+      const queued = newQueued(end, { channelKey, channelName, sequence: this.#sequence++, nowMs });
+      this.#ending.set(markerKey(check, channelKey), queued);
+      ends.push(queued);
+    }
+    if (ends.length > 0) this.#sendNotices(ends).catch(onBug);
+  }
+
+  /** Notes that ends are in their queues, or in those of another member. */
+  #ended(isThere: (end: QueuedNotification) => boolean): void {
+    for (const [key, end] of this.#ending) if (isThere(end)) this.#ending.delete(key);
+  }
+
+  async #sendNotices(notices: readonly QueuedNotification[]): Promise<void> {
+    await this.#writer.write({ changed: [], removed: [], markers: [], cleared: [], notices });
+    this.send(notices);
+    if (this.#member === null) this.#ended((end) => notices.includes(end));
   }
 
   #deliverContext(signal: AbortSignal): DeliverContext {
@@ -444,12 +509,19 @@ export class Notifying {
   #isStillTrue({ id, channelKey, notification }: QueuedNotification): boolean {
     const { check, event } = notification;
     const { confirmed, observedAtMs } = this.#stateOf(check);
-    if (this.#member === null && event !== "summary" && observedAtMs !== null) {
+    const isChecked = this.#member === null && !isNoLongerChecked(notification);
+    if (isChecked && event !== "summary" && observedAtMs !== null) {
       const channel = this.#channels.useOf(check, channelKey) ?? {};
       const notified = conditionAfter(notification);
       return conditionFor(channel, confirmed ?? "ok", notified) === notified;
     }
     return this.#dispatcher.lastOf(check, channelKey)?.id === id;
+  }
+
+  /** A check that left has no use of the channel, whose own filters apply to its end. */
+  #filtersOf({ notification, channelKey }: QueuedNotification): ChannelFilters {
+    return this.#channels.useOf(notification.check, channelKey) ??
+      (isNoLongerChecked(notification) ? this.#channels.targetOf(channelKey)?.channel : null) ?? {};
   }
 
   #knowQueued(check: Check, queued: readonly QueuedNotification[]): void {
@@ -493,11 +565,12 @@ export class Notifying {
       return this.#known.lastOf(check, channelKey) ??
         notifiedOf([conditionFor(channel, this.#stateOf(check).notified)]);
     }
-    return lastNotified(
-      this.#unsent.get(check)?.findLast((one) => one.channelKey === channelKey) ??
-        this.#dispatcher.lastOf(check, channelKey),
-      this.#dispatcher.markerOf(check, channelKey),
-    );
+    return lastNotified(this.#lastQueued(check, channelKey), this.#dispatcher.markerOf(check, channelKey));
+  }
+
+  #lastQueued(check: string, channelKey: string): QueuedNotification | null {
+    return this.#unsent.get(check)?.findLast((one) => one.channelKey === channelKey) ??
+      this.#dispatcher.lastOf(check, channelKey);
   }
 
   #queue(
@@ -528,6 +601,6 @@ function redactDelivery(delivery: Delivery, redact: Redact): Delivery {
   return { ...delivery, note: delivery.note === null ? null : redact(delivery.note) };
 }
 
-function byName(checks: readonly Check[]): ReadonlyMap<string, Check> {
-  return new Map(checks.map((check) => [check.name, check]));
+function byName<T extends { readonly name: string }>(some: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(some.map((one) => [one.name, one]));
 }

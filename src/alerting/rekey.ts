@@ -10,7 +10,7 @@ import { markerKey } from "./delivery_markers.ts";
 import { newQueued } from "./queued_notifications.ts";
 
 /** A check, or the summary under its name, with its channels. */
-export type ChannelUser = Pick<Check, "name" | "notifications">;
+export type ChannelUser = Pick<Check, "name" | "notifications"> & Partial<Pick<Check, "active" | "title">>;
 
 /** The channel in the place of another, as queued notifications name it. */
 type NewChannel = Pick<QueuedNotification, "channelKey" | "channelName">;

@@ -49,13 +49,20 @@ export function describeItem(item: MessageItem): string {
   const { check, title, event, condition, decidedAtMs } = item.notification;
   if (event === "summary") return `${timeText(decidedAtMs)} ${title ?? check}: ${describeOutput(item)}`;
   const name = truncate(title === null || title === check ? check : `${title} (${check})`, NAME_LENGTH_MAX);
-  const word = event === "recovery" ? `, ${recoveryWord(item.notification)}` : EVENT_WORDS[event];
+  const recovered = isNoLongerChecked(item.notification) ? "" : `, ${recoveryWord(item.notification)}`;
+  const word = event === "recovery" ? recovered : EVENT_WORDS[event];
   const what = `${condition.toUpperCase()}${word}: ${name}`;
   return `${timeText(decidedAtMs)} ${what}: ${describeResult(item)}`;
 }
 
+/** Returns whether the config no longer runs the check: its problem ended for the receiver, and may well go on. */
+export function isNoLongerChecked({ event, condition }: Pick<Notification, "event" | "condition">): boolean {
+  return event === "recovery" && condition === "unknown";
+}
+
 /** Describes a recovery: `recovered`, or `no longer CRITICAL` to a condition that is a problem. */
 export function recoveryWord({ condition, previous }: Pick<Notification, "condition" | "previous">): string {
+  if (condition === "unknown") return "no longer checked";
   return condition === "ok" ? "recovered" : `no longer ${previous.toUpperCase()}`;
 }
 
@@ -107,6 +114,7 @@ function describeNotes(
 function describeOwnHistory({ notification, missedProblem }: MessageItem): string {
   const { event, previous, occurrences, problemBeganAtMs, decidedAtMs } = notification;
   const began = timeText(problemBeganAtMs);
+  if (isNoLongerChecked(notification)) return `since ${began}`;
   if (missedProblem !== null) {
     return `was ${missedProblem.condition} from ${began} to ${timeText(decidedAtMs)}`;
   }

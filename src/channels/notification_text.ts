@@ -7,7 +7,13 @@ import type { MessageItem } from "../domain/delivery.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { Notification } from "../domain/notification.ts";
 import { cleanLine, cleanLines, LINES_LENGTH_MAX } from "./clean_text.ts";
-import { countResults, describeDependents, describeSummarized, recoveryWord } from "./console.ts";
+import {
+  countResults,
+  describeDependents,
+  describeSummarized,
+  isNoLongerChecked,
+  recoveryWord,
+} from "./console.ts";
 import { timeText } from "../shared/local_time.ts";
 
 const TITLE_LENGTH_MAX = 120;
@@ -30,15 +36,19 @@ export function notificationTitle({ title, check }: Pick<Notification, "title" |
 
 /**
  * An item in one line: `CRITICAL: title`, `still CRITICAL: title` for a reminder, `title: sentence` for a summary,
- * `OK: title` for a recovery, and `OK: title (was CRITICAL from 12:03 to 12:09 UTC)` if the problem itself was not sent.
+ * `OK: title` for a recovery, `UNKNOWN, no longer checked: title` if the config no longer runs the check, and `OK: title (was CRITICAL from 12:03 to 12:09 UTC)` if the problem itself was not sent.
  */
 export function notificationSubject({ notification, missedProblem }: MessageItem): string {
   if (notification.event === "summary") {
     return `${notificationTitle(notification)}: ${notificationOutput(notification)}`;
   }
   const still = notification.event === "reminder" ? "still " : "";
-  const line = `${still}${notification.condition.toUpperCase()}: ${notificationTitle(notification)}`;
-  if (missedProblem === null) return line;
+  const isUnchecked = isNoLongerChecked(notification);
+  const what = `${notification.condition.toUpperCase()}${
+    isUnchecked ? `, ${recoveryWord(notification)}` : ""
+  }`;
+  const line = `${still}${what}: ${notificationTitle(notification)}`;
+  if (missedProblem === null || isUnchecked) return line;
   return `${line} (was ${notification.previous.toUpperCase()} ${span(missedProblem, notification)})`;
 }
 
@@ -62,7 +72,7 @@ export function notificationBody(item: MessageItem): string {
     output === "" ? "(no output)" : output,
     "",
     ...history(item),
-    `Next run: ${timeText(notification.nextRunAtMs)}`,
+    ...isNoLongerChecked(notification) ? [] : [`Next run: ${timeText(notification.nextRunAtMs)}`],
     `Check: ${cleanLine(notification.check, OUTPUT_LENGTH_MAX)}`,
     `Host: ${cleanLine(notification.hostName, OUTPUT_LENGTH_MAX)}`,
     ...notes(notification),
@@ -105,10 +115,13 @@ function notes({ acknowledged, flapping, dependents }: Notification): readonly s
 function history({ notification, missedProblem }: MessageItem): readonly string[] {
   const { event, previous, problemBeganAtMs, decidedAtMs } = notification;
   if (event === "recovery") {
+    const began = timeText(problemBeganAtMs);
     const lines = [
-      `Was ${previous.toUpperCase()}: from ${timeText(problemBeganAtMs)} to ${timeText(decidedAtMs)} (${
-        lasted(notification)
-      })`,
+      isNoLongerChecked(notification)
+        ? `Was ${previous.toUpperCase()}: since ${began}, no longer checked since ${timeText(decidedAtMs)}`
+        : `Was ${previous.toUpperCase()}: from ${began} to ${timeText(decidedAtMs)} (${
+          lasted(notification)
+        })`,
     ];
     if (missedProblem === null) return lines;
     const said = notificationOutput(missedProblem);

@@ -97,6 +97,11 @@ export class Member implements WorkShare {
     this.#location = new LocationShare(options);
   }
 
+  /** Whether its config is that of most members; a single run has none that counts. */
+  get hasActiveConfig(): boolean {
+    return this.#isActive && this.#takesWork;
+  }
+
   get location(): LocationShare {
     return this.#location;
   }

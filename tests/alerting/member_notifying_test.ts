@@ -44,7 +44,7 @@ interface Member {
 }
 
 async function startMember(check = CHECK): Promise<Member> {
-  const sharing = { claims: () => true, isOpen: false, poke: () => {} };
+  const sharing = { claims: () => true, hasActiveConfig: true, isOpen: false, poke: () => {} };
   const lines: string[] = [];
   const store = await openFaultyStore();
   const clock = createFakeClock(START);

@@ -156,7 +156,7 @@ simulate("a group does not recover because a missed job was replaced by one that
   },
   until: "21:00",
   words: ({ text }) => text.replace("problem backup critical, problem all critical", "both"),
-  expect: { chat: ["18:10-18:12 both", "20:00-20:02 recovery all ok"] },
+  expect: { chat: ["18:10-18:12 both", "19:00 recovery backup unknown", "20:00-20:02 recovery all ok"] },
 });
 
 function groupWith(job: string): Record<string, unknown> {

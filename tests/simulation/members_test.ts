@@ -158,3 +158,24 @@ test("a group that runs rarely is known again once another member ran an edited 
   assert.match((await installation.run("status")).stdout, /24 checks: 24 ok/);
   await installation.stop(a, b);
 });
+
+test("members end the problem of a removed check once, when most of them have the config without it", async (installation) => {
+  const { world, hook, names: [removed = "", ...others] } = installation;
+  const members = [installation.start("a"), installation.start("b"), installation.start("c")];
+  await installation.turn(500);
+  installation.writeConfig({
+    checks: Object.fromEntries(others.map((name) => [name, installation.checkOf(name)])),
+  });
+  const [first, second, third] = members;
+  first?.signal("SIGHUP");
+  await world.advance(20_000);
+  assert.deepEqual(hook.events(removed), [`${removed} problem`]);
+  for (const member of [second, third]) {
+    member?.signal("SIGHUP");
+    await world.advance(20_000);
+    assert.deepEqual(hook.events(removed), [`${removed} problem`, `${removed} recovery`]);
+  }
+  const end = hook.distinct.findLast(({ check }) => check === removed);
+  assert.equal(end?.condition, "unknown");
+  await installation.stop(...members);
+});

@@ -38,6 +38,8 @@ export interface PassParts extends OnceOptions {
   readonly located: LocatedPass | null;
   /** The checks that the call is about, including those that are not due. */
   readonly selected: readonly Check[];
+  /** The checks that left the config since it was last used. */
+  readonly left: ReadonlySet<string>;
   /** Whether there is a state: without one no channel is called. */
   readonly isKept: boolean;
 }

@@ -53,6 +53,7 @@ export async function runNotifying(
     notifies: settings.notifies,
     // Calls by cron would repeat a login with a wrong password each minute.
     retriesAtStart: false,
+    left: options.left,
     batchingMs: BATCHING_DELAY_MS,
     member: guest,
     writeLine: (line) => printer.line(line),

@@ -13,7 +13,7 @@ import { publishedReportOf } from "../../outputs/html_report/publish_report.ts";
 import { printable } from "../../shared/printable.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
 import type { LocatedPass } from "./located_pass.ts";
-import { recordCronRun, recordEndOfService } from "./run_recorder.ts";
+import { checksThatLeft, recordCronRun, recordEndOfService } from "./run_recorder.ts";
 import { locateState } from "../state_location.ts";
 import { ownState } from "../owned_state.ts";
 import { WITHOUT_NOTIFICATIONS } from "../../scheduler/without_notifications.ts";
@@ -51,7 +51,6 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     const chosen = settings.due
       ? await chooseDue(checks, {
         repository,
-        config,
         shared,
         overtaken,
         changed: await located?.runDue(checks, { ...options, repository }) ?? new Set(),
@@ -59,11 +58,16 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       })
       : checks;
     const isKept = state.path !== null;
+    const left = isKept && shared === null
+      ? await checksThatLeft(repository.store, config)
+      : new Set<string>();
     // Results are persisted even if they can't be printed.
     const code = await state.whileLocked(
-      runPass(chosen, { ...options, repository, shared, overtaken, located, selected: checks, isKept })
+      runPass(chosen, { ...options, repository, shared, overtaken, located, selected: checks, left, isKept })
         .finally(() => isKept ? repository.finish(config.checks, system.clock.wallMs()) : undefined),
     );
+    // Once the notifications about checks that left are persisted.
+    if (settings.due) await recordCronRun(repository.store, config, system.clock.wallMs());
     if (settings.due) await publish(config, { system, repository, warn });
     if (failure === null) return code;
     system.stderr.write(`monitor: error: ${printable((failure as StoreError).message)}\n`);
@@ -86,9 +90,8 @@ async function openLocated(
 /** Returns the checks that are due and not run by another call, and plans the first run of new ones. */
 async function chooseDue(
   checks: readonly Check[],
-  { repository, config, shared, overtaken, changed, nowMs }: {
+  { repository, shared, overtaken, changed, nowMs }: {
     readonly repository: StateRepository;
-    readonly config: OpenConfig;
     readonly shared: SharedState | null;
     /** Names of checks that another call has planned. */
     readonly overtaken: ReadonlySet<string>;
@@ -98,7 +101,6 @@ async function chooseDue(
   },
 ): Promise<readonly Check[]> {
   const plan = (check: Check): void => repository.plan(check.name, regularRunAfter(check, nowMs), nowMs);
-  await recordCronRun(repository.store, config, nowMs);
   let due = checks.filter((check) =>
     changed.has(check.name) || isCheckDue(check, repository.recordOf(check.name, nowMs), nowMs)
   );

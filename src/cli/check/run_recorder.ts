@@ -89,6 +89,21 @@ export async function recordCronRun(
   });
 }
 
+/** Returns the checks that the config no longer runs, since the monitor last used it. */
+export async function checksThatLeft(
+  store: Pick<Store, "monitorRun">,
+  { checks, source }: OpenConfig,
+): Promise<ReadonlySet<string>> {
+  const run = await store.monitorRun().catch((error) => {
+    if (error instanceof StoreError) return null;
+    throw error;
+  });
+  // Another config may use the same state.
+  if (run === null || run.configPath === null || run.configPath !== source.path) return new Set();
+  const active = new Set(checks.filter((check) => check.active).map(({ name }) => name));
+  return new Set(run.checks.filter((name) => !active.has(name)));
+}
+
 type ConfigFacts = Pick<MonitorRun, "configPath" | "configHash" | "configLoadedAtMs" | "checks">;
 
 function factsOf(config: OpenConfig, nowMs: number): ConfigFacts {

@@ -1,0 +1,119 @@
+/** Problems of checks that the config no longer runs: whoever was notified of one must not wait for ever. */
+import assert from "node:assert/strict";
+import { simulate } from "../../testing/simulation/mod.ts";
+
+const START = "2026-03-02 21:55";
+const OUTAGE = { web: "22:00 critical" };
+const LEFT: Readonly<Record<string, { readonly checks: unknown; readonly why: string }>> = {
+  "removed": { checks: { other: {} }, why: "removed from the config" },
+  "renamed": { checks: { site: {}, other: {} }, why: "removed from the config" },
+  "inactive": { checks: { web: { active: false }, other: {} }, why: "inactive in the config" },
+};
+const BEFORE = { checks: { web: {}, other: {} } };
+
+for (const [name, { checks, why }] of Object.entries(LEFT)) {
+  for (const way of ["reload", "restart", "cron"] as const) {
+    simulate(`the problem of a ${name} check ends where it was notified, once, by ${way}`, {
+      start: START,
+      mode: way === "cron" ? "cron" : "service",
+      config: BEFORE,
+      results: OUTAGE,
+      actions: {
+        "22:10:30": [
+          { config: { checks } },
+          ...way === "reload" ? ["reload"] : way === "restart" ? ["kill", "start"] : [],
+        ],
+        "22:30:30": way === "cron" ? [] : ["reload", "stop", "start"],
+      },
+      expect: { chat: ["22:00-22:01 problem web critical", "22:10-22:11 recovery web unknown"] },
+      finally: (_, { messages }) => {
+        const { previous, output } = messages[1]?.items[0] as unknown as Record<string, unknown>;
+        assert.deepEqual([previous, output], ["critical", `no longer checked: ${why}, was critical`]);
+      },
+    });
+  }
+}
+
+const CHANNELS = {
+  incidents: { parameters: { body: ["{{action}} {{check}} {{condition}}"] } },
+  mail: { kind: "email" },
+  problems: { events: ["problem"] },
+  night: { hours: [{ from: "21:00", to: "22:05" }] },
+  critical: { conditions: ["critical"] },
+};
+
+simulate("an unchecked problem closes an incident, and no filter of another event keeps it open", {
+  start: START,
+  config: {
+    channels: CHANNELS,
+    ...BEFORE,
+  },
+  results: OUTAGE,
+  actions: {
+    "22:10": [{ config: { channels: CHANNELS, checks: { other: {} } } }, "reload"],
+  },
+  expect: {
+    incidents: ['22:00 ["trigger web critical"]', '22:10 ["resolve web unknown"]'],
+    mail: ["22:00 CRITICAL: web", "22:10 UNKNOWN, no longer checked: web"],
+    problems: ["22:00 problem web critical"],
+    night: ["22:00 problem web critical", "22:10 recovery web unknown"],
+    critical: ["22:00 problem web critical", "22:10 recovery web unknown"],
+  },
+  finally: (_, { messages }) => {
+    const text = messages.findLast(({ mail }) => mail !== null)?.mail?.text ?? "";
+    assert.match(text, /Was CRITICAL: since 2026-03-02 22:00:\d\d UTC, no longer checked since/);
+    assert.doesNotMatch(text, /Next run|recovered/);
+  },
+});
+
+simulate(
+  "a problem that was not sent before its check left is one message, which does not claim a recovery",
+  {
+    start: START,
+    config: BEFORE,
+    results: OUTAGE,
+    servers: { chat: "503, 22:20 up" },
+    actions: { "22:10": [{ config: { checks: { other: {} } } }, "reload"] },
+    expect: { chat: ["22:20-22:40 recovery web unknown (missed critical)"] },
+    log: [/not delivered to chat/],
+  },
+);
+
+simulate("a check that comes back notifies of its problem again, and of its recovery", {
+  start: START,
+  config: BEFORE,
+  results: { web: "22:00 critical, 22:40 ok" },
+  actions: {
+    "22:10": [{ config: { checks: { other: {} } } }, "reload"],
+    "22:20": [{ config: BEFORE }, "reload"],
+  },
+  expect: {
+    chat: [
+      "22:00 problem web critical",
+      "22:10 recovery web unknown",
+      "22:20-22:21 problem web critical",
+      "22:40 recovery web ok",
+    ],
+  },
+});
+
+simulate("other configs on the same state end no problem of each other, nor do chosen checks", {
+  start: START,
+  mode: "manual",
+  config: { state: "kept.sqlite", ...BEFORE },
+  results: { web: "critical" },
+  actions: {
+    "22:00": "check --once --due => 2",
+    "22:10": [
+      (world) => {
+        const { files } = world.machine();
+        const text = files.textOf("/etc/monitor/monitor.jsonc");
+        files.put("/etc/monitor/second.jsonc", text.replace('"web"', '"api"'));
+      },
+      "check --once --due -c /etc/monitor/second.jsonc",
+      "check --once --due other",
+      "check --once --due -c /etc/monitor/second.jsonc",
+    ],
+  },
+  expect: { chat: ["22:00 problem web critical"] },
+});
