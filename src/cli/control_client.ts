@@ -2,7 +2,7 @@ import { ControlSocketError } from "../domain/control_sockets.ts";
 import type { System } from "../domain/system.ts";
 import { readServices } from "../state/read_services.ts";
 import type { ControlRequest, ControlResponse } from "./check/control.ts";
-import type { Invocation } from "./command_definition.ts";
+import { type Invocation, optionValue, UsageError } from "./command_definition.ts";
 import { OutputError } from "./failure.ts";
 import { openKnownConfig } from "./known_config.ts";
 import { selectChecks } from "./open_config.ts";
@@ -12,14 +12,14 @@ import { readState } from "./read_state.ts";
  * Sends a request to the service that runs on the state of a config, and returns its response.
  *
  * @throws {OutputError} If no service runs, it has no control socket, or it hangs.
- * @throws {UsageError} If members share the state, and a named check is not in the config.
+ * @throws {UsageError} If it uses another config; or if members share the state, and a named check is not in the config.
  */
 export async function askService(
   request: ControlRequest,
   invocation: Invocation,
   system: System,
 ): Promise<ControlResponse> {
-  const { config, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
+  const { config, place, path } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
   const store = await readState(place, system);
   const run = await store?.monitorRun() ?? null;
   const members = await readServices(store);
@@ -32,6 +32,9 @@ export async function askService(
     throw new OutputError(describeShared(request, members, config?.checks ?? []) ?? NOT_RUNNING);
   }
   if (run === null || run.mode !== "service" || run.stoppedAtMs !== null) throw new OutputError(NOT_RUNNING);
+  const isNamed = optionValue(invocation, "config") !== undefined ||
+    optionValue(invocation, "state") === undefined;
+  if (isNamed) await refuseOther(path, run.configPath, system);
   if (run.controlPath === null) {
     const remedy = request.command === "reload"
       ? "reload it with SIGHUP"
@@ -47,6 +50,20 @@ export async function askService(
   );
   if (response === null || response === "") throw new OutputError(NOT_RUNNING);
   return JSON.parse(response) as ControlResponse;
+}
+
+async function refuseOther(
+  path: string | null,
+  used: string | null,
+  { files }: Pick<System, "files">,
+): Promise<void> {
+  if (path === null || used === null || path === used) return;
+  const real = async (one: string): Promise<string> => await files.realPath(one).catch(() => one);
+  if (await real(path) === await real(used)) return;
+  throw new UsageError(
+    `the monitor that runs on this state uses another config, "${used}" instead of "${path}"`,
+    `add -c ${used}; to use the other config, restart that monitor with it`,
+  );
 }
 
 const NOT_RUNNING = "no monitor runs on this state; start it with: monitor check";

@@ -24,6 +24,8 @@ interface KnownConfig {
   /** Its errors; `null` without any. */
   readonly error: ConfigError | null;
   readonly label: string;
+  /** Its absolute path; `null`: it is from stdin, or there is none. */
+  readonly path: string | null;
   readonly place: StateLocation;
 }
 
@@ -40,7 +42,7 @@ export async function openKnownConfig(
   try {
     const config = await openConfig(invocation, system, { withoutSecrets: true });
     const place = await locateState(invocation, config, system);
-    return { config, error: null, label: config.source.label, place };
+    return { config, error: null, label: config.source.label, path: config.source.path, place };
   } catch (error) {
     if (!(error instanceof ConfigError) || tags.length > 0) throw error;
     const place = await locateStateOf(error, invocation, system);
@@ -48,7 +50,8 @@ export async function openKnownConfig(
     const hint = hintOf(invocation, "see: monitor validate");
     const message = `${error.message}; showing the checks of the state (${hint})`;
     system.stderr.write(`monitor: warning: ${printable(message)}\n`);
-    return { config: null, error, label: error.source?.label ?? "no config", place };
+    const { label = "no config", path = null } = error.source ?? {};
+    return { config: null, error, label, path, place };
   }
 }
 

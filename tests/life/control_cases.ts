@@ -46,10 +46,13 @@ test("monitor reload applies the config, and prints what changed or why not", ()
     harness.writeConfig({ a: OK, c: OK });
     assert.deepEqual(await harness.runHere(["reload"]), {
       code: 0,
-      stdout: "config reloaded: 2 checks, 1 added, 0 changed, 1 removed\n",
+      stdout: 'config reloaded: 2 checks, 1 added ("c"), 0 changed, 1 removed ("b")\n',
       stderr: "",
     });
     assert.equal((await program.stdout.event("reload"))["adopted"], true);
+    const again = await harness.runHere(["reload", "--format", "json"]);
+    assert.deepEqual(JSON.parse(again.stdout).added, []);
+    await program.stdout.event("reload");
     Deno.writeTextFileSync(`${harness.directory}/monitor.json`, '{ "defaults": {}, "chekcs": {} }');
     const failed = await harness.runHere(["reload"]);
     assert.equal(failed.code, 78);
@@ -57,6 +60,26 @@ test("monitor reload applies the config, and prints what changed or why not", ()
     assert.equal((await program.stdout.event("reload"))["adopted"], false);
     await stop(program);
     assert.equal(socketIn(stateDirectory(harness)), null, "the socket is removed");
+  }));
+
+test("a command for another config on the same state names the one that runs", () =>
+  withHarness(async (harness) => {
+    const state = { state: "state.sqlite" };
+    harness.writeConfig({ a: OK }, state);
+    const program = await start(harness);
+    Deno.writeTextFileSync(
+      `${harness.directory}/other.json`,
+      Deno.readTextFileSync(`${harness.directory}/monitor.json`).replace('"a"', '"b"'),
+    );
+    for (const args of [["reload"], ["run", "a"]]) {
+      const { code, stderr } = await harness.runHere([...args, "--config", "other.json"]);
+      assert.equal(code, 64);
+      assert.match(stderr, /uses another config, ".*\/monitor\.json" instead of ".*\/other\.json"\n/);
+      assert.match(stderr, /hint: add -c .*\/monitor\.json; to use the other config, restart that monitor/);
+    }
+    Deno.symlinkSync("monitor.json", `${harness.directory}/link.json`);
+    assert.equal((await harness.runHere(["reload", "--config", "link.json"])).code, 0);
+    await stop(program);
   }));
 
 test("monitor run runs checks now, and their results count", () =>

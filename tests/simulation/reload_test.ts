@@ -30,7 +30,7 @@ simulate("a valid config is adopted, and unchanged checks keep their counts and 
   expect: {
     chat: ["22:00 problem turned critical", "22:29 problem web critical"],
   },
-  log: ["config reloaded: 3 checks, 1 added, 1 changed, 1 removed"],
+  log: ['config reloaded: 3 checks, 1 added ("added"), 1 changed ("turned"), 1 removed ("gone")'],
   finally: (world) => {
     assert.deepEqual(eventsOf(world, "reload"), [
       { adopted: true, checks: 3, inactive: 1, added: ["added"], changed: ["turned"], removed: ["gone"] },
@@ -277,6 +277,9 @@ simulate("what a check without the channel had pending is dropped and logged onc
   },
 });
 
+/** A check that left the config is no longer checked, which its channels are sent, too. */
+const ENDED = "22:20 recovery web unknown (missed critical)";
+
 const AWAY: Readonly<Record<string, (world: World) => void>> = {
   "its channel": (world) => write(world, { web: { ...SCRIPT, notifications: [] } }),
   "its check": (world) => write(world, { other: SCRIPT }),
@@ -304,7 +307,9 @@ for (const [name, leave] of Object.entries(AWAY)) {
       "22:20": [(world) => write(world, { web: SCRIPT }), "check --once => 2"],
       "22:40": ["check --once", "check --once"],
     },
-    expect: { chat: ["22:20 problem web critical", "22:40 recovery web ok"] },
+    expect: {
+      chat: [...name === "its check" ? [ENDED] : [], "22:20 problem web critical", "22:40 recovery web ok"],
+    },
   });
 }
 

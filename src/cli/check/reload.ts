@@ -22,7 +22,7 @@ import { describeFailure } from "../failure.ts";
 import type { Log } from "../../domain/log.ts";
 import { permissionFlag } from "../../permissions/permission_flags.ts";
 import { locateState } from "../state_location.ts";
-import { countChecks, type ReloadOutcome, type ServiceFacts } from "./service_output.ts";
+import { countChecks, describeDifference, type ReloadOutcome, type ServiceFacts } from "./service_output.ts";
 
 interface ReloadOptions {
   readonly invocation: Invocation;
@@ -61,7 +61,7 @@ export function createReload(options: ReloadOptions): () => Promise<ReloadOutcom
       log.warning(`the state path is now "${place.path}"; restart to use it`);
     }
     const facts = factsOf(config, scheduled);
-    const difference = `${added.length} added, ${changed.length} changed, ${removed.length} removed`;
+    const difference = describeDifference({ added, changed, removed });
     log.info(`config reloaded: ${countChecks(facts.checks)}, ${difference}`);
     return { adopted: true, ...facts, added, changed, removed };
   };

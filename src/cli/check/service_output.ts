@@ -42,6 +42,20 @@ export function countChecks(count: number): string {
   return `${count} ${count === 1 ? "check" : "checks"}`;
 }
 
+const NAMES_MAX = 10;
+
+/** Describes the changes of a config, as in `1 added ("api"), 0 changed, 1 removed ("web")`. */
+export function describeDifference(
+  { added, changed, removed }: Record<"added" | "changed" | "removed", readonly string[]>,
+): string {
+  return Object.entries({ added, changed, removed }).map(([word, names]) => {
+    const shown = names.slice(0, NAMES_MAX).map((name) => `"${name}"`);
+    const more = names.length - shown.length;
+    const list = [...shown, ...more > 0 ? [`and ${more} more`] : []].join(", ");
+    return `${names.length} ${word}${list === "" ? "" : ` (${list})`}`;
+  }).join(", ");
+}
+
 /** The output of the `pretty` format: a line at the start, and the console channel's lines. */
 export function createPrettyOutput({ stdout }: Pick<System, "stdout">): ServiceOutput {
   const writeLine = (line: string): void => stdout.write(`${printable(line)}\n`);

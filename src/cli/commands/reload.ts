@@ -1,8 +1,16 @@
 import type { System } from "../../domain/system.ts";
 import { printable } from "../../shared/printable.ts";
-import { type Command, CONFIG_OPTION, type Invocation } from "../command_definition.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  optionChoice,
+  REPORT_FORMAT_OPTION,
+  REPORT_FORMATS,
+} from "../command_definition.ts";
+import { jsonText } from "../../shared/json_text.ts";
 import { askService } from "../control_client.ts";
-import { countChecks } from "../check/service_output.ts";
+import { countChecks, describeDifference } from "../check/service_output.ts";
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import { STATE_OPTION } from "../state_location.ts";
@@ -17,7 +25,7 @@ export const reloadCommand: Command = {
     "Makes the monitor that runs on this state load its config again, as SIGHUP does, and prints what changed. An invalid " +
     "config changes nothing.",
   page: "guides/systemd.md",
-  options: [CONFIG_OPTION, STATE_OPTION],
+  options: [CONFIG_OPTION, STATE_OPTION, REPORT_FORMAT_OPTION],
   examples: [
     ["monitor reload", "apply an edited config"],
     ["monitor reload -c /etc/monitor/monitor.jsonc", "reload the monitor of one config"],
@@ -28,17 +36,20 @@ export const reloadCommand: Command = {
 };
 
 async function runReload(invocation: Invocation, system: System): Promise<number> {
+  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
   const response = await askService({ command: "reload" }, invocation, system);
   if (!("reload" in response)) throw new OutputError("error" in response ? response.error : "no response");
   const { reload } = response;
+  if (format === "json") system.stdout.write(`${jsonText(reload, { indent: 2 })}\n`);
   if (!reload.adopted) {
     system.stderr.write(`monitor: error: config not reloaded: ${printable(reload.error)}\n`);
     const hint = hintOf(invocation, "see the errors with: monitor validate");
     system.stderr.write(`monitor: hint: ${printable(hint)}\n`);
     return EXIT.config;
   }
-  const { checks, added, changed, removed } = reload;
-  const difference = `${added.length} added, ${changed.length} changed, ${removed.length} removed`;
-  system.stdout.write(`config reloaded: ${countChecks(checks)}, ${difference}\n`);
+  if (format === "json") return EXIT.ok;
+  system.stdout.write(
+    printable(`config reloaded: ${countChecks(reload.checks)}, ${describeDifference(reload)}`) + "\n",
+  );
   return EXIT.ok;
 }
