@@ -7,7 +7,6 @@ import { describeNotRunning, type NotRunning } from "../domain/monitor_run.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { Silence } from "../domain/outbox.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
-import { untilEdited } from "../state/availability.ts";
 import { silencesOf } from "./silences.ts";
 import { type OpenWindow, openWindow } from "./maintenance_windows.ts";
 import { clockToleranceMs, isInFuture, overdueAtMs, type Scheduled } from "./overdue.ts";
@@ -157,20 +156,9 @@ function isAwaited({ schedule }: Scheduled, notRunning: NotRunning | null): bool
 }
 
 /** Returns whether nothing ran a check since its service stopped; single calls may have. */
-function isLeft(record: CheckRecord, notRunning: NotRunning | null): notRunning is NotRunning {
+function isLeft(record: CheckRecord, notRunning: NotRunning | null): boolean {
   const observedMs = record.condition.observedAtMs ?? -Infinity;
   return notRunning !== null && observedMs <= notRunning.sinceMs + clockToleranceMs(record);
-}
-
-/** Returns a record as it counts as observed: at most until its check was edited, or its service stopped. */
-export function untilUnknown<Record extends CheckRecord | null>(
-  check: Pick<Check, "definition">,
-  record: Record,
-  notRunning: NotRunning | null,
-): Record {
-  const known = untilEdited(check, record);
-  if (known === null || !isLeft(known, notRunning)) return known;
-  return { ...known, overdueAtMs: Math.min(known.overdueAtMs ?? Infinity, notRunning.sinceMs) };
 }
 
 /**

@@ -31,7 +31,12 @@ export interface NotRunning {
   readonly sinceMs: number;
 }
 
-/** Returns the same in words, such as `monitor stopped 2 h ago`. */
+/** Returns that a service was stopped; `null`: it was not, or single calls run the checks. */
+export function stopOf({ mode, stoppedAtMs }: MonitorRun): NotRunning | null {
+  return mode === "cron" || stoppedAtMs === null ? null : { state: "stopped", sinceMs: stoppedAtMs };
+}
+
+/** Returns why no service runs in words, such as `monitor stopped 2 h ago`. */
 export function describeNotRunning({ state, sinceMs }: NotRunning, nowMs: number): string {
   const ago = `${describeDuration(Math.max(0, nowMs - sinceMs))} ago`;
   return {

@@ -86,6 +86,9 @@ for (const way of ["stop", "kill"]) {
       assert.equal(code, 3);
       assert.deepEqual(checks.map(({ condition }) => condition), ["ok", "unknown", "unknown"]);
       assert.equal((await world.machine().run("status", "web")).code, 0);
+      const metrics = new TextDecoder().decode(world.machine().files.read("/etc/monitor/monitor.prom"));
+      assert.match(metrics, /monitor_check_status\{check="web",condition="ok"\} 1/);
+      assert.match(metrics, /monitor_check_status\{check="db",condition="unknown"\} 1/);
     },
   });
 }
@@ -105,3 +108,91 @@ simulate("calls by cron keep checks ok until they are overdue", {
     ]);
   },
 });
+
+const ADDED = { ...KEPT, checks: { web: {}, shop: {} } };
+/** `web` is of another kind. */
+const EDITED = {
+  ...KEPT,
+  checks: { web: { kind: "file_timestamp", parameters: { path: "/etc/passwd", warning_age: "1 day" } } },
+};
+
+simulate("history and summary print that the service was stopped, in the words of status", {
+  start: START,
+  config: KEPT,
+  actions: { "22:30": "stop" },
+  until: "22:32",
+  finally: async (world) => {
+    assert.match(
+      await textOf(world, "history", "web"),
+      /^web\nunknown: monitor stopped 2 min ago, was ok\n\n/,
+    );
+    const history = JSON.parse(await textOf(world, "history", "web", "--format", "json"));
+    assert.deepEqual(
+      [history.condition, history.state, history.in_config, history.monitor.state],
+      ["unknown", "not_running", true, "stopped"],
+    );
+    const text = await textOf(world, "summary", "--period", "1h");
+    assert.match(text, /^All 2 checks with data were up.*; 2 are unknown now; 1 check has no data\.\n/);
+    assert.match(
+      text,
+      /\nHost: .*\nmonitor stopped 2 min ago\n\n[^]*\n\nChecks without data\n- nightly: never ran\n$/,
+    );
+    const summary = JSON.parse(await textOf(world, "summary", "--period", "1h", "--format", "json"));
+    assert.deepEqual(
+      [summary.checks_unknown, summary.monitor.state, summary.notes],
+      [2, "stopped", ["monitor stopped 2 min ago"]],
+    );
+  },
+});
+
+simulate("history and summary print that a check was edited, or left the config", {
+  start: START,
+  config: ADDED,
+  actions: { "22:30": ["stop", { config: EDITED }] },
+  until: "22:32",
+  finally: async (world) => {
+    assert.match(
+      await textOf(world, "history", "web"),
+      /^web\nunknown: not run since it was edited, was ok\nmonitor stopped 2 min ago\n\n/,
+    );
+    assert.match(
+      await textOf(world, "history", "shop"),
+      /^shop\nunknown: monitor stopped 2 min ago, was ok\nnot in the config\n\n/,
+    );
+    const shop = JSON.parse(await textOf(world, "history", "shop", "--format", "json"));
+    assert.equal(shop.in_config, false);
+    const web = JSON.parse(await textOf(world, "history", "web", "--format", "json"));
+    assert.equal(web.state, "edited");
+    const text = await textOf(world, "summary", "--period", "1h");
+    assert.match(text, /\nUnknown now\n- web: not run since it was edited, was ok\n/);
+    assert.match(text, /\nNot in the config\n- shop: not run since 2026-03-02 22:\d\d\n$/);
+    const summary = JSON.parse(await textOf(world, "summary", "--format", "json"));
+    assert.deepEqual(summary.unknown.items.map(({ name, state }: Named) => [name, state]), [[
+      "web",
+      "edited",
+    ]]);
+    assert.deepEqual(summary.not_in_config.items.map(({ name }: Named) => name), ["shop"]);
+  },
+});
+
+interface Named {
+  readonly name: string;
+  readonly state: string;
+}
+
+simulate("history and summary print that the service uses another config", {
+  start: START,
+  config: KEPT,
+  actions: { "22:30": { config: KEPT } },
+  until: "22:32",
+  finally: async (world) => {
+    const machine = world.machine();
+    machine.files.put("/etc/monitor/other.json", machine.files.read(CONFIG_PATH));
+    for (const words of [["history", "web"], ["summary"], ["status"]]) {
+      const text = await textOf(world, ...words, "-c", "/etc/monitor/other.json");
+      assert.match(text, /^config: monitor uses another one, "\/etc\/monitor\/monitor\.jsonc"$/m);
+    }
+  },
+});
+
+const CONFIG_PATH = "/etc/monitor/monitor.jsonc";

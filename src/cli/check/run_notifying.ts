@@ -2,6 +2,7 @@
 import { channelUsers } from "../../alerting/configured_channels.ts";
 import { BATCHING_DELAY_MS, type Notifying, startNotifying } from "../../alerting/notifying.ts";
 import type { Check } from "../../domain/check.ts";
+import { stopOf } from "../../domain/monitor_run.ts";
 import { StoreError } from "../../domain/store.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
 import { printable } from "../../shared/printable.ts";
@@ -133,7 +134,9 @@ async function writeMetrics(
     isReloadSuccessful: null,
     isRunning: null,
   };
-  const values = gatherMetrics({ config, version: VERSION, repository, notifying, nowMs, loop });
+  const run = await repository.store.monitorRun();
+  const notRunning = run === null ? null : stopOf(run);
+  const values = gatherMetrics({ config, version: VERSION, repository, notifying, nowMs, notRunning, loop });
   // Without pauses: nothing else is in progress.
   const render = (): Promise<string> => renderMetrics(values, () => Promise.resolve());
   const failure = await publishFile({ what: "the metrics", ...metrics, render }, system.files);

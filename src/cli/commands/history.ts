@@ -5,6 +5,7 @@ import {
   percent,
   untilEdited,
 } from "../../state/availability.ts";
+import { type CheckStatus, describeStale, statusOf } from "../../alerting/check_status.ts";
 import { allChanges } from "../../state/all_changes.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -19,8 +20,14 @@ import {
   UsageError,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { historyJson, type HistorySpan, readHistory } from "../../outputs/json/history_json.ts";
-import { openKnownConfig } from "../known_config.ts";
+import {
+  historyJson,
+  type HistorySpan,
+  type PresentFacts,
+  readHistory,
+} from "../../outputs/json/history_json.ts";
+import { checksOfState, openKnownConfig } from "../known_config.ts";
+import { describeMonitor, describeMonitorTrouble, readMonitorStatus } from "../monitor_status.ts";
 import { printable } from "../../shared/printable.ts";
 import { renderTrace } from "../render_trace.ts";
 import { readState } from "../read_state.ts";
@@ -63,10 +70,11 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
     throw new UsageError("history requires the name of a check", "monitor history NAME");
   }
   const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
-  const { config, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
+  const { config, error, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
   const store = await readState(place, system);
   const nowMs = system.clock.wallMs();
-  const record = (await store?.records() ?? []).find((candidate) => candidate.name === name);
+  const records = await store?.records() ?? [];
+  const record = records.find((candidate) => candidate.name === name);
   const check = config?.checks.find((candidate) => candidate.name === name);
   if (store === null || record === undefined) {
     await store?.close();
@@ -76,9 +84,17 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
       "list the checks with: monitor status",
     );
   }
-  const history = await readHistory(store, untilEdited(check ?? {}, record), nowMs);
+  const monitor = await readMonitorStatus(store, { place, config, records, system });
+  const { notRunning = null } = monitor ?? {};
+  const [shown = check] = check === undefined ? checksOfState(null, [record]) : [];
+  if (shown === undefined) throw new Error(`The check "${name}" is neither in the config nor in the state`);
+  const status = statusOf(shown, { recordOf: () => record, notRunning, nowMs });
+  const isInConfig = config === null ? null : check !== undefined;
+  const history = await readHistory(store, untilEdited(shown, record), nowMs);
   const changes = allChanges(store, name);
-  const pieces = format === "json" ? historyJson(history, changes) : renderPretty(name, changes, {
+  const facts = { status, isInConfig, monitor };
+  const pieces = format === "json" ? historyJson(history, facts, changes) : renderPretty(name, changes, {
+    notes: presentNotes(facts, { nowMs, hasErrors: error !== null }),
     spans: history.spans,
     traces: invocation.options.has("trace"),
     timeZone: system.timeZone(),
@@ -95,7 +111,25 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
 /** The width off a terminal. */
 const COLUMNS = 80;
 
+/** Returns what would be taken for the present: lines without newlines. */
+function presentNotes(
+  { status, isInConfig, monitor }: PresentFacts & { readonly status: CheckStatus },
+  options: { readonly nowMs: number; readonly hasErrors: boolean },
+): readonly string[] {
+  const { nowMs } = options;
+  const { check, condition, state, notRunning } = status;
+  const stale = describeStale(status, nowMs);
+  const running = notRunning === null || state === "not_running" ? null : describeMonitor(monitor, nowMs);
+  return [
+    ...stale === "" ? [] : [`${condition}: ${stale}`],
+    ...isInConfig === false ? ["not in the config"] : check.active ? [] : ["inactive"],
+    ...running === null ? [] : [running],
+    ...describeMonitorTrouble(monitor, options),
+  ];
+}
+
 interface PrettyOptions {
+  readonly notes: readonly string[];
   readonly spans: readonly HistorySpan[];
   readonly traces: boolean;
   readonly timeZone: string;
@@ -105,9 +139,11 @@ interface PrettyOptions {
 async function* renderPretty(
   name: string,
   changes: AsyncIterable<ConditionChange>,
-  { spans, traces, timeZone, columns }: PrettyOptions,
+  { notes, spans, traces, timeZone, columns }: PrettyOptions,
 ): AsyncGenerator<string> {
-  yield `${printable(name)}\n\n`;
+  yield `${printable(name)}\n`;
+  for (const note of notes) yield hanging("", printable(note), columns);
+  yield "\n";
   for (const span of spans) {
     yield hanging(`last ${span.name.padEnd(8)}  `, describeSpan(span), columns);
   }

@@ -16,7 +16,16 @@ import {
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { checksOfState, openKnownConfig } from "../known_config.ts";
-import { type OpenConfig, openConfig, readSelection, selectChecks, TAG_OPTION } from "../open_config.ts";
+import { describeMonitor, describeMonitorTrouble, readMonitorStatus } from "../monitor_status.ts";
+import { printable } from "../../shared/printable.ts";
+import {
+  isEverything,
+  type OpenConfig,
+  openConfig,
+  readSelection,
+  selectChecks,
+  TAG_OPTION,
+} from "../open_config.ts";
 import { readState } from "../read_state.ts";
 import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
 import { summaryNotification } from "../../outputs/summary/summary_notification.ts";
@@ -111,13 +120,18 @@ const RENDERERS: Readonly<Record<typeof FORMATS[number], (summary: Summary) => P
 
 async function readSummary(invocation: Invocation, system: System): Promise<Summary> {
   const selection = readSelection(invocation);
-  const { config, place } = await openKnownConfig(invocation, selection, system);
-  const period = await readPeriod(invocation, { config, nowMs: system.clock.wallMs() });
+  const { config, error, place } = await openKnownConfig(invocation, selection, system);
+  const nowMs = system.clock.wallMs();
+  const period = await readPeriod(invocation, { config, nowMs });
   const { gatherSummary } = await import("../../outputs/summary/gather_summary.ts");
   const store = await readState(place, system, { usesNetwork: invocation.options.has("send") });
   try {
     const records = await store?.records() ?? [];
     const checks = config?.checks ?? checksOfState(await store?.monitorRun() ?? null, records);
+    const monitor = await readMonitorStatus(store, { place, config, records, system });
+    const running = (monitor?.notRunning ?? null) === null ? null : describeMonitor(monitor, nowMs);
+    const names = new Set(checks.map(({ name }) => name));
+    const isWhole = config !== null && monitor?.config !== "another" && isEverything(selection);
     const byName = new Map(records.map((record) => [record.name, record]));
     return await gatherSummary({
       ...period,
@@ -126,6 +140,13 @@ async function readSummary(invocation: Invocation, system: System): Promise<Summ
       recordOf: (name) => byName.get(name) ?? null,
       timeZone: config?.summary?.times.timeZone ?? system.timeZone(),
       hostName: system.hostName(),
+      monitor,
+      notes: [
+        ...running === null ? [] : [running],
+        ...describeMonitorTrouble(monitor, { nowMs, hasErrors: error !== null }),
+      ].map(printable),
+      removed: (isWhole ? records : []).filter(({ name }) => !names.has(name))
+        .map(({ name, last }) => ({ name, title: null, lastRunAtMs: last?.startedAtMs ?? null })),
       pause: createYield(system.clock),
       ...selection.tags.length + selection.names.length === 0 && { tags: config?.summary?.tags },
     });

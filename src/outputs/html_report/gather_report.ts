@@ -1,16 +1,16 @@
-import { type Availability, availabilityOf, lastedIn, type RunCounts } from "../../state/availability.ts";
+import {
+  type Availability,
+  availabilityOf,
+  lastedIn,
+  type RunCounts,
+  untilEdited,
+} from "../../state/availability.ts";
 import { type Condition, CONDITIONS, mostUrgentFirst } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
 import { shownNotifications } from "../../alerting/outbox_status.ts";
 import { lastingSilences } from "../../alerting/silences.ts";
-import {
-  type CheckStatus,
-  inactiveNames,
-  type ShownCheck,
-  statusOf,
-  untilUnknown,
-} from "../../alerting/check_status.ts";
+import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../alerting/check_status.ts";
 import { readServices } from "../../state/read_services.ts";
 import type { PageFacts } from "./facts.ts";
 import {
@@ -118,7 +118,7 @@ async function gatherChecks(
       spans: SPANS.map(({ label, days }, index) => ({
         label,
         ms: days * DAY_MS,
-        ...addUp(own[index] ?? [], untilUnknown(check, record, notRunning), nowMs),
+        ...addUp(own[index] ?? [], untilEdited(check, record), nowMs),
       })),
       hours: withPresent(toHours(own[0] ?? [], nowMs), { status, slotMs: HOUR_MS, nowMs }),
       days: withPresent(toDays(own.at(-1) ?? [], nowMs), { status, slotMs: DAY_MS, nowMs }),

@@ -15,7 +15,7 @@ import { livePageFacts } from "../html_report/facts.ts";
 import { publicChange, publicChecks, publicStatus } from "../html_report/public_report.ts";
 import { writeReport } from "../html_report/write_report.ts";
 import { historyJson, readHistory } from "../json/history_json.ts";
-import { locationStatuses } from "../json/monitor_fields.ts";
+import { locationStatuses, type MonitorStatus } from "../json/monitor_fields.ts";
 import { checkJson, statusJson } from "../json/status_json.ts";
 import type { Access } from "./access.ts";
 import { renderBadge } from "./badge.ts";
@@ -83,9 +83,6 @@ export class Views {
     const names = new Set(statuses.map(({ check }) => check.name));
     const isShown = (name: string | null): boolean =>
       !this.#isPublic && (this.#sources.isWhole || name === null || names.has(name));
-    const run = this.#isPublic ? null : await store.monitorRun();
-    const members = this.#isPublic ? null : await readServices(store);
-    const locations = members === null ? [] : locationStatuses(this.#checks, members);
     return statusJson({
       statuses,
       notifications: {
@@ -93,14 +90,7 @@ export class Views {
           .filter((row) => isShown(row.notification.check)),
         silences: lastingSilences(silences, records).filter(({ check }) => isShown(check)),
       },
-      monitor: run === null ? null : {
-        state: "running",
-        notRunning: null,
-        run,
-        config: "unknown",
-        members,
-        locations,
-      },
+      monitor: await this.#monitor(),
       configError: null,
     }, highestSeverity(countedConditions(statuses)));
   }
@@ -116,8 +106,10 @@ export class Views {
     const nowMs = system.clock.wallMs();
     const record = untilEdited(this.#get(name), repository.recordOf(name, nowMs));
     const history = await readHistory(repository.store, record, nowMs);
+    const monitor = await this.#monitor();
+    const facts = { status: this.#statusOf(this.#get(name)), isInConfig: true, monitor };
     let text = "";
-    for await (const piece of historyJson(history, this.#changesOf(name))) text += piece;
+    for await (const piece of historyJson(history, facts, this.#changesOf(name))) text += piece;
     return text;
   }
 
@@ -153,6 +145,16 @@ export class Views {
     const check = this.#find(name);
     if (check === undefined) throw new Error(`There is no check "${name}" to show`);
     return check;
+  }
+
+  /** The process that serves this. */
+  async #monitor(): Promise<MonitorStatus | null> {
+    const { store } = this.#sources.repository;
+    const run = this.#isPublic ? null : await store.monitorRun();
+    if (run === null) return null;
+    const members = await readServices(store);
+    const locations = members === null ? [] : locationStatuses(this.#checks, members);
+    return { state: "running", notRunning: null, run, config: "unknown", members, locations };
   }
 
   #silences(): Promise<readonly Silence[]> {

@@ -5,11 +5,13 @@ import {
   type SpanSummary,
   summarise,
 } from "../../state/availability.ts";
+import type { CheckStatus } from "../../alerting/check_status.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { CheckRecord, ConditionChange, RecentRun, Store } from "../../domain/store.ts";
 import { jsonText } from "../../shared/json_text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
+import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
 
 const SPANS = [
   { name: "24 hours", key: "day", ms: DAY_MS },
@@ -40,13 +42,27 @@ export async function readHistory(store: Store, record: CheckRecord, nowMs: numb
   return { name, spans, runs: recent?.runs ?? [] };
 }
 
+/** What is known now about a check. */
+export interface PresentFacts {
+  readonly status: Pick<CheckStatus, "condition" | "state">;
+  /** `null`: the config has errors. */
+  readonly isInConfig: boolean | null;
+  /** `null`: no process that runs the checks is recorded, or it is not shown. */
+  readonly monitor: MonitorStatus | null;
+}
+
 /** Renders the JSON of `monitor history`, piece by piece; fields are only ever added. */
 export async function* historyJson(
   { name, spans, runs }: History,
+  { status: { condition, state }, isInConfig, monitor }: PresentFacts,
   changes: AsyncIterable<ConditionChange>,
 ): AsyncGenerator<string> {
   const fields = {
     name,
+    condition,
+    state,
+    in_config: isInConfig,
+    monitor: monitorFields(monitor),
     spans: Object.fromEntries(spans.map((span) => [span.key, {
       observed_ms: Math.round(span.observedMs),
       availability: span.availability,

@@ -1,23 +1,30 @@
-import type { ShownCheck } from "../../alerting/check_status.ts";
+import { conditionOf, describeStale, type ShownCheck } from "../../alerting/check_status.ts";
 import { CHECK_KINDS } from "../../checks/registry.ts";
 import type { Check, CheckKind } from "../../domain/check.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { CheckRecord, ConditionChange, RollupSum, Store } from "../../domain/store.ts";
 import { lastedIn, summarise, untilEdited } from "../../state/availability.ts";
 import type { Period, ShortChange } from "./outages.ts";
-import { type CheckHistory, type RunSums, slowestOf, summarize } from "./summarize.ts";
+import { type CheckHistory, type RunSums, slowestOf, summarize, type SummaryInput } from "./summarize.ts";
 import type { Summary } from "./summary.ts";
 
 /** How many checks are read at a time. */
 const CHECKS_AT_A_TIME = 50;
 const CHANGES_MAX = 1000;
 
-export interface GatherSummaryOptions extends Period, Pick<Summary, "timeZone" | "hostName"> {
+export interface GatherSummaryOptions
+  extends
+    Period,
+    Pick<Summary, "timeZone" | "hostName">,
+    Pick<SummaryInput, "monitor" | "notes" | "removed"> {
   /** The opened state; `null`: nothing yet. */
   readonly store: Pick<Store, "rollupSums" | "rollups" | "changes" | "outbox"> | null;
   /** Those of the config; only active ones count. */
   readonly checks: readonly (
-    & Pick<ShownCheck, "name" | "title" | "active" | "tags" | "kind" | "definition" | "locations">
+    & Pick<
+      ShownCheck,
+      "name" | "title" | "active" | "tags" | "kind" | "definition" | "schedule" | "timeoutMs" | "locations"
+    >
     & Partial<Pick<Check, "objective">>
   )[];
   /** Only checks with one of these tags. @default all */
@@ -33,7 +40,7 @@ export interface GatherSummaryOptions extends Period, Pick<Summary, "timeZone" |
  * @throws {StoreError} If the state can't be read.
  */
 export async function gatherSummary(options: GatherSummaryOptions): Promise<Summary> {
-  const { store, tags, sinceMs, untilMs, timeZone, hostName, pause } = options;
+  const { store, tags, sinceMs, untilMs, timeZone, hostName, monitor, notes, removed, pause } = options;
   const checks = options.checks.filter((check) =>
     check.active && (tags === undefined || check.tags.some((tag) => tags.includes(tag)))
   );
@@ -59,6 +66,9 @@ export async function gatherSummary(options: GatherSummaryOptions): Promise<Summ
     untilMs,
     timeZone,
     hostName,
+    ...monitor !== undefined && { monitor },
+    ...notes !== undefined && { notes },
+    ...removed !== undefined && { removed },
     queued,
     checks: histories.map((check) => ({ ...check, durationMaxMs: longest.get(check.name) ?? null })),
   });
@@ -68,7 +78,7 @@ type Sums = RunSums & { readonly lastedMs: ConditionCounts };
 
 async function readHistories(
   checks: GatherSummaryOptions["checks"],
-  { store, recordOf, sinceMs, untilMs, pause }: GatherSummaryOptions,
+  { store, recordOf, sinceMs, untilMs, pause, monitor }: GatherSummaryOptions,
 ): Promise<readonly CheckHistory[]> {
   const names = checks.map(({ name }) => name);
   const read = async (fromMs: number, toMs: number): Promise<(name: string) => Sums> =>
@@ -83,15 +93,25 @@ async function readHistories(
   for (const check of checks) {
     const { name, title = null, kind, objective = null } = check;
     await pause();
-    const record = untilEdited(check, recordOf(name));
+    const stored = recordOf(name);
+    const notRunning = monitor?.notRunning ?? null;
+    const known = conditionOf(check, stored, untilMs, notRunning);
+    const record = untilEdited(check, stored);
     const sums = sumsOf(name);
     const window = objective === null ? NO_SUMS : ofWindow.get(objective.windowMs)?.(name) ?? NO_SUMS;
     histories.push({
       name,
       title,
+      present: {
+        ...known,
+        reason: describeStale({ state: known.state, record: stored, notRunning }, untilMs),
+      },
       isJob: await hasCheckIns(kind),
       objective,
-      record,
+      // An outage is not known to last any more.
+      record: record !== null && known.state === "not_running"
+        ? { ...record, overdueAtMs: record.condition.observedAtMs }
+        : record,
       sums: { ...sums, lastedMs: lastedIn(sums, record, untilMs) },
       before: beforeOf(name),
       objectiveLastedMs: lastedIn(window, record, untilMs),

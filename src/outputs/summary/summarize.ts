@@ -1,7 +1,9 @@
 /** Creates a summary of the stored history. Pure. */
+import type { KnownCondition } from "../../domain/check_kind.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { Objective } from "../../domain/objective.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
+import type { MonitorStatus } from "../json/monitor_fields.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { availabilityOf } from "../../state/availability.ts";
 import { type ChangeHistory, outagesOf, type OutageSpan, type Period } from "./outages.ts";
@@ -12,7 +14,9 @@ import type {
   NamedCheck,
   ObjectiveResult,
   Outage,
+  RemovedCheck,
   SlowCheck,
+  StaleCheck,
   Summary,
   Undelivered,
 } from "./summary.ts";
@@ -25,6 +29,8 @@ export interface RunSums {
 
 /** The stored history of one active check. */
 export interface CheckHistory extends NamedCheck, ChangeHistory {
+  /** What is known about it at the end; the reason is empty if its condition counts, or there is none. */
+  readonly present: KnownCondition & { readonly reason: string };
   /** Whether it is about a job that checks in. */
   readonly isJob: boolean;
   readonly objective: Objective | null;
@@ -38,6 +44,11 @@ export interface CheckHistory extends NamedCheck, ChangeHistory {
 }
 
 export interface SummaryInput extends Period, Pick<Summary, "timeZone" | "hostName"> {
+  /** The process that runs the checks, and lines about it. @default the one that makes the summary */
+  readonly monitor?: MonitorStatus | null;
+  readonly notes?: readonly string[];
+  /** Checks of the state that left the config. @default none */
+  readonly removed?: readonly RemovedCheck[];
   readonly checks: readonly CheckHistory[];
   /** Queued notifications that are pending or were dropped. */
   readonly queued: readonly QueuedNotification[];
@@ -56,7 +67,9 @@ export const WHOLE_SHARE = 0.9;
 const DECIDED_SHARE = 0.1;
 const EXPIRING_MS = 30 * DAY_MS;
 
-export function summarize({ checks, queued, ...facts }: SummaryInput): Summary {
+export function summarize(
+  { checks, queued, monitor = null, notes = [], removed = [], ...facts }: SummaryInput,
+): Summary {
   const { sinceMs, untilMs } = facts;
   const outages = checks.flatMap((check) => {
     const spans = outagesOf(check, facts);
@@ -65,16 +78,24 @@ export function summarize({ checks, queued, ...facts }: SummaryInput): Summary {
   }).sort(longestFirst);
   const availability = checks.map(toAvailability);
   const wholeMs = WHOLE_SHARE * (untilMs - sinceMs);
+  const unknown = checks.filter(isStale);
   const objectives = availability.flatMap(({ objective }) => objective ?? []);
   const of = (jobs: boolean): Bounded<Outage> =>
     bounded(outages.filter(({ isJob }) => isJob === jobs).map(({ isJob: _, ...outage }) => outage));
   return {
     ...facts,
+    monitor,
+    notes,
     checks: checks.length,
     downChecks: new Set(outages.map(({ name }) => name)).size,
     stillDown: outages.filter(isStillDown).length,
     pendingChecks: checks.filter(isFailingUnconfirmed).length,
-    overdueChecks: checks.filter(({ record }) => untilMs > (record?.overdueAtMs ?? Infinity)).length,
+    unknownChecks: unknown.length,
+    stale: bounded(
+      unknown.filter(({ present }) => present.state !== "not_running")
+        .map((check) => ({ ...nameOf(check), ...staleFacts(check) })),
+    ),
+    removed: bounded(removed),
     observedMs: availability.reduce((longest, { observedMs }) => Math.max(longest, observedMs), 0),
     downMs: availability.reduce((sum, { downMs }) => sum + downMs, 0),
     warningChecks: checks.filter(({ sums }) => sums.lastedMs.warning > 0).length,
@@ -90,7 +111,11 @@ export function summarize({ checks, queued, ...facts }: SummaryInput): Summary {
     flapping: bounded(checks.map((check) => toChanging(check, untilMs)).filter(isUnsteady)),
     certificates: bounded(checks.flatMap((check) => expiryOf(check, untilMs)).sort(firstToExpire)),
     withoutData: bounded(
-      checks.filter(hasNoData).map((check) => ({ ...nameOf(check), runs: check.sums.runs })),
+      checks.filter(hasNoData).map((check) => ({
+        ...nameOf(check),
+        runs: check.sums.runs,
+        reason: whyNoData(check),
+      })),
     ),
     partlyObserved: availability.filter(({ observedMs }) => observedMs > 0 && observedMs < wholeMs).length,
     undelivered: bounded(undeliveredOf(queued, sinceMs)),
@@ -205,6 +230,22 @@ function expiryOf(check: CheckHistory, untilMs: number): Summary["certificates"]
 /** A job that never ran is pending, too, but has not failed. */
 function isFailingUnconfirmed({ record }: CheckHistory): boolean {
   return record !== null && record.condition.confirmed === null && record.condition.atLeast.unknown > 0;
+}
+
+/** A last run in the future is none: the period of a late summary ended before it. */
+function isStale({ present: { state } }: CheckHistory): boolean {
+  return state !== "current" && state !== "never_ran" && state !== "in_future";
+}
+
+function staleFacts({ present: { state, reason } }: CheckHistory): Pick<StaleCheck, "state" | "reason"> {
+  return { state, reason };
+}
+
+function whyNoData({ present: { condition, state, reason }, sums }: CheckHistory): string {
+  if (state === "never_ran") return "never ran";
+  if (reason !== "") return reason;
+  if (condition === "pending") return condition;
+  return sums.runs === 0 ? "no run in this period" : "no time between two runs observed";
 }
 
 function hasNoData({ sums }: CheckHistory): boolean {

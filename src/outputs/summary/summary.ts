@@ -1,6 +1,8 @@
 /** The events of the checks in a period. Times are wall time, milliseconds since 1970. */
+import type { ResultState } from "../../domain/check_kind.ts";
 import type { Condition } from "../../domain/condition.ts";
 import type { Objective } from "../../domain/objective.ts";
+import type { MonitorStatus } from "../json/monitor_fields.ts";
 
 /** The first items of a list, and how many there are. */
 export interface Bounded<T> {
@@ -73,8 +75,23 @@ export interface ExpiringCertificate extends NamedCheck {
 
 /** A check without observed time. */
 export interface UnobservedCheck extends NamedCheck {
-  /** More than 0: it was pending, overdue or edited after each run. */
+  /** More than 0: it was pending or unknown after each run. */
   readonly runs: number;
+  /** Why, in the words of `monitor status`. */
+  readonly reason: string;
+}
+
+/** A check whose stored condition does not count at the end. */
+export interface StaleCheck extends NamedCheck {
+  readonly state: ResultState;
+  /** In the words of `monitor status`. */
+  readonly reason: string;
+}
+
+/** A check of the state that left the config. */
+export interface RemovedCheck extends NamedCheck {
+  /** `null`: it never ran. */
+  readonly lastRunAtMs: number | null;
 }
 
 /** Notifications that a channel did not get. */
@@ -93,6 +110,10 @@ export interface Summary {
   /** The time zone of its times. */
   readonly timeZone: string;
   readonly hostName: string;
+  /** The process that runs the checks; `null`: it makes the summary, or none is recorded. */
+  readonly monitor: MonitorStatus | null;
+  /** What the reader must know of that: lines. */
+  readonly notes: readonly string[];
   /** The checks that it is about: active ones. */
   readonly checks: number;
   /** How many of them were down at some time. */
@@ -101,8 +122,11 @@ export interface Summary {
   readonly stillDown: number;
   /** How many have failed, and have no confirmed condition at the end. */
   readonly pendingChecks: number;
-  /** How many are overdue at the end, or did not run since they were edited. */
-  readonly overdueChecks: number;
+  /** How many are unknown at the end: overdue, not run since they were edited, or no service runs them. */
+  readonly unknownChecks: number;
+  /** The same without those that no service runs, which one of the notes covers. */
+  readonly stale: Bounded<StaleCheck>;
+  readonly removed: Bounded<RemovedCheck>;
   /** The longest time for which a check has data. */
   readonly observedMs: number;
   /** How long they were down together. */
@@ -114,7 +138,7 @@ export interface Summary {
   readonly missedObjectives: number;
   /** The longest first, those that last before all others. */
   readonly outages: Bounded<Outage>;
-  /** The same of jobs: they failed or did not run. */
+  /** The same of jobs: they failed or were overdue. */
   readonly jobs: Bounded<Outage>;
   /** Checks that were down, or have an objective and data: missed objectives first, then the lowest availability. */
   readonly availability: Bounded<CheckAvailability>;

@@ -20,7 +20,9 @@ const CELL = "padding:4px 12px 4px 0;vertical-align:top;text-align:left;overflow
 /** Renders a summary as a whole page. */
 export function summaryHtml(summary: Summary): Markup {
   const sentence = sentenceOf(summary);
-  const color = summary.downChecks + summary.missedObjectives > 0 ? RED : GREEN;
+  const { checks, downChecks, missedObjectives, pendingChecks, unknownChecks, withoutData } = summary;
+  const isKnown = checks > 0 && pendingChecks + unknownChecks + withoutData.count === 0;
+  const color = downChecks + missedObjectives > 0 ? RED : isKnown ? GREEN : GRAY;
   return markup`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark"><title>${cut(sentence)}</title></head>
@@ -30,7 +32,7 @@ export function summaryHtml(summary: Summary): Markup {
   }.</p>
 <p style="margin:0 0 16px;font-size:13px;opacity:.75">${cut(describePeriod(summary))}<br>${
     cut(`Host: ${summary.hostName}`)
-  }</p>
+  }${summary.notes.map((note) => markup`<br>${cut(note)}`)}</p>
 ${joinMarkup(sectionsOf(summary).map(sectionHtml), markup`\n`)}
 </div></body></html>
 `;

@@ -1,10 +1,11 @@
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
+import { monitorFields } from "../json/monitor_fields.ts";
 import type { Bounded, NamedCheck, ObjectiveResult, Outage, Summary } from "./summary.ts";
 import { sentenceOf } from "./summary_sections.ts";
 
 /** The fields of a summary in JSON; fields are only ever added. */
 export function summaryFields(summary: Summary): Readonly<Record<string, unknown>> {
-  const { availability, slowest, flapping, certificates, withoutData, undelivered } = summary;
+  const { availability, slowest, flapping, certificates, stale, withoutData, removed, undelivered } = summary;
   return {
     from: isoTime(summary.sinceMs),
     until: isoTime(summary.untilMs),
@@ -16,7 +17,7 @@ export function summaryFields(summary: Summary): Readonly<Record<string, unknown
     checks_still_down: summary.stillDown,
     checks_with_warnings: summary.warningChecks,
     checks_pending: summary.pendingChecks,
-    checks_overdue: summary.overdueChecks,
+    checks_unknown: summary.unknownChecks,
     down_ms: Math.round(summary.downMs),
     observed_ms: Math.round(summary.observedMs),
     objectives: summary.objectives,
@@ -42,8 +43,15 @@ export function summaryFields(summary: Summary): Readonly<Record<string, unknown
       flapping: item.isFlapping,
     })),
     certificates: list(certificates, (item) => ({ ...named(item), expires_at: isoTime(item.expiresAtMs) })),
-    without_data: list(withoutData, (item) => ({ ...named(item), runs: item.runs })),
+    unknown: list(stale, (item) => ({ ...named(item), state: item.state, reason: item.reason })),
+    without_data: list(withoutData, (item) => ({ ...named(item), runs: item.runs, reason: item.reason })),
+    not_in_config: list(removed, ({ name, lastRunAtMs }) => ({
+      name,
+      last_run_at: lastRunAtMs === null ? null : isoTime(lastRunAtMs),
+    })),
     undelivered: list(undelivered, (item) => ({ ...item })),
+    monitor: monitorFields(summary.monitor),
+    notes: summary.notes,
   };
 }
 

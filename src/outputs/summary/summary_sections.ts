@@ -39,14 +39,12 @@ const OUTPUT_LENGTH_MAX = 120;
 /** Returns the first sentence, such as `3 of 42 checks were down, 2 h 14 min in all`. */
 export function sentenceOf(summary: Summary): string {
   const { checks, downChecks, stillDown, missedObjectives, warningChecks, withoutData } = summary;
-  const { pendingChecks, overdueChecks } = summary;
+  const { pendingChecks, unknownChecks } = summary;
   const parts = [
     downSentence(summary),
     downChecks === 0 || stillDown === 0 ? "" : `${stillDown} ${stillDown === 1 ? "is" : "are"} still down`,
     pendingChecks === 0 ? "" : `${pendingChecks} failed and ${pendingChecks === 1 ? "is" : "are"} pending`,
-    overdueChecks === 0
-      ? ""
-      : `${overdueChecks} ${overdueChecks === 1 ? "is" : "are"} overdue or edited, so unknown now`,
+    unknownChecks === 0 ? "" : `${unknownChecks} ${unknownChecks === 1 ? "is" : "are"} unknown now`,
     missedObjectives === 0
       ? ""
       : `${missedObjectives} missed ${missedObjectives === 1 ? "its objective" : "their objectives"}`,
@@ -99,13 +97,14 @@ export function describePeriod({ sinceMs, untilMs, timeZone }: Summary): string 
 
 /** Returns the sections that have something to list. */
 export function sectionsOf(summary: Summary): readonly Section[] {
-  const { outages, jobs, availability, slowest, flapping, certificates, withoutData, undelivered } = summary;
+  const { outages, jobs, availability, slowest, flapping, certificates } = summary;
+  const { stale, withoutData, removed, undelivered } = summary;
   const time = createPlainTime(summary.timeZone);
   const outage = (item: Outage): SectionItem =>
     toItem(item, describeOutage(item, time), item.end !== "recovered");
   return [
     section("Down", outages, outage),
-    section("Jobs that failed or did not run", jobs, outage),
+    section("Jobs that failed or were overdue", jobs, outage),
     section(
       "Availability",
       availability,
@@ -127,12 +126,12 @@ export function sectionsOf(summary: Summary): readonly Section[] {
         : `expires in ${describeDuration(leftMs)}, on ${time(item.expiresAtMs)}`;
       return toItem(item, facts, leftMs < 7 * DAY_MS);
     }),
-    section(
-      "Checks without data",
-      withoutData,
-      (item) =>
-        toItem(item, item.runs === 0 ? "did not run" : "pending, overdue or edited after each run", true),
-    ),
+    section("Unknown now", stale, (item) => toItem(item, item.reason, true)),
+    section("Checks without data", withoutData, (item) => toItem(item, item.reason, true)),
+    section("Not in the config", removed, (item) => {
+      const facts = item.lastRunAtMs === null ? "never ran" : `not run since ${time(item.lastRunAtMs)}`;
+      return toItem(item, facts, false);
+    }),
     section("Notifications that were not delivered", undelivered, toUndelivered),
   ].filter(({ items }) => items.length > 0);
 }
@@ -157,7 +156,7 @@ function describeOutage({ fromMs, toMs, end, hasGap, output }: Outage, time: Pla
   const span = {
     recovered: `${from} to ${until}, ${lasted}`,
     still_down: `since ${from}, ${lasted}, still down`,
-    unobserved: `since ${from}, ${lasted}, last run ${until}`,
+    unobserved: `since ${from}, ${lasted}, no data since ${until}`,
   }[end];
   const said = cleanLine(output, OUTPUT_LENGTH_MAX);
   return said === "" ? span : `${span}: ${said}`;

@@ -3,7 +3,13 @@ import { describePeriod, type Section, sectionsOf, sentenceOf } from "./summary_
 
 /** Renders a summary as plain text: lines ended by line feeds. */
 export function summaryText(summary: Summary): string {
-  const head = [`${sentenceOf(summary)}.`, "", describePeriod(summary), `Host: ${summary.hostName}`];
+  const head = [
+    `${sentenceOf(summary)}.`,
+    "",
+    describePeriod(summary),
+    `Host: ${summary.hostName}`,
+    ...summary.notes,
+  ];
   return [...head, ...sectionsOf(summary).flatMap(sectionLines)].map((line) => `${line}\n`).join("");
 }
 

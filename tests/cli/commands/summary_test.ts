@@ -40,7 +40,7 @@ Deno.test("monitor summary prints outages and availability of the last week", as
   );
   assert.match(stdout, /\nDown\n- Website: 2026-01-31 07:00 to 09:00, 2 h: connection refused\n/);
   assert.match(stdout, /\n- Website: 91\.666% up, 2 h down; objective 99% in 7 d missed with 91\.666%: /);
-  assert.match(stdout, /\nChecks without data\n- db: did not run\n/);
+  assert.match(stdout, /\nChecks without data\n- db: never ran\n/);
 });
 
 Deno.test("monitor summary --format json has the period and the same numbers", async () => {

@@ -15,6 +15,7 @@ export function historyOf(name: string, fields: Partial<CheckHistory> = {}): Che
     name,
     title: null,
     isJob: false,
+    present: { condition: "ok", state: "current", last: "ok", reason: "" },
     objective: null,
     record: { ...record, condition: { ...record.condition, confirmed: "ok" } },
     changes: [],

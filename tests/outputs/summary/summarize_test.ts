@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../../support/property.ts";
-import { summarize, type SummaryInput } from "../../../src/outputs/summary/summarize.ts";
+import { type CheckHistory, summarize, type SummaryInput } from "../../../src/outputs/summary/summarize.ts";
 import { sentenceOf } from "../../../src/outputs/summary/summary_sections.ts";
 import { summaryText } from "../../../src/outputs/summary/summary_text.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
@@ -10,6 +10,13 @@ import { campaign } from "../../../testing/seed.ts";
 
 const MONTH_MS = 30 * DAY_MS;
 const FACTS = { ...WEEK, timeZone: "Europe/Zurich", hostName: "host-1", queued: [] };
+
+const STALE: CheckHistory["present"] = {
+  condition: "unknown",
+  state: "overdue",
+  last: "ok",
+  reason: "not run for 9 d, was ok",
+};
 
 function summaryOf(checks: SummaryInput["checks"], fields: Partial<SummaryInput> = {}) {
   return summarize({ ...FACTS, checks, ...fields });
@@ -72,7 +79,7 @@ Deno.test("sentenceOf() sums a period up in words", () => {
     [
       [
         web,
-        historyOf("late", { record: recordOf("late", { overdueAtMs: NOW_MS - 1 }) }),
+        historyOf("late", { present: STALE }),
         historyOf("bad", {
           record: recordOf("bad", {
             last: resultOf({ condition: "critical" }),
@@ -91,7 +98,7 @@ Deno.test("sentenceOf() sums a period up in words", () => {
           }),
         }),
       ],
-      "All 3 checks with data were up all week; 1 failed and is pending; 1 is overdue or edited, so unknown now; " +
+      "All 3 checks with data were up all week; 1 failed and is pending; 1 is unknown now; " +
       "1 check has no data",
     ],
     [
@@ -114,10 +121,26 @@ Deno.test("sentenceOf() sums a period up in words", () => {
 });
 
 Deno.test("summarize() lists checks that were pending, or did not run, as without data", () => {
-  const pending = historyOf("pending", { sums: { runs: 2, durationTotalMs: 2, lastedMs: NO_TIME } });
-  const dead = historyOf("dead", { sums: { runs: 0, durationTotalMs: 0, lastedMs: NO_TIME } });
-  const { withoutData, availability } = summaryOf([pending, dead]);
-  assert.deepEqual(withoutData.items.map(({ name, runs }) => [name, runs]), [["pending", 2], ["dead", 0]]);
+  const ran = { runs: 2, durationTotalMs: 2, lastedMs: NO_TIME };
+  const sums = { runs: 0, durationTotalMs: 0, lastedMs: NO_TIME };
+  const pending = historyOf("pending", {
+    sums: ran,
+    present: { condition: "pending", state: "current", last: "critical", reason: "" },
+  });
+  const { withoutData, availability } = summaryOf([
+    pending,
+    historyOf("late", { sums: ran, present: STALE }),
+    historyOf("new", { sums, present: { condition: "unknown", state: "never_ran", last: null, reason: "" } }),
+    historyOf("rare", { sums }),
+    historyOf("first", { sums: { ...ran, runs: 1 } }),
+  ]);
+  assert.deepEqual(withoutData.items.map(({ name, runs, reason }) => `${name} ${runs} ${reason}`), [
+    "pending 2 pending",
+    "late 2 not run for 9 d, was ok",
+    "new 0 never ran",
+    "rare 0 no run in this period",
+    "first 1 no time between two runs observed",
+  ]);
   assert.deepEqual(availability.items, []);
   assert.equal(sentenceOf(summaryOf([pending])), "There is no data");
 });
@@ -216,7 +239,7 @@ Host: host-1
 Down
 - Web shop: 2026-01-31 09:32 to 10:00, 28 min: status is 503
 
-Jobs that failed or did not run
+Jobs that failed or were overdue
 - backup: 2026-01-31 07:00 to 10:00, 3 h, not all of it observed: status is 503
 
 Availability
@@ -233,7 +256,7 @@ Certificates that expire soon
 - tls: expires in 5 d, on 2026-02-05 11:00
 
 Checks without data
-- silent: did not run
+- silent: no run in this period
 
 Notifications that were not delivered
 - pager: 1 dropped, 1 pending: connection refused
