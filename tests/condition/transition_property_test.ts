@@ -17,104 +17,16 @@ import { campaign } from "../../testing/seed.ts";
 
 Deno.test("transition() agrees with DESIGN 4 worked out over the whole history", () => {
   fc.assert(
-    fc.property(steps({ suppressed: true, changing: true, once: true }), (history) => {
+    fc.property(steps({ changing: true, once: true }), (history) => {
       assert.deepEqual(runMachine(history).map(sent), runDefinition(history));
     }),
     { numRuns: campaign(3000) },
   );
 });
 
-Deno.test("transition() notifies of nothing but a move of the confirmed condition or a reminder", () => {
-  fc.assert(
-    fc.property(steps({ suppressed: false, changing: true }), (history) => {
-      for (const { verdict, change } of runMachine(history)) {
-        const moved = change !== null && !(change.from === "pending" && change.to === "ok");
-        const notified = verdict.kind === "notify" && verdict.event !== "reminder";
-        assert.equal(notified, moved);
-      }
-    }),
-    { numRuns: campaign(1000) },
-  );
-});
-
-Deno.test("transition() notifies of each event with the conditions that it names", () => {
-  fc.assert(
-    fc.property(steps({ suppressed: true, changing: true }), (history) => {
-      let wasOk = false;
-      for (const { verdict, state } of runMachine(history)) {
-        wasOk ||= state.confirmed === "ok";
-        if (verdict.kind !== "notify") continue;
-        assert.equal(verdict.condition, state.confirmed);
-        assert.equal(verdict.condition, state.notified);
-        assert.equal(verdict.event === "problem", verdict.previous === (wasOk ? "ok" : "pending"));
-        assert.equal(verdict.event === "recovery", verdict.condition === "ok");
-        assert.equal(verdict.event === "reminder", verdict.previous === verdict.condition);
-      }
-    }),
-    { numRuns: campaign(1000) },
-  );
-});
-
-Deno.test("transition() returns a recovery only after enough consecutive ok results", () => {
-  fc.assert(
-    fc.property(steps({ suppressed: false, changing: false }), (history) => {
-      runMachine(history).forEach(({ verdict }, index) => {
-        if (verdict.kind !== "notify" || verdict.event !== "recovery") return;
-        const before = history.slice(0, index + 1).slice(-policyAt(history, index).recoveryThreshold);
-        assert.ok(before.every((step) => step.condition === "ok"));
-      });
-    }),
-    { numRuns: campaign(1000) },
-  );
-});
-
-Deno.test("transition() with thresholds of 2 or more never sends a single deviation in a constant series", () => {
-  const scenario = fc.record({
-    constant: fc.constantFrom(...CONDITIONS),
-    deviation: fc.constantFrom(...CONDITIONS),
-    threshold: fc.integer({ min: 2, max: 6 }),
-    recoveryThreshold: fc.integer({ min: 2, max: 6 }),
-    extra: fc.nat(10),
-  });
-  fc.assert(
-    fc.property(scenario, ({ constant, deviation, threshold, recoveryThreshold, extra }) => {
-      const policy: ConditionPolicy = { threshold, recoveryThreshold, annoy: false };
-      const settling = Math.max(threshold, recoveryThreshold) + extra;
-      const run = (length: number) => new Array<Condition>(length).fill(constant);
-      const conditions = [...run(settling), deviation, ...run(settling)];
-      const history = conditions.map((condition, index) => ({
-        policy,
-        condition,
-        suppressedBy: null,
-        nowMs: index,
-      }));
-      const verdicts = runMachine(history).slice(settling).map(({ verdict }) => verdict.kind);
-      assert.deepEqual(new Set(verdicts), new Set(["quiet"]));
-    }),
-    { numRuns: campaign(1000) },
-  );
-});
-
-Deno.test("transition() sends no notification while suppressed, and none is due afterwards", () => {
-  fc.assert(
-    fc.property(steps({ suppressed: true, changing: true }), (history) => {
-      runMachine(history).forEach(({ verdict, state }, index) => {
-        const suppressedBy = history[index]?.suppressedBy ?? null;
-        if (suppressedBy === null) {
-          assert.equal(dueEvent(state), null);
-          assert.notEqual(verdict.kind, "suppressed");
-        } else if (verdict.kind === "notify") {
-          assert.ok(suppressedBy !== "no_notify" && verdict.event === "recovery", suppressedBy);
-        }
-      });
-    }),
-    { numRuns: campaign(1000) },
-  );
-});
-
 Deno.test("review() returns the suppressed notification that the next check result would cause", () => {
   fc.assert(
-    fc.property(steps({ suppressed: true, changing: false }), (history) => {
+    fc.property(steps({ changing: false }), (history) => {
       const state = runMachine(history).at(-1)?.state ?? initialState();
       const due = dueEvent(state);
       const { verdict, state: after } = review(state, { suppressedBy: null, nowMs: 1e9 });
@@ -128,7 +40,7 @@ Deno.test("review() returns the suppressed notification that the next check resu
 
 Deno.test("transition() with one channel that was always notified decides as without channels", () => {
   fc.assert(
-    fc.property(steps({ suppressed: true, changing: true }), (history) => {
+    fc.property(steps({ changing: true }), (history) => {
       let state: ConditionState = initialState();
       for (const { policy, ...step } of history) {
         const expected = transition(policy, state, step);
@@ -141,7 +53,7 @@ Deno.test("transition() with one channel that was always notified decides as wit
 
 Deno.test("transition() keeps the invariants of the state, and does not mutate its arguments", () => {
   fc.assert(
-    fc.property(steps({ suppressed: true, changing: true }), (history) => {
+    fc.property(steps({ changing: true }), (history) => {
       let state: ConditionState = deepFreeze(initialState());
       for (const step of history) {
         // As if the process had ended and the next one had read the state back.
@@ -176,7 +88,6 @@ const SUPPRESSIONS: readonly Suppression[] = ["silence", "maintenance", "no_noti
 
 function steps(
   options: {
-    readonly suppressed: boolean;
     readonly changing: boolean;
     /** Whether some checks that flap have one notification. */
     readonly once?: boolean;
@@ -198,9 +109,7 @@ function steps(
   const observed = fc.record({
     condition: fc.constantFrom(...CONDITIONS),
     times: fc.integer({ min: 1, max: 6 }),
-    suppressedBy: options.suppressed
-      ? fc.option(fc.constantFrom(...SUPPRESSIONS), { freq: 2 })
-      : fc.constant(null),
+    suppressedBy: fc.option(fc.constantFrom(...SUPPRESSIONS), { freq: 2 }),
     laterMs: fc.integer({ min: 1, max: 200 }),
     changed: options.changing ? fc.option(policy, { freq: 1 }) : fc.constant(null),
   });
@@ -231,7 +140,9 @@ function runMachine(history: readonly Step[]): Transition[] {
 function sent({ state, occurrences, verdict }: Transition): Sent {
   const { confirmed, problemBeganAtMs, notified } = state;
   const text = verdict.kind === "quiet" ? "quiet" : `${verdict.kind} ${verdict.event}`;
-  const began = verdict.kind === "notify" ? ` since ${verdict.problemBeganAtMs}` : "";
+  const began = verdict.kind === "notify"
+    ? ` from ${verdict.previous} since ${verdict.problemBeganAtMs}`
+    : "";
   return { confirmed, occurrences, problemBeganAtMs, notified, verdict: text + began };
 }
 
@@ -243,6 +154,7 @@ function runDefinition(history: readonly Step[]): Sent[] {
   const results: Sent[] = [];
   const isFailing: boolean[] = [];
   let confirmed: Condition | null = null;
+  let wasOk = false;
   let notified: Condition = "ok";
   let notifiedAtMs = -Infinity;
   let reminders = 0;
@@ -255,6 +167,7 @@ function runDefinition(history: readonly Step[]): Sent[] {
     const next = confirmByDefinition(conditions, confirmed, { ...step.policy, loweredAt });
     if (confirmed !== null && next !== null && severity(next) < severity(confirmed)) loweredAt = seen.length;
     confirmed = next;
+    wasOk ||= confirmed === "ok";
     const percent = changePercentByDefinition(conditions);
     const isFlapping: boolean = percent >= (flappingSinceMs === null ? 20 : 5);
     flappingSinceMs = isFlapping ? flappingSinceMs ?? step.nowMs : null;
@@ -284,7 +197,10 @@ function runDefinition(history: readonly Step[]): Sent[] {
         ? isQuiet
         : step.suppressedBy === "no_notify" || event !== "recovery";
       if (!isSuppressed) {
-        verdict = `notify ${event} since ${event === "recovery" ? notifiedBeganAtMs : began}`;
+        const previous = event === "problem" && !wasOk ? "pending" : notified;
+        verdict = `notify ${event} from ${previous} since ${
+          event === "recovery" ? notifiedBeganAtMs : began
+        }`;
         notifiedBeganAtMs = confirmed === "ok" ? null : began;
         notified = confirmed;
         notifiedAtMs = step.nowMs;
@@ -327,12 +243,6 @@ function changePercentByDefinition(seen: readonly Condition[]): number {
   const last = seen.slice(-21);
   const weights = last.slice(1).map((one, index) => one === last[index] ? 0 : 0.8 + 0.4 * index / 19);
   return weights.reduce((sum, weight) => sum + weight, 0) * 5;
-}
-
-function policyAt(history: readonly Step[], index: number): ConditionPolicy {
-  const step = history[index];
-  assert.ok(step !== undefined);
-  return step.policy;
 }
 
 function notificationFields(
