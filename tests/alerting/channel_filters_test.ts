@@ -101,11 +101,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     "0 warning, 1 critical, 2 warning, 3 critical, 4 ok, 5 unknown",
     "1 problem critical, 2 recovery warning, 3 problem critical, 4 recovery ok",
   ],
-  "conditions: of several, a change between listed ones is a change": [
-    { conditions: ["warning", "critical"] },
-    "0 unknown, 1 warning, 2 critical, 3 ok",
-    "1 problem warning, 2 change critical, 3 recovery ok",
-  ],
   "conditions: one that is worse and unlisted ends no problem": [
     { conditions: ["warning"] },
     "0 warning, 1 critical, 7 critical, 8 warning, 14 warning, 15 critical, 16 ok, 17 critical, 18 ok",
@@ -122,34 +117,12 @@ const ROWS: Readonly<Record<string, Row>> = {
     "0 unknown, 1 warning, 2 critical, 3 warning, 4 ok",
     "0 problem unknown, 4 recovery ok",
   ],
-  "conditions: one that is worse ends no problem while silenced, either": [
-    { conditions: ["warning"] },
-    "0 warning, 1 mute, 2 critical, 3 critical, 4 unsilence, 5 critical, 6 ok",
-    "0 problem warning, 6 recovery ok",
-  ],
-  "conditions: after a restart": [
-    { conditions: ["critical"] },
-    "0 critical, 1 restart, 2 critical, 3 warning, 4 restart, 5 critical",
-    "0 problem critical, 3 recovery warning, 5 problem critical",
-  ],
-  "conditions: no reminder of an unlisted one": [
-    { conditions: ["critical"] },
-    "0 critical, 6 critical, 7 warning, 20 warning",
-    "0 problem critical, 6 reminder critical, 7 recovery warning",
-    { annoy: 5 * MINUTE },
-  ],
   "events: without recoveries, the next problem comes": [
     { events: ["problem"] },
     "0 warning, 1 critical, 2 ok, 3 warning, 4 ok",
     "0 problem warning, 3 problem warning",
   ],
   "events: recoveries alone": [{ events: ["recovery"] }, "0 warning, 1 critical, 2 ok", "2 recovery ok"],
-  "events: no reminders": [
-    { events: ["problem", "recovery"] },
-    "0 critical, 6 critical, 7 ok",
-    "0 problem critical, 7 recovery ok",
-    { annoy: 5 * MINUTE },
-  ],
   "after: a problem that is over before": [
     { afterMs: 15 * MINUTE },
     "0 critical, 14 critical, 14.5 ok, 20 ok, 21 review",
@@ -159,16 +132,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     { afterMs: 15 * MINUTE },
     "0 critical, 14 review, 15 review, 16 critical, 17 warning, 18 ok",
     "15 problem critical, 17 change warning, 18 recovery ok",
-  ],
-  "after: a change does not begin the time again": [
-    { afterMs: 15 * MINUTE },
-    "0 critical, 10 warning, 15 review",
-    "15 problem warning",
-  ],
-  "after: at the next result, without a service, and after a restart": [
-    { afterMs: 15 * MINUTE },
-    "0 critical, 10 restart, 20 critical",
-    "20 problem critical",
   ],
   "after: acknowledged": [
     { afterMs: 15 * MINUTE },
@@ -180,50 +143,20 @@ const ROWS: Readonly<Record<string, Row>> = {
     "0 critical, 1 acknowledge, 2 ok, 3 critical, 18 review",
     "18 problem critical",
   ],
-  "after: unacknowledged": [
-    { afterMs: 15 * MINUTE },
-    "0 critical, 1 acknowledge, 16 review, 17 unsilence, 18 review",
-    "18 problem critical",
-  ],
   "after with conditions: the time begins with the first listed one": [
     { afterMs: 15 * MINUTE, conditions: ["critical"] },
     "0 warning, 20 critical, 34 review, 35 review, 36 warning",
     "35 problem critical, 36 recovery warning",
-  ],
-  "after with conditions: a change between listed ones does not begin the time again": [
-    { afterMs: 15 * MINUTE, conditions: ["warning", "critical"] },
-    "0 unknown, 5 warning, 10 critical, 15 warning, 18 restart, 19 critical, 19.5 review, 20 review, 21 ok",
-    "20 problem critical, 21 recovery ok",
-  ],
-  "after with conditions: an unlisted one in between begins the time again": [
-    { afterMs: 15 * MINUTE, conditions: ["warning", "critical"] },
-    "0 warning, 10 unknown, 12 critical, 16 review, 26 review, 27 review",
-    "27 problem critical",
-  ],
-  "after with conditions: a second problem begins its own time": [
-    { afterMs: 15 * MINUTE, conditions: ["warning", "critical"] },
-    "0 warning, 10 ok, 11 critical, 25 review, 26 review",
-    "26 problem critical",
   ],
   "hours: a problem that goes on when they begin": [
     { hours: [hours(60, 120)] },
     "0 critical, 59 review, 60 review, 61 critical, 121 ok",
     "60 problem critical, 121 recovery ok",
   ],
-  "hours: a problem that is over when they begin": [
-    { hours: [hours(60, 120)] },
-    "0 critical, 59 ok, 60 review, 61 ok",
-    "",
-  ],
   "hours: a change outside them, when they begin again": [
     { hours: [hours(0, 60), hours(80, 120)] },
     "50 warning, 70 critical, 80 review, 95 ok",
     "50 problem warning, 80 change critical, 95 recovery ok",
-  ],
-  "hours and after: over outside the hours, when they begin": [
-    { hours: [hours(60, 120)], afterMs: 15 * MINUTE },
-    "0 critical, 15 review, 16 critical, 61 review, 62 review",
-    "61 problem critical",
   ],
   "hours: not outside, and not later": [
     { outsideHours: "never", hours: [hours(60, 120)] },
@@ -245,11 +178,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     "50 critical, 64 review, 65 review, 66 critical",
     "65 problem critical",
   ],
-  "hours and after: over outside the hours": [
-    { outsideHours: "never", hours: [hours(60, 120)], afterMs: 15 * MINUTE },
-    "0 critical, 15 review, 16 critical, 61 critical, 62 review",
-    "",
-  ],
   "hours: not later, though the problem escalates to another channel within them": [
     { outsideHours: "never", hours: [hours(60, 120)] },
     "50 critical, 90 review, 91 critical, 92 review, 95 ok",
@@ -262,21 +190,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     "92 problem critical, 95 recovery ok",
     { other: { afterMs: 40 * MINUTE } },
   ],
-  "hours: a change outside them is not sent later, though the problem escalates": [
-    { outsideHours: "never", hours: [hours(0, 60), hours(80, 120)] },
-    "50 warning, 70 critical, 90 review, 91 critical, 95 ok",
-    "50 problem warning, 95 recovery ok",
-    { other: { afterMs: 40 * MINUTE } },
-  ],
   "hours: a problem like the last one, that a silence suppressed until then": [
     { outsideHours: "never", hours: [hours(60, 120)] },
     "0 critical, 1 mute, 2 ok, 3 critical, 61 unsilence, 62 review, 63 ok",
     "62 problem critical, 63 recovery ok",
-  ],
-  "hours: a problem like the last one, that a silence suppressed, not later": [
-    { outsideHours: "never", hours: [hours(60, 120)] },
-    "0 critical, 1 mute, 2 ok, 3 critical, 50 unsilence, 51 critical, 62 critical",
-    "",
   ],
   "hours: a reminder to other channels within them": [
     { outsideHours: "never", hours: [hours(60, 120)] },

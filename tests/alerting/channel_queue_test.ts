@@ -64,6 +64,7 @@ const EVENTS: Readonly<Record<string, QueueEvent>> = {
   down: { kind: "failed", failure: DOWN, jitter: 0 },
   lost: { kind: "failed", failure: { ...DOWN, mayHaveArrived: true }, jitter: 0 },
   "asked to wait": { kind: "failed", failure: { ...DOWN, retryAfterMs: HOUR }, jitter: 0 },
+  "asked to wait briefly": { kind: "failed", failure: { ...DOWN, retryAfterMs: 0 }, jitter: 0 },
   rejected: { kind: "failed", failure: REJECTED, jitter: 0 },
   aborted: { kind: "aborted" },
   stopped: { kind: "stopped" },
@@ -156,6 +157,12 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
       "2, woke, asked to wait",
       "a",
       "backing_off 3600",
+    ],
+    "backs off although the receiver requests no delay": [
+      "a",
+      "2, woke, asked to wait briefly",
+      "a",
+      "backing_off 7.5",
     ],
     "sends a rejected batch one by one": [
       "a b c",

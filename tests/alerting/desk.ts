@@ -2,6 +2,8 @@
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { StoreFailure } from "../../src/domain/store.ts";
+import type { QueuedNotification } from "../../src/domain/outbox.ts";
+import type { System } from "../../src/domain/system.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
 import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
@@ -22,10 +24,14 @@ export interface Desk {
   readonly notifying: Notifying;
   /** The console channel's lines. */
   readonly lines: string[];
+  /** The files that were touched: nothing else happens to them. */
+  readonly touched: string[];
   readonly events: DeliveryEvent[];
   /** The failures of the store that the repository reported. */
   readonly troubles: (StoreFailure | null)[];
-  /** Records a check result as the scheduler does, and sends its notifications. */
+  /** Records a check result as the scheduler does, and returns its notifications. */
+  record(check: Check, condition: Condition): readonly QueuedNotification[];
+  /** The same, and sends them. */
   observe(check: Check, condition: Condition): Promise<void>;
   /** Decides again without a result, as the scheduler does after a reload, and sends its notifications. */
   review(check: Check): Promise<void>;
@@ -37,8 +43,13 @@ interface DeskOptions {
   readonly clock?: FakeClock;
   readonly store?: FaultyStore;
   readonly notifies?: boolean;
-  /** Touches a file. @default the system's */
-  readonly touch?: () => Promise<void>;
+  /** Parts of the system. @default those of one in memory */
+  readonly system?: Partial<System>;
+  /** Called before a file is touched. */
+  readonly touch?: (path: string) => Promise<void> | void;
+  readonly member?: Parameters<typeof startNotifying>[1]["member"];
+  /** @default 0 */
+  readonly batchingMs?: number;
   /** Replaces a damaged store. @default none */
   readonly fresh?: FaultyStore;
 }
@@ -49,45 +60,55 @@ export async function openDesk(checks: readonly Check[], options: DeskOptions = 
   const lines: string[] = [];
   const events: DeliveryEvent[] = [];
   const troubles: (StoreFailure | null)[] = [];
+  const touched: string[] = [];
+  const memory = createMemorySystem();
+  const touch = async (path: string): Promise<void> => {
+    await options.touch?.(path);
+    touched.push(path);
+  };
+  const files = { ...memory.files, touch };
+  const system = { ...memory, files, clock, random: () => 0.5, ...options.system };
   const repository = await openStateRepository({
     store,
     onFailure: (error) => void troubles.push(error?.failure ?? null),
     reopen: (error) => options.fresh === undefined ? Promise.reject(error) : Promise.resolve(options.fresh),
-    newId: () => crypto.randomUUID(),
+    newId: system.randomId,
     hostName: "host",
   });
-  const system = createMemorySystem();
-  const files = options.touch === undefined ? system.files : { ...system.files, touch: options.touch };
   const notifying = startNotifying(configOf(checks), {
-    system: { ...system, files, clock, random: () => 0.5 },
+    system,
     repository,
     kept: await store.outbox(),
     notifies,
-    batchingMs: 0,
+    batchingMs: options.batchingMs ?? 0,
+    ...options.member !== undefined && { member: options.member },
     writeLine: (line) => void lines.push(line),
     onEvent: (event) => void events.push(event),
     onBug: (error) => {
       throw error;
     },
   });
-  const observe = async (check: Check, condition: Condition): Promise<void> => {
+  const record = (check: Check, condition: Condition): readonly QueuedNotification[] => {
     const nowMs = clock.wallMs();
-    const entry = repository.record({
+    return repository.record({
       check,
       condition,
       output: condition,
       detail: "",
       metrics: {},
       performanceData: "",
-      startedAtMs: nowMs - 5,
-      durationMs: 5,
+      startedAtMs: nowMs,
+      durationMs: 0,
     }, {
       nowMs,
       ...notifying.deciding(check, nowMs),
       plan: () => ({ atMs: nowMs + MINUTE, overdueAtMs: nowMs + 3 * MINUTE, missed: 0 }),
-    });
+    }).queued;
+  };
+  const observe = async (check: Check, condition: Condition): Promise<void> => {
+    const queued = record(check, condition);
     await repository.flush();
-    notifying.send(entry.queued);
+    notifying.send(queued);
   };
   const review = async (check: Check): Promise<void> => {
     const nowMs = clock.wallMs();
@@ -96,7 +117,20 @@ export async function openDesk(checks: readonly Check[], options: DeskOptions = 
     notifying.send(entry?.queued ?? []);
   };
   const drain = (): Promise<void> => notifying.drain(clock.wallMs() + HOUR);
-  return { clock, store, repository, notifying, lines, events, troubles, observe, review, drain };
+  return {
+    clock,
+    store,
+    repository,
+    notifying,
+    lines,
+    touched,
+    events,
+    troubles,
+    record,
+    observe,
+    review,
+    drain,
+  };
 }
 
 /** The config of some checks. */

@@ -4,20 +4,14 @@ import type { ChannelFilters } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { KnownNotification } from "../../src/domain/membership.ts";
-import type { QueuedNotification } from "../../src/domain/outbox.ts";
-import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
-import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
 import { testCheck } from "../support/checks.ts";
-import { type FaultyStore, openFaultyStore } from "../support/faulty_store.ts";
+import { type Desk, openDesk, START } from "./desk.ts";
 import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
-import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
-import { createMemorySystem } from "../../testing/memory_system.ts";
 import { testRows } from "../support/rows.ts";
 
 const postgres = sharedPostgres();
 
-const START = 1_800_000_000_000;
 const CHECK: Check = {
   ...testCheck("ok", { name: "web" }),
   notifications: [{ kind: "console", key: "console", parameters: {} }],
@@ -29,65 +23,20 @@ const PROBLEM: KnownNotification = {
   certain: true,
 };
 
-interface Member {
-  readonly sharing: { isOpen: boolean };
-  readonly store: FaultyStore;
-  readonly clock: FakeClock;
-  /** The console channel's lines. */
-  readonly lines: readonly string[];
-  readonly notifying: Notifying;
-  readonly repository: StateRepository;
-  /** Records a result, and returns the notifications that are queued. */
-  record(condition: Condition): readonly QueuedNotification[];
-  /** The same, and returns their events. */
-  observe(condition: Condition): readonly string[];
-}
-
-async function startMember(check = CHECK): Promise<Member> {
+/** Opens the desk of a member, and returns the events of a check's notifications as `observe()` records results. */
+async function startMember(check = CHECK) {
   const sharing = { claims: () => true, hasActiveConfig: true, isOpen: false, poke: () => {} };
-  const lines: string[] = [];
-  const store = await openFaultyStore();
-  const clock = createFakeClock(START);
-  const repository = await openStateRepository({
-    store,
-    onFailure: () => {},
-    reopen: (error) => Promise.reject(error),
-    newId: () => crypto.randomUUID(),
-    hostName: "host",
-  });
-  const notifying = startNotifying(
-    { users: [check], running: [check], directory: "/", redact: (text) => text },
-    {
-      system: { ...createMemorySystem(), clock },
-      repository,
-      kept: await store.outbox(),
-      notifies: true,
-      batchingMs: 0,
-      member: sharing,
-      writeLine: (line) => void lines.push(line),
-      onEvent: () => {},
-      onBug: (error) => {
-        throw error;
-      },
-    },
-  );
-  const record = (condition: Condition): readonly QueuedNotification[] => {
-    const nowMs = clock.wallMs();
-    const result = { check, condition, output: "", detail: "", metrics: {}, performanceData: "" };
-    const { queued } = repository.record({ ...result, startedAtMs: nowMs, durationMs: 0 }, {
-      nowMs,
-      ...notifying.deciding(check, nowMs),
-      plan: () => ({ atMs: nowMs + 1_000, overdueAtMs: nowMs + 3_000, missed: 0 }),
-    });
-    return queued;
-  };
-  const observe = (condition: Condition): readonly string[] =>
-    record(condition).map(({ notification: { event } }) => event);
-  return { sharing, store, clock, lines, notifying, repository, record, observe };
+  const desk = await openDesk([check], { member: sharing });
+  const record = (condition: Condition) => desk.record(check, condition);
+  const observe = (condition: Condition) => record(condition).map(({ notification: { event } }) => event);
+  return { ...desk, sharing, record, observe };
 }
 
 /** Makes a member adopt a record of another one, in which the problem was sent. */
-async function overtake({ notifying, repository }: Member, check = CHECK): Promise<void> {
+async function overtake(
+  { notifying, repository }: Pick<Desk, "notifying" | "repository">,
+  check = CHECK,
+): Promise<void> {
   const other = await startMember(check);
   other.observe("critical");
   repository.adopt([other.repository.recordOf("web", START)]);

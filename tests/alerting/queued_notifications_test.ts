@@ -6,6 +6,7 @@ import type { Notification } from "../../src/domain/notification.ts";
 import {
   type LastNotified,
   lastNotified,
+  newQueued,
   queueFor,
   type QueueOptions,
 } from "../../src/alerting/queued_notifications.ts";
@@ -15,24 +16,11 @@ import { testRows } from "../support/rows.ts";
 const NOW = 1_800_000_000_000;
 
 function notification(event: NotificationEvent = "problem"): Notification {
-  return {
-    id: "r1",
-    check: "web",
-    title: null,
+  return notificationOf("web", {
     event,
     condition: event === "recovery" ? "ok" : "critical",
-    previous: event === "recovery" ? "critical" : "ok",
-    output: "down",
-    detail: "",
-    problemBeganAtMs: NOW - 1000,
-    decidedAtMs: NOW - 10,
-    occurrences: 3,
-    nextRunAtMs: NOW + 1000,
-    hostName: "host",
-    acknowledged: null,
-    flapping: false,
-    dependents: 0,
-  };
+    previous: "ok",
+  });
 }
 
 function channel(key: string): Channel {
@@ -54,38 +42,12 @@ const OPTIONS: QueueOptions = {
   nowMs: NOW,
 };
 
-Deno.test("queueFor() queues for each channel, in the config's order", () => {
-  assert.deepEqual(queueFor(notification(), OPTIONS), [
-    {
-      id: "r1-one",
-      notification: notification(),
-      missedProblem: null,
-      summarized: 0,
-      channelKey: "one",
-      channelName: "file_touch one",
-      sequence: 7,
-      state: "pending",
-      attempts: 0,
-      nextAttemptAtMs: NOW,
-      lastFailure: null,
-      firstFailedAtMs: null,
-      messageId: null,
-    },
-    {
-      id: "r1-two",
-      notification: notification(),
-      missedProblem: null,
-      summarized: 0,
-      channelKey: "two",
-      channelName: "file_touch two",
-      sequence: 8,
-      state: "pending",
-      attempts: 0,
-      nextAttemptAtMs: NOW,
-      lastFailure: null,
-      firstFailedAtMs: null,
-      messageId: null,
-    },
+Deno.test("queueFor() queues for each channel, in the config's order, once for identical ones", () => {
+  const queued = (key: string, sequence: number) =>
+    newQueued(notification(), { channelKey: key, channelName: `file_touch ${key}`, sequence, nowMs: NOW });
+  assert.deepEqual(queueFor(notification(), { ...OPTIONS, channels: ["one", "two", "one"].map(channel) }), [
+    queued("one", 7),
+    queued("two", 8),
   ]);
 });
 
@@ -99,18 +61,6 @@ Deno.test("queueFor() keeps no more of texts than a channel sends", () => {
     ["oo…", ""],
     [long.output, "ddddddddd…"],
   ]);
-});
-
-Deno.test("queueFor() queues once for identical channels", () => {
-  const rows = queueFor(notification(), {
-    ...OPTIONS,
-    channels: [channel("one"), channel("two"), channel("one")],
-  });
-  assert.deepEqual(rows.map(({ id, sequence }) => [id, sequence]), [["r1-one", 7], ["r1-two", 8]]);
-});
-
-Deno.test("queueFor() queues nothing without channels", () => {
-  assert.deepEqual(queueFor(notification(), { ...OPTIONS, channels: [] }), []);
 });
 
 Deno.test("queueFor() queues only for channels that were last notified of another condition", async (t) => {

@@ -38,6 +38,7 @@ export interface ReferenceModel {
   review(check: Check, circumstances: Omit<Observed, "condition">): Decision;
   /** Returns when the problem of a check began; `null`: it has none. */
   beganAtMs(check: string): number | null;
+  confirmed(check: string): Condition;
 }
 
 /** A check result, and its circumstances. */
@@ -175,6 +176,7 @@ export function createReferenceModel(): ReferenceModel {
     },
     review: (check, circumstances) => decide(check, { ...circumstances, isResult: false }),
     beganAtMs: (check) => known.get(check)?.beganAtMs ?? null,
+    confirmed: (check) => known.get(check)?.confirmed ?? "ok",
   };
 }
 
