@@ -4,7 +4,6 @@ import { createCronReader } from "../../src/config/cron_times.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { CheckRecord } from "../../src/domain/store.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
-import { isInWindow } from "../../src/alerting/maintenance_windows.ts";
 import { overdueAtMs, regularRunAfter } from "../../src/alerting/overdue.ts";
 import { isCheckDue, recordRequested } from "../../src/scheduler/next_run.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
@@ -131,32 +130,6 @@ Deno.test("new Scheduler() catches up with the last time only after a restart, a
   await clock.advance(HOUR);
   assert.deepStrictEqual(startsOf(second).slice(1), ["01-10T13:20:00"]);
   await second.end();
-});
-
-Deno.test("new Scheduler() sends suppressed notifications within 30 s of the end of a maintenance window", async () => {
-  const maintenanceWindows = [{ fromMinute: 9 * 60, toMinute: 10 * 60, timeZone: "UTC" }];
-  const clock = createFakeClock(Date.parse("2026-01-10T09:30:00Z"));
-  const isDown = (name: string, nowMs: number): boolean => nowMs < 10 * MINUTE || name === "http://down/";
-  const checks = ["down", "blip"].map((name) => ({
-    ...requestCheck(`http://${name}/`, { name, regularIntervalMs: 7 * MINUTE }),
-    maintenanceWindows,
-  }));
-  const harness = await startHarness(checks, {
-    clock,
-    respond: (target, nowMs) => ({ status: isDown(target, nowMs) ? 500 : 200, afterMs: 20 }),
-    suppressedBy: (check, nowMs) => isInWindow(check.maintenanceWindows, nowMs) ? "maintenance" : null,
-  });
-  await clock.advance(30 * MINUTE - 1);
-  assert.strictEqual(harness.runs("blip").at(0)?.entry.record.condition.confirmed, "critical");
-  assert.deepStrictEqual(harness.notifications(), []);
-  await clock.advance(30 * SECOND + 1);
-  assert.deepStrictEqual(harness.notifications().map(({ check, event }) => [check, event]), [[
-    "down",
-    "problem",
-  ]]);
-  await clock.advance(HOUR);
-  assert.strictEqual(harness.notifications().length, 1);
-  await harness.end();
 });
 
 /** Runs `--due` at an interval, and returns the times at which the check ran. */

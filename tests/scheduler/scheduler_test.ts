@@ -17,23 +17,6 @@ function many(count: number, make: (index: number) => Check): readonly Check[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-Deno.test("new Scheduler() runs each of many checks once a second for a minute, never late", async () => {
-  const count = campaign(1000);
-  const checks = many(
-    count,
-    (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: SECOND }),
-  );
-  const { clock, runs, end } = await startHarness(checks);
-  await clock.advance(MINUTE);
-  const counts = Map.groupBy(runs(), ({ name }) => name);
-  assert.strictEqual(counts.size, count);
-  for (const [name, { length }] of counts) {
-    assert.ok(length >= 59 && length <= 61, `${name} ran ${length} times`);
-  }
-  for (const { name, lateMs } of runs()) assert.ok(lateMs < 2, `${name} was ${lateMs} ms late`);
-  await end();
-});
-
 Deno.test("new Scheduler() never runs a check twice at a time, and counts the runs it skips", async () => {
   const slow = requestCheck("http://slow/", { name: "slow", regularIntervalMs: SECOND });
   let begun = 0;
@@ -138,52 +121,6 @@ Deno.test("new Scheduler() starts waiting checks after a hanging one's timeout a
   await end();
 });
 
-Deno.test("new Scheduler() logs a lag at once, and then once a minute with every run since", async () => {
-  const checks = many(
-    10,
-    (index) => programCheck({ name: `command ${index}`, regularIntervalMs: 10 * SECOND }),
-  );
-  const { clock, events, runs, end } = await startHarness(checks, {
-    limits: { process: 1, network: 1 },
-    runFakeCommand: () => ({ condition: "ok", afterMs: 3 * SECOND }),
-  });
-  await clock.advance(5 * MINUTE);
-  const late = events.flatMap((event) => event.event === "late" ? [event] : []);
-  assert.ok(late.length >= 4 && late.length <= 6, `told ${late.length} times`);
-  assert.strictEqual(late[0]?.count, 1);
-  for (const { count, highestMs, name } of late.slice(1)) {
-    assert.ok(count >= 18 && count <= 21, `${count} late runs in a minute`);
-    assert.ok(highestMs > 10 * SECOND);
-    assert.ok(name.startsWith("command"));
-  }
-  const worst = Math.max(...runs().map(({ lateMs }) => lateMs));
-  assert.ok(worst >= Math.max(...late.map(({ highestMs }) => highestMs)));
-  await end();
-});
-
-Deno.test("new Scheduler() uses the attentive interval during a problem, and the regular one afterwards", async () => {
-  const check = requestCheck("http://flappy/", {
-    regularIntervalMs: 5 * MINUTE,
-    attentiveIntervalMs: 10 * SECOND,
-    threshold: 3,
-  });
-  const { clock, notifications, starts, end } = await startHarness([check], {
-    respond: (_target, nowMs) => ({
-      status: nowMs > 20 * MINUTE && nowMs < 30 * MINUTE ? 500 : 200,
-      afterMs: 1,
-    }),
-  });
-  const startMs = clock.wallMs();
-  await clock.advance(60 * MINUTE);
-  const at = (from: number, to: number): number =>
-    starts(check.name).filter((ms) => ms - startMs >= from && ms - startMs < to).length;
-  assert.ok(at(0, 20 * MINUTE) <= 6, `${at(0, 20 * MINUTE)} runs before`);
-  assert.ok(at(25 * MINUTE, 30 * MINUTE) >= 29, `${at(25 * MINUTE, 30 * MINUTE)} runs during`);
-  assert.ok(at(31 * MINUTE, 60 * MINUTE) <= 7, `${at(31 * MINUTE, 60 * MINUTE)} runs after`);
-  assert.deepStrictEqual(notifications().map(({ event }) => event), ["problem", "recovery"]);
-  await end();
-});
-
 Deno.test("new Scheduler() spreads many checks that never ran over a tenth of their interval", async () => {
   const count = campaign(10_000);
   const checks = many(
@@ -206,33 +143,6 @@ Deno.test("new Scheduler() spreads many checks that never ran over a tenth of th
   await end();
 });
 
-Deno.test("reload() keeps unchanged checks, starts new ones and stops removed ones", async () => {
-  const kept = testCheck("ok", { name: "kept", regularIntervalMs: 10 * SECOND });
-  const gone = testCheck("ok", { name: "gone", regularIntervalMs: 10 * SECOND });
-  const added = testCheck("critical", { name: "added", regularIntervalMs: 10 * SECOND });
-  const { clock, runs, starts, reload, end } = await startHarness([kept, gone]);
-  await clock.advance(MINUTE);
-  const goneRuns = runs("gone").length;
-  reload([{ ...kept }, added]);
-  await clock.advance(MINUTE);
-  assertRate(starts("kept").slice(1), 10 * SECOND);
-  assert.ok(Math.abs(runs("kept").length - 12) <= 1, `ran ${runs("kept").length} times`);
-  assert.strictEqual(runs("gone").length, goneRuns);
-  assert.ok(runs("added").length >= 6);
-  await end();
-});
-
-Deno.test("reload() keeps the counts of a changed check", async () => {
-  const check = testCheck("critical", { threshold: 5, regularIntervalMs: 10 * SECOND });
-  const { clock, notifications, reload, end } = await startHarness([check]);
-  await clock.advance(35 * SECOND);
-  assert.strictEqual(notifications().length, 0);
-  reload([{ ...check, threshold: 4, recoveryThreshold: 4 }]);
-  await clock.advance(10 * SECOND);
-  assert.strictEqual(notifications().length, 1);
-  await end();
-});
-
 Deno.test("reload() counts a run in progress, unless it checks the previous target", async (t) => {
   /** A check with a run in progress: it began at some time of the first second and takes five. */
   const begin = async (): Promise<{ harness: SchedulerHarness; check: Check; asked: string[] }> => {
@@ -251,13 +161,6 @@ Deno.test("reload() counts a run in progress, unless it checks the previous targ
     return { harness, check, asked };
   };
 
-  await t.step("an unchanged check's run counts", async () => {
-    const { harness: { clock, reload, runs, end }, check, asked } = await begin();
-    reload([{ ...check }]);
-    await clock.advance(5 * SECOND);
-    assert.deepStrictEqual([asked.length, runs().length], [1, 1]);
-    await end();
-  });
   await t.step("a new threshold applies to the run's result", async () => {
     const { harness: { clock, reload, notifications, end }, check } = await begin();
     reload([{ ...check, threshold: 1 }]);
@@ -274,32 +177,6 @@ Deno.test("reload() counts a run in progress, unless it checks the previous targ
     assert.deepStrictEqual(asked, ["http://old/", "http://new/"]);
     await clock.advance(5 * SECOND);
     assert.strictEqual(runs().length, 1);
-    await end();
-  });
-  await t.step("a new schedule applies after the run", async () => {
-    const { harness: { clock, reload, starts, end }, check } = await begin();
-    reload([{ ...check, schedule: { regularIntervalMs: 20 * SECOND, attentiveIntervalMs: 20 * SECOND } }]);
-    await clock.advance(2 * MINUTE);
-    assertRate(starts(check.name).slice(1), 20 * SECOND);
-    await end();
-  });
-  await t.step("a removed check is terminated and sends nothing", async () => {
-    const { harness: { clock, scheduler, reload, runs, end }, asked } = await begin();
-    reload([]);
-    await clock.advance(1);
-    assert.deepStrictEqual(scheduler.running, []);
-    await clock.advance(MINUTE);
-    assert.deepStrictEqual([asked.length, runs().length], [1, 0]);
-    await end();
-  });
-  await t.step("a check that was removed and added again never runs twice at a time", async () => {
-    const { harness: { clock, reload, runs, starts, end }, check } = await begin();
-    reload([]);
-    reload([check]);
-    await clock.advance(1);
-    assert.strictEqual(runs().length, 0);
-    await clock.advance(2 * MINUTE);
-    assertRate(starts(check.name).slice(1), 10 * SECOND);
     await end();
   });
 });
@@ -347,34 +224,6 @@ Deno.test("spread() starts checks that move here, and completes a run of one tha
   scheduler.spread();
   await clock.advance(30 * SECOND);
   assert.ok(runs("slow").length > before.slow + 2);
-  await end();
-});
-
-Deno.test("new Scheduler() persists a confirmed change before its notification, and runs while the store is full", async () => {
-  const store = await openFaultyStore();
-  const check = requestCheck("http://web/", { regularIntervalMs: 10 * SECOND, threshold: 2 });
-  let status = 200;
-  const { clock, troubles, notifications, end } = await startHarness([check], {
-    store,
-    respond: () => ({ status, afterMs: 1 }),
-  });
-  const saved = (): readonly string[] =>
-    store.saved.flat().flatMap(({ change }) => change === null ? [] : [`${change.name} ${change.to}`]);
-  await clock.advance(MINUTE);
-  status = 500;
-  await clock.advance(MINUTE);
-  assert.deepStrictEqual([saved(), notifications().length], [["web critical"], 1]);
-  store.failure = "full";
-  status = 200;
-  await clock.advance(MINUTE);
-  assert.strictEqual(troubles.length, 1, "the full disk is said once");
-  assert.deepStrictEqual([saved(), notifications().length], [["web critical"], 2]);
-  store.failure = null;
-  await clock.advance(MINUTE);
-  assert.deepStrictEqual(saved(), ["web critical", "web ok"]);
-  assert.strictEqual(troubles.at(-1), null);
-  const [record] = await store.records();
-  assert.strictEqual(record?.condition.confirmed, "ok");
   await end();
 });
 
@@ -489,17 +338,6 @@ Deno.test("stop() sends every notification before it resolves", async () => {
   release();
   await stopped;
   assert.strictEqual(notifications().length, 1);
-});
-
-Deno.test("new Scheduler() suppresses notifications with --no-notify, and still confirms", async () => {
-  const { clock, runs, notifications, end } = await startHarness(
-    [testCheck("critical", { regularIntervalMs: 10 * SECOND })],
-    { notifies: false },
-  );
-  await clock.advance(MINUTE);
-  assert.deepStrictEqual(notifications(), []);
-  assert.strictEqual(runs().at(-1)?.entry.record.condition.confirmed, "critical");
-  await end();
 });
 
 Deno.test("reload() sends changes to an edited channel at once, unless the check has not run since the start", async () => {

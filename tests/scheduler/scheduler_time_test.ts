@@ -5,7 +5,7 @@ import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { assertRate, assertSpread } from "../support/rates.ts";
-import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
+import { startHarness } from "../support/scheduler_harness.ts";
 import { campaign } from "../../testing/seed.ts";
 
 const SECOND = 1000;
@@ -82,117 +82,6 @@ Deno.test("new Scheduler() runs overdue checks first, then those that never ran,
   await end();
 });
 
-Deno.test("new Scheduler() spreads many overdue checks over three seconds", async () => {
-  const count = campaign(10_000);
-  const checks = many(
-    count,
-    (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: HOUR }),
-  );
-  const clock = createFakeClock(NOW);
-  const store = await openInMemoryStore();
-  const before = await startHarness(checks, { clock, store });
-  await clock.advance(10 * SECOND);
-  await before.end();
-  await clock.advance(3 * HOUR);
-  const startMs = clock.wallMs();
-  const { runs, end } = await startHarness(checks, { clock, store });
-  await clock.advance(3 * SECOND);
-  assertSpread(runs().map(({ startedAtMs }) => startedAtMs - startMs), {
-    withinMs: 3 * SECOND,
-    count,
-  });
-  assert.strictEqual(runs().length, count);
-  await end();
-});
-
-Deno.test("new Scheduler() keeps its plans if recorded times lie in the future, since the clock was set back", async () => {
-  const clock = createFakeClock(NOW);
-  const store = await openInMemoryStore();
-  const check = testCheck("ok", { regularIntervalMs: MINUTE });
-  const before = await startHarness([check], { clock, store });
-  await clock.advance(10 * MINUTE);
-  await before.end();
-  clock.stepWall(-24 * HOUR);
-  const { starts, end } = await startHarness([check], { clock, store });
-  await clock.advance(10 * MINUTE);
-  assert.ok(starts("web").length >= 9, `ran ${starts("web").length} times`);
-  assertRate(starts("web"), MINUTE);
-  await end();
-});
-
-/** Starts some checks of an interval with slow responses, and runs them for a minute. */
-async function startSteady(
-  intervalMs: number,
-): Promise<SchedulerHarness & { readonly names: readonly string[] }> {
-  const checks = many(6, (index) =>
-    requestCheck("http://web/", {
-      name: `check ${index}`,
-      regularIntervalMs: intervalMs,
-    }));
-  const harness = await startHarness(checks, {
-    clock: createFakeClock(NOW),
-    respond: () => ({ status: 200, afterMs: 300 }),
-  });
-  await harness.clock.advance(10 * intervalMs);
-  return { ...harness, names: checks.map(({ name }) => name) };
-}
-
-Deno.test("new Scheduler() keeps its rate when the wall clock is set", async (t) => {
-  for (const intervalMs of [SECOND, 10 * SECOND, 5 * MINUTE]) {
-    for (
-      const stepMs of [-48 * HOUR, -10 * SECOND, -3 * SECOND, -150, 150, 3 * SECOND, 10 * SECOND, 48 * HOUR]
-    ) {
-      await t.step(`by ${stepMs} ms, with an interval of ${intervalMs} ms`, async () => {
-        const { clock, starts, names, end } = await startSteady(intervalMs);
-        const steppedMs = clock.monotonicMs();
-        clock.stepWall(stepMs);
-        await clock.advance(40 * SECOND + 10 * intervalMs);
-        assert.ok(clock.monotonicMs() > steppedMs);
-        for (const name of names) {
-          const since = starts(name).slice(12);
-          assert.ok(since.length >= 5, `${name} ran ${since.length} times`);
-          const last = since.slice(-4);
-          assertRate(last, intervalMs);
-          // Each run ended before the next began, also around the step: the clock that counts is the other one.
-          assert.strictEqual(new Set(last.map((ms) => ms % intervalMs)).size, 1);
-        }
-        await end();
-      });
-    }
-  }
-});
-
-Deno.test("new Scheduler() never runs a check twice at a time when the clock is set, at any moment", async () => {
-  for (let offsetMs = 0; offsetMs < 1000; offsetMs += 231) {
-    for (const stepMs of [-HOUR, -3 * SECOND, 3 * SECOND, HOUR]) {
-      const check = requestCheck("http://web/", { regularIntervalMs: SECOND });
-      const under: string[] = [];
-      const clock = createFakeClock(NOW);
-      let begun = 0;
-      const { runs, events, end } = await startHarness([check], {
-        clock,
-        respond: () => {
-          begun++;
-          return { status: 200, afterMs: 400 };
-        },
-      });
-      for (let round = 0; round < 3; round++) {
-        await clock.advance(20 * SECOND + offsetMs);
-        clock.stepWall(stepMs);
-        await clock.advance(500);
-        const discarded = events.reduce(
-          (sum, event) => event.event === "clock_jumped" ? sum + event.discarded : sum,
-          0,
-        );
-        const open = begun - runs().length - discarded;
-        if (open > 1) under.push(`${open} runs at once, ${stepMs} ms at ${offsetMs} ms`);
-      }
-      assert.deepStrictEqual(under, []);
-      await end();
-    }
-  }
-});
-
 Deno.test("new Scheduler() discards a run during which the system was suspended, and repeats it after 10 s", async () => {
   const check = requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10 * SECOND });
   const clock = createFakeClock(NOW);
@@ -240,27 +129,6 @@ Deno.test("new Scheduler() discards a response that is the first event after a s
   await end();
 });
 
-Deno.test("new Scheduler() repeats runs after 10 s that fell into a clock step back, however far", async (t) => {
-  for (const stepMs of [-10 * SECOND, -30 * MINUTE, -24 * HOUR]) {
-    await t.step(`by ${stepMs} ms`, async () => {
-      const clock = createFakeClock(NOW);
-      let hangs = true;
-      const { starts, end } = await startHarness(
-        [requestCheck("http://web/", { regularIntervalMs: HOUR, timeoutMs: MINUTE })],
-        { clock, respond: () => hangs ? "hang" : { status: 200, afterMs: 1 } },
-      );
-      await clock.advance(15 * SECOND);
-      clock.stepWall(stepMs);
-      hangs = false;
-      const steppedMs = clock.wallMs();
-      await clock.advance(50 * SECOND);
-      const afterMs = (starts("web")[0] ?? NaN) - steppedMs;
-      assert.ok(afterMs >= 10 * SECOND && afterMs <= 44 * SECOND, `repeated after ${afterMs} ms`);
-      await end();
-    });
-  }
-});
-
 Deno.test("new Scheduler() notices a suspension soon after it, and repeats skipped runs once", async () => {
   const checks = many(100, (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: HOUR }));
   const clock = createFakeClock(NOW);
@@ -285,60 +153,6 @@ Deno.test("new Scheduler() notices a suspension soon after it, and repeats skipp
   await clock.advance(5 * HOUR);
   for (const { name } of checks) assertRate(starts(name).slice(-3), HOUR);
   await end();
-});
-
-Deno.test("new Scheduler() discards a timeout during a suspension", async (t) => {
-  const start = (answer: "hang" | number): Promise<SchedulerHarness> =>
-    startHarness([requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10 * SECOND })], {
-      clock: createFakeClock(NOW),
-      respond: (_target, nowMs) => {
-        if (nowMs > 20 * SECOND) return { status: 200, afterMs: 5 };
-        return answer === "hang" ? "hang" : { status: answer, afterMs: 8 * SECOND };
-      },
-    });
-  await t.step("a time-out is repeated at once", async () => {
-    const { clock, events, runs, end } = await start("hang");
-    await clock.advance(7 * SECOND);
-    clock.freeze(30 * SECOND);
-    await clock.advance(5 * SECOND);
-    assert.deepStrictEqual(events.flatMap((event) => event.event === "stalled" ? [event.name] : []), ["web"]);
-    assert.deepStrictEqual(runs().map(({ condition }) => condition), ["ok"]);
-    await end();
-  });
-  await t.step("a response that is ok counts nevertheless", async () => {
-    const { clock, events, runs, end } = await start(200);
-    await clock.advance(7 * SECOND);
-    clock.freeze(3 * SECOND);
-    await clock.advance(7 * SECOND);
-    assert.ok(events.every(({ event }) => event !== "stalled"));
-    assert.deepStrictEqual(runs().map(({ condition }) => condition), ["ok"]);
-    await end();
-  });
-  await t.step("a timeout doesn't count either once the scheduler stops", async () => {
-    const { clock, scheduler, runs } = await start("hang");
-    await clock.advance(7 * SECOND);
-    clock.freeze(30 * SECOND);
-    // The signal came during the stall, too.
-    const stopped = scheduler.stop(10 * SECOND);
-    await clock.advance(12 * SECOND);
-    await stopped;
-    assert.deepStrictEqual(runs().filter(({ condition }) => condition !== "ok"), []);
-  });
-  await t.step("a target that is down is notified nevertheless, at the next run", async () => {
-    const { clock, runs, notifications, end } = await startHarness([
-      requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10 * SECOND }),
-    ], { clock: createFakeClock(NOW), respond: () => ({ status: 500, afterMs: 5 * SECOND }) });
-    await clock.advance(7 * SECOND);
-    for (let round = 0; round < 20; round++) {
-      clock.freeze(4 * SECOND);
-      await clock.advance(2 * SECOND);
-    }
-    assert.ok(
-      runs().length >= 1 && notifications().length === 1,
-      "a machine that always stalls hides nothing",
-    );
-    await end();
-  });
 });
 
 Deno.test("new Scheduler() spreads overdue runs after the process was stalled, and skips missed ones", async () => {

@@ -7,32 +7,6 @@ import { walkWheel } from "../../testing/wheel_walk.ts";
 import { campaign } from "../../testing/seed.ts";
 
 const MAX = Number.MAX_SAFE_INTEGER;
-const YEAR_MS = 365 * 24 * 3600 * 1000;
-
-Deno.test("advance() jumps over any distance", async (t) => {
-  await t.step("and returns everything in order", () => {
-    const wheel = new TimerWheel<number>(1000);
-    const deadlines = [5 * YEAR_MS, 1001, 90_000, 2 * YEAR_MS, 1002, 70_000_000, 300 * YEAR_MS];
-    for (const deadline of deadlines) wheel.insert(deadline, deadline);
-    assert.deepEqual(wheel.advance(10 * YEAR_MS), [1001, 1002, 90_000, 70_000_000, 2 * YEAR_MS, 5 * YEAR_MS]);
-    assert.equal(wheel.size, 1);
-    assert.deepEqual(wheel.advance(MAX), [300 * YEAR_MS]);
-  });
-  await t.step("empty", () => {
-    const wheel = new TimerWheel<number>();
-    assert.deepEqual(wheel.advance(MAX), []);
-    wheel.insert(MAX, 1);
-    assert.deepEqual(wheel.advance(MAX), [1]);
-  });
-  await t.step("and timers inserted afterwards are counted from there", () => {
-    const wheel = new TimerWheel<string>();
-    wheel.advance(7 * YEAR_MS);
-    wheel.insert(7 * YEAR_MS + 2, "later");
-    wheel.insert(7 * YEAR_MS + 1, "soon");
-    assert.deepEqual(wheel.advance(7 * YEAR_MS + 1), ["soon"]);
-    assert.deepEqual(wheel.advance(7 * YEAR_MS + 2), ["later"]);
-  });
-});
 
 Deno.test("cancel() removes a timer once", async (t) => {
   await t.step("not one that expired", () => {
@@ -61,7 +35,6 @@ Deno.test("cancel() removes a timer once", async (t) => {
 });
 
 Deno.test("nextDeadline() returns the next deadline", async (t) => {
-  await t.step("empty", () => assert.equal(new TimerWheel().nextDeadline(), null));
   await t.step("too early once, after the earliest of a far slot was cancelled", () => {
     const wheel = new TimerWheel<number>();
     const handle = wheel.insert(5000, 1);
@@ -84,13 +57,11 @@ Deno.test("nextDeadline() returns the next deadline", async (t) => {
   });
 });
 
-Deno.test("TimerWheel keeps payloads of any kind and any number of timers", async (t) => {
-  await t.step("undefined and null", () => {
-    const wheel = new TimerWheel<null | undefined>();
-    wheel.insert(1, undefined);
-    wheel.insert(2, null);
-    assert.deepEqual(wheel.advance(2), [undefined, null]);
-  });
+Deno.test("TimerWheel keeps payloads of any kind", () => {
+  const wheel = new TimerWheel<null | undefined>();
+  wheel.insert(1, undefined);
+  wheel.insert(2, null);
+  assert.deepEqual(wheel.advance(2), [undefined, null]);
 });
 
 Deno.test("TimerWheel rejects an invalid tick", async (t) => {
@@ -98,29 +69,14 @@ Deno.test("TimerWheel rejects an invalid tick", async (t) => {
   const wheel = new TimerWheel<string>(10);
   const table: readonly { name: string; act: () => void; message: string }[] = [
     {
-      name: "a fraction",
-      act: () => wheel.insert(1.5, ""),
-      message: `cannot insert a timer at tick "1.5": ${rule}`,
-    },
-    {
       name: "no number",
       act: () => wheel.insert(Number.NaN, ""),
       message: `cannot insert a timer at tick "NaN": ${rule}`,
     },
     {
-      name: "never",
-      act: () => wheel.insert(Infinity, ""),
-      message: `cannot insert a timer at tick "Infinity": ${rule}`,
-    },
-    {
       name: "a negative start",
       act: () => new TimerWheel(-1),
       message: `cannot start the wheel at tick "-1": ${rule}`,
-    },
-    {
-      name: "an unsafe integer",
-      act: () => wheel.advance(2 ** 53),
-      message: `cannot advance the wheel to tick "9007199254740992": ${rule}`,
     },
     {
       name: "going back",
