@@ -135,7 +135,7 @@ for (const seed of SEEDS) {
               notification.check === check && channelKey === channel && attempts > 0 &&
               notification.decidedAtMs < Date.parse(item.decided_at)
             );
-            const isOfProblem = mayKnowProblem || mayHaveArrived || item.missed_problem !== null;
+            const isOfProblem: boolean = mayKnowProblem || mayHaveArrived || item.missed_problem !== null;
             assert.ok(isOfProblem || filters.events !== undefined, `${where}: of no problem`);
             if (taken.has(`${item.id}-${channel}`)) mayKnowProblem = false;
           }

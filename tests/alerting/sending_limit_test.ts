@@ -118,25 +118,24 @@ interface Sent {
   readonly text: string;
 }
 
-function sentOf({ items }: Message, clock: FakeClock): Sent {
-  const text = items.map(({ notification: { check, output }, isDigest = false }) =>
-    isDigest ? `${check}: ${output}` : check
-  ).join();
-  return { atMs: clock.wallMs() - START, text };
+/** Returns the options of senders with a limit an hour, and what they send. */
+async function collecting(count: number, delivery = OK) {
+  const clock = createFakeClock(START);
+  const sent: Sent[] = [];
+  const deliver = ({ items }: Message): Delivery => {
+    const texts = items.map(({ notification: { check, output }, isDigest = false }) =>
+      isDigest ? `${check}: ${output}` : check
+    );
+    sent.push({ atMs: clock.wallMs() - START, text: texts.join() });
+    return delivery;
+  };
+  const outbox = await openInMemoryStore();
+  return { clock, sent, options: { clock, outbox, atMost: { count, windowMs: HOUR }, deliver } };
 }
 
 Deno.test("a channel with a limit sends further notifications in one digest, as soon as the limit permits", async () => {
-  const clock = createFakeClock(START);
-  const sent: Sent[] = [];
-  const { add, events, dispatcher } = await startSender({
-    clock,
-    outbox: await openInMemoryStore(),
-    atMost: { count: 2, windowMs: HOUR },
-    deliver: (message) => {
-      sent.push(sentOf(message, clock));
-      return OK;
-    },
-  });
+  const { clock, sent, options } = await collecting(2);
+  const { add, events, dispatcher } = await startSender(options);
   add(row(1, START), row(2, START), row(3, START, "ok"), row(4, START, "ok"));
   await clock.advance(MINUTE);
   add(row(5, clock.wallMs(), "critical"));
@@ -160,18 +159,7 @@ Deno.test("a channel with a limit sends further notifications in one digest, as 
 });
 
 Deno.test("a channel with a limit sends the digest after a restart, also if more is permitted by then", async () => {
-  const clock = createFakeClock(START);
-  const outbox = await openInMemoryStore();
-  const sent: Sent[] = [];
-  const options: SenderOptions = {
-    clock,
-    outbox,
-    atMost: { count: 3, windowMs: HOUR },
-    deliver: (message) => {
-      sent.push(sentOf(message, clock));
-      return OK;
-    },
-  };
+  const { clock, sent, options } = await collecting(3);
   const first = await startSender(options);
   first.add(...[1, 2, 3, 4, 5].map((sequence) => row(sequence, START)));
   await clock.advance(MINUTE);
@@ -188,7 +176,9 @@ Deno.test("a channel with a limit sends the digest after a restart, also if more
   await clock.advance(MINUTE);
   await drained;
   assert.deepEqual(sent.slice(3).map(({ text }) => text), ["2 notifications: 2 CRITICAL: check-4, check-5"]);
-  assert.deepEqual((await outbox.outbox()).counts.map(({ limitUse }) => limitUse?.limitedUntilMs), [null]);
+  assert.deepEqual((await options.outbox.outbox()).counts.map(({ limitUse }) => limitUse?.limitedUntilMs), [
+    null,
+  ]);
   await third.dispatcher.stop();
 });
 
@@ -200,42 +190,22 @@ const ATTEMPTS = [
 
 for (const { name, delivery, expected } of ATTEMPTS) {
   Deno.test(`a limit of 2 per hour permits ${expected} attempts ${name} in five minutes`, async () => {
-    const clock = createFakeClock(START);
-    let attempts = 0;
-    const { add, dispatcher } = await startSender({
-      clock,
-      outbox: await openInMemoryStore(),
-      atMost: { count: 2, windowMs: HOUR },
-      deliver: () => {
-        attempts++;
-        return delivery;
-      },
-    });
+    const { clock, sent, options } = await collecting(2, delivery);
+    const { add, dispatcher } = await startSender(options);
     add(row(1, START), row(2, START), row(3, START));
     await clock.advance(2 * MINUTE);
-    assert.equal(attempts, expected);
+    assert.equal(sent.length, expected);
     await dispatcher.stop();
   });
 }
 
 Deno.test("a message that another member may send does not count", async () => {
-  const clock = createFakeClock(START);
-  const outbox = await openInMemoryStore();
+  const { clock, sent, options } = await collecting(1);
   let owns = false;
-  const sent: Sent[] = [];
-  const { add, dispatcher } = await startSender({
-    clock,
-    outbox,
-    atMost: { count: 1, windowMs: HOUR },
-    maySend: () => owns,
-    deliver: (message) => {
-      sent.push(sentOf(message, clock));
-      return OK;
-    },
-  });
+  const { add, dispatcher } = await startSender({ ...options, maySend: () => owns });
   add(row(1, START));
   await clock.advance(MINUTE);
-  assert.deepEqual((await outbox.outbox()).counts.map(({ limitUse }) => limitUse?.sentAtMs), [[]]);
+  assert.deepEqual((await options.outbox.outbox()).counts.map(({ limitUse }) => limitUse?.sentAtMs), [[]]);
   owns = true;
   await clock.advance(MINUTE);
   assert.deepEqual(sent.map(({ text }) => text), ["check-1"]);
@@ -243,17 +213,8 @@ Deno.test("a message that another member may send does not count", async () => {
 });
 
 Deno.test("a limit waits no longer because the wall clock was set back", async () => {
-  const clock = createFakeClock(START);
-  const sent: Sent[] = [];
-  const { add, dispatcher } = await startSender({
-    clock,
-    outbox: await openInMemoryStore(),
-    atMost: { count: 1, windowMs: HOUR },
-    deliver: (message) => {
-      sent.push(sentOf(message, clock));
-      return OK;
-    },
-  });
+  const { clock, sent, options } = await collecting(1);
+  const { add, dispatcher } = await startSender(options);
   add(row(1, START), row(2, START));
   await clock.advance(MINUTE);
   clock.stepWall(-5 * HOUR);

@@ -7,6 +7,7 @@ import {
 import { initialState } from "../../src/condition/transition.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { ConditionState, Suppression } from "../../src/domain/condition_state.ts";
+import { silenceOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
 import { testRows } from "../support/rows.ts";
 
@@ -15,22 +16,18 @@ const HOUR = 3_600_000;
 
 const ROUTER = testCheck("ok", { name: "router" });
 const OPEN = { fromMinute: 0, toMinute: 1440, timeZone: "UTC" };
-const SILENCE = {
-  id: "s",
-  check: null,
-  tag: null,
-  fromMs: NOW,
-  untilMs: NOW + HOUR,
-  reason: "",
-  kind: "silence",
-  problemBeganAtMs: null,
-} as const;
+const SILENCE = silenceOf("s", { check: null, fromMs: NOW, untilMs: NOW + HOUR });
 /** Of the problem that `DOWN` has. */
 const UNTIL_OK = { ...SILENCE, problemBeganAtMs: NOW };
 
 const OK: ConditionState = { ...initialState(), observed: "ok", observedAtMs: NOW };
 const DOWN: ConditionState = { ...OK, observed: "critical", confirmed: "critical", problemBeganAtMs: NOW };
 const NEVER_RAN = initialState();
+
+function optionsOf(options: Partial<SuppressionOptions>): SuppressionOptions {
+  const running = new Map([["router", ROUTER]]);
+  return { notifies: true, silences: [], running, stateOf: () => OK, nowMs: NOW, ...options };
+}
 
 interface Row {
   readonly name: string;
@@ -109,14 +106,7 @@ Deno.test("suppressionOf() returns the first reason that applies", async (t) => 
   for (const { name, web = {}, router = OK, options = {}, expected, runsRouter = false } of TABLE) {
     await t.step(name, () => {
       const check = { ...testCheck("ok", { name: "web", dependsOn: ["router"] }), ...web } as Check;
-      const all: SuppressionOptions = {
-        notifies: true,
-        silences: [],
-        running: new Map([["router", ROUTER]]),
-        stateOf: (one) => one === "router" ? router : OK,
-        nowMs: NOW,
-        ...options,
-      };
+      const all = optionsOf({ stateOf: (one) => one === "router" ? router : OK, ...options });
       assert.strictEqual(suppressionOf(check, all), expected);
       assert.deepStrictEqual(unknownDependencies(check, all), runsRouter ? [ROUTER] : []);
     });
@@ -141,40 +131,28 @@ Deno.test("suppressionOf() suppresses if all parents of several have a problem",
   await testRows(t, rows, ([a, b, isSuppressed, toRun]) => {
     const check = { ...testCheck("ok", { name: "web" }), dependsOn: [{ any: ["a", "b"] }] };
     const parents = ["a", ...b === null ? [] : ["b"]];
-    const options: SuppressionOptions = {
-      notifies: true,
-      silences: [],
+    const options = optionsOf({
       running: new Map(parents.map((parent) => [parent, testCheck("ok", { name: parent })])),
       stateOf: (one) => ({ a, b: b ?? OK })[one] ?? OK,
-      nowMs: NOW,
-    };
+    });
     assert.equal(suppressionOf(check, options), isSuppressed ? "dependency" : null);
     assert.equal(unknownDependencies(check, options).map(({ name }) => name).join(" "), toRun);
   });
 });
 
-Deno.test("suppressionOf() ignores dependencies until the clock reaches the time before it was set back", () => {
-  const check = testCheck("ok", { name: "web", dependsOn: ["router"] });
-  const began = { ...DOWN, problemBeganAtMs: NOW + HOUR };
-  const suppressed = (web: ConditionState, router: ConditionState): Suppression | null =>
-    suppressionOf(check, {
-      notifies: true,
-      silences: [],
-      running: new Map([["router", ROUTER]]),
-      stateOf: (one) => one === "router" ? router : web,
-      nowMs: NOW,
-    });
+Deno.test("suppressionOf() ignores dependencies until the clock reaches the time before it was set back", async (t) => {
   const before = { ...OK, observedAtMs: NOW - 2 };
-  assert.equal(
-    suppressed({ ...began, observedAtMs: NOW + HOUR }, before),
-    "dependency",
-    "no result since then",
-  );
-  assert.equal(
-    suppressed({ ...began, observedAtMs: NOW - 1 }, before),
-    "dependency",
-    "no result of the router",
-  );
-  assert.equal(suppressed({ ...began, observedAtMs: NOW - 1 }, OK), null);
-  assert.equal(suppressed({ ...began, observedAtMs: NOW - 1 }, DOWN), "dependency");
+  const rows: Readonly<
+    Record<string, readonly [webAtMs: number, router: ConditionState, Suppression | null]>
+  > = {
+    "no result since then": [NOW + HOUR, before, "dependency"],
+    "no result of the router": [NOW - 1, before, "dependency"],
+    "the router is ok": [NOW - 1, OK, null],
+    "the router is down": [NOW - 1, DOWN, "dependency"],
+  };
+  await testRows(t, rows, ([observedAtMs, router, expected]) => {
+    const web = { ...DOWN, problemBeganAtMs: NOW + HOUR, observedAtMs };
+    const stateOf = (one: string) => one === "router" ? router : web;
+    assert.equal(suppressionOf(testCheck("ok", { dependsOn: ["router"] }), optionsOf({ stateOf })), expected);
+  });
 });
