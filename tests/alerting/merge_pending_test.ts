@@ -90,6 +90,11 @@ Deno.test("mergeNotifications() merges the notifications of a check without losi
   }
 });
 
+Deno.test("mergeNotifications() keeps a change apart from a problem that the channel does not get", () => {
+  const rows = rowsOf("a:ok>warning a:warning>critical");
+  assert.equal(mergeNotifications(rows, ({ notification }) => notification.event === "problem"), null);
+});
+
 Deno.test("mergeNotifications() keeps the position and attempts of the older row, and the id of the newer one", async (t) => {
   const [older, newer] = rowsOf("a:ok>warning a:warning>critical");
   if (older === undefined || newer === undefined) assert.fail();
