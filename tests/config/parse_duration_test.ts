@@ -13,6 +13,7 @@ Deno.test("parseDuration() parses seconds, and sums of terms", () => {
     ["1 s 500 ms", 1500],
     ["1 min 2.5 s", 62_500],
     ["ms", 1],
+    ["1 hour", 3_600_000],
     ["second", 1000],
     ["0.1 ms", 0.1],
     ["1.005 s", 1005],
