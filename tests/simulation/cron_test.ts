@@ -135,7 +135,7 @@ for (const way of ["cron", "service"] as const) {
     expect: {
       chat: [
         // A single run sends it after its checks, a service before the first one.
-        `Thu 12:00 There is no data${way === "cron" ? "" : "; 1 is overdue or edited, so unknown now"}`,
+        `Thu 12:00 There is no data${way === "cron" ? "" : "; 1 is unknown now"}`,
       ],
     },
   });
@@ -183,7 +183,7 @@ simulate("a summary by hand is sent at once, and prints what becomes of it", {
       const { code, stdout, stderr } = await world.machine().run("summary", "--send");
       assert.deepEqual([code, stderr, stdout.split("\n")], [69, "", [
         "lines (console)",
-        "2026-03-02 22:10:00 UTC Summary: There is no data; 1 is overdue or edited, so unknown now",
+        "2026-03-02 22:10:00 UTC Summary: There is no data; 1 is unknown now",
         "  written",
         "  delivered",
         "tell (command /bin/tell)",
@@ -195,7 +195,7 @@ simulate("a summary by hand is sent at once, and prints what becomes of it", {
       ]]);
     },
   },
-  expect: { chat: ["22:10 There is no data; 1 is overdue or edited, so unknown now"] },
+  expect: { chat: ["22:10 There is no data; 1 is unknown now"] },
 });
 
 simulate("the heartbeat file is touched while a service runs, and by calls of cron, not by calls by hand", {
