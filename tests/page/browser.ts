@@ -6,29 +6,14 @@ import assert from "node:assert/strict";
 import { inTime } from "../life/in_time.ts";
 import { requiresTools, startChild, tool } from "../../testing/tools.ts";
 
-/** A size of the window, in CSS pixels. */
-export interface ViewSize {
+interface View {
   readonly width: number;
   readonly height: number;
+  readonly scheme: "light" | "dark";
 }
 
 /** A browser with one page. */
-export interface Browser {
-  /** Opens a URL and waits until it is loaded. */
-  open(address: string): Promise<void>;
-  /** Runs the body of a function in the page; a promise is waited for. */
-  run(body: string, ...values: readonly unknown[]): Promise<unknown>;
-  /** Returns the console output of the page and the browser since the last call. */
-  console(): Promise<readonly string[]>;
-  /** Returns the requested URLs since the last call, including the page's. */
-  requests(): Promise<readonly string[]>;
-  /** A command of the DevTools protocol. */
-  command(name: string, parameters: Readonly<Record<string, unknown>>): Promise<unknown>;
-  /** Sets the size of the view, and the preferred colors. */
-  look(size: ViewSize & { readonly scheme: "light" | "dark" }): Promise<void>;
-  /** Returns a screenshot of the view, as PNG. */
-  picture(): Promise<Uint8Array>;
-}
+export type Browser = ReturnType<typeof createBrowser>;
 
 const FLAGS = [
   "--headless",
@@ -103,8 +88,8 @@ async function portOf(lines: ReadableStream<string>): Promise<number> {
   return assert.fail(`the driver did not start: ${text}`);
 }
 
-function createBrowser(place: string): Browser {
-  const command: Browser["command"] = (cmd, params) =>
+function createBrowser(place: string) {
+  const command = (cmd: string, params: Readonly<Record<string, unknown>>): Promise<unknown> =>
     call(`${place}/goog/cdp/execute`, "POST", { cmd, params });
   const logged = async (type: string): Promise<readonly string[]> => {
     const entries = await call(`${place}/se/log`, "POST", { type }) as readonly {
@@ -113,26 +98,29 @@ function createBrowser(place: string): Browser {
     return entries.map(({ message }) => message);
   };
   return {
-    open: async (url) => void await call(`${place}/url`, "POST", { url }),
-    run: (script, ...args) => call(`${place}/execute/sync`, "POST", { script, args }),
+    /** Opens a URL and waits until it is loaded. */
+    open: async (url: string) => void await call(`${place}/url`, "POST", { url }),
+    /** Runs the body of a function in the page; a promise is waited for. */
+    run: (script: string, ...args: readonly unknown[]) =>
+      call(`${place}/execute/sync`, "POST", { script, args }),
+    /** Returns the console output of the page and the browser since the last call. */
     console: () => logged("browser"),
+    /** Returns the requested URLs since the last call, including the page's. */
     requests: async () =>
       (await logged("performance")).flatMap((message) => {
         const { method, params } = JSON.parse(message).message;
         return method === "Network.requestWillBeSent" ? [String(params.request.url)] : [];
       }),
+    /** A command of the DevTools protocol. */
     command,
-    look: async ({ width, height, scheme }) => {
-      await command("Emulation.setDeviceMetricsOverride", {
-        width,
-        height,
-        deviceScaleFactor: 1,
-        mobile: width < 600,
-      });
-      await command("Emulation.setEmulatedMedia", {
-        features: [{ name: "prefers-color-scheme", value: scheme }],
-      });
+    /** Sets the size of the view in CSS pixels, and the preferred colors. */
+    look: async ({ width, height, scheme }: View) => {
+      const size = { width, height, deviceScaleFactor: 1, mobile: width < 600 };
+      await command("Emulation.setDeviceMetricsOverride", size);
+      const features = [{ name: "prefers-color-scheme", value: scheme }];
+      await command("Emulation.setEmulatedMedia", { features });
     },
+    /** Returns a screenshot of the view, as PNG. */
     picture: async () => Uint8Array.fromBase64(String(await call(`${place}/screenshot`, "GET"))),
   };
 }

@@ -19,7 +19,7 @@ import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { createRandom } from "../../testing/random.ts";
 import { campaign, testSeed } from "../../testing/seed.ts";
 import { testCheck } from "../support/checks.ts";
-import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
+import { sharedPostgres, storeOptions, testPostgres } from "../support/postgres.ts";
 import { NOW_MS } from "./records.ts";
 
 const NOW = NOW_MS + 23 * 60_000 + 456;
@@ -37,14 +37,10 @@ Deno.test("readHistory() observes the truth in SQLite", async () => {
   await store.close();
 });
 
-Deno.test({
-  ...POSTGRES,
-  name: "readHistory() observes the truth in PostgreSQL",
-  fn: async () => {
-    const store = await openPostgresStore(postgres().place(), storeOptions());
-    await assertTruth(store, "postgres");
-    await store.close();
-  },
+testPostgres("readHistory() observes the truth in PostgreSQL", async () => {
+  const store = await openPostgresStore(postgres().place(), storeOptions());
+  await assertTruth(store, "postgres");
+  await store.close();
 });
 
 async function assertTruth(store: Store, name: string): Promise<void> {

@@ -14,6 +14,11 @@ export { clientOptions, type PostgresServer, ROLE, startPostgres } from "../../t
 /** The requirements of a test that starts a server. */
 export const POSTGRES: { readonly ignore: boolean } = requiresTools("initdb", "postgres");
 
+/** Registers a test that needs PostgreSQL. */
+export function testPostgres(name: string, fn: (t: Deno.TestContext) => Promise<void>): void {
+  Deno.test({ ...POSTGRES, name, fn });
+}
+
 let stores = 0;
 
 /** Returns the options of a store, as another process has them: no two make the same versions of records. */

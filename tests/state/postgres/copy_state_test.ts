@@ -5,7 +5,7 @@ import { openPostgresTables } from "../../../src/state/postgres/postgres_copy.ts
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
 import { openSqliteTables } from "../../../src/state/sqlite/sqlite_tables.ts";
 import { createStoreFiles } from "../../../src/system/store_files.ts";
-import { clientOptions, POSTGRES, sharedPostgres, storeOptions } from "../../support/postgres.ts";
+import { clientOptions, sharedPostgres, storeOptions, testPostgres } from "../../support/postgres.ts";
 import { HOSTILE_TEXTS } from "../hostile.ts";
 import {
   beatOf,
@@ -30,10 +30,9 @@ function openFile(path: string, access: "own" | "read"): Promise<StateTables> {
   return openSqliteTables(path, { files, userId: Deno.uid(), nowMs: NOW_MS, access });
 }
 
-Deno.test({
-  ...POSTGRES,
-  name: "copyState() moves everything from SQLite to PostgreSQL and back, unchanged",
-  fn: () =>
+testPostgres(
+  "copyState() moves everything from SQLite to PostgreSQL and back, unchanged",
+  () =>
     withStatePath(async (path) => {
       await withState(path, async (store) => {
         for (const [index, name] of HOSTILE_TEXTS.entries()) {
@@ -57,8 +56,10 @@ Deno.test({
       assert.equal(counts.get("checks"), HOSTILE_TEXTS.length);
       assert.equal(counts.get("job_runs"), HOSTILE_TEXTS.length);
       assert.deepEqual(await copyState(database, copy), counts);
-      await assert.rejects(copyState(file, database), (error) =>
-        error instanceof StoreError && /it is not empty; name a new one$/.test(error.message));
+      await assert.rejects(
+        copyState(file, database),
+        (error) => error instanceof StoreError && /it is not empty; name a new one$/.test(error.message),
+      );
       for (const tables of [file, database, copy]) {
         await tables.close();
       }
@@ -68,11 +69,10 @@ Deno.test({
       const records = await recordsIn(store);
       assert.deepEqual(
         records,
-        await withState(path, (before) =>
-          before.records()),
+        await withState(path, (before) => before.records()),
       );
       assert.deepEqual(await store.save([updateOf(records[0]?.name ?? ""), updateOf("new")]), []);
       assert.equal((await store.records()).at(-1)?.name, "new");
       await store.close();
     }),
-});
+);

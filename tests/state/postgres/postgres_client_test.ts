@@ -3,7 +3,7 @@ import type { Clock } from "../../../src/domain/clock.ts";
 import type { Connection, Connections } from "../../../src/domain/connections.ts";
 import { PostgresClient, type PostgresClientOptions } from "../../../src/state/postgres/postgres_client.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
-import { clientOptions, POSTGRES, sharedPostgres, storeOptions } from "../../support/postgres.ts";
+import { clientOptions, sharedPostgres, storeOptions, testPostgres } from "../../support/postgres.ts";
 import { changeOf, entryOf, NOW_MS, queuedOf, recordOf, updateOf } from "../records.ts";
 
 const postgres = sharedPostgres();
@@ -46,26 +46,27 @@ function breaking(
   };
 }
 
-function test(name: string, fn: () => Promise<void>): void {
-  Deno.test({ ...POSTGRES, name, fn });
-}
+testPostgres(
+  "query() sends and returns every type, and goes on after an error",
+  () =>
+    withClient(async (client) => {
+      const sql = "SELECT $1::text AS a, $2::float8 AS b, $3::bytea AS c, NULL AS d, $4::bigint[]::text AS e";
+      const bytes = Uint8Array.of(0, 255);
+      const values = ['\u{feff}é\\"{}\n', -0.1, bytes, "{1,2}"];
+      for (let time = 0; time < 2; time++) {
+        const { rows } = await client.query(sql, values);
+        assert.deepEqual(rows, [{ a: values[0], b: -0.1, c: bytes, d: null, e: "{1,2}" }]);
+        await assert.rejects(client.query("SELECT nothing"), { name: "PostgresError", code: "42703" });
+      }
+      const { rows, count } = await client.query(
+        "SELECT repeat('x', 100000) AS x FROM generate_series(1, 50)",
+      );
+      assert.equal(count, 50);
+      assert.ok(rows.every(({ x }) => String(x).length === 100_000));
+    }),
+);
 
-test("query() sends and returns every type, and goes on after an error", () =>
-  withClient(async (client) => {
-    const sql = "SELECT $1::text AS a, $2::float8 AS b, $3::bytea AS c, NULL AS d, $4::bigint[]::text AS e";
-    const bytes = Uint8Array.of(0, 255);
-    const values = ['\u{feff}é\\"{}\n', -0.1, bytes, "{1,2}"];
-    for (let time = 0; time < 2; time++) {
-      const { rows } = await client.query(sql, values);
-      assert.deepEqual(rows, [{ a: values[0], b: -0.1, c: bytes, d: null, e: "{1,2}" }]);
-      await assert.rejects(client.query("SELECT nothing"), { name: "PostgresError", code: "42703" });
-    }
-    const { rows, count } = await client.query("SELECT repeat('x', 100000) AS x FROM generate_series(1, 50)");
-    assert.equal(count, 50);
-    assert.ok(rows.every(({ x }) => String(x).length === 100_000));
-  }));
-
-test("query() prepares a statement once, and never with a pooler", async () => {
+testPostgres("query() prepares a statement once, and never with a pooler", async () => {
   for (const prepare of [true, false]) {
     const client = new PostgresClient(postgres().place({ prepare }), clientOptions());
     for (let time = 0; time < 3; time++) await client.query("SELECT 1 AS one");
@@ -77,16 +78,19 @@ test("query() prepares a statement once, and never with a pooler", async () => {
   }
 });
 
-test("query() gives up a server that does not respond, and repeats on a new connection", () =>
-  withClient(async (client) => {
-    const pid = Number((await client.query("SELECT pg_backend_pid() AS pid")).rows[0]?.["pid"]);
-    Deno.kill(pid, "SIGSTOP");
-    const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
-    assert.notEqual(rows[0]?.["pid"], pid);
-    Deno.kill(pid, "SIGCONT");
-  }, { timeoutMs: 300 }));
+testPostgres(
+  "query() gives up a server that does not respond, and repeats on a new connection",
+  () =>
+    withClient(async (client) => {
+      const pid = Number((await client.query("SELECT pg_backend_pid() AS pid")).rows[0]?.["pid"]);
+      Deno.kill(pid, "SIGSTOP");
+      const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
+      assert.notEqual(rows[0]?.["pid"], pid);
+      Deno.kill(pid, "SIGCONT");
+    }, { timeoutMs: 300 }),
+);
 
-test("query() ends a process that keeps a lock, after two timeouts", async () => {
+testPostgres("query() ends a process that keeps a lock, after two timeouts", async () => {
   const { schema } = postgres().place();
   const store = await openPostgresStore(postgres().place({ schema }), storeOptions());
   await store.save([updateOf("web")]);
@@ -109,7 +113,7 @@ test("query() ends a process that keeps a lock, after two timeouts", async () =>
   await store.close();
 });
 
-test("query() connects to the first server that is writable", async () => {
+testPostgres("query() connects to the first server that is writable", async () => {
   const { target } = postgres();
   const targets = [{ socketPath: `${postgres().directory}/none` }, target];
   const client = new PostgresClient(postgres().place({ targets }), clientOptions());
@@ -117,7 +121,7 @@ test("query() connects to the first server that is writable", async () => {
   client.close();
 });
 
-test("query() waits longer after each failure to connect", async () => {
+testPostgres("query() waits longer after each failure to connect", async () => {
   let attempts = 0;
   let nowMs = 0;
   const clock: Clock = { ...clientOptions().clock, monotonicMs: () => nowMs };
@@ -165,7 +169,7 @@ async function withLossyStore(
 
 const UPDATE = updateOf("web", { rollup: entryOf(NOW_MS), change: changeOf("web", NOW_MS) });
 
-test("save() counts a batch once whose reply is lost", async () => {
+testPostgres("save() counts a batch once whose reply is lost", async () => {
   let losses = 1;
   await withLossyStore({ lose: () => losses-- > 0 ? "reply" : null }, async (store) => {
     assert.deepEqual(await store.save([UPDATE]), []);
@@ -176,22 +180,25 @@ test("save() counts a batch once whose reply is lost", async () => {
   });
 });
 
-test("save() counts a batch once that failed, was stored all the same, and comes again with others", async () => {
-  let losses = 4;
-  await withLossyStore({ lose: () => losses-- > 0 ? "reply" : null }, async (store) => {
-    await assert.rejects(store.save([UPDATE]), { name: "StoreError" });
-    const later = updateOf("web", {
-      record: recordOf("web", { missedRuns: 5 }),
-      rollup: entryOf(NOW_MS + 1),
+testPostgres(
+  "save() counts a batch once that failed, was stored all the same, and comes again with others",
+  async () => {
+    let losses = 4;
+    await withLossyStore({ lose: () => losses-- > 0 ? "reply" : null }, async (store) => {
+      await assert.rejects(store.save([UPDATE]), { name: "StoreError" });
+      const later = updateOf("web", {
+        record: recordOf("web", { missedRuns: 5 }),
+        rollup: entryOf(NOW_MS + 1),
+      });
+      assert.deepEqual(await store.save([{ ...UPDATE, record: later.record }, later]), []);
+      assert.equal((await store.rollups("web", 0))[0]?.observed.ok, 2);
+      assert.equal((await store.changes("web", { sinceMs: 0, limit: 9 })).length, 1);
+      assert.equal((await store.records())[0]?.missedRuns, 5);
     });
-    assert.deepEqual(await store.save([{ ...UPDATE, record: later.record }, later]), []);
-    assert.equal((await store.rollups("web", 0))[0]?.observed.ok, 2);
-    assert.equal((await store.changes("web", { sinceMs: 0, limit: 9 })).length, 1);
-    assert.equal((await store.records())[0]?.missedRuns, 5);
-  });
-});
+  },
+);
 
-test("records() and outbox() read more rows than one response has, in their order", async () => {
+testPostgres("records() and outbox() read more rows than one response has, in their order", async () => {
   const store = await openPostgresStore(postgres().place(), storeOptions());
   const numbers = Array.from({ length: 2_001 }, (_, index) => index);
   await store.save(numbers.map((number) =>

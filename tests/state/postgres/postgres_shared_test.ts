@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import type { SharedStore } from "../../../src/domain/membership.ts";
 import { openHeartbeats } from "../../../src/state/postgres/postgres_members.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
-import { clientOptions, POSTGRES, sharedPostgres, storeOptions } from "../../support/postgres.ts";
+import {
+  clientOptions,
+  POSTGRES,
+  sharedPostgres,
+  storeOptions,
+  testPostgres,
+} from "../../support/postgres.ts";
 import { createRealClock } from "../../../testing/real_clock.ts";
 import { connectToMemory, createMemoryServer } from "../../../testing/simulation/memory_shared_store.ts";
 import { createRandom } from "../../../testing/random.ts";
@@ -28,10 +34,9 @@ testSharedStore("openPostgresStore()", async (use) => {
   }
 }, POSTGRES);
 
-Deno.test({
-  ...POSTGRES,
-  name: "PostgreSQL and the database in memory return the same to three processes that share it",
-  fn: async () => {
+testPostgres(
+  "PostgreSQL and the database in memory return the same to three processes that share it",
+  async () => {
     const clock = createRealClock();
     for (const seed of SEEDS) {
       const stores: SharedStore[] = [];
@@ -64,7 +69,7 @@ Deno.test({
       for (const [index, call] of stored.entries()) assert.deepEqual(inMemory[index], call, `seed ${seed}`);
     }
   },
-});
+);
 
 const SEEDS = [1, 2, 3];
 const CALLS = 200;

@@ -7,11 +7,11 @@ import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
 import {
   clientOptions,
-  POSTGRES,
   type PostgresServer,
   sharedPostgres,
   startPostgres,
   storeOptions,
+  testPostgres,
 } from "../../support/postgres.ts";
 import { updateOf } from "../records.ts";
 import { testRows } from "../../support/rows.ts";
@@ -62,15 +62,11 @@ function secured(
   });
 }
 
-Deno.test({
-  ...POSTGRES,
-  name: "openPostgresStore() logs in with a password, and over verified TLS",
-  fn: async () => {
-    await run("CREATE ROLE secret LOGIN PASSWORD 'right password'", "CREATE DATABASE owned OWNER secret");
-    const login = { user: "secret", password: "right password", database: "owned" };
-    assert.equal(await failureOf(postgres().place(login)), "none");
-    assert.equal(await failureOf(secured(postgres())), "none");
-  },
+testPostgres("openPostgresStore() logs in with a password, and over verified TLS", async () => {
+  await run("CREATE ROLE secret LOGIN PASSWORD 'right password'", "CREATE DATABASE owned OWNER secret");
+  const login = { user: "secret", password: "right password", database: "owned" };
+  assert.equal(await failureOf(postgres().place(login)), "none");
+  assert.equal(await failureOf(secured(postgres())), "none");
 });
 
 /** Passwords that SASLprep changes, or rejects: then PostgreSQL uses them as they are (RFC 4013). */
@@ -89,160 +85,144 @@ const PASSWORDS: Readonly<Record<string, string>> = {
   "text in both directions": "\u0627a\u0628",
 };
 
-Deno.test({
-  ...POSTGRES,
-  name: "query() prepares a password as PostgreSQL does",
-  fn: async (t) => {
-    await run("CREATE ROLE prepared LOGIN");
-    await testRows(t, PASSWORDS, async (password) => {
-      await run(`ALTER ROLE prepared PASSWORD '${password}'`);
-      const client = new PostgresClient(postgres().place({ user: "prepared", password }), clientOptions());
-      assert.equal((await client.query("SELECT 1 AS one")).count, 1);
-      client.close();
-    });
-  },
+testPostgres("query() prepares a password as PostgreSQL does", async (t) => {
+  await run("CREATE ROLE prepared LOGIN");
+  await testRows(t, PASSWORDS, async (password) => {
+    await run(`ALTER ROLE prepared PASSWORD '${password}'`);
+    const client = new PostgresClient(postgres().place({ user: "prepared", password }), clientOptions());
+    assert.equal((await client.query("SELECT 1 AS one")).count, 1);
+    client.close();
+  });
 });
 
-Deno.test({
-  ...POSTGRES,
-  name: "openPostgresStore() returns the error and a hint",
-  fn: async (t) => {
-    await run(
-      "CREATE ROLE poor LOGIN",
-      "SET password_encryption = 'md5'",
-      "CREATE ROLE old LOGIN PASSWORD 'right password'",
-      "CREATE DATABASE standby",
-      "ALTER DATABASE standby SET default_transaction_read_only = on",
-      ...["newer", "taken"].flatMap((schema) => [
-        `CREATE SCHEMA ${schema}`,
-        `CREATE TABLE ${schema}.meta AS SELECT 99 AS ${schema === "newer" ? "schema_version" : "version"}`,
-      ]),
-    );
-    await using web = Deno.serve(
-      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
-      () => new Response("web"),
-    );
-    const at = (host: string, port: number) =>
-      postgres().place({ targets: [{ host, port, tls: { serverName: host, authorities: [] } }] });
-    const table: Readonly<Record<string, readonly [place: PostgresPlace, message: string]>> = {
-      "wrong password": [
-        postgres().place({ user: "secret", password: "wrong password" }),
-        'wrong password, or no role "secret"; check "user" and "password"',
-      ],
-      "no password": [
-        postgres().place({ user: "secret" }),
-        'server asks for a password; set "password" of "state"',
-      ],
-      "a password as MD5": [
-        postgres().place({ user: "old", password: "right password" }),
-        "server does not offer SCRAM-SHA-256; set it in pg_hba.conf, and the password again",
-      ],
-      "missing role": [
-        postgres().place({ user: "nobody" }),
-        'role "nobody" may not log in; check "user" and pg_hba.conf',
-      ],
-      "missing database": [
-        postgres().place({ database: "none" }),
-        'database "none" does not exist; create it: createdb --owner=monitor none',
-      ],
-      "missing privileges": [
-        postgres().place({ user: "poor", schema: "monitor" }),
-        'role "poor" lacks rights; grant them, see: monitor state schema (monitor)',
-      ],
-      "newer schema": [
-        postgres().place({ schema: "newer" }),
-        "it is of version 99, and this monitor knows versions up to 1; use the newer monitor, or keep the state elsewhere",
-      ],
-      "schema of another program": [
-        postgres().place({ schema: "taken" }),
-        'schema "taken" has other tables of the same names; use another "schema"',
-      ],
-      "standby": [
-        postgres().place({ database: "standby" }),
-        "it is a standby, which is read-only; name the primary",
-      ],
-      "missing socket": [
-        postgres().place({ targets: [{ socketPath: "/nowhere/.s.PGSQL.5432" }] }),
-        "no socket of that name; check the path, and that PostgreSQL runs",
-      ],
-      "not PostgreSQL": [
-        at("127.0.0.1", web.addr.port),
-        "server is not PostgreSQL; check host and port, and that PostgreSQL runs there",
-      ],
-      "unknown host": [
-        at("nowhere.invalid", 5432),
-        "name does not resolve; check host and port, and that PostgreSQL runs there",
-      ],
-      "connection refused": [
-        at("127.0.0.1", 1),
-        "connection refused; check host and port, and that PostgreSQL runs there",
-      ],
-      "unknown authority": [
-        secured(postgres(), { trusts: false }),
-        'certificate is not trusted (unknown issuer); set "ca_file" to the certificate of its authority',
-      ],
-      "another name": [
-        secured(postgres(), { serverName: "other.example.org" }),
-        'certificate is not valid for name "other.example.org"; name the host as in the certificate',
-      ],
-    };
-    await testRows(t, table, async ([place, message]) => assert.equal(await failureOf(place), message));
-    await t.step("several servers", async () => {
-      const targets = [...at("127.0.0.1", 1).targets, ...at("nowhere.invalid", 5432).targets];
-      assert.match(
-        await failureOf(postgres().place({ targets })),
-        /^127\.0\.0\.1:1: connection refused;.*; nowhere\.invalid:5432: name does not resolve;/,
-      );
-    });
-  },
-});
-
-Deno.test({
-  ...POSTGRES,
-  name: "openPostgresStore() rejects an expired certificate, and a server without TLS",
-  fn: async () => {
-    const certificate = createCertificate({
-      authority: AUTHORITY,
-      hosts: ["db.example.org"],
-      fromDay: -9,
-      toDay: -3,
-    });
-    await using server = await startPostgres({ access: ACCESS, certificate });
+testPostgres("openPostgresStore() returns the error and a hint", async (t) => {
+  await run(
+    "CREATE ROLE poor LOGIN",
+    "SET password_encryption = 'md5'",
+    "CREATE ROLE old LOGIN PASSWORD 'right password'",
+    "CREATE DATABASE standby",
+    "ALTER DATABASE standby SET default_transaction_read_only = on",
+    ...["newer", "taken"].flatMap((schema) => [
+      `CREATE SCHEMA ${schema}`,
+      `CREATE TABLE ${schema}.meta AS SELECT 99 AS ${schema === "newer" ? "schema_version" : "version"}`,
+    ]),
+  );
+  await using web = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    () => new Response("web"),
+  );
+  const at = (host: string, port: number) =>
+    postgres().place({ targets: [{ host, port, tls: { serverName: host, authorities: [] } }] });
+  const table: Readonly<Record<string, readonly [place: PostgresPlace, message: string]>> = {
+    "wrong password": [
+      postgres().place({ user: "secret", password: "wrong password" }),
+      'wrong password, or no role "secret"; check "user" and "password"',
+    ],
+    "no password": [
+      postgres().place({ user: "secret" }),
+      'server asks for a password; set "password" of "state"',
+    ],
+    "a password as MD5": [
+      postgres().place({ user: "old", password: "right password" }),
+      "server does not offer SCRAM-SHA-256; set it in pg_hba.conf, and the password again",
+    ],
+    "missing role": [
+      postgres().place({ user: "nobody" }),
+      'role "nobody" may not log in; check "user" and pg_hba.conf',
+    ],
+    "missing database": [
+      postgres().place({ database: "none" }),
+      'database "none" does not exist; create it: createdb --owner=monitor none',
+    ],
+    "missing privileges": [
+      postgres().place({ user: "poor", schema: "monitor" }),
+      'role "poor" lacks rights; grant them, see: monitor state schema (monitor)',
+    ],
+    "newer schema": [
+      postgres().place({ schema: "newer" }),
+      "it is of version 99, and this monitor knows versions up to 1; use the newer monitor, or keep the state elsewhere",
+    ],
+    "schema of another program": [
+      postgres().place({ schema: "taken" }),
+      'schema "taken" has other tables of the same names; use another "schema"',
+    ],
+    "standby": [
+      postgres().place({ database: "standby" }),
+      "it is a standby, which is read-only; name the primary",
+    ],
+    "missing socket": [
+      postgres().place({ targets: [{ socketPath: "/nowhere/.s.PGSQL.5432" }] }),
+      "no socket of that name; check the path, and that PostgreSQL runs",
+    ],
+    "not PostgreSQL": [
+      at("127.0.0.1", web.addr.port),
+      "server is not PostgreSQL; check host and port, and that PostgreSQL runs there",
+    ],
+    "unknown host": [
+      at("nowhere.invalid", 5432),
+      "name does not resolve; check host and port, and that PostgreSQL runs there",
+    ],
+    "connection refused": [
+      at("127.0.0.1", 1),
+      "connection refused; check host and port, and that PostgreSQL runs there",
+    ],
+    "unknown authority": [
+      secured(postgres(), { trusts: false }),
+      'certificate is not trusted (unknown issuer); set "ca_file" to the certificate of its authority',
+    ],
+    "another name": [
+      secured(postgres(), { serverName: "other.example.org" }),
+      'certificate is not valid for name "other.example.org"; name the host as in the certificate',
+    ],
+  };
+  await testRows(t, table, async ([place, message]) => assert.equal(await failureOf(place), message));
+  await t.step("several servers", async () => {
+    const targets = [...at("127.0.0.1", 1).targets, ...at("nowhere.invalid", 5432).targets];
     assert.match(
-      await failureOf(secured(server)),
-      /^certificate expired .*; renew the certificate of the server$/,
+      await failureOf(postgres().place({ targets })),
+      /^127\.0\.0\.1:1: connection refused;.*; nowhere\.invalid:5432: name does not resolve;/,
     );
-    await Deno.writeTextFile(`${server.directory}/data/postgresql.conf`, "\nssl = off", { append: true });
-    await server.kill();
-    await server.start();
-    assert.equal(
-      await failureOf(secured(server)),
-      'server does not accept TLS; set "ssl = on" in postgresql.conf',
-    );
-  },
+  });
 });
 
-Deno.test({
-  ...POSTGRES,
-  name: "a store reconnects when its server restarts after a crash",
-  fn: async () => {
-    await using server = await startPostgres({ settings: ["fsync = on"] });
-    const store = await openPostgresStore(server.place(), storeOptions());
-    await store.save([updateOf("web")]);
-    await server.kill();
-    await assert.rejects(store.save([updateOf("mail")]), { name: "StoreError" });
-    await server.start();
-    const until = performance.now() + 120_000;
-    for (;;) {
-      try {
-        await store.save([updateOf("mail")]);
-        break;
-      } catch (error) {
-        if (performance.now() > until) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+testPostgres("openPostgresStore() rejects an expired certificate, and a server without TLS", async () => {
+  const certificate = createCertificate({
+    authority: AUTHORITY,
+    hosts: ["db.example.org"],
+    fromDay: -9,
+    toDay: -3,
+  });
+  await using server = await startPostgres({ access: ACCESS, certificate });
+  assert.match(
+    await failureOf(secured(server)),
+    /^certificate expired .*; renew the certificate of the server$/,
+  );
+  await Deno.writeTextFile(`${server.directory}/data/postgresql.conf`, "\nssl = off", { append: true });
+  await server.kill();
+  await server.start();
+  assert.equal(
+    await failureOf(secured(server)),
+    'server does not accept TLS; set "ssl = on" in postgresql.conf',
+  );
+});
+
+testPostgres("a store reconnects when its server restarts after a crash", async () => {
+  await using server = await startPostgres({ settings: ["fsync = on"] });
+  const store = await openPostgresStore(server.place(), storeOptions());
+  await store.save([updateOf("web")]);
+  await server.kill();
+  await assert.rejects(store.save([updateOf("mail")]), { name: "StoreError" });
+  await server.start();
+  const until = performance.now() + 120_000;
+  for (;;) {
+    try {
+      await store.save([updateOf("mail")]);
+      break;
+    } catch (error) {
+      if (performance.now() > until) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    assert.deepEqual((await store.records()).map(({ name }) => name), ["web", "mail"]);
-    await store.close();
-  },
+  }
+  assert.deepEqual((await store.records()).map(({ name }) => name), ["web", "mail"]);
+  await store.close();
 });
