@@ -136,14 +136,16 @@ Deno.test("flush() reads a record that another process wrote, and drops updates 
 Deno.test("record() adds up runs and their time across restarts, and persists the last metrics", async () => {
   const first = await openDesk();
   for (const condition of ["ok", "critical", "critical", "unknown"] as const) {
-    first.recordResult(MAIL, condition);
+    first.recordResult(MAIL, condition, { missed: 1 });
   }
   await first.repository.flush();
   const second = await openDesk({ store: first.store });
   second.recordResult(MAIL, "warning", {
     metrics: { status: 500, broken: NaN, endless: Infinity },
     lateMs: 7,
+    missed: 2,
   });
+  assert.strictEqual(second.repository.recordOf("mail", NOW).missedRuns, 6);
   const { runs, durationTotalMs, last } = second.repository.recordOf("mail", NOW);
   assert.deepStrictEqual(runs, { ok: 1, unknown: 1, warning: 1, critical: 2 });
   assert.strictEqual(durationTotalMs, 5 * (last?.durationMs ?? NaN));
