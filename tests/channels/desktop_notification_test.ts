@@ -129,40 +129,38 @@ Deno.test("desktopNotificationKind rejects permanently if there is no notifier",
   assert.deepEqual(delivery, failure('"notify-send" is not in PATH; install libnotify-bin or libnotify'));
 });
 
+/** Files with an outcome of every look-up. */
+const filesWith = (stat: Files["stat"]): Files => ({ ...createFiles(createRealClock()), stat });
+const PROGRAM = filesWith(() =>
+  Promise.resolve({ kind: "file", sizeBytes: 1, modifiedAtMs: 0, mode: 0o755, ownerId: 0 })
+);
+const MISSING = filesWith(() => Promise.reject(new Deno.errors.NotFound()));
+const DENIED = filesWith(() => Promise.reject(new Deno.errors.NotCapable("Requires read access")));
+
 Deno.test("desktopNotificationKind.findLack() names a missing notifier", async () => {
-  const system = (files: Partial<Files>, platform: "linux" | "darwin" = "linux") => ({
-    ...createMemorySystem({ environment: { PATH: "/bin" } }),
-    platform,
-    files: { ...createFiles(createRealClock()), ...files },
-  });
-  const program = { kind: "file", sizeBytes: 1, modifiedAtMs: 0, mode: 0o755, ownerId: 0 } as const;
-  const missing = { stat: () => Promise.reject(new Deno.errors.NotFound()) };
-  const denied = { stat: () => Promise.reject(new Deno.errors.NotCapable("Requires read access")) };
-  assert.equal(
-    await desktopNotificationKind.findLack?.(system(missing)),
-    '"notify-send" is not in PATH; install libnotify-bin or libnotify',
-  );
-  assert.equal(
-    await desktopNotificationKind.findLack?.(system({ stat: () => Promise.resolve(program) })),
-    null,
-  );
-  assert.equal(await desktopNotificationKind.findLack?.(system(denied)), null, "the permission is missing");
-  assert.equal(await desktopNotificationKind.findLack?.(system(missing, "darwin")), null);
+  const lackIn = (files: Files, platform: "linux" | "darwin" = "linux") =>
+    desktopNotificationKind.findLack?.({
+      ...createMemorySystem({ environment: { PATH: "/bin" } }),
+      platform,
+      files,
+    });
+  assert.equal(await lackIn(MISSING), '"notify-send" is not in PATH; install libnotify-bin or libnotify');
+  assert.equal(await lackIn(PROGRAM), null);
+  assert.equal(await lackIn(DENIED), null, "the permission is missing");
+  assert.equal(await lackIn(MISSING, "darwin"), null);
 });
 
 Deno.test("desktopNotificationKind runs no notifier from the working directory", async () => {
-  const program = { kind: "file", sizeBytes: 1, modifiedAtMs: 0, mode: 0o755, ownerId: 0 } as const;
-  const files = { ...createFiles(createRealClock()), stat: () => Promise.resolve(program) };
-  const { delivery } = await show({ environment: { PATH: ":.:bin" }, system: { files } });
-  assert.ok(!delivery.delivered && !delivery.retryable);
-  assert.match(delivery.reason, /^"notify-send" is not in PATH/);
+  const { delivery } = await show({ environment: { PATH: ":.:bin" }, system: { files: PROGRAM } });
+  assert.deepEqual(delivery, failure('"notify-send" is not in PATH; install libnotify-bin or libnotify'));
 });
 
 Deno.test("desktopNotificationKind names the permission that the search for the notifier requires", async () => {
-  const denied = (): Promise<never> => Promise.reject(new Deno.errors.NotCapable("Requires read access"));
-  const { delivery } = await show({ system: { files: { ...createFiles(createRealClock()), stat: denied } } });
-  assert.ok(!delivery.delivered && !delivery.retryable);
-  assert.equal(delivery.reason, 'cannot look up "notify-send": grant --allow-read=/usr/bin/notify-send');
+  const { delivery } = await show({ system: { files: DENIED } });
+  assert.deepEqual(
+    delivery,
+    failure('cannot look up "notify-send": grant --allow-read=/usr/bin/notify-send'),
+  );
 });
 
 Deno.test("desktopNotificationKind returns a timeout if the desktop does not respond in time", async () => {

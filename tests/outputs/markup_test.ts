@@ -12,6 +12,7 @@ import { createFakeClock } from "../../testing/fake_clock.ts";
 import { changeOf, NOW_MS, queuedOf, recordOf, resultOf, silenceOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
 import { historyOf, WEEK } from "./summary/histories.ts";
+import { testRows } from "../support/rows.ts";
 
 const HOSTILE = `<script>"'&\u0007\u202e\ud800`;
 const ESCAPED = "&lt;script&gt;&quot;&apos;&amp;\\x07\\u202e\ufffd";
@@ -32,9 +33,7 @@ Deno.test("markup`` escapes text, and inserts markup as it is", async (t) => {
       `&lt;b&gt;${ESCAPED.replaceAll("&", "&amp;")}&lt;/b&gt;`,
     ],
   } as const;
-  for (const [name, [made, text]] of Object.entries(rows)) {
-    await t.step(name, () => assert.equal(made.toString(), text));
-  }
+  await testRows(t, rows, ([made, text]) => assert.equal(made.toString(), text));
 });
 
 function snapshotOf(foreign: (field: string) => string): ReportSnapshot {
@@ -115,15 +114,13 @@ Deno.test("text from configs and targets adds no markup to pages, feeds and badg
     "summary": [summaryOf, "host"],
     "badge": [(foreign) => renderBadge(foreign("title"), "ok").toString(), "title"],
   };
-  for (const [name, [render, fields]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const text = await render((field) => `\r\n${HOSTILE}${field}`);
-      for (const field of fields.split(" ")) assert.ok(text.includes(ESCAPED + field), field);
-      // deno-lint-ignore no-control-regex
-      assert.doesNotMatch(text, /[\u0000-\u0009\u000b-\u001f\u202e]/);
-      assert.deepEqual(tagsOf(text), tagsOf(await render((field) => field)));
-    });
-  }
+  await testRows(t, rows, async ([render, fields]) => {
+    const text = await render((field) => `\r\n${HOSTILE}${field}`);
+    for (const field of fields.split(" ")) assert.ok(text.includes(ESCAPED + field), field);
+    // deno-lint-ignore no-control-regex
+    assert.doesNotMatch(text, /[\u0000-\u0009\u000b-\u001f\u202e]/);
+    assert.deepEqual(tagsOf(text), tagsOf(await render((field) => field)));
+  });
 });
 
 /** The tags of a text without the values of attributes in quotes, which have no quote in them. */

@@ -60,9 +60,7 @@ test(
           () => (Deno.statSync(`${pages}/index.html`).mtime?.getTime() ?? 0) > renewed,
         );
       });
-      program.signal("SIGTERM");
-      const { code, stderr } = await program.end();
-      assert.equal(code, 0, stderr);
+      await stop(program);
     }),
   requiresTools("nginx"),
 );
@@ -89,8 +87,7 @@ test(
         backup: { kind: "job", parameters: { expected_every: "1 day", ping_key: key } },
       }, { listen: { address: "127.0.0.1:0" } });
       const program = harness.start(["check", "--format", "ndjson"]);
-      const line = await program.stderr.next("listening on http://");
-      const address = /127[\d.:]+/.exec(line)?.[0] ?? assert.fail(line);
+      const address = await addressOf(program);
       const location = LIVE_VIEW.blocks.find(({ text }) => text.includes("proxy_pass"))?.text ?? "";
       const site = location.replace("127.0.0.1:9797", address).replace(/ *auth_request.*\n/, "");
       const port = freePort();
@@ -109,8 +106,7 @@ test(
         assert.equal(await statusOf(`ping/${key}/3`, { method: "POST", body: "no space" }), 200);
         await program.stdout.event("result", (event) => String(event["output"]).endsWith("3: no space"));
       });
-      program.signal("SIGTERM");
-      assert.equal((await program.end()).code, 0);
+      await stop(program);
     }),
   requiresTools("nginx"),
 );
@@ -121,16 +117,14 @@ test(
     withHarness(async (harness) => {
       const checks = { web: { kind: "test", parameters: { condition: "ok" } } };
       const token = "a-token-of-20-letters";
-      const start = async (
-        listen: Readonly<Record<string, unknown>>,
-      ): Promise<readonly [Program, string]> => {
+      const start = (listen: Readonly<Record<string, unknown>>): Program => {
         harness.writeConfig(checks, { listen: { address: "127.0.0.1:0", ...listen } });
-        const program = harness.start(["check", "--state", "none"]);
-        const line = await program.stderr.next("listening on http://");
-        return [program, /127[\d.:]+/.exec(line)?.[0] ?? assert.fail(line)];
+        return harness.start(["check", "--state", "none"]);
       };
-      const [withToken, tokenAddress] = await start({ token });
-      const [open, openAddress] = await start({});
+      const withToken = start({ token });
+      const tokenAddress = await addressOf(withToken);
+      const open = start({});
+      const openAddress = await addressOf(open);
       await using signOn = startSignOn();
       const ports = [freePort(), freePort()] as const;
       const [tokenSite = "", signOnSite = ""] = LIVE_VIEW.blocks.map(({ text }) => text)
@@ -153,13 +147,22 @@ test(
           assert.equal(await statusOf(ports[1], path, { cookie: SIGNED_ON }), 200, path);
         }
       });
-      for (const program of [withToken, open]) {
-        program.signal("SIGTERM");
-        assert.equal((await program.end()).code, 0);
-      }
+      for (const program of [withToken, open]) await stop(program);
     }),
   requiresTools("caddy"),
 );
+
+/** Returns the address that a program listens at. */
+async function addressOf(program: Program): Promise<string> {
+  const line = await program.stderr.next("listening on http://");
+  return /127[\d.:]+/.exec(line)?.[0] ?? assert.fail(line);
+}
+
+async function stop(program: Program): Promise<void> {
+  program.signal("SIGTERM");
+  const { code, stderr } = await program.end();
+  assert.equal(code, 0, stderr);
+}
 
 const SIGNED_ON = "signed_on=1";
 

@@ -9,19 +9,15 @@ function pageOf(name: string): Promise<string> {
   return writeState(PAGE_STATES[name] ?? assert.fail(name));
 }
 
+/** Everything, with the public tag. */
+const TAGGED = (PAGE_STATES["everything"]?.shown ?? []).map((one) => ({
+  ...one,
+  check: { ...one.check, tags: ["website"] },
+}));
+
 Deno.test("publicChecks() keeps active checks with one of the tags, and these tags alone", () => {
-  const check = (name: string, tags: readonly string[], active = true): object => ({
-    ...testCheck("ok", { name }),
-    tags,
-    active,
-  });
-  const checks = [
-    check("a", ["website", "inner"]),
-    check("b", ["inner"]),
-    check("c", []),
-    check("d", ["website"], false),
-    check("e", ["api"]),
-  ] as Parameters<typeof publicChecks>[0];
+  const checks = Object.entries({ a: ["website", "inner"], b: ["inner"], c: [], d: ["website"], e: ["api"] })
+    .map(([name, tags]) => ({ ...testCheck("ok", { name }), tags, active: name !== "d" }));
   assert.deepEqual(publicChecks(checks, ["website", "api"]).map(({ tags }) => tags), [["website"], ["api"]]);
 });
 
@@ -39,41 +35,35 @@ Deno.test("writeReport() shows only checks with its tags on a public page, witho
 });
 
 Deno.test("writeReport() shows maintenance windows on a public page, but not which notifications were sent", async () => {
-  const { shown = [] } = PAGE_STATES["everything"] ?? {};
-  const inWindow = shown.filter(({ check }) => ["maintained", "silenced"].includes(check.name))
-    .map((one) => ({ ...one, check: { ...one.check, tags: ["website"] } }));
+  const inWindow = TAGGED.filter(({ check }) => ["maintained", "silenced"].includes(check.name));
   const text = await writeState({ shown: inWindow, public: ["website"] });
   assert.match(text, /<em>maintenance until <time>2026-01-31 13:00<\/time><\/em>/);
   assert.doesNotMatch(text, /silenced<|suppressed|not notified/);
 });
 
 Deno.test("writeReport() shows started maintenance windows, with their note only on a private page", async () => {
-  const { shown = [] } = PAGE_STATES["everything"] ?? {};
-  const tagged = shown.map((one) => ({ ...one, check: { ...one.check, tags: ["website"] } }));
   const untilMs = Date.UTC(2026, 1, 1);
   const silences = [
     silenceOf("a", { kind: "maintenance", check: null, tag: "website", untilMs, reason: "move <of> racks" }),
   ];
-  const text = await writeState({ shown: tagged, silences });
+  const text = await writeState({ shown: TAGGED, silences });
   assert.match(text, /<em>maintenance until <time>2026-02-01 01:00<\/time> \(move &lt;of&gt; racks\)<\/em>/);
   assert.doesNotMatch(text, /<h2>Silences/);
-  const open = await writeState({ shown: tagged, silences, public: ["website"] });
+  const open = await writeState({ shown: TAGGED, silences, public: ["website"] });
   assert.match(open, /<em>maintenance until <time>2026-02-01 01:00<\/time><\/em>/);
   assert.doesNotMatch(open, /racks/);
 });
 
 Deno.test("writeReport() shows the note of an acknowledgement only on a private page", async () => {
-  const { shown = [] } = PAGE_STATES["everything"] ?? {};
-  const open = shown.map((one) => ({ ...one, check: { ...one.check, tags: ["website"] } }));
   const silences = [silenceOf("a", { check: null, kind: "acknowledgement", reason: "Ada is on it" })];
-  const text = await writeState({ shown: open, silences });
+  const text = await writeState({ shown: TAGGED, silences });
   assert.match(text, /acknowledged: Ada is on it/);
   assert.match(
     text,
     /<a href=#acknowledgements>acknowledgements<[^]*<h2 id=acknowledgements>Acknowledgements \(1\)</,
   );
   assert.doesNotMatch(text, /id=silences/);
-  assert.doesNotMatch(await writeState({ shown: open, silences, public: ["website"] }), /acknowledged|Ada/);
+  assert.doesNotMatch(await writeState({ shown: TAGGED, silences, public: ["website"] }), /acknowledged|Ada/);
 });
 
 Deno.test("publicStatus() omits notes and notifications", () => {

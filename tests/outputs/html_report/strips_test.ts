@@ -4,6 +4,7 @@ import { createPlainTime } from "../../../src/outputs/html_report/time_text.ts";
 import { DAYS_SHOWN, HOURS_SHOWN, type PageDay } from "../../../src/outputs/html_report/snapshot.ts";
 import type { Condition } from "../../../src/domain/condition.ts";
 import type { RecentRun } from "../../../src/domain/store.ts";
+import { testRows } from "../../support/rows.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 31, 10, 20);
 const CONDITIONS: Readonly<Record<string, Condition>> = {
@@ -120,9 +121,7 @@ Deno.test("renderStrips() shows the periods that were not ok in tooltips", async
       "90 d: critical: 3 earlier, 01-22, 01-24, 01-26, 01-28, 01-30",
     ]],
   };
-  for (const [name, [letters, tooltips]] of Object.entries(rows)) {
-    await t.step(name, () => assert.deepEqual(tooltipsOf(render(letters)), tooltips));
-  }
+  await testRows(t, rows, ([letters, tooltips]) => assert.deepEqual(tooltipsOf(render(letters)), tooltips));
 });
 
 Deno.test("renderStrips() draws the line from 0 to the highest mean, with gaps without runs", () => {
