@@ -5,17 +5,10 @@ import type { Check } from "../../src/domain/check.ts";
 import { LIVE_SCRIPT } from "../../src/outputs/http_endpoint/live_script.ts";
 import type { PageFacts } from "../../src/outputs/html_report/facts.ts";
 import { truncate } from "../../src/shared/truncate.ts";
-import { writeReport } from "../../src/outputs/html_report/write_report.ts";
-import { HOUR_MS } from "../../src/shared/time_units.ts";
-import { openSqliteStore } from "../../src/state/sqlite/sqlite_store.ts";
-import { createStoreFiles } from "../../src/system/store_files.ts";
-import { demoChecks, makeHistory } from "../../scripts/make_history.ts";
-import { tempDirectory } from "../../testing/builders.ts";
-import { createRealClock } from "../../testing/real_clock.ts";
 import { type Browser, requiresBrowser, withBrowser } from "./browser.ts";
 import { inTime } from "../life/in_time.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
-import { FACTS as PAGE_FACTS, PAGE_STATES, writeState } from "./states.ts";
+import { PAGE_STATES, writeState } from "./states.ts";
 
 const VIEWS = {
   "phone-light": { width: 360, height: 780, scheme: "light" },
@@ -26,7 +19,6 @@ const VIEWS = {
   "wall-dark": { width: 2560, height: 1440, scheme: "dark" },
 } as const;
 const PICTURES = Deno.env.get("PAGE_PICTURES");
-const PAGE_BYTES_MAX = 1_000_000;
 
 type View = keyof typeof VIEWS;
 const EVERY_VIEW = Object.keys(VIEWS) as View[];
@@ -49,7 +41,7 @@ Deno.test({
             await t.step(`${name}, ${view}`, async () => {
               await openPage(browser, address, view);
               await keepPicture(`${name}-${view}`, browser);
-              assert.deepEqual(await findFaults(browser, "document", EXCEPT_REFRESH), []);
+              assert.deepEqual(await findFaults(browser), []);
               await assertNamed(browser, state.shown.map(({ check }) => check), state.public);
             });
           }
@@ -96,45 +88,6 @@ Deno.test({
     }),
 });
 
-const MANY = shortOrFull(30, 1000);
-
-Deno.test({
-  ...requiresBrowser(),
-  name: `writeReport() renders ${MANY} checks without findings of a browser and axe-core`,
-  fn: (t) =>
-    withDemo(MANY, async (html) => {
-      assert.ok(new TextEncoder().encode(html).length < PAGE_BYTES_MAX, `${html.length} characters`);
-      await withServedPage(html, (address) =>
-        withBrowser(async (browser) => {
-          for (const view of viewsOf("many")) {
-            await t.step(view, async () => {
-              await openPage(browser, address, view);
-              await keepPicture(`${MANY}-${view}`, browser);
-              await assertNamed(browser, demoChecks(MANY));
-              assert.deepEqual(await findFaults(browser, SAMPLE, COLORS_ONLY), []);
-              if (view === "phone-light") {
-                assert.deepEqual(await findFaults(browser, "document", WITHOUT_COLORS), []);
-              }
-            });
-          }
-        }));
-    }),
-});
-
-/** Writes the page of a history of 90 days in a real state. */
-async function withDemo(count: number, use: (html: string) => Promise<void>): Promise<void> {
-  await using directory = await tempDirectory();
-  const clock = createRealClock();
-  const nowMs = Date.UTC(2026, 0, 31, 10);
-  const files = createStoreFiles(clock);
-  const options = { files, userId: Deno.uid(), nowMs, access: "own" } as const;
-  const { store } = await openSqliteStore(`${directory.path}/state.sqlite`, options);
-  const checks = demoChecks(count);
-  await makeHistory({ store, checks, endMs: nowMs, fineStepMs: count > 100 ? 3 * HOUR_MS : HOUR_MS });
-  await use(await writeReport({ store, checks, isWhole: true, facts: PAGE_FACTS, clock }));
-  await store.close();
-}
-
 /** Opens a page, which asks for nothing else, writes nothing to the console, and fits into the window. */
 async function openPage(browser: Browser, address: string, view: View): Promise<void> {
   await browser.look(VIEWS[view]);
@@ -148,17 +101,8 @@ async function openPage(browser: Browser, address: string, view: View): Promise<
   assert.equal(await browser.run(OVERFLOW), 0, "nothing is wider than the window");
 }
 
-/**
- * Comparing each color behind each text of a thousand checks takes minutes: of those, the colors of two checks of
- * each condition are compared, and everything else of all.
- */
-const SAMPLE = `{ include: [document.querySelector("header"), ...["k", "u", "w", "x"].flatMap((name) =>
-  [...document.querySelectorAll(".c>." + name)].slice(0, 2))] }`;
-const COLORS_ONLY = { runOnly: ["color-contrast"] };
 /** A file can't be renewed otherwise; it stays where it was scrolled to. The live page has a script instead. */
-const REFRESH = { "meta-refresh": { enabled: false } };
-const EXCEPT_REFRESH = { rules: REFRESH };
-const WITHOUT_COLORS = { rules: { ...REFRESH, "color-contrast": { enabled: false } } };
+const EXCEPT_REFRESH = { rules: { "meta-refresh": { enabled: false } } };
 
 const IS_DARK = "return matchMedia('(prefers-color-scheme: dark)').matches";
 const OVERFLOW = "return Math.max(0, document.documentElement.scrollWidth - innerWidth)";
@@ -214,19 +158,15 @@ async function assertNamed(
   assert.deepEqual(namesOf("navigation"), ["Sections"]);
 }
 
-/** Returns the findings of axe-core in a part of the page, a line each. */
-async function findFaults(
-  browser: Browser,
-  part: string,
-  options: Readonly<Record<string, unknown>>,
-): Promise<readonly string[]> {
+/** Returns the findings of axe-core, a line each. */
+async function findFaults(browser: Browser): Promise<readonly string[]> {
   await browser.run(axe.source);
-  const body = `return axe.run(${part}, { ...arguments[0], resultTypes: ["violations"] })
+  const body = `return axe.run(document, { ...arguments[0], resultTypes: ["violations"] })
     .then(({ violations, passes }) => ({
       faults: violations.map(({ id, nodes }) => id + ": " + nodes[0].html + " (" + nodes.length + ")"),
       passes: passes.length,
     }))`;
-  const found = await browser.run(body, options) as {
+  const found = await browser.run(body, EXCEPT_REFRESH) as {
     readonly faults: readonly string[];
     readonly passes: number;
   };

@@ -97,38 +97,6 @@ Deno.test({
     ),
 });
 
-Deno.test({
-  ...requiresBrowser(),
-  name: "live page: it reloads without JavaScript",
-  fn: () =>
-    withHarness((harness) =>
-      withBrowser(async (browser) => {
-        const program = startService(harness);
-        const origin = await originOf(program);
-        await program.stdout.next("CRITICAL: web");
-        set(harness, "fine", 0);
-        await program.stdout.next("OK, recovered: web");
-        await browser.command("Emulation.setScriptExecutionDisabled", { value: true });
-        await browser.open(`${origin}/`);
-        const text = async (): Promise<string> => {
-          const { root } = await browser.command("DOM.getDocument", {}) as { root: { nodeId: number } };
-          const { outerHTML } = await browser.command("DOM.getOuterHTML", root) as { outerHTML: string };
-          return outerHTML;
-        };
-        assert.match(await text(), /1 of 12 checks is not ok/);
-        set(harness, "out of order", 2);
-        await inTime(
-          "the page to be loaded again",
-          (async () => {
-            while (!(await text().catch(() => "")).includes("2 of 12 checks are not ok"));
-          })(),
-        );
-        program.signal("SIGTERM");
-        await program.end();
-      })
-    ),
-});
-
 const TAB = { key: "Tab", code: "Tab", windowsVirtualKeyCode: 9 };
 const ENTER = { key: "Enter", code: "Enter", windowsVirtualKeyCode: 13, text: "\r" };
 

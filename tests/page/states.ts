@@ -135,7 +135,7 @@ const TEXT: Page = {
   ],
 };
 
-export const FACTS: PageFacts = {
+const FACTS: PageFacts = {
   nowMs: NOW_MS,
   hostName: "host.example",
   timeZone: "Europe/Berlin",
