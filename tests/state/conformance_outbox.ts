@@ -22,25 +22,15 @@ import { testRows } from "../support/rows.ts";
 /** Registers this part of the suite. */
 export function testOutbox(test: StoreTest): void {
   test("keeps every member of a row, saved with its record or by itself", async (store) => {
-    const bare = queuedOf("bare", 1, {
-      notification: notificationOf("web", { title: null, output: "", detail: "" }),
-      attempts: 0,
-      lastFailure: null,
-      firstFailedAtMs: null,
-      messageId: null,
-    });
-    const fractions = queuedOf("fractions", 2, {
-      notification: notificationOf("web", { decidedAtMs: NOW_MS + 0.1, nextRunAtMs: NOW_MS + 0.625 }),
-      nextAttemptAtMs: NOW_MS + 0.3,
-      firstFailedAtMs: NOW_MS - 0.1,
-    });
+    const notification = notificationOf("web", { title: null, output: "", decidedAtMs: NOW_MS + 0.1 });
+    const none = { lastFailure: null, firstFailedAtMs: null, messageId: null };
     const events = (["problem", "change", "recovery", "reminder"] as const).map((event, index) =>
-      queuedOf(event, 3 + index, { notification: notificationOf("web", { event }) })
+      queuedOf(event, 2 + index, { notification: notificationOf("web", { event }) })
     );
     const states = (["pending", "rejected", "dropped"] as const).map((state, index) =>
-      queuedOf(state, 7 + index, { state })
+      queuedOf(state, 6 + index, { state, nextAttemptAtMs: NOW_MS + 0.3 })
     );
-    const rows = [bare, fractions, ...events, ...states];
+    const rows = [queuedOf("bare", 1, { notification, attempts: 0, ...none }), ...events, ...states];
     await store.save([updateOf("web", { queued: rows.slice(0, 5) })]);
     await store.changeOutbox(outboxChangeOf({ changed: rows.slice(5) }));
     assert.deepEqual((await store.outbox()).notifications, rows);
@@ -104,12 +94,9 @@ export function testOutbox(test: StoreTest): void {
   });
 
   test("removes the rows that are done and no others", async (store) => {
-    const rows = [..."abcd"].map((id, index) => queuedOf(id, index));
-    await store.save([updateOf("web", { queued: rows })]);
-    await store.changeOutbox(outboxChangeOf({
-      changed: [queuedOf("c", 2, { attempts: 3 })],
-      removed: ["a", "c", "a", "never there"],
-    }));
+    await store.save([updateOf("web", { queued: [..."abcd"].map((id, index) => queuedOf(id, index)) })]);
+    const changed = [queuedOf("c", 2, { attempts: 3 })];
+    await store.changeOutbox(outboxChangeOf({ changed, removed: ["a", "c", "a", "never there"] }));
     assert.deepEqual(await sequencesIn(store), [1, 3]);
   });
 

@@ -98,7 +98,10 @@ Deno.test("changeOutbox() rejects if the disk is full, keeps the old rows and wr
     connection.first(`PRAGMA max_page_count = ${pages + 2}`);
     const before = await everythingIn(store);
     const notification = notificationOf("web", { detail: "x".repeat(5000) });
-    const many = [...Array(40).keys()].map((index) => queuedOf(`row ${index}`, 10 + index, { notification }));
+    const many = Array.from(
+      { length: 40 },
+      (_, index) => queuedOf(`row ${index}`, 10 + index, { notification }),
+    );
     const change = outboxChangeOf({
       changed: [queuedOf("a", 1, { attempts: 9 }), ...many],
       removed: ["b"],
