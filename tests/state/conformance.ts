@@ -319,7 +319,7 @@ export function testStore(
     const names = ["web", ...HOSTILE_TEXTS];
     await store.save(names.flatMap((name, index) =>
       [
-        entryOf(day - DAY_MS, { durationMs: 1 }),
+        entryOf(day - DAY_MS, { durationMs: 1, failedStreak: 2 }),
         entryOf(day - HOUR_MS - 1, {
           condition: "critical",
           lasted: "warning",
