@@ -8,6 +8,7 @@ import { isLiveMember, type MemberStatus } from "../domain/membership.ts";
 import type { System } from "../domain/system.ts";
 import { describeHeartbeat, locationStatuses, type MonitorStatus } from "../outputs/json/monitor_fields.ts";
 import { readServices } from "../state/read_services.ts";
+import { timeText } from "../shared/local_time.ts";
 import type { ControlRequest } from "./check/control.ts";
 import type { OpenConfig } from "./open_config.ts";
 import type { StateLocation } from "./state_location.ts";
@@ -132,6 +133,12 @@ function describeTroubleOf(
   if (config === "another") return [`config: monitor uses another one, "${run.configPath}"`];
   if (state !== "running") return [];
   const loaded = describeDuration(Math.max(0, nowMs - run.configLoadedAtMs));
+  if (run.failedReload !== null && config !== "same") {
+    const { atMs, reason } = run.failedReload;
+    return [
+      `config: not reloaded at ${timeText(atMs)}, monitor uses the one loaded ${loaded} ago: ${reason}`,
+    ];
+  }
   if (hasErrors) return [`config: invalid; monitor uses the one loaded ${loaded} ago`];
   if (config !== "edited") return [];
   const signal = run.processId === null ? "SIGHUP" : `kill -HUP ${run.processId}`;

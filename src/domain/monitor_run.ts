@@ -19,8 +19,17 @@ export interface MonitorRun {
   readonly configHash: string;
   /** When that was loaded; wall time, milliseconds since 1970. */
   readonly configLoadedAtMs: number;
+  /** The last reload, if it failed, so that an older config runs; `null`: it did not. */
+  readonly failedReload: FailedReload | null;
   /** The names of the checks that run, in the config's order. */
   readonly checks: readonly string[];
+}
+
+export interface FailedReload {
+  /** Wall time, milliseconds since 1970. */
+  readonly atMs: number;
+  /** In one line, with the first error of the config. */
+  readonly reason: string;
 }
 
 /** Why no service runs the checks now. */

@@ -65,6 +65,8 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
         last_seen_at: null,
         config: `${harness.directory}/monitor.json`,
         config_loaded_at: null,
+        reload_failed_at: null,
+        reload_error: null,
         config_edited: false,
         members: null,
       },

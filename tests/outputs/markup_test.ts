@@ -68,6 +68,7 @@ function snapshotOf(foreign: (field: string) => string): ReportSnapshot {
     },
     intervalMs: null,
     notRunning: null,
+    failedReload: null,
     checks: [problem, fine],
     inactive: [{ name: foreign("inactive"), title: foreign("inactive title") }],
     rows: [queuedOf("a", 1, { channelName: foreign("channel"), lastFailure: foreign("failure") })],

@@ -69,11 +69,46 @@ simulate("errors are logged at their places and the old config stays active, unt
     assert.deepEqual(invalid, {
       adopted: false,
       error: 'cannot use config "/etc/monitor/monitor.jsonc": 2 errors',
+      first: "/etc/monitor/monitor.jsonc:2:30: defaults.threshold: is 0, expected 1 or more",
     });
     assert.equal(fixed?.["adopted"], true);
     assert.match(String(missing?.["error"]), /^cannot find a config/);
   },
 });
+
+const LISTENING = { listen: { address: "127.0.0.1:9797" }, checks: { fine: {} } };
+const BROKEN = JSON.stringify({ defaults: { threshold: 0 }, checks: {} });
+
+simulate("a failed reload is shown by the page, by status and by reload, until one succeeds", {
+  start: START,
+  config: LISTENING,
+  actions: {
+    "22:05": [{ config: BROKEN }, async (world) => {
+      const { code, stderr } = await world.machine().run("reload");
+      assert.equal(code, 78);
+      assert.match(stderr, /not reloaded: .* 1 error; the first one is .*:1:26: defaults\.threshold: is 0/);
+    }],
+    "22:10": async (world) => {
+      const since = "2026-03-02 22:05";
+      assert.match(
+        await pageOf(world),
+        new RegExp(`The config was not reloaded at .*${since}.*defaults\\.threshold`),
+      );
+      const { stdout } = await world.machine().run("status");
+      assert.match(stdout, new RegExp(`^config: not reloaded at ${since}:00 UTC, .*threshold: is 0`, "m"));
+      const { monitor } = JSON.parse((await world.machine().run("status", "--format", "json")).stdout);
+      assert.equal(monitor.reload_failed_at.slice(0, 16), since.replace(" ", "T"));
+    },
+    "22:15": [{ config: LISTENING }, "reload"],
+    "22:20": async (world) => assert.doesNotMatch(await pageOf(world), /not reloaded/),
+  },
+  log: ["error: config not reloaded, the old one stays active"],
+});
+
+async function pageOf(world: World): Promise<string> {
+  const response = await world.machine().request("/");
+  return String(response?.body);
+}
 
 const INCLUDED = "/etc/monitor/conf.d";
 const SCRIPT = { kind: "script", parameters: { path: "/bin/probe" } };

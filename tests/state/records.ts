@@ -231,6 +231,7 @@ export function monitorRunOf(fields: Partial<MonitorRun> = {}): MonitorRun {
     configPath: "/etc/monitor/monitor.jsonc",
     configHash: "a1b2",
     configLoadedAtMs: NOW_MS - 60_000,
+    failedReload: { atMs: NOW_MS, reason: "1 error" },
     checks: ["web"],
     ...fields,
   };

@@ -51,7 +51,7 @@ export function createReload(options: ReloadOptions): () => Promise<ReloadOutcom
   };
   const adopt = async (): Promise<ReloadOutcome> => {
     const reread = await readAgain({ invocation, system, config, log, isShared });
-    if ("error" in reread) return { adopted: false, error: reread.error };
+    if ("error" in reread) return { adopted: false, ...reread };
     const { added, changed, removed } = compare(scheduled.checks, reread.scheduled.checks);
     ({ config, scheduled } = reread);
     options.adopt(config, scheduled);
@@ -115,7 +115,7 @@ type RereadOptions = Pick<ReloadOptions, "invocation" | "system" | "config" | "l
 /** The config that was read again, or the reason why the old one stays in force. */
 type Reread =
   | { readonly config: OpenConfig; readonly scheduled: ScheduledConfig }
-  | { readonly error: string };
+  | { readonly error: string; readonly first?: string };
 
 /** Reads the config again, and logs every error with its location. */
 async function readAgain({ invocation, system, config, log, isShared }: RereadOptions): Promise<Reread> {
@@ -147,7 +147,10 @@ async function readAgain({ invocation, system, config, log, isShared }: RereadOp
     const isDropped = error instanceof MissingPermissionsError || error instanceof Deno.errors.NotCapable;
     const reason = `${reasonOf(error)}${isDropped ? "; restart to grant it" : ""}`;
     log.error(`config not reloaded, the old one stays active: ${reason}`);
-    return { error: reason };
+    if (!(error instanceof ConfigError)) return { error: reason };
+    const [problem] = error.problems;
+    if (problem === undefined) return { error: reason };
+    return { error: reason, first: describePlace(error.source?.label ?? "", problem) };
   }
 }
 

@@ -10,6 +10,7 @@ export interface RunRecorder {
   repeat(): Promise<void>;
   stopped(atMs: number): Promise<void>;
   controlled(path: string | null): Promise<void>;
+  reloadFailed(reason: string): Promise<void>;
 }
 
 interface RunRecorderOptions {
@@ -46,6 +47,10 @@ export function createRunRecorder({ repository, system, lockPath }: RunRecorderO
       controlPath = path;
       if (run === null || path === null) return;
       run = { ...run, controlPath };
+      await write();
+    },
+    reloadFailed: async (reason) => {
+      if (run !== null) run = { ...run, failedReload: { atMs: system.clock.wallMs(), reason } };
       await write();
     },
     stopped: async (atMs) => {
@@ -104,13 +109,17 @@ export async function checksThatLeft(
   return new Set(run.checks.filter((name) => !active.has(name)));
 }
 
-type ConfigFacts = Pick<MonitorRun, "configPath" | "configHash" | "configLoadedAtMs" | "checks">;
+type ConfigFacts = Pick<
+  MonitorRun,
+  "configPath" | "configHash" | "configLoadedAtMs" | "failedReload" | "checks"
+>;
 
 function factsOf(config: OpenConfig, nowMs: number): ConfigFacts {
   return {
     configPath: config.source.path,
     configHash: configHash(config),
     configLoadedAtMs: nowMs,
+    failedReload: null,
     checks: config.checks.filter(({ active }) => active).map(({ name }) => name),
   };
 }

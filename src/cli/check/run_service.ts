@@ -16,7 +16,12 @@ import { createSteadySink } from "./steady_sink.ts";
 import { startParts } from "./service_parts.ts";
 import { createStop } from "./stop.ts";
 import { logSchedulerEvent } from "./service_log.ts";
-import { createEventOutput, createPrettyOutput, type ServiceOutput } from "./service_output.ts";
+import {
+  createEventOutput,
+  createPrettyOutput,
+  describeFailedReload,
+  type ServiceOutput,
+} from "./service_output.ts";
 
 interface ServiceOptions {
   /** Names the config, the checks and the state; a reload reads it again. */
@@ -115,6 +120,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     onReloaded: (outcome) => {
       outputs.reloaded(outcome.adopted);
       output.reloaded(outcome);
+      if (!outcome.adopted) recorder.reloadFailed(describeFailedReload(outcome)).catch(stopped.reject);
     },
   });
   signals.handleReload(() => {

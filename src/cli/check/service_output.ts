@@ -21,7 +21,19 @@ export type ReloadOutcome =
     readonly changed: readonly string[];
     readonly removed: readonly string[];
   }
-  | { readonly adopted: false; readonly error: string };
+  | FailedReloadOutcome;
+
+interface FailedReloadOutcome {
+  readonly adopted: false;
+  readonly error: string;
+  /** The first error of the config, with its place. @default none */
+  readonly first?: string;
+}
+
+/** Returns why a config was not reloaded, in one line. */
+export function describeFailedReload({ error, first }: FailedReloadOutcome): string {
+  return first === undefined ? error : `${error}; the first one is ${first}`;
+}
 
 interface StopFacts {
   readonly signal: "SIGINT" | "SIGTERM";

@@ -10,7 +10,7 @@ import {
 } from "../command_definition.ts";
 import { jsonText } from "../../shared/json_text.ts";
 import { askService } from "../control_client.ts";
-import { countChecks, describeDifference } from "../check/service_output.ts";
+import { countChecks, describeDifference, describeFailedReload } from "../check/service_output.ts";
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import { STATE_OPTION } from "../state_location.ts";
@@ -42,7 +42,7 @@ async function runReload(invocation: Invocation, system: System): Promise<number
   const { reload } = response;
   if (format === "json") system.stdout.write(`${jsonText(reload, { indent: 2 })}\n`);
   if (!reload.adopted) {
-    system.stderr.write(`monitor: error: config not reloaded: ${printable(reload.error)}\n`);
+    system.stderr.write(`monitor: error: config not reloaded: ${printable(describeFailedReload(reload))}\n`);
     const hint = hintOf(invocation, "see the errors with: monitor validate");
     system.stderr.write(`monitor: hint: ${printable(hint)}\n`);
     return EXIT.config;

@@ -75,6 +75,7 @@ export async function gatherReport(options: GatherOptions): Promise<ReportSnapsh
     rows: shownNotifications(await store?.outbox(), nowMs).filter((row) => isShown(row.notification.check)),
     members: isWhole ? await readServices(store) : null,
     silences: silences.filter(({ check }) => isShown(check)),
+    failedReload: (await store?.monitorRun())?.failedReload ?? null,
     isKept: store !== null,
   };
 }

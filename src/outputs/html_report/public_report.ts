@@ -62,6 +62,7 @@ export function publicReport(snapshot: ReportSnapshot): ReportSnapshot {
     isPublic: true,
     hostName: "",
     configLabel: "",
+    failedReload: null,
     checks: snapshot.checks.map((check) => ({
       ...publicStatus(check),
       maintenance: check.maintenance === null ? null : { ...check.maintenance, reason: "" },

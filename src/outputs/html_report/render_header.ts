@@ -26,7 +26,9 @@ ${
     text?.description === undefined
       ? ""
       : markup`<p class=o>${truncate(text.description, TEXT_MAX.note)}</p>\n`
-  }${renderValidity(snapshot, time)}<nav aria-label=Sections>${renderLinks(snapshot)}</nav>
+  }${renderValidity(snapshot, time)}${renderFailedReload(snapshot, time)}<nav aria-label=Sections>${
+    renderLinks(snapshot)
+  }</nav>
 <p>${place}Generated ${time(nowMs)}.${renderRenewal(snapshot)}
 Time zone: ${describeZone(timeZone, nowMs)}.</p>
 ${isKept ? "" : markup`<p>No data: no check has run yet.</p>\n`}${
@@ -99,6 +101,14 @@ function renderValidity({ intervalMs, isLive, nowMs, notRunning }: ReportSnapsho
   return markup`<p class=z>True at ${time(nowMs)}, valid until ${
     time(validUntilMs({ nowMs, intervalMs }))
   }. After that, monitor is not running or cannot write this page.</p>\n`;
+}
+
+function renderFailedReload({ failedReload, notRunning }: ReportSnapshot, time: TimeText): Markup {
+  if (failedReload === null || notRunning !== null) return markup``;
+  const { atMs, reason } = failedReload;
+  return markup`<p class=z>The config was not reloaded at ${time(atMs)}, an older one stays active: ${
+    truncate(reason, TEXT_MAX.output)
+  }.</p>\n`;
 }
 
 const REASONS: Readonly<Record<NotRunning["state"], string>> = {

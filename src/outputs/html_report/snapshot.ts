@@ -1,6 +1,6 @@
 import type { Availability, RunCounts } from "../../state/availability.ts";
 import type { ShownCondition } from "../../domain/condition.ts";
-import type { NotRunning } from "../../domain/monitor_run.ts";
+import type { FailedReload, NotRunning } from "../../domain/monitor_run.ts";
 import type { MemberStatus } from "../../domain/membership.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { Page } from "../../domain/generated/config.ts";
@@ -70,6 +70,8 @@ export interface ReportSnapshot {
   readonly canSignIn?: boolean;
   /** Why no service runs the checks; `null`: one runs, there is none, or it is unknown. */
   readonly notRunning: NotRunning | null;
+  /** The last reload of the config, if it failed; `null`: it did not, or that is not shown. */
+  readonly failedReload: FailedReload | null;
   /** Active checks, in the config's order. */
   readonly checks: readonly PageCheck[];
   /** Names and titles of checks that do not run. */

@@ -57,6 +57,8 @@ export function monitorFields(status: MonitorStatus | null): Readonly<Record<str
     config: run.configPath,
     config_loaded_at: time(run.configLoadedAtMs),
     config_edited: config === "unknown" || config === "another" ? null : config === "edited",
+    reload_failed_at: time(run.failedReload?.atMs ?? null),
+    reload_error: run.failedReload?.reason ?? null,
     members: members?.map((member) => ({
       member: member.host,
       live: isLiveMember(member),

@@ -280,6 +280,7 @@ const MONITOR_RUN: Codec<MonitorRun> = object({
   configPath: nullable(text),
   configHash: text,
   configLoadedAtMs: number,
+  failedReload: nullable(object({ atMs: number, reason: text })),
   checks: list(text),
 });
 

@@ -33,6 +33,7 @@ function snapshotOf(count: number): ReportSnapshot {
     text: null,
     intervalMs: 60_000,
     notRunning: null,
+    failedReload: null,
     checks: Array.from({ length: count }, (_, index) => checkAt(index, random)),
     inactive: [],
     rows: [],
