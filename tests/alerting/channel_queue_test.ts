@@ -190,6 +190,12 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     ],
     "sends a new check after a rejection": ["a b", "2, woke, rejected", "a | b", "sending", true],
     "retries soon if the config changed meanwhile": ["a", "2, woke, =a, down", "a", "batching 2"],
+    "retries a rejection soon if the config changed meanwhile": [
+      "a",
+      "2, woke, =a, rejected",
+      "a",
+      "batching 2",
+    ],
     "stops after the message": ["a", "2, woke, stopped, delivered", "a", "stopped"],
     "stops if the message is aborted": ["a", "2, woke, stopped, aborted", "a", "stopped"],
   },

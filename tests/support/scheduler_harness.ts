@@ -50,11 +50,8 @@ export interface SchedulerHarnessOptions {
   readonly clock?: FakeClock;
   readonly store?: Store;
   readonly limits?: Limits;
-  readonly notifies?: boolean;
   /** Returns the suppression of notifications at a time. @default none */
   suppressedBy?(check: Check, nowMs: number): Suppression | null;
-  /** Returns the checks to run at once for a check. @default none */
-  parentsToRun?(check: Check, nowMs: number): readonly Check[];
   /** Returns the conditions that the channels of each check were notified of. @default the last notification */
   known?(): readonly Condition[];
   /** Returns the response of an HTTP target. @default 200 after 20 ms */
@@ -101,16 +98,15 @@ export async function startHarness(
     repository,
     limits: options.limits ?? { process: 4, network: 60 },
     notifying: {
-      ...createSilentNotifying(options.notifies),
+      ...createSilentNotifying(),
       deciding: (check, nowMs) => ({
-        suppressedBy: options.notifies === false ? "no_notify" : options.suppressedBy?.(check, nowMs) ?? null,
+        suppressedBy: options.suppressedBy?.(check, nowMs) ?? null,
         known: () => options.known?.() ?? [],
         acknowledged: null,
         dependents: 0,
         queue: () => [],
       }),
       ...options.refresh !== undefined && { refresh: options.refresh },
-      ...options.parentsToRun !== undefined && { dependenciesToRun: options.parentsToRun },
     },
     share: { prunes: true, runs: (check) => options.runsHere?.(check) ?? true },
     onEvent: (event) => void events.push(event),
