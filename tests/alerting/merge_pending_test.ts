@@ -142,12 +142,6 @@ Deno.test("mergeNotifications() counts the oldest problems that recovered unsent
     assert.equal(mergeNotifications(two.slice(0, 1)), null);
     assert.deepEqual(mergeNotifications(two)?.notifications.map(({ id }) => id), ["r1"]);
   });
-  await t.step("again and again", () => {
-    const first = mergeNotifications(missed(1003))?.notifications ?? [];
-    const more = missed(2).map((row, index) => ({ ...row, id: `n${index}`, sequence: 2000 + index }));
-    const { notifications: rows = [], summarized } = mergeNotifications([...first, ...more]) ?? {};
-    assert.deepEqual([rows.length, summarized, rows[0]?.id, rows[0]?.summarized], [1000, 2, "r5", 5]);
-  });
   await t.step("none that is still a problem, nor one that may have arrived", () => {
     const going = Array.from(
       { length: 2000 },

@@ -18,17 +18,8 @@ export interface ExpectedNotification {
   readonly problemBeganAtMs: number;
 }
 
-/** The decision after a check result. */
-export interface Decision {
-  /** The due notification, if every channel was sent the one before. */
-  readonly notification: ExpectedNotification | null;
-  /** The notification for a channel that was not sent the one before; `null`: it is suppressed. */
-  readonly news:
-    | Pick<ExpectedNotification, "check" | "condition" | "decidedAtMs" | "problemBeganAtMs">
-    | null;
-  /** The due notification of each channel by its key, if each gets everything that is due, except for `events`. */
-  readonly byChannel: ReadonlyMap<string, ExpectedNotification>;
-}
+/** The due notification of each channel by its key, if each gets everything that is due, except for `events`. */
+export type Decision = ReadonlyMap<string, ExpectedNotification>;
 
 /** Records check results, and returns the decision after each. */
 export interface ReferenceModel {
@@ -74,8 +65,6 @@ interface Known {
   readonly changes: { readonly atMs: number; readonly to: Condition }[];
   /** When the confirmed condition could first be notified; `null`: it was always suppressed. */
   decidedAtMs: number | null;
-  isFlapping: boolean;
-  flappingSinceMs: number;
   /** The condition that each channel was notified of, by its key. */
   readonly byChannel: Map<string, Condition>;
 }
@@ -113,18 +102,9 @@ export function createReferenceModel(): ReferenceModel {
         decidedAtMs: now.changes.at(-1)?.atMs ?? nowMs,
         problemBeganAtMs: now.beganAtMs ?? nowMs,
       } as const;
-      return {
-        ...NOTHING,
-        byChannel: new Map(
-          recovered.map(({ channel, previous }) => [channel.key, { ...recovery, previous }]),
-        ),
-      };
+      return new Map(recovered.map(({ channel, previous }) => [channel.key, { ...recovery, previous }]));
     }
-    const isFlapping = check.flapping === "once" && now.isFlapping &&
-      now.notifiedAtMs >= now.flappingSinceMs &&
-      !due.some((one) => one.isEscalation);
     const isChange = now.confirmed !== now.notified || due.some(({ event }) => event !== null);
-    if (isFlapping && isChange) return NOTHING;
     const event = dueEvent(now, check, { nowMs, acknowledged, isResult });
     const news = {
       check: check.name,
@@ -148,12 +128,11 @@ export function createReferenceModel(): ReferenceModel {
     now.decidedAtMs ??= nowMs;
     if (isChange || event !== null) now.notifiedBeganAtMs = news.problemBeganAtMs;
     // A reminder is next if something else is due to a channel at the same time.
-    if (event === null || event === "reminder" && isChange) return { notification: null, news, byChannel };
-    const notification: ExpectedNotification = { ...news, event, previous: before(event, now.notified) };
+    if (event === null || event === "reminder" && isChange) return byChannel;
     now.notified = now.confirmed;
     now.notifiedAtMs = nowMs;
     now.reminders = event === "reminder" ? now.reminders + 1 : 0;
-    return { notification, news, byChannel };
+    return byChannel;
   };
   return {
     observe: (check, { condition, ...circumstances }) => {
@@ -169,9 +148,6 @@ export function createReferenceModel(): ReferenceModel {
       }
       if (condition === "ok" && now.confirmed === "ok") [now.beganAtMs, now.wasOk] = [null, true];
       else now.beganAtMs ??= nowMs;
-      const isFlapping = changesOften(now);
-      if (isFlapping && !now.isFlapping) now.flappingSinceMs = nowMs;
-      now.isFlapping = isFlapping;
       return decide(check, { ...circumstances, isResult: true });
     },
     review: (check, circumstances) => decide(check, { ...circumstances, isResult: false }),
@@ -180,8 +156,6 @@ export function createReferenceModel(): ReferenceModel {
   };
 }
 
-const NOTHING: Decision = { notification: null, news: null, byChannel: new Map() };
-
 /** The notification that a channel is due, after its filters. */
 interface Due {
   readonly channel: Channel;
@@ -189,7 +163,6 @@ interface Due {
   readonly event: Exclude<NotificationEvent, "reminder"> | null;
   /** Whether it gets a reminder if one is due. */
   readonly isReminded: boolean;
-  readonly isEscalation: boolean;
   readonly previous: Condition;
   /** The condition that it is notified of by that. */
   readonly condition: Condition;
@@ -205,7 +178,7 @@ function dueTo(
   const previous = byChannel.get(channel.key) ?? "ok";
   const isOver = confirmed === "ok" || confirmed === "warning" && previous === "critical";
   const condition = isListed(confirmed) ? confirmed : isOver ? "ok" : previous;
-  const nothing = { channel, event: null, isReminded: false, isEscalation: false, previous, condition };
+  const nothing = { channel, event: null, isReminded: false, previous, condition };
   if (condition === "ok") return { ...nothing, event: previous === "ok" ? null : "recovery" };
   // The problem goes on, with a condition that the channel is not for.
   if (!isListed(confirmed)) return nothing;
@@ -220,23 +193,7 @@ function dueTo(
   // It was due when it could first be sent, and had lasted.
   const dueAtMs = Math.max(decidedAtMs ?? nowMs, lastsSinceMs + (afterMs ?? 0));
   if (hours !== undefined && outsideHours === "never" && !isInWindow(hours, dueAtMs)) return nothing;
-  const isProblem = previous === "ok";
-  return {
-    ...nothing,
-    event: isProblem ? "problem" : "change",
-    isEscalation: isProblem && afterMs !== undefined,
-  };
-}
-
-/** As Nagios defines flapping: the last 20 changes, of which newer ones count more. */
-function changesOften({ history, isFlapping }: Known): boolean {
-  const recent = history.slice(-21);
-  if (recent.length < 21) return false;
-  const percent = recent.slice(1).reduce(
-    (sum, condition, index) => condition === recent[index] ? sum : sum + (0.8 + 0.4 * index / 19) * 5,
-    0,
-  );
-  return percent >= (isFlapping ? 5 : 20);
+  return { ...nothing, event: previous === "ok" ? "problem" : "change" };
 }
 
 function unseen(): Known {
@@ -253,8 +210,6 @@ function unseen(): Known {
     observedAtMs: 0,
     changes: [],
     decidedAtMs: null,
-    isFlapping: false,
-    flappingSinceMs: Infinity,
     byChannel: new Map(),
   };
 }

@@ -102,7 +102,7 @@ for (const seed of SEEDS) {
   Deno.test(`startNotifying() sends each channel what passes its filters, whatever is edited, seed ${seed}`, async () => {
     const { arrivals, due, events, changes, confirmed, decided } = await runTrace(seed, chooseChannels);
     const dropped = events.flatMap((event) => event.event === "dropped" ? event.notifications : []);
-    assert.ok(dropped.length > 10, `only ${dropped.length} notifications were dropped`);
+    assert.ok(dropped.length > 5, `only ${dropped.length} notifications were dropped`);
     /** Messages that certainly arrived. */
     const taken = new Set(
       events.flatMap((event) => event.event === "delivered" ? event.notifications.map(({ id }) => id) : []),
@@ -310,8 +310,8 @@ async function runTrace(seed: number, edit: Edit): Promise<Trace> {
       acknowledged: beganAtMs !== null && applies("acknowledgement", beganAtMs),
     };
   };
-  const expect = ({ name }: Check, { byChannel }: Decision): void => {
-    for (const [key, notification] of byChannel) due.get(name)?.get(key)?.push(notification);
+  const expect = ({ name }: Check, decision: Decision): void => {
+    for (const [key, notification] of decision) due.get(name)?.get(key)?.push(notification);
     const known = { condition: model.confirmed(name), beganAtMs: model.beganAtMs(name) };
     decided.set(`${name} ${clock.wallMs()}`, known);
   };
@@ -435,7 +435,6 @@ function makeChecks(): readonly Check[] {
       annoy: ([5 * MINUTE, false, false, true, false, false, [2 * MINUTE, 10 * MINUTE]] as const)[index] ??
         false,
       ...index % 2 === 1 && { within: 4 },
-      ...index % 3 === 1 && { flapping: "once" as const },
     }),
     tags: [index % 2 === 0 ? "even" : "odd"],
     dependsOn: index === 4

@@ -8,7 +8,7 @@ import fc from "../support/property.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition, ShownCondition } from "../../src/domain/condition.ts";
 import { conditionOf } from "../../src/alerting/check_status.ts";
-import type { CheckRecord, CheckUpdate, Store, StoreFailure } from "../../src/domain/store.ts";
+import type { CheckRecord, StoreFailure } from "../../src/domain/store.ts";
 import { intervalsOf, requestCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { type FaultyStore, openFaultyStore } from "../support/faulty_store.ts";
@@ -131,85 +131,60 @@ function nameOf(target: string): string {
   return new URL(target).host;
 }
 
-/** The totals of the runs of all harnesses. */
+/** A scheduler that is restarted at times. */
 interface Fake {
   readonly clock: FakeClock;
   readonly targets: Targets;
-  /** The one in use. */
-  store: FaultyStore;
-  /** All that was used, in order. */
+  /** All that were used, in order. */
   readonly stores: FaultyStore[];
-  harness: SchedulerHarness;
   readonly harnesses: SchedulerHarness[];
   checks: readonly Check[];
+  start(): Promise<void>;
 }
 
 async function createFake(checks: readonly Check[]): Promise<Fake> {
-  const clock = createFakeClock(START);
-  let fake: Fake | null = null;
-  const targets = createTargets();
-  const store = await openFaultyStore();
-  const harnesses: SchedulerHarness[] = [];
-  const stores = [store];
-  const harness = await openHarness({ clock, targets, store, stores, checks }, () => fake);
-  harnesses.push(harness);
-  fake = { clock, targets, store, stores, harness, harnesses, checks };
+  const fake: Fake = {
+    clock: createFakeClock(START),
+    targets: createTargets(),
+    stores: [await openFaultyStore()],
+    harnesses: [],
+    checks,
+    start: async () => {
+      const { clock, targets: { respond, ended }, stores } = fake;
+      const reopen = async (): Promise<FaultyStore> => {
+        stores.push(await openFaultyStore());
+        return last(stores);
+      };
+      fake.harnesses.push(
+        await startHarness(fake.checks, { clock, store: last(stores), respond, ended, reopen }),
+      );
+    },
+  };
+  await fake.start();
   return fake;
 }
 
-function openHarness(
-  { clock, targets, store, stores, checks }: Pick<
-    Fake,
-    "clock" | "targets" | "store" | "stores" | "checks"
-  >,
-  fakeOf: () => Fake | null,
-): Promise<SchedulerHarness> {
-  return startHarness(checks, {
-    clock,
-    store,
-    respond: targets.respond,
-    ended: targets.ended,
-    reopen: async () => {
-      const fresh = await openFaultyStore();
-      stores.push(fresh);
-      const fake = fakeOf();
-      if (fake !== null) fake.store = fresh;
-      return fresh;
-    },
-  });
+function last<T>(values: readonly T[]): T {
+  return values.at(-1) ?? assert.fail("there is none");
 }
 
 async function take(fake: Fake, step: Step): Promise<void> {
-  const { clock, targets } = fake;
+  const { clock, targets, stores, harnesses } = fake;
   if (step.step === "advance") await clock.advance(step.ms);
   else if (step.step === "jump") clock.stepWall(step.ms);
   else if (step.step === "freeze") clock.freeze(step.ms);
   else if (step.step === "target") targets.behaviours.set(`check${step.check}`, step.behaviour);
-  else if (step.step === "store") fake.store.failure = step.failure;
+  else if (step.step === "store") last(stores).failure = step.failure;
   else if (step.step === "reload") {
     fake.checks = step.checks;
-    fake.harness.reload(step.checks);
-  } else await restart(fake, step.pauseMs);
-}
-
-/** Data that the store cannot write at the end is lost with the process; so it can. */
-async function restart(fake: Fake, pauseMs: number): Promise<void> {
-  fake.store.failure = null;
-  await fake.harness.end();
-  await fake.clock.advance(pauseMs);
-  fake.harness = await openHarness(fake, () => fake);
-  fake.harnesses.push(fake.harness);
-}
-
-function changesOf(
-  stores: readonly Store[],
-  saved: (store: Store) => readonly CheckUpdate[],
-): readonly Notified[] {
-  return stores.flatMap((store) =>
-    saved(store).flatMap(({ change }) =>
-      change === null ? [] : [{ name: change.name, from: change.from, to: change.to }]
-    )
-  );
+    last(harnesses).reload(step.checks);
+  } else {
+    // Data that the store cannot write at the end is lost with the process; so it can.
+    last(stores).failure = null;
+    await last(harnesses).end();
+    await clock.advance(step.pauseMs);
+    await fake.start();
+  }
 }
 
 interface Notified {
@@ -251,12 +226,12 @@ async function assertInvariants(first: readonly Check[], steps: readonly Step[])
 
   // Calm: every target responds at once and the store accepts everything.
   fake.targets.behaviours.clear();
-  fake.store.failure = null;
+  last(fake.stores).failure = null;
   await fake.clock.advance(CALM_MS);
-  const before = fake.harness.runs().length;
+  const before = last(fake.harnesses).runs().length;
   await fake.clock.advance(CALM_MS);
 
-  const calm = Map.groupBy(fake.harness.runs().slice(before), ({ name }) => name);
+  const calm = Map.groupBy(last(fake.harnesses).runs().slice(before), ({ name }) => name);
   assert.deepStrictEqual([...calm.keys()].toSorted(), fake.checks.map(({ name }) => name).toSorted());
   for (const check of fake.checks) {
     const { name } = check;
@@ -267,14 +242,17 @@ async function assertInvariants(first: readonly Check[], steps: readonly Step[])
     assertRate(runs.map(({ startedAtMs }) => startedAtMs), regularIntervalMs);
     for (const { lateMs } of runs) assert.ok(lateMs < 2, `${name} was ${lateMs} ms late`);
   }
-  await fake.harness.end();
+  await last(fake.harnesses).end();
 
   assert.deepStrictEqual(fake.targets.alongside, [], "no check runs beside itself");
   const moves = confirmedMoves(fake.harnesses);
   const notifications = fake.harnesses.flatMap((harness) => harness.notifications())
     .map(({ check, previous, condition }) => ({ name: check, from: previous, to: condition }));
   assertSame(notifications, moves, "every change is told once");
-  const saved = fake.stores.flatMap((store) => changesOf([store], () => store.saved.flat()));
+  const saved = fake.stores.flatMap(({ saved }) => saved.flat())
+    .flatMap(({ change }) =>
+      change === null ? [] : [{ name: change.name, from: change.from, to: change.to }]
+    );
   assertSame(saved, moves, "every change is kept once");
   return moves.length;
 }

