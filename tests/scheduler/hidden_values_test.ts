@@ -44,6 +44,20 @@ Deno.test("hideValues() hides the values of names of credentials, in every form"
       '<input type="hidden" name="csrf_token" value=(hidden)><input name="a" value="b">',
     ],
     "a field in JSON": ['{"name":"password","value":"Hunter2"}', '{"name":"password","value":(hidden)}'],
+    "pairs in JSON": [
+      '[["user","me"],["password", "Hun\\"ter2"],["token",123]]',
+      '[["user","me"],["password", "(hidden)"],["token","(hidden)"]]',
+    ],
+    "pairs in JSON in JSON": ['"[[\\"token\\",\\"Hunter2\\"]]"', '"[[\\"token\\",\\"(hidden)\\"]]"'],
+    "pairs of a program": ["[('password', 'Hunter2')]", "[('password', '(hidden)')]"],
+    "a form in parts": [
+      '--b\r\nContent-Disposition: form-data; name="password"\r\n\r\nHunter2\r\n2\r\n--b--\r\nrest',
+      '--b\r\nContent-Disposition: form-data; name="password"\r\n\r\n(hidden)\r\n--b--\r\nrest',
+    ],
+    "a form in parts with more headers": [
+      'Content-Disposition: form-data; name="key"; filename="a"\nContent-Type: text/plain\n\nHunter2',
+      'Content-Disposition: form-data; name="key"; filename="a"\nContent-Type: text/plain\n\n(hidden)',
+    ],
     "XML with CDATA": ["<token><![CDATA[Hunter2<]]></token>", "<token>(hidden)</token>"],
     "a name of something else": [
       'page=2 {"count": 7} x: y http://a/b?c=d <b>text</b> ratio = 5',

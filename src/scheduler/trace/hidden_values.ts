@@ -51,6 +51,12 @@ const FORMS: readonly Form[] = [
       /(?<quote>(?:\\{1,7})?["'])(?<name>(?:[^"'\n\\]|\\[^"'\n]){1,100})\k<quote>\s{0,99}:\s{0,99}/g,
     endOf: endOfValue,
   },
+  // Pairs in JSON, and as programs write them.
+  {
+    beforeValue:
+      /[[(]\s{0,99}(?<quote>(?:\\{1,7})?["'])(?<name>(?:[^"'\n\\]|\\[^"'\n]){1,100})\k<quote>\s{0,99},\s{0,99}(?=\S)/g,
+    endOf: endOfValue,
+  },
   // A name without quotes, as programs write it.
   { beforeValue: /(?<=[{,]\s{0,99})(?<name>[\w$-]{1,100})\s?:\s{0,99}(?=["'])/g, endOf: endBy(QUOTED) },
   // Queries, fragments, forms, parameters of headers and of commands.
@@ -68,6 +74,12 @@ const FORMS: readonly Form[] = [
     beforeValue:
       /\bname["']?\s?[=:]\s?["']?(?<name>[^"'\s<>{}=]{1,100})["']?[\s,][^<>{}]{0,200}?\bvalue["']?\s?[=:]\s?(?=\S)/g,
     endOf: endBy(/"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s,>}]+/y),
+  },
+  // Fields of a form in parts (RFC 7578); other headers of the part may follow.
+  {
+    beforeValue:
+      /\bname=["']?(?<name>[^"'\s;]{1,100})["']?[^\n]{0,200}\n(?:[ \t]{0,9}\S[^\n]{0,300}\n){0,9}[ \t]{0,9}\r?\n(?=[\s\S])/g,
+    endOf: endBy(/(?:(?!\r?\n[ \t]*--)[\s\S])*/y),
   },
   // XML.
   {
