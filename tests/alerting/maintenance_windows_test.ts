@@ -47,6 +47,10 @@ const ROWS: Readonly<
     "2026-10-25T12:00Z",
     ["25T00:00 25T02:00"],
   ],
+  "part of the repeated hour": [[window("02:15", "02:45")], "2026-10-24T12:00Z", "2026-10-25T12:00Z", [
+    "25T00:15 25T00:45",
+    "25T01:15 25T01:45",
+  ]],
   "a window that ends with the repeated hour is split by the DST change": [
     [window("02:30", "03:00")],
     "2026-10-24T12:00Z",

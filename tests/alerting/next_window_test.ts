@@ -25,6 +25,10 @@ const ROWS: Readonly<
     calendar({ days: ["sun"], daysOfMonth: [{ from: 1, to: 7 }] }),
     ["2026-12-06T02:00Z", "2026-12-06T04:00Z"],
   ],
+  "the last day of February": [
+    calendar({ daysOfMonth: [{ from: -1, to: -1 }], months: ["feb"] }),
+    ["2027-02-28T02:00Z", "2027-02-28T04:00Z"],
+  ],
   "the next February 29": [calendar(february29), ["2028-02-29T02:00Z", "2028-02-29T04:00Z"]],
   "the next February 29 that is a Saturday": [
     calendar({ ...february29, days: ["sat"] }),
