@@ -5,6 +5,7 @@
  *     deno task bench
  *     deno task bench startup rates
  *     deno task bench --short rates      only to see that it works
+ *     deno task bench --seconds 60 peers
  */
 import { parseArgs } from "node:util";
 import { endChildren } from "./children.ts";
@@ -23,6 +24,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Benchmark>>> = {
   rates: async () => (await import("./rates_bench.ts")).benchRates,
   minute: async () => (await import("./minute_bench.ts")).benchMinute,
   shared: async () => (await import("./shared_bench.ts")).benchShared,
+  peers: async () => (await import("./peers_bench.ts")).benchPeers,
 };
 
 /** Longer than any benchmark; the longest, `rates`, takes some ten minutes. */
@@ -30,20 +32,23 @@ const TIMEOUT_MS = 40 * 60_000;
 
 const OPTIONS = {
   short: { type: "boolean" },
+  seconds: { type: "string" },
   help: { type: "boolean" },
 } as const;
 
-const USAGE = `deno task bench [--short] [NAME...]
+const USAGE = `deno task bench [--short] [--seconds N] [NAME...]
 
 Benchmarks, all unless some are named: ${Object.keys(BENCHMARKS).join(", ")}
 
-  --short   only to see that it works: the numbers say nothing
+  --short      only to see that it works: the numbers say nothing
+  --seconds N  duration of each measurement, and of the warm-up before it
+               (default: chosen by the benchmark)
 
 docs/concepts/performance.md tells how to read what is printed.`;
 
 /** Runs the named benchmarks, or all; returns the exit code. A missed aim is no failure. */
 async function runBenchmarks(args: readonly string[]): Promise<number> {
-  const { values: { short = false, help = false }, positionals: names } = parseArgs({
+  const { values: { short = false, seconds, help = false }, positionals: names } = parseArgs({
     args: [...args],
     options: OPTIONS,
     allowPositionals: true,
@@ -57,6 +62,9 @@ async function runBenchmarks(args: readonly string[]): Promise<number> {
   if (unknown !== undefined) {
     throw new Error(`there is no benchmark "${unknown}", expected some of ${known.join(", ")}`);
   }
+  if (seconds !== undefined && !(Number(seconds) > 0)) {
+    throw new Error(`--seconds is "${seconds}", expected a positive number`);
+  }
   const directory = await Deno.makeTempDir({ prefix: "monitor_bench_" });
   // All temporary files are created there, and deleted with it.
   Deno.env.set("TMPDIR", directory);
@@ -64,7 +72,8 @@ async function runBenchmarks(args: readonly string[]): Promise<number> {
   try {
     const programs = await makePrograms(directory);
     const machine = describeMachine(programs.best.form);
-    const effort = short ? SHORT_EFFORT : FULL_EFFORT;
+    const usual = short ? SHORT_EFFORT : FULL_EFFORT;
+    const effort = seconds === undefined ? usual : { ...usual, seconds: () => Number(seconds) };
     console.log(`${machineText(machine)}\n${loadText()} at the start; ratios of a busy machine say little`);
     if (short) console.log("a short run: the numbers mean nothing");
     let exitCode = 0;

@@ -67,7 +67,8 @@ export async function measurePeak(
   return kibibytes * 1024;
 }
 
-function isThere(path: string): boolean {
+/** Whether there is such a file. */
+export function isThere(path: string): boolean {
   try {
     return Deno.statSync(path).isFile;
   } catch {

@@ -43,3 +43,44 @@ export function parseBytes(status: string, name: string): number {
   if (kibibytes === undefined) throw new Error(`Cannot read "${name}" of a process: it says none`);
   return Number(kibibytes) * 1024;
 }
+
+/** The resource usage of a process and all its descendants. */
+export interface TreeUsage {
+  /** User and system time, that of ended children too. */
+  readonly cpuMs: number;
+  /** Memory, with shared pages divided among the processes that share them. */
+  readonly pssBytes: number;
+}
+
+/** Reads the resource usage of a process and all its descendants so far. */
+export function readTreeUsage(rootId: number): TreeUsage {
+  const stats = [...Deno.readDirSync("/proc")]
+    .filter(({ name }) => /^\d+$/.test(name))
+    .map(({ name }) => ({ id: Number(name), stat: readIfThere(`/proc/${name}/stat`) }))
+    .filter(({ stat }) => stat !== "");
+  const tree = new Set([rootId]);
+  for (const id of tree) {
+    for (const other of stats) if (parseParent(other.stat) === id) tree.add(other.id);
+  }
+  const usages = stats.filter(({ id }) => tree.has(id)).map(({ id, stat }) => {
+    const memory = readIfThere(`/proc/${id}/smaps_rollup`);
+    return { cpuMs: parseCpuMs(stat), pssBytes: memory === "" ? 0 : parseBytes(memory, "Pss") };
+  });
+  return usages.reduce(
+    (sum, { cpuMs, pssBytes }) => ({ cpuMs: sum.cpuMs + cpuMs, pssBytes: sum.pssBytes + pssBytes }),
+    { cpuMs: 0, pssBytes: 0 },
+  );
+}
+
+function parseParent(stat: string): number {
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+}
+
+/** Returns the text of a file, or none if its process has ended. */
+function readIfThere(path: string): string {
+  try {
+    return Deno.readTextFileSync(path);
+  } catch {
+    return "";
+  }
+}

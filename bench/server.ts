@@ -11,9 +11,12 @@ export interface BenchServer extends AsyncDisposable {
   readonly address: string;
   /** Returns the number of its responses. */
   count(): Promise<number>;
+  /** Returns when requests of each path arrived since the last call, in milliseconds; those of `/` are not kept. */
+  readonly takeArrivals: () => Promise<readonly (readonly number[])[]>;
 }
 
 const COUNT_PATH = "/count";
+const ARRIVALS_PATH = "/arrivals";
 
 /** Starts a server; it stops when the returned object is disposed of. */
 export async function startServer(): Promise<BenchServer> {
@@ -25,6 +28,7 @@ export async function startServer(): Promise<BenchServer> {
   return {
     address,
     count: async () => Number(await (await fetch(new URL(COUNT_PATH, address))).text()),
+    takeArrivals: async () => await (await fetch(new URL(ARRIVALS_PATH, address))).json(),
     [Symbol.asyncDispose]: async () => {
       await endChild(child, 1_000);
       await reader.cancel();
@@ -34,12 +38,21 @@ export async function startServer(): Promise<BenchServer> {
 
 if (import.meta.main) {
   let answered = 0;
+  const arrivals = new Map<string, number[]>();
   Deno.serve({
     hostname: "127.0.0.1",
     port: 0,
     onListen: ({ hostname, port }) => console.log(`http://${hostname}:${port}/`),
   }, async (request) => {
-    if (new URL(request.url).pathname === COUNT_PATH) return new Response(String(answered));
+    const atMs = performance.now();
+    const { pathname } = new URL(request.url);
+    if (pathname === COUNT_PATH) return new Response(String(answered));
+    if (pathname === ARRIVALS_PATH) {
+      const taken = [...arrivals.values()];
+      arrivals.clear();
+      return Response.json(taken);
+    }
+    if (pathname !== "/") arrivals.getOrInsertComputed(pathname, () => []).push(atMs);
     if (request.body !== null) await request.arrayBuffer();
     answered++;
     return new Response(`${BODY_PART}\n`);
