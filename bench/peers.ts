@@ -1,6 +1,6 @@
 /**
- * The programs that are compared: `monitor` and its peers, each with the config that its documentation recommends for
- * many targets. They run as the present user, and write into one temporary directory.
+ * The programs that are compared: `monitor` and its peers, each with its usual config for many targets. They run as the
+ * present user, and write into a temporary directory only.
  */
 import { userInfo } from "node:os";
 import type { Workplace } from "./workplace.ts";
@@ -196,6 +196,10 @@ async function prepareNagios(directory: string, { kind, targets }: PeerLoad): Re
     temp_path: directory,
     query_socket: `${directory}/query.sock`,
     nagios_user: userInfo().username,
+    // As in Debian's config.
+    status_update_interval: 10,
+    retain_state_information: 1,
+    retention_update_interval: 60,
     // Seconds, so that an interval can be one.
     interval_length: 1,
     check_external_commands: 0,

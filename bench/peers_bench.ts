@@ -16,6 +16,11 @@ const SECONDS = 30;
 /** For the first check of a program. */
 const START_TIMEOUT_MS = 60_000;
 const END_GRACE_MS = 20_000;
+/**
+ * The usual limit of open files, which Deno has raised for its children. Monit closes as many in each script that it
+ * starts.
+ */
+const LIMIT_FILES = ["/bin/sh", "-c", 'ulimit -Sn 1024; exec "$@"', "sh"];
 
 /** Runs the programs one after the other, with each load. */
 export async function benchPeers(workplace: Workplace): Promise<readonly Row[]> {
@@ -112,7 +117,7 @@ async function measurePeer(
   const place = await Deno.makeTempDir({ dir: directory });
   const commands = Object.entries(await peer.prepare(place, load));
   const started = commands.map(([name, command]) => {
-    const child = startChild(command, { stdout: "piped", stderr: "piped", cwd: place });
+    const child = startChild([...LIMIT_FILES, ...command], { stdout: "piped", stderr: "piped", cwd: place });
     return { name, child, output: child.output() };
   });
   const read = (): Readonly<Record<string, TreeUsage>> =>
