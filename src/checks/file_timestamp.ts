@@ -5,6 +5,7 @@ import type { FileTimestampParameters } from "../domain/generated/config.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import { matchesGlob } from "../shared/matches_glob.ts";
+import { timeText } from "../shared/local_time.ts";
 import { quote } from "../shared/quote.ts";
 import { describeSize } from "../domain/describe_size.ts";
 import { type CheckResult, checkResult } from "../domain/result.ts";
@@ -169,7 +170,7 @@ function evaluateFacts({ modifiedAtMs }: FileFacts, { parameters, nowMs }: Evalu
   const metrics = { age_seconds: ageSeconds };
   const ageMs = ageSeconds * 1000;
   if (ageMs < 0) {
-    const output = `changed ${describeDuration(-ageMs)} in the future`;
+    const output = `changed at ${timeText(modifiedAtMs)}, in the future`;
     return checkResult(parameters.conditionOnImplausible, output, metrics);
   }
   const { warningAgeMs, criticalAgeMs } = parameters;
@@ -179,17 +180,9 @@ function evaluateFacts({ modifiedAtMs }: FileFacts, { parameters, nowMs }: Evalu
     warning: { warning: warningAgeMs, critical: criticalAgeMs },
     critical: { critical: criticalAgeMs },
   }[condition];
-  return checkResult(condition, describeAge(ageMs, limits), metrics);
-}
-
-/** The age with the limits that matter: `changed 2 h 5 min ago, critical after 1 d`. */
-function describeAge(ageMs: number, limits: Readonly<Record<string, number>>): string {
-  // More digits prevent "changed 1 h 30 min ago, warning after 1 h 30 min".
-  const reached = Object.values(limits).filter((limit) => ageMs > limit);
-  const isJustOver = reached.some((limit) => describeDuration(ageMs) === describeDuration(limit));
-  const age = isJustOver ? `just over ${exactDuration(Math.max(...reached))}` : describeDuration(ageMs);
+  // A time, since an age would be wrong by the time that the output is read.
   const after = Object.entries(limits).map(([name, limit]) => `, ${name} after ${exactDuration(limit)}`);
-  return `changed ${age} ago${after.join("")}`;
+  return checkResult(condition, `changed at ${timeText(modifiedAtMs)}${after.join("")}`, metrics);
 }
 
 function unknown(path: string, reason: string): CheckResult {

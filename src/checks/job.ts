@@ -1,3 +1,4 @@
+import { timeText } from "../shared/local_time.ts";
 import { truncate } from "../shared/truncate.ts";
 import type { JobCheck } from "../domain/check.ts";
 import type { JobParameters } from "../domain/generated/config.ts";
@@ -63,6 +64,7 @@ interface Fault {
   readonly text: string;
 }
 
+/** The output names times, not ages: it is shown until the next run, with ages of that moment. */
 function evaluate(facts: JobFacts, options: EvaluateOptions): CheckResult {
   const { last } = facts;
   const faults = [failure(last, options), ...findLateRun(facts, options), ...longRuns(facts, options)]
@@ -78,18 +80,18 @@ function evaluate(facts: JobFacts, options: EvaluateOptions): CheckResult {
   };
 }
 
-function failure(last: EndedJobRun | null, { parameters, nowMs }: EvaluateOptions): Fault | null {
+function failure(last: EndedJobRun | null, { parameters }: EvaluateOptions): Fault | null {
   if (last === null || last.end.exitCode === 0) return null;
   const { end } = last;
   const printed = lastLine(end.output);
   const manner = MANNERS[end.how](end);
   return {
     condition: parameters.conditionOnFailure,
-    text: `failed ${ago(nowMs - end.atMs)}${manner}${printed === "" ? "" : `: ${printed}`}`,
+    text: `failed at ${timeText(end.atMs)}${manner}${printed === "" ? "" : `: ${printed}`}`,
   };
 }
 
-/** The text after "failed … ago". */
+/** The text after "failed at …". */
 const MANNERS: Readonly<Record<JobEnd["how"], (end: JobEnd) => string>> = {
   exited: (end) => ` with exit code ${end.exitCode}${afterDuration(end)}`,
   signalled: (end) => `, terminated by ${end.reason}${afterDuration(end)}`,
@@ -107,18 +109,18 @@ function findLateRun(
   const { expectedEveryMs, graceMs, conditionOnOverdue } = parameters;
   const agoMs = nowMs - (last?.end.atMs ?? sinceMs);
   if (agoMs < -FUTURE_MS_MAX) {
-    const text = `last ended ${describeDuration(-agoMs)} in the future, so the clock was set back; ` +
+    const text = `last ended at ${timeText(nowMs - agoMs)}, in the future, so the clock was set back; ` +
       "wait for the next run";
     return [{ condition: "unknown", text }];
   }
   if (agoMs <= expectedEveryMs + graceMs) return [];
   const heard = last === null
-    ? `no run has ended since the check began ${ago(agoMs)}`
-    : `last ended ${ago(agoMs)}`;
+    ? `no run has ended since the check began at ${timeText(sinceMs)}`
+    : `last ended at ${timeText(last.end.atMs)}`;
   const [begun] = inProgress;
   const state = begun === undefined
     ? ""
-    : `, one started ${ago(nowMs - begun.startedAtMs)} and is still running or died`;
+    : `, one started at ${timeText(begun.startedAtMs)} and is still running or died`;
   const text = `overdue: ${heard}, expected every ${exactDuration(expectedEveryMs)}${state}`;
   return [{ condition: conditionOnOverdue, text }];
 }
@@ -130,18 +132,18 @@ function longRuns({ last, inProgress }: JobFacts, { parameters, nowMs }: Evaluat
   const faults: Fault[] = [];
   const [begun] = inProgress;
   if (begun !== undefined && nowMs - begun.startedAtMs > maxMs) {
-    const text = `running for ${justOver(nowMs - begun.startedAtMs, maxMs)}, ${expected}, unless it died`;
+    const text = `running since ${timeText(begun.startedAtMs)}, ${expected}, unless it died`;
     faults.push({ condition, text });
   }
   if (last !== null && last.end.durationMs !== null && last.end.durationMs > maxMs) {
-    const text = `the run that ended ${ago(nowMs - last.end.atMs)} took ` +
+    const text = `the run that ended at ${timeText(last.end.atMs)} took ` +
       `${justOver(last.end.durationMs, maxMs)}, ${expected}`;
     faults.push({ condition, text });
   }
   return faults;
 }
 
-/** More digits prevent "running for 2 h, at most 2 h expected". */
+/** More digits prevent "took 2 h, at most 2 h expected". */
 function justOver(durationMs: number, maxMs: number): string {
   const duration = describeDuration(durationMs);
   return duration === describeDuration(maxMs) ? `just over ${exactDuration(maxMs)}` : duration;
@@ -151,29 +153,27 @@ function describeWell(
   { sinceMs, last, inProgress }: JobFacts,
   { parameters, nowMs }: EvaluateOptions,
 ): string {
-  const running = describeRunning(inProgress, nowMs);
+  const running = describeRunning(inProgress);
   if (last !== null) {
     const { end } = last;
-    const when = ago(nowMs - end.atMs);
+    const when = `at ${timeText(end.atMs)}`;
     const said = end.how === "noted"
       ? `recorded as successful ${when}${afterDuration(end)}`
       : `ended ${when} with exit code ${end.exitCode}${afterDuration(end)}`;
     return [said, running].filter((part) => part !== "").join("; ");
   }
   if (running !== "") return `${running}, none has ended yet`;
-  const leftMs = sinceMs + parameters.expectedEveryMs - nowMs;
-  return leftMs > 0
-    ? `no run yet, the first one is expected within ${describeDuration(leftMs)}`
-    : `no run yet, the first one was expected ${ago(-leftMs)}`;
+  const untilMs = sinceMs + parameters.expectedEveryMs;
+  return `no run yet, the first one ${untilMs > nowMs ? "is" : "was"} expected by ${timeText(untilMs)}`;
 }
 
-function describeRunning(inProgress: readonly JobRun[], nowMs: number): string {
+function describeRunning(inProgress: readonly JobRun[]): string {
   const [oldest] = inProgress;
   if (oldest === undefined) return "";
-  const duration = describeDuration(Math.max(0, nowMs - oldest.startedAtMs));
+  const since = `since ${timeText(oldest.startedAtMs)}`;
   return inProgress.length === 1
-    ? `running for ${duration}`
-    : `${inProgress.length} runs in progress, the longest for ${duration}`;
+    ? `running ${since}`
+    : `${inProgress.length} runs in progress, the longest ${since}`;
 }
 
 function metricsOf(end: JobEnd, nowMs: number): CheckResult["metrics"] {
@@ -187,10 +187,6 @@ function metricsOf(end: JobEnd, nowMs: number): CheckResult["metrics"] {
 
 function afterDuration({ durationMs }: JobEnd): string {
   return durationMs === null ? "" : ` after ${describeDuration(durationMs)}`;
-}
-
-function ago(durationMs: number): string {
-  return `${describeDuration(Math.max(0, durationMs))} ago`;
 }
 
 /** Longer texts are in the detail. */

@@ -27,32 +27,38 @@ Deno.test("fileTimestampKind evaluates the age of a file", async (t) => {
   const rows: Readonly<
     Record<string, readonly [ageMs: number, expected: string, parameters?: Partial<FileTimestampParameters>]>
   > = {
-    "young": [5 * MINUTE + 900, `ok: changed 5 min ago, ${after}`],
-    "as old as the warning age": [HOUR, `ok: changed 1 h ago, ${after}`],
-    "older by a part of a second, which is dropped": [HOUR + 999, `ok: changed 1 h ago, ${after}`],
-    "older by a second": [HOUR + SECOND, `warning: changed 1 h 1 s ago, ${before}`],
+    "young": [5 * MINUTE + 900, `ok: changed at 2020-06-01 12:00:00 UTC, ${after}`],
+    "as old as the warning age": [HOUR, `ok: changed at 2020-06-01 12:00:00 UTC, ${after}`],
+    "older by a part of a second, which is dropped": [
+      HOUR + 999,
+      `ok: changed at 2020-06-01 12:00:00 UTC, ${after}`,
+    ],
+    "older by a second": [HOUR + SECOND, `warning: changed at 2020-06-01 12:00:00 UTC, ${before}`],
     "older by less than the output shows": [
       90 * MINUTE + SECOND,
-      "warning: changed just over 1 h 30 min ago, warning after 1 h 30 min, critical after 1 d",
+      "warning: changed at 2020-06-01 12:00:00 UTC, warning after 1 h 30 min, critical after 1 d",
       { warningAgeMs: 90 * MINUTE },
     ],
-    "as old as the critical age": [DAY, `warning: changed 1 d ago, ${before}`],
-    "older than the critical age": [3 * DAY + 2 * HOUR, "critical: changed 3 d 2 h ago, critical after 1 d"],
+    "as old as the critical age": [DAY, `warning: changed at 2020-06-01 12:00:00 UTC, ${before}`],
+    "older than the critical age": [
+      3 * DAY + 2 * HOUR,
+      "critical: changed at 2020-06-01 12:00:00 UTC, critical after 1 d",
+    ],
     "older than a critical age below the warning age": [
       2 * MINUTE,
-      "critical: changed 2 min ago, critical after 1 min",
+      "critical: changed at 2020-06-01 12:00:00 UTC, critical after 1 min",
       { criticalAgeMs: MINUTE },
     ],
     "younger than a critical age below the warning age": [
       30 * SECOND,
-      "ok: changed 30 s ago, critical after 1 min",
+      "ok: changed at 2020-06-01 12:00:00 UTC, critical after 1 min",
       { criticalAgeMs: MINUTE },
     ],
-    "a part of a second in the future": [-999, `ok: changed 0 s ago, ${after}`],
-    "a second in the future": [-SECOND, "warning: changed 1 s in the future"],
+    "a part of a second in the future": [-999, `ok: changed at 2020-06-01 12:00:00 UTC, ${after}`],
+    "a second in the future": [-SECOND, "warning: changed at 2020-06-01 12:00:00 UTC, in the future"],
     "far in the future, which is to be ok": [
       -2 * HOUR - 5 * MINUTE,
-      "ok: changed 2 h 5 min in the future",
+      "ok: changed at 2020-06-01 12:00:00 UTC, in the future",
       { conditionOnImplausible: "ok" },
     ],
   };
@@ -93,14 +99,14 @@ Deno.test("fileTimestampKind reads the newest file of a pattern, its size and th
   await Deno.symlink("nowhere", join(path, "db-dangling.gz"));
   const { system } = createFakes(CHANGED_AT_MS);
   const age = { age_seconds: 1800 };
-  const recent = '"db-2.gz" changed 30 min ago, warning after 1 h';
+  const recent = '"db-2.gz" changed at 2020-06-01 11:30:00 UTC, warning after 1 h';
   const rows: Readonly<
     Record<string, readonly [Partial<FileTimestampParameters>, expected: string, CheckResult["metrics"]]>
   > = {
     "a recent one": [{ newestOf: "db-*.gz" }, `ok: ${recent}`, { ...age, count: 2 }],
     "an old one": [
       { newestOf: "db-1*" },
-      'warning: "db-1.gz" changed 3 h ago, warning after 1 h, critical after 1 d',
+      'warning: "db-1.gz" changed at 2020-06-01 09:00:00 UTC, warning after 1 h, critical after 1 d',
       { age_seconds: 10_800, count: 1 },
     ],
     "none": [{ newestOf: "*.zip" }, `warning: no file matches "*.zip" in "${path}"`, { count: 0 }],
@@ -116,7 +122,7 @@ Deno.test("fileTimestampKind reads the newest file of a pattern, its size and th
     ],
     "a file alone that is a byte too small": [
       { path: join(path, "db-2.gz"), sizeMinBytes: 1501 },
-      "critical: size is 1500 B, expected at least 1501 B; changed 30 min ago, warning after 1 h",
+      "critical: size is 1500 B, expected at least 1501 B; changed at 2020-06-01 11:30:00 UTC, warning after 1 h",
       { ...age, size_bytes: 1500 },
     ],
     "no directory": [

@@ -7,6 +7,7 @@ import type { JobEnd, JobLog } from "../../src/domain/job_runs.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { type Store, StoreError } from "../../src/domain/store.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { timeText } from "../../src/shared/local_time.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { testRows } from "../support/rows.ts";
 
@@ -29,150 +30,150 @@ const ran = (atMs: number, id = "a", end: Partial<JobEnd> = {}): readonly Event[
 ];
 
 const ROWS: Readonly<Record<string, Row>> = {
-  "a check that was just written": [0, [], "unknown: no run yet, the first one is expected within 1 d"],
+  "a check that was just written": [0, [], "unknown: no run yet, the first one is expected by {in 1 d}"],
   "no run yet, within the grace": [
     DAY + 10 * MINUTE,
     [],
-    "unknown: no run yet, the first one was expected 10 min ago",
+    "unknown: no run yet, the first one was expected by {10 min ago}",
   ],
   "no run in time": [
     DAY + 10 * MINUTE + 1,
     [],
-    "critical: overdue: no run has ended since the check began 1 d 10 min ago, expected every 1 d",
+    "critical: overdue: no run has ended since the check began at {1 d 10 min ago}, expected every 1 d",
   ],
   "the first run is under way": [
     2 * HOUR,
     [{ atMs: HOUR, begins: "a" }],
-    "unknown: running for 1 h, none has ended yet",
+    "unknown: running since {1 h ago}, none has ended yet",
   ],
-  "a run that ended well": [3 * HOUR, ran(HOUR), "ok: ended 2 h ago with exit code 0 after 35 s"],
+  "a run that ended well": [3 * HOUR, ran(HOUR), "ok: ended at {2 h ago} with exit code 0 after 35 s"],
   "a run that ended well, and the next one is under way": [3 * HOUR, [...ran(HOUR), {
     atMs: 2 * HOUR,
     begins: "b",
-  }], "ok: ended 2 h ago with exit code 0 after 35 s; running for 1 h"],
+  }], "ok: ended at {2 h ago} with exit code 0 after 35 s; running since {1 h ago}"],
   "runs that overlap": [3 * HOUR, [...ran(HOUR), { atMs: 2 * HOUR, begins: "b" }, {
     atMs: 2.5 * HOUR,
     begins: "c",
-  }], "ok: ended 2 h ago with exit code 0 after 35 s; 2 runs in progress, the longest for 1 h"],
+  }], "ok: ended at {2 h ago} with exit code 0 after 35 s; 2 runs in progress, the longest since {1 h ago}"],
   "the older of two that overlap fails last": [4 * HOUR, [
     { atMs: HOUR, begins: "a" },
     ...ran(2 * HOUR, "b"),
     { atMs: 3 * HOUR, ends: "a", end: { exitCode: 2, durationMs: 2 * HOUR } },
-  ], "critical: failed 1 h ago with exit code 2 after 2 h: last line"],
+  ], "critical: failed at {1 h ago} with exit code 2 after 2 h: last line"],
   "a run that died without a word, and a later one that ended well": [
     DAY + HOUR,
     [{ atMs: HOUR, begins: "a" }, ...ran(DAY, "b")],
-    "ok: ended 1 h ago with exit code 0 after 35 s",
+    "ok: ended at {1 h ago} with exit code 0 after 35 s",
     { durationMaxMs: HOUR },
   ],
   "a run that failed": [
     HOUR + 10 * MINUTE,
     ran(HOUR, "a", { exitCode: 3, durationMs: 4 * SECOND }),
-    "critical: failed 10 min ago with exit code 3 after 4 s: last line",
+    "critical: failed at {10 min ago} with exit code 3 after 4 s: last line",
   ],
   "a run that failed without a word": [
     2 * HOUR,
     ran(HOUR, "a", { exitCode: 3, output: " \n\n" }),
-    "critical: failed 1 h ago with exit code 3 after 35 s",
+    "critical: failed at {1 h ago} with exit code 3 after 35 s",
   ],
   "a run that failed with a very long line": [
     2 * HOUR,
     ran(HOUR, "a", { exitCode: 3, output: "x".repeat(5000) }),
-    `critical: failed 1 h ago with exit code 3 after 35 s: ${"x".repeat(299)}…`,
+    `critical: failed at {1 h ago} with exit code 3 after 35 s: ${"x".repeat(299)}…`,
   ],
   "a run that a signal ended": [
     2 * HOUR,
     ran(HOUR, "a", { how: "signalled", exitCode: 137, reason: "SIGKILL" }),
-    "critical: failed 1 h ago, terminated by SIGKILL after 35 s: last line",
+    "critical: failed at {1 h ago}, terminated by SIGKILL after 35 s: last line",
   ],
   "a command that could not be started": [
     2 * HOUR,
     ran(HOUR, "a", { how: "not_started", exitCode: 127, reason: "no such file", output: "" }),
-    "critical: failed 1 h ago, cannot start: no such file",
+    "critical: failed at {1 h ago}, cannot start: no such file",
   ],
   "a success that was noted by hand": [2 * HOUR, [{
     atMs: HOUR,
     ends: "a",
     end: { how: "noted", durationMs: null, output: "" },
-  }], "ok: recorded as successful 1 h ago"],
+  }], "ok: recorded as successful at {1 h ago}"],
   "a failure that was noted by hand": [
     2 * HOUR,
     [{ atMs: HOUR, ends: "a", end: { how: "noted", exitCode: 1, durationMs: null, output: "" } }],
-    "warning: failed 1 h ago, recorded as failed",
+    "warning: failed at {1 h ago}, recorded as failed",
     { conditionOnFailure: "warning" },
   ],
   "a success after a failure": [
     3 * HOUR,
     [...ran(HOUR, "a", { exitCode: 1 }), ...ran(2 * HOUR, "b")],
-    "ok: ended 1 h ago with exit code 0 after 35 s",
+    "ok: ended at {1 h ago} with exit code 0 after 35 s",
   ],
   "in time to the millisecond": [
     HOUR + DAY + 10 * MINUTE,
     ran(HOUR),
-    "ok: ended 1 d 10 min ago with exit code 0 after 35 s",
+    "ok: ended at {1 d 10 min ago} with exit code 0 after 35 s",
   ],
-  "overdue": [27 * HOUR, ran(HOUR), "critical: overdue: last ended 1 d 2 h ago, expected every 1 d"],
+  "overdue": [27 * HOUR, ran(HOUR), "critical: overdue: last ended at {1 d 2 h ago}, expected every 1 d"],
   "overdue as a warning, after a long grace": [
     HOUR + 2 * DAY + 1,
     ran(HOUR),
-    "warning: overdue: last ended 2 d ago, expected every 1 d",
+    "warning: overdue: last ended at {2 d ago}, expected every 1 d",
     { graceMs: DAY, conditionOnOverdue: "warning" },
   ],
   "overdue, since a run died or hangs": [
     27 * HOUR,
     [...ran(HOUR), { atMs: DAY, begins: "b" }],
-    "critical: overdue: last ended 1 d 2 h ago, expected every 1 d, one started 3 h ago and is still running or died",
+    "critical: overdue: last ended at {1 d 2 h ago}, expected every 1 d, one started at {3 h ago} and is still running or died",
   ],
   "failed and overdue": [
     27 * HOUR,
     ran(HOUR, "a", { exitCode: 3 }),
-    "critical: failed 1 d 2 h ago with exit code 3 after 35 s: last line; " +
-    "overdue: last ended 1 d 2 h ago, expected every 1 d",
+    "critical: failed at {1 d 2 h ago} with exit code 3 after 35 s: last line; " +
+    "overdue: last ended at {1 d 2 h ago}, expected every 1 d",
     { conditionOnFailure: "warning" },
   ],
   "too long a run": [
     5 * HOUR,
     [...ran(HOUR), { atMs: 2 * HOUR, begins: "b" }],
-    "critical: running for 3 h, at most 2 h expected, unless it died",
+    "critical: running since {3 h ago}, at most 2 h expected, unless it died",
     { durationMaxMs: 2 * HOUR },
   ],
   "slightly too long a run": [
     3 * HOUR + 1,
     [{ atMs: HOUR, begins: "a" }],
-    "warning: running for just over 2 h, at most 2 h expected, unless it died",
+    "warning: running since {2 h ago}, at most 2 h expected, unless it died",
     { durationMaxMs: 2 * HOUR, conditionOnLongRun: "warning" },
   ],
   "a run of the maximum duration": [
     3 * HOUR,
     [{ atMs: HOUR, begins: "a" }],
-    "unknown: running for 2 h, none has ended yet",
+    "unknown: running since {2 h ago}, none has ended yet",
     { durationMaxMs: 2 * HOUR },
   ],
   "a run that took too long": [
     6 * HOUR,
     ran(5 * HOUR, "a", { durationMs: 3 * HOUR }),
-    "critical: the run that ended 1 h ago took 3 h, at most 2 h expected",
+    "critical: the run that ended at {1 h ago} took 3 h, at most 2 h expected",
     { durationMaxMs: 2 * HOUR },
   ],
   "an end that is a little in the future": [
     HOUR,
     ran(HOUR + MINUTE),
-    "ok: ended 0 s ago with exit code 0 after 35 s",
+    "ok: ended at {in 1 min} with exit code 0 after 35 s",
   ],
   "an end in the future, since the clock was set back": [
     HOUR,
     ran(300 * DAY),
-    "unknown: last ended 299 d 23 h in the future, so the clock was set back; wait for the next run",
+    "unknown: last ended at {in 299 d 23 h}, in the future, so the clock was set back; wait for the next run",
   ],
   "an end in the future, and a run since": [
     3 * HOUR,
     [...ran(300 * DAY), ...ran(2 * HOUR, "b")],
-    "ok: ended 1 h ago with exit code 0 after 35 s",
+    "ok: ended at {1 h ago} with exit code 0 after 35 s",
   ],
   "a start in the future": [
     HOUR,
     [{ atMs: 300 * DAY, begins: "a" }],
-    "unknown: running for 0 s, none has ended yet",
+    "unknown: running since {in 299 d 23 h}, none has ended yet",
     { durationMaxMs: HOUR },
   ],
 };
@@ -184,10 +185,23 @@ Deno.test("observeJob() distinguishes failed, overdue and overlong jobs", async 
     await store.job("backup", startMs);
     for (const event of events) await happen(store, event, startMs);
     const { condition, output, awaits } = await look(store, lookAtMs, parameters);
-    assert.equal(`${condition}: ${output}`, expected);
-    assert.equal(awaits, /^unknown: (no run yet|running for)/.test(expected) ? "job" : undefined);
+    assert.equal(`${condition}: ${output}`, withTimes(expected, startMs + lookAtMs));
+    assert.equal(awaits, /^unknown: (no run yet|running since)/.test(expected) ? "job" : undefined);
   });
 });
+
+const UNITS_MS: Readonly<Record<string, number>> = { d: 24 * HOUR, h: HOUR, min: MINUTE, s: SECOND };
+
+/** Returns an expected output with the times of such as `{1 h ago}` and `{in 1 h}`. */
+function withTimes(expected: string, nowMs: number): string {
+  return expected.replaceAll(/\{(in )?([^}]*?)(?: ago)?\}/g, (_, isAhead, span: string) => {
+    const ms = [...span.matchAll(/(\d+) (\w+)/g)].reduce(
+      (sum, [, count, unit = ""]) => sum + Number(count) * (UNITS_MS[unit] ?? NaN),
+      0,
+    );
+    return timeText(isAhead === undefined ? nowMs - ms : nowMs + ms);
+  });
+}
 
 Deno.test("observeJob() has the last lines as detail, and measures", async () => {
   const store = await openInMemoryStore();
@@ -219,7 +233,7 @@ Deno.test("observeJob() shows the last line of a failed run once", async (t) => 
     await store.job("backup", startMs);
     for (const event of ran(HOUR, "a", { exitCode: 1, output })) await happen(store, event, startMs);
     const seen = await look(store, HOUR);
-    assert.equal(seen.output, `failed 0 s ago with exit code 1 after 35 s: ${shown}`);
+    assert.equal(seen.output, `failed at ${timeText(startMs + HOUR)} with exit code 1 after 35 s: ${shown}`);
     assert.equal(seen.detail, detail);
   });
 });

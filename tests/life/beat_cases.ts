@@ -64,7 +64,7 @@ testInAll("monitor beat: a command runs as it would without", (add) => {
       code: 0,
       stdout: "done\n",
       condition: "ok",
-      output: /^ended \d+ s ago with exit code 0 after \d+ s$/,
+      output: /^ended at [\d: -]+ UTC with exit code 0 after \d+ s$/,
     },
     {
       name: "a failure",
@@ -73,7 +73,7 @@ testInAll("monitor beat: a command runs as it would without", (add) => {
       stdout: "a\n",
       stderr: "b\n",
       condition: "critical",
-      output: /^failed \d+ s ago with exit code 3 after \d+ s: [ab]$/,
+      output: /^failed at [\d: -]+ UTC with exit code 3 after \d+ s: [ab]$/,
     },
     {
       name: "an exit code of a condition, which is none here",
@@ -89,7 +89,7 @@ testInAll("monitor beat: a command runs as it would without", (add) => {
       code: 137,
       stdout: "",
       condition: "critical",
-      output: /^failed \d+ s ago, terminated by SIGKILL after \d+ s$/,
+      output: /^failed at [\d: -]+ UTC, terminated by SIGKILL after \d+ s$/,
     },
     {
       name: "a missing command",
@@ -351,7 +351,7 @@ testInAll("monitor beat: without a command it notes what it is told, and says wh
   add("a failure", () =>
     withJob(async (harness) => {
       assert.equal((await harness.run(["beat", "--failed", "backup"])).code, 0);
-      assert.match((await verdict(harness)).join(), /^critical,failed \d+ s ago, recorded as failed,$/);
+      assert.match((await verdict(harness)).join(), /^critical,failed at [\d: -]+ UTC, recorded as failed,$/);
     }));
   const errors: readonly (readonly [name: string, args: readonly string[], code: number])[] = [
     ["a misspelt option", ["beat", "backup", "--faild"], 64],

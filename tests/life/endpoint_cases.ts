@@ -208,21 +208,21 @@ test("jobs check in by POST, with their log", () =>
       );
     };
     assert.equal(await ping(`${KEY}/start`), "200 OK\n");
-    await outputOf("backup", /^running for/);
+    await outputOf("backup", /^running since/);
     assert.equal(
       await ping(`${KEY}/3`, `${"line\n".repeat(50_000)}no space; the key is ${KEY}\n`),
       "200 OK\n",
     );
-    await outputOf("backup", /^failed .* ago with exit code 3 after .*: no space; the key is \[secret\]$/);
+    await outputOf("backup", /^failed at .* UTC with exit code 3 after .*: no space; the key is \[secret\]$/);
     assert.equal(await ping(KEY), "200 OK\n");
-    await outputOf("backup", /^recorded as successful \d+ s ago$/);
+    await outputOf("backup", /^recorded as successful at .* UTC$/);
     assert.equal(await ping(`${KEY}/fail`, "oops"), "200 OK\n");
-    await outputOf("backup", /^failed .* ago, recorded as failed: oops$/);
+    await outputOf("backup", /^failed at .* UTC, recorded as failed: oops$/);
     // Two runs that overlap.
     await ping(`${KEY}/start?rid=one`);
     await ping(`${KEY}/start?rid=two`);
     await ping(`${KEY}/0?rid=one`);
-    await outputOf("backup", /^ended .* with exit code 0 after .*; running for/);
+    await outputOf("backup", /^ended .* with exit code 0 after .*; running since/);
     assert.equal(await ping(encodeURIComponent("another key of some length")), "200 OK\n");
     await outputOf("other", /^recorded as successful/);
 
