@@ -1,7 +1,7 @@
 /**
- * What a run starts: one entry for each layer, that is each directory directly below `tests/`. An entry is a process
- * with one module that imports all test modules of the layer: a process, or only an isolate, for each of them would
- * cost more than most tests.
+ * What a run starts: one entry for each layer, that is each directory directly below `tests/`, and one for all small
+ * layers. An entry is a process with one module that imports all test modules of the layer: a process, or only an
+ * isolate, for each of them would cost more than most tests.
  */
 import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
@@ -11,6 +11,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 export const PROJECT: string = fileURLToPath(new URL("../..", import.meta.url));
 /** Its tests compile executables; `deno task executable` runs them. */
 const APART = "executable";
+/** Smaller layers share a process, whose start would cost more than their tests. */
+const SMALL_BYTES = 50_000;
 
 /** The test modules of one layer. */
 export interface Entry {
@@ -36,9 +38,14 @@ export function entriesOf(paths: readonly string[]): readonly Entry[] {
     if (paths.length > 0 || layer !== APART) layers.set(layer, [...layers.get(layer) ?? [], file]);
   };
   for (const path of paths.length > 0 ? paths : ["tests"]) filesOf(resolve(PROJECT, path)).forEach(add);
-  return [...layers]
+  const entries = [...layers]
     .map(([name, files]): Entry => ({ name, files: [...new Set(files)].sort(), variables: {} }))
     .sort((one, other) => bytesOf(other) - bytesOf(one));
+  const large = entries.filter((entry) => bytesOf(entry) >= SMALL_BYTES);
+  const small = entries.slice(large.length);
+  if (small.length < 2) return entries;
+  const name = small.map((entry) => entry.name).sort().join(", ");
+  return [...large, { name, files: small.flatMap(({ files }) => files), variables: {} }];
 }
 
 /**
