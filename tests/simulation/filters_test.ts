@@ -40,8 +40,9 @@ simulate("each channel gets what passes its filters", {
   },
 });
 
-const NIGHT = [{ from: "18:00", to: "08:00", time_zone: "Europe/Zurich" }];
-const DAY = [{ from: "08:00", to: "18:00", time_zone: "Europe/Zurich" }];
+const EVENING = [{ from: "18:00", to: "08:00", time_zone: "Europe/Zurich" }];
+const NIGHT = [{ from: "10:00", to: "08:00", time_zone: "Europe/Zurich" }];
+const DAY = [{ from: "08:00", to: "10:00", time_zone: "Europe/Zurich" }];
 
 simulate("a channel gets the problems of its hours, and a lasting one when they begin", {
   start: "2026-03-02 06:55",
@@ -53,7 +54,7 @@ simulate("a channel gets the problems of its hours, and a lasting one when they 
   results: {
     web: "07:00 critical, 07:30 ok",
     mail: "07:40 critical, 08:30 ok",
-    db: "09:00 critical, 18:10 ok",
+    db: "09:00 critical, 10:10 ok",
   },
   expect: {
     pager: [
@@ -61,14 +62,14 @@ simulate("a channel gets the problems of its hours, and a lasting one when they 
       "07:30 recovery web ok",
       "07:40 problem mail critical",
       "08:30 recovery mail ok",
-      "18:00 problem db critical",
-      "18:10 recovery db ok",
+      "10:00 problem db critical",
+      "10:10 recovery db ok",
     ],
     chat: [
       "08:00 problem mail critical",
       "08:30 recovery mail ok",
       "09:00 problem db critical",
-      "18:10 recovery db ok",
+      "10:10 recovery db ok",
     ],
   },
 });
@@ -77,7 +78,7 @@ const FLAPS =
   "22:00 critical, 22:05 ok, 22:10 critical, 22:15 ok, 22:20 critical, 22:25 ok, 22:30 critical, " +
   "22:35 ok, 01:30 critical";
 
-for (const [name, channel] of Object.entries({ "": {}, ", to a channel in its hours": { hours: NIGHT } })) {
+for (const [name, channel] of Object.entries({ "": {}, ", to a channel in its hours": { hours: EVENING } })) {
   simulate(`a flapping check stops its notifications, and begins again when it is steady${name}`, {
     start: START,
     zone: "Europe/Zurich",
@@ -96,9 +97,9 @@ for (const [name, channel] of Object.entries({ "": {}, ", to a channel in its ho
 }
 
 simulate("a problem that begins before the hours of a channel and flaps is sent when they begin", {
-  start: "2026-03-02 16:00",
+  start: "2026-03-02 17:30",
   zone: "Europe/Zurich",
-  config: { channels: { chat: {}, pager: { hours: NIGHT } }, checks: { web: { flapping: "once" } } },
+  config: { channels: { chat: {}, pager: { hours: EVENING } }, checks: { web: { flapping: "once" } } },
   results: { web: "17:35 critical, 17:40 ok, 17:45 critical, 17:50 ok, 17:55 critical" },
   until: "18:30",
   expect: {

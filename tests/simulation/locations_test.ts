@@ -125,7 +125,7 @@ for (const agree of [1, 2, 3]) {
     const programs = Object.entries(members).map(([member, location]) =>
       [member, installation.start(member, "--location", location)] as const
     );
-    await world.advance(10 * MINUTE_MS);
+    await world.advance(3 * MINUTE_MS);
     const before = hook.posts.length;
     for (const [member, program] of programs) {
       write("two", [member]);
@@ -133,7 +133,7 @@ for (const agree of [1, 2, 3]) {
       await world.advance(40_000);
     }
     write("two", ["office"]);
-    await world.advance(10 * MINUTE_MS);
+    await world.advance(5 * MINUTE_MS);
     assert.deepEqual(hook.posts.slice(before).map(({ event, condition }) => `${event} ${condition}`), []);
     assert.equal((await statusOf(installation)).condition, "ok");
     // Locations that never run the edited check are a problem once they are overdue.
@@ -144,7 +144,7 @@ for (const agree of [1, 2, 3]) {
     }
     await world.advance(2 * MINUTE_MS);
     assert.deepEqual(hook.posts.slice(before).length, 0);
-    await world.advance(10 * MINUTE_MS);
+    await world.advance(5 * MINUTE_MS);
     assert.equal(hook.posts.slice(before).length, agree === 3 ? 1 : 0);
   });
 }

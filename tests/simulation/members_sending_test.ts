@@ -73,7 +73,7 @@ test("members obey the limit of a channel together, also if the one that sent wa
 
 test("members send each summary once, also if those that would send it were killed", async (installation) => {
   const { world, hook } = installation;
-  installation.writeConfig({ summary: { cron: "*/10 * * * *", notifications: [hook.channel] } });
+  installation.writeConfig({ summary: { cron: "*/4 * * * *", notifications: [hook.channel] } });
   const members = new Map(["a", "b", "c"].map((name) => [name, installation.start(name)]));
   const summaries = (): number => hook.posts.filter(({ event }) => event === "summary").length;
   await world.until(() => summaries() === 1, "the first summary");
@@ -93,11 +93,11 @@ test("members send each summary once, also if those that would send it were kill
 test("of several calls by cron one sends a summary", async (installation) => {
   const { world, hook } = installation;
   const machines = ["a", "b", "c"];
-  installation.writeConfig({ summary: { cron: "*/10 * * * *", notifications: [hook.channel] } }, {
+  installation.writeConfig({ summary: { cron: "*/4 * * * *", notifications: [hook.channel] } }, {
     machines,
   });
   await world.machine("a").run("check", "--once", "--due");
-  await world.advance(600_000);
+  await world.advance(240_000);
   const calls = machines.map((name) => world.machine(name).start("check", "--once", "--due"));
   await world.until(() => calls.every(({ hasEnded }) => hasEnded), "the calls");
   assert.deepEqual(calls.map(({ stderr }) => stderr.text()), ["", "", ""]);

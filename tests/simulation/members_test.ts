@@ -119,7 +119,7 @@ test("a status by a clock that is more than 5 minutes behind is unknown, and nam
 test("a dependency of another member runs at once if its state is needed", async (installation) => {
   const { world, hook, statuses, checkOf } = installation;
   const indexes = Array.from({ length: 8 }, (_, index) => index);
-  const check = (name: string, interval = "10 seconds"): Record<string, unknown> => ({
+  const check = (name: string, interval = "20 seconds"): Record<string, unknown> => ({
     ...checkOf.call(installation, name),
     schedule: { regular_interval: interval },
   });

@@ -454,15 +454,15 @@ simulate("an edited check is unknown until it has run, whatever shows it", {
 });
 
 simulate("a group does not wait for the cron time of an edited check, nor does a check that depends on it", {
-  start: START,
+  start: "2026-03-03 02:50",
   config: groupsOf("one"),
-  results: { alone: "ok, Tue 10:10 critical", child: "ok, Tue 10:10 critical" },
-  actions: { "Tue 10:00": [{ config: groupsOf("two") }, "reload"] },
-  until: "Tue 12:00",
+  results: { alone: "ok, 03:10 critical", child: "ok, 03:10 critical" },
+  actions: { "03:05": [{ config: groupsOf("two") }, "reload"] },
+  until: "05:00",
   expect: {
     chat: [
-      "Tue 10:10-10:11 problem alone critical, problem any unknown",
-      "10:10-10:11 problem child critical",
+      "03:10-03:11 problem alone critical, problem any unknown",
+      "03:10-03:11 problem child critical",
     ],
   },
 });

@@ -63,17 +63,17 @@ simulate("without another channel, a rejection is only logged", {
 });
 
 simulate("with hours, a problem that goes on is sent when they begin", {
-  start: "2026-03-02 05:00",
+  start: "2026-03-02 05:55",
   zone: "Europe/Zurich",
   config: {
     channels: {
-      day: { hours: [{ from: "08:00", to: "18:00" }] },
-      never: { hours: [{ from: "08:00", to: "18:00" }], outside_hours: "never" },
+      day: { hours: [{ from: "08:00", to: "09:00" }] },
+      never: { hours: [{ from: "08:00", to: "09:00" }], outside_hours: "never" },
     },
     checks: { web: {}, db: {} },
   },
-  results: { web: "06:00 critical (gone), 19:00 ok", db: "06:10 critical, 07:00 ok" },
-  expect: { day: ["08:00-08:01 problem web critical", "19:00 recovery web ok"] },
+  results: { web: "06:00 critical (gone), 10:00 ok", db: "06:10 critical, 07:00 ok" },
+  expect: { day: ["08:00-08:01 problem web critical", "10:00 recovery web ok"] },
 });
 
 simulate("a recovery is sent in a silence and in a maintenance window", {
