@@ -4,7 +4,7 @@ import type { FormatOptions, RunRecord, RunSummary } from "../../../src/cli/form
 import { shortOrFull } from "../../../testing/full_form.ts";
 import { anySummary, failsOnCritical, optionsOf, recordOf, summaryOf } from "./records.ts";
 
-const HUGE = shortOrFull(64, 1024) * 1024;
+const HUGE = shortOrFull(16, 1024) * 1024;
 
 /** Texts that try to break out of a format, each named for its attempt. */
 export const HOSTILE_TEXTS: readonly (readonly [name: string, text: string])[] = [
