@@ -21,7 +21,7 @@ import type { KnownCondition, ObserveContext } from "../domain/check_kind.ts";
 import { isRepeated } from "../state/record_result.ts";
 import { startPersisting, type WriteSchedule } from "../state/write_schedule.ts";
 import { createLagReporter, type LagSummary } from "./scheduling_lag.ts";
-import type { Recorded, StateRepository } from "../state/state_repository.ts";
+import type { Recorded, RecordedUpdate, StateRepository } from "../state/state_repository.ts";
 import {
   type CheckRunner,
   LimitedRuns,
@@ -72,7 +72,12 @@ export interface ScheduledConfig {
  * - `late`: since the last such event, `count` runs began a second or more late.
  */
 export type SchedulerEvent =
-  | { readonly event: "result"; readonly result: Result; readonly entry: Recorded; readonly lateMs: number }
+  | {
+    readonly event: "result";
+    readonly result: Result;
+    readonly entry: RecordedUpdate;
+    readonly lateMs: number;
+  }
   | { readonly event: "notification"; readonly notification: Notification }
   | { readonly event: "clock_jumped"; readonly forMs: number; readonly discarded: number }
   | ({ readonly event: "stalled" } & LagSummary)

@@ -16,7 +16,7 @@ import { ReplaceableStore, type ReplaceableStoreOptions } from "./replaceable_st
 import { bareUpdate, WriteBehindBuffer } from "./write_behind.ts";
 import { HOUR_MS } from "../shared/time_units.ts";
 
-export type { Recorded, RecordOptions, ReviewOptions } from "./record_result.ts";
+export type { Recorded, RecordedUpdate, RecordOptions, ReviewOptions } from "./record_result.ts";
 
 interface StateRepositoryOptions extends ReplaceableStoreOptions, NotificationSource {
   /** Called when another process has written records of these checks, and results that were recorded here don't count. */
@@ -103,7 +103,7 @@ export class StateRepository {
   }
 
   /** Records a result. `flush` persists it. */
-  record(result: Result, options: RecordOptions): Recorded {
+  record(result: Result, options: RecordOptions): RecordedUpdate {
     const before = this.recordOf(result.check.name, options.nowMs);
     const recorded = recordResult(before, result, { ...options, ...this.#sourceOptions() });
     this.#add(recorded, recorded.update.change !== null || recorded.notification !== null);

@@ -3,8 +3,12 @@ import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
 import type { Redact } from "../../shared/redact.ts";
 import { describeOutboxEvent } from "./outbox_words.ts";
 import type { Log } from "../../domain/log.ts";
+import { oneLine } from "../../shared/truncate.ts";
 
-/** Logs an event of the scheduler: results at level `debug`, trouble of this machine as warnings. */
+/**
+ * Logs an event of the scheduler: results at level `debug`, changes of confirmed conditions at `info`, trouble of this
+ * machine as warnings.
+ */
 export function logSchedulerEvent(event: SchedulerEvent, log: Log): void {
   LOGGERS[event.event](event as never, log);
 }
@@ -25,12 +29,16 @@ const LOGGERS: {
     log: Log,
   ) => void;
 } = {
-  result: ({ result, entry, lateMs }, log) =>
+  result: ({ result, entry: { record, update: { change } }, lateMs }, log) => {
     log.debug(`${result.check.name}: ${result.condition}: ${result.output}`, {
-      confirmed: entry.record.condition.confirmed,
+      confirmed: record.condition.confirmed,
       duration_ms: Math.round(result.durationMs),
       late_ms: Math.round(lateMs),
-    }),
+    });
+    if (change === null) return;
+    const { name: check, from: previous, to: condition, output } = change;
+    log.info("condition changed", { check, previous, condition, output: oneLine(output) });
+  },
   // Its delivery is logged.
   notification: () => {},
   clock_jumped: ({ forMs, discarded }, log) =>

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { logSchedulerEvent } from "../../../src/cli/check/service_log.ts";
 import { createLog } from "../../../src/cli/create_log.ts";
 import type { SchedulerEvent } from "../../../src/scheduler/scheduler.ts";
+import { RecordCache } from "../../../src/state/record_cache.ts";
+import { recordResult } from "../../../src/state/record_result.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
+import { testCheck } from "../../support/checks.ts";
 
 Deno.test("logSchedulerEvent() logs a failure of this machine in one line, however many checks it affects", async (t) => {
   const rows: readonly (readonly [event: SchedulerEvent, line: RegExp])[] = [
@@ -25,11 +28,41 @@ Deno.test("logSchedulerEvent() logs a failure of this machine in one line, howev
   ];
   for (const [event, line] of rows) {
     await t.step(event.event, () => {
-      let text = "";
-      const sink = { write: (part: string) => void (text += part), isTerminal: false };
-      const log = createLog({ sink: sink as never, clock: createFakeClock(), level: "info", format: "text" });
-      logSchedulerEvent(event, log);
-      assert.match(text.trimEnd(), line);
+      assert.match(logged([event]), line);
     });
   }
 });
+
+Deno.test("logSchedulerEvent() logs each change of a confirmed condition, and nothing of other results", () => {
+  const check = testCheck("ok", { name: "web", threshold: 2, recoveryThreshold: 1 });
+  let record = new RecordCache([]).get("web", 0);
+  const events = (["ok", "critical", "critical", "critical", "ok", "ok"] as const).map((condition, index) => {
+    const nowMs = 60_000 * (index + 1);
+    const output = `${condition} ${index}\n${"x".repeat(300)}`;
+    const result = {
+      ...{ check, condition, output, detail: "", metrics: {}, performanceData: "" },
+      ...{ startedAtMs: nowMs, durationMs: 0 },
+    };
+    const entry = recordResult(record, result, {
+      ...{ nowMs, suppressedBy: null, queue: () => [], newId: () => "id", hostName: "host" },
+      plan: () => ({ atMs: nowMs + 60_000, overdueAtMs: nowMs + 180_000, missed: 0 }),
+    });
+    record = entry.record;
+    return { event: "result", result, entry, lateMs: 0 } as const;
+  });
+  const lines = logged(events).split("\n").map((line) => line.replace(/^\S+ /, ""));
+  const rest = `${"x".repeat(200 - "critical 2 ".length - 1)}…`;
+  const restOfOk = `${"x".repeat(200 - "ok 4 ".length - 1)}…`;
+  assert.deepEqual(lines, [
+    `info: condition changed check=web previous=ok condition=critical output="critical 2 ${rest}"`,
+    `info: condition changed check=web previous=critical condition=ok output="ok 4 ${restOfOk}"`,
+  ]);
+});
+
+function logged(events: readonly SchedulerEvent[]): string {
+  let text = "";
+  const sink = { write: (part: string) => void (text += part), isTerminal: false };
+  const log = createLog({ sink: sink as never, clock: createFakeClock(), level: "info", format: "text" });
+  for (const event of events) logSchedulerEvent(event, log);
+  return text.trimEnd();
+}
