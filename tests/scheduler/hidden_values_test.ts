@@ -43,7 +43,40 @@ Deno.test("hideValues() hides the values of names of credentials, in every form"
       '<input type="hidden" name="csrf_token" value="Hunter2"><input name="a" value="b">',
       '<input type="hidden" name="csrf_token" value=(hidden)><input name="a" value="b">',
     ],
-    "a field in JSON": ['{"name":"password","value":"Hunter2"}', '{"name":"password","value":(hidden)}'],
+    "a field with its value first": [
+      "<input type=hidden value=Hunter2 name=auth><input value='Hun>ter2' class=a name='token'><input value=b name=a>",
+      "<input type=hidden value=(hidden) name=auth><input value=(hidden) class=a name='token'><input value=b name=a>",
+    ],
+    "an element of metadata": [
+      '<meta name="csrf-token" content="Hunter2"><meta content="Hunter2" name="csrf-token">',
+      '<meta name="csrf-token" content=(hidden)><meta content=(hidden) name="csrf-token">',
+    ],
+    "a field in JSON": ['{"name":"password","value":"Hunter2"}', '{"name":"password","value":"(hidden)"}'],
+    "a field in JSON with its value first": [
+      '{"value":"Hun}\\"ter2","a":1,"name":"auth_token"},{"value":"b","name":"a"}',
+      '{"value":"(hidden)","a":1,"name":"auth_token"},{"value":"b","name":"a"}',
+    ],
+    "a field in JSON in JSON with its value first": [
+      '"{\\"value\\":\\"Hunter2\\",\\"name\\":\\"auth_token\\"}"',
+      '"{\\"value\\":\\"(hidden)\\",\\"name\\":\\"auth_token\\"}"',
+    ],
+    "a field in JSON with another name in front": [
+      '{"key":"a","name":"token","Value":"Hunter2"}',
+      '{"key":"(hidden)","name":"token","Value":"(hidden)"}',
+    ],
+    "a field in JSON with several values": [
+      '[{"name":"Authorization","values":["Hunter2", "Hunter2"]},{"values":["Hunter2"],"name":"Cookie"}]',
+      '[{"name":"Authorization","values":"(hidden)"},{"values":"(hidden)","name":"Cookie"}]',
+    ],
+    "a header in JSON": [
+      '{"header":"authorization","content":"Hunter2"}',
+      '{"header":"authorization","content":"(hidden)"}',
+    ],
+    "a key in JSON": ['{"key":"secret","val":"Hunter2"}', '{"key":"(hidden)","val":"(hidden)"}'],
+    "a list in JSON": [
+      '[["token",null,"Hunter2"],["session", {"a":1}, ["Hunter2"]],["a",null,"b"]]',
+      '[["token","(hidden)"],["session", "(hidden)"],["a",null,"b"]]',
+    ],
     "pairs in JSON": [
       '[["user","me"],["password", "Hun\\"ter2"],["token",123]]',
       '[["user","me"],["password", "(hidden)"],["token","(hidden)"]]',
@@ -57,6 +90,18 @@ Deno.test("hideValues() hides the values of names of credentials, in every form"
     "a form in parts with more headers": [
       'Content-Disposition: form-data; name="key"; filename="a"\nContent-Type: text/plain\n\nHunter2',
       'Content-Disposition: form-data; name="key"; filename="a"\nContent-Type: text/plain\n\n(hidden)',
+    ],
+    "a form in parts with an encoded name": [
+      "Content-Disposition: form-data; name=\"k\"; name*=UTF-8''pass%77ord\r\n\r\nHunter2\r\n--b\r\n",
+      "Content-Disposition: form-data; name=\"k\"; name*=UTF-8''pass%77ord\r\n\r\n(hidden)\r\n--b\r\n",
+    ],
+    "a form in parts with an encoded name first": [
+      "Content-Disposition: form-data; name*=utf-8'en'p%77d; name=k\n\nHunter2",
+      "Content-Disposition: form-data; name*=utf-8'en'p%77d; name=k\n\n(hidden)",
+    ],
+    "a form in parts with spaces in a name": [
+      'Content-Disposition: form-data; name="my password"\n\nHunter2',
+      'Content-Disposition: form-data; name="my password"\n\n(hidden)',
     ],
     "XML with CDATA": ["<token><![CDATA[Hunter2<]]></token>", "<token>(hidden)</token>"],
     "a name of something else": [

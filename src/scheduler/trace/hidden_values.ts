@@ -15,18 +15,22 @@ export function hideValues(text: string): string {
 interface Form {
   /** Matches all in front of a value; its groups are `name` and, if the value is quoted like it, `quote`. */
   readonly beforeValue: RegExp;
+  /** Returns the names around a value. @default that in front of it */
+  namesAround?(text: string, start: number, end: number): readonly string[];
   endOf(text: string, start: number, quote: string): number;
 }
 
 /** A value that is not hidden may have others in it, so the search goes on in it. */
-function hideForm(text: string, { beforeValue, endOf }: Form): string {
+function hideForm(text: string, { beforeValue, namesAround, endOf }: Form): string {
   let shown = "";
   let done = 0;
   beforeValue.lastIndex = 0;
   for (let found = beforeValue.exec(text); found !== null; found = beforeValue.exec(text)) {
     const { name = "", quote = "" } = found.groups ?? {};
-    if (!isCredentialName(decodeName(name))) continue;
     const start = beforeValue.lastIndex;
+    const names = namesAround?.(text, start, endOf(text.slice(0, start + VALUE_LENGTH_MAX), start, quote)) ??
+      name.split(/["'\s;=]+/);
+    if (!names.some((each) => isCredentialName(decodeName(each)))) continue;
     shown += `${text.slice(done, start)}${quote}${HIDDEN}${quote}`;
     done = endOf(text, start, quote);
     beforeValue.lastIndex = done;
@@ -42,20 +46,46 @@ function endBy(pattern: RegExp): Form["endOf"] {
   };
 }
 
+/** Bounds the search for a name behind a value. */
+const VALUE_LENGTH_MAX = 8000;
+/** The distance of a name from its value in an element or an object. */
+const DISTANCE_MAX = 300;
+
+/** Returns the names in the element or object around a value, on both sides. */
+function namesOfField(text: string, start: number, end: number): readonly string[] {
+  const before = text.slice(Math.max(0, start - DISTANCE_MAX), start).split(/[{}<>]/).at(-1) ?? "";
+  const after = text.slice(end, end + DISTANCE_MAX).split(/[{}<>]/, 1)[0] ?? "";
+  return [before, after].flatMap((side) =>
+    [...side.matchAll(FIELD_NAME)].map(({ groups }) => groups?.["name"] ?? "")
+  );
+}
+
+const FIELD_NAME =
+  /\b(?:name|key|header|field|parameter)(?:\\{0,7}["'])?\s{0,9}[=:]\s{0,99}(?:\\{0,7}["'])?(?<name>(?:[^"'\s<>{}=\\]|\\[^"'\s]){1,100})/gi;
+
 const QUOTED = /"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?/y;
 
+const endOfAttribute = endBy(/"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s,>}]+/y);
+
 const FORMS: readonly Form[] = [
+  // Fields of a form in HTML or JSON, before the names in them are taken for those of values.
+  {
+    beforeValue:
+      /(?<![\w-])(?<quote>(?:\\{1,7})?["'])?(?:values?|val|contents?)\k<quote>\s{0,9}[=:]\s{0,99}(?=\S)/gi,
+    namesAround: namesOfField,
+    endOf: (text, start, quote) => (quote === "" ? endOfAttribute : endOfValue)(text, start, quote),
+  },
   // JSON, also in a text of JSON: the quotes may be escaped.
   {
     beforeValue:
       /(?<quote>(?:\\{1,7})?["'])(?<name>(?:[^"'\n\\]|\\[^"'\n]){1,100})\k<quote>\s{0,99}:\s{0,99}/g,
     endOf: endOfValue,
   },
-  // Pairs in JSON, and as programs write them.
+  // Pairs and lists in JSON, and as programs write them.
   {
     beforeValue:
       /[[(]\s{0,99}(?<quote>(?:\\{1,7})?["'])(?<name>(?:[^"'\n\\]|\\[^"'\n]){1,100})\k<quote>\s{0,99},\s{0,99}(?=\S)/g,
-    endOf: endOfValue,
+    endOf: endOfValues,
   },
   // A name without quotes, as programs write it.
   { beforeValue: /(?<=[{,]\s{0,99})(?<name>[\w$-]{1,100})\s?:\s{0,99}(?=["'])/g, endOf: endBy(QUOTED) },
@@ -69,16 +99,10 @@ const FORMS: readonly Form[] = [
     beforeValue: /%(?:3f|26|23)(?<name>[\w.+-]{1,100})%3d/gi,
     endOf: endBy(/(?:(?!%(?:26|23))[^&;#\s"'<>])+/iy),
   },
-  // Fields of a form in HTML or JSON.
-  {
-    beforeValue:
-      /\bname["']?\s?[=:]\s?["']?(?<name>[^"'\s<>{}=]{1,100})["']?[\s,][^<>{}]{0,200}?\bvalue["']?\s?[=:]\s?(?=\S)/g,
-    endOf: endBy(/"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s,>}]+/y),
-  },
   // Fields of a form in parts (RFC 7578); other headers of the part may follow.
   {
     beforeValue:
-      /\bname=["']?(?<name>[^"'\s;]{1,100})["']?[^\n]{0,200}\n(?:[ \t]{0,9}\S[^\n]{0,300}\n){0,9}[ \t]{0,9}\r?\n(?=[\s\S])/g,
+      /\bname\*?=(?:[\w-]{1,20}'[\w-]{0,9}')?(?<name>(?:"[^"\n]{1,100}"|[^"\s;]{1,100})(?:;[ \t]{0,9}[\w*]{1,20}=[^;\n]{1,100}){0,5})[^\n]{0,200}\n(?:[ \t]{0,9}\S[^\n]{0,300}\n){0,9}[ \t]{0,9}\r?\n(?=[\s\S])/g,
     endOf: endBy(/(?:(?!\r?\n[ \t]*--)[\s\S])*/y),
   },
   // XML.
@@ -123,6 +147,18 @@ function endOfValue(text: string, start: number, quote: string): number {
     if (depth === 0) return at;
   }
   return text.length;
+}
+
+/** Where the values of a list end, from one of them to the last. */
+function endOfValues(text: string, start: number, quote: string): number {
+  let end = endOfValue(text, start, quote);
+  const separator = /\s{0,99},\s{0,99}(?=\S)/y;
+  for (separator.lastIndex = end; separator.test(text); separator.lastIndex = end) {
+    const next = endOfValue(text, separator.lastIndex, quote);
+    if (next === separator.lastIndex) break;
+    end = next;
+  }
+  return end;
 }
 
 function endOfText(text: string, start: number, quote: string): number {
