@@ -118,6 +118,8 @@ export class Notifying {
   #unsaved: readonly QueuedNotification[] = [];
   /** Of a member. */
   readonly #known = new KnownNotifications();
+  /** The users before the last reload, which have the titles of checks that left. */
+  #usersBefore: readonly ChannelUser[] = [];
   /** Ends of problems of unchecked checks that are not in their queue yet, by check and channel. */
   readonly #ending = new Map<string, QueuedNotification>();
 
@@ -319,6 +321,7 @@ export class Notifying {
 
   reload(config: NotifyingConfig): void {
     const { users } = this.#config;
+    this.#usersBefore = users;
     const notices = [...this.#channels.names.values()].map(noticeName);
     this.#config = config;
     this.#channels = new ConfiguredChannels(config);
@@ -331,7 +334,8 @@ export class Notifying {
     });
     this.#known.move(rekeyed);
     this.#dispatcher.reload(rekeyed, (marker) => this.#isObsolete(marker));
-    this.#endUnchecked(users);
+    // A member first compares its new config with those of the others.
+    if (this.#member === null) this.#endUnchecked();
   }
 
   /**
@@ -437,7 +441,7 @@ export class Notifying {
   }
 
   /** Ends the problems that channels were notified of, of checks that the config no longer runs. */
-  #endUnchecked(usersBefore: readonly ChannelUser[] = []): void {
+  #endUnchecked(): void {
     if (this.#member?.hasActiveConfig === false) return;
     const { system: { clock, randomId, hostName }, left, onBug } = this.#options;
     const noticed = [...this.#channels.names.values()].map((name) => ({
@@ -445,7 +449,7 @@ export class Notifying {
       notifications: [],
     }));
     const users = byName([...noticed, ...this.#config.users]);
-    const titles = byName([...usersBefore, ...this.#config.users]);
+    const titles = byName([...this.#usersBefore, ...this.#config.users]);
     const nowMs = clock.wallMs();
     const notified = [
       ...this.#dispatcher.markers,
