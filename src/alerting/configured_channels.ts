@@ -31,26 +31,20 @@ interface ChannelsOfConfig {
   readonly channels: ReadonlyMap<string, Channel>;
 }
 
-/** Returns the checks and the summary of a config, as far as they have channels, and the users of fallbacks. */
+/**
+ * Returns the checks and the summary of a config with their channels, and the user of all that have a name: a fallback
+ * needs no check, and the last check of a channel may have left.
+ */
 export function channelUsers({ checks, summary, channels }: ChannelsOfConfig): readonly ChannelUser[] {
-  const users = summary === null
-    ? checks
-    : [...checks, { name: SUMMARY_NAME, notifications: summary.notifications }];
-  const fallbacks = fallbacksOf(users.flatMap(({ notifications }) => notifications), channels);
-  return fallbacks.length === 0 ? users : [...users, { name: FALLBACK_USER, notifications: fallbacks }];
+  return [
+    ...checks,
+    ...summary === null ? [] : [{ name: SUMMARY_NAME, notifications: summary.notifications }],
+    { name: NAMED_USER, notifications: [...channels.values()] },
+  ];
 }
 
 /** No check has this name, which is empty. */
-const FALLBACK_USER = "";
-
-/** Returns the channels that are notified if one of these rejects notifications, as far as the config names them. */
-export function fallbacksOf(
-  used: readonly Pick<Channel, "fallback">[],
-  channels: ReadonlyMap<string, Channel>,
-): readonly Channel[] {
-  const names = new Set(used.flatMap(({ fallback }) => fallback ?? []));
-  return [...names].flatMap((name) => channels.get(name) ?? []);
-}
+const NAMED_USER = "";
 
 /** The channels of one config. */
 export class ConfiguredChannels {
@@ -58,6 +52,8 @@ export class ConfiguredChannels {
   readonly #byKey: ReadonlyMap<string, Channel>;
   /** The channels of each check, by key. */
   readonly #usesByCheck: ReadonlyMap<string, ReadonlyMap<string, Channel>>;
+  /** Those of checks and the summary, in their order. */
+  readonly #used: readonly Channel[];
 
   constructor({ users, redact }: NotifyingConfig) {
     this.#redact = redact;
@@ -67,6 +63,7 @@ export class ConfiguredChannels {
       byKey.set(channel.key, atMost === channel.atMost ? channel : { ...channel, ...atMost && { atMost } });
     }
     this.#byKey = byKey;
+    this.#used = users.flatMap(({ name, notifications }) => name === NAMED_USER ? [] : notifications);
     this.#usesByCheck = new Map(
       users.map(({ name, notifications }) => [name, new Map(notifications.map((one) => [one.key, one]))]),
     );
@@ -101,8 +98,10 @@ export class ConfiguredChannels {
   /** Returns the channel that is notified if one rejects notifications; `null`: there is no other one. */
   fallbackOf(channelKey: string): Channel | null {
     const name = this.#byKey.get(channelKey)?.fallback;
-    const others = [...this.#byKey.values()].filter(({ key }) => key !== channelKey);
-    return (name === undefined ? others[0] : others.find((other) => other.name === name)) ?? null;
+    const other = name === undefined
+      ? this.#used.find(({ key }) => key !== channelKey)
+      : [...this.#byKey.values()].find((one) => one.key !== channelKey && one.name === name);
+    return other ?? null;
   }
 
   /** The channels of the summary, each once. */

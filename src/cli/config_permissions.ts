@@ -2,7 +2,6 @@
 import { dirname, normalize } from "node:path";
 import { namedInPlaceholders } from "../config/placeholders.ts";
 import { absolutePath } from "../config/source.ts";
-import { fallbacksOf } from "../alerting/configured_channels.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import {
@@ -45,16 +44,13 @@ export async function permissionsOfConfig(
     ConfigPermissionsOptions,
 ): Promise<readonly RequiredPermission[]> {
   const { heartbeat } = config;
-  const users = [...checks, ...config.summary === null ? [] : [config.summary]].flatMap((user) =>
-    user.notifications
-  );
   const requiredPermissions = await requiredPermissionsOf({
     checks: withControls(checks, config.checks),
     heartbeat,
     notifies,
     channels: [
       ...channels,
-      ...notifies ? [...config.summary?.notifications ?? [], ...fallbacksOf(users, config.channels)] : [],
+      ...notifies ? [...config.summary?.notifications ?? [], ...config.channels.values()] : [],
     ],
   }, system);
   // The missing part may be a host.
