@@ -117,3 +117,68 @@ simulate("other configs on the same state end no problem of each other, nor do c
   },
   expect: { chat: ["22:00 problem web critical"] },
 });
+
+const PAGER = { pager: {}, chat: {} };
+
+for (const way of ["reload", "cron"] as const) {
+  simulate(`the last check of a channel that stays in the config ends its problem there, by ${way}`, {
+    start: START,
+    mode: way === "cron" ? "cron" : "service",
+    config: {
+      channels: PAGER,
+      defaults: { notifications: [] },
+      checks: { web: { notifications: ["pager"] }, other: {} },
+    },
+    results: OUTAGE,
+    actions: {
+      "22:10:30": [
+        { config: { channels: PAGER, defaults: { notifications: [] }, checks: { other: {} } } },
+        ...way === "reload" ? ["reload"] : [],
+      ],
+    },
+    expect: { pager: ["22:00-22:01 problem web critical", "22:10-22:11 recovery web unknown"], chat: [] },
+  });
+}
+
+simulate("a call without notifications leaves the end of a problem to the next call", {
+  start: START,
+  mode: "manual",
+  config: BEFORE,
+  results: { web: "critical" },
+  actions: {
+    "22:00": "check --once --due => 2",
+    "22:10": [{ config: { checks: { other: {} } } }, "check --once --due --no-notify"],
+    "22:20": ["check --once --due"],
+    "22:30": ["check --once --due"],
+  },
+  expect: { chat: ["22:00 problem web critical", "22:20 recovery web unknown"] },
+});
+
+simulate("a config that was moved is the one that is used, and the problem of a removed check ends", {
+  start: START,
+  mode: "manual",
+  config: { state: "/etc/monitor/kept.sqlite", ...BEFORE },
+  results: { web: "critical" },
+  actions: {
+    "22:00": "check --once --due => 2",
+    "22:10": [
+      (world) => {
+        const { files } = world.machine();
+        files.put("/etc/moved.jsonc", files.textOf("/etc/monitor/monitor.jsonc"));
+      },
+      "check --once --due -c /etc/moved.jsonc => 2",
+      async (world) => {
+        const { stdout } = await world.machine().run("status", "-c", "/etc/moved.jsonc");
+        assert.doesNotMatch(stdout, /another/);
+      },
+    ],
+    "22:20": [
+      (world) => {
+        const { files } = world.machine();
+        files.put("/etc/moved.jsonc", files.textOf("/etc/moved.jsonc").replace('"web"', '"api"'));
+      },
+      "check --once --due -c /etc/moved.jsonc",
+    ],
+  },
+  expect: { chat: ["22:00 problem web critical", "22:20 recovery web unknown"] },
+});

@@ -67,7 +67,12 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
         .finally(() => isKept ? repository.finish(config.checks, system.clock.wallMs()) : undefined),
     );
     // Once the notifications about checks that left are persisted.
-    if (settings.due) await recordCronRun(repository.store, config, system.clock.wallMs());
+    if (settings.due) {
+      await recordCronRun(repository.store, config, {
+        left: settings.notifies ? new Set() : left,
+        nowMs: system.clock.wallMs(),
+      });
+    }
     if (settings.due) await publish(config, { system, repository, warn });
     if (failure === null) return code;
     system.stderr.write(`monitor: error: ${printable((failure as StoreError).message)}\n`);

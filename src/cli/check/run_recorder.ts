@@ -73,16 +73,22 @@ export async function recordEndOfService(
   });
 }
 
-/** Records that calls by cron run the checks, unless that is recorded with the same config. */
+/**
+ * Records that calls by cron run the checks, unless that is recorded with the same config. Checks that left it are kept
+ * for the next call if this one does not end their problems.
+ */
 export async function recordCronRun(
   store: Pick<Store, "monitorRun" | "keepMonitorRun">,
   config: OpenConfig,
-  nowMs: number,
+  { left, nowMs }: { readonly left: ReadonlySet<string>; readonly nowMs: number },
 ): Promise<void> {
-  const facts = factsOf(config, nowMs);
+  const active = factsOf(config, nowMs);
+  const facts = { ...active, checks: [...active.checks, ...left] };
   await unlessUnusable(async () => {
     const before = await store.monitorRun();
-    if (before?.mode === "cron" && before.configHash === facts.configHash) return;
+    const isSame = before?.mode === "cron" && before.configHash === facts.configHash &&
+      before.configPath === facts.configPath && before.checks.length === facts.checks.length;
+    if (isSame) return;
     await store.keepMonitorRun({
       mode: "cron",
       processId: null,
