@@ -1,6 +1,6 @@
 /**
- * The config for commands that only read the state, or add to it. While it has errors, a service continues with its
- * last valid one, so these commands use the names in the state.
+ * The config for commands that only read the state, or add to it. While it has errors, or was edited, a service
+ * continues with the last one that it loaded, so these commands show the checks of that one.
  */
 import { ConfigError } from "../config/problem.ts";
 import { absolutePath } from "../config/source.ts";
@@ -8,9 +8,11 @@ import { postgresIn } from "../config/postgres_settings.ts";
 import { parseText } from "../config/syntax.ts";
 import { findStatePath } from "../config/state_path.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
-import type { CheckRecord } from "../domain/store.ts";
+import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import type { ShownCheck } from "../alerting/check_status.ts";
+import type { MonitorStatus } from "../outputs/json/monitor_fields.ts";
+import { readMonitorStatus } from "./monitor_status.ts";
 import { type Invocation, optionValue } from "./command_definition.ts";
 import { type OpenConfig, openConfig, type Selection } from "./open_config.ts";
 import { printable } from "../shared/printable.ts";
@@ -72,6 +74,49 @@ async function locateStateOf(
   return place.path !== null && await system.state.files.look(place.path) !== null ? place : null;
 }
 
+/** What a state has for display: the checks are those that run. */
+interface KnownState {
+  readonly checks: readonly ShownCheck[];
+  readonly records: readonly CheckRecord[];
+  readonly monitor: MonitorStatus | null;
+}
+
+/** Reads the checks of a state, and which process runs them. `null`: there is no state yet. */
+export async function readKnownState(
+  store: Store | null,
+  { config, place, system }: Pick<KnownConfig, "config" | "place"> & {
+    readonly system: Pick<System, "clock" | "controlSockets" | "files" | "state">;
+  },
+): Promise<KnownState> {
+  const records = await store?.records() ?? [];
+  const monitor = await readMonitorStatus(store, { place, config, records, system });
+  return { checks: shownChecks(config?.checks ?? null, monitor, records), records, monitor };
+}
+
+/**
+ * Returns the checks to show: while a service runs with a config that was edited since it was loaded, the checks that
+ * the service runs, then new ones of the config.
+ */
+function shownChecks(
+  configured: readonly ShownCheck[] | null,
+  monitor: MonitorStatus | null,
+  records: readonly CheckRecord[],
+): readonly ShownCheck[] {
+  if (configured === null) return checksOfState(monitor?.run ?? null, records);
+  const hasService = monitor?.state === "running" || monitor?.state === "hangs";
+  if (!hasService || monitor.config !== "edited") return configured;
+  const added = new Map(configured.map((check) => [check.name, check]));
+  const served = checksOfState(monitor.run, records).map((check) => {
+    const written = added.get(check.name);
+    if (written === undefined) return check;
+    added.delete(check.name);
+    const { definition, locations: _, ...rest } = written;
+    return { ...check, ...rest, active: true, kind: definition === check.definition ? rest.kind : null };
+  });
+  return [...served, ...added.values()];
+}
+
+/** Returns the checks of a process, or of the records if none is known. */
 export function checksOfState(
   run: MonitorRun | null,
   records: readonly CheckRecord[],
@@ -81,11 +126,10 @@ export function checksOfState(
     const leftMs = overdueAtMs === null || nextRunAtMs === null ? 0 : overdueAtMs - nextRunAtMs;
     return [name, Math.max(0, leftMs / 2)];
   }));
-  const names = run?.checks ?? records.map(({ name }) => name);
-  return names.map((name) => {
-    const intervalMs = intervals.get(name) ?? 0;
+  return (run?.checks ?? records.map(({ name }) => ({ name }))).map((served) => {
+    const intervalMs = intervals.get(served.name) ?? 0;
     return {
-      name,
+      ...served,
       kind: null,
       active: true,
       tags: [],

@@ -56,7 +56,7 @@ async function stateOf(
   if (stoppedAtMs !== null) {
     const since = records.filter(({ condition }) => (condition.observedAtMs ?? 0) > stoppedAtMs);
     const names = new Set(since.map(({ name }) => name));
-    return checks.length > 0 && checks.every((name) => names.has(name)) ? "cron" : "stopped";
+    return checks.length > 0 && checks.every(({ name }) => names.has(name)) ? "cron" : "stopped";
   }
   // No lock shows whether the process of another machine runs.
   if (members !== null) return "died";

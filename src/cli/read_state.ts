@@ -6,11 +6,6 @@ import { printable } from "../shared/printable.ts";
 
 import { openShared } from "./open_store.ts";
 import type { StateLocation } from "./state_location.ts";
-/** Warns if no state exists at a location: the monitor that runs may use another one. */
-export async function warnOfMissing({ path, postgres }: StateLocation, system: System): Promise<void> {
-  if (path === null || postgres !== undefined) return;
-  if (await system.state.files.look(path).catch(() => true) === null) printMissing(path, system);
-}
 
 function printMissing(path: string, system: System): void {
   const message = `no state in "${path}": no check has run, or the state is elsewhere (see --state)`;

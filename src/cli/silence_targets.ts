@@ -15,9 +15,9 @@ import {
   optionValue,
   UsageError,
 } from "./command_definition.ts";
-import { checksOfState, openKnownConfig } from "./known_config.ts";
+import { openKnownConfig, readKnownState } from "./known_config.ts";
 import { isEverything, readSelection, selectChecks, TAG_OPTION } from "./open_config.ts";
-import { stateAlongside, warnOfMissing } from "./read_state.ts";
+import { readState, stateAlongside } from "./read_state.ts";
 import { STATE_OPTION } from "./state_location.ts";
 
 /** What the commands have in common. */
@@ -60,12 +60,12 @@ export async function withSilences(
 ): Promise<void> {
   const selection = readSelection(invocation);
   const { config, place } = await openKnownConfig(invocation, selection, system);
-  const configured = config === null ? null : selectChecks(config.checks, selection);
-  await warnOfMissing(place, system);
+  const kept = await readState(place, system);
+  const known = await readKnownState(kept, { config, place, system });
+  await kept?.close();
+  const checks = selectChecks(known.checks, selection);
   const store = await stateAlongside(place, system);
   try {
-    const checks = configured ??
-      selectChecks(checksOfState(await store.monitorRun(), await store.records()), selection);
     const names = invocation.options.has("all") ? [null] : checks.map((check) => check.name);
     system.stdout.write(await act({ store, names, checks }));
   } finally {

@@ -1,3 +1,4 @@
+import type { Check } from "./check.ts";
 import { describeDuration } from "./duration.ts";
 
 /** The process that runs the checks, as it persists itself for other commands. */
@@ -21,9 +22,12 @@ export interface MonitorRun {
   readonly configLoadedAtMs: number;
   /** The last reload, if it failed, so that an older config runs; `null`: it did not. */
   readonly failedReload: FailedReload | null;
-  /** The names of the checks that run, in the config's order. */
-  readonly checks: readonly string[];
+  /** The checks that run, in the config's order. */
+  readonly checks: readonly ServedCheck[];
 }
+
+/** A check as a process loaded it: what makes a result one of it. */
+export type ServedCheck = Pick<Check, "name" | "definition" | "locations">;
 
 export interface FailedReload {
   /** Wall time, milliseconds since 1970. */

@@ -44,8 +44,8 @@ const ROWS: Readonly<Record<string, Row>> = {
     stderr: /^monitor: error: --due requires a state\n/,
   },
   "status without a state": {
-    args: ["status", "missing"],
-    stdout: /^MONITOR UNKNOWN - [^|\n]*missing[^|\n]*\n$/,
+    args: ["status"],
+    stdout: /^MONITOR UNKNOWN - no stored state to read\n$/,
     stderr: /^monitor: error: /,
   },
 };

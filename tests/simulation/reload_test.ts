@@ -553,3 +553,52 @@ function flappy(host: string, others = {}): Record<string, unknown> {
   const schedule = { regular_interval: "1 minute", attentive_interval: "1 minute" };
   return hourly(host, { schedule, threshold: 1, ...others });
 }
+
+simulate("an edited config shows what the service still runs, until a reload", {
+  start: START,
+  environment: { TOKEN: "secret" },
+  config: { state: "kept.sqlite", checks: { web: hourly("one"), gone: {}, off: {} } },
+  results: { gone: "22:00 critical" },
+  actions: {
+    "22:30": [
+      { config: { state: "kept.sqlite", checks: { web: hourly("two"), off: { active: false }, added: {} } } },
+      async (world) => {
+        const run = async (...args: readonly string[]): Promise<{ code: number; stdout: string }> =>
+          await world.machine().run(...args);
+        const { code, stdout } = await run("status");
+        assert.equal(code, 2, stdout);
+        assert.match(stdout, /^OK +off /m);
+        assert.match(stdout, /^OK +web /m);
+        assert.match(stdout, /^CRITICAL +gone /m);
+        assert.match(stdout, /^UNKNOWN +added +never ran$/m);
+        assert.match(stdout, /^config: edited since it was loaded .* reload it with: monitor reload$/m);
+        assert.equal((await run("status", "gone", "--format", "plugin")).code, 2);
+        assert.equal((await run("status", "web", "--format", "json")).code, 0);
+        assert.doesNotMatch((await run("history", "web")).stdout, /since it was edited/);
+        const summary = JSON.parse((await run("summary", "--format", "json")).stdout);
+        assert.deepEqual([summary.checks_still_down, summary.unknown.items.length], [1, 0]);
+        assert.match(
+          (await run("report")).stdout,
+          /<h2 id=problems>[^]*<h3>gone<\/h3><\/div><p class=s><b>Critical/,
+        );
+        assert.equal((await run("acknowledge", "gone")).code, 0);
+        assert.equal((await run("silence", "added", "--for", "1h")).code, 0);
+      },
+      "reload",
+    ],
+    "22:30:30": "status gone => 64",
+  },
+  until: "22:31",
+  expect: { chat: ["22:00 problem gone critical", "22:30 recovery gone unknown"] },
+});
+
+simulate("a check that a reload edited is unknown until it has run, also after a further edit", {
+  start: START,
+  environment: { TOKEN: "secret" },
+  ...rarely("one"),
+  actions: {
+    "Tue 10:00": [rarely("two"), "reload"],
+    "Tue 10:01": [rarely("three"), "status web => 3", rarely("two"), "status web => 3"],
+    "Wed 04:00": [rarely("three"), "status web"],
+  },
+});

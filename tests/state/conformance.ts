@@ -249,7 +249,7 @@ export function testStore(
 
   test("keeps who runs the checks, the last that was said alone", async (store) => {
     assert.equal(await store.monitorRun(), null);
-    const service = monitorRunOf({ checks: HOSTILE_TEXTS });
+    const service = monitorRunOf({ checks: HOSTILE_TEXTS.map((name) => ({ name })) });
     await store.keepMonitorRun(service);
     assert.deepEqual(await store.monitorRun(), service);
     const none = { processId: null, stoppedAtMs: null, configPath: null, checks: [] };

@@ -232,7 +232,7 @@ export function monitorRunOf(fields: Partial<MonitorRun> = {}): MonitorRun {
     configHash: "a1b2",
     configLoadedAtMs: NOW_MS - 60_000,
     failedReload: { atMs: NOW_MS, reason: "1 error" },
-    checks: ["web"],
+    checks: [{ name: "web", definition: "a1", locations: { from: ["paris"], agree: 1 } }, { name: "db" }],
     ...fields,
   };
 }

@@ -83,7 +83,7 @@ export async function recordCronRun(
   { left, nowMs }: { readonly left: ReadonlySet<string>; readonly nowMs: number },
 ): Promise<void> {
   const active = factsOf(config, nowMs);
-  const facts = { ...active, checks: [...active.checks, ...left] };
+  const facts = { ...active, checks: [...active.checks, ...[...left].map((name) => ({ name }))] };
   await unlessUnusable(async () => {
     const before = await store.monitorRun();
     const isSame = before?.mode === "cron" && before.configHash === facts.configHash &&
@@ -112,7 +112,7 @@ export async function checksThatLeft(
   // Another config may use the same state.
   if (run === null || run.configPath === null || run.configPath !== source.path) return new Set();
   const active = new Set(checks.filter((check) => check.active).map(({ name }) => name));
-  return new Set(run.checks.filter((name) => !active.has(name)));
+  return new Set(run.checks.map(({ name }) => name).filter((name) => !active.has(name)));
 }
 
 type ConfigFacts = Pick<
@@ -126,7 +126,11 @@ function factsOf(config: OpenConfig, nowMs: number): ConfigFacts {
     configHash: configHash(config),
     configLoadedAtMs: nowMs,
     failedReload: null,
-    checks: config.checks.filter(({ active }) => active).map(({ name }) => name),
+    checks: config.checks.filter(({ active }) => active).map(({ name, definition, locations }) => ({
+      name,
+      ...definition !== undefined && { definition },
+      ...locations !== undefined && { locations },
+    })),
   };
 }
 

@@ -26,8 +26,8 @@ import {
   type PresentFacts,
   readHistory,
 } from "../../outputs/json/history_json.ts";
-import { checksOfState, openKnownConfig } from "../known_config.ts";
-import { describeMonitor, describeMonitorTrouble, readMonitorStatus } from "../monitor_status.ts";
+import { checksOfState, openKnownConfig, readKnownState } from "../known_config.ts";
+import { describeMonitor, describeMonitorTrouble } from "../monitor_status.ts";
 import { printable } from "../../shared/printable.ts";
 import { renderTrace } from "../render_trace.ts";
 import { readState } from "../read_state.ts";
@@ -73,23 +73,21 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   const { config, error, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
   const store = await readState(place, system);
   const nowMs = system.clock.wallMs();
-  const records = await store?.records() ?? [];
+  const { checks, records, monitor } = await readKnownState(store, { config, place, system });
   const record = records.find((candidate) => candidate.name === name);
-  const check = config?.checks.find((candidate) => candidate.name === name);
+  const check = checks.find((candidate) => candidate.name === name);
   if (store === null || record === undefined) {
     await store?.close();
-    const isInConfig = check !== undefined;
     throw new UsageError(
-      isInConfig ? `the check "${name}" never ran` : `no data for check "${name}"`,
+      check !== undefined ? `the check "${name}" never ran` : `no data for check "${name}"`,
       "list the checks with: monitor status",
     );
   }
-  const monitor = await readMonitorStatus(store, { place, config, records, system });
   const { notRunning = null } = monitor ?? {};
   const [shown = check] = check === undefined ? checksOfState(null, [record]) : [];
   if (shown === undefined) throw new Error(`The check "${name}" is neither in the config nor in the state`);
   const status = statusOf(shown, { recordOf: () => record, notRunning, nowMs });
-  const isInConfig = config === null ? null : check !== undefined;
+  const isInConfig = config === null ? null : config.checks.some((candidate) => candidate.name === name);
   const history = await readHistory(store, untilEdited(shown, record), nowMs);
   const changes = allChanges(store, name);
   const facts = { status, isInConfig, monitor };

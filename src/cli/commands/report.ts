@@ -12,8 +12,7 @@ import {
 import { isEverything, readSelection, selectChecks, TAG_OPTION } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
-import { checksOfState, openKnownConfig } from "../known_config.ts";
-import { readMonitorStatus } from "../monitor_status.ts";
+import { openKnownConfig, readKnownState } from "../known_config.ts";
 import { pageFacts } from "../../outputs/html_report/facts.ts";
 import { readState } from "../read_state.ts";
 import { STATE_OPTION } from "../state_location.ts";
@@ -61,7 +60,6 @@ async function runReport(invocation: Invocation, system: System): Promise<number
   if (output === "") throw new UsageError("--output is empty, expected a file or -");
   const selection = readSelection(invocation);
   const { config, error, label, place } = await openKnownConfig(invocation, selection, system);
-  const configured = config === null ? null : selectChecks(config.checks, selection);
   const path = output === "-" ? null : pathFromHere(output, system);
   // Only a config without errors shows which files must not be overwritten.
   if (path !== null && error !== null) throw error;
@@ -78,10 +76,7 @@ async function runReport(invocation: Invocation, system: System): Promise<number
   const { writeReport } = await import("../../outputs/html_report/write_report.ts");
   const store = await readState(place, system);
   try {
-    const run = await store?.monitorRun() ?? null;
-    const records = await store?.records() ?? [];
-    const checks = configured ?? selectChecks(checksOfState(run, records), selection);
-    const monitor = await readMonitorStatus(store, { place, config, records, system });
+    const { checks, monitor } = await readKnownState(store, { config, place, system });
     const facts = pageFacts({
       label,
       page: config?.report ?? null,
@@ -91,7 +86,7 @@ async function runReport(invocation: Invocation, system: System): Promise<number
     }, system);
     const text = await writeReport({
       store,
-      checks,
+      checks: selectChecks(checks, selection),
       isWhole: isEverything(selection),
       public: publicTags,
       facts,

@@ -31,8 +31,8 @@ import { describeVote } from "../../condition/agreement.ts";
 import { believableColumns, renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
 import { wrap } from "../../shared/wrap.ts";
 import { printable } from "../../shared/printable.ts";
-import { checksOfState, openKnownConfig } from "../known_config.ts";
-import { describeMonitor, describeMonitorTrouble, readMonitorStatus } from "../monitor_status.ts";
+import { openKnownConfig, readKnownState } from "../known_config.ts";
+import { describeMonitor, describeMonitorTrouble } from "../monitor_status.ts";
 import { readState } from "../read_state.ts";
 import { STATE_OPTION } from "../state_location.ts";
 import {
@@ -96,11 +96,9 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   const selection = readSelection(invocation);
   const opened = await openKnownConfig(invocation, selection, system);
   const { config, place } = opened;
-  const configured = config === null ? null : selectActiveChecks(config.checks, selection);
   const store = await readState(place, system);
-  const kept = await store?.records() ?? [];
-  const run = await store?.monitorRun() ?? null;
-  const checks = configured ?? selectActiveChecks(checksOfState(run, kept), selection);
+  const { checks: all, records: kept, monitor } = await readKnownState(store, { config, place, system });
+  const checks = selectActiveChecks(all, selection);
   const records = new Map(kept.map((record) => [record.name, record]));
   const nowMs = system.clock.wallMs();
   const chosen = new Set(checks.map((check) => check.name));
@@ -110,10 +108,9 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     rows: shownNotifications(await store?.outbox(), nowMs).filter((row) => isShown(row.notification.check)),
     silences: lastingSilences(await store?.silences(nowMs) ?? [], kept).filter(({ check }) => isShown(check)),
   };
-  const monitor = await readMonitorStatus(store, { place, config, records: kept, system });
   await store?.close();
   const recordOf = (name: string): CheckRecord | null => records.get(name) ?? null;
-  const inactive = inactiveNames(config?.checks ?? []);
+  const inactive = inactiveNames(all);
   const statuses = checks.map((check) =>
     statusOf(check, {
       recordOf,
@@ -136,21 +133,21 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     system.stdout.write(renderPlugin(items, known, { fails, counted: SHOWN_CONDITIONS }));
     return exitCodeOf(conditions, fails);
   }
-  const all: StatusSnapshot = {
+  const snapshot: StatusSnapshot = {
     statuses,
     notifications,
     monitor,
     configError: opened.error?.message ?? null,
   };
-  const known = hasProblemsOnly ? problemsOf(all) : all;
+  const known = hasProblemsOnly ? problemsOf(snapshot) : snapshot;
   system.stdout.write(
     format === "json" ? statusJson(known, highestSeverity(conditions)) : renderPretty(known, {
       nowMs,
       timeZone: system.timeZone(),
-      all,
+      all: snapshot,
       colors: createColors(wantsColor(invocation, system.stdout, system)),
       columns: believableColumns(system.stdout.columns()),
-      inactiveCount: isEverything(selection) && config !== null ? config.checks.length - checks.length : 0,
+      inactiveCount: isEverything(selection) ? all.length - checks.length : 0,
       header: { word: "condition", name: "check", duration: "for", output: "output" },
       detailed: invocation.operands.length > 0,
     }),

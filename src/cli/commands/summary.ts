@@ -15,8 +15,8 @@ import {
   UsageError,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { checksOfState, openKnownConfig } from "../known_config.ts";
-import { describeMonitor, describeMonitorTrouble, readMonitorStatus } from "../monitor_status.ts";
+import { openKnownConfig, readKnownState } from "../known_config.ts";
+import { describeMonitor, describeMonitorTrouble } from "../monitor_status.ts";
 import { printable } from "../../shared/printable.ts";
 import {
   isEverything,
@@ -126,9 +126,7 @@ async function readSummary(invocation: Invocation, system: System): Promise<Summ
   const { gatherSummary } = await import("../../outputs/summary/gather_summary.ts");
   const store = await readState(place, system, { usesNetwork: invocation.options.has("send") });
   try {
-    const records = await store?.records() ?? [];
-    const checks = config?.checks ?? checksOfState(await store?.monitorRun() ?? null, records);
-    const monitor = await readMonitorStatus(store, { place, config, records, system });
+    const { checks, records, monitor } = await readKnownState(store, { config, place, system });
     const running = (monitor?.notRunning ?? null) === null ? null : describeMonitor(monitor, nowMs);
     const names = new Set(checks.map(({ name }) => name));
     const isWhole = config !== null && monitor?.config !== "another" && isEverything(selection);

@@ -8,7 +8,7 @@
 import type { ChannelCount, LimitUse } from "../../domain/channel_count.ts";
 import type { ConditionCounts, ConditionState, ConditionTimes } from "../../domain/condition_state.ts";
 import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
-import type { LocationVote } from "../../domain/location.ts";
+import type { Locations, LocationVote } from "../../domain/location.ts";
 import type { MonitorRun } from "../../domain/monitor_run.ts";
 import type { Notification, RenderedSummary } from "../../domain/notification.ts";
 import type { DeliveryMarker, QueuedNotification, Silence } from "../../domain/outbox.ts";
@@ -271,6 +271,12 @@ export const CLOCK: Table<ClockReadings & { readonly id: number }> = table("cloc
   laterMs: integer("later_ms"),
 }, { primary: ["id"] });
 
+const LOCATIONS: Codec<Locations> = object({
+  from: list(text),
+  agree: number,
+  control: optional(text),
+});
+
 const MONITOR_RUN: Codec<MonitorRun> = object({
   mode: word<MonitorRun["mode"]>(["service", "cron"]),
   processId: nullable(number),
@@ -281,7 +287,7 @@ const MONITOR_RUN: Codec<MonitorRun> = object({
   configHash: text,
   configLoadedAtMs: number,
   failedReload: nullable(object({ atMs: number, reason: text })),
-  checks: list(text),
+  checks: list(object({ name: text, definition: optional(text), locations: optional(LOCATIONS) })),
 });
 
 /** The process that runs the checks. */
