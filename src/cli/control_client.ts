@@ -31,7 +31,7 @@ export async function askService(
     const { describeShared } = await import("./shared_control.ts");
     throw new OutputError(describeShared(request, members, config?.checks ?? []) ?? NOT_RUNNING);
   }
-  if (run === null || run.mode !== "service" || run.stoppedAtMs !== null) throw new OutputError(NOT_RUNNING);
+  if (run === null || run.mode !== "service" || run.ended !== null) throw new OutputError(NOT_RUNNING);
   const isNamed = optionValue(invocation, "config") !== undefined ||
     optionValue(invocation, "state") === undefined;
   if (isNamed) await refuseOther(path, run.configPath, system);

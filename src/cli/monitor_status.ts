@@ -36,28 +36,24 @@ export async function readMonitorStatus(
   const members = await readServices(store);
   const state = members?.some(isLiveMember) === true
     ? "running"
-    : await stateOf(run, { place, records, members, system });
+    : await stateOf(run, { place, members, system });
   const locations = members === null ? [] : locationStatuses(config?.checks ?? [], members);
   const heartbeats = (members ?? []).map(({ silentForMs }) => system.clock.wallMs() - silentForMs);
-  const sinceMs = run.stoppedAtMs ?? Math.max(lastSeenMs(run, records), ...heartbeats);
+  const sinceMs = run.ended?.sinceMs ?? Math.max(lastSeenMs(run, records), ...heartbeats);
   const notRunning = state === "running" || state === "cron" ? null : { state, sinceMs };
   return { state, notRunning, run, config: compareConfig(run, config), members, locations };
 }
 
-interface StateOptions extends Omit<MonitorStatusOptions, "config"> {
+interface StateOptions extends Pick<MonitorStatusOptions, "place" | "system"> {
   readonly members: readonly MemberStatus[] | null;
 }
 
 async function stateOf(
-  { mode, processId, stoppedAtMs, checks, controlPath }: MonitorRun,
-  { place, records, members, system }: StateOptions,
+  { mode, processId, ended, controlPath }: MonitorRun,
+  { place, members, system }: StateOptions,
 ): Promise<NotRunning["state"] | "running" | "cron"> {
   if (mode === "cron") return "cron";
-  if (stoppedAtMs !== null) {
-    const since = records.filter(({ condition }) => (condition.observedAtMs ?? 0) > stoppedAtMs);
-    const names = new Set(since.map(({ name }) => name));
-    return checks.length > 0 && checks.every(({ name }) => names.has(name)) ? "cron" : "stopped";
-  }
+  if (ended !== null) return ended.state;
   // No lock shows whether the process of another machine runs.
   if (members !== null) return "died";
   const lockPath = `${place.path}.lock`;
@@ -67,6 +63,9 @@ async function stateOf(
   return await hangs(controlPath, system) ? "hangs" : "running";
 }
 
+/** Less than the 10 seconds after which NRPE ends a plugin. */
+const RESPONSE_MS_MAX = 3_000;
+
 /** Without a socket that this user can reach, a service counts as running. */
 async function hangs(
   path: string | null,
@@ -74,7 +73,7 @@ async function hangs(
 ): Promise<boolean> {
   if (path === null) return false;
   const nothing: ControlRequest = { command: "run", names: [] };
-  return await controlSockets.send(path, JSON.stringify(nothing))
+  return await controlSockets.send(path, JSON.stringify(nothing), { timeoutMs: RESPONSE_MS_MAX })
     .then(() => false, (error) => error instanceof ControlSocketError);
 }
 
@@ -130,6 +129,11 @@ function describeTroubleOf(
   { state, run, config }: MonitorStatus,
   { nowMs, hasErrors }: { readonly nowMs: number; readonly hasErrors: boolean },
 ): readonly string[] {
+  if (state === "hangs") {
+    return [
+      `monitor: ${run.processId === null ? "it" : `process ${run.processId}`} does not respond; restart it`,
+    ];
+  }
   if (config === "another") return [`config: monitor uses another one, "${run.configPath}"`];
   if (state !== "running") return [];
   const loaded = describeDuration(Math.max(0, nowMs - run.configLoadedAtMs));

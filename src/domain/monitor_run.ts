@@ -11,10 +11,8 @@ export interface MonitorRun {
   readonly controlPath: string | null;
   /** When it started; of calls by cron, the first one with this config. Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
-  /**
-   * When it was stopped by a signal, or last seen if a single call found that it died; `null`: it runs, or it died.
-   */
-  readonly stoppedAtMs: number | null;
+  /** That it was stopped by a signal, or that a single call found that it died; `null`: it runs, or it died. */
+  readonly ended: EndOfRun | null;
   /** Absolute path of the config; `null` for standard input. */
   readonly configPath: string | null;
   readonly configHash: string;
@@ -44,9 +42,8 @@ export interface NotRunning {
   readonly sinceMs: number;
 }
 
-/** Returns that a service was stopped; `null`: it was not, or single calls run the checks. */
-export function stopOf({ mode, stoppedAtMs }: MonitorRun): NotRunning | null {
-  return mode === "cron" || stoppedAtMs === null ? null : { state: "stopped", sinceMs: stoppedAtMs };
+export interface EndOfRun extends NotRunning {
+  readonly state: "stopped" | "died";
 }
 
 /** Returns why no service runs in words, such as `monitor stopped 2 h ago`. */

@@ -36,7 +36,7 @@ export function createControlSockets(clock: Clock, userId: number | null): Contr
         await removeSocket(path);
       };
     },
-    send: async (path, line) => {
+    send: async (path, line, { timeoutMs = LINE_MS_MAX } = {}) => {
       let connection: Deno.Conn;
       try {
         connection = await Deno.connect({ transport: "unix", path });
@@ -46,8 +46,8 @@ export function createControlSockets(clock: Clock, userId: number | null): Contr
         }
         throw error;
       }
-      const cancel = clock.after(LINE_MS_MAX, () => closeQuietly(connection));
-      const silence = new ControlSocketError(`no response for ${LINE_MS_MAX / 1000} s`);
+      const cancel = clock.after(timeoutMs, () => closeQuietly(connection));
+      const silence = new ControlSocketError(`no response for ${timeoutMs / 1000} s`);
       try {
         await writeAll(connection, new TextEncoder().encode(`${line}\n`));
         const first = await readText(connection, (text) => text !== "").catch(() => Promise.reject(silence));

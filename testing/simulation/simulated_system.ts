@@ -107,7 +107,7 @@ export function createSimulatedSystem(program: Program): System {
             return Promise.resolve();
           };
         }),
-      send: (path, line) => sendControl(program, path, line),
+      send: (path, line, options) => sendControl(program, path, line, options),
     },
     permissions: {
       isGranted: () => true,
@@ -238,7 +238,12 @@ function failureOf(error: Error): "full" | "denied" | "other" {
   return code === "EROFS" || error instanceof Deno.errors.PermissionDenied ? "denied" : "other";
 }
 
-async function sendControl(program: Program, path: string, line: string): Promise<string | null> {
+async function sendControl(
+  program: Program,
+  path: string,
+  line: string,
+  { timeoutMs = TAKING_MS }: { readonly timeoutMs?: number } = {},
+): Promise<string | null> {
   const { machine } = program;
   const { timeline } = machine.world;
   const socket = await program.ask("send a command", 0, () => machine.controlSockets.get(path) ?? null);
@@ -252,9 +257,9 @@ async function sendControl(program: Program, path: string, line: string): Promis
         timeline.after(0, () => resolve(response), program);
       });
     }, socket.program);
-    const cancelSilence = timeline.after(TAKING_MS, () => {
+    const cancelSilence = timeline.after(timeoutMs, () => {
       cancelTaking();
-      reject(new ControlSocketError("no response for 10 s"));
+      reject(new ControlSocketError(`no response for ${timeoutMs / 1000} s`));
     }, program);
   });
 }

@@ -93,7 +93,7 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
     assert.equal(plugin.code, 3);
     assert.match(
       plugin.stdout,
-      /^MONITOR UNKNOWN - 1 of 1 check unknown: fine \(monitor stopped \d+ s ago, was ok: all is well\) \|/,
+      /^MONITOR UNKNOWN - monitor stopped \d+ s ago; 1 of 1 check unknown: fine \(monitor stopped \d+ s ago, was ok: all is well\) \|/,
     );
     const stopped = /monitor is not running: it was stopped at <time[^]*No check runs until you start it\./;
     assert.match(page(), stopped);
@@ -194,7 +194,10 @@ test(
       assert.equal((await harness.runHere(["status"])).code, 78, "nothing says where the state is");
       const named = await harness.runHere(["status", "--state", "kept.sqlite", "--format", "plugin"]);
       assert.equal(named.code, 2);
-      assert.match(named.stdout, /^MONITOR CRITICAL - 1 of 2 checks critical: bad \(it is gone\) \|/);
+      assert.match(
+        named.stdout,
+        /^MONITOR CRITICAL - config: invalid; [^;]* ago; 1 of 2 checks critical: bad \(it is gone\) \|/,
+      );
       program.signal("SIGTERM");
       await program.end();
     });

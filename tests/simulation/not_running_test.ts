@@ -85,13 +85,51 @@ for (const way of ["stop", "kill"]) {
       const { checks, code } = await statusOf(world);
       assert.equal(code, 3);
       assert.deepEqual(checks.map(({ condition }) => condition), ["ok", "unknown", "unknown"]);
-      assert.equal((await world.machine().run("status", "web")).code, 0);
       const metrics = new TextDecoder().decode(world.machine().files.read("/etc/monitor/monitor.prom"));
       assert.match(metrics, /monitor_check_status\{check="web",condition="ok"\} 1/);
       assert.match(metrics, /monitor_check_status\{check="db",condition="unknown"\} 1/);
     },
   });
 }
+
+for (const [way, state] of [["stop", "stopped"], ["kill", "died"]] as const) {
+  const words = way === "stop" ? "monitor stopped" : "monitor terminated unexpectedly, last seen";
+  simulate(`calls by hand do not hide that nothing runs the checks after the ${way}`, {
+    start: START,
+    config: KEPT,
+    actions: { "22:30": [way, "check --once web"], "22:30:30": "check --once" },
+    until: "22:31",
+    finally: async (world) => {
+      const { code, condition, checks, monitor } = await statusOf(world);
+      assert.deepEqual([code, condition, monitor.state], [3, "unknown", state]);
+      assert.deepEqual(checks.map((check) => check.condition), ["ok", "ok", "ok"]);
+      assert.equal(monitor.last_seen_at === null, way === "stop");
+      assert.match(await textOf(world, "status"), new RegExp(`3 checks: 3 ok; ${words} .* ago\\n$`));
+      assert.match(
+        await textOf(world, "status", "web", "--format", "plugin"),
+        new RegExp(`^MONITOR UNKNOWN - ${words} .* ago; 1 check ok \\|`),
+      );
+      assert.match(await textOf(world, "summary"), new RegExp(`^${words} .* ago$`, "m"));
+      assert.equal((await world.machine().run("check", "--once", "--due")).code, 0);
+      assert.equal((await statusOf(world)).code, 0, "cron runs the checks");
+    },
+  });
+}
+
+simulate("status of a frozen service responds before NRPE gives up, and names the process to restart", {
+  start: START,
+  config: KEPT,
+  actions: { "22:30": "pause" },
+  until: "22:30:10",
+  finally: async (world) => {
+    const beginMs = world.nowMs;
+    const plugin = await textOf(world, "status", "--format", "plugin");
+    assert.ok(world.nowMs - beginMs < 5_000);
+    const line = String.raw`monitor: process \d+ does not respond; restart it`;
+    assert.match(plugin, new RegExp(`^MONITOR UNKNOWN - monitor hangs, last seen .* ago; ${line}; 3 of 3`));
+    assert.match(await textOf(world, "status"), new RegExp(`^${line}$`, "m"));
+  },
+});
 
 simulate("calls by cron keep checks ok until they are overdue", {
   start: START,

@@ -96,6 +96,13 @@ simulate("a failed reload is shown by the page, by status and by reload, until o
       );
       const { stdout } = await world.machine().run("status");
       assert.match(stdout, new RegExp(`^config: not reloaded at ${since}:00 UTC, .*threshold: is 0`, "m"));
+      const plugin = await world.machine().run("status", "--format", "plugin");
+      assert.match(
+        plugin.stdout,
+        new RegExp(
+          `^MONITOR OK - config: not reloaded at ${since}:00 UTC, .*threshold: is 0.*; 1 check ok \\|`,
+        ),
+      );
       const { monitor } = JSON.parse((await world.machine().run("status", "--format", "json")).stdout);
       assert.equal(monitor.reload_failed_at.slice(0, 16), since.replace(" ", "T"));
     },

@@ -252,7 +252,7 @@ export function testStore(
     const service = monitorRunOf({ checks: HOSTILE_TEXTS.map((name) => ({ name })) });
     await store.keepMonitorRun(service);
     assert.deepEqual(await store.monitorRun(), service);
-    const none = { processId: null, stoppedAtMs: null, configPath: null, checks: [] };
+    const none = { processId: null, ended: null, configPath: null, checks: [] };
     const cron = monitorRunOf({ mode: "cron", ...none });
     await store.keepMonitorRun(cron);
     assert.deepEqual(await store.monitorRun(), cron);

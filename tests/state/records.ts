@@ -227,7 +227,7 @@ export function monitorRunOf(fields: Partial<MonitorRun> = {}): MonitorRun {
     processId: 4711,
     controlPath: "/run/monitor/control.sock",
     startedAtMs: NOW_MS - HOUR_MS,
-    stoppedAtMs: NOW_MS - 1,
+    ended: { state: "stopped", sinceMs: NOW_MS - 1 },
     configPath: "/etc/monitor/monitor.jsonc",
     configHash: "a1b2",
     configLoadedAtMs: NOW_MS - 60_000,

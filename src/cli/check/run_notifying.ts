@@ -2,7 +2,6 @@
 import { channelUsers } from "../../alerting/configured_channels.ts";
 import { BATCHING_DELAY_MS, type Notifying, startNotifying } from "../../alerting/notifying.ts";
 import type { Check } from "../../domain/check.ts";
-import { stopOf } from "../../domain/monitor_run.ts";
 import { StoreError } from "../../domain/store.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
 import { printable } from "../../shared/printable.ts";
@@ -135,7 +134,7 @@ async function writeMetrics(
     isRunning: null,
   };
   const run = await repository.store.monitorRun();
-  const notRunning = run === null ? null : stopOf(run);
+  const notRunning = run?.ended ?? null;
   const values = gatherMetrics({ config, version: VERSION, repository, notifying, nowMs, notRunning, loop });
   // Without pauses: nothing else is in progress.
   const render = (): Promise<string> => renderMetrics(values, () => Promise.resolve());

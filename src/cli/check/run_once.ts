@@ -13,7 +13,7 @@ import { publishedReportOf } from "../../outputs/html_report/publish_report.ts";
 import { printable } from "../../shared/printable.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
 import type { LocatedPass } from "./located_pass.ts";
-import { checksThatLeft, recordCronRun, recordEndOfService } from "./run_recorder.ts";
+import { checksThatLeft, recordCronRun, recordDeath } from "./run_recorder.ts";
 import { locateState } from "../state_location.ts";
 import { ownState } from "../owned_state.ts";
 import { WITHOUT_NOTIFICATIONS } from "../../scheduler/without_notifications.ts";
@@ -47,7 +47,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     });
     const { shared } = state;
     const located = await openLocated(checks, { ...options, shared });
-    if (!settings.due && shared === null) await recordEndOfService(state.store);
+    if (!settings.due && shared === null) await recordDeath(state.store);
     const chosen = settings.due
       ? await chooseDue(checks, {
         repository,

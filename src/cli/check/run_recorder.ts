@@ -37,7 +37,7 @@ export function createRunRecorder({ repository, system, lockPath }: RunRecorderO
         processId,
         controlPath,
         startedAtMs,
-        stoppedAtMs: null,
+        ended: null,
         ...factsOf(config, system.clock.wallMs()),
       };
       await write();
@@ -54,22 +54,21 @@ export function createRunRecorder({ repository, system, lockPath }: RunRecorderO
       await write();
     },
     stopped: async (atMs) => {
-      if (run !== null) run = { ...run, stoppedAtMs: atMs };
+      if (run !== null) run = { ...run, ended: { state: "stopped", sinceMs: atMs } };
       await write();
     },
   };
 }
 
-/**
- * Records that a service that died was stopped when it was last seen: what the call that has its lock finds is newer.
- */
-export async function recordEndOfService(
+/** Records that a service died, and when it was last seen: what the call that has its lock finds is newer. */
+export async function recordDeath(
   store: Pick<Store, "monitorRun" | "keepMonitorRun" | "records">,
 ): Promise<void> {
   await unlessUnusable(async () => {
     const run = await store.monitorRun();
-    if (run === null || run.mode === "cron" || run.stoppedAtMs !== null) return;
-    await store.keepMonitorRun({ ...run, stoppedAtMs: lastSeenMs(run, await store.records()) });
+    if (run === null || run.mode === "cron" || run.ended !== null) return;
+    const sinceMs = lastSeenMs(run, await store.records());
+    await store.keepMonitorRun({ ...run, ended: { state: "died", sinceMs } });
   });
 }
 
@@ -94,7 +93,7 @@ export async function recordCronRun(
       processId: null,
       controlPath: null,
       startedAtMs: nowMs,
-      stoppedAtMs: null,
+      ended: null,
       ...facts,
     });
   });

@@ -121,7 +121,12 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     })
   );
   const fails = failRule("warning");
-  const conditions = countedConditions(statuses);
+  const conditions = [
+    ...countedConditions(statuses),
+    // Results of single calls are not repeated by themselves.
+    ...monitor?.notRunning ? ["unknown" as const] : [],
+  ];
+  const trouble = describeMonitorTrouble(monitor, { nowMs, hasErrors: opened.error !== null });
   if (format === "plugin") {
     const { renderPlugin } = await import("../formats/plugin.ts");
     const known = {
@@ -130,7 +135,9 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
       unfinished: [],
     };
     const items = statuses.map((status) => toPluginItem(status, nowMs));
-    system.stdout.write(renderPlugin(items, known, { fails, counted: SHOWN_CONDITIONS }));
+    const running = monitor?.notRunning ? describeMonitor(monitor, nowMs) : null;
+    const notes = [...running === null ? [] : [running], ...trouble];
+    system.stdout.write(renderPlugin(items, known, { fails, counted: SHOWN_CONDITIONS, notes }));
     return exitCodeOf(conditions, fails);
   }
   const snapshot: StatusSnapshot = {
@@ -145,6 +152,7 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
       nowMs,
       timeZone: system.timeZone(),
       all: snapshot,
+      trouble,
       colors: createColors(wantsColor(invocation, system.stdout, system)),
       columns: believableColumns(system.stdout.columns()),
       inactiveCount: isEverything(selection) ? all.length - checks.length : 0,
@@ -184,6 +192,8 @@ function toPluginItem(status: CheckStatus, nowMs: number): PluginItem {
 interface PrettyOptions extends TableOptions, TimeContext {
   readonly all: StatusSnapshot;
   readonly inactiveCount: number;
+  /** Facts about the monitor, one a line. */
+  readonly trouble: readonly string[];
   /** Whether the runs of each check are printed below it. */
   readonly detailed: boolean;
 }
@@ -193,14 +203,13 @@ interface PrettyOptions extends TableOptions, TimeContext {
  * next to the prompt.
  */
 function renderPretty(
-  { statuses, notifications, monitor, configError }: StatusSnapshot,
+  { statuses, notifications, monitor }: StatusSnapshot,
   options: PrettyOptions,
 ): string {
-  const { nowMs, all, columns } = options;
+  const { nowMs, all, columns, trouble } = options;
   const rows = statuses
     .toSorted((one, other) => mostUrgentFirst(other.condition, one.condition))
     .map((status) => toRow(status, options));
-  const trouble = describeMonitorTrouble(monitor, { nowMs, hasErrors: configError !== null });
   const running = describeMonitor(monitor, nowMs);
   const sums = [
     countStatuses(all.statuses, options),

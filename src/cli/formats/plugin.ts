@@ -57,9 +57,9 @@ export const pluginFormat: Format = {
 export function renderPlugin(
   items: readonly PluginItem[],
   known: Pick<RunSummary, "condition" | "reason" | "unfinished">,
-  { fails, counted = CONDITIONS }: PluginOptions,
+  { fails, counted = CONDITIONS, notes = [] }: PluginOptions,
 ): string {
-  const answer: Answer = { ...known, items, counted };
+  const answer: Answer = { ...known, items, counted, notes };
   const problems = findProblems(answer);
   const status = statusLine(answer, problems, fails);
   const performance = performanceData(answer).map(formatPerformanceDatum).join(" ");
@@ -75,10 +75,14 @@ export function renderPlugin(
 interface PluginOptions extends Pick<FormatOptions, "fails"> {
   /** The conditions whose checks are counted in the performance data. @default those of results */
   readonly counted?: readonly ShownCondition[];
+  /** Facts about the monitor, one line each, before the counts. @default none */
+  readonly notes?: readonly string[];
 }
 
 interface Answer
-  extends Required<Pick<PluginOptions, "counted">>, Pick<RunSummary, "condition" | "reason" | "unfinished"> {
+  extends
+    Required<Pick<PluginOptions, "counted" | "notes">>,
+    Pick<RunSummary, "condition" | "reason" | "unfinished"> {
   readonly items: readonly PluginItem[];
 }
 
@@ -112,11 +116,11 @@ function statusLine(
   problems: readonly Problem[],
   fails: FormatOptions["fails"],
 ): string {
-  const { items, unfinished } = answer;
-  const known = items.map((item) => countedAs(item.condition));
+  const { items, unfinished, notes } = answer;
+  const known = [answer.condition, ...items.map((item) => countedAs(item.condition))];
   if (unfinished.length > 0) known.push("unknown");
-  const failing = (known.length === 0 ? [answer.condition] : known).filter(fails);
-  const head = `MONITOR ${highestSeverity(failing).toUpperCase()} - ${countText(answer)}`;
+  const texts = [...notes.map((note) => truncateBytes(plain(note), PROBLEM_BYTES_MAX)), countText(answer)];
+  const head = `MONITOR ${highestSeverity(known.filter(fails)).toUpperCase()} - ${texts.join("; ")}`;
   let line = head;
   for (const [index, problem] of problems.entries()) {
     const output = problem.output === "" ? "" : ` (${truncateBytes(problem.output, PROBLEM_BYTES_MAX)})`;

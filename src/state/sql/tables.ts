@@ -9,7 +9,7 @@ import type { ChannelCount, LimitUse } from "../../domain/channel_count.ts";
 import type { ConditionCounts, ConditionState, ConditionTimes } from "../../domain/condition_state.ts";
 import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
 import type { Locations, LocationVote } from "../../domain/location.ts";
-import type { MonitorRun } from "../../domain/monitor_run.ts";
+import type { EndOfRun, MonitorRun } from "../../domain/monitor_run.ts";
 import type { Notification, RenderedSummary } from "../../domain/notification.ts";
 import type { DeliveryMarker, QueuedNotification, Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, ConditionChange, KeptResult, QueuedSummary, Rollup } from "../../domain/store.ts";
@@ -282,7 +282,7 @@ const MONITOR_RUN: Codec<MonitorRun> = object({
   processId: nullable(number),
   controlPath: nullable(text),
   startedAtMs: number,
-  stoppedAtMs: nullable(number),
+  ended: nullable(object({ state: word<EndOfRun["state"]>(["stopped", "died"]), sinceMs: number })),
   configPath: nullable(text),
   configHash: text,
   configLoadedAtMs: number,
