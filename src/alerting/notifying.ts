@@ -23,7 +23,12 @@ import {
   type ReceivedNotifications,
   type TakenQueue,
 } from "../domain/membership.ts";
-import type { DeliveryMarker, QueuedNotification, Silence } from "../domain/outbox.ts";
+import {
+  type DeliveryMarker,
+  NOTICE_PREFIX,
+  type QueuedNotification,
+  type Silence,
+} from "../domain/outbox.ts";
 import { type KeptOutbox, StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { type Redact, redactProcesses } from "../shared/redact.ts";
@@ -522,10 +527,10 @@ export class Notifying {
     return this.#dispatcher.lastOf(check, channelKey)?.id === id;
   }
 
-  /** A check that left has no use of the channel, whose own filters apply to its end. */
-  #filtersOf({ notification, channelKey }: QueuedNotification): ChannelFilters {
-    return this.#channels.useOf(notification.check, channelKey) ??
-      (isNoLongerChecked(notification) ? this.#channels.targetOf(channelKey)?.channel : null) ?? {};
+  /** A check that left has no use of the channel, whose own filters apply. Those of a fallback are not for notices. */
+  #filtersOf({ notification: { check }, channelKey }: QueuedNotification): ChannelFilters {
+    return this.#channels.useOf(check, channelKey) ??
+      (check.startsWith(NOTICE_PREFIX) ? null : this.#channels.targetOf(channelKey)?.channel) ?? {};
   }
 
   #knowQueued(check: Check, queued: readonly QueuedNotification[]): void {

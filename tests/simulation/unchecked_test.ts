@@ -182,3 +182,19 @@ simulate("a config that was moved is the one that is used, and the problem of a 
   },
   expect: { chat: ["22:00 problem web critical", "22:20 recovery web unknown"] },
 });
+
+simulate("a notification of a check that leaves before it is sent passes the filter of events", {
+  start: START,
+  config: { channels: { chat: {}, problems: { events: ["problem"] } }, ...BEFORE },
+  results: { web: "22:00 critical, 22:05 ok" },
+  actions: {
+    "22:05:02": [
+      { config: { channels: { chat: {}, problems: { events: ["problem"] } }, checks: { other: {} } } },
+      "reload",
+    ],
+  },
+  expect: {
+    chat: ["22:00 problem web critical", "22:05 recovery web ok"],
+    problems: ["22:00 problem web critical"],
+  },
+});
