@@ -1,3 +1,4 @@
+import { pathFromHere } from "../config/source.ts";
 import { ControlSocketError } from "../domain/control_sockets.ts";
 import type { System } from "../domain/system.ts";
 import { readServices } from "../state/read_services.ts";
@@ -5,6 +6,7 @@ import type { ControlRequest, ControlResponse } from "./check/control.ts";
 import { type Invocation, optionValue, UsageError } from "./command_definition.ts";
 import { OutputError } from "./failure.ts";
 import { openKnownConfig } from "./known_config.ts";
+import { isSameFile } from "./monitor_status.ts";
 import { selectChecks } from "./open_config.ts";
 import { readState } from "./read_state.ts";
 
@@ -19,7 +21,7 @@ export async function askService(
   invocation: Invocation,
   system: System,
 ): Promise<ControlResponse> {
-  const { config, place, path } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
+  const { config, error, place, path } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
   const store = await readState(place, system);
   const run = await store?.monitorRun() ?? null;
   const members = await readServices(store);
@@ -34,7 +36,10 @@ export async function askService(
   if (run === null || run.mode !== "service" || run.ended !== null) throw new OutputError(NOT_RUNNING);
   const isNamed = optionValue(invocation, "config") !== undefined ||
     optionValue(invocation, "state") === undefined;
-  if (isNamed) await refuseOther(path, run.configPath, system);
+  // A config that does not exist is another one, too.
+  const named = optionValue(invocation, "config");
+  const asked = error?.source === null && named !== undefined ? pathFromHere(named, system) : path;
+  if (isNamed) await refuseOther(asked, run.configPath, system);
   if (run.controlPath === null) {
     const remedy = request.command === "reload"
       ? "reload it with SIGHUP"
@@ -55,11 +60,9 @@ export async function askService(
 async function refuseOther(
   path: string | null,
   used: string | null,
-  { files }: Pick<System, "files">,
+  system: Pick<System, "files">,
 ): Promise<void> {
-  if (path === null || used === null || path === used) return;
-  const real = async (one: string): Promise<string> => await files.realPath(one).catch(() => one);
-  if (await real(path) === await real(used)) return;
+  if (path === null || used === null || await isSameFile(path, used, system)) return;
   throw new UsageError(
     `the monitor that runs on this state uses another config, "${used}" instead of "${path}"`,
     `add -c ${used}; to use the other config, restart that monitor with it`,

@@ -23,7 +23,7 @@ interface MonitorStatusOptions {
   readonly config: OpenConfig | null;
   /** The stored state of the checks. */
   readonly records: readonly CheckRecord[];
-  readonly system: Pick<System, "clock" | "controlSockets" | "state">;
+  readonly system: Pick<System, "clock" | "controlSockets" | "files" | "state">;
 }
 
 /** Reads which process runs the checks; `null` if none is recorded. */
@@ -41,7 +41,7 @@ export async function readMonitorStatus(
   const heartbeats = (members ?? []).map(({ silentForMs }) => system.clock.wallMs() - silentForMs);
   const sinceMs = run.ended?.sinceMs ?? Math.max(lastSeenMs(run, records), ...heartbeats);
   const notRunning = state === "running" || state === "cron" ? null : { state, sinceMs };
-  return { state, notRunning, run, config: compareConfig(run, config), members, locations };
+  return { state, notRunning, run, config: await compareConfig(run, config, system), members, locations };
 }
 
 interface StateOptions extends Pick<MonitorStatusOptions, "place" | "system"> {
@@ -88,9 +88,23 @@ export function lastSeenMs(
   );
 }
 
-function compareConfig(run: MonitorRun, config: OpenConfig | null): MonitorStatus["config"] {
+/** Returns whether two paths lead to one file, perhaps by symlinks. */
+export async function isSameFile(
+  one: string,
+  other: string,
+  { files }: Pick<System, "files">,
+): Promise<boolean> {
+  const real = async (path: string): Promise<string> => await files.realPath(path).catch(() => path);
+  return one === other || await real(one) === await real(other);
+}
+
+async function compareConfig(
+  run: MonitorRun,
+  config: OpenConfig | null,
+  system: Pick<System, "files">,
+): Promise<MonitorStatus["config"]> {
   if (config === null || config.source.path === null || run.configPath === null) return "unknown";
-  if (config.source.path !== run.configPath) return "another";
+  if (!await isSameFile(config.source.path, run.configPath, system)) return "another";
   return configHash(config) === run.configHash ? "same" : "edited";
 }
 

@@ -599,6 +599,29 @@ simulate("an edited config shows what the service still runs, until a reload", {
   expect: { chat: ["22:00 problem gone critical", "22:30 recovery gone unknown"] },
 });
 
+simulate("a config that does not exist is not the service's, and a symlink to its config is", {
+  start: START,
+  config: { state: "/etc/monitor/kept.sqlite", checks: { fine: {} } },
+  actions: {
+    "22:05": async (world) => {
+      const machine = world.machine();
+      const missing = await machine.run(
+        "reload",
+        "--state",
+        "/etc/monitor/kept.sqlite",
+        "-c",
+        "/etc/monitor/gone.json",
+      );
+      assert.equal(missing.code, 64, missing.stderr);
+      assert.match(missing.stderr, /uses another config, ".*monitor\.jsonc" instead of ".*gone\.json"/);
+      machine.files.link("/etc/monitor/link.jsonc", PATH);
+      assert.equal((await machine.run("reload", "-c", "/etc/monitor/link.jsonc")).code, 0);
+      assert.doesNotMatch((await machine.run("status", "-c", "/etc/monitor/link.jsonc")).stdout, /config:/);
+    },
+  },
+  until: "22:06",
+});
+
 simulate("a check that a reload edited is unknown until it has run, also after a further edit", {
   start: START,
   environment: { TOKEN: "secret" },
