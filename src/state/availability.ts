@@ -3,8 +3,8 @@
  * each condition.
  *
  * The rule of all of them: the time from one run to the next counts as the condition that the first one confirmed, if
- * the second one came before the check was overdue and was of the same kind and parameters; after a stop, only the time until the planned run, and so does the
- * time since the last run. All other time is not observed, such as that in which no condition is confirmed, and a span
+ * the second one came before the check was overdue and was of the same kind and parameters; after a pause, only the time
+ * until the planned run, and so does the time since the last run. It ends when the service stopped or was last seen. All other time is not observed, such as that in which no condition is confirmed, and a span
  * in which the check did not run.
  */
 import { type Condition, CONDITIONS } from "../domain/condition.ts";
@@ -94,13 +94,28 @@ export function observedUntil(
   return { condition: confirmed, ms: untilMs - observedAtMs, untilMs };
 }
 
-/** Returns a record as it counts as observed: until its last run, if the check was edited some time later. */
-export function untilEdited<Record extends CheckRecord | null>(
+/**
+ * Returns a record as it counts as observed: until its last run, if the check was edited some time later, and no longer
+ * than the service ran that ran it; `null`: none stopped.
+ */
+export function asObserved<Record extends CheckRecord | null>(
   check: Pick<Check, "definition" | "locations">,
   record: Record,
+  ranUntilMs: number | null,
 ): Record {
-  if (record === null || !isEdited(check, record)) return record;
-  return { ...record, overdueAtMs: record.condition.observedAtMs };
+  if (record === null) return record;
+  const { condition: { observedAtMs }, nextRunAtMs } = record;
+  if (isEdited(check, record)) return { ...record, overdueAtMs: observedAtMs };
+  if (!isOfStopped(record, ranUntilMs)) return record;
+  return { ...record, nextRunAtMs: Math.min(nextRunAtMs ?? Infinity, ranUntilMs) };
+}
+
+/** Returns whether the last run of a record was one of a service that ran until a time; a single call may have followed. */
+export function isOfStopped(
+  { condition: { observedAtMs } }: CheckRecord,
+  ranUntilMs: number | null,
+): ranUntilMs is number {
+  return ranUntilMs !== null && observedAtMs !== null && observedAtMs <= ranUntilMs;
 }
 
 /** Returns how long each condition was observed in a span that ends at a time: in its roll-ups, and since the last run. */

@@ -7,7 +7,7 @@ import {
   transition,
   type Verdict,
 } from "../condition/transition.ts";
-import { observedUntil, untilEdited } from "./availability.ts";
+import { asObserved, isOfStopped, observedUntil } from "./availability.ts";
 import { occurrences } from "../condition/confirm.ts";
 import { isUnreported } from "../condition/agreement.ts";
 import type { Check } from "../domain/check.ts";
@@ -63,6 +63,8 @@ export interface NotificationSource {
   /** A new notification's id; unique. */
   newId(facts: NotificationFacts): string;
   readonly hostName: string;
+  /** When the service ended that ran before; wall time. @default null, none is known */
+  readonly ranUntilMs?: number | null;
 }
 
 /** The consequences of a result, or of the end of a suppression. */
@@ -208,13 +210,13 @@ function rollupEntryOf(
   before: CheckRecord,
   after: CheckRecord,
   result: Result,
-  { nowMs, isInterrupted = false }: RecordOptions,
+  { nowMs, isInterrupted = false, ranUntilMs = null }: RecordOptions & NotificationSource,
 ): RollupEntry | null {
   const { check, condition, durationMs } = result;
   const observed = observedUntil(
-    untilEdited(check, before),
+    asObserved(check, before, ranUntilMs),
     nowMs,
-    isInterrupted || isUnreported(result, before.last),
+    isInterrupted || isOfStopped(before, ranUntilMs) || isUnreported(result, before.last),
   );
   const lastedMs = observed?.ms ?? 0;
   const entry = {

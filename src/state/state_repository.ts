@@ -54,7 +54,7 @@ export class StateRepository {
   constructor(
     store: ReplaceableStore,
     records: readonly CheckRecord[],
-    source: Pick<StateRepositoryOptions, "newId" | "hostName" | "onOvertaken">,
+    source: Pick<StateRepositoryOptions, "newId" | "hostName" | "ranUntilMs" | "onOvertaken">,
   ) {
     this.#store = store;
     this.#source = source;
@@ -171,7 +171,7 @@ export class StateRepository {
   }
 
   #sourceOptions(): NotificationSource {
-    const { newId, hostName } = this.#source;
-    return { newId, hostName };
+    const { newId, hostName, ranUntilMs = null } = this.#source;
+    return { newId, hostName, ranUntilMs };
   }
 }

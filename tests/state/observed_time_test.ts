@@ -1,7 +1,8 @@
 /**
  * Random histories with gaps, clock steps, kills and changed intervals, in both databases. The truth is worked out from
  * the times and results of the runs alone, by the documented rules: the time from one run to the next counts if the
- * second one came before the check was overdue; after a stop, and since the last run, until the planned run. A run that waits is none, and ends the time before it. `monitor history`, the page and the summary have to know it.
+ * second one came before the check was overdue; after a pause, and since the last run, until the planned run; and never
+ * longer than until the service stopped or was last seen. A run that waits is none, and ends the time before it. `monitor history`, the page and the summary have to know it.
  */
 import assert from "node:assert/strict";
 import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
@@ -12,7 +13,7 @@ import { isAfterGap } from "../../src/alerting/check_status.ts";
 import { withOverdue } from "../../src/scheduler/next_run.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
-import { lastedIn } from "../../src/state/availability.ts";
+import { asObserved, lastedIn } from "../../src/state/availability.ts";
 import { recordResult } from "../../src/state/record_result.ts";
 import { RecordCache } from "../../src/state/record_cache.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
@@ -50,8 +51,8 @@ async function assertTruth(store: Store, name: string): Promise<void> {
   }
   while (!(await store.prune(NOW)).finished);
   let observed = 0;
-  for (const { name, updates, truth } of histories) {
-    const record = updates.at(-1)?.record ?? assert.fail();
+  for (const { name, updates, ranUntilMs, truth } of histories) {
+    const record = asObserved({ definition: "" }, updates.at(-1)?.record ?? assert.fail(), ranUntilMs);
     const { spans } = await readHistory(store, record, NOW);
     for (const { key, ms } of spans) {
       const expected = truth(ms);
@@ -90,6 +91,8 @@ interface Run {
   readonly isWaiting: boolean;
   /** Whether nothing ran before it, if it comes after a gap. */
   readonly isInterrupted: boolean;
+  /** When the service before it was stopped, killed or last seen; `null`: it is the same one. */
+  readonly ranUntilMs: number | null;
   /** That the next result is recorded after. */
   readonly record: CheckRecord;
 }
@@ -97,6 +100,8 @@ interface Run {
 interface History {
   readonly name: string;
   readonly updates: readonly CheckUpdate[];
+  /** When the last service stopped; `null`: it runs. */
+  readonly ranUntilMs: number | null;
   truth(spanMs: number): { readonly runs: number; readonly lastedMs: ConditionCounts };
 }
 
@@ -110,6 +115,11 @@ function createHistory(name: string): History {
   const updates: CheckUpdate[] = [];
   const runs: Run[] = [];
   let record = new RecordCache([]).get(name, 0);
+  /** A stop at some time since the last run, or before it if single calls followed. */
+  const stopBefore = (nowMs: number, last: Run | undefined): number | null => {
+    if (last === undefined || below(3) > 0) return null;
+    return last.endedAtMs + pick([-1, 0, 3 * SECOND, below(Math.max(1, nowMs - last.endedAtMs))]);
+  };
   for (const { atMs, intervalMs, lost } of steps) {
     const nowMs = atMs + shiftMs;
     // A kill loses what was not written yet.
@@ -126,6 +136,7 @@ function createHistory(name: string): History {
     const condition = below(4) > 0 ? record.last?.condition ?? pick(CONDITIONS) : pick(CONDITIONS);
     const isWaiting = below(8) === 0;
     const isInterrupted = below(2) === 0;
+    const ranUntilMs = stopBefore(nowMs, runs.at(-1));
     const result = {
       check,
       condition,
@@ -146,14 +157,25 @@ function createHistory(name: string): History {
       plan: (state) => withOverdue(check, state, { atMs: nowMs + intervalMs, missed: 0 }),
       newId: () => "id",
       hostName: "host",
+      ranUntilMs,
     });
     record = update.record;
     updates.push(update);
     const { timeoutMs } = check;
-    runs.push({ endedAtMs: nowMs, condition, intervalMs, timeoutMs, isWaiting, isInterrupted, record });
+    runs.push({
+      endedAtMs: nowMs,
+      condition,
+      intervalMs,
+      timeoutMs,
+      isWaiting,
+      isInterrupted,
+      ranUntilMs,
+      record,
+    });
   }
   const confirmed = confirm(runs, settings);
-  return { name, updates, truth: (spanMs) => truthOf(runs, { confirmed, spanMs }) };
+  const ranUntilMs = stopBefore(NOW, runs.at(-1));
+  return { name, updates, ranUntilMs, truth: (spanMs) => truthOf(runs, { confirmed, spanMs, ranUntilMs }) };
 }
 
 interface Step {
@@ -222,9 +244,10 @@ function isOverdue({ endedAtMs, intervalMs, timeoutMs }: Run, atMs: number): boo
 
 function truthOf(
   runs: readonly Run[],
-  { confirmed, spanMs }: {
+  { confirmed, spanMs, ranUntilMs }: {
     readonly confirmed: readonly (Condition | null)[];
     readonly spanMs: number;
+    readonly ranUntilMs: number | null;
   },
 ): ReturnType<History["truth"]> {
   const beginMs = beginOf(NOW - spanMs);
@@ -240,7 +263,10 @@ function truthOf(
     const nextMs = next?.endedAtMs ?? NOW;
     const lasted = confirmed[index] ?? null;
     if (lasted === null || nextMs < endedAtMs || isOverdue(run, nextMs)) continue;
-    const untilMs = next?.isInterrupted === false ? nextMs : Math.min(nextMs, endedAtMs + run.intervalMs);
+    const stopMs = next === undefined ? ranUntilMs : next.ranUntilMs;
+    const hasStopped = stopMs !== null && stopMs >= endedAtMs;
+    const plannedMs = next?.isInterrupted === false && !hasStopped ? nextMs : endedAtMs + run.intervalMs;
+    const untilMs = Math.min(nextMs, plannedMs, hasStopped ? stopMs : Infinity);
     lastedMs[lasted] += Math.max(0, Math.min(untilMs, endMs) - Math.max(endedAtMs, beginMs));
   }
   return { runs: ran, lastedMs };

@@ -13,7 +13,7 @@ import { publishedReportOf } from "../../outputs/html_report/publish_report.ts";
 import { printable } from "../../shared/printable.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
 import type { LocatedPass } from "./located_pass.ts";
-import { checksThatLeft, recordCronRun, recordDeath } from "./run_recorder.ts";
+import { checksThatLeft, endOfService, recordCronRun, recordDeath } from "./run_recorder.ts";
 import { locateState } from "../state_location.ts";
 import { ownState } from "../owned_state.ts";
 import { WITHOUT_NOTIFICATIONS } from "../../scheduler/without_notifications.ts";
@@ -43,6 +43,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       reopen: state.reopen,
       newId: state.shared?.newId ?? system.randomId,
       hostName: system.hostName(),
+      ranUntilMs: state.shared === null ? await endOfService(state.store) : null,
       onOvertaken: (names) => names.forEach((name) => overtaken.add(name)),
     });
     const { shared } = state;

@@ -60,6 +60,17 @@ export function createRunRecorder({ repository, system, lockPath }: RunRecorderO
   };
 }
 
+/** Returns when the service ended that ran before this process; `null`: there was none, or the state can't be read. */
+export async function endOfService(store: Pick<Store, "monitorRun" | "records">): Promise<number | null> {
+  let endMs: number | null = null;
+  await unlessUnusable(async () => {
+    const run = await store.monitorRun();
+    if (run === null || run.mode === "cron") return;
+    endMs = run.ended?.sinceMs ?? lastSeenMs(run, await store.records());
+  });
+  return endMs;
+}
+
 /** Records that a service died, and when it was last seen: what the call that has its lock finds is newer. */
 export async function recordDeath(
   store: Pick<Store, "monitorRun" | "keepMonitorRun" | "records">,

@@ -14,7 +14,7 @@ import { type OpenConfig, readSelection } from "../open_config.ts";
 import type { OwnedState } from "../owned_state.ts";
 import type { LocatedWork } from "./located_work.ts";
 import { toNotified } from "./reload.ts";
-import { createRunRecorder, type RunRecorder } from "./run_recorder.ts";
+import { createRunRecorder, endOfService, type RunRecorder } from "./run_recorder.ts";
 import { logDeliveryEvent } from "./service_log.ts";
 import { type ServiceOutputs, startOutputs } from "./service_outputs.ts";
 import type { CheckCommandSettings } from "./settings.ts";
@@ -116,7 +116,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   };
 }
 
-function openRepository(
+async function openRepository(
   { system, state, log }: ServicePartsOptions,
   { onWritable, onOvertaken }: {
     onWritable(): void;
@@ -138,6 +138,8 @@ function openRepository(
     reopen: state.reopen,
     newId: state.shared?.newId ?? system.randomId,
     hostName: system.hostName(),
+    // Other members may have run the checks meanwhile.
+    ranUntilMs: state.shared === null ? await endOfService(state.store) : null,
     onOvertaken,
   });
 }

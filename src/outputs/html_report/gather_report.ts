@@ -1,9 +1,9 @@
 import {
+  asObserved,
   type Availability,
   availabilityOf,
   lastedIn,
   type RunCounts,
-  untilEdited,
 } from "../../state/availability.ts";
 import { type Condition, CONDITIONS, mostUrgentFirst } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
@@ -119,7 +119,7 @@ async function gatherChecks(
       spans: SPANS.map(({ label, days }, index) => ({
         label,
         ms: days * DAY_MS,
-        ...addUp(own[index] ?? [], untilEdited(check, record), nowMs),
+        ...addUp(own[index] ?? [], asObserved(check, record, notRunning?.sinceMs ?? null), nowMs),
       })),
       hours: withPresent(toHours(own[0] ?? [], nowMs), { status, slotMs: HOUR_MS, nowMs }),
       days: withPresent(toDays(own.at(-1) ?? [], nowMs), { status, slotMs: DAY_MS, nowMs }),

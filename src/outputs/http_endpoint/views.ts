@@ -1,4 +1,4 @@
-import { untilEdited } from "../../state/availability.ts";
+import { asObserved } from "../../state/availability.ts";
 import { highestSeverity } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { Check } from "../../domain/check.ts";
@@ -104,7 +104,7 @@ export class Views {
   async history(name: string): Promise<string> {
     const { repository, system } = this.#sources;
     const nowMs = system.clock.wallMs();
-    const record = untilEdited(this.#get(name), repository.recordOf(name, nowMs));
+    const record = asObserved(this.#get(name), repository.recordOf(name, nowMs), null);
     const history = await readHistory(repository.store, record, nowMs);
     const monitor = await this.#monitor();
     const facts = { status: this.#statusOf(this.#get(name)), isInConfig: true, monitor };

@@ -3,7 +3,7 @@ import { CHECK_KINDS } from "../../checks/registry.ts";
 import type { Check, CheckKind } from "../../domain/check.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { CheckRecord, ConditionChange, RollupSum, Store } from "../../domain/store.ts";
-import { lastedIn, summarise, untilEdited } from "../../state/availability.ts";
+import { asObserved, lastedIn, observedUntil, summarise } from "../../state/availability.ts";
 import type { Period, ShortChange } from "./outages.ts";
 import { type CheckHistory, type RunSums, slowestOf, summarize, type SummaryInput } from "./summarize.ts";
 import type { Summary } from "./summary.ts";
@@ -96,7 +96,7 @@ async function readHistories(
     const stored = recordOf(name);
     const notRunning = monitor?.notRunning ?? null;
     const known = conditionOf(check, stored, untilMs, notRunning);
-    const record = untilEdited(check, stored);
+    const record = asObserved(check, stored, notRunning?.sinceMs ?? null);
     const sums = sumsOf(name);
     const window = objective === null ? NO_SUMS : ofWindow.get(objective.windowMs)?.(name) ?? NO_SUMS;
     histories.push({
@@ -109,9 +109,7 @@ async function readHistories(
       isJob: await hasCheckIns(kind),
       objective,
       // An outage is not known to last any more.
-      record: record !== null && known.state === "not_running"
-        ? { ...record, overdueAtMs: record.condition.observedAtMs }
-        : record,
+      record: record !== null && known.state === "not_running" ? endedAt(record, untilMs) : record,
       sums: { ...sums, lastedMs: lastedIn(sums, record, untilMs) },
       before: beforeOf(name),
       objectiveLastedMs: lastedIn(window, record, untilMs),
@@ -120,6 +118,12 @@ async function readHistories(
     });
   }
   return histories;
+}
+
+/** Returns a record that is overdue since the end of its observed time. */
+function endedAt(record: CheckRecord, untilMs: number): CheckRecord {
+  const endMs = observedUntil(record, untilMs, true)?.untilMs ?? record.condition.observedAtMs;
+  return { ...record, condition: { ...record.condition, observedAtMs: endMs }, overdueAtMs: endMs };
 }
 
 async function hasCheckIns(kind: string | null): Promise<boolean> {
