@@ -484,7 +484,20 @@ export class Notifying {
       this.#ending.set(markerKey(check, channelKey), queued);
       ends.push(queued);
     }
-    if (ends.length > 0) this.#sendNotices(ends).catch(onBug);
+    if (ends.length > 0) this.#sendEnds(ends).catch(onBug);
+  }
+
+  async #sendEnds(ends: readonly QueuedNotification[]): Promise<void> {
+    const { repository, system: { clock } } = this.#options;
+    const checks = new Set(ends.map(({ notification: { check } }) => check));
+    try {
+      // Another member may have run them.
+      if (isShared(repository.store)) repository.adopt(await repository.store.load([...checks]));
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    }
+    repository.beginAgain(checks, clock.wallMs());
+    await this.#sendNotices(ends);
   }
 
   /** Notes that ends are in their queues, or in those of another member. */

@@ -1,3 +1,4 @@
+import { initialState } from "../condition/transition.ts";
 import type { Check } from "../domain/check.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
 import type { Result } from "../domain/result.ts";
@@ -123,6 +124,19 @@ export class StateRepository {
     const record = { ...this.recordOf(name, nowMs), nextRunAtMs: atMs };
     this.#cache.set(record);
     this.#buffer.add(bareUpdate(record));
+  }
+
+  /** Begins again with checks that left the config: one that comes back is pending. `flush` persists it. */
+  beginAgain(checks: Iterable<string>, nowMs: number): void {
+    for (const name of checks) {
+      const before = this.recordOf(name, nowMs);
+      // A channel that does not get the end of the problem gets its recovery.
+      const { notifiedAtMs, notifiedProblemBeganAtMs } = before.condition;
+      const condition = { ...initialState(), notifiedAtMs, notifiedProblemBeganAtMs };
+      const record = { ...before, condition, failing: null, overdueAtMs: null };
+      this.#cache.set(record);
+      this.#buffer.add(bareUpdate(record));
+    }
   }
 
   amend(changed: readonly QueuedNotification[]): void {

@@ -283,6 +283,15 @@ async function runTrace(seed: number, edit: Edit): Promise<Trace> {
     // A start does not detect that a channel was edited.
     if (edit === chooseChannels && next() < 0.5) editChecks();
     desk = await openDesk(checks, { clock, store, system, batchingMs: 2 * SECOND });
+    forgetEnded();
+  };
+  /** Checks that left begin again if a channel knew of their problem. */
+  const forgetEnded = (): void => {
+    for (const { name } of written) {
+      if (checks.some((check) => check.name === name)) continue;
+      const { confirmed, observed } = desk.repository.recordOf(name, clock.wallMs()).condition;
+      if (confirmed === null && observed === null) model.forget(name);
+    }
   };
   const conditions = new Map<string, Condition>();
   const model = createReferenceModel();
@@ -356,6 +365,7 @@ async function runTrace(seed: number, edit: Edit): Promise<Trace> {
     if (next() < 0.01) {
       editChecks();
       desk.notifying.reload(configOf(checks));
+      forgetEnded();
     }
     if (next() < 0.005) await restart();
     if (next() < 0.04) await annotate(`s${step}`);

@@ -178,3 +178,25 @@ for (const hosts of ["ba", "abc", "bca"]) {
     await installation.stop(...members.values());
   });
 }
+
+test("checks that come back begin like new ones, whichever members ran them and sent their ends", async (installation) => {
+  const { world, hook, names } = installation;
+  const members = ["a", "b", "c"].map((name) => installation.start(name));
+  const reload = async (checks: readonly string[]): Promise<void> => {
+    installation.writeConfig({
+      checks: Object.fromEntries(checks.map((name) => [name, installation.checkOf(name)])),
+    });
+    for (const member of members) member.signal("SIGHUP");
+    await world.advance(20_000);
+  };
+  await installation.ranAgain();
+  await installation.turn(500);
+  await reload(names.slice(0, 1));
+  await reload(names);
+  for (const name of names.slice(1)) {
+    assert.deepEqual(hook.events(name), [`${name} problem`, `${name} recovery`, `${name} problem`]);
+    const last = hook.distinct.findLast(({ check }) => check === name) as unknown as { previous: string };
+    assert.equal(last.previous, "pending", name);
+  }
+  await installation.stop(...members);
+});

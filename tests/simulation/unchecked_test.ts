@@ -198,3 +198,31 @@ simulate("a notification of a check that leaves before it is sent passes the fil
     problems: ["22:00 problem web critical"],
   },
 });
+
+simulate("a check that comes back begins like a new one, but keeps its history", {
+  start: START,
+  config: { defaults: { threshold: 2 }, ...BEFORE },
+  results: { web: "22:00 critical, 22:40 ok" },
+  actions: {
+    "22:10:30": [{ config: { defaults: { threshold: 2 }, checks: { other: {} } } }, "reload"],
+    "22:12:30": [{ config: { defaults: { threshold: 2 }, ...BEFORE } }, "reload"],
+  },
+  expect: {
+    chat: [
+      "22:01-22:02 problem web critical",
+      "22:10 recovery web unknown",
+      "22:13-22:15 problem web critical",
+      "22:41-22:42 recovery web ok",
+    ],
+  },
+  finally: async (world, { messages }) => {
+    const { previous, occurrences, problem_began_at } = messages[2]?.items[0] as unknown as Record<
+      string,
+      unknown
+    >;
+    assert.deepEqual([previous, occurrences], ["pending", 2]);
+    assert.ok(String(problem_began_at) >= "2026-03-02T22:12:30");
+    const { stdout } = await world.machine().run("history", "web");
+    assert.match(stdout, /22:0[12]/);
+  },
+});
