@@ -52,6 +52,8 @@ export interface DispatcherOptions extends Pick<QueueContext, "batchingMs" | "is
    * the config; `unwanted`: the check without this channel; `absent`: neither.
    */
   placeOf(check: string, channelKey: string): "here" | "unwanted" | "absent";
+  /** Returns whether a notification is dropped since the present config revokes it. */
+  isRevoked(queued: QueuedNotification): boolean;
   /**
    * Returns whether this process may send the pending notifications of a channel; called before each attempt, once it
    * is persisted.
@@ -272,12 +274,17 @@ export class Dispatcher {
   #assign(notifications: readonly QueuedNotification[]): Map<string, QueuedNotification[]> {
     const byPlace = Map.groupBy(
       notifications,
-      ({ state, notification, channelKey }) =>
-        state === "dropped" ? state : this.#options.placeOf(notification.check, channelKey),
+      (queued) =>
+        queued.state === "dropped"
+          ? queued.state
+          : this.#options.isRevoked(queued)
+          ? "revoked"
+          : this.#options.placeOf(queued.notification.check, queued.channelKey),
     );
     for (const queued of byPlace.get("dropped") ?? []) this.#dropped.set(queued.id, queued);
     for (const queued of byPlace.get("absent") ?? []) this.#unassigned.set(queued.id, queued);
     this.#drop(byPlace.get("unwanted") ?? [], "its check no longer has this channel");
+    this.#drop(byPlace.get("revoked") ?? [], "its check is in the config again");
     this.#dropUnassigned();
     return Map.groupBy(byPlace.get("here") ?? [], ({ channelKey }) => channelKey);
   }

@@ -395,6 +395,7 @@ export class Notifying {
       batchingMs,
       targetOf: (channelKey) => this.#channels.targetOf(channelKey),
       placeOf: (check, channelKey) => this.#channels.placeOf(check, channelKey),
+      isRevoked: (queued) => this.#isRevoked(queued),
       deliver: async (message, channel, signal) => {
         // A reload meanwhile replaces the config, and its secrets.
         const { redact } = this.#config;
@@ -538,6 +539,16 @@ export class Notifying {
       return conditionFor(channel, confirmed ?? "ok", notified) === notified;
     }
     return this.#dispatcher.lastOf(check, channelKey)?.id === id;
+  }
+
+  /**
+   * Returns whether an end was not sent before its check came back: the problem may go on, or its recovery follows. A
+   * member does not revoke ends, since the member that runs the check may already rely on them.
+   */
+  #isRevoked({ notification, missedProblem, messageId }: QueuedNotification): boolean {
+    return this.#member === null && isNoLongerChecked(notification) && missedProblem === null &&
+      messageId === null &&
+      this.#config.users.some(({ name, active }) => name === notification.check && active !== false);
   }
 
   /** A check that left has no use of the channel, whose own filters apply. Those of a fallback are not for notices. */

@@ -106,6 +106,7 @@ function harness(options: HarnessOptions = {}): Harness {
         staleAfterMs: options.staleAfterMs ?? null,
         attemptTimeoutMs: MINUTE,
       },
+    isRevoked: () => false,
     placeOf: (check, channelKey) =>
       !gone.includes(channelKey) ? "here" : (options.absent ?? []).includes(check) ? "absent" : "unwanted",
     maySend: options.maySend ?? (() => true),

@@ -81,6 +81,7 @@ async function startSender(
     batchingMs: 2 * SECOND,
     targetOf: () => ({ channel, batches, staleAfterMs: null, attemptTimeoutMs: MINUTE }),
     placeOf: () => "here",
+    isRevoked: () => false,
     maySend: () => !isKilled && (options.maySend?.() ?? true),
     deliver: async (message, _channel, signal) => {
       const ids = dispatcher.pending.filter(({ messageId }) => messageId === message.id).map(({ id }) => id);

@@ -226,3 +226,18 @@ simulate("a check that comes back begins like a new one, but keeps its history",
     assert.match(stdout, /22:0[12]/);
   },
 });
+
+for (const [condition, after] of [["ok", ["22:40-23:00 recovery web ok"]], ["critical", []]] as const) {
+  simulate(`an end that was not sent is dropped if the check comes back and is ${condition}`, {
+    start: START,
+    config: BEFORE,
+    results: { web: `22:00 critical, 22:15 ${condition}` },
+    servers: { chat: "22:05 refuse, 22:40 up" },
+    actions: {
+      "22:10": [{ config: { checks: { other: {} } } }, "reload"],
+      "22:20": [{ config: BEFORE }, "reload"],
+    },
+    expect: { chat: ["22:00 problem web critical", ...after] },
+    log: [/not delivered to chat/],
+  });
+}
