@@ -23,12 +23,12 @@ export const STATE: FaultyLayer = {
         ["skipped runs are forgotten", "before.missedRuns + missed", "missed"],
         [
           "the present condition counts for the time before it",
-          "untilEdited(check, before),",
-          "untilEdited(check, { ...before, condition: { ...before.condition, confirmed: after.condition.confirmed } }),",
+          "asObserved(check, before, ranUntilMs),",
+          "asObserved(check, { ...before, condition: { ...before.condition, confirmed: after.condition.confirmed } }, ranUntilMs),",
         ],
         [
           "the time of a stop counts as observed",
-          "isInterrupted || isUnreported(result, before.last),",
+          "isInterrupted || isOfStopped(before, ranUntilMs) || isUnreported(result, before.last),",
           "isUnreported(result, before.last),",
         ],
       ],
