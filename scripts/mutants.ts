@@ -11,6 +11,7 @@
  * without the fault, too.
  */
 import { parseArgs, stripVTControlCharacters } from "node:util";
+import { SEED } from "../testing/seed.ts";
 import { SOURCE_FLAGS } from "../testing/source.ts";
 import { type Mutant, withFault } from "./mutants/fault.ts";
 import { MUTANTS } from "./mutants/list.ts";
@@ -140,7 +141,7 @@ class Runner {
     const child = new Deno.Command("sh", {
       args: ["-c", `ulimit -t ${secondsMax}; exec "$@"`, "sh", Deno.execPath(), ...args],
       cwd: this.#directory,
-      env: { NO_COLOR: "1", ...this.#seed !== undefined && { PROPERTY_SEED: this.#seed } },
+      env: { NO_COLOR: "1", ...this.#seed !== undefined && { [SEED]: this.#seed } },
       stdin: "null",
       stdout: "piped",
       stderr: "null",
@@ -237,14 +238,19 @@ async function writeTable(path: string, outcomes: ReadonlyMap<Mutant, Outcome>):
       : `**${outcome.kind}**`;
     return { ...mutant, shown };
   });
-  const killed = rows.filter(({ shown }) => !shown.startsWith("**") && shown !== "not run").length;
+  const notRun = rows.filter(({ shown }) => shown === "not run").length;
+  const survived = rows.filter(({ shown }) => shown.startsWith("**")).length;
+  const killed = rows.length - notRun - survived;
   const layers = [...Map.groupBy(rows, ({ layer }) => layer)].flatMap(([layer, some]) => [
     `\n## ${layer[0]?.toUpperCase()}${layer.slice(1)}\n`,
     "| Fault | File | Found by |",
     "| --- | --- | --- |",
     ...some.map(({ name, file, shown }) => `| ${escapeCell(name)} | \`${file}\` | ${shown} |`),
   ]);
-  await Deno.writeTextFile(path, `${HEAD}\n${killed} of ${rows.length} are found.\n${layers.join("\n")}\n`);
+  await Deno.writeTextFile(
+    path,
+    `${HEAD}\n${killed} are found, ${survived} survive, ${notRun} were not run.\n${layers.join("\n")}\n`,
+  );
   await new Deno.Command(Deno.execPath(), { args: ["fmt", "--quiet", path] }).output();
 }
 

@@ -9,7 +9,7 @@
  *     deno task test --packages             # prints the Debian packages of all tools
  *     deno task test --paths                # prints the paths of the tools on this machine
  *
- * Each layer is a process (`scripts/test/entries.ts`), as many at a time as there are processors, or `DENO_JOBS`.
+ * Each layer is a process, small ones share one (`scripts/test/entries.ts`), as many at a time as there are processors, or `DENO_JOBS`.
  */
 import { resolve } from "node:path";
 import { CAMPAIGNS, SEED, testSeed } from "../testing/seed.ts";

@@ -1,3 +1,4 @@
+/** What is known now about a check, from its record: its condition, that it is pending, or why it is not known. */
 import { dependencyHolds, dueEvent, hasProblem } from "../condition/transition.ts";
 import { alternativesOf, type Check } from "../domain/check.ts";
 import type { KnownCondition, ResultState } from "../domain/check_kind.ts";
@@ -65,8 +66,7 @@ interface StatusOptions {
 }
 
 /**
- * Returns the present status of a record: a check without a confirmed condition is `pending`. One that is overdue, or
- * whose last run is in the future (both as `overdue.ts` defines them), is `unknown`.
+ * Returns the present status of a record, with the suppressions of the check.
  */
 export function statusOf(
   check: ShownCheck,

@@ -8,7 +8,6 @@
  * - A notification is due for a channel that was last notified of another condition. A dropped one is due again.
  */
 import { conditionBefore } from "../condition/transition.ts";
-import { isNoLongerChecked } from "../channels/console.ts";
 import { channelEntryOf, deliverTo } from "../channels/registry.ts";
 import type { Channel, ChannelFilters } from "../domain/channel.ts";
 import type { ChannelCount } from "../domain/channel_count.ts";
@@ -16,7 +15,7 @@ import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";
 import type { DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery } from "../domain/delivery.ts";
-import type { Notification } from "../domain/notification.ts";
+import { isNoLongerChecked, type Notification } from "../domain/notification.ts";
 import {
   isShared,
   type KnownNotification,

@@ -1,4 +1,4 @@
-/** Whether a check's record is still current: its next run is overdue, or its last run lies in the future. */
+/** Whether the next run of a record is overdue, or its last one lies in the future; `check_status.ts` has the other reasons. */
 import { isAttentive } from "../condition/transition.ts";
 import type { Check } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";

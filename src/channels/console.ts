@@ -3,7 +3,7 @@ import type { ChannelKindEntry } from "../domain/channel_kind.ts";
 import type { TextMax } from "../domain/channel_kind.ts";
 import type { MessageItem } from "../domain/delivery.ts";
 import type { NotificationEvent } from "../domain/condition_state.ts";
-import type { Notification } from "../domain/notification.ts";
+import { isNoLongerChecked, type Notification } from "../domain/notification.ts";
 import { DELIVERED, notDelivered } from "./failures.ts";
 import { truncate } from "../shared/truncate.ts";
 import { timeText } from "../shared/local_time.ts";
@@ -53,11 +53,6 @@ export function describeItem(item: MessageItem): string {
   const word = event === "recovery" ? recovered : EVENT_WORDS[event];
   const what = `${condition.toUpperCase()}${word}: ${name}`;
   return `${timeText(decidedAtMs)} ${what}: ${describeResult(item)}`;
-}
-
-/** Returns whether the config no longer runs the check: its problem ended for the receiver, and may well go on. */
-export function isNoLongerChecked({ event, condition }: Pick<Notification, "event" | "condition">): boolean {
-  return event === "recovery" && condition === "unknown";
 }
 
 /** Describes a recovery: `recovered`, or `no longer CRITICAL` to a condition that is a problem. */

@@ -5,15 +5,9 @@
 import type { TextMax } from "../domain/channel_kind.ts";
 import type { MessageItem } from "../domain/delivery.ts";
 import { describeDuration } from "../domain/duration.ts";
-import type { Notification } from "../domain/notification.ts";
+import { isNoLongerChecked, type Notification } from "../domain/notification.ts";
 import { cleanLine, cleanLines, LINES_LENGTH_MAX } from "./clean_text.ts";
-import {
-  countResults,
-  describeDependents,
-  describeSummarized,
-  isNoLongerChecked,
-  recoveryWord,
-} from "./console.ts";
+import { countResults, describeDependents, describeSummarized, recoveryWord } from "./console.ts";
 import { timeText } from "../shared/local_time.ts";
 
 const TITLE_LENGTH_MAX = 120;
@@ -36,7 +30,8 @@ export function notificationTitle({ title, check }: Pick<Notification, "title" |
 
 /**
  * An item in one line: `CRITICAL: title`, `still CRITICAL: title` for a reminder, `title: sentence` for a summary,
- * `OK: title` for a recovery, `UNKNOWN, no longer checked: title` if the config no longer runs the check, and `OK: title (was CRITICAL from 12:03 to 12:09 UTC)` if the problem itself was not sent.
+ * `OK: title` for a recovery, `UNKNOWN, no longer checked: title` if the config no longer runs the check, and
+ * `OK: title (was CRITICAL from 12:03 to 12:09 UTC)` if the problem itself was not sent.
  */
 export function notificationSubject({ notification, missedProblem }: MessageItem): string {
   if (notification.event === "summary") {

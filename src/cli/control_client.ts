@@ -34,12 +34,11 @@ export async function askService(
     throw new OutputError(describeShared(request, members, config?.checks ?? []) ?? NOT_RUNNING);
   }
   if (run === null || run.mode !== "service" || run.ended !== null) throw new OutputError(NOT_RUNNING);
-  const isNamed = optionValue(invocation, "config") !== undefined ||
-    optionValue(invocation, "state") === undefined;
-  // A config that does not exist is another one, too.
   const named = optionValue(invocation, "config");
+  // A config that does not exist is another one, too.
   const asked = error?.source === null && named !== undefined ? pathFromHere(named, system) : path;
-  if (isNamed) await refuseOther(asked, run.configPath, system);
+  const isAsked = named !== undefined || optionValue(invocation, "state") === undefined;
+  if (isAsked) await refuseOther(asked, run.configPath, system);
   if (run.controlPath === null) {
     const remedy = request.command === "reload"
       ? "reload it with SIGHUP"

@@ -116,6 +116,18 @@ export function describeMonitor(status: MonitorStatus | null, nowMs: number): st
   return `monitor running for ${describeDuration(Math.max(0, nowMs - run.startedAtMs))}`;
 }
 
+/** Returns what a reader has to know about the monitor: why no service runs, and further facts; lines without newlines. */
+export function monitorNotes(
+  status: MonitorStatus | null,
+  options: { readonly nowMs: number; readonly hasErrors: boolean },
+): readonly string[] {
+  const { notRunning = null } = status ?? {};
+  return [
+    ...notRunning === null ? [] : [describeNotRunning(notRunning, options.nowMs)],
+    ...describeMonitorTrouble(status, options),
+  ];
+}
+
 /** Further facts: lines without newlines. */
 export function describeMonitorTrouble(
   status: MonitorStatus | null,

@@ -55,9 +55,10 @@ export function occurrences(counters: Counters, condition: Condition): number {
 }
 
 /**
- * Confirms the first `ok` of all at once. Otherwise moves the confirmed condition: up to the lowest severity of the last `threshold` results if that is higher, down to
- * the highest of the last `recoveryThreshold` if that is lower. The last result is among both, so never both apply.
- * `null` if it stays, as it does while there are fewer results than the threshold. Without any, it moves up as from `ok`.
+ * Confirms the first `ok` of all at once. Otherwise moves the confirmed condition: up to the lowest severity of the
+ * last `threshold` results if that is higher, down to the highest of the last `recoveryThreshold` if that is lower. The
+ * last result is among both, so never both apply. `null` if it stays, as it does while there are fewer results than the
+ * threshold. Without any, it moves up as from `ok`.
  *
  * If `within` is more than `threshold`, it moves up to the highest severity that `threshold` of so many results
  * reach, the last one included. `recent`: the results since it was last lowered, see `recent_results.ts`.

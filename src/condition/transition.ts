@@ -58,9 +58,9 @@ export interface ObservedResult extends Circumstances {
   readonly awaits?: Awaited;
   /** When a check that this one combines last recovered. @default never */
   readonly recoveredAtMs?: number;
-  /** Whether the condition was no longer known before it: overdue, or of a run in the future. @default false */
+  /** Whether the condition was no longer known before it, as `isAfterGap` of `check_status.ts` decides. @default false */
   readonly isAfterGap?: boolean;
-  /** Whether nothing ran meanwhile, or the check was edited: no earlier result counts. @default false */
+  /** Whether nothing ran meanwhile, or the check was edited: after a gap, no earlier result counts. @default false */
   readonly isInterrupted?: boolean;
 }
 

@@ -6,7 +6,7 @@ export const CONDITIONS = ["ok", "unknown", "warning", "critical"] as const;
 
 export type Condition = typeof CONDITIONS[number];
 
-/** A condition as it is shown. `pending`: the check ran, but no condition is confirmed. */
+/** A condition as it is shown. `pending`: none is confirmed, or a first cron time is to come. */
 export type ShownCondition = Condition | "pending";
 
 /** In the order in which they are shown, the most urgent last. */

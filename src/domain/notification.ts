@@ -41,3 +41,8 @@ export interface Notification {
   /** With the event `summary`; it is sent alone. @default none */
   readonly summary?: RenderedSummary;
 }
+
+/** Returns whether the config no longer runs the check: its problem ended for the receiver, and may well go on. */
+export function isNoLongerChecked({ event, condition }: Pick<Notification, "event" | "condition">): boolean {
+  return event === "recovery" && condition === "unknown";
+}

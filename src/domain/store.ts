@@ -185,7 +185,7 @@ export class StoreError extends Error {
 
 /** The summary that was queued last, or the time of the first search for one. */
 export interface QueuedSummary {
-  /** Its cron expression and time zone: with another one, it begins anew. */
+  /** Its cron expression and time zone: with another one, it begins again. */
   readonly schedule: string;
   /** Its scheduled time; wall time, milliseconds since 1970. */
   readonly scheduledMs: number;

@@ -77,7 +77,7 @@ export class SuppressedChecks {
     const { notifying, nowMs, checkOf, request } = this.#options;
     for (const { name } of notifying.dependenciesToRun(check, nowMs())) {
       if (this.#awaited.has(name)) continue;
-      // The result of another member is read by and by.
+      // The result of another member is read later.
       if (checkOf(name) !== null) this.#awaited.add(name);
       request(name);
     }

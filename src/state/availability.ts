@@ -3,9 +3,9 @@
  * each condition.
  *
  * The rule of all of them: the time from one run to the next counts as the condition that the first one confirmed, if
- * the second one came before the check was overdue and was of the same kind and parameters; after a pause, only the time
- * until the planned run, and so does the time since the last run. It ends when the service stopped or was last seen. All other time is not observed, such as that in which no condition is confirmed, and a span
- * in which the check did not run.
+ * the second one came before the check was overdue and was of the same kind and parameters. After a pause, and since the
+ * last run, only the time until the planned run counts. It ends when the service stopped or was last seen. All other
+ * time is not observed, such as that in which no condition is confirmed, and a span in which the check did not run.
  */
 import { type Condition, CONDITIONS } from "../domain/condition.ts";
 import type { ConditionCounts } from "../domain/condition_state.ts";

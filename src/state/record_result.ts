@@ -47,7 +47,7 @@ export interface ReviewOptions {
 export interface RecordOptions extends ReviewOptions {
   /** How long after its planned time the run began; `null` if it was not planned. @default null */
   readonly lateMs?: number | null;
-  /** Whether the condition of the check was no longer known: overdue, or of a run in the future. @default false */
+  /** As in `ObservedResult`. @default false */
   readonly isAfterGap?: boolean;
   /** Whether nothing ran meanwhile, or the check was edited, as in `ObservedResult`. @default false */
   readonly isInterrupted?: boolean;

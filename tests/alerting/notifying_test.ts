@@ -70,14 +70,14 @@ Deno.test("refresh() reads silences, and keeps the last ones while the store fai
 });
 
 Deno.test("deciding() notifies a new channel of an ongoing problem, and the others not again", async () => {
-  const both = withChannels(FREE, [CONSOLE, fileChannel("/told")]);
+  const both = withChannels(FREE, [CONSOLE, fileChannel("/notified")]);
   const { notifying, observe, review, drain, lines, touched } = await openDesk([FREE]);
   await observe(FREE, "critical");
   await drain();
   notifying.reload(configOf([both]));
   await review(both);
   await drain();
-  assert.deepEqual([touched, lines.length], [["/told"], 1]);
+  assert.deepEqual([touched, lines.length], [["/notified"], 1]);
 });
 
 Deno.test("deciding() continues the ids of persisted rows", async () => {
@@ -150,7 +150,7 @@ Deno.test("catchUp() does not restore notifications that were sent while the sto
 
 Deno.test("catchUp() writes pending notifications and markers to the replacement of a damaged store", async () => {
   const fresh = await openFaultyStore();
-  const check = withChannels(FREE, [fileChannel("/told"), ...HOPELESS.notifications]);
+  const check = withChannels(FREE, [fileChannel("/notified"), ...HOPELESS.notifications]);
   const { store, repository, notifying, observe, drain } = await openDesk([check], { fresh, touch });
   await observe(check, "critical");
   await drain();
@@ -166,7 +166,7 @@ Deno.test("catchUp() writes pending notifications and markers to the replacement
 
 Deno.test("reload() keeps the old secrets redacted in the outcome of a delivery in progress", async () => {
   const { promise, reject } = Promise.withResolvers<void>();
-  const check = withChannels(FREE, [fileChannel("/told")]);
+  const check = withChannels(FREE, [fileChannel("/notified")]);
   const { clock, notifying, observe, events } = await openDesk([check], { touch: () => promise });
   await observe(check, "critical");
   await clock.advance(0);
@@ -174,7 +174,7 @@ Deno.test("reload() keeps the old secrets redacted in the outcome of a delivery 
   reject(new Error("swordfish"));
   await clock.advance(0);
   const [failed] = events;
-  assert.equal(failed?.event === "failed" && failed.reason, 'cannot touch "/told": ***');
+  assert.equal(failed?.event === "failed" && failed.reason, 'cannot touch "/notified": ***');
 });
 
 Deno.test("startNotifying() without notifications keeps persisted rows unchanged", async () => {

@@ -32,7 +32,7 @@ Deno.test("describeItem() describes an item in one line", async (t) => {
       makeItem({ ...recovery, condition: "warning" }),
       `WARNING, no longer CRITICAL: Website (web): fine (was critical ${since})`,
     ],
-    "a problem that was over before it was told": [
+    "a problem that was over before it was sent": [
       makeItem(recovery, makeNotification()),
       `OK, recovered: Website (web): fine ${period})`,
     ],

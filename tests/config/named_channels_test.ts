@@ -54,7 +54,7 @@ Deno.test("loadConfig() resolves a named channel's parameters and the key of its
 });
 
 Deno.test("loadConfig() finds channels in all files, each relative to its own file", async () => {
-  const touch = { kind: "file_touch", parameters: { path: "told" } };
+  const touch = { kind: "file_touch", parameters: { path: "notified" } };
   const config = {
     include: ["conf.d/a.jsonc"],
     defaults: { notifications: ["theirs"] },
@@ -68,8 +68,8 @@ Deno.test("loadConfig() finds channels in all files, each relative to its own fi
   assert.deepEqual(
     checks.map(({ name, notifications }) => [name, notifications.map(({ parameters }) => parameters)]),
     [
-      ["main", [{ path: "/etc/monitor/conf.d/told" }]],
-      ["a", [{ path: "/etc/monitor/told" }, { path: "/etc/monitor/conf.d/told" }]],
+      ["main", [{ path: "/etc/monitor/conf.d/notified" }]],
+      ["a", [{ path: "/etc/monitor/notified" }, { path: "/etc/monitor/conf.d/notified" }]],
     ],
   );
   assert.deepEqual([...channels.keys()], ["ours", "theirs"]);

@@ -176,12 +176,12 @@ const written = new WeakMap<PageState, Promise<string>>();
 
 /** Returns the page of a state, which is written once. */
 export function writeState(state: PageState): Promise<string> {
-  const page = written.get(state) ?? writeAnew(state);
+  const page = written.get(state) ?? write(state);
   written.set(state, page);
   return page;
 }
 
-async function writeAnew({ shown, facts, public: tags, silences }: PageState): Promise<string> {
+async function write({ shown, facts, public: tags, silences }: PageState): Promise<string> {
   const store = await openInMemoryStore();
   await store.save(shown.flatMap((one, index) => updatesOf(one, index)));
   await store.addSilences(silences ?? [silenceOf("a", { check: "silenced" })]);

@@ -109,7 +109,9 @@ for (let index = 0; index < WORLDS; index++) {
     const { world, failure } = await playChaos({ seed, hours: HOURS, checks: 4 });
     assert.ok(
       failure === null,
-      `${failure}\n\nseed ${seed}\n${world.trace.text({ zone: "UTC", linesMax: 400 })}`,
+      `${failure}\n\nworld ${index + 1} of --seed ${testSeed()}\n${
+        world.trace.text({ zone: "UTC", linesMax: 400 })
+      }`,
     );
   });
 }

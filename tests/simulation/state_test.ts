@@ -100,7 +100,7 @@ function lock(world: World): void {
 }
 
 for (const damage of ["header", "tables"] as const) {
-  simulate(`a damaged state is quarantined at the start, and monitoring begins anew: ${damage}`, {
+  simulate(`a damaged state is quarantined at the start, and monitoring begins again: ${damage}`, {
     start: START,
     config: KEPT,
     results: { web: "22:00 critical" },

@@ -1,6 +1,6 @@
 /** Problems of checks that the config no longer runs: whoever was notified of one must not wait for ever. */
 import assert from "node:assert/strict";
-import { simulate } from "../../testing/simulation/mod.ts";
+import { simulate, type World } from "../../testing/simulation/mod.ts";
 
 const START = "2026-03-02 21:55";
 const OUTAGE = { web: "22:00 critical" };
@@ -105,11 +105,7 @@ simulate("other configs on the same state end no problem of each other, nor do c
   actions: {
     "22:00": "check --once --due => 2",
     "22:10": [
-      (world) => {
-        const { files } = world.machine();
-        const text = files.textOf("/etc/monitor/monitor.jsonc");
-        files.put("/etc/monitor/second.jsonc", text.replace('"web"', '"api"'));
-      },
+      copyConfig("/etc/monitor/second.jsonc", (text) => text.replace('"web"', '"api"')),
       "check --once --due -c /etc/monitor/second.jsonc",
       "check --once --due other",
       "check --once --due -c /etc/monitor/second.jsonc",
@@ -162,10 +158,7 @@ simulate("a config that was moved is the one that is used, and the problem of a 
   actions: {
     "22:00": "check --once --due => 2",
     "22:10": [
-      (world) => {
-        const { files } = world.machine();
-        files.put("/etc/moved.jsonc", files.textOf("/etc/monitor/monitor.jsonc"));
-      },
+      copyConfig("/etc/moved.jsonc"),
       "check --once --due -c /etc/moved.jsonc => 2",
       async (world) => {
         const { stdout } = await world.machine().run("status", "-c", "/etc/moved.jsonc");
@@ -173,10 +166,7 @@ simulate("a config that was moved is the one that is used, and the problem of a 
       },
     ],
     "22:20": [
-      (world) => {
-        const { files } = world.machine();
-        files.put("/etc/moved.jsonc", files.textOf("/etc/moved.jsonc").replace('"web"', '"api"'));
-      },
+      copyConfig("/etc/moved.jsonc", (text) => text.replace('"web"', '"api"')),
       "check --once --due -c /etc/moved.jsonc",
     ],
   },
@@ -240,4 +230,12 @@ for (const [condition, after] of [["ok", ["22:40-23:00 recovery web ok"]], ["cri
     expect: { chat: ["22:00 problem web critical", ...after] },
     log: [/not delivered to chat/],
   });
+}
+
+/** Puts the config, perhaps edited, at another path. */
+function copyConfig(path: string, edit = (text: string): string => text): (world: World) => void {
+  return (world) => {
+    const { files } = world.machine();
+    files.put(path, edit(files.textOf("/etc/monitor/monitor.jsonc")));
+  };
 }

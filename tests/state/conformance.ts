@@ -288,7 +288,7 @@ export function testStore(
     }
     await store.save([updateOf("more")]);
     assert.deepEqual((await store.records()).map(({ name }) => name), ["30 days", "in the future", "more"]);
-    assert.deepEqual(await store.changes("more", ALL), [], "it begins anew");
+    assert.deepEqual(await store.changes("more", ALL), [], "it begins again");
   });
 
   test("forgets changes after 400 days", async (store) => {

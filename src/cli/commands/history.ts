@@ -27,7 +27,7 @@ import {
   readHistory,
 } from "../../outputs/json/history_json.ts";
 import { checksOfState, openKnownConfig, readKnownState } from "../known_config.ts";
-import { describeMonitor, describeMonitorTrouble } from "../monitor_status.ts";
+import { describeMonitorTrouble, monitorNotes } from "../monitor_status.ts";
 import { printable } from "../../shared/printable.ts";
 import { renderTrace } from "../render_trace.ts";
 import { readState } from "../read_state.ts";
@@ -84,7 +84,7 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
     );
   }
   const { notRunning = null } = monitor ?? {};
-  const [shown = check] = check === undefined ? checksOfState(null, [record]) : [];
+  const shown = check ?? checksOfState(null, [record])[0];
   if (shown === undefined) throw new Error(`The check "${name}" is neither in the config nor in the state`);
   const status = statusOf(shown, { recordOf: () => record, notRunning, nowMs });
   const isInConfig = config === null ? null : config.checks.some((candidate) => candidate.name === name);
@@ -114,15 +114,13 @@ function presentNotes(
   { status, isInConfig, monitor }: PresentFacts & { readonly status: CheckStatus },
   options: { readonly nowMs: number; readonly hasErrors: boolean },
 ): readonly string[] {
-  const { nowMs } = options;
-  const { check, condition, state, notRunning } = status;
-  const stale = describeStale(status, nowMs);
-  const running = notRunning === null || state === "not_running" ? null : describeMonitor(monitor, nowMs);
+  const { check, condition, state } = status;
+  const stale = describeStale(status, options.nowMs);
   return [
     ...stale === "" ? [] : [`${condition}: ${stale}`],
     ...isInConfig === false ? ["not in the config"] : check.active ? [] : ["inactive"],
-    ...running === null ? [] : [running],
-    ...describeMonitorTrouble(monitor, options),
+    // The condition has the reason why no service runs.
+    ...state === "not_running" ? describeMonitorTrouble(monitor, options) : monitorNotes(monitor, options),
   ];
 }
 

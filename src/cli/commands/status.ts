@@ -32,7 +32,7 @@ import { believableColumns, renderTable, type TableOptions, type TableRow } from
 import { wrap } from "../../shared/wrap.ts";
 import { printable } from "../../shared/printable.ts";
 import { openKnownConfig, readKnownState } from "../known_config.ts";
-import { describeMonitor, describeMonitorTrouble } from "../monitor_status.ts";
+import { describeMonitor, describeMonitorTrouble, monitorNotes } from "../monitor_status.ts";
 import { readState } from "../read_state.ts";
 import { STATE_OPTION } from "../state_location.ts";
 import {
@@ -135,8 +135,7 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
       unfinished: [],
     };
     const items = statuses.map((status) => toPluginItem(status, nowMs));
-    const running = monitor?.notRunning ? describeMonitor(monitor, nowMs) : null;
-    const notes = [...running === null ? [] : [running], ...trouble];
+    const notes = monitorNotes(monitor, { nowMs, hasErrors: opened.error !== null });
     system.stdout.write(renderPlugin(items, known, { fails, counted: SHOWN_CONDITIONS, notes }));
     return exitCodeOf(conditions, fails);
   }

@@ -16,7 +16,7 @@ import {
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { openKnownConfig, readKnownState } from "../known_config.ts";
-import { describeMonitor, describeMonitorTrouble } from "../monitor_status.ts";
+import { monitorNotes } from "../monitor_status.ts";
 import { printable } from "../../shared/printable.ts";
 import {
   isEverything,
@@ -127,7 +127,6 @@ async function readSummary(invocation: Invocation, system: System): Promise<Summ
   const store = await readState(place, system, { usesNetwork: invocation.options.has("send") });
   try {
     const { checks, records, monitor } = await readKnownState(store, { config, place, system });
-    const running = (monitor?.notRunning ?? null) === null ? null : describeMonitor(monitor, nowMs);
     const names = new Set(checks.map(({ name }) => name));
     const isWhole = config !== null && monitor?.config !== "another" && isEverything(selection);
     const byName = new Map(records.map((record) => [record.name, record]));
@@ -139,10 +138,7 @@ async function readSummary(invocation: Invocation, system: System): Promise<Summ
       timeZone: config?.summary?.times.timeZone ?? system.timeZone(),
       hostName: system.hostName(),
       monitor,
-      notes: [
-        ...running === null ? [] : [running],
-        ...describeMonitorTrouble(monitor, { nowMs, hasErrors: error !== null }),
-      ].map(printable),
+      notes: monitorNotes(monitor, { nowMs, hasErrors: error !== null }).map(printable),
       removed: (isWhole ? records : []).filter(({ name }) => !names.has(name))
         .map(({ name, last }) => ({ name, title: null, lastRunAtMs: last?.startedAtMs ?? null })),
       pause: createYield(system.clock),

@@ -97,7 +97,7 @@ Deno.test("queueDueSummary() queues each summary once, the first one at its next
   await store.close();
 });
 
-Deno.test("queueDueSummary() begins anew with another schedule, and if the clock was set back", async () => {
+Deno.test("queueDueSummary() begins again with another schedule, and if the clock was set back", async () => {
   const { look, sent, store } = await startProcess(await openInMemoryStore());
   await look(MONDAY_MS + HOUR_MS);
   await look(MONDAY_MS + 3 * DAY_MS, { cron: "0 8 * * *" });
