@@ -11,6 +11,8 @@ import type { ChannelUser } from "./rekey.ts";
 export interface NotifyingConfig {
   /** All checks of the config, and its summary: pending notifications of any of their channels can be sent. */
   readonly users: readonly ChannelUser[];
+  /** The channels with a name, also without a user: a fallback, or one whose last check left. */
+  readonly named: readonly Channel[];
   /** The checks that run here: active, and chosen by name or tag. Only these suppress checks that depend on them. */
   readonly running: readonly Check[];
   /** The config's directory, absolute. */
@@ -31,20 +33,13 @@ interface ChannelsOfConfig {
   readonly channels: ReadonlyMap<string, Channel>;
 }
 
-/**
- * Returns the checks and the summary of a config with their channels, and the user of all that have a name: a fallback
- * needs no check, and the last check of a channel may have left.
- */
-export function channelUsers({ checks, summary, channels }: ChannelsOfConfig): readonly ChannelUser[] {
-  return [
-    ...checks,
-    ...summary === null ? [] : [{ name: SUMMARY_NAME, notifications: summary.notifications }],
-    { name: NAMED_USER, notifications: [...channels.values()] },
-  ];
+/** Returns the channels of a config, and the checks and the summary that use them. */
+export function channelsOf(
+  { checks, summary, channels }: ChannelsOfConfig,
+): Pick<NotifyingConfig, "users" | "named"> {
+  const ofSummary = summary === null ? [] : [{ name: SUMMARY_NAME, notifications: summary.notifications }];
+  return { users: [...checks, ...ofSummary], named: [...channels.values()] };
 }
-
-/** No check has this name, which is empty. */
-const NAMED_USER = "";
 
 /** The channels of one config. */
 export class ConfiguredChannels {
@@ -55,15 +50,15 @@ export class ConfiguredChannels {
   /** Those of checks and the summary, in their order. */
   readonly #used: readonly Channel[];
 
-  constructor({ users, redact }: NotifyingConfig) {
+  constructor({ users, named, redact }: Pick<NotifyingConfig, "users" | "named" | "redact">) {
     this.#redact = redact;
+    this.#used = users.flatMap(({ notifications }) => notifications);
     const byKey = new Map<string, Channel>();
-    for (const channel of users.flatMap(({ notifications }) => notifications)) {
+    for (const channel of [...this.#used, ...named]) {
       const atMost = stricter(byKey.get(channel.key)?.atMost, channel.atMost);
       byKey.set(channel.key, atMost === channel.atMost ? channel : { ...channel, ...atMost && { atMost } });
     }
     this.#byKey = byKey;
-    this.#used = users.flatMap(({ name, notifications }) => name === NAMED_USER ? [] : notifications);
     this.#usesByCheck = new Map(
       users.map(({ name, notifications }) => [name, new Map(notifications.map((one) => [one.key, one]))]),
     );

@@ -20,7 +20,7 @@ Deno.test("targetOf() has the strictest limit of a channel that several checks l
       const channel: Channel = { kind: "console", parameters: {}, key: "one", ...atMost && { atMost } };
       return { name: `check ${index}`, notifications: [channel] };
     });
-    const channels = new ConfiguredChannels({ users, running: [], directory: "/", redact: (text) => text });
+    const channels = new ConfiguredChannels({ users, named: [], redact: (text) => text });
     assert.deepEqual(channels.targetOf("one")?.channel.atMost, expected);
   }
 });
@@ -30,8 +30,7 @@ Deno.test("targetOf() drops nothing that is late because of a limit", () => {
   const staleOf = (channel: Channel) =>
     new ConfiguredChannels({
       users: [{ name: "check", notifications: [channel] }],
-      running: [],
-      directory: "/",
+      named: [],
       redact: (text) => text,
     }).targetOf("one")?.staleAfterMs;
   assert.equal(typeof staleOf(desktop), "number");

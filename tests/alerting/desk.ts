@@ -138,5 +138,11 @@ export function configOf(
   checks: readonly Check[],
   running: readonly Check[] = checks,
 ): Parameters<typeof startNotifying>[0] {
-  return { users: checks, running, directory: "/", redact: (text) => text.replaceAll("swordfish", "***") };
+  return {
+    users: checks,
+    named: [],
+    running,
+    directory: "/",
+    redact: (text) => text.replaceAll("swordfish", "***"),
+  };
 }

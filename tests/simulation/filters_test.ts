@@ -172,3 +172,15 @@ simulate("calls by hand obey the limit of a channel, and exit as if all were del
     ]]);
   },
 });
+
+simulate("a check whose name is empty is notified like any other", {
+  start: START,
+  config: {
+    channels: { chat: {} },
+    checks: {
+      "": { notifications: [{ kind: "webhook", parameters: { target: "http://chat.example/own" } }] },
+    },
+  },
+  results: { "": "ok, 22:00 critical, 22:10 ok" },
+  expect: { chat: ["22:00-22:01 problem  critical", "22:10-22:11 recovery  ok"] },
+});

@@ -1,7 +1,7 @@
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
-import { channelUsers, type NotifyingConfig } from "../../alerting/configured_channels.ts";
+import { channelsOf, type NotifyingConfig } from "../../alerting/configured_channels.ts";
 import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import { type Invocation, UsageError } from "../command_definition.ts";
 import {
@@ -95,7 +95,7 @@ export function toNotified(
   config: OpenConfig,
   { checks, directory, redact }: ScheduledConfig,
 ): NotifyingConfig {
-  return { users: channelUsers(config), running: checks, directory, redact };
+  return { ...channelsOf(config), running: checks, directory, redact };
 }
 
 export function factsOf(config: OpenConfig, scheduled: ScheduledConfig): ServiceFacts {

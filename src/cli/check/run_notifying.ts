@@ -1,5 +1,5 @@
 /** The notifications of a single run. A run without a state calls no channel, and does not load this. */
-import { channelUsers } from "../../alerting/configured_channels.ts";
+import { channelsOf } from "../../alerting/configured_channels.ts";
 import { BATCHING_DELAY_MS, type Notifying, startNotifying } from "../../alerting/notifying.ts";
 import type { Check } from "../../domain/check.ts";
 import { StoreError } from "../../domain/store.ts";
@@ -42,7 +42,7 @@ export async function runNotifying(
     ? null
     : sending.createGuest({ shared, system, config, notifying: () => notifying, onBug });
   const notifying = startNotifying({
-    users: channelUsers(config),
+    ...channelsOf(config),
     running: options.selected,
     directory: config.source.directory,
     redact: config.redact,

@@ -1,5 +1,5 @@
 /** A service as one of several members that share a state. Only a shared state loads this. */
-import { channelUsers } from "../../alerting/configured_channels.ts";
+import { channelsOf } from "../../alerting/configured_channels.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
 import type { Log } from "../../domain/log.ts";
 import type { SharedState } from "../../domain/membership.ts";
@@ -110,9 +110,9 @@ export function toWork(
 export function channelKeysOf(
   config: Pick<OpenConfig, "checks" | "summary" | "channels">,
 ): readonly string[] {
-  return [
-    ...new Set(channelUsers(config).flatMap(({ notifications }) => notifications.map(({ key }) => key))),
-  ];
+  const { users, named } = channelsOf(config);
+  const channels = [...users.flatMap(({ notifications }) => notifications), ...named];
+  return [...new Set(channels.map(({ key }) => key))];
 }
 
 function logMemberEvent(event: MemberEvent, log: Log): void {
