@@ -136,17 +136,21 @@ export function testLocations(test: AddCase, postgres: () => PostgresServer): vo
       const one = await call("fra", "--due");
       assert.equal(one.code, 3, one.stderr);
       assert.deepEqual(target.runs.map(({ location }) => location), ["fra"]);
-      await until("the second location to be due", async () => {
-        await call("nyc", "--due");
-        return outputs().length >= 2;
-      });
-      assert.match(outputs()[0] ?? "", /^results from 1 of 2 locations, 2 required: critical from fra; not/);
-      assert.match(outputs()[1] ?? "", /^critical from fra, nyc \(fra: .*500/);
+      const untilNotified = (count: number, what: string) =>
+        until(what, async () => {
+          await call("nyc", "--due");
+          return outputs().length >= count;
+        });
+      // The first call awaits those at the other locations, so there is no notification of one location alone.
+      await untilNotified(1, "the second location to be due");
+      assert.match(outputs()[0] ?? "", /^critical from fra, nyc \(fra: .*500/);
+      const elsewhere = await run(["check", "--once", "web"], { environment: { MEMBER: "member lab-1" } });
+      assert.match(elsewhere.stdout, /critical from fra, nyc/);
+      await untilNotified(2, "the first location to be silent");
+      assert.match(outputs()[1] ?? "", /^results from 1 of 2 locations, 2 required: critical from nyc; not/);
       target.failing.clear();
       const { code, stdout } = await call("fra", "--state", "none");
       assert.equal(code, 0, stdout);
-      const elsewhere = await run(["check", "--once", "web"], { environment: { MEMBER: "member lab-1" } });
-      assert.match(elsewhere.stdout, /critical from fra, nyc/);
       assert.ok(target.runs.every(({ location }) => location !== "lab"));
 
       writeConfig(checks);
