@@ -108,10 +108,10 @@ const REQUEST: Findings = {
 };
 
 const BACKUP: Findings = {
-  ok: "changed 7 h ago, warning after 1 d 2 h, critical after 2 d",
+  ok: "BACKUP OK - 7 hours old",
   troubles: [
-    ["warning", "changed 1 d 7 h ago, warning after 1 d 2 h, critical after 2 d"],
-    ["critical", "changed 2 d 7 h ago, warning after 1 d 2 h, critical after 2 d"],
+    ["warning", "BACKUP WARNING - 31 hours old, more than 26"],
+    ["critical", "BACKUP CRITICAL - 55 hours old, more than 48"],
   ],
 };
 
