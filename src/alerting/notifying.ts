@@ -449,6 +449,13 @@ export class Notifying {
   #endUnchecked(): void {
     if (this.#member?.hasActiveConfig === false) return;
     const { system: { clock, randomId, hostName }, left, onBug } = this.#options;
+    const queued = [...this.#dispatcher.pending, ...[...this.#unsent.values()].flat()];
+    const notified = [
+      ...this.#dispatcher.markers,
+      ...queued.map(({ channelKey, notification: { check } }) => ({ channelKey, check })),
+    ];
+    // A member asks each second: without a problem, the checks are not listed.
+    if (notified.length === 0) return;
     const noticed = [...this.#channels.names.values()].map((name) => ({
       name: noticeName(name),
       notifications: [],
@@ -456,12 +463,6 @@ export class Notifying {
     const users = byName([...noticed, ...this.#config.users]);
     const titles = byName([...this.#usersBefore, ...this.#config.users]);
     const nowMs = clock.wallMs();
-    const notified = [
-      ...this.#dispatcher.markers,
-      ...[...this.#dispatcher.pending, ...[...this.#unsent.values()].flat()].map((
-        { channelKey, notification: { check } },
-      ) => ({ channelKey, check })),
-    ];
     const ends: QueuedNotification[] = [];
     for (const { check, channelKey } of notified) {
       const why = left?.has(check) === false ? null : whyUnchecked(check, users);
@@ -480,9 +481,9 @@ export class Notifying {
       });
       if (end === null) continue;
       const channelName = this.#channels.nameOf(channel);
-      const queued = newQueued(end, { channelKey, channelName, sequence: this.#sequence++, nowMs });
-      this.#ending.set(markerKey(check, channelKey), queued);
-      ends.push(queued);
+      const last = newQueued(end, { channelKey, channelName, sequence: this.#sequence++, nowMs });
+      this.#ending.set(markerKey(check, channelKey), last);
+      ends.push(last);
     }
     if (ends.length > 0) this.#sendEnds(ends).catch(onBug);
   }
