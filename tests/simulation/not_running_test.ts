@@ -274,3 +274,18 @@ for (const way of ["stop", "kill"]) {
     });
   }
 }
+
+simulate("an outage whose last run is in the future is not called down", {
+  start: START,
+  config: { ...KEPT, checks: { web: {} } },
+  results: { web: "22:00 critical" },
+  actions: { "22:30": "clock +2d", "22:31": "stop", "22:32": "clock -2d" },
+  until: "22:33",
+  expect: { chat: ["22:00 problem web critical"] },
+  finally: async (world) => {
+    const { code, stdout } = await world.machine().run("summary", "--format", "json");
+    const { checks_still_down, checks_unknown, outages } = JSON.parse(stdout);
+    assert.deepEqual([code, checks_still_down, checks_unknown], [0, 0, 1]);
+    assert.equal(outages.items[0].end, "unobserved");
+  },
+});

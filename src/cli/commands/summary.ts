@@ -135,6 +135,7 @@ async function readSummary(invocation: Invocation, system: System): Promise<Summ
       store,
       checks: selectChecks(checks, selection),
       recordOf: (name) => byName.get(name) ?? null,
+      nowMs,
       timeZone: config?.summary?.times.timeZone ?? system.timeZone(),
       hostName: system.hostName(),
       monitor,

@@ -30,6 +30,8 @@ export interface GatherSummaryOptions
   /** Only checks with one of these tags. @default all */
   readonly tags?: readonly string[] | undefined;
   recordOf(name: string): CheckRecord | null;
+  /** The present wall time: the period may have ended earlier. */
+  readonly nowMs: number;
   /** Yields to other work; called between steps of some milliseconds. */
   pause(): Promise<void>;
 }
@@ -78,7 +80,7 @@ type Sums = RunSums & { readonly lastedMs: ConditionCounts };
 
 async function readHistories(
   checks: GatherSummaryOptions["checks"],
-  { store, recordOf, sinceMs, untilMs, pause, monitor }: GatherSummaryOptions,
+  { store, recordOf, sinceMs, untilMs, nowMs, pause, monitor }: GatherSummaryOptions,
 ): Promise<readonly CheckHistory[]> {
   const names = checks.map(({ name }) => name);
   const read = async (fromMs: number, toMs: number): Promise<(name: string) => Sums> =>
@@ -95,7 +97,7 @@ async function readHistories(
     await pause();
     const stored = recordOf(name);
     const notRunning = monitor?.notRunning ?? null;
-    const known = conditionOf(check, stored, untilMs, notRunning);
+    const known = conditionOf(check, stored, nowMs, notRunning);
     const record = asObserved(check, stored, notRunning?.sinceMs ?? null);
     const sums = sumsOf(name);
     const window = objective === null ? NO_SUMS : ofWindow.get(objective.windowMs)?.(name) ?? NO_SUMS;
@@ -104,12 +106,14 @@ async function readHistories(
       title,
       present: {
         ...known,
-        reason: describeStale({ state: known.state, record: stored, notRunning }, untilMs),
+        reason: describeStale({ state: known.state, record: stored, notRunning }, nowMs),
       },
       isJob: await hasCheckIns(kind),
       objective,
       // An outage is not known to last any more.
-      record: record !== null && known.state === "not_running" ? endedAt(record, untilMs) : record,
+      record: record !== null && ["not_running", "in_future"].includes(known.state)
+        ? endedAt(record, untilMs)
+        : record,
       sums: { ...sums, lastedMs: lastedIn(sums, record, untilMs) },
       before: beforeOf(name),
       objectiveLastedMs: lastedIn(window, record, untilMs),
@@ -122,7 +126,9 @@ async function readHistories(
 
 /** Returns a record that is overdue since the end of its observed time. */
 function endedAt(record: CheckRecord, untilMs: number): CheckRecord {
-  const endMs = observedUntil(record, untilMs, true)?.untilMs ?? record.condition.observedAtMs;
+  const { observedAtMs } = record.condition;
+  const lastMs = observedAtMs !== null && observedAtMs > untilMs ? -Infinity : observedAtMs;
+  const endMs = observedUntil(record, untilMs, true)?.untilMs ?? lastMs;
   return { ...record, condition: { ...record.condition, observedAtMs: endMs }, overdueAtMs: endMs };
 }
 

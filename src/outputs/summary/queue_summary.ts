@@ -62,6 +62,7 @@ async function readSummary(
   period: Period,
 ): Promise<Summary> {
   const { clock } = system;
+  const nowMs = clock.wallMs();
   // Those that other members run.
   const others = await shared?.store.readOthers(checks.map(({ name }) => name)) ?? [];
   const byName = new Map(others.map((record) => [record.name, record]));
@@ -70,7 +71,8 @@ async function readSummary(
     store: repository.store,
     checks,
     tags,
-    recordOf: (name) => byName.get(name) ?? repository.recordOf(name, clock.wallMs()),
+    recordOf: (name) => byName.get(name) ?? repository.recordOf(name, nowMs),
+    nowMs,
     timeZone: times.timeZone,
     hostName: system.hostName(),
     pause: createYield(clock),

@@ -232,9 +232,8 @@ function isFailingUnconfirmed({ record }: CheckHistory): boolean {
   return record !== null && record.condition.confirmed === null && record.condition.atLeast.unknown > 0;
 }
 
-/** A last run in the future is none: the period of a late summary ended before it. */
 function isStale({ present: { state } }: CheckHistory): boolean {
-  return state !== "current" && state !== "never_ran" && state !== "in_future";
+  return state !== "current" && state !== "never_ran";
 }
 
 function staleFacts({ present: { state, reason } }: CheckHistory): Pick<StaleCheck, "state" | "reason"> {

@@ -69,6 +69,7 @@ function outageFields(outage: Outage): object {
     condition: outage.condition,
     from: isoTime(outage.fromMs),
     to: outage.end === "recovered" ? isoTime(outage.toMs) : null,
+    end: outage.end,
     duration_ms: Math.round(outage.toMs - outage.fromMs),
     has_gap: outage.hasGap,
     output: outage.output,

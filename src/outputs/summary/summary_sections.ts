@@ -64,7 +64,9 @@ function downSentence({ checks, downChecks, downMs, withoutData, ...period }: Su
   if (observed === 0) return "There is no data";
   if (downChecks > 0) {
     const were = downChecks === 1 ? "was" : "were";
-    return `${downChecks} of ${countChecks(checks)} ${were} down, ${describeDuration(downMs)} in all`;
+    const isPart = [...period.outages.items, ...period.jobs.items].some(({ hasGap }) => hasGap);
+    const lasted = `${describeDuration(downMs)} ${isPart ? "observed in all" : "in all"}`;
+    return `${downChecks} of ${countChecks(checks)} ${were} down, ${lasted}`;
   }
   const which = observed < checks ? `${countChecks(observed)} with data` : countChecks(checks);
   const were = `${observed === 1 ? "" : "All "}${which} ${observed === 1 ? "was" : "were"} up`;
