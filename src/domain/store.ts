@@ -55,16 +55,17 @@ export interface CheckRecord {
   readonly seenAtMs: number;
 }
 
-/** Returns whether the last run of a record was of another kind or other parameters, or from a location no longer named. */
+/** Returns whether the last run of a record was of another kind or other parameters, or from a place no longer named. */
 export function isEdited(
   { definition, locations }: Pick<Check, "definition" | "locations">,
   { last }: Pick<CheckRecord, "last">,
 ): boolean {
   if (last?.definition === undefined || definition === undefined) return false;
-  return last.definition !== definition ||
-    last.locations?.some(({ location, condition }) =>
-        condition !== null && locations?.from.includes(location) !== true
-      ) === true;
+  if (last.definition !== definition) return true;
+  if (last.locations === undefined) return locations !== undefined;
+  return last.locations.some(({ location, condition }) =>
+    condition !== null && locations?.from.includes(location) !== true
+  );
 }
 
 export interface ConditionChange {

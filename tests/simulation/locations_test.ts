@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000;
 /** Starts members at locations, the owner of the check among them, with a check that runs each minute. */
 async function startAt(
   installation: Installation,
-  locations: Readonly<Record<string, unknown>>,
+  locations: Readonly<Record<string, unknown>> | undefined,
   members: Readonly<Record<string, string | null>>,
 ): Promise<Readonly<Record<string, Program>>> {
   installation.writeConfig({
@@ -149,29 +149,36 @@ for (const agree of [1, 2, 3]) {
   });
 }
 
-test("an ok of a location that is no longer named does not count", async (installation) => {
-  const { world, hook } = installation;
-  const { a } = await startAt(installation, { from: ["paris"] }, { a: "paris" });
-  assert.equal((await statusOf(installation)).condition, "ok");
-  const before = hook.posts.length;
-  installation.writeConfig({
-    checks: {
-      web0: { ...installation.checkOf("web0"), locations: { from: ["rome"] } },
-      all: { kind: "group", parameters: { checks: ["web0"] } },
-    },
-    defaults: { threshold: 3, schedule: { regular_interval: 60, attentive_interval: 60 } },
+for (
+  const [words, before] of [["of a location that is no longer named", { from: ["paris"] }], [
+    "from before a check had locations",
+    undefined,
+  ]] as const
+) {
+  test(`an ok ${words} does not count`, async (installation) => {
+    const { world, hook } = installation;
+    const { a } = await startAt(installation, before, { a: "paris" });
+    assert.equal((await statusOf(installation)).condition, "ok");
+    const count = hook.posts.length;
+    installation.writeConfig({
+      checks: {
+        web0: { ...installation.checkOf("web0"), locations: { from: ["rome"] } },
+        all: { kind: "group", parameters: { checks: ["web0"] } },
+      },
+      defaults: { threshold: 3, schedule: { regular_interval: 60, attentive_interval: 60 } },
+    });
+    assert.equal((await statusOf(installation)).condition, "ok", "the service runs it as before");
+    a?.signal("SIGHUP");
+    await world.advance(30_000);
+    const { condition, group } = await statusOf(installation);
+    assert.deepEqual([condition === "ok", group === "ok"], [false, false]);
+    const program = installation.start("b", "--location", "rome");
+    await world.advance(MINUTE_MS);
+    const ran = await statusOf(installation);
+    assert.deepEqual([ran.condition, ran.group, hook.posts.length], ["ok", "ok", count]);
+    await installation.stop(program);
   });
-  assert.equal((await statusOf(installation)).condition, "ok", "the service runs it as before");
-  a?.signal("SIGHUP");
-  await world.advance(30_000);
-  const { condition, group } = await statusOf(installation);
-  assert.deepEqual([condition === "ok", group === "ok"], [false, false]);
-  const program = installation.start("b", "--location", "rome");
-  await world.advance(MINUTE_MS);
-  const ran = await statusOf(installation);
-  assert.deepEqual([ran.condition, ran.group, hook.posts.length], ["ok", "ok", before]);
-  await installation.stop(program);
-});
+}
 
 test("calls by cron await the first results of locations that are new", async (installation) => {
   const { world, hook } = installation;
