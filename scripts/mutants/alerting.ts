@@ -40,11 +40,6 @@ export const ALERTING: FaultyLayer = {
           "Math.min(...others.map",
         ],
         [
-          "a channel escalates that was notified already",
-          'conditions.every((condition) => condition === "ok") &&',
-          "conditions.length > 0 &&",
-        ],
-        [
           "a problem that is never sent outside the hours is sent when they begin",
           "return isOutsideHours(filters, decidedAtMs) ?",
           "return isOutsideHours(filters, Math.max(decidedAtMs, nowMs)) ?",
@@ -422,8 +417,8 @@ export const ALERTING: FaultyLayer = {
       faults: [
         [
           "an edited check keeps its condition",
-          "return last.definition !== definition ||",
-          'return last.definition === "" ||',
+          "if (last.definition !== definition) return true;",
+          'if (last.definition === "") return true;',
         ],
       ],
     },

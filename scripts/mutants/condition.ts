@@ -141,13 +141,13 @@ export const CONDITION: FaultyLayer = {
         ],
         [
           "each change of a flapping check is sent once",
-          "(notifiedAtMs ?? -Infinity) >= flappingSinceMs",
           "(notifiedAtMs ?? -Infinity) < flappingSinceMs",
+          "(notifiedAtMs ?? -Infinity) >= flappingSinceMs",
         ],
         [
-          "a flapping check does not escalate",
-          "hasNotifiedFlapping(policy, state) && circumstances.hasEscalated?.(state) !== true",
-          "hasNotifiedFlapping(policy, state)",
+          "a flapping check that gets worse is not sent",
+          "every((one) => severity(one) >= severity",
+          "some((one) => severity(one) >= severity",
         ],
         [
           "a dependency lets problems pass before it has run again",

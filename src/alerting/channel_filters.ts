@@ -51,20 +51,6 @@ export function isPostponed(
   return isAcknowledged || leftMs > 0 && leftMs <= 2 * afterMs;
 }
 
-/** Returns whether a problem came to last long enough, or its hours began, for a channel that was not notified of one. */
-export function hasEscalated(
-  filters: ChannelFilters,
-  conditions: readonly Condition[],
-  state: ConditionState,
-  options: FilterOptions,
-): boolean {
-  const wasPostponed = filters.afterMs !== undefined ||
-    mayComeLater(filters) && isOutsideHours(filters, state.confirmedSinceMs ?? options.nowMs);
-  return wasPostponed && conditionFor(filters, state.confirmed ?? "ok") !== "ok" &&
-    conditions.every((condition) => condition === "ok") &&
-    !isPostponed(filters, state, options) && !isOutsideHours(filters, options.nowMs);
-}
-
 /** Returns whether a problem that is not sent now may be sent without another result. */
 export function mayComeLater({ afterMs, hours, outsideHours }: ChannelFilters): boolean {
   return afterMs !== undefined || hours !== undefined && outsideHours !== "never";

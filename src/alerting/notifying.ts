@@ -32,7 +32,7 @@ import { type KeptOutbox, StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { type Redact, redactProcesses } from "../shared/redact.ts";
 import type { RecordOptions, StateRepository } from "../state/state_repository.ts";
-import { conditionFor, hasEscalated, isExcluded, isLeftOut, knownTo } from "./channel_filters.ts";
+import { conditionFor, isExcluded, isLeftOut, knownTo } from "./channel_filters.ts";
 import { isAboutChannel, noticeName, noticeOf } from "./channel_notices.ts";
 import { ConfiguredChannels, type NotifyingConfig } from "./configured_channels.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
@@ -91,9 +91,9 @@ interface SendingMember {
 }
 
 /** The inputs of a decision about a notification. */
-type Deciding =
-  & Required<Pick<RecordOptions, "suppressedBy" | "queue" | "known" | "acknowledged" | "dependents">>
-  & Pick<RecordOptions, "hasEscalated">;
+type Deciding = Required<
+  Pick<RecordOptions, "suppressedBy" | "queue" | "known" | "acknowledged" | "dependents">
+>;
 
 /**
  * The time that the first notification of a channel waits for others, so that simultaneous failures are sent
@@ -194,10 +194,6 @@ export class Notifying {
             knownTo(channel, this.#lastNotified(check.name, channel).conditions, state, filtering)
           )
           : [],
-      hasEscalated: (state) =>
-        check.notifications.some((channel) =>
-          hasEscalated(channel, this.#lastNotified(check.name, channel).conditions, state, filtering)
-        ),
       queue: (notification, state) =>
         this.#queue(notification, check, {
           before: conditionBefore(state),

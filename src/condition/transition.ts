@@ -40,13 +40,6 @@ export interface Circumstances {
    * @default the last notification
    */
   known?(state: ConditionState): readonly Condition[];
-  /**
-   * Returns whether a channel is to get a problem because it has lasted long enough, so that flapping does not
-   * suppress it.
-   *
-   * @default none
-   */
-  hasEscalated?(state: ConditionState): boolean;
   /** Whether an administrator has acknowledged the problem, so that there are no reminders. @default false */
   readonly isAcknowledged?: boolean;
 }
@@ -331,12 +324,17 @@ function isReminderDue(intervalMs: number, notifiedAtMs: number | null, nowMs: n
   return notifiedAtMs === null || Math.abs(nowMs - notifiedAtMs) >= intervalMs * 0.9;
 }
 
-/** Returns whether one notification was already sent in place of all changes of a flapping check. */
+/** Returns whether each channel was already sent a notification, of nothing better, in place of all changes while it flaps. */
 function hasNotifiedFlapping(
   { flapping }: Pick<ConditionPolicy, "flapping">,
-  { flappingSinceMs, notifiedAtMs }: ConditionState,
+  state: ConditionState,
+  { known }: Pick<Circumstances, "known">,
 ): boolean {
-  return flapping === "once" && flappingSinceMs !== null && (notifiedAtMs ?? -Infinity) >= flappingSinceMs;
+  const { flappingSinceMs, notifiedAtMs, notified, confirmed } = state;
+  if (flapping !== "once" || flappingSinceMs === null || (notifiedAtMs ?? -Infinity) < flappingSinceMs) {
+    return false;
+  }
+  return [notified, ...known?.(state) ?? []].every((one) => severity(one) >= severity(confirmed ?? "ok"));
 }
 
 /** Suppressions of problems: whoever was notified of one waits for its end, and an incident stays open without it. */
@@ -358,7 +356,7 @@ function conclude(
     return { state: decided, occurrences: seen, verdict: { kind: "quiet", reason } };
   }
   const suppressedBy = circumstances.suppressedBy ??
-    (hasNotifiedFlapping(policy, state) && circumstances.hasEscalated?.(state) !== true ? "flapping" : null);
+    (hasNotifiedFlapping(policy, state, circumstances) ? "flapping" : null);
   const passes = event === "recovery" && suppressedBy !== null && letsRecoveriesPass(suppressedBy);
   if (suppressedBy !== null && !passes) {
     return { state, occurrences: seen, verdict: { kind: "suppressed", event, suppressedBy, reason } };

@@ -33,8 +33,6 @@ export interface ReviewOptions {
    * The last notification of each channel of the check, see {@linkcode Circumstances}. @default the last notification
    */
   readonly known?: Circumstances["known"];
-  /** See {@linkcode Circumstances}. @default none */
-  readonly hasEscalated?: Circumstances["hasEscalated"];
   /** The note of the problem's acknowledgement; `null`: there is none. @default null */
   readonly acknowledged?: string | null;
   /** How many checks depend on the check. @default 0 */
@@ -295,13 +293,12 @@ function notify(
 }
 
 function circumstancesOf(
-  { suppressedBy, nowMs, known, hasEscalated, acknowledged = null }: ReviewOptions,
+  { suppressedBy, nowMs, known, acknowledged = null }: ReviewOptions,
 ): Circumstances {
   return {
     suppressedBy,
     nowMs,
     isAcknowledged: acknowledged !== null,
     ...known !== undefined && { known },
-    ...hasEscalated !== undefined && { hasEscalated },
   };
 }

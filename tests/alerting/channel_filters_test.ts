@@ -242,13 +242,13 @@ for (const [name, [filters, steps, expected, others]] of Object.entries(ROWS)) {
   });
 }
 
-Deno.test("startNotifying() sends a lasting problem once, even if it flapped before it was due", async () => {
+Deno.test("startNotifying() sends a lasting problem that flaps once, and that it got worse", async () => {
   const steps = Array.from({ length: 120 }, (_, minute) => {
     if (minute < 30) return `${minute} ${minute % 4 < 2 ? "ok" : "critical"}`;
     return `${minute} ${minute % 2 === 0 ? "critical" : "warning"}`;
   });
   const { filtered } = await sentIn({ afterMs: 15 * MINUTE }, steps.join(", "), { flapping: "once" });
-  assert.equal(filtered, "45 problem warning");
+  assert.equal(filtered, "45 problem warning, 46 change critical");
 });
 
 Deno.test("startNotifying() sends the recovery of a problem that was silenced until ok", async () => {

@@ -172,7 +172,7 @@ function runDefinition(history: readonly Step[]): Sent[] {
     const isFlapping: boolean = percent >= (flappingSinceMs === null ? 20 : 5);
     flappingSinceMs = isFlapping ? flappingSinceMs ?? step.nowMs : null;
     const isQuiet = step.policy.flapping === "once" && flappingSinceMs !== null &&
-      notifiedAtMs >= flappingSinceMs;
+      notifiedAtMs >= flappingSinceMs && severity(confirmed ?? "ok") <= severity(notified);
     const hasProblem = confirmed !== null && confirmed !== "ok";
     isFailing.push(hasProblem || step.condition !== "ok");
     const firstFailing = history[isFailing.lastIndexOf(false) + 1];

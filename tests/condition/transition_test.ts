@@ -467,18 +467,13 @@ Deno.test("review() returns suppressed notifications without a new result", asyn
   });
 });
 
-Deno.test("review() sends the problem of a flapping check to a channel that escalates", () => {
+Deno.test("review() sends the problem of a flapping check to a channel that was notified of none", () => {
   const state = { ...stateAfter({ threshold: 1, observed: "C" }), flappingSinceMs: START_MS };
-  const circumstances = {
-    suppressedBy: null,
-    nowMs: START_MS + HOUR,
-    known: () => ["critical", "ok"] as const,
-  };
-  const verdictOf = (hasEscalated: boolean) =>
-    review(state, { ...circumstances, hasEscalated: () => hasEscalated }, { flapping: "once" }).verdict;
-  const suppressed = verdictOf(false);
-  assert.ok(suppressed.kind === "suppressed" && suppressed.suppressedBy === "flapping");
-  assert.equal(verdictOf(true).kind, "notify");
+  const verdictOf = (...known: readonly Condition[]) =>
+    review(state, { suppressedBy: null, nowMs: START_MS + HOUR, known: () => known }, { flapping: "once" })
+      .verdict;
+  assert.equal(verdictOf("critical", "critical").kind, "quiet");
+  assert.equal(verdictOf("critical", "ok").kind, "notify");
 });
 
 Deno.test("review() leaves reminders as they are when a problem escalates", () => {

@@ -90,6 +90,8 @@ for (const [name, channel] of Object.entries({ "": {}, ", to a channel in its ho
         "22:05 recovery web ok",
         "22:10 problem web critical",
         "22:15 recovery web ok (flapping)",
+        "22:20 problem web critical (flapping)",
+        "22:50 recovery web ok",
         "01:30 problem web critical",
       ],
     },
@@ -106,6 +108,19 @@ simulate("a problem that begins before the hours of a channel and flaps is sent 
     chat: "any",
     pager: ["18:00 problem web critical (flapping)"],
   },
+});
+
+simulate("a flapping check that gets worse is sent, also to a channel for that condition alone", {
+  start: START,
+  config: {
+    channels: { chat: {}, pager: { conditions: ["critical"] } },
+    checks: { web: { flapping: "once" } },
+  },
+  results: {
+    web: FLAPS.replaceAll("critical", "warning").replace("01:30 warning", "22:37 critical, 22:38 ok"),
+  },
+  until: "22:39",
+  expect: { chat: "any", pager: ["22:37 problem web critical (flapping)"] },
 });
 
 const SHOPS = Object.fromEntries(

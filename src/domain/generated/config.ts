@@ -237,7 +237,7 @@ export interface Check {
   readonly recoveryThreshold?: number;
   /** Raises the condition if `threshold` of this many results reach it, in any order, since it was last lowered. Default: in a row. */
   readonly within?: number;
-  /** What is sent of a check that changes too often: `all` changes, or one notification `once`, and the next when it no longer does. Default: `all`. */
+  /** What is sent of a check that changes too often: `all` changes, or one notification `once`, then only a worse condition, until it no longer does. Default: `all`. */
   readonly flapping?: Flapping;
   /** Reminders while a problem lasts: `true` at every result that is not ok, an interval at most that often, several intervals one after the other. */
   readonly annoy: boolean | number | readonly number[];
