@@ -40,7 +40,7 @@ export interface Scenario {
   readonly servers?: Readonly<Record<string, string>>;
   /** What happens at a time, see {@linkcode act}. */
   readonly actions?: Readonly<Record<string, Action | readonly Action[]>>;
-  /** When it ends. @default an hour after the last time in it */
+  /** When it ends. @default 20 minutes after the last time in it, longer than any backoff */
   readonly until?: string;
   /**
    * All messages of each channel, see {@linkcode Received.channel}; a channel that is not here gets none. `any`: `finally`
@@ -67,7 +67,6 @@ interface Moment {
   readonly do: () => void | Promise<void>;
 }
 
-const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 const CONFIG_PATH = "/etc/monitor/monitor.jsonc";
 
@@ -93,7 +92,7 @@ export async function play(
   const moments = actionsOf(scenario, { world, receivers });
   const lastMs = Math.max(changedMs, moments.at(-1)?.atMs ?? world.startMs);
   const endMs = scenario.until === undefined
-    ? lastMs + HOUR_MS
+    ? lastMs + 20 * MINUTE_MS
     : splitTime(scenario.until, { afterMs: lastMs, zone }).atMs;
   const problems: string[] = [];
   try {

@@ -245,25 +245,28 @@ test("two jobs with one key are an error", () =>
     assert.match(stderr, /checks\.other\.parameters\.ping_key: is the key of the check "backup" too/);
   }));
 
-test("one permission is enough, and without it the program ends with 77", () =>
-  withHarness(async (harness) => {
-    harness.writeConfig({ a: { kind: "test", parameters: {} } }, {
-      listen: { address: ADDRESS },
-      state: "state.sqlite",
-    });
-    const { stdout } = await harness.runHere(["permissions"]);
-    const flags = stdout.trim().split(" ").filter((flag) => flag !== "--no-prompt");
-    assert.ok(flags.includes(`--allow-net=${ADDRESS}`), stdout);
-    const program = harness.start(["check"], { permissions: flags });
-    assert.equal((await get(`${await originOf(program)}/healthz`)).status, 200);
-    await stop(program);
-    const permissions = flags.filter((flag) => !flag.startsWith("--allow-net"));
-    const denied = await harness.run(["check"], { permissions });
-    assert.equal(denied.code, 77);
-    assert.match(denied.stderr, /--allow-net=127\.0\.0\.1:0 \(the HTTP endpoint\)/);
-    const once = await harness.run(["check", "--once"], { permissions });
-    assert.equal(once.code, 1, once.stderr);
-  }));
+testInAll(
+  "one permission is enough, and without it the program ends with 77",
+  () =>
+    withHarness(async (harness) => {
+      harness.writeConfig({ a: { kind: "test", parameters: {} } }, {
+        listen: { address: ADDRESS },
+        state: "state.sqlite",
+      });
+      const { stdout } = await harness.runHere(["permissions"]);
+      const flags = stdout.trim().split(" ").filter((flag) => flag !== "--no-prompt");
+      assert.ok(flags.includes(`--allow-net=${ADDRESS}`), stdout);
+      const program = harness.start(["check"], { permissions: flags });
+      assert.equal((await get(`${await originOf(program)}/healthz`)).status, 200);
+      await stop(program);
+      const permissions = flags.filter((flag) => !flag.startsWith("--allow-net"));
+      const denied = await harness.run(["check"], { permissions });
+      assert.equal(denied.code, 77);
+      assert.match(denied.stderr, /--allow-net=127\.0\.0\.1:0 \(the HTTP endpoint\)/);
+      const once = await harness.run(["check", "--once"], { permissions });
+      assert.equal(once.code, 1, once.stderr);
+    }),
+);
 
 testInAll("a reload moves it, changes its token, and ends it", () =>
   withHarness(async (harness) => {

@@ -1,5 +1,6 @@
 /** The resources that checks and deliveries leak if every one of them meets a fault. */
 import assert from "node:assert/strict";
+import { requiresTools } from "../../testing/tools.ts";
 import { runFaultProcess } from "../support/fault_process.ts";
 
 const ROUNDS = 3;
@@ -9,19 +10,23 @@ const ROUNDS = 3;
  */
 const PLACES_MAX = 500;
 
-Deno.test("checks and deliveries through faults leak no connection, process, timer or memory", async () => {
-  const { places, holdings } = await runFaultProcess({
-    rounds: ROUNDS,
-    targets: "some_of_each",
-    places: Math.min(Number(Deno.env.get("FAULT_PLACES") ?? 3), PLACES_MAX),
-  });
-  const [before, first, ...rest] = holdings;
-  assert.ok(before !== undefined && first !== undefined && rest.length === ROUNDS - 1);
-  for (const { sockets, processes } of [first, ...rest]) {
-    assert.deepEqual({ sockets, processes }, { sockets: before.sockets, processes: before.processes });
-  }
-  // The first round reads code, too.
-  const grownBytes = (rest.at(-1)?.usedBytes ?? Infinity) - (rest[0]?.usedBytes ?? 0);
-  // It comes and goes by some megabytes.
-  assert.ok(grownBytes < 4 * 1024 * 1024, `grew by ${grownBytes} bytes in ${places} runs`);
+Deno.test({
+  ...requiresTools("time"),
+  name: "checks and deliveries through faults leak no connection, process, timer or memory",
+  fn: async () => {
+    const { places, holdings } = await runFaultProcess({
+      rounds: ROUNDS,
+      targets: "some_of_each",
+      places: Math.min(Number(Deno.env.get("FAULT_PLACES") ?? 3), PLACES_MAX),
+    });
+    const [before, first, ...rest] = holdings;
+    assert.ok(before !== undefined && first !== undefined && rest.length === ROUNDS - 1);
+    for (const { sockets, processes } of [first, ...rest]) {
+      assert.deepEqual({ sockets, processes }, { sockets: before.sockets, processes: before.processes });
+    }
+    // The first round reads code, too.
+    const grownBytes = (rest.at(-1)?.usedBytes ?? Infinity) - (rest[0]?.usedBytes ?? 0);
+    // It comes and goes by some megabytes.
+    assert.ok(grownBytes < 4 * 1024 * 1024, `grew by ${grownBytes} bytes in ${places} runs`);
+  },
 });

@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Event } from "./lines.ts";
 import { type Harness, type Program, withHarness } from "./program.ts";
 import { campaign, testRandom } from "../../testing/seed.ts";
+import { requiresTools } from "../../testing/tools.ts";
 
 const random = testRandom("kills of the program");
 
@@ -24,45 +25,49 @@ const START_MS = 400;
 /** While it runs, every check turns each time that so many more results were printed. */
 const TURN_AFTER_RESULTS = 30;
 
-Deno.test("monitor check: no notified change is lost or stored twice, whenever it is killed", () =>
-  withHarness(async (harness) => {
-    harness.writeConfig(flappingChecks(), { state: "kept.sqlite" });
-    const notified: Notified[] = [];
-    let turns = 0;
-    const turn = (): void => touchOrRemove(harness, turns++ % 2 === 0);
-    // A kill may come before anything was sent, so there are more rounds until enough was.
-    for (let round = 0; round < ROUNDS || notified.length < ROUNDS && round < 10 * ROUNDS; round++) {
-      turn();
-      const program = harness.start(["check", "--format", "ndjson"]);
-      const resultsWanted = 1 + Math.floor(RESULTS_MAX * (round % ROUNDS + random.next()) / ROUNDS);
-      const said = await runAndKill(program, { turn, resultsWanted: round % 4 === 3 ? 0 : resultsWanted });
-      notified.push(...said.notifications);
-      assertKept(
-        harness,
-        notified,
-        `round ${round}: ${said.results} results and ${said.notifications.length} notifications`,
-      );
-    }
-    assert.ok(notified.length >= ROUNDS, `only ${notified.length} changes were told before the kills`);
+Deno.test(
+  "monitor check: no notified change is lost or stored twice, whenever it is killed",
+  requiresTools("time"),
+  () =>
+    withHarness(async (harness) => {
+      harness.writeConfig(flappingChecks(), { state: "kept.sqlite" });
+      const notified: Notified[] = [];
+      let turns = 0;
+      const turn = (): void => touchOrRemove(harness, turns++ % 2 === 0);
+      // A kill may come before anything was sent, so there are more rounds until enough was.
+      for (let round = 0; round < ROUNDS || notified.length < ROUNDS && round < 10 * ROUNDS; round++) {
+        turn();
+        const program = harness.start(["check", "--format", "ndjson"]);
+        const resultsWanted = 1 + Math.floor(RESULTS_MAX * (round % ROUNDS + random.next()) / ROUNDS);
+        const said = await runAndKill(program, { turn, resultsWanted: round % 4 === 3 ? 0 : resultsWanted });
+        notified.push(...said.notifications);
+        assertKept(
+          harness,
+          notified,
+          `round ${round}: ${said.results} results and ${said.notifications.length} notifications`,
+        );
+      }
+      assert.ok(notified.length >= ROUNDS, `only ${notified.length} changes were told before the kills`);
 
-    // It lives until every check has sent a notification.
-    turn();
-    const last = harness.start(["check", "--format", "ndjson"]);
-    const names = new Set(notified.map(({ name }) => name));
-    for (let results = 1; names.size < CHECK_COUNT;) {
-      const { event, notification } = JSON.parse(
-        await last.stdout.next(/^{"event":"(result|notification)"/),
-      ) as Event;
-      if (event === "notification") names.add(notifiedBy(notification as Event).name);
-      else if (results++ % CHECK_COUNT === 0) turn();
-    }
-    last.signal("SIGKILL");
-    notified.push(...await notificationsOf(last));
-    assertKept(harness, notified, "the last round");
-    // The next run continues from the stored state.
-    assert.notEqual((await harness.runHere(["status"])).code, 74);
-    assert.notEqual((await harness.runHere(["check", "--once"])).code, 74);
-  }));
+      // It lives until every check has sent a notification.
+      turn();
+      const last = harness.start(["check", "--format", "ndjson"]);
+      const names = new Set(notified.map(({ name }) => name));
+      for (let results = 1; names.size < CHECK_COUNT;) {
+        const { event, notification } = JSON.parse(
+          await last.stdout.next(/^{"event":"(result|notification)"/),
+        ) as Event;
+        if (event === "notification") names.add(notifiedBy(notification as Event).name);
+        else if (results++ % CHECK_COUNT === 0) turn();
+      }
+      last.signal("SIGKILL");
+      notified.push(...await notificationsOf(last));
+      assertKept(harness, notified, "the last round");
+      // The next run continues from the stored state.
+      assert.notEqual((await harness.runHere(["status"])).code, 74);
+      assert.notEqual((await harness.runHere(["check", "--once"])).code, 74);
+    }),
+);
 
 /** A change of a confirmed condition, as in a notification or in the state. */
 interface Notified {

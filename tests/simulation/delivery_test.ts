@@ -94,6 +94,7 @@ simulate("a rejected message is retried hourly", {
   config: { channels: MAIL, checks: { web: {} } },
   results: { web: "22:10 critical" },
   servers: { mail: "22:00 550, 23:30 up" },
+  until: "00:30",
   expect: { mail: ["23:55-00:20 [ops] CRITICAL: web"] },
   log: [/warning: the notification of "web" rejected by mail: .*550; retrying/],
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { testSeed } from "../../testing/seed.ts";
 import { runChaos } from "./members_chaos.ts";
 
-const SEEDS = [-2, -1, 0].map((index) => 3 * testSeed() + index);
+const SEEDS = [-1, 0].map((index) => 2 * testSeed() + index);
 
 for (const seed of SEEDS) {
   Deno.test(`members lose, invent and reorder nothing, whatever fails (seed ${seed})`, async () => {

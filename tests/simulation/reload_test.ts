@@ -458,6 +458,7 @@ simulate("an edited check is unknown until it has run, whatever shows it", {
     ],
     "22:11:30": "status web all => 3",
   },
+  until: "23:12",
   expect: { chat: ["23:01-23:11 problem web critical, problem all critical"] },
 });
 

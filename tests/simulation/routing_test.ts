@@ -8,6 +8,7 @@ simulate("a channel that rejects is told of by the first other channel, once, an
   config: { channels: { chat: {}, mail: {} }, checks: CHECKS },
   results: { web: "22:10 critical, 22:20 ok, 22:30 critical" },
   servers: { chat: "22:00 403, 23:20 up" },
+  until: "00:00",
   expect: {
     mail: [
       "22:10 problem web critical",
@@ -44,6 +45,7 @@ simulate("another channel gets the notice that one accepts again after hours, al
   results: { web: "22:10 critical" },
   servers: { chat: "22:00 403, 03:00 up" },
   actions: { "01:30": "kill", "01:31": "start" },
+  until: "04:00",
   expect: {
     mail: [
       "22:10 problem web critical",
@@ -81,6 +83,7 @@ simulate("a recovery is sent in a silence and in a maintenance window", {
   config: { channels: { chat: {} }, checks: { web: {}, db: {} } },
   results: { web: "22:00 critical, 22:20 ok, 22:30 critical", db: "22:00 critical, 22:20 ok" },
   actions: { "22:10": ["silence web --for 1h", "maintenance start db --for 1h"] },
+  until: "23:20",
   expect: {
     chat: [
       "22:00 problem web critical",

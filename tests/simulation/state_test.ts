@@ -121,6 +121,7 @@ simulate("a state that is damaged while a service runs is quarantined, and nothi
     "22:10": (world) => void (world.machine().files.node(STATE).damage = "tables"),
     "22:50": "status => 2",
   },
+  until: "23:31",
   expect: {
     chat: [
       "22:00 problem web critical",

@@ -41,6 +41,7 @@ for (
     config: { ...CRITICAL_ONLY, maintenance_windows: windows },
     results: { web: "22:00 critical, 22:30 warning (slow)" },
     actions: { ...actions, "22:40": "kill", "22:41": "start" },
+    until: "23:12",
     expect: {
       chat: ["22:00 problem web critical", "23:10-23:11 change web warning"],
       pager: ["22:00 problem web critical", "22:30-22:31 recovery web warning"],
@@ -67,6 +68,7 @@ simulate("a silence outlasts a kill and a restart", {
   config: { checks: { web: {} } },
   results: { web: "22:10 critical" },
   actions: { "22:00": "silence web --for 1h", "22:20": "kill", "22:21": "start" },
+  until: "23:02",
   expect: { chat: ["23:00-23:01 problem web critical"] },
 });
 
