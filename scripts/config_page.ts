@@ -34,7 +34,7 @@ const EXAMPLE: readonly string[] = [
   "    // How often a check runs, and how often while it fails.",
   '    "schedule": { "regular_interval": "1 minute", "attentive_interval": "15 seconds" },',
   "    // A reminder while a problem lasts.",
-  '    "annoy": "4 hours",',
+  '    "reminders": "4 hours",',
   "    // Names of channels.",
   '    "notifications": ["chat"]',
   "  },",

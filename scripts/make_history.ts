@@ -256,7 +256,7 @@ export function demoChecks(count: number): readonly TestCheck[] {
     active: true,
     threshold: 1,
     recoveryThreshold: 1,
-    annoy: false,
+    reminders: false,
     schedule: { regularIntervalMs: HOUR_MS, attentiveIntervalMs: HOUR_MS },
     notifications: [],
     tags: [tags].flat().map(String),

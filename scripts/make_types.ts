@@ -106,7 +106,7 @@ class TypeWriter {
   /** Declares an object; the parameters of its kinds are a table of their own. */
   #interface(schema: Schema, place: string): string {
     return this.#declare(place, (type) => {
-      const { keys } = this.#reader.view(schema, undefined);
+      const { keys, plainKeys } = this.#reader.view(schema, undefined);
       const kind = keys.get("kind");
       const kinds = kind === undefined ? [] : this.#reader.view(kind, undefined).enum ?? [];
       const views = kinds.length === 0
@@ -116,7 +116,7 @@ class TypeWriter {
       const table = kinds.map((name, index) =>
         `  readonly ${name}: ${this.typeOf(parameters[index] ?? {}, `${place}_${name}`)};\n`
       );
-      const lines = [...keys].filter(([name]) =>
+      const lines = [...plainKeys].filter(([name]) =>
         kinds.length === 0 || name !== "kind" && name !== "parameters"
       )
         .map(([name, key]) => this.#key(name, key, { views, place }));

@@ -9,13 +9,18 @@ export const CONFIG: FaultyLayer = {
       faults: [
         [
           "defaults take precedence over a check",
-          "if (name in check) return",
-          "if (name in check && !(name in options.defaults)) return",
+          '[check, "check"], [defaults, "defaults"]',
+          '[defaults, "defaults"], [check, "check"]',
         ],
         [
           "the defaults of the config take precedence over those of an included file",
-          "if (name in options.defaults) return",
-          "if (name in options.defaults && (outer === null || !(name in outer))) return",
+          '[defaults, "defaults"], [outer, "outer"]',
+          '[outer, "outer"], [defaults, "defaults"]',
+        ],
+        [
+          "annoy of the specification is ignored",
+          "otherName: view.otherNames.get(name)",
+          "otherName: undefined",
         ],
         [
           "half of the locations is a majority",

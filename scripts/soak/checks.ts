@@ -35,7 +35,7 @@ function settings(
     active: true,
     threshold: 3,
     recoveryThreshold: 3,
-    annoy: false,
+    reminders: false,
     schedule: { regularIntervalMs: intervalMs, attentiveIntervalMs: intervalMs },
     maintenanceWindows: [],
     notifications: [],

@@ -82,7 +82,7 @@ async function* soakSteps(steps: number): AsyncGenerator<void> {
   const policies = [1, 2, 3, 5].map((threshold) => ({
     threshold,
     recoveryThreshold: 6 - threshold,
-    annoy: threshold > 2,
+    reminders: threshold > 2,
   }));
   const states: ConditionState[] = Array.from({ length: 1000 }, initialState);
   let random = 12_345;

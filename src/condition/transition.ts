@@ -22,7 +22,7 @@ import { addResult } from "./recent_results.ts";
 /** The settings of a check that the machine uses. They may differ from one call to the next (a reload). */
 export type ConditionPolicy = Pick<
   CheckSettings,
-  "threshold" | "recoveryThreshold" | "within" | "flapping" | "annoy"
+  "threshold" | "recoveryThreshold" | "within" | "flapping" | "reminders"
 >;
 
 export interface Circumstances {
@@ -302,16 +302,16 @@ function decideReminder(
   if (!hasProblem(state)) return { event: null, reason: "no problem is confirmed" };
   if (state.observed === "ok") return { event: null, reason: "the observation was ok" };
   if (isAcknowledged) return { event: null, reason: "the problem is acknowledged" };
-  if (policy.annoy === false) return { event: null, reason: "the problem was notified" };
-  if (policy.annoy === true) return { event: "reminder", reason: "the problem goes on" };
-  return isReminderDue(reminderIntervalMs(policy.annoy, state.reminders), state.notifiedAtMs, nowMs)
+  if (policy.reminders === false) return { event: null, reason: "the problem was notified" };
+  if (policy.reminders === true) return { event: "reminder", reason: "the problem goes on" };
+  return isReminderDue(reminderIntervalMs(policy.reminders, state.reminders), state.notifiedAtMs, nowMs)
     ? { event: "reminder", reason: "the problem goes on and the last notification is long enough ago" }
     : { event: null, reason: "the last notification is not long enough ago" };
 }
 
 /** Of several intervals, each is for one reminder, and the last one for all that follow. */
-function reminderIntervalMs(annoy: number | readonly number[], reminders: number): number {
-  const intervals = [annoy].flat();
+function reminderIntervalMs(policy: number | readonly number[], reminders: number): number {
+  const intervals = [policy].flat();
   return intervals[Math.min(reminders, intervals.length - 1)] ?? Infinity;
 }
 

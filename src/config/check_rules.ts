@@ -10,7 +10,13 @@ import { findChannelNameProblems } from "./named_channels.ts";
 import { isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, joinProblems, type Problem, PROBLEMS_MAX } from "./problem.ts";
 import { findCommands, type FoundCommands } from "./check_commands.ts";
-import { type CreateCronTimes, findCronProblems, findScheduleProblems, hasWindows } from "./schedules.ts";
+import {
+  type CreateCronTimes,
+  findCronProblems,
+  findDoubleNames,
+  findScheduleProblems,
+  hasWindows,
+} from "./schedules.ts";
 import type { ReadWindow } from "./resolve.ts";
 import { isObject, type SchemaReader } from "./schema_view.ts";
 import { createObject, type JsonObject } from "./syntax.ts";
@@ -76,7 +82,9 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
     : (await import("./cron_times.ts")).createCronReader();
   const cronProblems = createCronTimes === null ? [] : findCronProblems(cronExpressions, createCronTimes);
   const expressionProblems = await findExpressionProblems(values.ofFormats("pattern", "json_path"));
-  const scheduleProblems = schema.wider === null && isObject(written) ? findScheduleProblems(written) : [];
+  const settingProblems = schema.wider === null && isObject(written)
+    ? [...findDoubleNames(written, reader), ...findScheduleProblems(written)]
+    : [];
   const hasOwnWindows = isObject(written) && isObject(value) && hasWindows(written);
   const windows = hasOwnWindows
     ? await validateWindowsOf({ value, written, isUnresolved }, { system, createCronTimes })
@@ -87,7 +95,7 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
     includedProblems,
     structureProblems,
     [...values.problems, ...found.problems, ...cronProblems, ...expressionProblems],
-    scheduleProblems,
+    settingProblems,
     schema.wider === null ? windows.problems : [],
     // The error of an unknown key may name the missing one.
     useProblems.filter(({ path }) => !structureProblems.some((problem) => isBelow(problem.path, path))),

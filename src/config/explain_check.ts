@@ -34,12 +34,15 @@ export function explainCheck(
   if (!isObject(check)) return [];
   const view = reader.at(config, ["checks", name]);
   const settings: ExplainedSetting[] = [];
-  for (const [key, schema] of view?.keys ?? []) {
-    const builtIn = reader.view(schema, undefined).default;
-    const { value, origin } = pickSetting(key, check, {
+  for (const [key, schema] of view?.plainKeys ?? []) {
+    const setting = {
+      name: key,
+      otherName: view?.otherNames.get(key),
+      builtIn: reader.view(schema, undefined).default,
+    };
+    const { value, origin } = pickSetting(setting, check, {
       defaults: defaultsOf(config),
       outer: outer === null ? null : defaultsOf(outer),
-      builtIn,
     });
     if (key === "maintenance_windows") {
       for (const setting of explainConfigWindows(outer ?? config, reader)) settings.push(setting);

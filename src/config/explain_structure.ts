@@ -113,7 +113,7 @@ function explainUnknownKey({ name = "" }: StructureError, place: Place): Problem
   const note = noteOf(view, name);
   if (note !== undefined) return { ...at, message: `is not a key: ${note}`, hint: "remove it" };
   const known = [...view?.keys.keys() ?? []];
-  const accepted = `expected ${describeKeys(known)}`;
+  const accepted = `expected ${describeKeys([...view?.plainKeys.keys() ?? []])}`;
   if (place.wider?.at(place.value, place.path)?.keys.has(name)) {
     return {
       ...at,

@@ -103,24 +103,32 @@ export function defaultsOf(config: JsonObject): JsonObject {
   return isObject(defaults) ? defaults : createObject();
 }
 
+interface NamedSetting {
+  readonly name: string;
+  /** Its name in the specification, if that is another one. */
+  readonly otherName?: string | undefined;
+  readonly builtIn: JsonValue | undefined;
+}
+
 interface SettingSources {
   readonly defaults: JsonObject;
   /** Those of the config, where that is another file. @default null */
   readonly outer?: JsonObject | null;
-  readonly builtIn: JsonValue | undefined;
 }
 
-/** Returns the value of a setting from the check, else from `defaults`, else the built-in one. */
+/** Returns the value of a setting from the check, else from `defaults`, else the built-in one, and its name there. */
 export function pickSetting(
-  name: string,
+  { name, otherName = name, builtIn }: NamedSetting,
   check: JsonObject,
-  options: SettingSources,
-): { readonly value: JsonValue | undefined; readonly origin: Origin } {
-  const { outer = null } = options;
-  if (name in check) return { value: check[name], origin: "check" };
-  if (name in options.defaults) return { value: options.defaults[name], origin: "defaults" };
-  if (outer !== null && name in outer) return { value: outer[name], origin: "outer" };
-  return { value: options.builtIn, origin: "built-in" };
+  { defaults, outer = null }: SettingSources,
+): { readonly name: string; readonly value: JsonValue | undefined; readonly origin: Origin } {
+  const sources = [[check, "check"], [defaults, "defaults"], [outer, "outer"]] as const;
+  for (const [source, origin] of sources) {
+    if (source === null) continue;
+    if (name in source) return { name, value: source[name], origin };
+    if (otherName in source) return { name: otherName, value: source[otherName], origin };
+  }
+  return { name, value: builtIn, origin: "built-in" };
 }
 
 /** A check whose keys are resolved, each for itself. */
@@ -137,11 +145,9 @@ type ListedChannel =
   | Omit<config.ChannelObject, "channel"> & (ChannelByKind | { readonly channel: string })
   | string;
 
-interface Setting {
-  readonly name: string;
+interface Setting extends NamedSetting {
   readonly target: string;
   readonly schema: Schema;
-  readonly builtIn: JsonValue | undefined;
 }
 
 /**
@@ -223,17 +229,16 @@ class Resolver {
     check: JsonObject,
     lacks: string[],
   ): ReturnType<typeof pickSetting> {
-    const picked = pickSetting(setting.name, check, {
+    const picked = pickSetting(setting, check, {
       defaults: this.#defaults,
       outer: this.#outer === null ? null : this.#outer.#defaults,
-      builtIn: setting.builtIn,
     });
     // A channel that lacks something is no reason not to run.
     if (setting.name === NOTIFICATIONS) return picked;
-    const found = this.#lacksOf(picked.origin, ["checks", name, setting.name], ["defaults", setting.name]);
+    const found = this.#lacksOf(picked.origin, ["checks", name, picked.name], ["defaults", picked.name]);
     lacks.push(...found);
     if (found.length === 0 || setting.name === "parameters") return picked;
-    return { value: setting.builtIn, origin: "built-in" };
+    return { ...picked, value: setting.builtIn, origin: "built-in" };
   }
 
   #lacksOf(origin: Origin, own: ConfigPath, shared: ConfigPath): readonly string[] {
@@ -291,10 +296,9 @@ class Resolver {
     const check = valueAt(written, ["checks", name]);
     if (setting === undefined || !isObject(check)) return [];
     const { default: builtIn, items } = reader.view(setting, undefined);
-    const { value, origin } = pickSetting(NOTIFICATIONS, check, {
+    const { value, origin } = pickSetting({ name: NOTIFICATIONS, builtIn }, check, {
       defaults: defaultsOf(written),
       outer: this.#outer === null ? null : defaultsOf(this.#outer.#options.written),
-      builtIn,
     });
     if (!Array.isArray(value) || items === undefined) return [];
     const resolver = origin === "outer" && this.#outer !== null ? this.#outer : this;
@@ -397,15 +401,17 @@ class Resolver {
   #settingsOf(view: SchemaView): readonly Setting[] {
     let keys = this.#settings.get(view);
     if (keys === undefined) {
-      keys = [...view.keys].map(([name, schema]) => this.#readSetting(name, schema));
+      keys = [...view.plainKeys].map(([name, schema]) =>
+        this.#readSetting({ name, otherName: view.otherNames.get(name) }, schema)
+      );
       this.#settings.set(view, keys);
     }
     return keys;
   }
 
-  #readSetting(name: string, schema: Schema): Setting {
+  #readSetting(names: Omit<NamedSetting, "builtIn">, schema: Schema): Setting {
     const view = this.#options.reader.view(schema, undefined);
-    return { name, target: resolvedName(name, view), schema, builtIn: view.default };
+    return { ...names, target: resolvedName(names.name, view), schema, builtIn: view.default };
   }
 }
 

@@ -2,7 +2,7 @@ import type { CronTimes } from "../domain/schedule.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
-import { isObject, valueAt } from "./schema_view.ts";
+import { isObject, type SchemaReader, valueAt } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
 /** Parses a cron expression; `null`: it never matches a time. Throws if it is none. */
@@ -10,16 +10,32 @@ export type CreateCronTimes = (expression: string, timeZone: string) => CronTime
 
 /** Returns errors about schedules that are neither an interval nor a cron expression, or both. */
 export function findScheduleProblems(written: JsonObject): readonly Problem[] {
-  const checks = written["checks"];
-  const owners: ConfigPath[] = [
-    ["defaults"],
-    ...(isObject(checks) ? Object.keys(checks).map((name) => ["checks", name]) : []),
-  ];
-  return owners.flatMap((owner) => {
+  return ownersOf(written).flatMap((owner) => {
     const path = [...owner, "schedule"];
     const schedule = valueAt(written, path);
     return isObject(schedule) ? problemsOf(schedule, path) : [];
   });
+}
+
+/** Returns errors about settings that have both of their names in one place. */
+export function findDoubleNames(written: JsonObject, reader: SchemaReader): readonly Problem[] {
+  return ownersOf(written).flatMap((owner) => {
+    const settings = valueAt(written, owner);
+    const names = isObject(settings) ? [...reader.at(written, owner)?.otherNames ?? []] : [];
+    return names.filter((both) => both.every((name) => isObject(settings) && name in settings))
+      .map(([plain, other]) => ({
+        path: [...owner, other],
+        at: "name" as const,
+        message: `"${other}" and "${plain}" are the same setting`,
+        hint: `keep "${plain}"`,
+      }));
+  });
+}
+
+/** The places of settings of checks. */
+function ownersOf(written: JsonObject): readonly ConfigPath[] {
+  const checks = written["checks"];
+  return [["defaults"], ...isObject(checks) ? Object.keys(checks).map((name) => ["checks", name]) : []];
 }
 
 /** Returns whether a file has maintenance windows, or channels with `hours`. */

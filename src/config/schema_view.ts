@@ -48,6 +48,8 @@ export interface Schema {
   readonly if?: Schema;
   /** In an entry of `allOf` only: the additional schema for that kind. */
   readonly then?: Schema;
+  /** Our own keyword, for settings of checks only: the key that this one is another name of. */
+  readonly "x-same-as"?: string;
   /** Our own keyword: a sentence about a name or value that is rejected for a special reason. */
   readonly "x-notes"?: Readonly<Record<string, string>>;
   /** Our own keyword: whether the text may contain fields of a notification, such as `{{check}}`. */
@@ -74,6 +76,10 @@ export interface SchemaView {
   readonly required: readonly string[];
   /** The schemas of fixed keys, including those of the value's kind; may be empty. */
   readonly keys: ReadonlyMap<string, Schema>;
+  /** The same without other names of keys. */
+  readonly plainKeys: ReadonlyMap<string, Schema>;
+  /** Other names of keys, by the plain ones. */
+  readonly otherNames: ReadonlyMap<string, string>;
   /** The schema of free keys; `undefined` if there are none. */
   readonly otherKeys: Schema | undefined;
   /** The schema of each element; `undefined` if it is no list. */
@@ -188,6 +194,10 @@ function merge(schemas: readonly Schema[]): SchemaView {
       keys.set(name, earlier === undefined ? key : { allOf: [key, earlier] });
     }
   }
+  const plainKeys = new Map([...keys].filter(([, key]) => key["x-same-as"] === undefined));
+  const otherNames = [...keys].flatMap(([name, { "x-same-as": plain }]) =>
+    plain === undefined ? [] : [[plain, name] as const]
+  );
   const type = first.type;
   const other = first.additionalProperties;
   return {
@@ -200,6 +210,8 @@ function merge(schemas: readonly Schema[]): SchemaView {
     maximum: first.maximum,
     required: schemas.flatMap((schema) => schema.required ?? []),
     keys,
+    plainKeys,
+    otherNames: new Map(otherNames),
     otherKeys: typeof other === "object" ? other : undefined,
     items: first.items,
     names: first.propertyNames?.description,

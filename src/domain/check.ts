@@ -8,7 +8,7 @@ import type { Schedule } from "./schedule.ts";
  * Reminders of a problem: none, at every further result that is not `ok`, or at most one in this many milliseconds. Of
  * several intervals, each is for one reminder, and the last one for all that follow.
  */
-export type Annoy = config.Check["annoy"];
+export type Reminders = config.Check["reminders"];
 
 /** The name of a check, or the names of several of which one is enough. */
 export type Dependency = config.Check["dependsOn"][number];

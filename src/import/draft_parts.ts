@@ -36,7 +36,7 @@ export interface DraftSettings {
   readonly threshold?: number | undefined;
   readonly recovery_threshold?: number | undefined;
   readonly within?: number | undefined;
-  readonly annoy?: string | undefined;
+  readonly reminders?: string | undefined;
   readonly schedule?: {
     readonly regular_interval?: string | undefined;
     readonly attentive_interval?: string | undefined;

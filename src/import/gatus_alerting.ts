@@ -188,7 +188,7 @@ export function alertSettings(
       threshold: Math.max(1, Math.min(...thresholds)),
       recovery_threshold: Math.max(1, Math.min(...numbers("success-threshold", 2))),
     }),
-    annoy: reminders.length === 0 ? undefined : intervalText(Math.min(...reminders)),
+    reminders: reminders.length === 0 ? undefined : intervalText(Math.min(...reminders)),
     notifications: [...new Set(channels)],
   };
 }

@@ -61,7 +61,7 @@ export function readMonitSettings(statements: readonly MonitStatement[], draft: 
   draft.settings.defaults = {
     ...{ threshold: THRESHOLD },
     schedule: { regular_interval: intervalText(cycleMs) },
-    ...(reminder > 0 && { annoy: intervalText(reminder * cycleMs) }),
+    ...(reminder > 0 && { reminders: intervalText(reminder * cycleMs) }),
     ...(notifications.length > 0 && { notifications }),
   };
   return { cycleMs, threshold: THRESHOLD, notifications, channelOf };

@@ -50,7 +50,7 @@ export function readContacts(objects: readonly NagiosObject[], draft: ConfigDraf
       ];
       const isSilent = get("notifications_enabled") === "0" || get("notification_options") === "n";
       return {
-        annoy: isSilent ? undefined : interval(get("notification_interval")),
+        reminders: isSilent ? undefined : interval(get("notification_interval")),
         notifications: isSilent ? [] : [...new Set(names.flatMap((name) => channels.get(name) ?? []))],
         ...windowsOf(get, { item, periods, draft }),
       };

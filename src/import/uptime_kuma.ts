@@ -139,7 +139,7 @@ function timingOf(fields: Foreign, type: string): Partial<DraftCheck> {
   return {
     // A retry is one more failure; one good result is a recovery.
     ...{ threshold: Math.max(1, Math.trunc(number("maxretries")) + 1), recovery_threshold: 1 },
-    ...(repeats > 0 && { annoy: intervalText(repeats * intervalSeconds * 1000) }),
+    ...(repeats > 0 && { reminders: intervalText(repeats * intervalSeconds * 1000) }),
     // A `job` check runs often, however long the job's interval is.
     ...(type !== PUSH && {
       schedule: {

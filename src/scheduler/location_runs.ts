@@ -147,7 +147,7 @@ function atLocation(config: ScheduledConfig, location: string): ScheduledConfig 
 const COUNTING_NOTHING = {
   threshold: 1,
   recoveryThreshold: 1,
-  annoy: false,
+  reminders: false,
   maintenanceWindows: [],
   notifications: [],
   dependsOn: [],

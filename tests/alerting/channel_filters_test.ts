@@ -22,7 +22,7 @@ function hours(fromMinute: number, toMinute: number): MaintenanceWindow {
 interface Others {
   readonly other?: ChannelFilters;
   /** @default no reminders */
-  readonly annoy?: number | readonly number[];
+  readonly reminders?: number | readonly number[];
   readonly flapping?: "once";
 }
 
@@ -36,7 +36,7 @@ type Row = readonly [filters: ChannelFilters, steps: string, expected: string, O
 async function sentIn(
   filters: ChannelFilters,
   steps: string,
-  { other, annoy, flapping }: Others = {},
+  { other, reminders, flapping }: Others = {},
 ): Promise<{ filtered: string; all: string }> {
   const channel = (key: string, own: ChannelFilters): Channel => ({
     kind: "console",
@@ -46,7 +46,7 @@ async function sentIn(
   });
   const check = {
     ...testCheck("ok", { name: "web" }),
-    annoy: annoy ?? false,
+    reminders: reminders ?? false,
     ...flapping !== undefined && { flapping },
     notifications: [
       channel("all", {}),
@@ -105,7 +105,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     { conditions: ["warning"] },
     "0 warning, 1 critical, 7 critical, 8 warning, 14 warning, 15 critical, 16 ok, 17 critical, 18 ok",
     "0 problem warning, 14 reminder warning, 16 recovery ok",
-    { annoy: 5 * MINUTE },
+    { reminders: 5 * MINUTE },
   ],
   "conditions: an unlisted unknown ends no problem": [
     { conditions: ["critical"] },
@@ -199,7 +199,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     { outsideHours: "never", hours: [hours(60, 120)] },
     "0 critical, 61 critical, 62 critical, 67 critical, 68 ok",
     "",
-    { annoy: 5 * MINUTE },
+    { reminders: 5 * MINUTE },
   ],
 };
 
@@ -227,8 +227,8 @@ Deno.test("startNotifying() escalates a problem after the clock was set back", a
 
 Deno.test("startNotifying() sends reminders at their intervals, though the problem escalates to another channel", async () => {
   const steps = "0 critical, 10 critical, 15 review, 26 critical, 30 critical, 50 critical";
-  const annoy = [10 * MINUTE, 20 * MINUTE];
-  const { all, filtered } = await sentIn({ afterMs: 15 * MINUTE }, steps, { annoy });
+  const reminders = [10 * MINUTE, 20 * MINUTE];
+  const { all, filtered } = await sentIn({ afterMs: 15 * MINUTE }, steps, { reminders });
   const later = "30 reminder critical, 50 reminder critical";
   assert.equal(all, `0 problem critical, 10 reminder critical, ${later}`);
   assert.equal(filtered, `15 problem critical, ${later}`);

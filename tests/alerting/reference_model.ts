@@ -245,7 +245,7 @@ function settle(known: Known, { threshold, recoveryThreshold, within = threshold
 
 function dueEvent(
   { confirmed, notified, notifiedAtMs, reminders, history }: Known,
-  { annoy }: Check,
+  { reminders: policy }: Check,
   { nowMs, acknowledged, isResult }: {
     readonly nowMs: number;
     readonly acknowledged: boolean;
@@ -255,11 +255,11 @@ function dueEvent(
   if (confirmed !== notified) {
     return confirmed === "ok" ? "recovery" : notified === "ok" ? "problem" : "change";
   }
-  if (!isResult || acknowledged || confirmed === "ok" || history.at(-1) === "ok" || annoy === false) {
+  if (!isResult || acknowledged || confirmed === "ok" || history.at(-1) === "ok" || policy === false) {
     return null;
   }
-  if (annoy === true) return "reminder";
-  const intervals = [annoy].flat();
+  if (policy === true) return "reminder";
+  const intervals = [policy].flat();
   const intervalMs = intervals[Math.min(reminders, intervals.length - 1)] ?? Infinity;
   return nowMs - notifiedAtMs >= intervalMs * 0.9 ? "reminder" : null;
 }

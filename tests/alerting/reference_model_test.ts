@@ -442,8 +442,9 @@ function makeChecks(): readonly Check[] {
       name: `check ${index}`,
       threshold: 1 + index % 3,
       recoveryThreshold: 1 + (index >> 1) % 2,
-      annoy: ([5 * MINUTE, false, false, true, false, false, [2 * MINUTE, 10 * MINUTE]] as const)[index] ??
-        false,
+      reminders:
+        ([5 * MINUTE, false, false, true, false, false, [2 * MINUTE, 10 * MINUTE]] as const)[index] ??
+          false,
       ...index % 2 === 1 && { within: 4 },
     }),
     tags: [index % 2 === 0 ? "even" : "odd"],

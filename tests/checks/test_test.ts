@@ -44,7 +44,7 @@ function check(parameters: TestParameters): TestCheck {
     active: true,
     threshold: 3,
     recoveryThreshold: 3,
-    annoy: false,
+    reminders: false,
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
     maintenanceWindows: [],
     notifications: [],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import type { Annoy } from "../../src/domain/check.ts";
+import type { Reminders } from "../../src/domain/check.ts";
 import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
 import type { ConditionState, Suppression } from "../../src/domain/condition_state.ts";
 import {
@@ -96,11 +96,11 @@ function steps(
   const policy: fc.Arbitrary<ConditionPolicy> = fc.record({
     threshold: fc.integer({ min: 1, max: 5 }),
     recoveryThreshold: fc.integer({ min: 1, max: 5 }),
-    annoy: fc.oneof(
+    reminders: fc.oneof(
       fc.boolean(),
       fc.integer({ min: 1, max: 500 }),
       fc.array(fc.integer({ min: 1, max: 500 }), { minLength: 1, maxLength: 3 }),
-    ) as fc.Arbitrary<Annoy>,
+    ) as fc.Arbitrary<Reminders>,
     within: fc.integer({ min: 1, max: 9 }),
     flapping: options.once === true
       ? fc.constantFrom("all" as const, "once" as const)
@@ -185,10 +185,10 @@ function runDefinition(history: readonly Step[]): Sent[] {
     if (confirmed !== null && confirmed !== notified) {
       event = confirmed === "ok" ? "recovery" : notified === "ok" ? "problem" : "change";
     } else if (hasProblem && step.condition !== "ok") {
-      const { annoy } = step.policy;
-      const intervals = typeof annoy === "boolean" ? [] : [annoy].flat();
+      const { reminders: policy } = step.policy;
+      const intervals = typeof policy === "boolean" ? [] : [policy].flat();
       const intervalMs = intervals[Math.min(reminders, intervals.length - 1)] ?? Infinity;
-      const due = typeof annoy === "boolean" ? annoy : step.nowMs - notifiedAtMs >= intervalMs * 0.9;
+      const due = typeof policy === "boolean" ? policy : step.nowMs - notifiedAtMs >= intervalMs * 0.9;
       if (due) event = "reminder";
     }
     let verdict = "quiet";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Annoy } from "../../src/domain/check.ts";
+import type { Reminders } from "../../src/domain/check.ts";
 import type { Condition, ShownCondition } from "../../src/domain/condition.ts";
 import type { ConditionState, Suppression } from "../../src/domain/condition_state.ts";
 import type { Awaited } from "../../src/domain/result.ts";
@@ -30,30 +30,30 @@ Deno.test("transition() returns problems, changes, recoveries and reminders", as
     ],
     "first ok results": ["O O O O", "- - - -"],
     "with a threshold of 1": ["O C W O", "- problem:critical change:warning recovery:ok", { threshold: 1 }],
-    "annoy sends a reminder at each result that is not ok": [
+    "reminders set to true sends a reminder at each result that is not ok": [
       "W W W C O W O O O O",
       "- - problem:warning reminder:warning - reminder:warning - - recovery:ok -",
-      { annoy: true },
+      { reminders: true },
     ],
-    "annoy sends a change rather than a reminder": [
+    "reminders set to true sends a change rather than a reminder": [
       "W W C C C",
       "- problem:warning reminder:warning change:critical reminder:critical",
-      { annoy: true, threshold: 2 },
+      { reminders: true, threshold: 2 },
     ],
-    "annoy with an interval reminds when it has passed": [
+    "reminders with an interval are sent when it has passed": [
       "W W W W W W W",
       "problem:warning - - reminder:warning - - reminder:warning",
-      { annoy: 3 * MINUTE, threshold: 1 },
+      { reminders: 3 * MINUTE, threshold: 1 },
     ],
-    "annoy with an interval counts from the last notification of any event": [
+    "reminders with an interval count from the last notification of any event": [
       "W W C C C C",
       "problem:warning - change:critical - - reminder:critical",
-      { annoy: 3 * MINUTE, threshold: 1 },
+      { reminders: 3 * MINUTE, threshold: 1 },
     ],
-    "annoy with an interval sends a reminder at the next result that is not ok": [
+    "reminders with an interval are sent at the next result that is not ok": [
       "W O O O W",
       "problem:warning - - - reminder:warning",
-      { annoy: 2 * MINUTE, threshold: 1, recoveryThreshold: 9 },
+      { reminders: 2 * MINUTE, threshold: 1, recoveryThreshold: 9 },
     ],
   };
   await testRows(
@@ -80,7 +80,7 @@ Deno.test("transition() confirms nothing before the first ok or the threshold", 
       "warning warning warning ok",
       "problem:warning - - recovery:ok",
     ],
-    "no reminder while it is pending": [{ annoy: true, observed: "W W" }, "- -", "- -"],
+    "no reminder while it is pending": [{ reminders: true, observed: "W W" }, "- -", "- -"],
   };
   await testRows(t, table, ([trace, confirmed, events]) => {
     const states = run(trace).map(({ state }) => state);
@@ -305,12 +305,12 @@ Deno.test("transition() suppresses notifications, and sends them when the suppre
     "reminders are dropped while suppressed": [
       "W W/silence W/dependency W",
       "problem:warning suppressed:reminder suppressed:reminder reminder:warning",
-      { threshold: 1, annoy: true },
+      { threshold: 1, reminders: true },
     ],
     "a dropped reminder does not count as the last notification": [
       "W W W/silence W W",
       "problem:warning - suppressed:reminder reminder:warning -",
-      { threshold: 1, annoy: 2 * MINUTE },
+      { threshold: 1, reminders: 2 * MINUTE },
     ],
   };
   await testRows(
@@ -321,7 +321,7 @@ Deno.test("transition() suppresses notifications, and sends them when the suppre
 });
 
 Deno.test("transition() subtracts a tenth from the interval between reminders", async (t) => {
-  const problem = run({ threshold: 1, annoy: HOUR, observed: "W" });
+  const problem = run({ threshold: 1, reminders: HOUR, observed: "W" });
   const table: Readonly<Record<string, { laterMs: number; kind: "notify" | "quiet" }>> = {
     "on time": { laterMs: HOUR, kind: "notify" },
     "a tenth early": { laterMs: 54 * MINUTE, kind: "notify" },
@@ -331,15 +331,15 @@ Deno.test("transition() subtracts a tenth from the interval between reminders", 
   };
   await testRows(t, table, ({ laterMs, kind }) => {
     const observed = { condition: "warning", suppressedBy: null, nowMs: START_MS + laterMs } as const;
-    assert.equal(transition(policyOf({ annoy: HOUR }), last(problem).state, observed).verdict.kind, kind);
+    assert.equal(transition(policyOf({ reminders: HOUR }), last(problem).state, observed).verdict.kind, kind);
   });
 });
 
 Deno.test("transition() sends no reminder of an acknowledged problem", () => {
   const { state } = last(run({ threshold: 1, observed: "W" }));
-  for (const annoy of [true, MINUTE] as const) {
+  for (const reminders of [true, MINUTE] as const) {
     const observed = { condition: "warning", suppressedBy: null, nowMs: START_MS + HOUR } as const;
-    const { verdict } = transition(policyOf({ annoy }), state, { ...observed, isAcknowledged: true });
+    const { verdict } = transition(policyOf({ reminders }), state, { ...observed, isAcknowledged: true });
     assert.deepEqual(verdict, { kind: "quiet", reason: "the problem is acknowledged" });
   }
 });
@@ -351,18 +351,18 @@ Deno.test("transition() returns the reason of each decision", async (t) => {
     "report": ["W C W", "problem:warning", "the last 3 results were warning or worse"],
     "suppressed": ["W W W/silence", "suppressed:problem", "the last 3 results were warning or worse"],
     "sent late": ["W W W/silence W", "problem:warning", "it was suppressed until now"],
-    "reminder": ["W W W W", "reminder:warning", "the problem goes on", { annoy: true }],
+    "reminder": ["W W W W", "reminder:warning", "the problem goes on", { reminders: true }],
     "reminder after an interval": [
       "W W W W",
       "reminder:warning",
       "the problem goes on and the last notification is long enough ago",
-      { annoy: MINUTE },
+      { reminders: MINUTE },
     ],
     "nothing confirmed": ["W W", "-", "no problem is confirmed"],
     "already sent": ["W W W W", "-", "the problem was notified"],
-    "ok in a problem": ["W W W O", "-", "the observation was ok", { annoy: true }],
+    "ok in a problem": ["W W W O", "-", "the observation was ok", { reminders: true }],
     "too early for a reminder": ["W W W W", "-", "the last notification is not long enough ago", {
-      annoy: HOUR,
+      reminders: HOUR,
     }],
   };
   await testRows(t, table, ([observed, events, reason, options]) => {
@@ -392,7 +392,7 @@ Deno.test("transition() and review() use the channel that was last notified the 
     "one misses the recovery": [isOver, ["ok", "critical"], ["recovery", "critical"]],
     "none misses the recovery": [isOver, ["ok"], null],
   };
-  const policy = { threshold: 1, recoveryThreshold: 1, annoy: false } as const;
+  const policy = { threshold: 1, recoveryThreshold: 1, reminders: false } as const;
   await testRows(t, table, ([state, known, expected]) => {
     const nowMs = START_MS + HOUR;
     const condition = state.observed ?? "ok";
@@ -460,7 +460,7 @@ Deno.test("review() returns suppressed notifications without a new result", asyn
     assert.deepEqual(state, suppressed);
   });
   await t.step("never a reminder, and nothing of a new check", () => {
-    const events = last(run({ annoy: true, observed: "W W W" })).state;
+    const events = last(run({ reminders: true, observed: "W W W" })).state;
     assert.equal(review(events, { suppressedBy: null, nowMs }).verdict.kind, "quiet");
     assert.equal(review(initialState(), { suppressedBy: null, nowMs }).verdict.kind, "quiet");
     assert.equal(review(initialState(), { suppressedBy: null, nowMs }).occurrences, 0);
@@ -477,7 +477,7 @@ Deno.test("review() sends the problem of a flapping check to a channel that was 
 });
 
 Deno.test("review() leaves reminders as they are when a problem escalates", () => {
-  const before = stateAfter({ threshold: 1, annoy: true, observed: "C C C" });
+  const before = stateAfter({ threshold: 1, reminders: true, observed: "C C C" });
   const known = () => ["critical", "ok"] as const;
   const { verdict, state } = review(before, { suppressedBy: null, nowMs: START_MS + HOUR, known });
   assert.ok(verdict.kind === "notify" && verdict.event === "problem");
@@ -523,7 +523,7 @@ interface Trace {
   readonly threshold?: number;
   /** The threshold by default. */
   readonly recoveryThreshold?: number;
-  readonly annoy?: Annoy;
+  readonly reminders?: Reminders;
   /** One result a minute; its suppression follows a slash: `"W W/silence"`. */
   readonly observed: string;
 }
@@ -534,9 +534,9 @@ type TraceOptions = Omit<Trace, "observed">;
 type TraceRow = readonly [observed: string, events: string, TraceOptions?];
 
 function policyOf(
-  { threshold = 3, recoveryThreshold = threshold, annoy = false }: Partial<Trace>,
+  { threshold = 3, recoveryThreshold = threshold, reminders = false }: Partial<Trace>,
 ): ConditionPolicy {
-  return { threshold, recoveryThreshold, annoy };
+  return { threshold, recoveryThreshold, reminders };
 }
 
 function run(trace: Trace): Transition[] {

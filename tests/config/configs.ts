@@ -178,7 +178,7 @@ function meaning(name: string, own: RawCheck, defaults: Settings): Check {
     active: active ?? true,
     threshold,
     recoveryThreshold: threshold,
-    annoy: annoy ?? false,
+    reminders: annoy ?? false,
     schedule: {
       regularIntervalMs,
       attentiveIntervalMs: schedule?.attentive_interval === undefined

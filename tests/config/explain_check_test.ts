@@ -25,7 +25,7 @@ Deno.test("explainCheck() distinguishes values of the check from values of the d
     active: false,
     threshold: 5,
     recovery_threshold: 1,
-    annoy: "6 hours",
+    reminders: "6 hours",
     schedule: { regular_interval: 90, attentive_interval: "30s" },
     notifications: [{ kind: "file_touch", parameters: { path: "/run/x" } }],
   };
@@ -43,7 +43,7 @@ Deno.test("explainCheck() distinguishes values of the check from values of the d
     "active = false (defaults)",
     "threshold = 2 (check)",
     "recovery_threshold = 1 (defaults)",
-    'annoy = "6 hours" (6 h) (defaults)',
+    'reminders = "6 hours" (6 h) (defaults)',
     "schedule.regular_interval = 120 (2 min) (check)",
     "schedule.attentive_interval = as regular_interval (built-in)",
     "maintenance_windows = [] (built-in)",
@@ -61,6 +61,11 @@ Deno.test("explainCheck() distinguishes values of the check from values of the d
   const lines = await explain(rest, defaults);
   assert.ok(lines.includes("schedule.regular_interval = 90 (1 min 30 s) (defaults)"));
   assert.ok(lines.includes('schedule.attentive_interval = "30s" (30 s) (defaults)'));
+});
+
+Deno.test("explainCheck() shows annoy by the name of its setting", async () => {
+  const lines = await explain({ kind: "test", parameters: {}, annoy: true }, { reminders: "1 hour" });
+  assert.deepEqual(lines.filter((line) => /annoy|reminders/.test(line)), ["reminders = true (check)"]);
 });
 
 Deno.test("explainCheck() hides passwords and shows placeholders, unresolved", async (t) => {

@@ -56,7 +56,7 @@ Deno.test("for_each accepts a list of objects, and secrets as values", async () 
         }],
         title: "$${each:name} is ${each:name}",
         tags: ["${each:name}"],
-        annoy: "${each:loud}",
+        reminders: "${each:loud}",
         depends_on: ["api one"],
         kind: "script",
         parameters: { path: "/x", arguments: ["${each:token}"] },
@@ -74,11 +74,17 @@ Deno.test("for_each accepts a list of objects, and secrets as values", async () 
   config.checks["api ${each:name}"].depends_on = [];
   const { checks, secrets, fileOf, reader } = await load(config, { environment: { ONE: "swordfish" } });
   assert.deepEqual(
-    checks.map(({ name, title, tags, annoy, dependsOn }) => ({ name, title, tags, annoy, dependsOn })),
+    checks.map(({ name, title, tags, reminders, dependsOn }) => ({
+      name,
+      title,
+      tags,
+      reminders,
+      dependsOn,
+    })),
     [
-      { name: "api one", title: "${each:name} is one", tags: ["one"], annoy: true, dependsOn: [] },
-      { name: "api two", title: "${each:name} is two", tags: ["two"], annoy: false, dependsOn: [] },
-      { name: "uses it", title: undefined, tags: [], annoy: false, dependsOn: ["api two"] },
+      { name: "api one", title: "${each:name} is one", tags: ["one"], reminders: true, dependsOn: [] },
+      { name: "api two", title: "${each:name} is two", tags: ["two"], reminders: false, dependsOn: [] },
+      { name: "uses it", title: undefined, tags: [], reminders: false, dependsOn: ["api two"] },
     ],
   );
   assert.deepEqual(secrets, ["swordfish"]);

@@ -6,7 +6,7 @@ const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification",
 const TOP_KEYS =
   "$schema, include, defaults, state, heartbeat, maintenance_windows, report, page, metrics, listen, channels, summary, checks";
 const DEFAULTS_KEYS =
-  "tags, active, threshold, recovery_threshold, within, flapping, annoy, schedule, maintenance_windows, objective, locations, notifications";
+  "tags, active, threshold, recovery_threshold, within, flapping, reminders, schedule, maintenance_windows, objective, locations, notifications";
 const CRON = "expected minute, hour, day of the month, month and day of the week, " +
   'such as "*/5 8-18 * * mon-fri", or a name such as @daily';
 

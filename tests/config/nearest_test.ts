@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { nearest } from "../../src/config/nearest.ts";
 
 Deno.test("nearest() finds the intended word for a misspelled one", async (t) => {
-  const keys = ["title", "active", "threshold", "recovery_threshold", "annoy", "schedule", "status_code"];
+  const keys = ["title", "active", "threshold", "recovery_threshold", "reminders", "schedule", "status_code"];
   const parameters = ["path", "arguments", "environment", "condition_on_timeout"];
   const kinds = ["test", "script", "file_timestamp", "http_request"];
   const rows: readonly (readonly [word: string, candidates: readonly string[], found: string | undefined])[] =
@@ -11,7 +11,7 @@ Deno.test("nearest() finds the intended word for a misspelled one", async (t) =>
       ["treshold", keys, "threshold"],
       ["recoveryThreshold", keys, "recovery_threshold"],
       ["status", keys, "status_code"],
-      ["anoy", keys, "annoy"],
+      ["reminder", keys, "reminders"],
       ["args", parameters, "arguments"],
       ["pth", parameters, "path"],
       ["http", kinds, "http_request"],

@@ -13,7 +13,7 @@ const SETTINGS = {
   active: true,
   threshold: 3,
   recoveryThreshold: 3,
-  annoy: false,
+  reminders: false,
   schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
   maintenanceWindows: [],
   notifications: [{ kind: "console", key: "759b3b5e5976e80c", parameters: {} }],
@@ -65,7 +65,7 @@ const ALL_SETTINGS = {
   active: false,
   threshold: 5,
   recovery_threshold: 2,
-  annoy: "6 hours",
+  reminders: "6 hours",
   schedule: { regular_interval: "5 minutes", attentive_interval: 30 },
   maintenance_windows: [
     { days: ["sat", "sun"], from: "22:00", to: "06:00", time_zone: "Asia/Tokyo", reason: "restart" },
@@ -100,7 +100,7 @@ const ALL_SETTINGS_MEANT = {
   active: false,
   threshold: 5,
   recoveryThreshold: 2,
-  annoy: 21_600_000,
+  reminders: 21_600_000,
   schedule: { regularIntervalMs: 300_000, attentiveIntervalMs: 30_000 },
   maintenanceWindows: [
     {

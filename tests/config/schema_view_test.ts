@@ -38,6 +38,7 @@ const KEYWORDS: Readonly<Record<keyof Schema, true>> = {
   allOf: true,
   if: true,
   then: true,
+  "x-same-as": true,
   "x-notes": true,
   "x-hints": true,
   "x-fields": true,

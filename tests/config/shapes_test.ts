@@ -58,6 +58,7 @@ const BEYOND: Readonly<Record<string, readonly [config: unknown, a: string | nul
   "a key of a check": [check({ tags: ["web"] }), "checks.web.tags", "checks.web.tags"],
   "threshold": [check({ threshold: 2 }), null, "checks.web.threshold"],
   "annoy": [check({ annoy: true }), null, "checks.web.annoy"],
+  "reminders": [check({ reminders: true }), "checks.web.reminders", "checks.web.reminders"],
   "annoy with an interval": [check({ annoy: "6 hours" }), "checks.web.annoy", "checks.web.annoy"],
   "an interval as text": [
     { defaults: { schedule: { regular_interval: "minute" } } },

@@ -15,13 +15,44 @@ Deno.test("loadConfig() rejects a threshold that no window of results can reach"
 });
 
 Deno.test("loadConfig() parses several intervals between reminders", async () => {
-  const { checks } = await load({ defaults: { annoy: ["1 hour", 60] }, checks: { web: check({}) } });
-  assert.deepEqual(checks[0]?.annoy, [3_600_000, 60_000]);
+  const { checks } = await load({ defaults: { reminders: ["1 hour", 60] }, checks: { web: check({}) } });
+  assert.deepEqual(checks[0]?.reminders, [3_600_000, 60_000]);
+});
+
+Deno.test("loadConfig() accepts annoy as the name of reminders in the specification", async (t) => {
+  const rows: Readonly<Record<string, readonly [defaults: object, own: object, resolved: unknown]>> = {
+    "in defaults": [{ annoy: "1 hour" }, {}, 3_600_000],
+    "in a check": [{}, { annoy: true }, true],
+    "in a check, over reminders of defaults": [{ reminders: "1 hour" }, { annoy: true }, true],
+    "in defaults, under reminders of a check": [{ annoy: true }, { reminders: [60] }, [60_000]],
+  };
+  await testRows(t, rows, async ([defaults, own, resolved]) => {
+    const { checks } = await load({ defaults, checks: { web: check(own) } });
+    assert.deepEqual(checks[0]?.reminders, resolved);
+    assert.ok(!("annoy" in (checks[0] ?? {})));
+  });
+});
+
+Deno.test("loadConfig() rejects both names of reminders in one place", async () => {
+  const both = { annoy: true, reminders: true };
+  assert.deepEqual(await problemsOf({ defaults: both, checks: { web: check(both) } }), [
+    'defaults.annoy: "annoy" and "reminders" are the same setting (keep "reminders")',
+    'checks.web.annoy: "annoy" and "reminders" are the same setting (keep "reminders")',
+  ]);
+});
+
+Deno.test("loadConfig() uses no reminders if this machine lacks the value of annoy", async () => {
+  const { checks } = await load({
+    defaults: { reminders: true },
+    checks: { web: check({ annoy: "${env:MISSING}" }) },
+  });
+  assert.equal(checks[0]?.reminders, false);
+  assert.match(checks[0].lack ?? "", /MISSING/);
 });
 
 Deno.test("loadConfig() locates an invalid interval between reminders", async () => {
-  const [problem] = await problemsOf({ defaults: { annoy: ["1 hour", "soon"] }, checks: {} });
-  assert.match(String(problem), /^defaults\.annoy\[1\]: /);
+  const [problem] = await problemsOf({ defaults: { reminders: ["1 hour", "soon"] }, checks: {} });
+  assert.match(String(problem), /^defaults\.reminders\[1\]: /);
 });
 
 Deno.test("loadConfig() warns of checks whose problems are notified very late, and names an interval that fixes it", async (t) => {

@@ -118,7 +118,7 @@ testInAll("monitor check: a reader that closes its end ends nothing, and is told
     add(format, () =>
       withHarness(async (harness) => {
         // Each result is a reminder, so that there is always something to print.
-        harness.writeConfig({ bad: { ...BAD, annoy: true } });
+        harness.writeConfig({ bad: { ...BAD, reminders: true } });
         const program = harness.start(["check", "--format", format, "--log-level", "debug"]);
         await program.stdout.next(format === "pretty" ? "CRITICAL" : '"notification"');
         await program.stdout.close();
@@ -147,7 +147,7 @@ testInAll(
   "monitor check: output that cannot be written ends nothing, and is told once",
   () =>
     withHarness(async (harness) => {
-      harness.writeConfig({ bad: { ...BAD, annoy: true } });
+      harness.writeConfig({ bad: { ...BAD, reminders: true } });
       const program = harness.start(["check", "--format", "ndjson", "--log-level", "debug"], {
         shell: 'exec "$@" >/dev/full',
       });
@@ -164,7 +164,7 @@ testInAll(
 
 testInAll("monitor check: a log that cannot be written ends nothing", () =>
   withHarness(async (harness) => {
-    harness.writeConfig({ bad: { ...BAD, annoy: true } });
+    harness.writeConfig({ bad: { ...BAD, reminders: true } });
     const program = harness.start(["check", "--log-level", "debug"], { shell: 'exec "$@" 2>/dev/full' });
     for (let notifications = 0; notifications < 2; notifications++) await program.stdout.next("CRITICAL");
     program.signal("SIGTERM");

@@ -270,7 +270,7 @@ function writeLeakyConfig(
     heartbeat: { target: `http://127.0.0.1:${port}/beat?key=\${env:HOOK_QUERY}`, path: "alive" },
     defaults: {
       threshold: 1,
-      annoy: true,
+      reminders: true,
       schedule: { regular_interval: 1 },
       notifications: [
         { kind: "console", parameters: {} },

@@ -179,7 +179,7 @@ const CHECK: fc.Arbitrary<Check> = fc.record({
   threshold: fc.integer({ min: 1, max: 4 }),
   recoveryThreshold: fc.integer({ min: 1, max: 4 }),
   // A reminder by an interval goes by the clock, not by the plan.
-  annoy: fc.boolean(),
+  reminders: fc.boolean(),
   regularIntervalMs: fc.integer({ min: 1, max: 9 }).map((minutes) => minutes * MINUTE),
   attentiveIntervalMs: fc.integer({ min: 1, max: 9 }).map((minutes) => minutes * MINUTE),
 }).map((options) => programCheck(options));

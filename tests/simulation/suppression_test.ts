@@ -76,7 +76,7 @@ simulate("an acknowledged problem has no reminders and no escalation, and its re
   start: START,
   config: {
     channels: { chat: {}, boss: { after: "30 minutes" } },
-    defaults: { annoy: "1 hour" },
+    defaults: { reminders: "1 hour" },
     checks: { web: {}, other: {} },
   },
   results: { web: "22:00 critical, 00:20 ok", other: "22:00 critical, 00:20 ok" },

@@ -105,7 +105,7 @@ const MAIL = testCheck("ok", { name: "mail", threshold: 2 });
 
 Deno.test("record() returns the suppression of a problem, and none of a reminder, which is not due later", async () => {
   const { recordResult } = await openDesk();
-  const check = { ...WEB, annoy: true };
+  const check = { ...WEB, reminders: true };
   assert.strictEqual(recordResult(check, "critical", { suppressedBy: "no_notify" }).suppressed, "no_notify");
   assert.strictEqual(recordResult(check, "critical").notification?.event, "problem");
   assert.strictEqual(recordResult(check, "critical", { suppressedBy: "no_notify" }).suppressed, null);
@@ -221,7 +221,7 @@ Deno.test("record() sends a recovery that was held back with the time of the rec
 });
 
 Deno.test("isUrgent is true for updates to be written at once", async (t) => {
-  const annoying = { ...WEB, annoy: true };
+  const reminding = { ...WEB, reminders: true };
   const rows: Readonly<Record<string, readonly [isUrgent: boolean, act: (desk: Desk) => unknown]>> = {
     "an ok": [false, ({ recordResult }) => recordResult(WEB, "ok")],
     "a problem below the threshold": [false, ({ recordResult }) => recordResult(MAIL, "critical")],
@@ -236,9 +236,9 @@ Deno.test("isUrgent is true for updates to be written at once", async (t) => {
       recordResult(WEB, "critical");
     }],
     "a reminder": [true, async ({ recordResult, repository }) => {
-      recordResult(annoying, "critical");
+      recordResult(reminding, "critical");
       await repository.flush();
-      assert.strictEqual(recordResult(annoying, "critical").notification?.event, "reminder");
+      assert.strictEqual(recordResult(reminding, "critical").notification?.event, "reminder");
     }],
     "499 results without news": [false, ({ recordResult }) => {
       for (let count = 0; count < 499; count++) recordResult(WEB, "ok");

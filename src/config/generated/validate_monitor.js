@@ -13,8 +13,8 @@ const func2 = Object.prototype.hasOwnProperty;
 const pattern0 = new RegExp("^[A-Za-z0-9_]+$", "u");
 const schema20 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
 const schema19 = {"kind":1,"parameters":1,"channel":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1};
-const schema22 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
-const schema36 = {"title":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema22 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
+const schema36 = {"title":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
 const schema21 = {"$schema":1,"include":1,"defaults":1,"state":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
@@ -754,7 +754,7 @@ vErrors = add(vErrors, {instancePath,keyword:"enum",params:{}});
 validate_flapping.errors = vErrors;
 return vErrors === null;
 }
-export function validate_annoy(data, instancePath = ""){
+export function validate_reminders(data, instancePath = ""){
 let vErrors = null;
 if((((typeof data !== "boolean") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))) && (typeof data !== "string")) && (!(Array.isArray(data)))){
 vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: ["boolean","integer","string","array"]}});
@@ -775,7 +775,7 @@ vErrors = join(vErrors, validate_interval.errors);
 }
 }
 }
-validate_annoy.errors = vErrors;
+validate_reminders.errors = vErrors;
 return vErrors === null;
 }
 export function validate_schedule(data, instancePath = ""){
@@ -946,9 +946,14 @@ if(!(validate_flapping(data.flapping, instancePath+"/flapping"))){
 vErrors = join(vErrors, validate_flapping.errors);
 }
 }
+if(data.reminders !== undefined){
+if(!(validate_reminders(data.reminders, instancePath+"/reminders"))){
+vErrors = join(vErrors, validate_reminders.errors);
+}
+}
 if(data.annoy !== undefined){
-if(!(validate_annoy(data.annoy, instancePath+"/annoy"))){
-vErrors = join(vErrors, validate_annoy.errors);
+if(!(validate_reminders(data.annoy, instancePath+"/annoy"))){
+vErrors = join(vErrors, validate_reminders.errors);
 }
 }
 if(data.schedule !== undefined){
@@ -1085,9 +1090,15 @@ vErrors = join(vErrors, validate_flapping.errors);
 errors = vErrors.length;
 }
 }
+if(data.reminders !== undefined){
+if(!(validate_reminders(data.reminders, instancePath+"/reminders"))){
+vErrors = join(vErrors, validate_reminders.errors);
+errors = vErrors.length;
+}
+}
 if(data.annoy !== undefined){
-if(!(validate_annoy(data.annoy, instancePath+"/annoy"))){
-vErrors = join(vErrors, validate_annoy.errors);
+if(!(validate_reminders(data.annoy, instancePath+"/annoy"))){
+vErrors = join(vErrors, validate_reminders.errors);
 errors = vErrors.length;
 }
 }
@@ -1122,11 +1133,11 @@ errors = vErrors.length;
 }
 }
 if(data.depends_on !== undefined){
-let data13 = data.depends_on;
-if(Array.isArray(data13)){
-const len0 = data13.length;
+let data14 = data.depends_on;
+if(Array.isArray(data14)){
+const len0 = data14.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_check_depends_on(data13[i0], instancePath+"/depends_on/" + i0))){
+if(!(validate_check_depends_on(data14[i0], instancePath+"/depends_on/" + i0))){
 vErrors = join(vErrors, validate_check_depends_on.errors);
 errors = vErrors.length;
 }
@@ -1138,41 +1149,41 @@ errors++;
 }
 }
 if(data.for_each !== undefined){
-let data15 = data.for_each;
-if(!data15 || typeof data15 != "object"){
+let data16 = data.for_each;
+if(!data16 || typeof data16 != "object"){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"type",params:{type: ["object","array"]}});
 errors++;
 }
-if(Array.isArray(data15)){
-if(data15.length < 1){
+if(Array.isArray(data16)){
+if(data16.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len1 = data15.length;
+const len1 = data16.length;
 for(let i1=0; i1<len1; i1++){
-let data16 = data15[i1];
-if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
-if(Object.keys(data16).length < 1){
+let data17 = data16[i1];
+if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
+if(Object.keys(data17).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key1 in data16){
-const _errs23 = errors;
+for(const key1 in data17){
+const _errs24 = errors;
 if(typeof key1 === "string"){
 if(!pattern0.test(key1)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1});
 errors++;
 }
 }
-var valid5 = _errs23 === errors;
+var valid5 = _errs24 === errors;
 if(!valid5){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"propertyNames",params:{propertyName: key1}});
 errors++;
 }
 }
-for(const key2 in data16){
-let data17 = data16[key2];
-if(((typeof data17 !== "string") && (!((typeof data17 == "number") && (isFinite(data17))))) && (typeof data17 !== "boolean")){
+for(const key2 in data17){
+let data18 = data17[key2];
+if(((typeof data18 !== "string") && (!((typeof data18 == "number") && (isFinite(data18))))) && (typeof data18 !== "boolean")){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
@@ -1184,36 +1195,36 @@ errors++;
 }
 }
 }
-if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
-if(Object.keys(data15).length < 1){
+if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
+if(Object.keys(data16).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key3 in data15){
-const _errs27 = errors;
+for(const key3 in data16){
+const _errs28 = errors;
 if(typeof key3 === "string"){
 if(!pattern0.test(key3)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key3});
 errors++;
 }
 }
-var valid7 = _errs27 === errors;
+var valid7 = _errs28 === errors;
 if(!valid7){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key3}});
 errors++;
 }
 }
-for(const key4 in data15){
-let data18 = data15[key4];
-if(Array.isArray(data18)){
-if(data18.length < 1){
+for(const key4 in data16){
+let data19 = data16[key4];
+if(Array.isArray(data19)){
+if(data19.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len2 = data18.length;
+const len2 = data19.length;
 for(let i2=0; i2<len2; i2++){
-let data19 = data18[i2];
-if(((typeof data19 !== "string") && (!((typeof data19 == "number") && (isFinite(data19))))) && (typeof data19 !== "boolean")){
+let data20 = data19[i2];
+if(((typeof data20 !== "string") && (!((typeof data20 == "number") && (isFinite(data20))))) && (typeof data20 !== "boolean")){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
@@ -1233,15 +1244,15 @@ errors = vErrors.length;
 }
 }
 if(data.kind !== undefined){
-let data21 = data.kind;
-if(!(((((((((((((((data21 === "test") || (data21 === "script")) || (data21 === "file_timestamp")) || (data21 === "http_request")) || (data21 === "tcp_connect")) || (data21 === "tls_certificate")) || (data21 === "disk_space")) || (data21 === "memory")) || (data21 === "load")) || (data21 === "dns_lookup")) || (data21 === "ping")) || (data21 === "process")) || (data21 === "systemd_unit")) || (data21 === "job")) || (data21 === "group"))){
+let data22 = data.kind;
+if(!(((((((((((((((data22 === "test") || (data22 === "script")) || (data22 === "file_timestamp")) || (data22 === "http_request")) || (data22 === "tcp_connect")) || (data22 === "tls_certificate")) || (data22 === "disk_space")) || (data22 === "memory")) || (data22 === "load")) || (data22 === "dns_lookup")) || (data22 === "ping")) || (data22 === "process")) || (data22 === "systemd_unit")) || (data22 === "job")) || (data22 === "group"))){
 vErrors = add(vErrors, {instancePath:instancePath+"/kind",keyword:"enum",params:{}});
 errors++;
 }
 }
 if(data.parameters !== undefined){
-let data22 = data.parameters;
-if(!(data22 && typeof data22 == "object" && !Array.isArray(data22))){
+let data23 = data.parameters;
+if(!(data23 && typeof data23 == "object" && !Array.isArray(data23))){
 vErrors = add(vErrors, {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}});
 errors++;
 }

@@ -6,12 +6,12 @@ import { validate_file_touch_parameters } from "./validate_file_touch.js";
 import { validate_email_parameters } from "./validate_email.js";
 import { validate_type_array_items_type_string, validate_condition, validate_enum_GET_POST, validate_type_integer_null_minimum_100_maximum_5, validate_type_object_propertyNames_pattern___0_9 } from "./validate_shared.js";
 import { validate_test_parameters } from "./validate_test.js";
-export function validate_annoy_shape_a(data, instancePath = ""){
+export function validate_reminders_shape_a(data, instancePath = ""){
 let vErrors = null;
 if(typeof data !== "boolean"){
 vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "boolean"}});
 }
-validate_annoy_shape_a.errors = vErrors;
+validate_reminders_shape_a.errors = vErrors;
 return vErrors === null;
 }
 export function validate_schedule_shape_a(data, instancePath = ""){
@@ -252,8 +252,8 @@ vErrors = join(vErrors, validate_threshold.errors);
 }
 }
 if(data.annoy !== undefined){
-if(!(validate_annoy_shape_a(data.annoy, instancePath+"/annoy"))){
-vErrors = join(vErrors, validate_annoy_shape_a.errors);
+if(!(validate_reminders_shape_a(data.annoy, instancePath+"/annoy"))){
+vErrors = join(vErrors, validate_reminders_shape_a.errors);
 }
 }
 if(data.schedule !== undefined){
@@ -665,8 +665,8 @@ errors = vErrors.length;
 }
 }
 if(data.annoy !== undefined){
-if(!(validate_annoy_shape_a(data.annoy, instancePath+"/annoy"))){
-vErrors = join(vErrors, validate_annoy_shape_a.errors);
+if(!(validate_reminders_shape_a(data.annoy, instancePath+"/annoy"))){
+vErrors = join(vErrors, validate_reminders_shape_a.errors);
 errors = vErrors.length;
 }
 }

@@ -240,7 +240,7 @@ export interface Check {
   /** What is sent of a check that changes too often: `all` changes, or one notification `once`, then only a worse condition, until it no longer does. Default: `all`. */
   readonly flapping?: Flapping;
   /** Reminders while a problem lasts: `true` at every result that is not ok, an interval at most that often, several intervals one after the other. */
-  readonly annoy: boolean | number | readonly number[];
+  readonly reminders: boolean | number | readonly number[];
   /** When the check runs: at an interval (`regular_interval`) or on a cron schedule (`cron`). */
   readonly schedule: Schedule;
   /** Maintenance windows. Checks run and count. Notifications are suppressed until the end of the window, and sent then if the problem goes on. */
