@@ -14,6 +14,8 @@ export interface Targets extends AsyncDisposable {
   readonly statuses: Map<string, number>;
   /** How often each was requested. */
   readonly runs: Map<string, number>;
+  /** Called with the name at each request. */
+  onRun(name: string): void;
   url(name: string): string;
 }
 
@@ -26,19 +28,22 @@ function startTargets(): Targets {
     (request) => {
       const name = new URL(request.url).pathname.slice(1);
       runs.set(name, (runs.get(name) ?? 0) + 1);
+      targets.onRun(name);
       const own = statuses.get(`${request.headers.get(MEMBER_HEADER)} ${name}`);
       return new Response("", { status: own ?? statuses.get(name) ?? 200 });
     },
   );
-  return {
+  const targets: Targets = {
     statuses,
     runs,
+    onRun: () => {},
     url: (name) => `http://127.0.0.1:${server.addr.port}/${name}`,
     async [Symbol.asyncDispose]() {
       abort.abort();
       await inTime("the server to end", server.finished);
     },
   };
+  return targets;
 }
 
 const MEMBER_HEADER = "Monitor-Member";
@@ -50,8 +55,14 @@ export interface Installation {
   readonly names: readonly string[];
   readonly targets: Targets;
   readonly hook: Hook;
-  /** Starts a member, as a role of the database. */
-  start(member: string, args?: readonly string[], role?: string): Program;
+  /** What it has stored. */
+  readonly store: Pick<Store, "changes" | "outbox">;
+  /** Starts a member; `DATABASE_USER` is its role, `DATABASE_HOST` its way to the database. */
+  start(
+    member: string,
+    args?: readonly string[],
+    environment?: { readonly DATABASE_USER?: string; readonly DATABASE_HOST?: string },
+  ): Program;
   /** Runs another command to its end. */
   run(...args: readonly string[]): Promise<End>;
   /** Writes the config of members that start or reload from now on. */
@@ -89,6 +100,7 @@ export async function withInstallation(
       kind: "http_request",
       parameters: {
         request: { target: targets.url(name), headers: { [MEMBER_HEADER]: "${env:MEMBER}" } },
+        response: { status_code: "2xx" },
       },
       notifications: channels,
     });
@@ -100,7 +112,7 @@ export async function withInstallation(
         {
           state: {
             postgres: {
-              hosts: [directory],
+              hosts: ["${env:DATABASE_HOST}"],
               database: place.database,
               user: "${env:DATABASE_USER}",
               schema: place.schema,
@@ -126,8 +138,14 @@ export async function withInstallation(
     await using store = await openToRead(place);
     const isQueueEmpty = async (): Promise<boolean> =>
       (await store.outbox()).notifications.every(({ state }) => state === "dropped");
+    const environmentOf = (member: string): Readonly<Record<string, string>> => ({
+      MEMBER: `member ${member}`,
+      DATABASE_USER: place.user,
+      DATABASE_HOST: directory,
+    });
     await use({
       place,
+      store,
       names,
       targets,
       hook,
@@ -146,15 +164,15 @@ export async function withInstallation(
         await until("each check to run", () => names.every(hasRun), describe);
       },
       describe,
-      start: (member, args = [], role = place.user) => {
+      start: (member, args = [], environment = {}) => {
         const program = harness.start(["check", "--member", member, ...args], {
-          limitMs: 120_000,
-          environment: environmentOf(member, role),
+          limitMs: 600_000,
+          environment: { ...environmentOf(member), ...environment },
         });
         programs.push(program);
         return program;
       },
-      run: (...args) => harness.run(args, { environment: environmentOf("none", place.user) }),
+      run: (...args) => harness.run(args, { environment: environmentOf("none") }),
       turn: async (status, { isStored } = { isStored: true }) => {
         names.forEach((name) => targets.statuses.set(name, status));
         const event = status === 200 ? "recovery" : "problem";
@@ -172,17 +190,15 @@ export async function withInstallation(
   });
 }
 
-function environmentOf(member: string, role: string): Readonly<Record<string, string>> {
-  return { MEMBER: `member ${member}`, DATABASE_USER: role };
-}
-
 function eventsOf({ event, missed_problem }: PostedNotification): string {
   return missed_problem === null ? event : `missed ${event}`;
 }
 
-async function openToRead(place: PostgresPlace): Promise<Pick<Store, "outbox"> & AsyncDisposable> {
-  const store = await openPostgresStore(place, storeOptions());
-  return { outbox: store.outbox, [Symbol.asyncDispose]: () => store.close() };
+async function openToRead(
+  place: PostgresPlace,
+): Promise<Pick<Store, "changes" | "outbox"> & AsyncDisposable> {
+  const { changes, outbox, close } = await openPostgresStore(place, storeOptions());
+  return { changes, outbox, [Symbol.asyncDispose]: () => close() };
 }
 
 export async function until(

@@ -13,9 +13,7 @@ import {
   sharedPostgres,
   startPostgres,
 } from "../support/postgres.ts";
-import { testCronGroups } from "./cron_groups_cases.ts";
 import { type Installation, until, withInstallation } from "./installation.ts";
-import { testLocations } from "./locations_cases.ts";
 import type { Program } from "./program.ts";
 import type { PostedNotification } from "./receivers.ts";
 
@@ -206,7 +204,7 @@ test("a member that was cut off loses to newer records, and a recovery follows w
     const other = start("b");
     await turn(500);
     await execute(place, `CREATE ROLE alice LOGIN IN ROLE ${place.user}`);
-    const cutOff = start("a", [], "alice");
+    const cutOff = start("a", [], { DATABASE_USER: "alice" });
     await other.stderr.next('member "a" joined');
     await turn(200);
     const before = hook.posts.length;
@@ -283,7 +281,7 @@ test("a member that waits for its database exits with 74 if it may not use it", 
   await withShared(async ({ place, start }) => {
     await execute(place, "CREATE ROLE alice NOLOGIN");
     await server.kill();
-    const early = start("a", [], "alice");
+    const early = start("a", [], { DATABASE_USER: "alice" });
     await early.stderr.next("; retrying, monitoring starts");
     await server.start();
     const { code, stderr } = await early.end();
@@ -441,6 +439,3 @@ test("monitor members shows who is live, has the active config, and runs what", 
     assert.match((await run("members")).stdout, /^a {2}dead, last heartbeat .+ ago\n$/);
   });
 }, POSTGRES);
-
-testLocations(test, postgres);
-testCronGroups(test, postgres);

@@ -145,12 +145,13 @@ export async function startMailbox(password = "let me in"): Promise<Mailbox> {
 }
 
 /** A port whose connections are handled elsewhere. */
-interface Gate {
+export interface Gate {
   readonly port: number;
   close(): Promise<void>;
 }
 
-function startGate(meet: (client: Deno.Conn) => Promise<void>): Gate {
+/** Starts such a port; closing it ends all connections. */
+export function startGate(meet: (client: Deno.Conn) => Promise<void>): Gate {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const clients = new Set<Deno.Conn>();
   const talks = new Set<Promise<void>>();
@@ -199,7 +200,8 @@ async function carry(client: Deno.Conn, port: number, bytesMax: number): Promise
   end();
 }
 
-function closeQuietly(connection: Deno.Conn): void {
+/** Closes a connection that may be closed. */
+export function closeQuietly(connection: Deno.Conn): void {
   try {
     connection.close();
   } catch {

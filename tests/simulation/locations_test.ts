@@ -204,3 +204,24 @@ test("calls by cron await the first results of locations that are new", async (i
   await call(3, "oslo");
   assert.deepEqual(hook.posts.map(({ event, condition }) => `${event} ${condition}`), ["problem unknown"]);
 });
+
+test("commands name the locations", async (installation) => {
+  const locations = { from: ["paris", "rome", "lab"], agree: 2 };
+  installation.statuses.set("a web0", 500);
+  const { a, b } = await startAt(installation, locations, { a: "paris", b: "rome" });
+  const shown = async (...args: readonly string[]): Promise<string> =>
+    (await installation.run(...args)).stdout;
+  assert.match(await shown("members"), /^a {2}live at paris, /m);
+  const { checks: [web], monitor } = JSON.parse(await shown("status", "web0", "--format", "json"));
+  assert.deepEqual(
+    web.last.locations.map((one: Record<string, unknown>) => [one["location"], one["condition"]]),
+    [["paris", "critical"], ["rome", "ok"], ["lab", null]],
+  );
+  assert.deepEqual(monitor.locations.at(-1), { location: "lab", live: false, checks: 1 });
+  const status = await shown("status", "web0");
+  assert.match(status, /critical from paris; ok from rome[^]*^ +rome: /m);
+  assert.match(status, /^location "lab": no member has joined, 1 check names it$/m);
+  assert.match(await shown("report"), /a \(paris\): live/);
+  assert.match(await shown("explain", "web0"), /locations\.agree +2 +check/);
+  for (const member of [a, b]) if (member !== undefined) await installation.stop(member);
+}, { checks: 1 });
