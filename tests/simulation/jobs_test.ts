@@ -30,8 +30,12 @@ simulate("a job that fails or is missed is a problem, and a check-in its recover
       assert.match(body, /^monitor_check_run_seconds_total\{check="report"\} 0$/m);
     },
     "12:10": [(world) => ping(world, ""), "beat report"],
-    "13:00": (world) => ping(world, "/3", "no space"),
-    "14:00": (world) => ping(world, "/start"),
+    "13:00": (world) => ping(world, "/3", `no space; ${KEY}`),
+    "14:00": async (world) => {
+      const { stdout } = await world.machine().run("status", "backup");
+      assert.match(stdout, /with exit code 3: no space; \[secret\]/);
+      await ping(world, "/start");
+    },
     "14:30": async (world) => {
       const headers = { host: "127.0.0.1:9797" };
       const response = await world.machine().request("/metrics", { headers });

@@ -105,15 +105,19 @@ simulate("a failed reload is shown by the page, by status and by reload, until o
       );
       const { monitor } = JSON.parse((await world.machine().run("status", "--format", "json")).stdout);
       assert.equal(monitor.reload_failed_at.slice(0, 16), since.replace(" ", "T"));
+      assert.match(await pageOf(world, "/metrics"), /^monitor_config_last_reload_successful 0$/m);
     },
     "22:15": [{ config: LISTENING }, "reload"],
-    "22:20": async (world) => assert.doesNotMatch(await pageOf(world), /not reloaded/),
+    "22:20": async (world) => {
+      assert.doesNotMatch(await pageOf(world), /not reloaded/);
+      assert.match(await pageOf(world, "/metrics"), /^monitor_config_last_reload_successful 1$/m);
+    },
   },
   log: ["error: config not reloaded, the old one stays active"],
 });
 
-async function pageOf(world: World): Promise<string> {
-  const response = await world.machine().request("/");
+async function pageOf(world: World, path = "/"): Promise<string> {
+  const response = await world.machine().request(path);
   return String(response?.body);
 }
 
