@@ -24,7 +24,7 @@ function tablesOf(page: string): ReadonlyMap<string, readonly (readonly string[]
 
 /**
  * Not everything of its kind has these. Only checks with locations have those, which need PostgreSQL;
- * `tests/life/locations_cases.ts` has them.
+ * `tests/simulation/locations_test.ts` has them.
  */
 const OPTIONAL = ["locations", "reason"];
 const LOCATION = "A location";

@@ -10,10 +10,10 @@ import { createRandom, type Random } from "../../testing/random.ts";
 import { testSeed } from "../../testing/seed.ts";
 import { requiresTools, startChild } from "../../testing/tools.ts";
 import { compareWithTruth } from "../simulation/members_truth.ts";
+import { closeQuietly, startServer, type Visitor } from "../support/http_servers.ts";
 import { clientOptions, type PostgresServer, ROLE, startPostgres } from "../support/postgres.ts";
 import { type Installation, until, withInstallation } from "./installation.ts";
 import type { Program } from "./program.ts";
-import { closeQuietly, startGate } from "./receivers.ts";
 
 const SECONDS = Number(Deno.env.get("MEMBER_FAULTS_SECONDS") ?? 0);
 const SEED = Number(Deno.env.get("MEMBER_FAULTS_SEED") ?? testSeed());
@@ -264,7 +264,7 @@ type NetworkKind = "fine" | "cut" | "black hole" | "slow" | "loses replies";
 
 /** The network between a member and the database; what a black hole took arrives afterwards, as TCP repeats it. */
 class Network {
-  readonly #gate = startGate((client) => this.#meet(client));
+  readonly #gate = startServer((visitor) => this.#meet(visitor));
   readonly #open = new Set<Deno.Conn>();
   #kind: NetworkKind = "fine";
   #changed = Promise.withResolvers<void>();
@@ -284,10 +284,10 @@ class Network {
 
   async close(): Promise<void> {
     this.become("cut");
-    await this.#gate.close();
+    await this.#gate[Symbol.asyncDispose]();
   }
 
-  async #meet(client: Deno.Conn): Promise<void> {
+  async #meet({ connection: client }: Visitor): Promise<void> {
     this.#open.add(client);
     try {
       if (this.#kind === "cut") return;
@@ -298,7 +298,6 @@ class Network {
       closeQuietly(server);
     } finally {
       this.#open.delete(client);
-      closeQuietly(client);
     }
   }
 

@@ -1,6 +1,7 @@
 /** Receivers of notifications: a webhook and an SMTP server on loopback that can fail. */
 import PostalMime from "postal-mime";
 import { type MailServer, startMailServer } from "../support/mail_server.ts";
+import { startServer } from "../support/http_servers.ts";
 import { inTime } from "./in_time.ts";
 
 /** A notification in a webhook's request. */
@@ -31,10 +32,6 @@ export interface Hook extends AsyncDisposable {
   readonly attempts: number;
   /** The status of its responses; any other than 200 rejects the post. */
   status: number;
-  /** Returns how many bytes of a connection get through, both ways together, before it breaks. */
-  bytesMax(): number;
-  /** Returns the delay of a response. */
-  delayMs(): number;
 }
 
 /** Starts a webhook. */
@@ -53,36 +50,22 @@ export function startHook(): Hook {
       // The status applies to one post, whatever the next one gets.
       const { status } = hook;
       if (status === 200) posts.push({ key: request.headers.get("Idempotency-Key") ?? "", notifications });
-      await new Promise((resolve) => setTimeout(resolve, hook.delayMs()));
       return new Response("", { status });
     },
   );
-  const gate = startGate((client) => carry(client, server.addr.port, hook.bytesMax()));
   const hook: Hook = {
-    channel: { kind: "webhook", parameters: { target: `http://127.0.0.1:${gate.port}/` } },
+    channel: { kind: "webhook", parameters: { target: `http://127.0.0.1:${server.addr.port}/` } },
     posts,
     get attempts() {
       return attempts;
     },
     status: 200,
-    delayMs: () => 0,
-    bytesMax: () => Infinity,
     async [Symbol.asyncDispose]() {
-      await inTime("the gate to close", gate.close());
       abort.abort();
       await inTime("the server to end", server.finished);
     },
   };
   return hook;
-}
-
-/** A parsed email. */
-export interface ReadMail {
-  readonly messageId: string;
-  readonly subject: string;
-  readonly text: string;
-  readonly dateMs: number;
-  readonly references: string;
 }
 
 /** An SMTP server that can be down. */
@@ -91,23 +74,19 @@ export interface Mailbox extends AsyncDisposable {
   readonly channel: Readonly<Record<string, unknown>>;
   /** Whether it accepts emails; otherwise each connection is closed at once. */
   isUp: boolean;
-  /** Returns how many bytes of a connection get through, both ways together, before it breaks. */
-  bytesMax(): number;
   /** The number of connections. */
   readonly attempts: number;
   /** The emails as received. */
   readonly raw: MailServer["mails"];
-  read(): Promise<readonly ReadMail[]>;
+  read(): Promise<readonly { readonly subject: string; readonly text: string }[]>;
 }
 
 /** Starts an SMTP server behind a separate port, which stays the same while it is down. */
 export async function startMailbox(password = "let me in"): Promise<Mailbox> {
   const server = await startMailServer({ password });
-  let attempts = 0;
-  const gate = startGate(async (client) => {
-    attempts++;
-    if (mailbox.isUp) await carry(client, server.port, mailbox.bytesMax());
-    else client.close();
+  const gate = startServer(async (visitor) => {
+    if (!mailbox.isUp) return;
+    await visitor.exchange(await Deno.connect({ hostname: "127.0.0.1", port: server.port }));
   });
   const mailbox: Mailbox = {
     channel: {
@@ -120,91 +99,19 @@ export async function startMailbox(password = "let me in"): Promise<Mailbox> {
       },
     },
     isUp: true,
-    bytesMax: () => Infinity,
     get attempts() {
-      return attempts;
+      return gate.visits;
     },
     raw: server.mails,
     read: () =>
       Promise.all(server.mails.map(async ({ raw }) => {
-        const mail = await PostalMime.parse(raw);
-        return {
-          messageId: mail.messageId ?? "",
-          subject: mail.subject ?? "",
-          text: mail.text ?? "",
-          dateMs: Date.parse(mail.date ?? ""),
-          references: mail.references ?? "",
-        };
+        const { subject = "", text = "" } = await PostalMime.parse(raw);
+        return { subject, text };
       })),
     async [Symbol.asyncDispose]() {
-      await inTime("the gate to close", gate.close());
+      await gate[Symbol.asyncDispose]();
       await server[Symbol.asyncDispose]();
     },
   };
   return mailbox;
-}
-
-/** A port whose connections are handled elsewhere. */
-export interface Gate {
-  readonly port: number;
-  close(): Promise<void>;
-}
-
-/** Starts such a port; closing it ends all connections. */
-export function startGate(meet: (client: Deno.Conn) => Promise<void>): Gate {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const clients = new Set<Deno.Conn>();
-  const talks = new Set<Promise<void>>();
-  const accept = async (): Promise<void> => {
-    for await (const client of listener) {
-      clients.add(client);
-      const talk = meet(client).catch(() => {}).finally(() => {
-        talks.delete(talk);
-        clients.delete(client);
-      });
-      talks.add(talk);
-    }
-  };
-  const accepting = accept();
-  return {
-    port: listener.addr.port,
-    close: async () => {
-      listener.close();
-      await accepting;
-      for (const client of clients) closeQuietly(client);
-      await Promise.all(talks);
-    },
-  };
-}
-
-/** Carries bytes to a port of this machine and back, so many in all; then both connections end. */
-async function carry(client: Deno.Conn, port: number, bytesMax: number): Promise<void> {
-  const server = await Deno.connect({ hostname: "127.0.0.1", port });
-  let bytesLeft = bytesMax;
-  const end = (): void => {
-    closeQuietly(client);
-    closeQuietly(server);
-  };
-  const pipe = async (from: Deno.Conn, to: Deno.Conn): Promise<void> => {
-    const chunk = new Uint8Array(4096);
-    while (bytesLeft > 0) {
-      const count = await from.read(chunk);
-      if (count === null) return await to.closeWrite();
-      let rest = chunk.subarray(0, Math.min(count, bytesLeft));
-      bytesLeft -= rest.length;
-      while (rest.length > 0) rest = rest.subarray(await to.write(rest));
-    }
-    end();
-  };
-  await Promise.all([pipe(client, server).catch(end), pipe(server, client).catch(end)]);
-  end();
-}
-
-/** Closes a connection that may be closed. */
-export function closeQuietly(connection: Deno.Conn): void {
-  try {
-    connection.close();
-  } catch {
-    // It was closed by the other side's end.
-  }
 }

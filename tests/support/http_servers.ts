@@ -7,12 +7,19 @@ import { waitingFor } from "../../testing/test_notes.ts";
 export interface Visitor {
   /** How many connections came before. */
   readonly number: number;
+  readonly connection: Deno.Conn;
   /** Reads up to the end of a request head, which it returns; fails when the client leaves before. */
   readHead(): Promise<string>;
   /** Reads whatever comes first; fails when the client leaves before. */
   readSome(): Promise<void>;
+  /** Reads one line, without its end; fails when the client leaves before. */
+  readLine(): Promise<string>;
+  /** Reads so many bytes or more; fails when the client leaves before. */
+  readBytes(count: number): Promise<void>;
   /** Fails when the client has left. */
   send(content: string | Uint8Array): Promise<void>;
+  /** Carries bytes between the client and another connection until that one ends. */
+  exchange(other: Deno.Conn): Promise<void>;
   /** Ends when the client has left. */
   untilGone(): Promise<void>;
 }
@@ -24,6 +31,8 @@ export interface TestServer extends AsyncDisposable {
   readonly origin: string;
   /** The request heads that came, in order. */
   readonly heads: readonly string[];
+  /** What came in lines, in order. */
+  readonly received: string;
   /** How many connections came. */
   readonly visits: number;
   /**
@@ -53,13 +62,15 @@ export function startServer(
     : Deno.listenTls({ ...address, ...certificate });
   const { port } = listener.addr;
   const heads: string[] = [];
+  let received = "";
   const open = new Set<Promise<void>>();
   const connections = new Set<Deno.Conn>();
   let visits = 0;
   const accepting = acceptAll(listener, (connection) => {
     const number = visits++;
     connections.add(connection);
-    const conversation = converse(connection, { number, meet, heads }).finally(() => {
+    const onText = (text: string): void => void (received += text);
+    const conversation = converse(connection, { number, meet, heads, onText }).finally(() => {
       connections.delete(connection);
       open.delete(conversation);
     });
@@ -69,6 +80,9 @@ export function startServer(
     port,
     origin: `${certificate === undefined ? "http" : "https"}://127.0.0.1:${port}`,
     heads,
+    get received() {
+      return received;
+    },
     get visits() {
       return visits;
     },
@@ -181,11 +195,24 @@ interface Conversation {
   readonly number: number;
   readonly meet: (visitor: Visitor) => Promise<void> | void;
   readonly heads: string[];
+  onText(text: string): void;
 }
 
-async function converse(connection: Deno.Conn, { number, meet, heads }: Conversation): Promise<void> {
+async function converse(connection: Deno.Conn, conversation: Conversation): Promise<void> {
+  const { number, meet, heads, onText } = conversation;
+  const buffer = new Uint8Array(65_536);
+  let waiting = "";
+  const readMore = async (): Promise<number> => {
+    const length = await connection.read(buffer);
+    if (length === null) throw new Error("The client has left");
+    const text = new TextDecoder("latin1").decode(buffer.subarray(0, length));
+    waiting += text;
+    onText(text);
+    return length;
+  };
   const visitor: Visitor = {
     number,
+    connection,
     async readHead() {
       const head = await readHead(connection);
       heads.push(head);
@@ -194,13 +221,24 @@ async function converse(connection: Deno.Conn, { number, meet, heads }: Conversa
     async readSome() {
       if (await connection.read(new Uint8Array(1)) === null) throw new Error("The client has left");
     },
+    async readLine() {
+      while (!waiting.includes("\n")) await readMore();
+      const end = waiting.indexOf("\n");
+      const line = waiting.slice(0, end).replace(/\r$/, "");
+      waiting = waiting.slice(end + 1);
+      return line;
+    },
+    async readBytes(count) {
+      for (let left = count; left > 0;) left -= await readMore();
+    },
     async send(content) {
       let rest = typeof content === "string" ? new TextEncoder().encode(content) : content;
       while (rest.length > 0) rest = rest.subarray(await connection.write(rest));
     },
+    exchange: (other) => exchange(connection, other),
     async untilGone() {
       try {
-        while (await connection.read(new Uint8Array(4096)) !== null);
+        while (await connection.read(buffer) !== null);
       } catch {
         // Gone with a reset.
       }
@@ -215,6 +253,18 @@ async function converse(connection: Deno.Conn, { number, meet, heads }: Conversa
   }
 }
 
+/** Carries bytes both ways until the other connection ends, and closes that. */
+async function exchange(client: Deno.Conn, other: Deno.Conn): Promise<void> {
+  const carry = async (from: Deno.Conn, to: Deno.Conn): Promise<void> => {
+    const chunk = new Uint8Array(16_384);
+    for (let length = await from.read(chunk); length !== null; length = await from.read(chunk)) {
+      for (let rest = chunk.subarray(0, length); rest.length > 0;) rest = rest.subarray(await to.write(rest));
+    }
+  };
+  carry(client, other).then(() => other.closeWrite()).catch(() => closeQuietly(other));
+  await carry(other, client).finally(() => closeQuietly(other));
+}
+
 async function readHead(connection: Deno.Conn): Promise<string> {
   const decoder = new TextDecoder();
   const chunk = new Uint8Array(4096);
@@ -227,7 +277,8 @@ async function readHead(connection: Deno.Conn): Promise<string> {
   return head;
 }
 
-function closeQuietly(connection: Deno.Conn): void {
+/** Closes a connection that may be closed. */
+export function closeQuietly(connection: Deno.Conn): void {
   try {
     connection.close();
   } catch {
