@@ -1,7 +1,7 @@
 /**
  * Generates all files that derive from `schemas/source.json`: the three published schemas, the one that the program
- * reads, validators (so that it compiles no schema when it starts), the types of a resolved config, and the page that
- * lists every key. Generates the page of commands and the help of the program from their table.
+ * reads, validators (so that it compiles no schema when it starts), the types of a config as it is written and resolved,
+ * and the page that lists every key. Generates the page of commands and the help of the program from their table.
  *
  *     deno task generate           writes them
  *     deno task generate --check   fails when one is out of date
@@ -11,7 +11,7 @@ import type { Schema } from "../src/config/schema_view.ts";
 import { programHelp } from "../src/cli/help.ts";
 import { commandPage } from "./command_page.ts";
 import { configPage } from "./config_page.ts";
-import { makeTypes } from "./make_types.ts";
+import { makeTypes, makeWrittenTypes } from "./make_types.ts";
 import { makeValidators } from "./make_validators.ts";
 
 type Json = null | boolean | number | string | Json[] | JsonObject;
@@ -36,6 +36,7 @@ export async function generate(): Promise<ReadonlyMap<string, string>> {
     ["schemas/shape_b.schema.json", layOut(shapeB)],
     ["src/config/generated/monitor.schema.json", `${JSON.stringify(withoutTexts(monitor))}\n`],
     ["src/domain/generated/config.ts", makeTypes(monitor as Schema)],
+    ["src/domain/generated/written_config.ts", makeWrittenTypes(monitor as Schema)],
     ...[...validators].map(([file, code]) => [`src/config/generated/${file}`, code] as const),
     ["docs/reference/config.md", configPage(monitor)],
     ["docs/reference/command_line.md", commandPage(COMMANDS)],

@@ -1,6 +1,7 @@
 import type { CheckKind, CheckOf } from "./check.ts";
 import type { Condition, ShownCondition } from "./condition.ts";
 import type { FileFacts } from "./files.ts";
+import type * as written from "./generated/written_config.ts";
 import type { JobLog } from "./job_runs.ts";
 import type { RequiredPermissions } from "./runtime_permissions.ts";
 import type { CheckResult } from "./result.ts";
@@ -69,7 +70,7 @@ export interface CheckTarget<K extends CheckKind> {
   /** Returns whether a word without a kind belongs to this one. @default never */
   claims?(word: TargetWord): boolean;
   /** The parameters for a word, as in the config; `null`: it has another form. */
-  parametersOf(word: TargetWord): Readonly<Record<string, unknown>> | null;
+  parametersOf(word: TargetWord): written.CheckParameters[K] | null;
   nameOf(word: TargetWord): string;
   /** The subjects of a check. The first is its own; another check with that text, of any kind, covers it. */
   subjectsOf(check: CheckOf<K>): readonly string[];

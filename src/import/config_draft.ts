@@ -1,13 +1,18 @@
 import { CONFIG_BYTES_MAX } from "../config/source.ts";
 import { hideInAddress, isCredentialName } from "../config/credentials.ts";
-import type {
-  DraftChannel,
-  DraftCheck,
-  DraftPage,
-  DraftSettings,
-  DraftWindow,
-  LeftOut,
-} from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
+
+/** The part of a check that combines others. */
+type GroupOfChecks = Extract<written.CheckByKind, { readonly kind: "group" }>;
+
+export interface LeftOut {
+  /** Its owner in the source, such as `endpoint "api"`. */
+  readonly item: string;
+  /** The key or condition; `null`: nothing of the item is in the config. */
+  readonly key: string | null;
+  /** Why, in one line without a final period. */
+  readonly reason: string;
+}
 
 /** Longer names are cut. */
 const NAME_LENGTH_MAX = 60;
@@ -28,13 +33,13 @@ export class ImportLimitError extends RangeError {
  */
 export class ConfigDraft {
   readonly settings: {
-    defaults: DraftSettings;
-    page?: DraftPage;
-    maintenance_windows?: readonly DraftWindow[];
+    defaults: written.Defaults;
+    page?: written.ConfigPage;
+    maintenance_windows?: readonly written.Window[];
     hasCheckIns?: boolean;
   } = { defaults: {} };
-  readonly #checks = new Map<string, DraftCheck>();
-  readonly #channels = new Map<string, DraftChannel>();
+  readonly #checks = new Map<string, written.Check>();
+  readonly #channels = new Map<string, written.ChannelObject>();
   readonly #leftOut: LeftOut[] = [];
   readonly #leftOutIds = new Set<string>();
   #leftOutLength = 0;
@@ -45,11 +50,11 @@ export class ConfigDraft {
   /** How often a name was asked for, so that the next free one is found at once. */
   readonly #uses = new Map<string, number>();
 
-  get checks(): ReadonlyMap<string, DraftCheck> {
+  get checks(): ReadonlyMap<string, written.Check> {
     return this.#checks;
   }
 
-  get channels(): ReadonlyMap<string, DraftChannel> {
+  get channels(): ReadonlyMap<string, written.ChannelObject> {
     return this.#channels;
   }
 
@@ -59,31 +64,26 @@ export class ConfigDraft {
   }
 
   /** Adds a check under a name made from that of the source, and returns the name. */
-  addCheck(sourceName: string, check: DraftCheck): string {
+  addCheck(sourceName: string, check: written.Check): string {
     if (this.#checks.size >= CHECKS_MAX) {
       throw new ImportLimitError(`it makes more than ${CHECKS_MAX} checks`);
     }
     const name = this.#uniqueName(plainName(sourceName), this.#checks);
-    const { title = sourceName, kind, parameters, ...rest } = check;
-    this.#length += JSON.stringify(parameters).length;
+    const { title = sourceName } = check;
+    this.#length += JSON.stringify(check.parameters).length;
     if (this.#length > CONFIG_BYTES_MAX) throw new ImportLimitError("its config would be too large");
     const shown = title.replaceAll(/\s+/g, " ").trim();
-    this.#checks.set(name, {
-      ...(shown !== name && shown !== "" && { title: shown }),
-      kind,
-      ...rest,
-      parameters,
-    });
+    this.#checks.set(name, { ...check, title: shown === name || shown === "" ? undefined : shown });
     return name;
   }
 
-  changeCheck(name: string, changes: Partial<DraftCheck>): void {
+  changeCheck(name: string, changes: written.CheckSettings | GroupOfChecks): void {
     const check = this.#checks.get(name);
     if (check !== undefined) this.#checks.set(name, { ...check, ...changes });
   }
 
   /** Adds a channel under a name made from that of the source, and returns the name. */
-  addChannel(sourceName: string, channel: DraftChannel): string {
+  addChannel(sourceName: string, channel: written.ChannelObject): string {
     const name = this.#uniqueName(plainName(sourceName), this.#channels);
     this.#channels.set(name, channel);
     return name;
@@ -188,14 +188,10 @@ export class ConfigDraft {
     const entries: Map<string, unknown> = section === "checks" ? this.#checks : this.#channels;
     if (!entries.delete(name)) return false;
     this.leaveOut(`${section === "checks" ? "check" : "channel"} "${name}"`, null, reason);
-    for (const [other, check] of this.#checks) this.changeCheck(other, withoutName(check, section, name));
-    const { notifications } = this.settings.defaults;
-    if (section === "channels" && notifications !== undefined) {
-      this.settings.defaults = {
-        ...this.settings.defaults,
-        notifications: notifications.filter((channel) => channel !== name),
-      };
+    for (const [other, check] of this.#checks) {
+      this.#checks.set(other, section === "checks" ? withoutCheck(check, name) : withoutChannel(check, name));
     }
+    if (section === "channels") this.settings.defaults = withoutChannel(this.settings.defaults, name);
     return true;
   }
 
@@ -221,16 +217,19 @@ function hideArguments(
     hide(whole, before, field, value, typeof after === "string" ? after : "");
 }
 
-function withoutName(check: DraftCheck, section: "checks" | "channels", name: string): Partial<DraftCheck> {
-  const without = (names: readonly string[] | undefined) => names?.filter((other) => other !== name);
-  if (section === "channels") return { notifications: without(check.notifications) };
-  const { checks } = check.parameters;
-  return {
-    depends_on: without(check.depends_on),
-    ...(Array.isArray(checks) && {
-      parameters: { ...check.parameters, checks: checks.filter((other) => other !== name) },
-    }),
-  };
+function withoutChannel<Settings extends written.Defaults>(settings: Settings, name: string): Settings {
+  const { notifications } = settings;
+  return notifications === undefined
+    ? settings
+    : { ...settings, notifications: notifications.filter((channel) => channel !== name) };
+}
+
+function withoutCheck(check: written.Check, name: string): written.Check {
+  const changed = { ...check, depends_on: check.depends_on?.filter((other) => other !== name) };
+  if (changed.kind !== "group") return changed;
+  const { parameters } = changed;
+  const checks = parameters.checks.filter((other) => other !== name);
+  return { ...changed, parameters: { ...parameters, checks } };
 }
 
 function placeholder(variable: string): string {

@@ -1,4 +1,7 @@
-import type { DraftWindow } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
+import { asWord } from "./foreign_value.ts";
+
+type Day = NonNullable<written.Window["days"]>[number];
 
 const MINUTES_OF_DAY = 24 * 60;
 
@@ -12,12 +15,12 @@ export function maintenanceWindow(
     readonly days: readonly string[];
     readonly timeZone: string | undefined;
   },
-): DraftWindow | null {
+): written.Window | null {
   const [, hours, minutes] = /^(\d{1,2}):(\d{2})$/.exec(start) ?? [];
   const lastsMinutes = Math.round(durationMs / 60_000);
   if (hours === undefined || lastsMinutes < 1 || lastsMinutes >= MINUTES_OF_DAY) return null;
   const startMinute = Number(hours) * 60 + Number(minutes);
-  const names = days.map((day) => day.slice(0, 3).toLowerCase());
+  const names = days.map((day) => asWord<Day>(day.slice(0, 3).toLowerCase()));
   return {
     ...(names.length > 0 && { days: names }),
     from: timeOfDay(startMinute),

@@ -35,6 +35,11 @@ export function asText(value: unknown): string | undefined {
 }
 
 /** Returns a text as it is, such as a body; `undefined` if it is empty. */
+/** A word as a value of a key: the validation of the draft removes checks and channels with another one. */
+export function asWord<Word extends string | undefined>(text: string): Word {
+  return text as Word;
+}
+
 export function asBody(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -1,6 +1,6 @@
 import { maintenanceWindow } from "./daily_window.ts";
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftCheck } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import {
   asBoolean,
   asList,
@@ -83,7 +83,7 @@ function commonOf(
   endpoint: Foreign,
   item: string,
   { providers, draft }: Context,
-): Omit<DraftCheck, "kind" | "parameters"> {
+): written.CheckSettings {
   const group = asText(fieldOf(endpoint, "group"));
   const windows = readWindows(fieldOf(endpoint, "maintenance-windows"), {
     item,
@@ -167,7 +167,7 @@ function translateExternal(endpoint: Foreign, context: Context): void {
 function readWindows(
   value: unknown,
   { item, key, draft }: { readonly item: string; readonly key: string; readonly draft: ConfigDraft },
-): NonNullable<DraftCheck["maintenance_windows"]> {
+): readonly written.Window[] {
   return asList(value).map(asObject).flatMap((window) => {
     if (asBoolean(fieldOf(window, "enabled")) === false) return [];
     const found = maintenanceWindow({

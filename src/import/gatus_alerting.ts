@@ -1,5 +1,5 @@
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftChannel, DraftSettings } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import {
   asBody,
   asBoolean,
@@ -57,14 +57,17 @@ export function readProviders(alerting: Foreign, draft: ConfigDraft): Providers 
 
 const NO_COUNTERPART = "no channel for this provider; use a webhook or command channel";
 
-type MakeChannel = (settings: Foreign, options: MessageOptions) => DraftChannel | null;
+type MakeChannel = (settings: Foreign, options: MessageOptions) => written.ChannelObject | null;
 
 function textOf(settings: Foreign, key: string): string | undefined {
   return asText(fieldOf(settings, key));
 }
 
 /** A channel of one secret text. */
-function fromKey(key: string, make: (value: string, options: MessageOptions) => DraftChannel): MakeChannel {
+function fromKey(
+  key: string,
+  make: (value: string, options: MessageOptions) => written.ChannelObject,
+): MakeChannel {
   return (settings, options) => {
     const value = textOf(settings, key);
     return value === undefined ? null : make(value, options);
@@ -74,7 +77,7 @@ function fromKey(key: string, make: (value: string, options: MessageOptions) => 
 /** A channel of two texts. */
 function fromKeys(
   [one, other]: readonly [string, string],
-  make: (one: string, other: string, options: MessageOptions) => DraftChannel,
+  make: (one: string, other: string, options: MessageOptions) => written.ChannelObject,
 ): MakeChannel {
   return (settings, options) => {
     const values = [textOf(settings, one), textOf(settings, other)] as const;
@@ -124,7 +127,10 @@ const FIELDS: Readonly<Record<string, string>> = {
   RESULT_CONDITIONS: "{{detail}}",
 };
 
-function customChannel(settings: Foreign, { name, source, draft }: MessageOptions): DraftChannel | null {
+function customChannel(
+  settings: Foreign,
+  { name, source, draft }: MessageOptions,
+): written.ChannelObject | null {
   const url = textOf(settings, "url");
   if (url === undefined) return null;
   const fill = (text: string) =>
@@ -163,7 +169,7 @@ export function alertSettings(
     readonly providers: Providers;
     readonly draft: ConfigDraft;
   },
-): DraftSettings {
+): written.Defaults {
   const alerts = asList(value).filter(isForeign).map((alert) => {
     const type = textOf(alert, "type") ?? "";
     return { type, settings: { ...providers.get(type)?.defaults, ...alert } };

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../config/syntax.ts";
-import type { DraftParameters } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import { standardJsonPath } from "./json_path.ts";
 import { escapePattern, globPattern, partOfGlob } from "./patterns.ts";
 import { parseGoDuration, spanText } from "./span_text.ts";
@@ -36,16 +36,22 @@ export function parseCondition(text: string): GatusCondition | null {
     : { text, left: first, operator, right: second };
 }
 
+/** An object in the making. */
+type Changing<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** By JSON path. */
+type JsonComparisons = Record<string, written.JsonExpectationObject>;
+
 type LeaveCondition = (condition: string, reason: string) => void;
 
 /** The expectations of an HTTP response, as `response` of `http_request`. */
 export function expectResponse(
   conditions: readonly GatusCondition[],
   leave: LeaveCondition,
-): DraftParameters {
+): written.HttpExpectation {
   const statusRules: ((status: number) => boolean)[] = [];
-  const response: Record<string, DraftParameters[string]> = {};
-  const json: Record<string, DraftParameters[string]> = {};
+  const response: Changing<written.HttpExpectation> = {};
+  const json: JsonComparisons = {};
   for (const condition of conditions) {
     const { left, text } = condition;
     const reason = left === "[STATUS]"
@@ -62,7 +68,7 @@ export function expectResponse(
   const status = statusesThat((code) => statusRules.every((accepts) => accepts(code)));
   if (status === undefined) leave("[STATUS]", "no status fits all conditions");
   return {
-    ...(status !== undefined && status !== 200 && { status_code: status as JsonValue }),
+    ...(status !== undefined && status !== 200 && { status_code: status }),
     ...response,
     ...(Object.keys(json).length > 0 && { json }),
   };
@@ -133,36 +139,36 @@ export function milliseconds(text: string): number | null {
 
 function expectDuration(
   { operator, right }: GatusCondition,
-  response: Record<string, DraftParameters[string]>,
+  response: Changing<written.HttpExpectation>,
 ): string | null {
   const limitMs = milliseconds(right);
   if (operator !== "<" && operator !== "<=" || limitMs === null) {
     return "only an upper limit has a counterpart";
   }
-  response["critical_duration"] = spanText(limitMs);
+  response.critical_duration = spanText(limitMs);
   return null;
 }
 
 function expectExpiry(
   condition: GatusCondition,
-  response: Record<string, DraftParameters[string]>,
+  response: Changing<written.HttpExpectation>,
 ): string | null {
   const certificate = expiryOf(condition);
   if (certificate === null) return "only a lower limit has a counterpart";
-  response["certificate"] = certificate;
+  response.certificate = certificate;
   return null;
 }
 
 /** One limit of the time until expiry is both thresholds: Gatus has one severity. */
-export function expiryOf({ operator, right }: GatusCondition): DraftParameters | null {
+export function expiryOf({ operator, right }: GatusCondition): written.HttpExpectationCertificate | null {
   const limitMs = milliseconds(right);
   if (operator !== ">" && operator !== ">=" || limitMs === null || limitMs < 1000) return null;
   return { warning_before_expiry: spanText(limitMs), critical_before_expiry: spanText(limitMs) };
 }
 
 interface BodyExpectations {
-  readonly response: Record<string, DraftParameters[string]>;
-  readonly json: Record<string, DraftParameters[string]>;
+  readonly response: Changing<written.HttpExpectation>;
+  readonly json: JsonComparisons;
 }
 
 function expectBody(condition: GatusCondition, { response, json }: BodyExpectations): string | null {
@@ -181,7 +187,7 @@ function expectBody(condition: GatusCondition, { response, json }: BodyExpectati
     ? lengthOf(operator, right)
     : comparisonOf(operator, right);
   if (comparison === null) return "the comparison has no counterpart";
-  const earlier = (json[path] ?? {}) as Readonly<Record<string, DraftParameters[string]>>;
+  const earlier = json[path] ?? {};
   if (Object.keys(comparison).some((name) => name in earlier)) {
     return "another condition of the same path has the same comparison";
   }
@@ -192,13 +198,13 @@ function expectBody(condition: GatusCondition, { response, json }: BodyExpectati
 function expectText(
   operator: "==" | "!=",
   right: string,
-  response: Record<string, DraftParameters[string]>,
+  response: Changing<written.HttpExpectation>,
 ): string | null {
   const glob = argumentOf("pat", right);
   const part = glob === null ? null : partOfGlob(glob);
   const options = (optionsOf(right) ?? [right]).map(escapePattern);
   const pattern = glob === null ? `^(?:${options.join("|")})$` : globPattern(glob);
-  const name = `${operator === "==" ? "" : "not_"}${part === null ? "body_pattern" : "body_part"}`;
+  const name = `${operator === "==" ? "" : "not_"}${part === null ? "body_pattern" : "body_part"}` as const;
   if (name in response) return `a check has one ${name}`;
   response[name] = part ?? pattern;
   return null;
@@ -210,7 +216,7 @@ function valuesOf(text: string): readonly JsonValue[] {
   return /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text) ? [Number(text), text] : [text];
 }
 
-function comparisonOf(operator: Operator, right: string): DraftParameters | null {
+function comparisonOf(operator: Operator, right: string): written.JsonExpectationObject | null {
   const number = Number(right);
   const glob = argumentOf("pat", right);
   if (operator === "==") {
@@ -232,12 +238,12 @@ const NUMBER_COMPARISONS = {
   ">=": "at_least",
 } as const;
 
-function presenceOf(operator: Operator, right: string): DraftParameters | null {
+function presenceOf(operator: Operator, right: string): written.JsonExpectationObject | null {
   if (operator !== "==" && operator !== "!=" || right !== "true" && right !== "false") return null;
   return { exists: (operator === "==") === (right === "true") };
 }
 
-function lengthOf(operator: Operator, right: string): DraftParameters | null {
+function lengthOf(operator: Operator, right: string): written.JsonExpectationObject | null {
   const number = Number(right);
   if (!Number.isInteger(number) || operator === "!=") return null;
   if (operator === "==") return { length: number };

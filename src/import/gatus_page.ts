@@ -1,5 +1,5 @@
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftAnnouncement } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import { asBoolean, asList, asObject, asText, fieldOf, type Foreign } from "./foreign_value.ts";
 
 /** Keys of `ui` that become the title of the page: the first one that is set does. */
@@ -29,7 +29,7 @@ export function translatePage(config: Foreign, draft: ConfigDraft): void {
   };
 }
 
-function readAnnouncement(announcement: Foreign, draft: ConfigDraft): DraftAnnouncement | null {
+function readAnnouncement(announcement: Foreign, draft: ConfigDraft): written.Announcement | null {
   const leaveOut = (reason: string): null => {
     draft.leaveOut("config", "announcements", reason);
     return null;

@@ -1,5 +1,5 @@
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftCheck, DraftParameters } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import { asBoolean, asList, asObject, asText, fieldOf, type Foreign, mapTexts } from "./foreign_value.ts";
 import { alertSettings, type Providers } from "./gatus_alerting.ts";
 import { translateTarget } from "./gatus_targets.ts";
@@ -17,7 +17,7 @@ export function translateSuite(
   // Names that steps capture; others have a value from the start.
   const captured = new Set<string>();
   const values = asObject(fieldOf(suite, "context"));
-  const steps: DraftParameters[] = [];
+  const steps: written.HttpStep[] = [];
   for (const endpoint of endpoints) {
     const step = translateStep(endpoint, { item, values, captured, draft });
     if (typeof step === "string") return draft.leaveOut(item, null, step);
@@ -27,7 +27,7 @@ export function translateSuite(
   const group = asText(fieldOf(suite, "group"));
   const spanOf = (key: string, missing: string) => parseGoDuration(asText(fieldOf(suite, key)) ?? missing);
   const [intervalMs, timeoutMs] = [spanOf("interval", "10m"), spanOf("timeout", "5m")];
-  const settings: Partial<DraftCheck> = alertSettings(
+  const settings = alertSettings(
     endpoints.flatMap((endpoint) => asList(fieldOf(endpoint, "alerts"))),
     { item, providers, draft },
   );
@@ -54,7 +54,7 @@ interface StepOptions {
 function translateStep(
   endpoint: Foreign,
   { item, values, captured, draft }: StepOptions,
-): DraftParameters | string {
+): written.HttpStep | string {
   const name = asText(fieldOf(endpoint, "name")) ?? "step";
   const unknown = new Set<string>();
   const fill = (text: string) =>
@@ -77,7 +77,7 @@ function translateStep(
   });
   const target = translateTarget({ ...filled, conditions }, { item: `${item}, ${name}`, name, draft });
   if ("reason" in target) return `${name}: ${target.reason}`;
-  const { request, response } = target.parameters;
+  const { request, response } = "request" in target.parameters ? target.parameters : {};
   if (request === undefined) return `${name}: only HTTP has a counterpart`;
   const capture = captureOf(asObject(fieldOf(endpoint, "store")), { item, name, draft });
   for (const key of Object.keys(asObject(fieldOf(endpoint, "store")))) {
@@ -100,8 +100,8 @@ function captureName(key: string): string {
 function captureOf(
   store: Foreign,
   { item, name, draft }: { readonly item: string; readonly name: string; readonly draft: ConfigDraft },
-): Record<string, DraftParameters> {
-  const capture: Record<string, DraftParameters> = {};
+): Record<string, written.HttpCapture> {
+  const capture: Record<string, written.HttpCapture> = {};
   for (const [key, value] of Object.entries(store)) {
     const [, rest] = /^\[BODY\](.+)$/s.exec(asText(value) ?? "") ?? [];
     const path = rest === undefined ? null : standardJsonPath(rest);

@@ -1,8 +1,16 @@
-import type { CheckKind } from "../domain/check.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftParameters } from "./draft_parts.ts";
-import { asBody, asBoolean, asObject, asText, asTexts, fieldOf, type Foreign } from "./foreign_value.ts";
+import type * as written from "../domain/generated/written_config.ts";
+import {
+  asBody,
+  asBoolean,
+  asObject,
+  asText,
+  asTexts,
+  asWord,
+  fieldOf,
+  type Foreign,
+} from "./foreign_value.ts";
 import {
   expectResponse,
   expiryOf,
@@ -15,9 +23,7 @@ import { parseHostAndPort } from "./host_and_port.ts";
 import { partOfGlob } from "./patterns.ts";
 import { spanText } from "./span_text.ts";
 
-type Target = { readonly kind: CheckKind; readonly parameters: DraftParameters } | {
-  readonly reason: string;
-};
+type Target = written.CheckByKind | { readonly reason: string };
 
 interface Options {
   readonly item: string;
@@ -108,7 +114,7 @@ function httpTarget(source: TargetSource): Target {
     parameters: {
       request: {
         target: draft.url(url, name, item),
-        ...(method !== "GET" && { method }),
+        ...(method !== "GET" && { method: asWord<written.HttpMessage["method"]>(method) }),
         ...(Object.keys(headers).length > 0 && { headers: draft.headers(headers, name, item) }),
         ...(hasBody && { body: draft.body(body, name, item) }),
         ...(asBoolean(fieldOf(client, "ignore-redirect")) === true && { redirects: "refuse" }),
@@ -173,7 +179,7 @@ function sshTarget(source: TargetSource): Target {
   return { kind: "tcp_connect", parameters: { host: place.host, port: place.port ?? 22, expect: "SSH-" } };
 }
 
-const STARTTLS_PORTS: Readonly<Record<number, string>> = {
+const STARTTLS_PORTS: Readonly<Record<number, written.TlsCertificateParameters["starttls"]>> = {
   25: "smtp",
   110: "pop3",
   143: "imap",
@@ -196,7 +202,7 @@ function certificateTarget(source: TargetSource): Target {
       host: place.host,
       port,
       ...(isStarttls && { starttls: STARTTLS_PORTS[port] ?? "smtp" }),
-      ...expiries.reduce<DraftParameters>((limits, condition) => ({ ...limits, ...expiryOf(condition) }), {}),
+      ...Object.assign({}, ...expiries.map(expiryOf)),
     },
   };
 }
@@ -226,7 +232,7 @@ function dnsTarget(source: TargetSource): Target {
     kind: "dns_lookup",
     parameters: {
       name: name.replace(/\.$/, ""),
-      type: asText(fieldOf(dns, "query-type"))?.toUpperCase() ?? "A",
+      type: asWord(asText(fieldOf(dns, "query-type"))?.toUpperCase() ?? "A"),
       ...(server !== undefined && { server }),
       ...(contains.length > 0 && { contains }),
     },

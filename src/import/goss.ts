@@ -1,6 +1,6 @@
 import { hideInAddress } from "../config/credentials.ts";
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftCheck } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import {
   asBoolean,
   asNumber,
@@ -47,7 +47,7 @@ function shownKey(key: string): string {
   );
 }
 
-type Translate = (key: string, context: GossContext) => DraftCheck | string;
+type Translate = (key: string, context: GossContext) => written.Check | string;
 
 function translateResource(
   item: string,
@@ -147,7 +147,7 @@ const RESOURCES: Readonly<Record<string, Translate>> = {
     ),
 };
 
-function processCheck(key: string, { resource }: GossContext): DraftCheck | string {
+function processCheck(key: string, { resource }: GossContext): written.Check | string {
   const isRunning = asBoolean(fieldOf(resource, "running")) ?? true;
   return {
     kind: "process",
@@ -158,7 +158,7 @@ function processCheck(key: string, { resource }: GossContext): DraftCheck | stri
   };
 }
 
-function serviceCheck(key: string, { resource, draft, item }: GossContext): DraftCheck | string {
+function serviceCheck(key: string, { resource, draft, item }: GossContext): written.Check | string {
   const isRunning = asBoolean(fieldOf(resource, "running"));
   if (isRunning === undefined) return "running is not expected, and systemd_unit checks nothing else";
   if (!isRunning) return "systemd_unit cannot expect a unit that does not run";

@@ -1,10 +1,10 @@
 import { canonicalAddress } from "../shared/ip_address.ts";
-import type { DraftCheck } from "./draft_parts.ts";
-import { asBody, asBoolean, asNumber, asText, asTexts, fieldOf } from "./foreign_value.ts";
-import { type GossContext, patternKeys } from "./goss_scripts.ts";
+import type * as written from "../domain/generated/written_config.ts";
+import { asBody, asBoolean, asNumber, asText, asTexts, asWord, fieldOf } from "./foreign_value.ts";
+import { firstPatterns, type GossContext } from "./goss_scripts.ts";
 import { parseHostAndPort } from "./host_and_port.ts";
 
-export function httpCheck(key: string, context: GossContext): DraftCheck | string {
+export function httpCheck(key: string, context: GossContext): written.Check | string {
   const { resource, item, name, draft } = context;
   const text = (field: string) => asText(fieldOf(resource, field));
   const status = fieldOf(resource, "status");
@@ -34,12 +34,13 @@ export function httpCheck(key: string, context: GossContext): DraftCheck | strin
   const method = text("method")?.toUpperCase() ?? "GET";
   const body = asBody(fieldOf(resource, "request-body"));
   const [ca, certificate, clientKey] = [text("ca-file"), text("cert-file"), text("key-file")];
+  const { part, pattern } = firstPatterns("body", context, "body_pattern");
   return {
     kind: "http_request",
     parameters: {
       request: {
         target,
-        ...(method !== "GET" && { method }),
+        ...(method !== "GET" && { method: asWord<written.HttpMessage["method"]>(method) }),
         ...(Object.keys(headers).length > 0 && { headers: draft.headers(headers, name, item) }),
         ...(body !== undefined && method !== "GET" && { body: draft.body(body, name, item) }),
         ...(asBoolean(fieldOf(resource, "no-follow-redirects")) === true && { redirects: "refuse" }),
@@ -47,13 +48,14 @@ export function httpCheck(key: string, context: GossContext): DraftCheck | strin
       },
       response: {
         status_code: expected ?? null,
-        ...patternKeys("body", context, ["body_part", "body_pattern"]),
+        body_part: part,
+        body_pattern: pattern,
       },
     },
   };
 }
 
-export function tcpCheck(key: string, { resource }: GossContext): DraftCheck | string {
+export function tcpCheck(key: string, { resource }: GossContext): written.Check | string {
   const address = asText(fieldOf(resource, "address")) ?? key;
   if (!address.startsWith("tcp://")) return "only tcp:// has a counterpart";
   if (asBoolean(fieldOf(resource, "reachable")) === false) return "a check cannot expect a failed connection";
@@ -62,7 +64,7 @@ export function tcpCheck(key: string, { resource }: GossContext): DraftCheck | s
   return { kind: "tcp_connect", parameters: { host: place.host, port: place.port } };
 }
 
-export function tcpPortCheck(key: string, { resource }: GossContext): DraftCheck | string {
+export function tcpPortCheck(key: string, { resource }: GossContext): written.Check | string {
   const [, protocol, port] = /^(tcp6?):(\d+)$/.exec(asText(fieldOf(resource, "port")) ?? key) ?? [];
   if (port === undefined) return "only TCP has a counterpart";
   if (asBoolean(fieldOf(resource, "listening")) === false) return "a check cannot expect a failed connection";
@@ -71,7 +73,7 @@ export function tcpPortCheck(key: string, { resource }: GossContext): DraftCheck
   return { kind: "tcp_connect", parameters: { host, port: Number(port) } };
 }
 
-export function dnsCheck(key: string, { resource, draft, item }: GossContext): DraftCheck | string {
+export function dnsCheck(key: string, { resource, draft, item }: GossContext): written.Check | string {
   if (asBoolean(fieldOf(resource, "resolvable")) === false) return "a check cannot expect a missing name";
   const [, type = "A", name = ""] =
     /^(?:([A-Z]+):)?(.+)$/.exec(asText(fieldOf(resource, "resolve")) ?? key) ?? [];
@@ -86,7 +88,7 @@ export function dnsCheck(key: string, { resource, draft, item }: GossContext): D
     kind: "dns_lookup",
     parameters: {
       name: name.replace(/\.$/, ""),
-      type,
+      type: asWord(type),
       ...(isAddress && { server: `${place.host}${place.port === undefined ? "" : `:${place.port}`}` }),
       ...(contains.length > 0 && { contains }),
     },

@@ -1,5 +1,5 @@
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftCheck, DraftParameters } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import {
   asBoolean,
   asList,
@@ -44,27 +44,27 @@ function readPatterns(key: string, { resource, draft, item }: GossContext): Goss
   return { texts, expressions };
 }
 
-/** The keys for the first text and the first expression. Both fit anywhere; the rest is listed. */
-export function patternKeys(
+/**
+ * The first text and the first expression, for keys of a check. Both fit anywhere; the rest is listed under the name of
+ * the key for an expression.
+ */
+export function firstPatterns(
   key: string,
   context: GossContext,
-  [part, pattern]: readonly [part: string, pattern: string],
-): DraftParameters {
+  patternKey: string,
+): { readonly part: string | undefined; readonly pattern: string | undefined } {
   const { texts, expressions } = readPatterns(key, context);
   // An expression is free for a second text.
-  const [text, ...otherTexts] = texts;
+  const [part, ...otherTexts] = texts;
   const [expression, ...others] = [...expressions, ...otherTexts.map(escapePattern)];
   for (const other of others) {
-    context.draft.leaveOut(context.item, key, `${other}: a check has one ${pattern}`);
+    context.draft.leaveOut(context.item, key, `${other}: a check has one ${patternKey}`);
   }
-  return {
-    ...(text !== undefined && { [part]: text }),
-    ...(expression !== undefined && { [pattern]: `(?m)${expression}` }),
-  };
+  return { part, pattern: expression === undefined ? undefined : `(?m)${expression}` };
 }
 
 /** Only exit code 0 is ok; a tool of the system has no severities. */
-const FAILURE_CODES: DraftParameters = {
+const FAILURE_CODES: written.ScriptParameters["exit_code_conditions"] = {
   "1": "critical",
   "2": "critical",
   "3": "critical",
@@ -72,7 +72,7 @@ const FAILURE_CODES: DraftParameters = {
 };
 
 /** A command that succeeds if something exists. */
-export function scriptCheck([path = "", ...args]: readonly string[], exists: unknown): DraftCheck {
+export function scriptCheck([path = "", ...args]: readonly string[], exists: unknown): written.Check {
   const isExpected = asBoolean(exists) ?? true;
   return {
     kind: "script",
@@ -93,7 +93,7 @@ const FILE_TESTS: Readonly<Record<string, string>> = {
   socket: "-S",
 };
 
-export function fileCheck(key: string, context: GossContext): DraftCheck | string {
+export function fileCheck(key: string, context: GossContext): written.Check | string {
   const { resource, draft, item } = context;
   const path = asText(fieldOf(resource, "path")) ?? key;
   const type = asText(fieldOf(resource, "filetype"));
@@ -111,12 +111,13 @@ export function fileCheck(key: string, context: GossContext): DraftCheck | strin
   return scriptCheck(["test", FILE_TESTS[type ?? ""] ?? "-e", path], isExpected);
 }
 
-export function commandCheck(key: string, context: GossContext): DraftCheck | string {
+export function commandCheck(key: string, context: GossContext): written.Check | string {
   const { resource, draft, item, name } = context;
   const expected = fieldOf(resource, "exit-status");
   const status = asNumber(expected) ?? (expected === undefined ? 0 : undefined);
   if (status === undefined) return "exit-status is an advanced matcher";
   if (asTexts(fieldOf(resource, "stderr")).length > 0) draft.leaveOut(item, "stderr", "script checks stdout");
+  const { part, pattern } = firstPatterns("stdout", context, "output_pattern");
   return {
     kind: "script",
     parameters: {
@@ -126,7 +127,8 @@ export function commandCheck(key: string, context: GossContext): DraftCheck | st
         ...{ "0": "critical", "1": "critical", "2": "critical", "3": "critical", "127": "critical" },
         [String(status)]: "ok",
       },
-      ...patternKeys("stdout", context, ["output_part", "output_pattern"]),
+      output_part: part,
+      output_pattern: pattern,
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftChannel, DraftParameters } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 
 /** A channel of another tool whose URL is a secret, and the body that its receiver reads. */
 export interface MessageOptions {
@@ -33,7 +33,7 @@ const BODIES = {
 
 const TITLE = "{{title | truncate: 200}}";
 
-function byCondition(values: Readonly<Record<string, string | number>>): DraftParameters {
+function byCondition(values: Readonly<Record<string, string | number>>): written.JsonTemplate {
   return { "{{condition}}": values };
 }
 
@@ -45,11 +45,11 @@ export function receiverChannel(
   receiver: WebhookReceiver,
   url: string,
   { name, source, draft }: MessageOptions,
-): DraftChannel {
+): written.ChannelObject {
   return webhook({ target: draft.secret(url, `${name} webhook url`, source), body: BODIES[receiver] });
 }
 
-export function webhook(parameters: DraftParameters): DraftChannel {
+export function webhook(parameters: written.WebhookParameters): written.ChannelObject {
   return { kind: "webhook", parameters };
 }
 
@@ -57,7 +57,7 @@ export function telegramChannel(
   token: string,
   chatId: string,
   { name, source, draft }: MessageOptions,
-): DraftChannel {
+): written.ChannelObject {
   const secret = draft.secret(token, `${name} token`, source);
   return webhook({
     target: `https://api.telegram.org/bot${secret}/sendMessage`,
@@ -77,7 +77,7 @@ export function ntfyChannel(
     readonly token?: string | undefined;
   },
   { name, source, draft }: MessageOptions,
-): DraftChannel {
+): written.ChannelObject {
   return webhook({
     target: draft.url(url.replace(/\/*$/, "/"), name, source),
     ...(token !== undefined && {
@@ -97,7 +97,7 @@ export function gotifyChannel(
   url: string,
   token: string,
   { name, source, draft }: MessageOptions,
-): DraftChannel {
+): written.ChannelObject {
   return webhook({
     target: draft.url(`${url.replace(/\/+$/, "")}/message`, name, source),
     headers: { "X-Gotify-Key": draft.secret(token, `${name} token`, source) },
@@ -113,7 +113,7 @@ export function pushoverChannel(
   token: string,
   user: string,
   { name, source, draft }: MessageOptions,
-): DraftChannel {
+): written.ChannelObject {
   return webhook({
     target: "https://api.pushover.net/1/messages.json",
     body: {
@@ -125,7 +125,10 @@ export function pushoverChannel(
   });
 }
 
-export function pagerDutyChannel(key: string, { name, source, draft }: MessageOptions): DraftChannel {
+export function pagerDutyChannel(
+  key: string,
+  { name, source, draft }: MessageOptions,
+): written.ChannelObject {
   return webhook({
     target: "https://events.pagerduty.com/v2/enqueue",
     body: {
@@ -156,7 +159,7 @@ interface EmailSettings {
 export function emailChannel(
   { host, port, username = "", password = "", sender, receivers }: EmailSettings,
   { name, source, draft }: MessageOptions,
-): DraftChannel {
+): written.ChannelObject {
   const secret = password === "" ? "" : draft.secret(password, `${name} password`, source);
   return {
     kind: "email",

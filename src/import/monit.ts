@@ -1,6 +1,5 @@
-import type { CheckKind } from "../domain/check.ts";
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftCheck, DraftParameters } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import type { IncludedFiles } from "./included_files.ts";
 import type { ForeignFile } from "./foreign_file.ts";
 import type { Importer } from "./importer.ts";
@@ -16,14 +15,15 @@ import {
   timeIn,
 } from "./monit_statements.ts";
 import {
-  applyFilesystemTest,
-  applyFileTest,
-  applyProcessTest,
-  type ApplyTest,
   AT_ONCE,
   exitCodeConditions,
+  type ExitCodes,
   type Failures,
   readFailures,
+  readFilesystemTest,
+  readFileTest,
+  readProcessTest,
+  type ReadTest,
   systemCheck,
 } from "./monit_tests.ts";
 import { splitWords } from "./nagios_commands.ts";
@@ -87,7 +87,7 @@ class Service {
   readonly #settings: MonitSettings;
   readonly #draft: ConfigDraft;
   readonly #keys: string[] = [];
-  #common: Partial<DraftCheck> | undefined;
+  #common: written.CheckSettings | undefined;
 
   constructor(
     { tokens, parts }: MonitStatement,
@@ -137,7 +137,7 @@ class Service {
 
   /** Adds a check; a second one of the service is named for its test. */
   add(check: MonitCheck, failures: Failures): void {
-    const { port } = check.parameters;
+    const port = "port" in check.parameters ? check.parameters.port : undefined;
     const suffix = this.#keys.length === 0 ? "" : ` ${check.kind}${port === undefined ? "" : ` ${port}`}`;
     this.#keys.push(this.#draft.addCheck(`${this.name}${suffix}`, {
       ...(this.#common ??= this.#readCommon()),
@@ -156,15 +156,18 @@ class Service {
   }
 
   /** Adds the check of the service itself, with every test that it has parameters for. */
-  addOwn(kind: CheckKind, start: DraftParameters, apply: ApplyTest): void {
-    const parameters = { ...start };
+  addOwn<Parameters>(read: ReadTest<Parameters>, checkOf: (tested: Partial<Parameters>) => MonitCheck): void {
+    let tested: Partial<Parameters> = {};
     let failures: Failures | null = null;
     for (const test of this.#tests.filter((test) => !isConnection(test))) {
-      const reason = apply(test.tokens, parameters);
-      if (reason !== null) this.leave(test, reason);
-      else if (failures === null || test.failures.threshold < failures.threshold) failures = test.failures;
+      const found = read(test.tokens);
+      if (typeof found === "string") this.leave(test, found);
+      else {
+        tested = { ...tested, ...found };
+        if (failures === null || test.failures.threshold < failures.threshold) failures = test.failures;
+      }
     }
-    this.add({ kind, parameters }, failures ?? AT_ONCE);
+    this.add(checkOf(tested), failures ?? AT_ONCE);
   }
 
   #readTest(part: readonly MonitToken[]): readonly Test[] {
@@ -182,7 +185,7 @@ class Service {
     return [{ ...readFailures(tokens), shown }];
   }
 
-  #readCommon(): Partial<DraftCheck> {
+  #readCommon(): written.CheckSettings {
     const groups = this.#parts.filter(([first]) => first?.word === "group").flatMap(([, group]) =>
       group?.text ?? []
     );
@@ -198,7 +201,7 @@ class Service {
     };
   }
 
-  #scheduleOf([, first]: readonly MonitToken[]): DraftCheck["schedule"] {
+  #scheduleOf([, first]: readonly MonitToken[]): written.Schedule {
     if (first?.word === "") return { cron: first.text };
     const cycles = Number(first?.text);
     return { regular_interval: intervalText(this.#settings.cycleMs * (cycles >= 1 ? cycles : 1)) };
@@ -231,17 +234,16 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
 };
 
 /** Only failures count; `test` prints nothing. */
-const EXISTENCE: DraftParameters = { exit_code_conditions: { "1": "critical", "2": "critical" } };
+const EXISTENCE: Pick<written.ScriptParameters, "exit_code_conditions"> = {
+  exit_code_conditions: { "1": "critical", "2": "critical" },
+};
 
 const SERVICES: Readonly<Record<string, (service: Service) => void>> = {
   process: (service) => {
     const [pidFile, pattern] = [service.head("pidfile"), service.head("matching", "match")];
     if (pidFile !== undefined || pattern !== undefined) {
-      service.addOwn(
-        "process",
-        pidFile === undefined ? { pattern } : { pid_file: pidFile },
-        applyProcessTest,
-      );
+      const which = pidFile === undefined ? { pattern } : { pid_file: pidFile };
+      service.addOwn(readProcessTest, (tested) => ({ kind: "process", parameters: { ...which, ...tested } }));
     }
     service.addConnections("127.0.0.1");
   },
@@ -263,9 +265,11 @@ const SERVICES: Readonly<Record<string, (service: Service) => void>> = {
 
 function addFilesystem(service: Service): void {
   const path = service.head("path");
-  if (path !== undefined) {
-    service.addOwn("disk_space", { path, free: {}, free_inodes: {} }, applyFilesystemTest);
-  }
+  if (path === undefined) return;
+  service.addOwn(readFilesystemTest, (tested) => ({
+    kind: "disk_space",
+    parameters: { path, free: {}, free_inodes: {}, ...tested },
+  }));
 }
 
 function addHost(service: Service): void {
@@ -278,11 +282,18 @@ function addPath(service: Service, flag: "-f" | "-d"): void {
   const path = service.head("path");
   if (path === undefined) return;
   const isTimed = service.tests.some(({ tokens }) =>
-    applyFileTest(tokens, {}) === null && !has(tokens, "exist", "exists")
+    typeof readFileTest(tokens) !== "string" && !has(tokens, "exist", "exists")
   );
-  const ages = { warning_age: "520 weeks", critical_age: "520 weeks", condition_on_missing: "critical" };
-  if (isTimed) service.addOwn("file_timestamp", { path, ...ages }, applyFileTest);
-  else service.addOwn("script", { path: "test", arguments: [flag, path], ...EXISTENCE }, applyFileTest);
+  service.addOwn(readFileTest, (tested) =>
+    isTimed
+      ? {
+        kind: "file_timestamp",
+        parameters: {
+          ...{ path, warning_age: "520 weeks", critical_age: "520 weeks", condition_on_missing: "critical" },
+          ...tested,
+        },
+      }
+      : { kind: "script", parameters: { path: "test", arguments: [flag, path], ...EXISTENCE } });
 }
 
 function addProgram(service: Service): void {
@@ -290,7 +301,7 @@ function addProgram(service: Service): void {
   const [path, ...args] = words;
   if (path === undefined || path === "") return;
   const timeoutMs = has(service.headTokens, "timeout") ? timeIn(service.headTokens, 0) : null;
-  let codes: DraftParameters = {};
+  let codes: ExitCodes = {};
   let failures = AT_ONCE;
   for (const test of service.tests) {
     const found = exitCodeConditions(test.tokens);

@@ -1,11 +1,10 @@
-import type { JsonValue } from "../config/syntax.ts";
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftCheck, DraftParameters } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import { after, comparisonIn, has, type MonitToken, timeIn } from "./monit_statements.ts";
 import { intervalText, spanText } from "./span_text.ts";
 import { statusesThat } from "./status_codes.ts";
 
-export type MonitCheck = Pick<DraftCheck, "kind" | "parameters"> & Partial<Pick<DraftCheck, "timeout">>;
+export type MonitCheck = written.CheckByKind & Pick<written.CheckSettings, "timeout">;
 
 interface ConnectionOptions {
   /** The host of the service; of a process the own one. */
@@ -65,7 +64,7 @@ export function connectionCheck(
 }
 
 /** `certificate valid > 14 days`. */
-function certificateOf(test: readonly MonitToken[]): DraftParameters | null {
+function certificateOf(test: readonly MonitToken[]): written.HttpExpectationCertificate | null {
   const index = test.findIndex(({ word }) => word === "certificate");
   const leftMs = index < 0 ? null : timeIn(test, index);
   return leftMs === null
@@ -125,7 +124,7 @@ function requestCheck(
     parameters: {
       request: { target, ...(method === "HEAD" && { method }) },
       response: {
-        status_code: statusOf(test) as JsonValue,
+        status_code: statusOf(test),
         ...contentOf(test),
         ...(certificate !== null && { certificate }),
       },
@@ -151,7 +150,7 @@ const COMPARISONS: Readonly<Record<string, (value: number) => (status: number) =
 };
 
 /** `content = "pattern"`: a regular expression. */
-function contentOf(test: readonly MonitToken[]): DraftParameters {
+function contentOf(test: readonly MonitToken[]): written.HttpExpectation {
   const index = test.findIndex(({ word }) => word === "content");
   const pattern = index < 0 ? undefined : test.slice(index).find(({ word }) => word === "")?.text;
   if (pattern === undefined || pattern === "") return {};

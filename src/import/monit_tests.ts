@@ -1,12 +1,10 @@
-import type { DraftParameters } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import type { MonitCheck } from "./monit_connections.ts";
 import { comparisonIn, has, type MonitToken, timeIn } from "./monit_statements.ts";
 import { spanText } from "./span_text.ts";
 
-/** Changes the parameters of a service's own check, or returns why a test has no counterpart. */
-export type ApplyTest = (test: readonly MonitToken[], parameters: Changing) => string | null;
-
-type Changing = Record<string, DraftParameters[string]>;
+/** Returns the parameters of a service's own check for a test, or why it has no counterpart. */
+export type ReadTest<Parameters> = (test: readonly MonitToken[]) => Partial<Parameters> | string;
 
 const SIZES: Readonly<Record<string, string>> = {
   b: "B",
@@ -50,57 +48,55 @@ export function readFailures(
 }
 
 /** `space usage > 80%`, `space free < 1 GB`, and the same of inodes. */
-export function applyFilesystemTest(test: readonly MonitToken[], parameters: Changing): string | null {
+export function readFilesystemTest(
+  test: readonly MonitToken[],
+): Pick<written.DiskSpaceParameters, "free" | "free_inodes"> | string {
   const key = has(test, "inode", "inodes") ? "free_inodes" : has(test, "space") ? "free" : null;
   const comparison = comparisonIn(test);
   if (key === null || comparison === null) return "use a script check";
   const { operator, value, unit } = comparison;
   const isFree = has(test, "free");
   if (isFree !== operator.startsWith("<")) return "a limit in the other direction";
-  if (unit === "%") parameters[key] = { critical_below: `${isFree ? value : Math.max(0, 100 - value)}%` };
-  else {
-    const limit = key === "free" ? sizeOf(value, unit) : value;
-    if (!isFree || limit === null) return "disk_space has limits of what is free";
-    parameters[key] = { critical_below: limit };
-  }
-  return null;
+  if (unit === "%") return { [key]: { critical_below: `${isFree ? value : Math.max(0, 100 - value)}%` } };
+  const limit = key === "free" ? sizeOf(value, unit) : value;
+  if (!isFree || limit === null) return "disk_space has limits of what is free";
+  return { [key]: { critical_below: limit } };
 }
 
 /** `memory > 200 MB` and `uptime < 5 minutes` of a process. */
-export function applyProcessTest(test: readonly MonitToken[], parameters: Changing): string | null {
-  if (has(test, "exist", "exists")) return null;
+export function readProcessTest(
+  test: readonly MonitToken[],
+): Pick<written.ProcessParameters, "memory" | "age"> | string {
+  if (has(test, "exist", "exists")) return {};
   const comparison = comparisonIn(test);
   if (has(test, "mem", "memory", "totalmem", "totalmemory") && comparison?.operator.startsWith(">")) {
     const size = sizeOf(comparison.value, comparison.unit);
     if (size === null) return "process has limits of memory in bytes";
-    parameters["memory"] = { critical_above: size };
-    return null;
+    return { memory: { critical_above: size } };
   }
   const spanMs = timeIn(test, 0);
   if (has(test, "uptime") && comparison !== null && spanMs !== null) {
     const isAbove = comparison.operator.startsWith(">");
-    parameters["age"] = { [isAbove ? "critical_above" : "critical_below"]: spanText(spanMs) };
-    return null;
+    return { age: { [isAbove ? "critical_above" : "critical_below"]: spanText(spanMs) } };
   }
   if (has(test, "restart", "restarts")) return "monitor restarts nothing";
   return "use a script check";
 }
 
 /** `timestamp > 26 hours` and `size < 1 MB` of a file. */
-export function applyFileTest(test: readonly MonitToken[], parameters: Changing): string | null {
-  if (has(test, "exist", "exists")) return null;
+export function readFileTest(
+  test: readonly MonitToken[],
+): Pick<written.FileTimestampParameters, "warning_age" | "critical_age" | "size_min"> | string {
+  if (has(test, "exist", "exists")) return {};
   const comparison = comparisonIn(test);
   const ageMs = timeIn(test, 0);
   const isTime = has(test, "timestamp", "mtime", "modification");
   if (isTime && !has(test, "changed") && comparison?.operator.startsWith(">") && ageMs !== null) {
-    parameters["warning_age"] = spanText(ageMs);
-    parameters["critical_age"] = spanText(ageMs);
-    return null;
+    return { warning_age: spanText(ageMs), critical_age: spanText(ageMs) };
   }
   const size = comparison === null ? null : sizeOf(comparison.value, comparison.unit);
   if (has(test, "size") && !has(test, "changed") && comparison?.operator.startsWith("<") && size !== null) {
-    parameters["size_min"] = size;
-    return null;
+    return { size_min: size };
   }
   return "use a script check";
 }
@@ -131,8 +127,10 @@ export function systemCheck(test: readonly MonitToken[]): MonitCheck | string {
   };
 }
 
+export type ExitCodes = NonNullable<written.ScriptParameters["exit_code_conditions"]>;
+
 /** Conditions of exit codes for `status != 0` and the like. */
-export function exitCodeConditions(test: readonly MonitToken[]): DraftParameters | string {
+export function exitCodeConditions(test: readonly MonitToken[]): ExitCodes | string {
   if (has(test, "changed")) return "a change of the status has no counterpart";
   const comparison = comparisonIn(test);
   if (comparison === null) return "use exit_code_conditions";

@@ -1,5 +1,5 @@
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftCheck } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import type { Importer } from "./importer.ts";
 import {
   FILTER_BY_HAND,
@@ -180,7 +180,7 @@ class Translation {
       readonly item: string;
       readonly name: string;
     },
-  ): DraftCheck | null {
+  ): written.Check | null {
     const draft = this.#draft;
     const { directives } = service ?? host;
     const get = (key: string) =>
@@ -223,7 +223,7 @@ class Translation {
     };
   }
 
-  #timing(get: (key: string) => string | undefined): Partial<DraftCheck> {
+  #timing(get: (key: string) => string | undefined): written.CheckSettings {
     const [regular, retry] = [
       this.#interval(get("check_interval") ?? get("normal_check_interval")) ?? this.#interval("5"),
       this.#interval(get("retry_interval") ?? get("retry_check_interval")),

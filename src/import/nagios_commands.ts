@@ -1,12 +1,9 @@
 import { isCredentialName } from "../config/credentials.ts";
-import type { CheckKind } from "../domain/check.ts";
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftParameters } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import type { NagiosObject } from "./nagios_objects.ts";
 
-type NagiosCheck = { readonly kind: CheckKind; readonly parameters: DraftParameters } | {
-  readonly reason: string;
-};
+type NagiosCheck = written.CheckByKind | { readonly reason: string };
 
 interface CommandContext {
   readonly commands: ReadonlyMap<string, string>;

@@ -1,5 +1,5 @@
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftChannel, DraftSettings } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import { emailChannel } from "./message_channels.ts";
 import { listOf, type NagiosObject } from "./nagios_objects.ts";
 import { windowsInside, windowsOutside } from "./nagios_periods.ts";
@@ -10,7 +10,7 @@ export interface NagiosNotifying {
   settingsOf(
     get: Directive,
     options: { readonly item: string; interval(value: string | undefined): string | undefined },
-  ): DraftSettings;
+  ): written.Defaults;
 }
 
 /** Creates a channel of each contact, and one of each separate address. */
@@ -130,7 +130,7 @@ function undefinedReason(name = "", periods: Periods): string | null {
 function hoursOf(
   directives: ReadonlyMap<string, string>,
   { name, periods, draft }: { readonly name: string; readonly periods: Periods; readonly draft: ConfigDraft },
-): Pick<DraftChannel, "hours"> {
+): Pick<written.ChannelObject, "hours"> {
   const keys = ["service_notification_period", "host_notification_period"];
   const limited = keys.filter((key) => !isAlways(directives.get(key), periods));
   const [first] = limited;
@@ -155,7 +155,7 @@ function windowsOf(
     readonly periods: Periods;
     readonly draft: ConfigDraft;
   },
-): DraftSettings {
+): written.Defaults {
   const checked = get("check_period");
   if (!isAlways(checked, periods)) {
     draft.leaveOut(item, "check_period", undefinedReason(checked, periods) ?? "write a cron schedule");

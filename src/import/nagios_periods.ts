@@ -1,42 +1,49 @@
-import type { DraftWindow } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import { timeOfDay } from "./daily_window.ts";
 import type { NagiosObject } from "./nagios_objects.ts";
 
-const DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+/** Days with their names here. */
+const DAYS = {
+  monday: "mon",
+  tuesday: "tue",
+  wednesday: "wed",
+  thursday: "thu",
+  friday: "fri",
+  saturday: "sat",
+  sunday: "sun",
+} as const;
 const MINUTES_OF_DAY = 24 * 60;
 const OTHER_DIRECTIVES: readonly string[] = ["timeperiod_name", "alias", "name", "use", "register"];
 
 /** The windows outside of a weekly time period; `null` if it has exceptions, dates or exclusions. */
-export function windowsOutside(period: NagiosObject): readonly DraftWindow[] | null {
+export function windowsOutside(period: NagiosObject): readonly written.Window[] | null {
   return weeklyWindows(period, gapsOf);
 }
 
 /** The windows of a weekly time period; `null` if it has exceptions, dates or exclusions. */
-export function windowsInside(period: NagiosObject): readonly DraftWindow[] | null {
+export function windowsInside(period: NagiosObject): readonly written.Window[] | null {
   return weeklyWindows(period, (ranges) => ranges.map(spanOf));
 }
 
 function weeklyWindows(
   { directives }: NagiosObject,
   spansOf: (ranges: readonly Range[]) => readonly string[],
-): readonly DraftWindow[] | null {
-  const isWeekly = [...directives.keys()].every((key) =>
-    DAYS.includes(key) || OTHER_DIRECTIVES.includes(key)
-  );
+): readonly written.Window[] | null {
+  const isWeekly = [...directives.keys()].every((key) => key in DAYS || OTHER_DIRECTIVES.includes(key));
   if (!isWeekly) return null;
-  const daysBySpan = new Map<string, string[]>();
-  for (const day of DAYS) {
-    const ranges = readRanges(directives.get(day) ?? "");
+  const daysBySpan = new Map<string, typeof DAYS[keyof typeof DAYS][]>();
+  for (const [name, day] of Object.entries(DAYS)) {
+    const ranges = readRanges(directives.get(name) ?? "");
     if (ranges === null) return null;
     for (const span of spansOf(ranges)) {
       const days = daysBySpan.get(span);
-      if (days === undefined) daysBySpan.set(span, [day.slice(0, 3)]);
-      else days.push(day.slice(0, 3));
+      if (days === undefined) daysBySpan.set(span, [day]);
+      else days.push(day);
     }
   }
   return [...daysBySpan].map(([span, days]) => {
     const [from = "", to = ""] = span.split("-");
-    return { ...(days.length < DAYS.length && { days }), from, to };
+    return { ...(days.length < Object.keys(DAYS).length && { days }), from, to };
   });
 }
 

@@ -1,7 +1,13 @@
 import { printable } from "../shared/printable.ts";
 import { truncate } from "../shared/truncate.ts";
-import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftVariable, LeftOut } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
+import type { ConfigDraft, LeftOut } from "./config_draft.ts";
+
+export interface DraftVariable {
+  readonly name: string;
+  /** Its place in the source. */
+  readonly source: string;
+}
 
 export function renderConfig(draft: ConfigDraft): string {
   return `${JSON.stringify(configOf(draft), null, 2)}\n`;
@@ -10,15 +16,24 @@ export function renderConfig(draft: ConfigDraft): string {
 /** The URL for check-ins over HTTP. */
 const LISTEN_ADDRESS = "127.0.0.1:9797";
 
-function configOf({ settings, channels, checks }: ConfigDraft): unknown {
+interface WrittenConfig extends Omit<written.Config, "checks"> {
+  readonly checks: Readonly<Record<string, unknown>>;
+}
+
+function configOf({ settings, channels, checks }: ConfigDraft): WrittenConfig {
   return {
     ...(settings.page !== undefined && { page: settings.page }),
     ...(settings.hasCheckIns === true && { listen: { address: LISTEN_ADDRESS } }),
     ...(channels.size > 0 && { channels: Object.fromEntries(channels) }),
     ...(settings.maintenance_windows !== undefined && { maintenance_windows: settings.maintenance_windows }),
     defaults: settings.defaults,
-    checks: Object.fromEntries(checks),
+    checks: Object.fromEntries([...checks].map(([name, check]) => [name, inOrder(check)])),
   };
+}
+
+/** The keys of a check in the order in which people read them. */
+function inOrder({ title, kind, parameters, ...rest }: written.Check): unknown {
+  return { title, kind, ...rest, parameters };
 }
 
 export function variablesOf(draft: ConfigDraft): readonly DraftVariable[] {

@@ -1,11 +1,10 @@
-/** A status as `status_code` of a config accepts it: codes, classes such as `2xx`, or `null` for any. */
-type StatusExpectation = null | number | string | readonly (number | string)[];
+import type * as written from "../domain/generated/written_config.ts";
 
 const LOWEST = 100;
 const HIGHEST = 599;
 
 /** Writes the statuses that a rule accepts in the shortest form; `undefined` if it accepts none. */
-export function statusesThat(accepts: (status: number) => boolean): StatusExpectation | undefined {
+export function statusesThat(accepts: (status: number) => boolean): written.HttpExpectation["status_code"] {
   const statuses = Array.from({ length: HIGHEST - LOWEST + 1 }, (_, index) => LOWEST + index).filter(accepts);
   if (statuses.length === 0) return undefined;
   if (statuses.length === HIGHEST - LOWEST + 1) return null;

@@ -1,5 +1,5 @@
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftCheck } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import {
   asBoolean,
   asNumber,
@@ -93,7 +93,7 @@ function translate(monitors: readonly KumaMonitor[], context: Context): void {
     );
     if (children.length === 0) {
       context.draft.drop("checks", key, "the group has no monitor that was imported");
-    } else context.draft.changeCheck(key, { parameters: { checks: children } });
+    } else context.draft.changeCheck(key, { kind: GROUP, parameters: { checks: children } });
   }
 }
 
@@ -131,7 +131,7 @@ function translateMonitor(monitor: KumaMonitor, { channels, draft }: Context): s
 const GROUP = "group";
 const PUSH = "push";
 
-function timingOf(fields: Foreign, type: string): Partial<DraftCheck> {
+function timingOf(fields: Foreign, type: string): written.CheckSettings {
   const number = (key: string) => asNumber(kumaField(fields, key)) ?? 0;
   const [intervalSeconds, retrySeconds] = [number("interval") || 60, number("retry_interval")];
   const repeats = number("resend_interval");

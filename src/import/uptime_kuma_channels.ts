@@ -1,5 +1,5 @@
 import { parseJson } from "../shared/parse_json.ts";
-import type { DraftChannel } from "./draft_parts.ts";
+import type * as written from "../domain/generated/written_config.ts";
 import { asBody, asBoolean, asNumber, asObject, asText, fieldOf, type Foreign } from "./foreign_value.ts";
 import {
   addressesIn,
@@ -14,7 +14,7 @@ import {
   webhook,
 } from "./message_channels.ts";
 
-export function kumaChannel(settings: Foreign, options: MessageOptions): DraftChannel | string {
+export function kumaChannel(settings: Foreign, options: MessageOptions): written.ChannelObject | string {
   const type = asText(fieldOf(settings, "type")) ?? "";
   const make = CHANNELS[type];
   if (make === undefined) return `no channel for "${type}"; use a webhook or command channel`;
@@ -26,7 +26,7 @@ type MakeChannel = (
   text: (key: string) => string | undefined,
   options: MessageOptions,
   settings: Foreign,
-) => DraftChannel | undefined;
+) => written.ChannelObject | undefined;
 
 /** A channel whose only setting is a secret URL. */
 function fromUrl(key: string, receiver: Parameters<typeof receiverChannel>[0]): MakeChannel {
@@ -39,7 +39,7 @@ function fromUrl(key: string, receiver: Parameters<typeof receiverChannel>[0]): 
 /** A channel of two settings. */
 function fromTwo(
   [first, second]: readonly [string, string],
-  make: (one: string, other: string, options: MessageOptions) => DraftChannel,
+  make: (one: string, other: string, options: MessageOptions) => written.ChannelObject,
 ): MakeChannel {
   return (text, options) => {
     const [one, other] = [text(first), text(second)];

@@ -1,9 +1,8 @@
 import { parseJson } from "../shared/parse_json.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
-import type { JsonValue } from "../config/syntax.ts";
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftCheck, DraftParameters } from "./draft_parts.ts";
-import { asBody, asBoolean, asNumber, asObject, asText, asTexts, fieldOf } from "./foreign_value.ts";
+import type * as written from "../domain/generated/written_config.ts";
+import { asBody, asBoolean, asNumber, asObject, asText, asTexts, asWord, fieldOf } from "./foreign_value.ts";
 import { standardJsonPath } from "./json_path.ts";
 import { intervalText } from "./span_text.ts";
 import { statusesThat } from "./status_codes.ts";
@@ -15,7 +14,7 @@ interface TargetOptions {
   readonly draft: ConfigDraft;
 }
 
-type Target = Pick<DraftCheck, "kind" | "parameters">;
+type Target = written.CheckByKind;
 
 /** Types without a check of their own, and their replacement. */
 export const KUMA_TYPES_LEFT_OUT: Readonly<Record<string, string>> = {
@@ -79,14 +78,14 @@ function httpTarget(options: TargetOptions): Target | string {
     parameters: {
       request: {
         target,
-        ...(method !== "GET" && { method }),
+        ...(method !== "GET" && { method: asWord<written.HttpMessage["method"]>(method) }),
         ...(headers !== null && { headers: draft.headers(headers, name, item) }),
         ...(body !== undefined && method !== "GET" && method !== "HEAD" &&
           { body: draft.body(body, name, item) }),
         ...(asNumber(fieldOf(fields, "maxredirects")) === 0 && { redirects: "refuse" }),
       },
       response: {
-        ...(status !== undefined && { status_code: status as JsonValue }),
+        ...(status !== undefined && { status_code: status }),
         ...keywordOf(options),
         ...jsonOf(options),
         // Uptime Kuma notifies 21, 14 and 7 days before.
@@ -134,14 +133,14 @@ function statusOf(fields: KumaMonitor["fields"]) {
   return statusesThat((status) => ranges.some(({ from, to }) => from <= status && status <= to));
 }
 
-function keywordOf({ monitor: { type, fields } }: TargetOptions): DraftParameters {
+function keywordOf({ monitor: { type, fields } }: TargetOptions): written.HttpExpectation {
   const keyword = asText(fieldOf(fields, "keyword"));
   if (type !== "keyword" || keyword === undefined) return {};
   const isInverted = asBoolean(kumaField(fields, "invert_keyword")) === true;
   return { [isInverted ? "not_body_part" : "body_part"]: keyword };
 }
 
-const COMPARISONS: Readonly<Record<string, string>> = {
+const COMPARISONS: Readonly<Record<string, keyof written.JsonExpectationObject>> = {
   ">": "greater_than",
   ">=": "at_least",
   "<": "less_than",
@@ -149,7 +148,7 @@ const COMPARISONS: Readonly<Record<string, string>> = {
 };
 
 /** A JSONata expression that is only a path. */
-function jsonOf({ monitor: { type, fields }, item, draft }: TargetOptions): DraftParameters {
+function jsonOf({ monitor: { type, fields }, item, draft }: TargetOptions): written.HttpExpectation {
   if (type !== "json-query") return {};
   const expression = asText(kumaField(fields, "json_path")) ?? "$";
   const path = standardJsonPath(expression.replace(/^\$\.?/, ""));
@@ -198,7 +197,7 @@ function dnsTarget({ monitor: { fields }, item, draft }: TargetOptions): Target 
     kind: "dns_lookup",
     parameters: {
       name,
-      type: asText(kumaField(fields, "dns_resolve_type"))?.toUpperCase() ?? "A",
+      type: asWord(asText(kumaField(fields, "dns_resolve_type"))?.toUpperCase() ?? "A"),
       ...(server !== undefined && { server }),
     },
   };

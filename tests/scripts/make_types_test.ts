@@ -36,7 +36,7 @@ function targetOf({ $ref, allOf }: Schema): Schema | undefined {
 }
 
 Deno.test(
-  "resolveChecks() returns checks of the generated types, with all keys and with the required ones",
+  "checks are of the generated types, written and resolved, with all keys and with the required ones",
   requiresTools("time"),
   async () => {
     const { check = {}, channel = {} } = SCHEMA.$defs ?? {};
@@ -69,10 +69,14 @@ Deno.test(
     const lines = checks.map((one, index) =>
       `export const check${index}: CheckOf<"${one.kind}"> = ${literalOf(one)};\n`
     );
+    lines.push(`export const written: Config = ${literalOf(config)};\n`);
     const path = await Deno.makeTempFile({ suffix: ".ts" });
     try {
-      const types = new URL("src/domain/check.ts", PROJECT).href;
-      await Deno.writeTextFile(path, `import type { CheckOf } from "${types}";\n${lines.join("")}`);
+      const [types, written] = ["check.ts", "generated/written_config.ts"].map((name) =>
+        new URL(`src/domain/${name}`, PROJECT).href
+      );
+      const imports = `import type { CheckOf } from "${types}";\nimport type { Config } from "${written}";\n`;
+      await Deno.writeTextFile(path, imports + lines.join(""));
       const config = new URL("deno.json", PROJECT).pathname;
       const { code, stderr } = await runChild(Deno.execPath(), [
         "check",
