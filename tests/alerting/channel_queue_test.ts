@@ -6,24 +6,10 @@ import {
   type QueueContext,
   type QueueEvent,
 } from "../../src/alerting/queue_state.ts";
-import type { Failure } from "../../src/alerting/retry.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import { notificationOf, queuedOf } from "../state/records.ts";
+import { DOWN, HOUR, MINUTE, REJECTED, SECOND, START as NOW } from "./dispatching.ts";
 import { testRows } from "../support/rows.ts";
-
-const NOW = 1_800_000_000_000;
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-
-const DOWN: Failure = {
-  delivered: false,
-  retryable: true,
-  mayHaveArrived: false,
-  reason: "down",
-  retryAfterMs: null,
-};
-const REJECTED: Failure = { ...DOWN, retryable: false, reason: "rejected" };
 
 /** Notifications from `a b:r c:3`: a check, `r` if it is rejected, a number of attempts, `!` if it may have arrived. */
 function notifications(text: string): readonly QueuedNotification[] {

@@ -4,6 +4,8 @@ import { initialState } from "../../src/condition/transition.ts";
 import { overdueAtMs } from "../../src/alerting/overdue.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { NotRunning } from "../../src/domain/monitor_run.ts";
+import type { CheckRecord, KeptResult } from "../../src/domain/store.ts";
+import type { Check } from "../../src/domain/check.ts";
 import { recordOf, resultOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
 import { testRows } from "../support/rows.ts";
@@ -12,144 +14,108 @@ const NOW = Date.UTC(2026, 0, 31, 10);
 const MINUTE = 60_000;
 const DAY = 1440 * MINUTE;
 
-interface Seen {
-  readonly last: Condition;
-  readonly confirmed: Condition | null;
-  readonly notified: Condition;
-  readonly output: string;
-  readonly nextRunAtMs?: number;
-  readonly startedAtMs?: number;
-}
+const WEB = testCheck("ok", { name: "web" });
 
-function described(seen: Seen): string {
-  const { last, confirmed, notified, output, nextRunAtMs = NOW + MINUTE, startedAtMs = NOW - MINUTE } = seen;
+/** A record of `web`, which ran a minute ago, and its condition. */
+function ranOnce(
+  condition: Partial<CheckRecord["condition"]>,
+  { last = {}, ...fields }: Partial<Omit<CheckRecord, "last">> & { readonly last?: Partial<KeptResult> } = {},
+): CheckRecord {
   const base = recordOf("web");
-  const record = {
+  const result = { condition: "ok", output: "fine", startedAtMs: NOW - MINUTE, ...last } as const;
+  return {
     ...base,
     condition: {
       ...base.condition,
-      confirmed,
-      notified,
-      observed: last,
-      observedAtMs: startedAtMs,
+      confirmed: "ok",
+      notified: "ok",
+      observed: result.condition,
+      observedAtMs: result.startedAtMs,
       atLeast: { ...base.condition.atLeast, critical: 1 },
+      ...condition,
     },
-    last: resultOf({ condition: last, output, startedAtMs }),
-    nextRunAtMs,
+    last: resultOf(result),
+    nextRunAtMs: NOW + MINUTE,
+    ...fields,
   };
-  return describeStatus(
-    statusOf(testCheck("ok", { name: "web", threshold: 3 }), { recordOf: () => record, nowMs: NOW }),
-    NOW,
-  );
+}
+
+/** The status of a check with a record, or of several. */
+function shownOf(
+  check: Check,
+  records: CheckRecord | null | ((name: string) => CheckRecord | null),
+  options: Partial<Parameters<typeof statusOf>[1]> = {},
+) {
+  const recordOf = typeof records === "function" ? records : () => records;
+  const { nowMs = NOW } = options;
+  const status = statusOf(check, { recordOf, nowMs, ...options });
+  return { ...status, text: describeStatus(status, nowMs) };
 }
 
 Deno.test("describeStatus() returns the output, and the reason why the output alone would mislead", async (t) => {
-  const fine = { last: "ok", confirmed: "ok", notified: "ok" } as const;
-  const rows: readonly (readonly [string, Seen, string])[] = [
-    ["the output", { ...fine, output: "well" }, "well"],
-    ["not told", { ...fine, confirmed: "critical", last: "critical", output: "down" }, "down [not notified]"],
-    ["not confirmed yet", { ...fine, last: "critical", output: "down" }, "last critical, 1 of 3: down"],
-    ["not confirmed yet, no output", { ...fine, last: "critical", output: "" }, "last critical, 1 of 3"],
-    ["pending", { ...fine, confirmed: null, last: "critical", output: "down" }, "critical, 1 of 3: down"],
-    [
-      "pending, and overdue",
-      { ...fine, confirmed: null, last: "critical", output: "down", nextRunAtMs: NOW - 60 * MINUTE },
+  const check = testCheck("ok", { name: "web", threshold: 3 });
+  const down = { condition: "critical", output: "down" } as const;
+  const late = { nextRunAtMs: NOW - 60 * MINUTE };
+  const aheadMs = NOW + 450 * DAY;
+  const rows: Readonly<Record<string, readonly [CheckRecord, string]>> = {
+    "the output": [ranOnce({}), "fine"],
+    "not told": [ranOnce({ confirmed: "critical" }, { last: down }), "down [not notified]"],
+    "not confirmed yet": [ranOnce({}, { last: down }), "last critical, 1 of 3: down"],
+    "no output": [ranOnce({}, { last: { ...down, output: "" } }), "last critical, 1 of 3"],
+    "pending": [ranOnce({ confirmed: null }, { last: down }), "critical, 1 of 3: down"],
+    "pending, and overdue": [
+      ranOnce({ confirmed: null }, { last: down, ...late }),
       "not run for 1 min, was pending: critical, 1 of 3: down",
     ],
-    [
-      "overdue, no output",
-      { ...fine, output: "", nextRunAtMs: NOW - 60 * MINUTE },
-      "not run for 1 min, was ok",
+    "overdue, no output": [ranOnce({}, { last: { output: "" }, ...late }), "not run for 1 min, was ok"],
+    "a last run in the future": [
+      ranOnce({}, { last: { startedAtMs: aheadMs }, nextRunAtMs: aheadMs + MINUTE }),
+      "last run is 450 d in the future, was ok: fine",
     ],
-    [
-      "a last run in the future",
-      { ...fine, output: "well", startedAtMs: NOW + 450 * DAY, nextRunAtMs: NOW + 450 * DAY + MINUTE },
-      "last run is 450 d in the future, was ok: well",
-    ],
-  ];
-  for (const [name, seen, expected] of rows) {
-    await t.step(name, () => assert.strictEqual(described(seen), expected));
-  }
+  };
+  await testRows(t, rows, ([record, expected]) => assert.equal(shownOf(check, record).text, expected));
 });
 
 Deno.test("statusOf() returns pending until a condition is confirmed, and unknown once that is overdue", () => {
-  const base = recordOf("web");
-  const statusAt = (nowMs: number): readonly string[] => {
-    const record = { ...base, condition: { ...base.condition, confirmed: null }, nextRunAtMs: NOW + MINUTE };
-    const { condition, state } = statusOf(testCheck("ok", { name: "web" }), {
-      recordOf: () => record,
-      nowMs,
-    });
-    return [condition, state];
-  };
-  assert.deepEqual(statusAt(NOW), ["pending", "current"]);
-  assert.deepEqual(statusAt(NOW + DAY), ["unknown", "overdue"]);
+  for (const [nowMs, expected] of [[NOW, "pending current"], [NOW + DAY, "unknown overdue"]] as const) {
+    const { condition, state } = shownOf(WEB, ranOnce({ confirmed: null }), { nowMs });
+    assert.equal(`${condition} ${state}`, expected);
+  }
 });
 
 Deno.test("statusOf() returns unknown for a check that was edited since its last run", () => {
-  const check = { ...testCheck("ok", { name: "web" }), definition: "a" };
-  const base = recordOf("web");
-  const of = (definition?: string): unknown[] => {
-    const last = { ...resultOf({ startedAtMs: NOW }), ...definition !== undefined && { definition } };
-    const record = { ...base, condition: { ...base.condition, confirmed: "ok" } as const, last };
-    const { condition, state } = statusOf(check, { recordOf: () => record, nowMs: NOW });
-    return [condition, state];
-  };
-  assert.deepEqual(of("a"), ["ok", "current"]);
-  assert.deepEqual(of("b"), ["unknown", "edited"]);
-  assert.deepEqual(of(), ["ok", "current"], "of a version that did not write it");
+  // A record without a definition is of a version that did not write it.
+  const rows = [["a", "ok current"], ["b", "unknown edited"], [undefined, "ok current"]] as const;
+  for (const [definition, expected] of rows) {
+    const record = ranOnce({}, { last: definition === undefined ? {} : { definition } });
+    const { condition, state } = shownOf({ ...WEB, definition: "a" }, record);
+    assert.equal(`${condition} ${state}`, expected);
+  }
 });
 
 Deno.test("statusOf() returns unknown for a check that only a service ran that does not run", async (t) => {
-  const base = recordOf("web");
-  const of = (observedAtMs: number, notRunning: NotRunning, isShared: boolean): readonly string[] => {
-    const record = {
-      ...base,
-      condition: { ...base.condition, confirmed: "ok", observedAtMs } as const,
-      last: resultOf({ condition: "ok", startedAtMs: observedAtMs, output: "fine" }),
-      isShared,
-    };
-    const status = statusOf(testCheck("ok", { name: "web" }), {
-      recordOf: () => record,
-      notRunning,
-      nowMs: NOW,
-    });
-    return [status.condition, status.state, describeStatus(status, NOW)];
-  };
   const states = {
     stopped: "stopped 2 min ago",
     died: "terminated unexpectedly, last seen 2 min ago",
     hangs: "hangs, last seen 2 min ago",
   };
-  for (const [state, words] of Object.entries(states)) {
-    await t.step(state, () => {
-      const notRunning = { state: state as NotRunning["state"], sinceMs: NOW - 2 * MINUTE };
-      assert.deepEqual(of(NOW - 2 * MINUTE, notRunning, false), [
-        "unknown",
-        "not_running",
-        `monitor ${words}, was ok: fine`,
-      ]);
-      assert.deepEqual(
-        of(NOW - MINUTE, notRunning, false),
-        ["ok", "current", "fine"],
-        "run by a single call",
-      );
-      assert.equal(of(NOW - MINUTE, notRunning, true)[0], "unknown", "by another clock");
-    });
-  }
+  await testRows(t, states, (words, state) => {
+    const notRunning = { state: state as NotRunning["state"], sinceMs: NOW - 2 * MINUTE };
+    const of = (startedAtMs: number, isShared = false) =>
+      shownOf(WEB, ranOnce({}, { last: { startedAtMs }, isShared }), { notRunning });
+    const { condition, state: shown, text } = of(NOW - 2 * MINUTE);
+    assert.deepEqual([condition, shown, text], ["unknown", "not_running", `monitor ${words}, was ok: fine`]);
+    assert.equal(of(NOW - MINUTE).text, "fine", "run by a single call");
+    assert.equal(of(NOW - MINUTE, true).condition, "unknown", "by another clock");
+  });
 });
 
 Deno.test("statusOf() expects no first run of a cron schedule while the service does not run", () => {
-  const check = {
-    ...testCheck("ok", { name: "web" }),
-    schedule: {
-      times: { expression: "0 3 * * *", timeZone: "UTC", after: () => NOW + DAY },
-      attentiveIntervalMs: null,
-    },
-  };
+  const times = { expression: "0 3 * * *", timeZone: "UTC", after: () => NOW + DAY };
+  const check = { ...WEB, schedule: { times, attentiveIntervalMs: null } };
   const of = (notRunning: NotRunning | null): readonly string[] => {
-    const status = statusOf(check, { recordOf: () => null, notRunning, nowMs: NOW });
-    return [status.condition, describeStatus(status, NOW)];
+    const { condition, text } = shownOf(check, null, { notRunning });
+    return [condition, text];
   };
   assert.deepEqual(of(null), ["pending", "never ran, first run in 1 d"]);
   assert.deepEqual(of({ state: "stopped", sinceMs: NOW }), ["unknown", "never ran"]);
@@ -157,62 +123,42 @@ Deno.test("statusOf() expects no first run of a cron schedule while the service 
 
 Deno.test("statusOf() returns unknown for a last run further in the future than two intervals", async (t) => {
   const minutely = testCheck("ok", { name: "web", regularIntervalMs: MINUTE, attentiveIntervalMs: MINUTE });
-  const rows: Readonly<Record<string, readonly [aheadMs: number, endMs: number, state: string]>> = {
-    "a clock that was set back a little": [2 * MINUTE, 2 * MINUTE, "current"],
-    "a clock that was set back by more": [2 * MINUTE + 1, 2 * MINUTE + 1, "in_future"],
-    "a clock that was years ahead": [500 * DAY, 500 * DAY, "in_future"],
-    "a clock that went ahead during the run": [-MINUTE, 500 * DAY, "in_future"],
+  const rows: Readonly<Record<string, readonly [aheadMs: number, endMs: number, shown: string]>> = {
+    "a clock that was set back a little": [2 * MINUTE, 2 * MINUTE, "ok current"],
+    "a clock that was set back by more": [2 * MINUTE + 1, 2 * MINUTE + 1, "unknown in_future"],
+    "a clock that was years ahead": [500 * DAY, 500 * DAY, "unknown in_future"],
+    "a clock that went ahead during the run": [-MINUTE, 500 * DAY, "unknown in_future"],
   };
-  await testRows(t, rows, ([aheadMs, endMs, state]) => {
-    const base = recordOf("web");
-    const record = {
-      ...base,
-      condition: { ...base.condition, confirmed: "ok", observedAtMs: NOW + endMs } as const,
-      last: resultOf({ startedAtMs: NOW + aheadMs }),
-      nextRunAtMs: NOW + endMs + MINUTE,
-    };
-    const status = statusOf(minutely, { recordOf: () => record, nowMs: NOW });
-    assert.equal(status.state, state);
-    assert.equal(status.condition, state === "current" ? "ok" : "unknown");
+  await testRows(t, rows, ([aheadMs, endMs, shown]) => {
+    const nextRunAtMs = NOW + endMs + MINUTE;
+    const last = { startedAtMs: NOW + aheadMs };
+    const record = ranOnce({ observedAtMs: NOW + endMs }, { last, nextRunAtMs });
+    const { condition, state } = shownOf(minutely, record);
+    assert.equal(`${condition} ${state}`, shown);
   });
 });
 
 Deno.test("statusOf() returns the checks that suppress notifications", async (t) => {
-  const base = recordOf("web");
-  const web = {
-    ...base,
-    condition: { ...base.condition, confirmed: "critical", notified: "ok", problemBeganAtMs: NOW - MINUTE },
-    last: resultOf({ condition: "critical", output: "down", startedAtMs: NOW - MINUTE }),
-    nextRunAtMs: NOW + MINUTE,
-  } as const;
-  const router = (observedAtMs: number, confirmed: Condition) => ({
-    ...recordOf("router"),
-    condition: { ...base.condition, confirmed, observed: confirmed, observedAtMs },
+  const web = ranOnce({ confirmed: "critical", problemBeganAtMs: NOW - MINUTE }, {
+    last: { condition: "critical", output: "down" },
   });
-  const rows: Readonly<Record<string, readonly [router: ReturnType<typeof router> | null, text: string]>> = {
-    "was never seen": [null, 'down [suppressed: depends on "router"]'],
-    "has a problem itself": [router(NOW, "critical"), 'down [suppressed: depends on "router"]'],
-    "was not seen since": [router(NOW - 2 * MINUTE, "ok"), 'down [suppressed: depends on "router"]'],
+  const router = (observedAtMs: number, confirmed: Condition) =>
+    ranOnce({ confirmed, observed: confirmed, observedAtMs });
+  const suppressed = 'down [suppressed: depends on "router"]';
+  const down = router(NOW, "critical");
+  const rows: Readonly<
+    Record<string, readonly [router: CheckRecord | null, text: string, dependsOn?: Check["dependsOn"]]>
+  > = {
+    "was never seen": [null, suppressed],
+    "has a problem itself": [down, suppressed],
+    "was not seen since": [router(NOW - 2 * MINUTE, "ok"), suppressed],
     "is well": [router(NOW, "ok"), "down [not notified]"],
+    "is inactive": [null, "down [not notified]", ["off"]],
+    "is inactive, and its alternative has a problem": [down, suppressed, [{ any: ["off", "router"] }]],
   };
-  await t.step("is inactive", () => {
-    const check = testCheck("ok", { name: "web", dependsOn: ["router"] });
-    const recordOf = (one: string) => one === "web" ? web : null;
-    const status = statusOf(check, { recordOf, inactive: new Set(["router"]), nowMs: NOW });
-    assert.equal(describeStatus(status, NOW), "down [not notified]");
-  });
-  await t.step("is inactive, and its alternative has a problem", () => {
-    const check = { ...testCheck("ok", { name: "web" }), dependsOn: [{ any: ["old router", "router"] }] };
-    const recordOf = (one: string) => one === "web" ? web : one === "router" ? router(NOW, "critical") : null;
-    const status = statusOf(check, { recordOf, inactive: new Set(["old router"]), nowMs: NOW });
-    assert.equal(describeStatus(status, NOW), 'down [suppressed: depends on "router"]');
-  });
-  await testRows(t, rows, ([dependency, text]) => {
-    const status = statusOf(testCheck("ok", { name: "web", dependsOn: ["router"] }), {
-      recordOf: (one) => one === "web" ? web : dependency,
-      nowMs: NOW,
-    });
-    assert.equal(describeStatus(status, NOW), text);
+  await testRows(t, rows, ([dependency, text, dependsOn = ["router"]]) => {
+    const of = (name: string) => name === "web" ? web : name === "router" ? dependency : null;
+    assert.equal(shownOf({ ...WEB, dependsOn }, of, { inactive: new Set(["off"]) }).text, text);
   });
 });
 
@@ -220,8 +166,7 @@ Deno.test("overdueAtMs() goes by the attentive interval while a check is failing
   const schedule = { regularIntervalMs: 60 * MINUTE, attentiveIntervalMs: MINUTE };
   const check = { ...testCheck("ok", { name: "web", schedule }), timeoutMs: 1000 };
   const lateAt = (observed: Condition): number => {
-    const base = recordOf("web", { nextRunAtMs: NOW });
-    return overdueAtMs(check, { ...base, condition: { ...base.condition, confirmed: "ok", observed } });
+    return overdueAtMs(check, ranOnce({ observed }, { nextRunAtMs: NOW }));
   };
   assert.deepEqual([lateAt("ok"), lateAt("critical")], [NOW + 120 * MINUTE, NOW + 2 * MINUTE]);
 });

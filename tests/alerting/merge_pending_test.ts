@@ -5,6 +5,7 @@ import type { NotificationEvent } from "../../src/domain/condition_state.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import { mergeNotifications } from "../../src/alerting/merge_pending.ts";
 import { notificationOf, queuedOf } from "../state/records.ts";
+import { testRows } from "../support/rows.ts";
 
 /**
  * Returns rows from a text such as `a:ok>critical b:ok>warning! a:critical>ok`: a check, its previous and its present
@@ -49,45 +50,34 @@ function textOf(rows: readonly QueuedNotification[]): string {
 }
 
 Deno.test("mergeNotifications() merges the notifications of a check without losing a condition", async (t) => {
-  const table: readonly (readonly [name: string, rows: string, merged: string | null])[] = [
-    ["nothing", "", null],
-    ["one", "a:ok>critical", null],
-    ["a problem and its recovery", "a:ok>critical a:critical>ok", "a:critical>ok(critical)"],
-    ["a problem and its change", "a:ok>warning a:warning>critical", "a:ok>critical"],
-    [
-      "a problem, its change and its recovery",
+  const table: Readonly<Record<string, readonly [rows: string, merged: string | null]>> = {
+    "a problem and its recovery": ["a:ok>critical a:critical>ok", "a:critical>ok(critical)"],
+    "a problem, its change and its recovery": [
       "a:ok>warning a:warning>unknown a:unknown>ok",
       "a:unknown>ok(unknown)",
     ],
-    ["two changes", "a:warning>critical a:critical>unknown", "a:critical>unknown"],
-    ["a change and back", "a:warning>critical a:critical>warning", "a:critical>warning"],
-    ["a change and a recovery", "a:warning>critical a:critical>ok", "a:critical>ok"],
-    ["a reminder and a change", "a:warning>warning? a:warning>critical", "a:warning>critical"],
-    ["a reminder and a recovery", "a:warning>warning? a:warning>ok", "a:warning>ok"],
-    ["a recovery and another problem", "a:critical>ok a:ok>critical", null],
-    [
-      "two problems and their recoveries",
+    "a change and back": ["a:warning>critical a:critical>warning", "a:critical>warning"],
+    "a change and a recovery": ["a:warning>critical a:critical>ok", "a:critical>ok"],
+    "a reminder and a change": ["a:warning>warning? a:warning>critical", "a:warning>critical"],
+    "a recovery and another problem": ["a:critical>ok a:ok>critical", null],
+    "two problems and their recoveries": [
       "a:ok>critical a:critical>ok a:ok>warning a:warning>ok",
       "a:critical>ok(critical) a:warning>ok(warning)",
     ],
-    [
-      "several checks, each in the place of its first row",
+    "several checks, each in the place of its first row": [
       "a:ok>critical b:ok>warning a:critical>ok b:warning>critical",
       "a:critical>ok(critical) b:ok>critical",
     ],
-    ["a problem that may have arrived", "a:ok>critical! a:critical>ok", null],
-    [
-      "what follows one that may have arrived",
+    "a problem that may have arrived": ["a:ok>critical! a:critical>ok", null],
+    "what follows one that may have arrived": [
       "a:ok>warning! a:warning>critical a:critical>ok a:ok>critical a:critical>ok",
       "a:ok>warning! a:critical>ok a:critical>ok(critical)",
     ],
-  ];
-  for (const [name, rows, merged] of table) {
-    await t.step(name, () => {
-      const result = mergeNotifications(rowsOf(rows));
-      assert.equal(result === null ? null : textOf(result.notifications), merged);
-    });
-  }
+  };
+  await testRows(t, table, ([rows, merged]) => {
+    const result = mergeNotifications(rowsOf(rows));
+    assert.equal(result === null ? null : textOf(result.notifications), merged);
+  });
 });
 
 Deno.test("mergeNotifications() keeps a change apart from a problem that the channel does not get", () => {

@@ -64,29 +64,25 @@ Deno.test("queueFor() keeps no more of texts than a channel sends", () => {
 });
 
 Deno.test("queueFor() queues only for channels that were last notified of another condition", async (t) => {
-  const table: readonly (readonly [NotificationEvent, known: Condition, row: readonly unknown[] | null])[] = [
-    ["problem", "ok", ["problem", "ok"]],
-    ["problem", "warning", ["change", "warning"]],
-    ["problem", "critical", null],
-    ["change", "ok", ["problem", "ok"]],
-    ["change", "unknown", ["change", "unknown"]],
-    ["change", "critical", null],
-    ["recovery", "ok", null],
-    ["recovery", "warning", ["recovery", "warning"]],
-  ];
-  for (const [event, known, expected] of table) {
-    await t.step(`${event}, last notified of ${known}`, () => {
-      const made = queueFor(notification(event), {
-        ...OPTIONS,
-        lastNotifiedOf: ({ key }) => last(key === "two" ? known : event === "recovery" ? "ok" : "critical"),
-      });
-      assert.deepEqual(
-        made.map((row) => [row.channelKey, row.sequence, row.notification.event, row.notification.previous]),
-        // No number is skipped for a channel that is not notified.
-        expected === null ? [] : [["two", 7, ...expected]],
-      );
-    });
-  }
+  // No number is skipped for a channel that is not notified.
+  const rows: Readonly<Record<string, readonly [NotificationEvent, Condition, row: string | null]>> = {
+    "a problem, after ok": ["problem", "ok", "two 7 problem ok"],
+    "a problem, after another condition": ["problem", "warning", "two 7 change warning"],
+    "a problem, known": ["problem", "critical", null],
+    "a change, after ok": ["change", "ok", "two 7 problem ok"],
+    "a change": ["change", "unknown", "two 7 change unknown"],
+    "a recovery, known": ["recovery", "ok", null],
+    "a recovery": ["recovery", "warning", "two 7 recovery warning"],
+  };
+  await testRows(t, rows, ([event, known, expected]) => {
+    const made = queueFor(notification(event), {
+      ...OPTIONS,
+      lastNotifiedOf: ({ key }) => last(key === "two" ? known : event === "recovery" ? "ok" : "critical"),
+    }).map(({ channelKey, sequence, notification: { event, previous } }) =>
+      [channelKey, sequence, event, previous].join(" ")
+    );
+    assert.deepEqual(made, expected === null ? [] : [expected]);
+  });
 });
 
 Deno.test("queueFor() names pending before the problem of a check that never was ok", () => {

@@ -1,6 +1,5 @@
 /** Compares the notifications that channels received with those that were due. */
 import assert from "node:assert/strict";
-import { isDeepStrictEqual } from "node:util";
 import type { Arrival, ArrivedItem, ArrivedNotification } from "./flaky_channels.ts";
 import type { ExpectedNotification } from "./reference_model.ts";
 
@@ -11,26 +10,14 @@ export function lastArrivalsOf(arrivals: readonly Arrival[]): ReadonlyMap<string
   );
 }
 
-/**
- * Returns the first of each message; a duplicate has the same id and contents. If a part of it was dropped meanwhile,
- * it has fewer.
- */
-export function withoutDuplicates(
-  arrivals: readonly Arrival[],
-  { mayLack = false } = {},
-): readonly Arrival[] {
+/** Returns the first of each message; a duplicate has the same id and contents. */
+export function withoutDuplicates(arrivals: readonly Arrival[]): readonly Arrival[] {
   const first = new Map<string, Arrival>();
   for (const arrival of arrivals) {
     const { messageId, items } = arrival;
     const duplicate = first.get(messageId);
     if (duplicate === undefined) first.set(messageId, arrival);
-    else if (!mayLack) {
-      assert.deepEqual(items, duplicate.items, `what arrives as ${messageId} again tells the same`);
-    } else {
-      const isNew = (item: ArrivedItem): boolean =>
-        !duplicate.items.some((one) => isDeepStrictEqual(one, item));
-      assert.deepEqual(items.filter(isNew), [], `what arrives as ${messageId} again tells nothing new`);
-    }
+    else assert.deepEqual(items, duplicate.items, `what arrives as ${messageId} again tells the same`);
   }
   return [...first.values()];
 }

@@ -27,11 +27,8 @@ export interface ReferenceModel {
   observe(check: Check, observed: Observed): Decision;
   /** Decides again without a result. */
   review(check: Check, circumstances: Omit<Observed, "condition">): Decision;
-  /** Forgets a check whose problem ended since the config no longer has it. */
-  forget(check: string): void;
   /** Returns when the problem of a check began; `null`: it has none. */
   beganAtMs(check: string): number | null;
-  confirmed(check: string): Condition;
 }
 
 /** A check result, and its circumstances. */
@@ -153,9 +150,7 @@ export function createReferenceModel(): ReferenceModel {
       return decide(check, { ...circumstances, isResult: true });
     },
     review: (check, circumstances) => decide(check, { ...circumstances, isResult: false }),
-    forget: (check) => void known.delete(check),
     beganAtMs: (check) => known.get(check)?.beganAtMs ?? null,
-    confirmed: (check) => known.get(check)?.confirmed ?? "ok",
   };
 }
 

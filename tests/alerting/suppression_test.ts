@@ -29,88 +29,51 @@ function optionsOf(options: Partial<SuppressionOptions>): SuppressionOptions {
   return { notifies: true, silences: [], running, stateOf: () => OK, nowMs: NOW, ...options };
 }
 
-interface Row {
-  readonly name: string;
-  readonly web?: Partial<Check>;
-  readonly router?: ConditionState;
-  readonly options?: Partial<SuppressionOptions>;
-  readonly expected: Suppression | null;
-  /** Whether the router has to run first. */
-  readonly runsRouter?: boolean;
-}
-
-const TABLE: readonly Row[] = [
-  { name: "nothing", expected: null },
-  {
-    name: "--no-notify before all else",
-    options: { notifies: false, silences: [SILENCE] },
-    expected: "no_notify",
-  },
-  {
-    name: "a silence before a window",
-    options: { silences: [SILENCE] },
-    web: { maintenanceWindows: [OPEN] },
-    expected: "silence",
-  },
-  { name: "a silence that has ended", options: { silences: [{ ...SILENCE, untilMs: NOW }] }, expected: null },
-  {
-    name: "a window before a silence until ok",
-    options: { silences: [UNTIL_OK], stateOf: () => DOWN },
-    web: { maintenanceWindows: [OPEN] },
-    expected: "maintenance",
-  },
-  {
-    name: "a silence until ok before a dependency",
-    options: { silences: [UNTIL_OK], stateOf: () => DOWN },
-    expected: "until_ok",
-  },
-  {
-    name: "a started window",
-    options: { silences: [{ ...SILENCE, kind: "maintenance" }] },
-    expected: "maintenance",
-  },
-  {
-    name: "a started window of a tag that the check has",
-    options: { silences: [{ ...SILENCE, kind: "maintenance", tag: "front" }] },
-    web: { tags: ["front"] },
-    expected: "maintenance",
-  },
-  {
-    name: "a started window of another tag",
-    options: { silences: [{ ...SILENCE, kind: "maintenance", tag: "back" }] },
-    web: { tags: ["front"] },
-    expected: null,
-  },
-  {
-    name: "a started window that has ended",
-    options: { silences: [{ ...SILENCE, kind: "maintenance", untilMs: NOW }] },
-    expected: null,
-  },
-  {
-    name: "a window before a dependency",
-    web: { maintenanceWindows: [OPEN] },
-    router: DOWN,
-    expected: "maintenance",
-  },
-  { name: "a dependency that is down", router: DOWN, expected: "dependency" },
-  { name: "a dependency that never ran", router: NEVER_RAN, expected: "dependency", runsRouter: true },
-  {
-    name: "a dependency that does not run here",
-    router: DOWN,
-    options: { running: new Map() },
-    expected: null,
-  },
+type Row = readonly [
+  expected: Suppression | null,
+  options?: Partial<SuppressionOptions>,
+  web?: Partial<Check>,
+  router?: ConditionState,
 ];
 
+const MAINTENANCE = { ...SILENCE, kind: "maintenance" } as const;
+const IN_WINDOW = { maintenanceWindows: [OPEN] };
+
+const TABLE: Readonly<Record<string, Row>> = {
+  "nothing": [null],
+  "--no-notify before all else": ["no_notify", { notifies: false, silences: [SILENCE] }],
+  "a silence before a window": ["silence", { silences: [SILENCE] }, IN_WINDOW],
+  "a silence that has ended": [null, { silences: [{ ...SILENCE, untilMs: NOW }] }],
+  "a window before a silence until ok": [
+    "maintenance",
+    { silences: [UNTIL_OK], stateOf: () => DOWN },
+    IN_WINDOW,
+  ],
+  "a silence until ok before a dependency": ["until_ok", { silences: [UNTIL_OK], stateOf: () => DOWN }],
+  "a started window": ["maintenance", { silences: [MAINTENANCE] }],
+  "a started window of a tag that the check has": [
+    "maintenance",
+    { silences: [{ ...MAINTENANCE, tag: "front" }] },
+    { tags: ["front"] },
+  ],
+  "a started window of another tag": [
+    null,
+    { silences: [{ ...MAINTENANCE, tag: "back" }] },
+    { tags: ["front"] },
+  ],
+  "a window before a dependency": ["maintenance", {}, IN_WINDOW, DOWN],
+  "a dependency that is down": ["dependency", {}, {}, DOWN],
+  "a dependency that never ran": ["dependency", {}, {}, NEVER_RAN],
+  "a dependency that does not run here": [null, { running: new Map() }, {}, DOWN],
+};
+
 Deno.test("suppressionOf() returns the first reason that applies", async (t) => {
-  for (const { name, web = {}, router = OK, options = {}, expected, runsRouter = false } of TABLE) {
-    await t.step(name, () => {
-      const check = { ...testCheck("ok", { name: "web", dependsOn: ["router"] }), ...web } as Check;
-      const all = optionsOf({ stateOf: (one) => one === "router" ? router : OK, ...options });
-      assert.strictEqual(suppressionOf(check, all), expected);
-      assert.deepStrictEqual(unknownDependencies(check, all), runsRouter ? [ROUTER] : []);
-    });
-  }
+  await testRows(t, TABLE, ([expected, options, web, router = OK]) => {
+    const check = { ...testCheck("ok", { name: "web", dependsOn: ["router"] }), ...web } as Check;
+    const all = optionsOf({ stateOf: (one) => one === "router" ? router : OK, ...options });
+    assert.strictEqual(suppressionOf(check, all), expected);
+    assert.deepStrictEqual(unknownDependencies(check, all), router === NEVER_RAN ? [ROUTER] : []);
+  });
 });
 
 Deno.test("suppressionOf() suppresses if all parents of several have a problem", async (t) => {

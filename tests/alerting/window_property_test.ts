@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import { nextWindow } from "../../src/alerting/next_window.ts";
 import { isInWindow, openWindow } from "../../src/alerting/maintenance_windows.ts";
-import { createCronReader } from "../../src/config/cron_times.ts";
 import { readTime } from "../../src/config/read_window.ts";
 import {
   type CalendarWindow,
@@ -94,56 +93,6 @@ function assertOpenMinutes(window: MaintenanceWindow, fromMs: number, isOpen: (m
     }
   }
 }
-
-Deno.test("a window of a cron schedule is open for its duration from each minute that the expression names", () => {
-  const hours = fc.integer({ min: 0, max: 23 });
-  fc.assert(
-    fc.property(
-      fc.record({
-        minute: fc.integer({ min: 0, max: 59 }),
-        hours: fc.oneof(fc.uniqueArray(hours, { minLength: 1, maxLength: 3 }), fc.constant(null)),
-        weekdays: fc.option(fc.subarray([...WEEKDAYS], { minLength: 1 })),
-        durationMinutes: fc.integer({ min: 1, max: 2000 }),
-        timeZone: fc.constantFrom("Europe/Zurich", "America/New_York", "Australia/Lord_Howe", "UTC"),
-      }),
-      DAYS,
-      ({ minute, hours, weekdays, durationMinutes, timeZone }, fromMs) => {
-        const expression = `${minute} ${hours?.join(",") ?? "*"} * * ${weekdays?.join(",") ?? "*"}`;
-        const times = createCronReader()(expression, timeZone) ?? assert.fail(expression);
-        const shownAt = createWallClock(timeZone);
-        const names = (wallMinute: number, weekday: string): boolean =>
-          wallMinute % 60 === minute && (hours === null || hours.includes(Math.floor(wallMinute / 60))) &&
-          (weekdays === null || (weekdays as readonly string[]).includes(weekday));
-        // The rule of Debian's cron, found by walking through all minutes.
-        const begins: number[] = [];
-        let shown = shownAt(fromMs - 2 * DAY);
-        let latestWall = -Infinity;
-        for (let ms = fromMs - 2 * DAY; ms < fromMs + 2 * DAY; ms += MINUTE) {
-          const next = shownAt(ms);
-          const wall = wallMsOf(next) / MINUTE;
-          const skipped = wall - wallMsOf(shown) / MINUTE;
-          const isRepeated = hours !== null && wall <= latestWall;
-          let isBegin = !isRepeated && names(next.minute, next.weekday);
-          for (let ago = 1; hours !== null && skipped > 1 && ago < skipped; ago++) {
-            const date = new Date((wall - ago) * MINUTE);
-            const weekday = WEEKDAYS[(date.getUTCDay() + 6) % 7] ?? assert.fail();
-            isBegin ||= names(date.getUTCHours() * 60 + date.getUTCMinutes(), weekday);
-          }
-          if (isBegin) begins.push(ms);
-          latestWall = Math.max(latestWall, wall);
-          shown = next;
-        }
-        const durationMs = durationMinutes * MINUTE;
-        assertOpenMinutes(
-          { times, durationMs },
-          fromMs,
-          (ms) => begins.some((beginMs) => beginMs <= ms && ms < beginMs + durationMs),
-        );
-      },
-    ),
-    { numRuns: campaign(40) },
-  );
-});
 
 function wallMsOf({ year, month, day, minute }: ReturnType<ReturnType<typeof createWallClock>>): number {
   return Date.UTC(year, (MONTHS as readonly string[]).indexOf(month), day) + minute * MINUTE;
