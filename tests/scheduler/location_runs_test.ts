@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { EarlyLook, LocationResult, SharedStore } from "../../src/domain/membership.ts";
-import { type Store, StoreError } from "../../src/domain/store.ts";
+import { StoreError } from "../../src/domain/store.ts";
 import { AgreedRuns } from "../../src/scheduler/agreed_runs.ts";
 import { ControlRuns, type LocationRuns, startLocationRuns } from "../../src/scheduler/location_runs.ts";
 import { createLimiters } from "../../src/scheduler/run_checks.ts";
 import { Scheduler, type SchedulerEvent } from "../../src/scheduler/scheduler.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
-import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
 import { createFakeTargets } from "../../testing/fake_targets.ts";
 import { type CheckOptions, requestCheck } from "../support/checks.ts";
 import { createProgramSystem } from "../support/fake_commands.ts";
@@ -30,40 +30,17 @@ function locatedCheck(options: CheckOptions & { readonly control?: string } = {}
   };
 }
 
-/** Everything of one installation. */
-interface Installation {
-  readonly clock: FakeClock;
-  /** Targets that fail, by location. */
-  readonly failing: Map<string, readonly string[]>;
-  /** The locations whose runs take a while; milliseconds. */
-  readonly slow: Map<string, number>;
-  /** The runs of the check, such as `fra`, with their time. */
-  readonly runs: { readonly location: string; readonly atMs: number }[];
-  /** Locations whose member is dead. */
-  readonly dead: Set<string>;
-  /** Locations whose member is live, and has not started. */
-  readonly late: Set<string>;
-  /** How often the owner read, and how many checks at a time. */
-  readonly reads: number[];
-  isReachable: boolean;
-  readonly scheduler: Scheduler;
-  /** The state of the owner. */
-  readonly store: Store;
-  /** The results of the owner, such as `60 ok: ok from …`. */
-  results(): readonly string[];
-  notified(): readonly string[];
-  advance(ms: number): Promise<void>;
-  end(): Promise<void>;
-}
-
-async function startInstallation(checks: readonly Check[] = [locatedCheck()]): Promise<Installation> {
+async function startInstallation(checks: readonly Check[] = [locatedCheck()]) {
   const clock = createFakeClock();
+  /** Targets that fail, by location. */
   const failing = new Map<string, readonly string[]>();
+  /** The locations whose runs take a while; milliseconds. */
   const slow = new Map<string, number>();
+  /** Locations whose member is dead. */
   const dead = new Set<string>();
+  /** Locations whose member is live, and has not started. */
   const late = new Set<string>();
-  const runs: Installation["runs"] = [];
-  const reads: number[] = [];
+  const runs: { readonly location: string; readonly atMs: number }[] = [];
   const rows = new Map<string, LocationResult & { readonly runs: number; readonly endedAtMs: number }>();
   const refuse = (): void => {
     if (!installation.isReachable) throw new StoreError("cannot reach it", "other");
@@ -81,7 +58,6 @@ async function startInstallation(checks: readonly Check[] = [locatedCheck()]): P
     locationResults: (names) =>
       Promise.resolve().then(() => {
         refuse();
-        reads.push(names.length);
         return [...rows.values()].filter(({ check }) => names.includes(check))
           .map(({ endedAtMs, ...row }) => ({ ...row, ageMs: clock.monotonicMs() - endedAtMs }));
       }),
@@ -150,14 +126,13 @@ async function startInstallation(checks: readonly Check[] = [locatedCheck()]): P
     const { observed } = repository.recordOf(name, clock.wallMs()).condition;
     if (check !== undefined && await agreed.isChanged(check, observed)) scheduler.decideNow(name);
   };
-  const installation: Installation = {
+  const installation = {
     clock,
     failing,
     slow,
     runs,
     dead,
     late,
-    reads,
     isReachable: true,
     scheduler,
     store: state,
@@ -169,7 +144,7 @@ async function startInstallation(checks: readonly Check[] = [locatedCheck()]): P
       events.flatMap((event) =>
         event.event === "notification" ? `${event.notification.event} ${event.notification.output}` : []
       ),
-    advance: async (ms) => {
+    advance: async (ms: number) => {
       // Steps, so that a share that changed is gone by.
       for (let leftMs = ms; leftMs > 0; leftMs -= 1_000) {
         for (const member of members.values()) member.spread();
@@ -260,30 +235,6 @@ Deno.test("failures at two locations are one result, which counts for the thresh
   await installation.end();
 });
 
-Deno.test("a location without a live member does not count, and with too few results the check is unknown", async () => {
-  const installation = await startInstallation();
-  await installation.advance(3 * MINUTE_MS);
-  installation.dead.add("sgp");
-  await installation.advance(MINUTE_MS);
-  assert.equal(installation.results().at(-1), OK);
-  await installation.advance(3 * MINUTE_MS);
-  assert.match(
-    installation.results().at(-1) ?? "",
-    /^ok: ok from fra, nyc; not counted: sgp \(no live member, has not reported for 3 min .*\) \(fra: status is 200\)$/,
-  );
-  installation.dead.add("nyc");
-  await installation.advance(4 * MINUTE_MS);
-  assert.equal(installation.notified().length, 1);
-  assert.match(
-    installation.notified()[0] ?? "",
-    /^problem results from 1 of 3 locations, 2 required: ok from fra; not counted: nyc \(no live member, has not .*sgp \(no/,
-  );
-  installation.dead.clear();
-  await installation.advance(MINUTE_MS);
-  assert.equal(installation.notified().length, 2);
-  await installation.end();
-});
-
 Deno.test("a location whose control check fails does not count", async () => {
   const control = requestCheck("http://control/", { name: "net" });
   const installation = await startInstallation([locatedCheck({ control: "net" }), control]);
@@ -331,24 +282,6 @@ Deno.test("the result depends only on the locations that are live now", async ()
   );
 });
 
-Deno.test("a check with locations has no result while the database is down, and continues afterwards", async () => {
-  const installation = await startInstallation();
-  await installation.advance(3 * MINUTE_MS);
-  const before = installation.results().length;
-  installation.isReachable = false;
-  await installation.advance(10 * MINUTE_MS);
-  assert.equal(installation.results().length, before);
-  installation.isReachable = true;
-  await installation.advance(2 * MINUTE_MS);
-  assert.ok(installation.results().length > before);
-  assert.deepEqual(installation.notified(), []);
-  assert.ok(
-    installation.results().every((result) => result.startsWith("ok")),
-    installation.results().join("\n"),
-  );
-  await installation.end();
-});
-
 Deno.test("the first result requires enough locations, however late a location starts", async () => {
   const installation = await startInstallation([locatedCheck({ regularIntervalMs: 10 * MINUTE_MS })]);
   installation.late.add("fra").add("nyc");
@@ -384,21 +317,6 @@ Deno.test("a requested check has its result once the slowest location has one", 
   assert.equal(installation.results().length, before);
   await installation.advance(4_000);
   assert.equal(installation.results().length, before + 1);
-  await installation.end();
-});
-
-Deno.test("the results of many checks are read in one query", async () => {
-  const checks = Array.from(
-    { length: 300 },
-    (_, index) => locatedCheck({ name: `web ${index}`, regularIntervalMs: 10_000 }),
-  );
-  const installation = await startInstallation(checks);
-  await installation.advance(20_000);
-  installation.reads.length = 0;
-  await installation.advance(10_000);
-  const checksRead = installation.reads.reduce((sum, count) => sum + count, 0);
-  assert.ok(checksRead >= 300, `${checksRead}`);
-  assert.ok(installation.reads.length <= 101, `${installation.reads.length} reads`);
   await installation.end();
 });
 

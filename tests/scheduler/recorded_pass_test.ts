@@ -2,65 +2,80 @@
 import assert from "node:assert/strict";
 import { RecordedPass } from "../../src/scheduler/recorded_pass.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
-import { openStateRepository } from "../../src/state/state_repository.ts";
+import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { recordOf, updateOf } from "../state/records.ts";
-import type { Check } from "../../src/domain/check.ts";
-import type { Result } from "../../src/domain/result.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { groupCheck, testCheck } from "../support/checks.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
 import { createSilentNotifying } from "../support/silent_notifying.ts";
 
+type RecordedPassOptions = ConstructorParameters<typeof RecordedPass>[0];
+
 const postgres = sharedPostgres();
+
+function fail(error: unknown): never {
+  throw error;
+}
+
+function passOf(options: Partial<RecordedPassOptions> & Pick<RecordedPassOptions, "active" | "repository">) {
+  return new RecordedPass({
+    system: { ...createMemorySystem(), clock: createRealClock() },
+    directory: "/",
+    limits: { process: 1, network: 1 },
+    redact: (text) => text,
+    signal: new AbortController().signal,
+    notifying: { ...createSilentNotifying(), forget: () => {}, know: () => Promise.resolve() },
+    shared: null,
+    overtaken: new Set(),
+    isKept: true,
+    includesOthers: false,
+    tracesAll: false,
+    onResult: () => {},
+    onBug: fail,
+    ...options,
+  });
+}
+
+function repositoryOf(
+  store: Store,
+  onOvertaken?: (names: readonly string[]) => void,
+): Promise<StateRepository> {
+  return openStateRepository({
+    store,
+    onFailure: fail,
+    reopen: fail,
+    newId: () => crypto.randomUUID(),
+    hostName: "host",
+    ...onOvertaken !== undefined && { onOvertaken },
+  });
+}
 
 Deno.test("RecordedPass runs a group again that another call has run meanwhile", POSTGRES, async () => {
   const place = postgres().place();
   const store = await openPostgresStore(place, storeOptions());
   const other = await openPostgresStore(place, storeOptions());
-  const fail = (error: unknown): never => {
-    throw error;
-  };
   try {
     const [one, group] = [testCheck("critical", { name: "one" }), groupCheck(["one"], 1, { name: "group" })];
     const overtaken = new Set<string>();
-    const repository = await openStateRepository({
-      store,
-      onFailure: fail,
-      reopen: fail,
-      newId: () => crypto.randomUUID(),
-      hostName: "host",
-      onOvertaken: (names) => names.forEach((name) => overtaken.add(name)),
-    });
+    const repository = await repositoryOf(store, (names) => names.forEach((name) => overtaken.add(name)));
     // The other call has read the checks before this one wrote them, so it found the group well.
     let runs = 0;
-    const saveMeanwhile = async (): Promise<void> => {
+    const know = async (): Promise<void> => {
       if (runs++ > 1) return;
       await other.load(["group"]);
       const { condition } = repository.recordOf("group", 0);
       await other.save([updateOf("group", { record: recordOf("group", { condition }), queued: [] })]);
     };
-    const pass = new RecordedPass({
-      system: { ...createMemorySystem(), clock: createRealClock() },
-      directory: "/",
-      limits: { process: 1, network: 1 },
-      redact: (text) => text,
-      signal: new AbortController().signal,
+    const pass = passOf({
       active: [one, group],
       repository,
-      notifying: {
-        ...createSilentNotifying(),
-        forget: () => {},
-        know: saveMeanwhile,
-      },
+      notifying: { ...createSilentNotifying(), forget: () => {}, know },
       shared: { store },
       overtaken,
-      isKept: true,
       includesOthers: true,
-      tracesAll: false,
-      onResult: () => {},
-      onBug: fail,
     });
     assert.deepEqual(await pass.run([one], null), []);
     await pass.finish();
@@ -74,43 +89,20 @@ Deno.test("RecordedPass runs a group again that another call has run meanwhile",
 });
 
 Deno.test("RecordedPass combines the last results in a group if no state is kept", async () => {
-  const fail = (error: unknown): never => {
-    throw error;
-  };
-  const [one, group] = [
-    testCheck("critical", { name: "one", threshold: 3 }),
-    groupCheck(["one"], 1, { name: "group" }),
-  ];
+  const one = testCheck("critical", { name: "one", threshold: 3 });
+  const active = [one, groupCheck(["one"], 1, { name: "group" })];
   const store = await openInMemoryStore();
   const conditionsOf = async (isKept: boolean): Promise<readonly string[]> => {
-    const results: Result[] = [];
-    const checks: readonly Check[] = [one, group];
-    const pass = new RecordedPass({
-      system: { ...createMemorySystem(), clock: createRealClock() },
-      directory: "/",
-      limits: { process: 1, network: 1 },
-      redact: (text) => text,
-      signal: new AbortController().signal,
-      active: checks,
-      repository: await openStateRepository({
-        store,
-        onFailure: fail,
-        reopen: fail,
-        newId: () => "id",
-        hostName: "host",
-      }),
-      notifying: { ...createSilentNotifying(), forget: () => {}, know: () => Promise.resolve() },
-      shared: null,
-      overtaken: new Set(),
+    const results: string[] = [];
+    const pass = passOf({
+      active,
+      repository: await repositoryOf(store),
       isKept,
-      includesOthers: false,
-      tracesAll: false,
-      onResult: (result) => void results.push(result),
-      onBug: fail,
+      onResult: ({ check, condition }) => void results.push(`${check.name} ${condition}`),
     });
-    await pass.run(checks, null);
+    await pass.run(active, null);
     await pass.finish();
-    return results.map(({ check, condition }) => `${check.name} ${condition}`);
+    return results;
   };
   assert.deepEqual(await conditionsOf(true), ["one critical", "group unknown"]);
   assert.deepEqual(await conditionsOf(false), ["one critical", "group critical"]);

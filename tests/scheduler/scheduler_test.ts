@@ -1,13 +1,9 @@
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
-import type { Condition } from "../../src/domain/condition.ts";
 import { groupCheck, requestCheck, testCheck } from "../support/checks.ts";
 import { openFaultyStore } from "../support/faulty_store.ts";
 import { programCheck } from "../support/fake_commands.ts";
-import { assertRate, assertSpread } from "../support/rates.ts";
-import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
-import { campaign } from "../../testing/seed.ts";
-import { testRows } from "../support/rows.ts";
+import { startHarness } from "../support/scheduler_harness.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -32,26 +28,6 @@ Deno.test("new Scheduler() never runs a check twice at a time, and counts the ru
   assert.strictEqual(most, 1);
   assert.ok(runs().length >= 14 && runs().length <= 16, `ran ${runs().length} times`);
   assert.strictEqual(runs().at(-1)?.entry.record.missedRuns, 3 * runs().length);
-  await end();
-});
-
-Deno.test("new Scheduler() keeps other checks on time while 50 targets hang", async () => {
-  const hanging = many(
-    50,
-    (index) => requestCheck("http://hang/", { name: `hanging ${index}`, regularIntervalMs: SECOND }),
-  );
-  const quick = many(
-    20,
-    (index) => requestCheck("http://quick/", { name: `quick ${index}`, regularIntervalMs: 5 * SECOND }),
-  );
-  const { clock, runs, end } = await startHarness([...hanging, ...quick], {
-    respond: (target) => target === "http://hang/" ? "hang" : { status: 200, afterMs: 5 },
-  });
-  await clock.advance(2 * MINUTE);
-  for (const { name } of quick) {
-    assert.ok(runs(name).length >= 23, `${name} ran ${runs(name).length} times`);
-    for (const { lateMs } of runs(name)) assert.ok(lateMs < 50, `${name} was ${lateMs} ms late`);
-  }
   await end();
 });
 
@@ -121,84 +97,17 @@ Deno.test("new Scheduler() starts waiting checks after a hanging one's timeout a
   await end();
 });
 
-Deno.test("new Scheduler() spreads many checks that never ran over a tenth of their interval", async () => {
-  const count = campaign(10_000);
-  const checks = many(
-    count,
-    (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: MINUTE }),
-  );
-  const { clock, runs, end } = await startHarness(checks);
-  const startMs = clock.wallMs();
-  await clock.advance(6 * SECOND);
-  assert.strictEqual(runs().length, count);
-  assertSpread(runs().map(({ startedAtMs }) => startedAtMs - startMs), {
-    withinMs: 6 * SECOND,
-    count,
+Deno.test("reload() counts a run in progress by the new threshold", async () => {
+  const check = requestCheck("http://old/", { regularIntervalMs: 10 * SECOND, threshold: 2 });
+  const { clock, scheduler, reload, runs, notifications, end } = await startHarness([check], {
+    respond: () => ({ status: 500, afterMs: 5 * SECOND }),
   });
-  await clock.advance(2 * MINUTE);
-  const confirmedDown = runs().map(({ startedAtMs }) => startedAtMs - startMs).filter((ms) =>
-    ms >= MINUTE && ms < 2 * MINUTE
-  );
-  assertSpread(confirmedDown.map((ms) => ms - MINUTE), { withinMs: MINUTE, count });
+  await clock.advance(SECOND);
+  assert.deepStrictEqual([scheduler.running, runs().length], [["web"], 0]);
+  reload([{ ...check, threshold: 1 }]);
+  await clock.advance(5 * SECOND);
+  assert.strictEqual(notifications().length, 1);
   await end();
-});
-
-Deno.test("reload() counts a run in progress, unless it checks the previous target", async (t) => {
-  /** A check with a run in progress: it began at some time of the first second and takes five. */
-  const begin = async (): Promise<{ harness: SchedulerHarness; check: Check; asked: string[] }> => {
-    const asked: string[] = [];
-    const check = requestCheck("http://old/", { regularIntervalMs: 10 * SECOND, threshold: 2 });
-    const harness = await startHarness([check], {
-      respond: (target) => {
-        asked.push(target);
-        return { status: 500, afterMs: 5 * SECOND };
-      },
-    });
-    await harness.clock.advance(SECOND);
-    assert.deepStrictEqual([asked, harness.scheduler.running, harness.runs().length], [["http://old/"], [
-      "web",
-    ], 0]);
-    return { harness, check, asked };
-  };
-
-  await t.step("a new threshold applies to the run's result", async () => {
-    const { harness: { clock, reload, notifications, end }, check } = await begin();
-    reload([{ ...check, threshold: 1 }]);
-    await clock.advance(5 * SECOND);
-    assert.strictEqual(notifications().length, 1);
-    await end();
-  });
-  await t.step("a new target is checked soon, and the response of the old one does not count", async () => {
-    const { harness: { clock, reload, runs, end }, asked } = await begin();
-    reload([requestCheck("http://new/", { regularIntervalMs: 10 * SECOND })]);
-    await clock.advance(1);
-    assert.strictEqual(runs().length, 0);
-    await clock.advance(4 * SECOND);
-    assert.deepStrictEqual(asked, ["http://old/", "http://new/"]);
-    await clock.advance(5 * SECOND);
-    assert.strictEqual(runs().length, 1);
-    await end();
-  });
-});
-
-Deno.test("reload() applies a new attentive interval to a failing check", async (t) => {
-  const rows = {
-    "a shorter one": { from: 10 * MINUTE, to: MINUTE },
-    "a longer one": { from: MINUTE, to: 10 * MINUTE },
-  };
-  await testRows(t, rows, async ({ from, to }) => {
-    const make = (attentiveIntervalMs: number): Check =>
-      testCheck("critical", { regularIntervalMs: HOUR, attentiveIntervalMs });
-    const { clock, reload, starts, end } = await startHarness([make(from)]);
-    await clock.advance(HOUR + 3 * MINUTE);
-    const before = starts("web").length;
-    reload([make(to)]);
-    await clock.advance(HOUR);
-    const after = starts("web").slice(before);
-    assert.ok(Math.abs(after.length - HOUR / to) <= 1, `ran ${after.length} times`);
-    assertRate(after, to);
-    await end();
-  });
 });
 
 Deno.test("spread() starts checks that move here, and completes a run of one that leaves", async () => {
@@ -224,41 +133,6 @@ Deno.test("spread() starts checks that move here, and completes a run of one tha
   scheduler.spread();
   await clock.advance(30 * SECOND);
   assert.ok(runs("slow").length > before.slow + 2);
-  await end();
-});
-
-Deno.test("new Scheduler() writes about once a second unless it is urgent, many results at a time", async () => {
-  const store = await openFaultyStore();
-  const checks = many(
-    campaign(1000),
-    (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: SECOND }),
-  );
-  const { clock, end } = await startHarness(checks, { store });
-  await clock.advance(MINUTE);
-  assert.ok(store.attempts.length >= 59 && store.attempts.length <= 180, `${store.attempts.length} writes`);
-  await end();
-});
-
-Deno.test("new Scheduler() retries a store that cannot be written with backoff, whatever happens", async () => {
-  const store = await openFaultyStore();
-  const count = campaign(100);
-  const checks = many(
-    count,
-    (index) => requestCheck("http://flaps/", { name: `check ${index}`, regularIntervalMs: SECOND }),
-  );
-  const { clock, troubles, end } = await startHarness(checks, {
-    store,
-    respond: (_target, nowMs) => ({ status: Math.floor(nowMs / SECOND) % 2 === 0 ? 200 : 500, afterMs: 10 }),
-  });
-  await clock.advance(10 * SECOND);
-  store.failure = "full";
-  const before = store.attempts.length;
-  await clock.advance(5 * MINUTE);
-  const attempts = store.attempts.length - before;
-  assert.ok(attempts >= 15 && attempts <= 30, `${attempts} attempts`);
-  store.failure = null;
-  await clock.advance(16 * SECOND);
-  assert.strictEqual(troubles.at(-1), null);
   await end();
 });
 
@@ -331,83 +205,29 @@ Deno.test("stop() sends every notification before it resolves", async () => {
   assert.strictEqual(notifications().length, 1);
 });
 
-Deno.test("reload() sends changes to an edited channel at once, unless the check has not run since the start", async () => {
-  let known: readonly Condition[] = [];
-  let silentUntilMs = 0;
-  const hourly = requestCheck("http://web/", { regularIntervalMs: HOUR });
-  const { clock, store, notifications, reload, end } = await startHarness([hourly], {
-    known: () => known,
+Deno.test("new Scheduler() sends suppressed notifications soon after the suppression, not at the next run", async () => {
+  let silentUntilMs = Infinity;
+  const { clock, runs, notifications, end } = await startHarness([
+    requestCheck("http://web/", { regularIntervalMs: HOUR }),
+  ], {
     suppressedBy: (_check, nowMs) => nowMs < silentUntilMs ? "silence" : null,
     respond: () => ({ status: 500, afterMs: 20 }),
   });
   await clock.advance(10 * MINUTE);
-  const events = (): readonly string[] => notifications().map(({ event }) => event);
-  assert.deepStrictEqual(events(), ["problem"]);
-  // One channel is unchanged; the pending notification for the other one was dropped.
-  known = ["critical", "ok"];
-  reload([hourly]);
-  await clock.advance(SECOND);
-  assert.deepStrictEqual(events(), ["problem", "problem"]);
-  silentUntilMs = clock.wallMs() + 5 * MINUTE;
-  reload([hourly]);
-  await clock.advance(4 * MINUTE);
-  assert.deepStrictEqual(events(), ["problem", "problem"], "suppressed");
-  await clock.advance(2 * MINUTE);
-  assert.deepStrictEqual(events(), ["problem", "problem", "problem"]);
+  silentUntilMs = clock.wallMs() + 45 * SECOND;
+  await clock.advance(44 * SECOND);
+  assert.deepStrictEqual(notifications(), []);
+  await clock.advance(31 * SECOND);
+  const [notification] = notifications();
+  assert.deepStrictEqual([notification?.event, notification?.output], [
+    "problem",
+    "status is 500, expected 200",
+  ]);
+  assert.strictEqual(notification?.problemBeganAtMs, runs()[0]?.entry.record.condition.problemBeganAtMs);
+  assert.ok((notification?.nextRunAtMs ?? 0) > clock.wallMs() + 30 * MINUTE);
+  await clock.advance(30 * MINUTE);
+  assert.deepStrictEqual([notifications().length, runs().length], [1, 1], "it is told once");
   await end();
-
-  const next = await startHarness([hourly], { clock, store, known: () => known });
-  next.reload([hourly]);
-  await clock.advance(MINUTE);
-  assert.deepStrictEqual(next.notifications(), [], "it may be over");
-  await next.end();
-});
-
-Deno.test("new Scheduler() sends suppressed notifications soon after the suppression, not at the next run", async (t) => {
-  let silentUntilMs = Infinity;
-  const suppressedBy = (_check: Check, nowMs: number): "silence" | null =>
-    nowMs < silentUntilMs ? "silence" : null;
-  const hourly = requestCheck("http://web/", { regularIntervalMs: HOUR });
-  await t.step("an ongoing problem", async () => {
-    silentUntilMs = Infinity;
-    const { clock, runs, notifications, end } = await startHarness([hourly], {
-      suppressedBy,
-      respond: () => ({ status: 500, afterMs: 20 }),
-    });
-    await clock.advance(10 * MINUTE);
-    assert.strictEqual(runs().length, 1);
-    assert.deepStrictEqual(notifications(), []);
-    silentUntilMs = clock.wallMs() + 45 * SECOND;
-    await clock.advance(44 * SECOND);
-    assert.deepStrictEqual(notifications(), []);
-    await clock.advance(31 * SECOND);
-    const [notification] = notifications();
-    assert.deepStrictEqual(
-      [notification?.event, notification?.condition, notification?.output],
-      ["problem", "critical", "status is 500, expected 200"],
-    );
-    assert.strictEqual(notification?.problemBeganAtMs, runs()[0]?.entry.record.condition.problemBeganAtMs);
-    assert.ok((notification?.nextRunAtMs ?? 0) > clock.wallMs() + 30 * MINUTE);
-    await clock.advance(30 * MINUTE);
-    assert.strictEqual(notifications().length, 1, "it is told once");
-    assert.strictEqual(runs().length, 1);
-    await end();
-  });
-  await t.step("not those from before the start without a run since", async () => {
-    silentUntilMs = Infinity;
-    const first = await startHarness([hourly], {
-      suppressedBy,
-      respond: () => ({ status: 500, afterMs: 20 }),
-    });
-    await first.clock.advance(10 * MINUTE);
-    await first.end();
-    silentUntilMs = 0;
-    const { clock, store } = first;
-    const { runs, notifications, end } = await startHarness([hourly], { clock, store, suppressedBy });
-    await clock.advance(20 * MINUTE);
-    assert.deepStrictEqual([runs().length, notifications().length], [0, 0]);
-    await end();
-  });
 });
 
 Deno.test("Scheduler.isAdvancing is false while a run is overdue", async () => {

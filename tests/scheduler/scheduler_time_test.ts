@@ -6,7 +6,6 @@ import { requestCheck, testCheck } from "../support/checks.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { assertRate, assertSpread } from "../support/rates.ts";
 import { startHarness } from "../support/scheduler_harness.ts";
-import { campaign } from "../../testing/seed.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -107,28 +106,6 @@ Deno.test("new Scheduler() discards a run during which the system was suspended,
   await end();
 });
 
-Deno.test("new Scheduler() discards a response that is the first event after a suspension", async () => {
-  const clock = createFakeClock(NOW);
-  let status = 500;
-  const { runs, scheduler, events, end } = await startHarness([
-    requestCheck("http://web/", { regularIntervalMs: HOUR }),
-  ], {
-    clock,
-    respond: () => ({ status, afterMs: 300 }),
-  });
-  while (scheduler.running.length === 0) await clock.advance(100);
-  clock.stepWall(HOUR);
-  await clock.advance(5 * SECOND);
-  status = 200;
-  assert.deepStrictEqual(events.flatMap((event) => event.event === "clock_jumped" ? [event.discarded] : []), [
-    1,
-  ]);
-  assert.deepStrictEqual(runs(), []);
-  await clock.advance(20 * SECOND);
-  assert.deepStrictEqual(runs().map(({ condition }) => condition), ["ok"]);
-  await end();
-});
-
 Deno.test("new Scheduler() notices a suspension soon after it, and repeats skipped runs once", async () => {
   const checks = many(100, (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: HOUR }));
   const clock = createFakeClock(NOW);
@@ -152,32 +129,6 @@ Deno.test("new Scheduler() notices a suspension soon after it, and repeats skipp
   }
   await clock.advance(5 * HOUR);
   for (const { name } of checks) assertRate(starts(name).slice(-3), HOUR);
-  await end();
-});
-
-Deno.test("new Scheduler() spreads overdue runs after the process was stalled, and skips missed ones", async () => {
-  const count = campaign(5000);
-  const checks = many(
-    count,
-    (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: MINUTE }),
-  );
-  const clock = createFakeClock(NOW);
-  const { events, runs, end } = await startHarness(checks, { clock });
-  await clock.advance(2 * MINUTE);
-  const before = runs().length;
-  clock.freeze(30 * MINUTE);
-  const goesOnMs = clock.wallMs();
-  await clock.advance(4 * SECOND);
-  const again = runs().slice(before).map(({ startedAtMs }) => startedAtMs - goesOnMs);
-  assert.ok(again.length >= count && again.length < 1.1 * count, `${again.length} runs`);
-  assertSpread(again, { withinMs: 4 * SECOND, count: 1.4 * count });
-  assert.ok(events.some((event) => event.event === "late" && event.highestMs > 29 * MINUTE));
-  await clock.advance(10 * MINUTE);
-  for (const ofCheck of Map.groupBy(runs(), ({ name }) => name).values()) {
-    assertRate(ofCheck.slice(-5).map(({ startedAtMs }) => startedAtMs), MINUTE);
-    const missed = ofCheck.at(-1)?.entry.record.missedRuns ?? 0;
-    assert.ok(Math.abs(missed - 29) <= 1, `${missed} missed`);
-  }
   await end();
 });
 

@@ -1,6 +1,7 @@
 /** `monitor check --once --due`, called by cron each minute, and summaries. */
 import assert from "node:assert/strict";
-import { simulate } from "../../testing/simulation/mod.ts";
+import { campaign, testRandom } from "../../testing/seed.ts";
+import { playAndAssert, simulate } from "../../testing/simulation/mod.ts";
 import type { Machine } from "../../testing/simulation/mod.ts";
 
 const START = "2026-03-02 21:55";
@@ -16,6 +17,41 @@ simulate("calls by cron count, notify, and do nothing if nothing is due", {
   expect: { chat: ["22:15-22:17 problem web critical", "22:35-22:41 recovery web ok"] },
   finally: ({ runs }) => assert.equal(runs.get("web"), 13),
 });
+
+Deno.test("calls by cron notify like a service, whatever the results", async () => {
+  const random = testRandom("cron");
+  for (let round = 0; round < campaign(30); round++) {
+    const names = ["a", "b", "c"];
+    const checks = names.map((name) => [name, {
+      threshold: random.pick([1, 2, 3]),
+      recovery_threshold: random.pick([1, 2, 3]),
+      annoy: random.oneIn(3),
+      schedule: { regular_interval: random.pick([60, 120]), attentive_interval: random.pick([60, 120]) },
+    }]);
+    const results = names.map((name) => {
+      // Longer than any threshold takes.
+      const conditions = [0, 10, 20, 30].map((minute) => `22:${minute + 1} ${random.pick(CONDITIONS)}`);
+      return [name, conditions.join(", ").replace("22:1 ", "22:01 ")];
+    });
+    const [service, cron] = await Promise.all((["service", "cron"] as const).map(async (mode) => {
+      const scenario = { start: START, mode, until: "22:42", expect: { chat: "any" } } as const;
+      const config = { checks: Object.fromEntries(checks) };
+      const { receivers } = await playAndAssert("calls by cron", {
+        ...scenario,
+        config,
+        results: Object.fromEntries(results),
+      });
+      return new Set(
+        receivers.messages.flatMap(({ items }) =>
+          items.map(({ check, event, condition }) => `${check} ${event} ${condition}`)
+        ),
+      );
+    }));
+    assert.deepEqual(cron, service, JSON.stringify([checks, results]));
+  }
+});
+
+const CONDITIONS = ["ok", "ok", "unknown", "warning", "critical"] as const;
 
 const CALL = ["check", "--once", "--due"] as const;
 
