@@ -116,7 +116,7 @@ Deno.test("new Scheduler() also uses the attentive interval while a cron check i
   await harness.end();
 });
 
-Deno.test("new Scheduler() catches up with the last time only after a restart, and applies a new expression at once", async () => {
+Deno.test("new Scheduler() catches up with the last time only after a restart", async () => {
   const clock = createFakeClock(Date.parse("2026-01-10T09:55:00Z"));
   const store = await openInMemoryStore();
   const first = await startHarness([cron("0 * * * *")], { clock, store });
@@ -126,9 +126,6 @@ Deno.test("new Scheduler() catches up with the last time only after a restart, a
   const second = await startHarness([cron("0 * * * *")], { clock, store });
   await clock.advance(10 * MINUTE);
   assert.match(startsOf(second).join(), /^01-10T13:05:0[0-3]$/);
-  second.reload([cron("20 * * * *")]);
-  await clock.advance(HOUR);
-  assert.deepStrictEqual(startsOf(second).slice(1), ["01-10T13:20:00"]);
   await second.end();
 });
 
@@ -179,15 +176,6 @@ Deno.test("--due runs a cron check once for each of its times, also if the calle
   });
   assert.strictEqual(each.ran.length, 180);
   assert.strictEqual(each.record.missedRuns, 0);
-  const early = await call(cron("*/10 * * * *"), {
-    from: "2026-01-10T10:00:40Z",
-    everyMs: MINUTE,
-    forMs: HOUR,
-  });
-  assert.deepStrictEqual(early.ran, [
-    "01-10T10:00:40",
-    ...["09", "19", "29", "39", "49", "59"].map((minute) => `01-10T10:${minute}:40`),
-  ]);
 });
 
 Deno.test("--due never runs a cron check before its first time, and catches up with the last one alone", async () => {

@@ -8,58 +8,23 @@ import { testRows } from "../support/rows.ts";
 
 const RUN_MS = 4_000;
 
-interface Scenario {
-  /** The result of the first run; the second one returns `ok`. */
-  readonly condition: Condition;
-  /** Happens in the middle of the first run. */
-  readonly disturb: (clock: FakeClock) => void;
-  readonly runs: number;
-  /** When there is a result at the latest. */
-  readonly endMs: number;
-}
-
-const SCENARIOS: Readonly<Record<string, Scenario>> = {
-  "nothing happened": { condition: "critical", disturb: () => {}, runs: 1, endMs: RUN_MS },
-  "it stalled and the result was ok": {
-    condition: "ok",
-    disturb: (clock) => clock.freeze(600_000),
-    runs: 1,
-    endMs: RUN_MS + 600_000,
-  },
-  "it stalled": {
-    condition: "unknown",
-    disturb: (clock) => clock.freeze(600_000),
-    runs: 2,
-    endMs: 600_000 + 2 * RUN_MS + 1_000,
-  },
-  "the machine was busy": {
-    condition: "critical",
-    disturb: (clock) => clock.freeze(1_500),
-    runs: 1,
-    endMs: RUN_MS + 1_500,
-  },
-  "the system was suspended": {
-    condition: "critical",
-    disturb: (clock) => clock.stepWall(600_000),
-    runs: 2,
-    endMs: 2 * RUN_MS + 10_000,
-  },
-  "the clock was set back": {
-    condition: "critical",
-    disturb: (clock) => clock.stepWall(-600_000),
-    runs: 2,
-    endMs: 2 * RUN_MS + 10_000,
-  },
-  "the clock was set a little": {
-    condition: "critical",
-    disturb: (clock) => clock.stepWall(4_000),
-    runs: 1,
-    endMs: RUN_MS,
-  },
-};
+const SCENARIOS = {
+  "nothing happened": ["critical", () => {}, 1, RUN_MS],
+  "it stalled and the result was ok": ["ok", (clock) => clock.freeze(600_000), 1, RUN_MS + 600_000],
+  "it stalled": ["unknown", (clock) => clock.freeze(600_000), 2, 600_000 + 2 * RUN_MS + 1_000],
+  "the machine was busy": ["critical", (clock) => clock.freeze(1_500), 1, RUN_MS + 1_500],
+  "the system was suspended": ["critical", (clock) => clock.stepWall(600_000), 2, 2 * RUN_MS + 10_000],
+  "the clock was set back": ["critical", (clock) => clock.stepWall(-600_000), 2, 2 * RUN_MS + 10_000],
+  "the clock was set a little": ["critical", (clock) => clock.stepWall(4_000), 1, RUN_MS],
+} as const satisfies Readonly<
+  Record<
+    string,
+    readonly [condition: Condition, disturb: (clock: FakeClock) => void, runs: number, endMs: number]
+  >
+>;
 
 Deno.test("run() discards a failure if the process stalled or the system was suspended", async (t) => {
-  await testRows(t, SCENARIOS, async ({ condition, disturb, runs: expected, endMs }) => {
+  await testRows(t, SCENARIOS, async ([condition, disturb, expected, endMs]) => {
     const clock = createFakeClock();
     const runs = new StallSafeRuns(clock);
     let count = 0;
