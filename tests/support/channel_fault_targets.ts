@@ -66,7 +66,6 @@ export function startWebhookTarget(tls?: ReceiverTls): ChannelTarget {
     },
     evaluate: (run) =>
       evaluateHandover(run, run.courses.some((course) => isAccepted(course, run.whole, tls))),
-    tell: tellHandover,
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
 }
@@ -123,7 +122,6 @@ export async function startEmailTarget(
     },
     evaluate: (run) =>
       evaluateHandover(run, run.outcome.isTaken && run.courses.some((course) => isAnswered(course, run))),
-    tell: tellHandover,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
@@ -211,12 +209,3 @@ const SAID = new RegExp(
   String.raw`^(?:status is \d|\w+(?: \([^)]*\))?: (?:` +
     String.raw`server (?:replied |offers no )|response is not TLS$|no TLS version or cipher in common$))`,
 );
-
-function tellHandover({ delivery, isTaken }: Handover): string {
-  const taken = isTaken ? " (it has arrived)" : "";
-  if (delivery === null) return `time limit${taken}`;
-  if (delivery.delivered) return `delivered${taken}`;
-  const { reason, retryable, mayHaveArrived } = delivery;
-  const marks = [retryable ? "again soon" : "hourly", ...mayHaveArrived ? ["may have arrived"] : []];
-  return `${reason} [${marks.join(", ")}]${taken}`;
-}

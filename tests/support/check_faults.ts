@@ -27,11 +27,6 @@ export function evaluateResult({ outcome, fault }: FaultRun<CheckResult>, verdic
   if (fault !== null) assertNotified(output, fault.kind);
 }
 
-/** Describes a result, without the parts that differ between runs. */
-export function describeResult({ condition, output }: CheckResult): string {
-  return `${condition}, ${output.replace(/(?<=127\.0\.0\.1:)\d+/g, "PORT")}`;
-}
-
 /** The accepted messages of invalid TLS, as sources of expressions. */
 export const TLS_FAILURES: readonly string[] = [
   "response is malformed TLS",

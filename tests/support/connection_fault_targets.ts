@@ -5,11 +5,11 @@ import type { CheckResult } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Connections } from "../../src/domain/connections.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
-import { describeResult, evaluateResult, TLS_FAILURES, type Trust } from "./check_faults.ts";
+import { evaluateResult, TLS_FAILURES, type Trust } from "./check_faults.ts";
 import { certificateCheck, tcpCheck } from "./connection_check.ts";
 import type { Course } from "./fault_proxy.ts";
 import type { FaultTarget } from "./fault_runs.ts";
-import { startServer, type TestServer, type Visitor } from "./http_servers.ts";
+import { startServer, type Visitor } from "./http_servers.ts";
 import { startMailServer } from "./mail_server.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { behindClearText, recordBytes, unharmedRecords } from "./tls_records.ts";
@@ -39,22 +39,6 @@ interface Form {
 export async function startConnectionTargets(trust: Trust): Promise<readonly ConnectionTarget[]> {
   const { certificate, authority, path } = trust;
   const greeting = GREETING.trim();
-  const ping = (): TestServer =>
-    startServer(async (visitor) => {
-      for (let index = 0; index < PING.length; index++) await visitor.readSome();
-      await visitor.send(PONG);
-      await visitor.untilGone();
-    });
-  const secured = (connection?: number): Form => ({
-    name: `tcp_connect over TLS: a greeting${connection === undefined ? "" : `, connection ${connection}`}`,
-    server: startServer(greet, { certificate }),
-    authority,
-    ...connection !== undefined && { connection },
-    mayLinger: true,
-    check: (port, timeoutMs) => tcpCheck({ port, tls: true, expect: greeting }, timeoutMs),
-    // The first connection is only for the handshake.
-    isRight: (courses, whole) => mostUnharmed(courses) >= dataRecords(whole),
-  });
   const forms: readonly Form[] = [
     {
       name: "tcp_connect: a greeting",
@@ -63,13 +47,14 @@ export async function startConnectionTargets(trust: Trust): Promise<readonly Con
       isRight: ([course]) => textOf(course).includes(greeting),
     },
     {
-      name: "tcp_connect: a response",
-      server: ping(),
-      check: (port, timeoutMs) => tcpCheck({ port, send: PING, expect: PONG.trim() }, timeoutMs),
-      isRight: ([course]) => textOf(course).includes(PONG.trim()),
+      name: "tcp_connect over TLS: a greeting",
+      server: startServer(greet, { certificate }),
+      authority,
+      mayLinger: true,
+      check: (port, timeoutMs) => tcpCheck({ port, tls: true, expect: greeting }, timeoutMs),
+      // The first connection is only for the handshake.
+      isRight: (courses, whole) => mostUnharmed(courses) >= dataRecords(whole),
     },
-    secured(),
-    secured(1),
     {
       name: "tls_certificate",
       mayLinger: true,
@@ -99,9 +84,6 @@ export async function startConnectionTargets(trust: Trust): Promise<readonly Con
 }
 
 const GREETING = "220 ready\r\n";
-const PING = "PING\r\n";
-const PONG = "+PONG\r\n";
-
 async function greet(visitor: Visitor): Promise<void> {
   await visitor.send(GREETING);
   await visitor.untilGone();
@@ -139,7 +121,6 @@ function targetOf(
     ask: (port, { timeoutMs, clock }) => observe(check(port, timeoutMs), { clock, authority }),
     evaluate: (run) =>
       evaluateResult(run, { isRight: isRight(run.courses, run.whole), sentences: SENTENCES }),
-    tell: describeResult,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

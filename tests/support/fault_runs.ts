@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import type { Clock } from "../../src/domain/clock.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { campaign } from "../../testing/seed.ts";
+import { inTime } from "../life/in_time.ts";
 import { countTimers } from "./counted_clock.ts";
 import { type Course, type Fault, FAULT_KINDS, type FaultKind, startFaultProxy } from "./fault_proxy.ts";
 
@@ -24,8 +25,6 @@ export interface FaultTarget<Outcome> {
   ask(port: number, context: AskContext): Promise<Outcome>;
   /** Throws if the outcome violates the rule. */
   evaluate(run: FaultRun<Outcome>): void;
-  /** The outcome in words. */
-  tell(outcome: Outcome): string;
 }
 
 export interface AskContext {
@@ -54,8 +53,6 @@ const QUEUES = 64;
 const SHORT_MS = 300;
 /** Never reached. */
 const LONG_MS = 60_000;
-/** A run that continues so long after its timeout hangs. */
-const GRACE_MS = 120_000;
 
 /** Whether a fault ends only by the timeout, or may. */
 const WAITS: Readonly<Record<FaultKind, boolean>> = {
@@ -73,24 +70,18 @@ const TRIES_MAX = 5;
 
 const FAILURES_MAX = 10;
 
-/** A file to which each distinct outcome is added, with how often it came. */
-const TALLY_PATH = Deno.env.get("FAULT_TALLY");
-
 /** Sends requests to a target with faults at many bytes, or all; returns their number. */
 export async function runFaults<Outcome>(target: FaultTarget<Outcome>): Promise<number> {
   const untouched = await runOnce(target, null);
   evaluate(target, untouched);
   const { courses: whole } = untouched;
   const places = choosePlaces(whole, target.connection);
-  const tally = new Map<string, number>();
   const rest = [...places];
   const failures: unknown[] = [];
   const queues = Array.from({ length: QUEUES }, async () => {
     for (let fault = rest.pop(); fault !== undefined; fault = rest.pop()) {
       try {
-        const { outcome } = await runConnected(target, fault, whole);
-        const words = `${fault.kind} of the ${fault.from}'s: ${target.tell(outcome)}`;
-        tally.set(words, (tally.get(words) ?? 0) + 1);
+        await runConnected(target, fault, whole);
       } catch (error) {
         failures.push(error);
         // Enough to find their common cause.
@@ -104,10 +95,6 @@ export async function runFaults<Outcome>(target: FaultTarget<Outcome>): Promise<
       failures.map((error) => error instanceof Error ? error.message : String(error)).join("\n"),
     );
   }
-  if (TALLY_PATH !== undefined) {
-    const lines = [...tally].toSorted().map(([words, count]) => `${count}\t${words}\n`);
-    await Deno.writeTextFile(TALLY_PATH, `${target.name}\n${lines.join("")}`, { append: true });
-  }
   return places.length;
 }
 
@@ -116,14 +103,13 @@ async function runConnected<Outcome>(
   target: FaultTarget<Outcome>,
   fault: Fault,
   whole: readonly Course[],
-): Promise<FaultRun<Outcome>> {
+): Promise<void> {
   const triesMax = WAITS[fault.kind] ? TRIES_MAX : 1;
   let run = await runOnce(target, fault, whole);
   for (let tries = 1; run.courses.length === 0 && tries < triesMax; tries++) {
     run = await runOnce(target, fault, whole);
   }
   evaluate(target, run);
-  return run;
 }
 
 function evaluate<Outcome>(target: FaultTarget<Outcome>, run: FaultRun<Outcome>): void {
@@ -145,13 +131,8 @@ async function runOnce<Outcome>(
   const timeoutMs = fault !== null && WAITS[fault.kind] ? SHORT_MS : LONG_MS;
   const place = placeOf(target, fault);
   await using proxy = startFaultProxy(target.serverPort, fault);
-  const outcome = await inTime(target.ask(proxy.port, { timeoutMs, clock }), {
-    limitMs: timeoutMs + GRACE_MS,
-    otherwise: `${place}: it hangs beyond its time limit`,
-  });
-  if (!target.mayLinger) {
-    await inTime(proxy.close(), { limitMs: GRACE_MS, otherwise: `${place}: a connection is left` });
-  }
+  const outcome = await inTime(`${place}: the end`, target.ask(proxy.port, { timeoutMs, clock }));
+  if (!target.mayLinger) await inTime(`${place}: the end of each connection`, proxy.close());
   assert.equal(clock.waiting, 0, `${place}: a timer is left`);
   return { outcome, fault, courses: proxy.courses, whole: whole ?? proxy.courses };
 }
@@ -204,19 +185,4 @@ function spread<T>(all: readonly T[]): readonly T[] {
 function describe({ kind, from, position, bits, connection }: Fault): string {
   const which = connection === undefined ? "" : ` of connection ${connection}`;
   return `${kind}${bits === 0 ? "" : ` ${bits}`} at byte ${position} of the ${from}'s${which}`;
-}
-
-interface Limit {
-  readonly limitMs: number;
-  readonly otherwise: string;
-}
-
-async function inTime<T>(work: Promise<T>, { limitMs, otherwise }: Limit): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(otherwise)), limitMs);
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

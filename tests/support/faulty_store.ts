@@ -35,7 +35,7 @@ export async function openFaultyStore(given?: Store): Promise<FaultyStore> {
     if (store.failure !== null) throw new StoreError(`cannot use the state: ${store.failure}`, store.failure);
   };
   const store: FaultyStore = {
-    ...inner,
+    ...mapMethods(inner, failOrGoOn),
     failure: null,
     pruneCalls: 1,
     replaced: [],
@@ -49,7 +49,6 @@ export async function openFaultyStore(given?: Store): Promise<FaultyStore> {
       held = promise;
       return resolve;
     },
-    ...failing(inner, failOrGoOn),
     save: async (updates) => {
       await held;
       attempts.push(updates.length);
@@ -68,31 +67,14 @@ export async function openFaultyStore(given?: Store): Promise<FaultyStore> {
   return store;
 }
 
-/** The methods that a test changes nothing of, each of which fails when the others do. */
-function failing(inner: Store, failOrGoOn: () => void): Omit<Store, "save" | "prune" | "close"> {
-  const guard =
-    <P extends readonly unknown[], T>(method: (...given: P) => Promise<T>) =>
-    async (...given: P): Promise<T> => {
+/** Returns methods that fail when `failOrGoOn` does, all but `close`. */
+function mapMethods(inner: Store, failOrGoOn: () => void): Store {
+  const methods = Object.entries(inner).map(([name, method]) => [
+    name,
+    name === "close" ? method : async (...given: unknown[]) => {
       failOrGoOn();
       return await method(...given);
-    };
-  return {
-    records: guard(inner.records),
-    changes: guard(inner.changes),
-    latestChanges: guard(inner.latestChanges),
-    rollups: guard(inner.rollups),
-    rollupSums: guard(inner.rollupSums),
-    recentRuns: guard(inner.recentRuns),
-    outbox: guard(inner.outbox),
-    changeOutbox: guard(inner.changeOutbox),
-    silences: guard(inner.silences),
-    addSilences: guard(inner.addSilences),
-    endSilences: guard(inner.endSilences),
-    job: guard(inner.job),
-    keepJobRun: guard(inner.keepJobRun),
-    monitorRun: guard(inner.monitorRun),
-    keepMonitorRun: guard(inner.keepMonitorRun),
-    queuedSummary: guard(inner.queuedSummary),
-    queueSummary: guard(inner.queueSummary),
-  };
+    },
+  ]);
+  return Object.fromEntries(methods);
 }

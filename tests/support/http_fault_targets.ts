@@ -1,7 +1,7 @@
 /** `http_request` checks of every form of response, for faults at every byte. */
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { CheckResult } from "../../src/domain/result.ts";
-import { describeResult, evaluateResult, TLS_FAILURES, type Trust } from "./check_faults.ts";
+import { evaluateResult, TLS_FAILURES, type Trust } from "./check_faults.ts";
 import type { Course } from "./fault_proxy.ts";
 import type { FaultTarget } from "./fault_runs.ts";
 import { type HttpExpectations, observeTarget } from "./http_check.ts";
@@ -35,12 +35,6 @@ const REDIRECT = "HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\
 
 const FORMS: readonly HttpForm[] = [
   {
-    name: "status alone",
-    answers: { "/": withLength(BODY) },
-    expected: {},
-    isRight: ({ status }) => status === 200,
-  },
-  {
     name: "a header",
     answers: { "/": withLength(BODY) },
     expected: { headers: { "content-type": "text/plain" } },
@@ -55,12 +49,6 @@ const FORMS: readonly HttpForm[] = [
     isRight: ({ status, body }) => status === 200 && body.includes(BODY),
   },
   {
-    name: "a text that must not be in a body with a length",
-    answers: { "/": withLength(BODY) },
-    expected: { notBodyPart: "error" },
-    isRight: ({ status, isWhole }) => status === 200 && isWhole,
-  },
-  {
     name: "JSON",
     answers: { "/": withLength(JSON_BODY) },
     expected: { json: { "$.state": "well" } },
@@ -73,22 +61,10 @@ const FORMS: readonly HttpForm[] = [
     isRight: ({ status, isWhole }) => status === 200 && isWhole,
   },
   {
-    name: "all of a body in chunks",
-    answers: { "/": CHUNKED },
-    expected: { bodyPattern: `^${BODY}$` },
-    isRight: ({ status, isWhole, body }) => status === 200 && isWhole && body === BODY,
-  },
-  {
     name: "a whole body up to the end of its connection",
     answers: { "/": UNTIL_CLOSE },
     expected: { bodyPattern: `^${BODY}$` },
     isRight: ({ status, isWhole, body }) => status === 200 && isWhole && body === BODY,
-  },
-  {
-    name: "a text that must not be in a body up to the end of its connection",
-    answers: { "/": UNTIL_CLOSE },
-    expected: { notBodyPart: "error" },
-    isRight: ({ status, isWhole }) => status === 200 && isWhole,
   },
   {
     name: "a compressed body",
@@ -155,7 +131,6 @@ export function startHttpTargets(): readonly HttpTarget[] {
           }),
           sentences: SENTENCES,
         }),
-      tell: describeResult,
       [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
     };
   });
@@ -214,7 +189,6 @@ export function startTlsHttpTargets({ certificate, path }: Trust): readonly Http
           isRight: unharmed(run.courses) >= unharmed(run.whole) - needlessRecords,
           sentences: SENTENCES,
         }),
-      tell: describeResult,
       [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
     };
   });
