@@ -21,48 +21,51 @@ const USED = /\b(?:validate_\w+|(?:func|pattern|schema)\d+)\b/g;
 
 /**
  * Returns modules by their file names: the validator of the main schema without its kinds, one for each kind, tables of
- * these for checks and channels, and one for each other schema, which has its kinds in it.
+ * these for checks and channels, and one for each other schema with tables of its own.
  */
 export function makeValidators(main: JsonObject, others: Schemas): ReadonlyMap<string, string> {
-  const { kinds, tables, schemas } = divideByKind(main);
-  for (const [name, schema] of Object.entries(others)) addProfile(name, schema, schemas);
-  const entries = new Map([
-    [MAIN, MAIN],
-    ...kinds,
-    ...Object.keys(others).map((name) => [name, name] as const),
-  ]);
+  const { owners, schemas } = divideByKind(MAIN, main);
+  const entries = new Map<string, Entry>([[MAIN, { schema: MAIN }]]);
+  for (const kinds of owners.values()) for (const [kind, schema] of kinds) entries.set(kind, { schema });
+  for (const [name, schema] of Object.entries(others)) {
+    entries.set(name, { schema: name, owners: addProfile(name, schema, schemas) });
+  }
   return new Map([
     ...makeModules(compile(shareEqual(schemas)), entries),
-    ["validators_by_kind.js", HEADER + tables],
+    ["validators_by_kind.js", HEADER + tablesOf(owners, (kind) => `import("./validate_${kind}.js")`)],
   ]);
 }
 
+/** The names of the schemas of parameters by kind, for checks and for channels. */
+type Owners = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
 interface DividedSchema {
-  /** The names of the schemas of parameters by kind. */
-  readonly kinds: ReadonlyMap<string, string>;
-  readonly tables: string;
+  readonly owners: Owners;
   readonly schemas: Map<string, JsonObject>;
 }
 
 /** Separates the parameters of kinds from the rest of a schema. */
-function divideByKind(schema: JsonObject): DividedSchema {
-  const { $defs, ...top } = schema;
-  const kinds = new Map<string, string>();
+function divideByKind(top: string, { $defs, ...rest }: JsonObject): DividedSchema {
+  const owners = new Map<string, ReadonlyMap<string, string>>();
   const schemas = new Map<string, JsonObject>();
-  let tables = "";
-  addSchema(MAIN, top, schemas);
+  addSchema(top, rest, schemas);
   for (const [owner, { allOf: branches, ...common }] of Object.entries($defs as Schemas)) {
     addSchema(owner, common, schemas);
     if (branches === undefined) continue;
-    tables += `export const ${owner} = {\n`;
-    for (const { if: condition, then } of branches as unknown as readonly Branch[]) {
-      const kind = condition.properties.kind.const;
-      kinds.set(kind, then.properties.parameters.$ref.slice(REFERENCE.length));
-      tables += `  ${kind}: () => import("./validate_${kind}.js"),\n`;
-    }
-    tables += "};\n";
+    const kinds = (branches as unknown as readonly Branch[]).map(({ if: { properties }, then }) =>
+      [properties.kind.const, then.properties.parameters.$ref.slice(REFERENCE.length)] as const
+    );
+    owners.set(owner, new Map(kinds));
   }
-  return { kinds, tables, schemas };
+  return { owners, schemas };
+}
+
+/** Tables of functions that load the validator of a kind. */
+function tablesOf(owners: Owners, load: (kind: string, schema: string) => string): string {
+  return [...owners].map(([owner, kinds]) => {
+    const lines = [...kinds].map(([kind, schema]) => `  ${kind}: () => ${load(kind, schema)},\n`);
+    return `export const ${owner} = {\n${lines.join("")}};\n`;
+  }).join("");
 }
 
 /** The schema of one kind. */
@@ -75,17 +78,8 @@ const REFERENCE = "#/$defs/";
 
 /** Keywords that ajv validates; the others are for people, or have rules of their own. */
 const KEYWORDS: readonly string[] = [
-  ...["$ref", "type", "enum", "const", "minimum", "maximum", "minLength", "pattern", "minItems", "items"],
-  ...[
-    "minProperties",
-    "properties",
-    "required",
-    "additionalProperties",
-    "propertyNames",
-    "allOf",
-    "if",
-    "then",
-  ],
+  ...["$ref", "type", "enum", "minimum", "maximum", "minLength", "pattern", "minItems", "items"],
+  ...["minProperties", "properties", "required", "additionalProperties", "propertyNames"],
 ];
 
 /**
@@ -94,7 +88,7 @@ const KEYWORDS: readonly string[] = [
  */
 function addSchema(name: string, schema: JsonObject, schemas: Map<string, JsonObject>): void {
   const simplify = (value: Json, where: string, path: string): Json => {
-    if (where === "enum" || where === "const") return value;
+    if (where === "enum") return value;
     if (Array.isArray(value)) return value.map((item) => simplify(item, "", path));
     if (typeof value !== "object" || value === null) return value;
     const isOfNames = where === "properties";
@@ -113,11 +107,8 @@ function addSchema(name: string, schema: JsonObject, schemas: Map<string, JsonOb
 }
 
 /** Adds the schemas of a profile, except for those that mean the same as one of the same name. */
-function addProfile(profile: string, schema: JsonObject, schemas: Map<string, JsonObject>): void {
-  const { $defs, ...top } = schema;
-  const added = new Map<string, JsonObject>();
-  addSchema(profile, top, added);
-  for (const [name, definition] of Object.entries($defs as Schemas)) addSchema(name, definition, added);
+function addProfile(profile: string, schema: JsonObject, schemas: Map<string, JsonObject>): Owners {
+  const { owners, schemas: added } = divideByKind(profile, schema);
   const own = new Set<string>();
   const isOwn = (name: string, text: string): boolean =>
     text !== JSON.stringify(schemas.get(name)) || referencesOf(text).some((other) => own.has(other));
@@ -132,6 +123,12 @@ function addProfile(profile: string, schema: JsonObject, schemas: Map<string, Js
     );
     schemas.set(name === profile ? name : `${name}_${profile}`, JSON.parse(text) as JsonObject);
   }
+  const named = (name: string): string => own.has(name) ? `${name}_${profile}` : name;
+  return new Map(
+    [...owners].map((
+      [owner, kinds],
+    ) => [owner, new Map([...kinds].map(([kind, name]) => [kind, named(name)]))]),
+  );
 }
 
 function referencesOf(text: string): readonly string[] {
@@ -287,34 +284,46 @@ function simplifyFunction(code: string): string {
   return `${simple.includes("_errs") ? simple : withoutCount(simple)}\n`;
 }
 
-/** Leaves out the number of errors, which only counts for names of keys and kinds. */
+/** Leaves out the number of errors, which only counts for names of keys. */
 function withoutCount(code: string): string {
   return code
     .replaceAll(/^(?:let errors = 0;|errors\+\+;|errors = vErrors\.length;)\n/gm, "")
     .replace("return errors === 0;", "return vErrors === null;");
 }
 
-/** Divides functions into modules, one for each entry: the name of its schema, by the name of the module. */
+/** What a module is for. */
+interface Entry {
+  readonly schema: string;
+  /** The kinds that it has tables of. */
+  readonly owners?: Owners;
+}
+
+/** Divides functions into modules, one for each entry. */
 function makeModules(
   parts: readonly Part[],
-  entries: ReadonlyMap<string, string>,
+  entries: ReadonlyMap<string, Entry>,
 ): ReadonlyMap<string, string> {
   const uses = new Map(parts.map(({ name, code }) => [name, new Set(code.match(USED))]));
   const homes = new Map<string, string>();
-  for (const [module, schema] of entries) {
-    for (const name of reach(`${FUNCTION}${schema}`, uses)) {
+  for (const [module, { schema, owners = NO_OWNERS }] of entries) {
+    const roots = [schema, ...schemasOf(owners)].map((name) => FUNCTION + name);
+    for (const name of reach(roots, uses)) {
       const home = homes.get(name) ?? module;
-      const isKept = home === module || home === MAIN || schema === module && entries.get(home) !== home;
+      const isKept = home === module || home === MAIN ||
+        schema === module && entries.get(home)?.schema !== home;
       homes.set(name, isKept ? home : SHARED);
     }
   }
   const makeModule = (module: string): string => {
     const functions = parts.filter(({ name }) => name.startsWith(FUNCTION) && homes.get(name) === module);
-    const used = new Set(functions.flatMap(({ name }) => [...uses.get(name) ?? []]));
+    const { schema, owners = NO_OWNERS }: Partial<Entry> = entries.get(module) ?? {};
+    const used = new Set([
+      ...functions.flatMap(({ name }) => [...uses.get(name) ?? []]),
+      ...schemasOf(owners).map((name) => FUNCTION + name),
+    ]);
     const constants = parts.filter(({ name }) => !name.startsWith(FUNCTION) && used.has(name));
     const imported = [...used].filter((name) => name.startsWith(FUNCTION) && homes.get(name) !== module);
     const imports = Map.groupBy(imported, (name) => homes.get(name));
-    const schema = entries.get(module);
     return [
       HEADER,
       ...module === MAIN ? [HELPERS] : [`import { add, join } from "./validate_${MAIN}.js";\n`],
@@ -323,15 +332,25 @@ function makeModules(
       ),
       ...constants.map(({ code }) => code),
       ...functions.map(({ code }) => `export ${code}`),
+      tablesOf(owners, (_kind, name) => `({ default: ${FUNCTION}${name} })`),
       ...schema === undefined ? [] : [`export default ${FUNCTION}${schema};\n`],
     ].join("");
   };
   return new Map([...entries.keys(), SHARED].map((name) => [`validate_${name}.js`, makeModule(name)]));
 }
 
-/** The names of a function and of all that it uses, directly or not. */
-function reach(name: string, uses: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> {
-  const reached = new Set([name]);
+const NO_OWNERS: Owners = new Map();
+
+function schemasOf(owners: Owners): readonly string[] {
+  return [...owners.values()].flatMap((kinds) => [...kinds.values()]);
+}
+
+/** The names of functions and of all that they use, directly or not. */
+function reach(
+  names: readonly string[],
+  uses: ReadonlyMap<string, ReadonlySet<string>>,
+): ReadonlySet<string> {
+  const reached = new Set(names);
   for (const one of reached) {
     for (const used of uses.get(one) ?? []) if (uses.has(used)) reached.add(used);
   }

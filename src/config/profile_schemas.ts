@@ -1,5 +1,6 @@
 import monitorSchema from "./generated/monitor.schema.json" with { type: "json" };
 import validateMonitor from "./generated/validate_monitor.js";
+import * as kinds from "./generated/validators_by_kind.js";
 import type { JudgingSchema } from "./check_rules.ts";
 import { createSchemaReader } from "./schema_view.ts";
 import type { Validator } from "./structure_errors.ts";
@@ -12,15 +13,15 @@ export async function openSchema(shape: Shape): Promise<JudgingSchema> {
   if (shape === "monitor") {
     return {
       reader: defaultReader,
-      validator: { validate: validateMonitor as Validator, isCommon: true },
+      validator: { validate: validateMonitor as Validator, kinds },
       wider: null,
       shapeName: "the schema",
     };
   }
-  const { schema, validate } = await SHAPES[shape]();
+  const { schema, validator } = await SHAPES[shape]();
   return {
     reader: createSchemaReader(schema),
-    validator: { validate: validate as Validator, isCommon: false },
+    validator: { validate: validator.default as Validator, kinds: validator },
     wider: defaultReader,
     shapeName: `profile ${shape}`,
   };
@@ -30,11 +31,11 @@ export async function openSchema(shape: Shape): Promise<JudgingSchema> {
 const SHAPES = {
   a: async () => ({
     schema: (await import("../../schemas/shape_a.schema.json", { with: { type: "json" } })).default,
-    validate: (await import("./generated/validate_shape_a.js")).default,
+    validator: await import("./generated/validate_shape_a.js"),
   }),
   b: async () => ({
     schema: (await import("../../schemas/shape_b.schema.json", { with: { type: "json" } })).default,
-    validate: (await import("./generated/validate_shape_b.js")).default,
+    validator: await import("./generated/validate_shape_b.js"),
   }),
 } as const;
 

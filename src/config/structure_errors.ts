@@ -1,6 +1,5 @@
 /** Validates a config against a schema, with validators that `scripts/generate.ts` has made with ajv. */
 import { channelsIn } from "./channels_in.ts";
-import * as validatorsByKind from "./generated/validators_by_kind.js";
 import type { ConfigPath } from "./problem.ts";
 import { isObject, valueAt } from "./schema_view.ts";
 import type { JsonValue } from "./syntax.ts";
@@ -26,30 +25,38 @@ interface AjvError {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
+/** Functions that load the validator of the parameters of a kind. */
+type Loaders = Readonly<Record<string, () => LoadedValidator | Promise<LoadedValidator>>>;
+
+interface LoadedValidator {
+  readonly default: unknown;
+}
+
+/** The validators of a schema. */
 export interface SchemaValidator {
+  /** Leaves out the parameters, which vary by the kind of a check or channel. */
   readonly validate: Validator;
-  /**
-   * Whether it leaves out the parameters, which vary by the kind of a check or channel. Their validators are loaded if a
-   * config has the kind.
-   */
-  readonly isCommon: boolean;
+  readonly kinds: { readonly check: Loaders; readonly channel: Loaders };
 }
 
 /** Returns why a config is not accepted: all errors, up to a maximum. */
 export async function findStructureErrors(
   value: JsonValue,
-  { validate, isCommon }: SchemaValidator,
+  { validate, kinds }: SchemaValidator,
   max: number,
 ): Promise<readonly StructureError[]> {
   const errors = errorsOf(validate, value, { base: [], max });
-  if (!isCommon || !isObject(value)) return errors.slice(0, max);
+  if (!isObject(value)) return errors.slice(0, max);
   const checks = isObject(value["checks"]) ? Object.keys(value["checks"]) : [];
+  const [ofChecks, ofChannels] = [new KindValidators(kinds.check), new KindValidators(kinds.channel)];
   const owners = [
-    ...checks.map((name) => ({ path: ["checks", name], validators: CHECKS })),
-    ...channelsIn(value).map(({ path }) => ({ path, validators: CHANNELS })),
+    ...checks.map((name) => ({ path: ["checks", name], validators: ofChecks })),
+    ...channelsIn(value).map(({ path }) => ({ path, validators: ofChannels })),
   ];
+  const unknown = errors.filter(({ path }) => path.length === 0).map(({ name }) => name);
   for (const { path, validators } of owners) {
     if (errors.length >= max) break;
+    if (unknown.includes(String(path[0]))) continue;
     const owner = valueAt(value, path);
     const parameters = isObject(owner) ? owner["parameters"] : undefined;
     if (!isObject(owner) || !isObject(parameters)) continue;
@@ -64,10 +71,10 @@ export async function findStructureErrors(
 
 /** The validators of parameters by kind, each loaded once. */
 class KindValidators {
-  readonly #loaders: ReadonlyMap<JsonValue | undefined, () => Promise<{ readonly default: unknown }>>;
+  readonly #loaders: ReadonlyMap<JsonValue | undefined, Loaders[string]>;
   readonly #loaded = new Map<JsonValue | undefined, Validator>();
 
-  constructor(loaders: Readonly<Record<string, () => Promise<{ readonly default: unknown }>>>) {
+  constructor(loaders: Loaders) {
     this.#loaders = new Map(Object.entries(loaders));
   }
 
@@ -84,19 +91,14 @@ class KindValidators {
   }
 }
 
-const CHECKS = new KindValidators(validatorsByKind.check);
-const CHANNELS = new KindValidators(validatorsByKind.channel);
-
-/** Keywords that only repeat another error: that a branch failed, or a name that `propertyNames` rejects. */
-const REPEATING: readonly string[] = ["if", "pattern"];
-
 function errorsOf(
   validate: Validator,
   value: JsonValue,
   { base, max }: { readonly base: ConfigPath; readonly max: number },
 ): StructureError[] {
   if (validate(value)) return [];
-  return (validate.errors ?? []).filter(({ keyword }) => !REPEATING.includes(keyword)).slice(0, max).map(
+  // A pattern is that of names: `propertyNames` has the same error.
+  return (validate.errors ?? []).filter(({ keyword }) => keyword !== "pattern").slice(0, max).map(
     ({ instancePath, keyword, params }) => {
       const name = params["missingProperty"] ?? params["additionalProperty"] ?? params["propertyName"];
       return {
