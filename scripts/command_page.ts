@@ -37,7 +37,7 @@ export function commandPage(commands: readonly Command[]): string {
 }
 
 function commandSection(command: Command): readonly string[] {
-  const { name, operands, description, options, endings, examples } = command;
+  const { name, operands = "", description, options, endings, examples } = command;
   return [
     "",
     `## ${name}`,

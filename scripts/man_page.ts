@@ -86,7 +86,7 @@ function commandSection(command: Command): readonly string[] {
   const usage = [
     bold(`monitor ${command.name}`),
     ...[...general, ...own].map((option) => `[${optionTerm(option)}]`),
-    ...(command.operands === "" ? [] : [`\\fI${escaped(command.operands)}\\fR`]),
+    ...(command.operands === undefined ? [] : [`\\fI${escaped(command.operands)}\\fR`]),
   ];
   return [
     `.SS ${escaped(command.name)}`,

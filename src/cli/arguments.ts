@@ -1,11 +1,12 @@
 import { parseArgs } from "node:util";
-import { nearest } from "../config/nearest.ts";
 import {
   type Command,
   COMMON_OPTIONS,
   CONFIG_OPTION,
+  didYouMean,
   hintForFile,
   type Invocation,
+  operandsMax,
   type OptionSpec,
   type OptionValue,
   UsageError,
@@ -17,12 +18,8 @@ export function splitCommand(
   commands: readonly Command[],
 ): { readonly name: string | null; readonly rest: readonly string[] } {
   const valued = new Set(
-    commands.flatMap((command) => command.options).filter((spec) => spec.value !== undefined).flatMap((
-      spec,
-    ) => [
-      `--${spec.name}`,
-      ...(spec.short === undefined ? [] : [`-${spec.short}`]),
-    ]),
+    commands.flatMap(({ options }) => options).filter(({ value }) => value !== undefined)
+      .flatMap(({ name, short }) => [`--${name}`, ...short === undefined ? [] : [`-${short}`]]),
   );
   const position = args.findIndex((argument, index) => {
     const before = args[index - 1];
@@ -102,8 +99,8 @@ export function parseInvocation(command: Command, args: readonly string[]): Invo
     if (earlier !== undefined) throw new UsageError(`--${spec.name} is specified more than once`);
     options.set(spec.name, value);
   }
-  if (operands.length > command.operandsMax) {
-    const unexpected = operands[command.operandsMax] ?? "";
+  const unexpected = operands[operandsMax(command)];
+  if (unexpected !== undefined) {
     const takesConfig = command.options.includes(CONFIG_OPTION);
     throw new UsageError(
       `unexpected argument "${unexpected}" after "${command.name}"`,
@@ -128,11 +125,12 @@ function unknownOption(written: string, specs: readonly OptionSpec[], command: C
     return new UsageError(`unknown option "${written}" of "${command.name}"`, `use: ${replacement}`);
   }
   const long = specs.find(({ name }) => written === `-${name}`);
-  const meant = long === undefined
-    ? nearest(written, specs.map((spec) => `--${spec.name}`))
-    : `--${long.name}`;
+  const meant = didYouMean(
+    long === undefined ? written : `--${long.name}`,
+    specs.map(({ name }) => `--${name}`),
+  );
   return new UsageError(
     `unknown option "${written}" of "${command.name}"`,
-    meant === undefined ? `see: monitor ${command.name} --help` : `did you mean "${meant}"?`,
+    meant ?? `see: monitor ${command.name} --help`,
   );
 }

@@ -47,9 +47,8 @@ export interface Command {
   readonly name: string;
   /** For the list of commands; lower case, no final period. */
   readonly summary: string;
-  /** Behind the command's name in the usage line. */
-  readonly operands: string;
-  readonly operandsMax: number;
+  /** Behind the command's name in the usage line: each word is one operand, with `…` any number. @default none */
+  readonly operands?: string;
   /** The meaning of an operand for completions; without it they offer nothing. */
   readonly operandKind?: OperandKind;
   /** Whether another command line may follow `--`. @default false */
@@ -70,6 +69,12 @@ export interface Command {
   /** Its exit codes, in addition to those of every command. */
   readonly endings: readonly Ending[];
   run(invocation: Invocation, system: System): Promise<number>;
+}
+
+/** Returns the most operands of a command: those of the first form in its usage line, before another command line. */
+export function operandsMax({ operands = "" }: Pick<Command, "operands">): number {
+  const [first = ""] = operands.split(/ \| | \[--/);
+  return first.includes("…") ? Infinity : first.split(" ").filter((word) => word !== "").length;
 }
 
 export class UsageError extends Error {
@@ -105,14 +110,20 @@ export function hintForFile(word: string): string | undefined {
   return `name the config file with: -c ${word}`;
 }
 
-export const REPORT_FORMATS = ["pretty", "json"] as const;
+/** The option that chooses a format; without a value, the first one. */
+export function formatOption(choices: readonly string[], meaning?: string): OptionSpec {
+  const listed = `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;
+  const description = `${meaning ?? listed} (default: ${choices[0]})`;
+  return { name: "format", value: "FORMAT", choices, description };
+}
 
-export const REPORT_FORMAT_OPTION: OptionSpec = {
-  name: "format",
-  value: "FORMAT",
-  choices: REPORT_FORMATS,
-  description: "pretty or json (default: pretty)",
-};
+const REPORT_FORMATS = ["pretty", "json"] as const;
+
+export const REPORT_FORMAT_OPTION: OptionSpec = formatOption(REPORT_FORMATS);
+
+export function reportFormat(invocation: Invocation): typeof REPORT_FORMATS[number] {
+  return optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
+}
 
 export function optionValue(invocation: Invocation, name: string): string | undefined {
   const value = invocation.options.get(name);
@@ -123,6 +134,12 @@ export function optionValue(invocation: Invocation, name: string): string | unde
 export function optionValues(invocation: Invocation, name: string): readonly string[] {
   const value = invocation.options.get(name);
   return Array.isArray(value) ? value : [];
+}
+
+/** Returns a hint with the word that was probably meant; `undefined`: none is near. */
+export function didYouMean(word: string, known: readonly string[]): string | undefined {
+  const meant = nearest(word, known);
+  return meant && `did you mean "${meant}"?`;
 }
 
 /**
@@ -139,9 +156,8 @@ export function optionChoice<Choice extends string>(
   if (value === undefined) return undefined;
   const found = choices.find((choice) => choice === value);
   if (found !== undefined) return found;
-  const meant = nearest(value, choices);
   throw new UsageError(
     `--${name} is "${value}", expected one of ${choices.join(", ")}`,
-    meant && `did you mean "${meant}"?`,
+    didYouMean(value, choices),
   );
 }

@@ -18,7 +18,7 @@ export const EXIT = {
 const CONDITIONS_MEANING = "ok, warning, critical, unknown";
 
 /** Every way to end, in the order of the codes: the words of a command's help. */
-const ENDINGS: Readonly<Record<Ending, readonly [codes: string, meaning: string]>> = {
+const ENDINGS = {
   done: ["0", "success"],
   nothing: ["1", "nothing imported"],
   command: ["any", "exit code of COMMAND (126: not executable, 127: not found, 128 + signal number)"],
@@ -35,25 +35,9 @@ const ENDINGS: Readonly<Record<Ending, readonly [codes: string, meaning: string]
   permission: ["77", "missing permission"],
   config: ["78", "invalid or unreadable config"],
   interrupted: ["130, 143", "SIGINT or SIGTERM before every check had a result"],
-};
+} satisfies Readonly<Record<string, readonly [codes: string, meaning: string]>>;
 
-export type Ending =
-  | "done"
-  | "nothing"
-  | "command"
-  | "observed"
-  | "ran"
-  | "confirmed"
-  | "usage"
-  | "name"
-  | "undelivered"
-  | "bug"
-  | "output"
-  | "state"
-  | "held"
-  | "permission"
-  | "config"
-  | "interrupted";
+export type Ending = keyof typeof ENDINGS;
 
 /** The descriptions of exit codes in the help. A usage error, a bug and a full disk are possible for every command. */
 export function exitCodeHelp(

@@ -17,7 +17,9 @@ export function programHelp(commands: readonly Command[]): string {
     "Usage: monitor COMMAND [OPTIONS]",
     "",
     "Commands:",
-    ...columns(commands.map((command) => [`${command.name} ${command.operands}`.trim(), command.summary])),
+    ...columns(
+      commands.map((command) => [`${command.name} ${command.operands ?? ""}`.trim(), command.summary]),
+    ),
     "",
     "Options:",
     ...columns(COMMON_OPTIONS.map(describeOption)),
@@ -42,7 +44,7 @@ export function commandHelp(command: Command): string {
   return [
     ...wrap(command.description, WIDTH),
     "",
-    `Usage: monitor ${[command.name, "[OPTIONS]", command.operands].filter((part) => part !== "").join(" ")}`,
+    `Usage: monitor ${command.name} [OPTIONS] ${command.operands ?? ""}`.trimEnd(),
     "",
     "Options:",
     ...columns([...command.options, ...COMMON_OPTIONS].map(describeOption)),

@@ -3,7 +3,6 @@ import { loadConfig, type LoadedConfig, type LoadOptions } from "../config/load.
 import { channelsIn } from "../config/channels_in.ts";
 import { locateConfig } from "../config/locate.ts";
 import type { LocatedChecks } from "../config/locations.ts";
-import { nearest } from "../config/nearest.ts";
 import type { ConfigLocation } from "../config/source.ts";
 import { ConfigError, countErrors, type PlacedProblem, type Problem } from "../config/problem.ts";
 import type { Check, CheckKind } from "../domain/check.ts";
@@ -13,6 +12,7 @@ import { rememberSecrets } from "./known_secrets.ts";
 import { locateState } from "./state_location.ts";
 import { inTextOrder } from "../config/source_location.ts";
 import {
+  didYouMean,
   hintForFile,
   type Invocation,
   type OptionSpec,
@@ -227,18 +227,13 @@ export function selectChecks<C extends Choosable>(
 ): readonly C[] {
   for (const name of names) {
     if (checks.some((check) => check.name === name)) continue;
-    const meant = nearest(name, checks.map((check) => check.name));
-    throw new UsageError(
-      `unknown check "${name}"`,
-      hintForFile(name) ??
-        (meant === undefined ? "list them with: monitor status" : `did you mean "${meant}"?`),
-    );
+    const known = checks.map((check) => check.name);
+    throw unknownName(name, { what: "check", known, otherwise: "list them with: monitor status" });
   }
   const known = new Set(checks.flatMap((check) => check.tags));
   for (const tag of tags) {
     if (known.has(tag)) continue;
-    const meant = nearest(tag, [...known]);
-    throw new UsageError(`no check has the tag "${tag}"`, hintForTag(meant, known));
+    throw new UsageError(`no check has the tag "${tag}"`, didYouMean(tag, [...known]) ?? hintForTag(known));
   }
   const chosen = checks
     .filter((check) => names.length === 0 || names.includes(check.name))
@@ -270,8 +265,23 @@ export function selectActiveChecks<C extends Choosable>(
   return chosen;
 }
 
-function hintForTag(meant: string | undefined, known: ReadonlySet<string>): string {
-  if (meant !== undefined) return `did you mean "${meant}"?`;
+/** Returns the error of a name that nothing of the config has. */
+export function unknownName(
+  name: string,
+  { what, known, otherwise }: {
+    readonly what: string;
+    readonly known: readonly string[];
+    /** The hint if no name is near. */
+    readonly otherwise: string;
+  },
+): UsageError {
+  return new UsageError(
+    `unknown ${what} "${name}"`,
+    hintForFile(name) ?? didYouMean(name, known) ?? otherwise,
+  );
+}
+
+function hintForTag(known: ReadonlySet<string>): string {
   if (known.size === 0) return 'give checks tags: "tags": ["web"]';
   const shown = [...known].slice(0, 10);
   return `choose one of: ${shown.join(", ")}${known.size > shown.length ? ", …" : ""}`;

@@ -23,7 +23,6 @@ import { STATE_OPTION } from "./state_location.ts";
 /** What the commands have in common. */
 export const SILENCE_COMMAND = {
   operands: "[NAME…]",
-  operandsMax: Infinity,
   operandKind: "check",
   page: "guides/notifications.md",
   uses: ["read", "write", "net", "env", "sys"],

@@ -16,7 +16,6 @@ export const addCommand: Command = {
   name: "add",
   summary: "try checks and add them to the config",
   operands: `${CHECK_OPERANDS}…`,
-  operandsMax: Infinity,
   operandKind: "path",
   description:
     "Runs each check once, prints the results and writes the checks into the config. Comments and layout stay. Without a " +

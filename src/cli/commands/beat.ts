@@ -1,7 +1,6 @@
 import { CHECK_KINDS } from "../../checks/registry.ts";
 import { readJobIndex } from "../../config/job_index.ts";
 import { locateConfig } from "../../config/locate.ts";
-import { nearest } from "../../config/nearest.ts";
 import type { CheckKind } from "../../domain/check.ts";
 import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
 import { StoreError } from "../../domain/store.ts";
@@ -14,6 +13,7 @@ import { createSteadySink } from "../check/steady_sink.ts";
 import {
   type Command,
   CONFIG_OPTION,
+  didYouMean,
   type Invocation,
   optionValue,
   UsageError,
@@ -29,7 +29,6 @@ export const beatCommand: Command = {
   name: "beat",
   summary: "run a command and record its result for a job check",
   operands: "NAME [-- COMMAND…]",
-  operandsMax: 1,
   takesCommand: true,
   operandKind: "check",
   uses: ["read", "write", "net", "run", "env", "sys"],
@@ -195,11 +194,7 @@ async function refuseOthers(name: string, kinds: ReadonlyMap<string, unknown>): 
   }
   const jobs: string[] = [];
   for (const [known, kind] of kinds) if (await hasCheckIns(kind)) jobs.push(known);
-  const meant = nearest(name, jobs);
-  throw new UsageError(
-    `unknown check "${name}"`,
-    meant === undefined ? "list them with: monitor status" : `did you mean "${meant}"?`,
-  );
+  throw new UsageError(`unknown check "${name}"`, didYouMean(name, jobs) ?? "list them with: monitor status");
 }
 
 /** The kind is as it is written, so it may be anything. */

@@ -34,7 +34,6 @@ export const checkCommand: Command = {
   name: "check",
   summary: "run the checks, on their schedules or once",
   operands: "[NAME…]",
-  operandsMax: Infinity,
   operandKind: "check",
   description:
     "Runs every active check of the config, or the named or tagged ones. Without --once it runs them on their " +

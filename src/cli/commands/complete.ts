@@ -14,7 +14,6 @@ export function createCompleteCommand(commands: readonly Command[]): Command {
     name: "__complete",
     summary: "print the completions of a command line",
     operands: "SHELL -- WORD…",
-    operandsMax: Infinity,
     description: "Prints the completions that a completion script asks for.",
     page: "start/install.md",
     options: [],

@@ -6,7 +6,6 @@ export const completionsCommand: Command = {
   name: "completions",
   summary: "print the completion script of a shell",
   operands: "SHELL",
-  operandsMax: 1,
   operandKind: SHELLS,
   description:
     "Prints the completion script of bash, zsh or fish. It completes commands, options, values, paths, and the checks, channels and tags of the config.",

@@ -15,8 +15,6 @@ import { hintOf } from "../runnable_hint.ts";
 export const discoverCommand: Command = {
   name: "discover",
   summary: "propose checks for what runs on this machine",
-  operands: "",
-  operandsMax: 0,
   description:
     "Proposes checks for file systems, systemd units, listening ports, certificates and cron jobs that the config does not check " +
     "yet. On a terminal it asks which to add; the chosen ones are tried and written as with add.",

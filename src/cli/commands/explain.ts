@@ -26,7 +26,6 @@ export const explainCommand: Command = {
   name: "explain",
   summary: "show every effective setting and where it comes from",
   operands: "[NAME…]",
-  operandsMax: Infinity,
   operandKind: "check",
   description:
     "Shows every setting of the config and of each check, or of the named or tagged ones. The last column is the " +

@@ -14,9 +14,8 @@ import {
   type Command,
   CONFIG_OPTION,
   type Invocation,
-  optionChoice,
   REPORT_FORMAT_OPTION,
-  REPORT_FORMATS,
+  reportFormat,
   UsageError,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
@@ -42,7 +41,6 @@ export const historyCommand: Command = {
   name: "history",
   summary: "show the changes, availability and durations of a check",
   operands: "NAME",
-  operandsMax: 1,
   operandKind: "check",
   description:
     "Shows the changes of a check's confirmed condition. For the last 24 hours, 7 days and 30 days it also shows " +
@@ -69,7 +67,7 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   if (name === undefined) {
     throw new UsageError("history requires the name of a check", "monitor history NAME");
   }
-  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
+  const format = reportFormat(invocation);
   const { config, error, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
   const store = await readState(place, system);
   const nowMs = system.clock.wallMs();

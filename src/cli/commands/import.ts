@@ -5,6 +5,8 @@ import { printable } from "../../shared/printable.ts";
 import { readRegularFile } from "../../shared/regular_file.ts";
 import {
   type Command,
+  didYouMean,
+  formatOption,
   type Invocation,
   optionChoice,
   optionValue,
@@ -20,7 +22,6 @@ import { FOREIGN_BYTES_MAX, type ForeignFile } from "../../import/foreign_file.t
 import type { Importer } from "../../import/importer.ts";
 import { IMPORTED_TOOLS, type ImportedTool, IMPORTERS } from "../../import/importers.ts";
 import { renderConfig, renderImport, variablesOf } from "../../import/render_import.ts";
-import { nearest } from "../../config/nearest.ts";
 
 const FORMATS = ["jsonc", "json"] as const;
 
@@ -28,7 +29,6 @@ export const importCommand: Command = {
   name: "import",
   summary: "translate the config of another tool",
   operands: "TOOL FILE",
-  operandsMax: 2,
   operandKind: IMPORTED_TOOLS,
   description: `TOOL is ${IMPORTED_TOOLS.slice(0, -1).join(", ")} or ${IMPORTED_TOOLS.at(-1)}. ` +
     "Prints a config with the checks and channels of FILE (- for stdin). A comment above it lists the variables to set " +
@@ -38,12 +38,7 @@ export const importCommand: Command = {
   options: [
     { name: "output", value: "PATH", description: "new file for the config (default: stdout)" },
     { name: "force", description: "overwrite of an existing file, with --output" },
-    {
-      name: "format",
-      value: "FORMAT",
-      choices: FORMATS,
-      description: "jsonc, or json: an object with config, variables and not_imported (default: jsonc)",
-    },
+    formatOption(FORMATS, "jsonc, or json: an object with config, variables and not_imported"),
   ],
   examples: [
     ["monitor import gatus config.yaml --output monitor.jsonc", "write ./monitor.jsonc"],
@@ -89,10 +84,9 @@ function readOperands({ operands }: Invocation): { readonly tool: ImportedTool; 
   const tools = IMPORTED_TOOLS.join(", ");
   if (word === undefined) throw new UsageError("import requires a tool and a file", `tools: ${tools}`);
   if (tool === undefined) {
-    const meant = nearest(word, IMPORTED_TOOLS);
     throw new UsageError(
       `cannot import from "${word}", expected one of ${tools}`,
-      meant === undefined ? undefined : `did you mean "${meant}"?`,
+      didYouMean(word, IMPORTED_TOOLS),
     );
   }
   if (path === undefined) throw new UsageError(`import ${tool} requires a file, or - for stdin`);

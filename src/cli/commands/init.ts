@@ -9,7 +9,6 @@ export const initCommand: Command = {
   name: "init",
   summary: "write a starter config",
   operands: "[PATH]",
-  operandsMax: 1,
   operandKind: "path",
   description:
     "Writes a starter config with comments to PATH (default: ./monitor.jsonc). It is valid and runs unchanged.",

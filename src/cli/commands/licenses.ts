@@ -5,8 +5,6 @@ import { EXIT } from "../exit_code.ts";
 export const licensesCommand: Command = {
   name: "licenses",
   summary: "print the licenses of monitor and its dependencies",
-  operands: "",
-  operandsMax: 0,
   description:
     "Prints the license of monitor and of each package in it, and the URL of the license of the runtime.",
   page: "development/dependencies.md",

@@ -9,10 +9,9 @@ import {
   type Command,
   CONFIG_OPTION,
   type Invocation,
-  optionChoice,
   optionValue,
   REPORT_FORMAT_OPTION,
-  REPORT_FORMATS,
+  reportFormat,
   UsageError,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
@@ -93,7 +92,7 @@ async function start(invocation: Invocation, system: System): Promise<void> {
   const untilMs = readEnd(invocation, { timeZone, nowMs });
   if (untilMs === null) throw new UsageError("missing --for or --until", START_EXAMPLE);
   const id = readId(invocation) ?? system.randomId().slice(0, RANDOM_LENGTH);
-  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
+  const format = reportFormat(invocation);
   await withSilences(invocation, system, async ({ store, names: checks }) => {
     const targets: readonly Target[] = tags.length > 0
       ? tags.map((tag) => ({ check: null, tag }))
@@ -118,7 +117,7 @@ async function start(invocation: Invocation, system: System): Promise<void> {
 
 async function list(invocation: Invocation, system: System): Promise<void> {
   if (!isEverything(readSelection(invocation))) throw new UsageError("list accepts no names of checks");
-  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
+  const format = reportFormat(invocation);
   await withSilences(invocation, system, async ({ store }) => {
     const windows = await readWindows(store, system.clock.wallMs());
     return render(windows, { format, timeZone: system.timeZone() }) || "no started maintenance windows\n";
@@ -193,7 +192,7 @@ async function readWindows(
 /** Lists windows, one a line; without any, JSON is a list all the same. */
 function render(
   windows: readonly Silence[],
-  { format, timeZone }: { readonly format: typeof REPORT_FORMATS[number]; readonly timeZone: string },
+  { format, timeZone }: { readonly format: ReturnType<typeof reportFormat>; readonly timeZone: string },
 ): string {
   if (format === "json") return `${jsonText(windows.map(fieldsOf), { indent: 2 })}\n`;
   return windows.map((window) => {

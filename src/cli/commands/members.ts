@@ -10,9 +10,8 @@ import {
   type Command,
   CONFIG_OPTION,
   type Invocation,
-  optionChoice,
   REPORT_FORMAT_OPTION,
-  REPORT_FORMATS,
+  reportFormat,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { jsonText } from "../../shared/json_text.ts";
@@ -24,8 +23,6 @@ import { STATE_OPTION } from "../state_location.ts";
 export const membersCommand: Command = {
   name: "members",
   summary: "show the monitors that share a state",
-  operands: "",
-  operandsMax: 0,
   description:
     "Shows each member of a state in PostgreSQL: whether it is live, its last heartbeat, its location, whether it has the config " +
     "of most members, its share of the checks, and for how many channels it sends.",
@@ -41,7 +38,7 @@ export const membersCommand: Command = {
 };
 
 async function runMembers(invocation: Invocation, system: System): Promise<number> {
-  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
+  const format = reportFormat(invocation);
   const { config, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
   const store = await readSharedState(place, system);
   const rows = await store?.members() ?? [];

@@ -6,7 +6,6 @@ import { regularRunAfter } from "../../alerting/overdue.ts";
 import {
   type Command,
   CONFIG_OPTION,
-  hintForFile,
   type Invocation,
   type OptionSpec,
   optionValues,
@@ -19,8 +18,8 @@ import {
   readSelection,
   selectChecks,
   TAG_OPTION,
+  unknownName,
 } from "../open_config.ts";
-import { nearest } from "../../config/nearest.ts";
 import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
 import { EXIT } from "../exit_code.ts";
 import { sendNow } from "../send_now.ts";
@@ -37,7 +36,6 @@ export const notifyCommand: Command = {
   name: "notify",
   summary: "send a test notification through every channel",
   operands: "[NAME…]",
-  operandsMax: Infinity,
   operandKind: "check",
   description:
     "Sends a notification that is marked as a test through each channel of the config, or of the named or tagged " +
@@ -61,7 +59,11 @@ async function runNotify(invocation: Invocation, system: System): Promise<number
   const lost = selection.names.find((name) => !isCheck(name) && !config.channels.has(name));
   if (lost !== undefined && config.channels.size > 0) {
     const known = [...config.channels.keys(), ...config.checks.map(({ name }) => name)];
-    throw unknownName(lost, { what: "check or channel", known, fallback: "list them with: monitor explain" });
+    throw unknownName(lost, {
+      what: "check or channel",
+      known,
+      otherwise: "list them with: monitor explain",
+    });
   }
   const chosen = { ...selection, names: selection.names.filter((name) => !isChannel(name)) };
   const checks = selectChecks(config.checks, chosen).filter(({ active }) =>
@@ -119,10 +121,10 @@ function selectTrials(
     const channel = config.channels.get(name);
     if (channel === undefined) {
       const known = [...config.channels.keys()];
-      const fallback = known.length === 0
+      const otherwise = known.length === 0
         ? 'name channels in "channels"'
         : `choose one of: ${known.join(", ")}`;
-      throw unknownName(name, { what: "channel", known, fallback });
+      throw unknownName(name, { what: "channel", known, otherwise });
     }
     if (trials.has(channel.key)) continue;
     if (!isAnyCheck) {
@@ -131,21 +133,6 @@ function selectTrials(
     trials.set(channel.key, { channel, check: null });
   }
   return [...trials.values()];
-}
-
-function unknownName(
-  name: string,
-  { what, known, fallback }: {
-    readonly what: string;
-    readonly known: readonly string[];
-    readonly fallback: string;
-  },
-): UsageError {
-  const meant = nearest(name, known);
-  return new UsageError(
-    `unknown ${what} "${name}"`,
-    hintForFile(name) ?? (meant === undefined ? fallback : `did you mean "${meant}"?`),
-  );
 }
 
 function testMessage(check: Check | null, system: System): Message {

@@ -5,10 +5,11 @@ import { missingPermissions, type RequiredPermission } from "../../permissions/r
 import {
   type Command,
   CONFIG_OPTION,
+  formatOption,
   type Invocation,
+  optionChoice,
   optionValue,
   optionValues,
-  UsageError,
 } from "../command_definition.ts";
 import {
   type OpenConfig,
@@ -29,11 +30,12 @@ import { systemdDropIn } from "../../permissions/systemd_drop_in.ts";
 import { printable } from "../../shared/printable.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
+const FORMATS = ["flags", "json", "deno", "systemd", "bwrap"] as const;
+
 export const permissionsCommand: Command = {
   name: "permissions",
   summary: "print the minimal permissions for the config",
   operands: "[NAME…]",
-  operandsMax: Infinity,
   operandKind: "check",
   description:
     "Prints the minimal runtime flags for the active checks of the config, or for the named or tagged ones, including " +
@@ -43,13 +45,7 @@ export const permissionsCommand: Command = {
     CONFIG_OPTION,
     STATE_OPTION,
     TAG_OPTION,
-    {
-      name: "format",
-      value: "FORMAT",
-      choices: ["flags", "json", "deno", "systemd", "bwrap"],
-      description:
-        "flags, json, deno (a permission set), systemd (a drop-in) or bwrap (a command) (default: flags)",
-    },
+    formatOption(FORMATS, "flags, json, deno (a permission set), systemd (a drop-in) or bwrap (a command)"),
     { name: "check", description: "comparison with the permissions of the running process" },
   ],
   examples: [
@@ -63,7 +59,7 @@ export const permissionsCommand: Command = {
 };
 
 async function runPermissions(invocation: Invocation, system: System): Promise<number> {
-  const render = readFormat(invocation);
+  const render = RENDERERS[optionChoice(invocation, "format", FORMATS) ?? "flags"];
   const config = await openConfig(invocation, system);
   refuseLacks(config);
   const checks = selectChecks(config.checks, readSelection(invocation))
@@ -100,7 +96,7 @@ interface RenderContext {
 
 type Render = (required: readonly RequiredPermission[], context: RenderContext) => string | Promise<string>;
 
-const FORMATS: Readonly<Record<string, Render>> = {
+const RENDERERS: Readonly<Record<typeof FORMATS[number], Render>> = {
   flags: (required) =>
     `${["--no-prompt", ...permissionFlags(groupPermissions(required))].map(shellWord).join(" ")}\n`,
   json: (required) =>
@@ -172,13 +168,6 @@ function denoSet(
       values.includes(NET_ALL) ? true : values,
     ]),
   );
-}
-
-function readFormat(invocation: Invocation): Render {
-  const value = optionValue(invocation, "format") ?? "flags";
-  const render = Object.hasOwn(FORMATS, value) ? FORMATS[value] : undefined;
-  if (render !== undefined) return render;
-  throw new UsageError(`--format is "${value}", expected one of ${Object.keys(FORMATS).join(", ")}`);
 }
 
 function warnOfCautions(required: readonly RequiredPermission[], system: System): void {

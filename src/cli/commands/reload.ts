@@ -4,9 +4,8 @@ import {
   type Command,
   CONFIG_OPTION,
   type Invocation,
-  optionChoice,
   REPORT_FORMAT_OPTION,
-  REPORT_FORMATS,
+  reportFormat,
 } from "../command_definition.ts";
 import { jsonText } from "../../shared/json_text.ts";
 import { askService } from "../control_client.ts";
@@ -19,8 +18,6 @@ import { hintOf } from "../runnable_hint.ts";
 export const reloadCommand: Command = {
   name: "reload",
   summary: "make the running monitor load its config again",
-  operands: "",
-  operandsMax: 0,
   description:
     "Makes the monitor that runs on this state load its config again, as SIGHUP does, and prints what changed. An invalid " +
     "config changes nothing.",
@@ -36,7 +33,7 @@ export const reloadCommand: Command = {
 };
 
 async function runReload(invocation: Invocation, system: System): Promise<number> {
-  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
+  const format = reportFormat(invocation);
   const response = await askService({ command: "reload" }, invocation, system);
   if (!("reload" in response)) throw new OutputError("error" in response ? response.error : "no response");
   const { reload } = response;

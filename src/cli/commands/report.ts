@@ -21,7 +21,6 @@ export const reportCommand: Command = {
   name: "report",
   summary: "write an HTML report of every check",
   operands: "[NAME…]",
-  operandsMax: Infinity,
   description:
     "Writes one self-contained HTML page from the state, problems first. It shows the condition, availability, durations and " +
     'last changes of every check, or of the named or tagged ones. The key "report" of the config keeps a report up to date.',

@@ -5,9 +5,8 @@ import {
   type Command,
   CONFIG_OPTION,
   type Invocation,
-  optionChoice,
   REPORT_FORMAT_OPTION,
-  REPORT_FORMATS,
+  reportFormat,
   UsageError,
 } from "../command_definition.ts";
 import type { CheckFields } from "../formats/check_fields.ts";
@@ -20,7 +19,6 @@ export const runCommand: Command = {
   name: "run",
   summary: "run checks now in the running monitor",
   operands: "NAME…",
-  operandsMax: Infinity,
   operandKind: "check",
   description:
     "Runs checks now in the monitor that runs on this state, and prints their results. They count like any other result: for " +
@@ -39,7 +37,7 @@ export const runCommand: Command = {
 async function runChecksNow(invocation: Invocation, system: System): Promise<number> {
   const names = [...new Set(invocation.operands)];
   if (names.length === 0) throw new UsageError("run requires the name of a check", "monitor run NAME");
-  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
+  const format = reportFormat(invocation);
   const response = await askService({ command: "run", names }, invocation, system);
   if (!("results" in response)) throw new OutputError("error" in response ? response.error : "no response");
   const missing = names.filter((_, index) => response.results[index] === null);

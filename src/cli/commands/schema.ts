@@ -6,8 +6,6 @@ import { readShape, SHAPE_OPTION } from "./validate.ts";
 export const schemaCommand: Command = {
   name: "schema",
   summary: "print the JSON schema of the config",
-  operands: "",
-  operandsMax: 0,
   description:
     'Prints the JSON schema (draft 2020-12) of the config. Editors use it if the key "$schema" names its file.',
   page: "reference/config.md",

@@ -14,7 +14,6 @@ export const stateCommand: Command = {
   name: "state",
   summary: "copy a state, or print the schema for PostgreSQL",
   operands: "copy FROM TO | schema",
-  operandsMax: 3,
   operandKind: ACTIONS,
   description:
     "copy: copies everything from one state to another, new one and compares both. FROM and TO are files or postgres:// URLs. " +

@@ -15,10 +15,9 @@ import { createColors } from "../color.ts";
 import {
   type Command,
   CONFIG_OPTION,
+  formatOption,
   type Invocation,
   optionChoice,
-  type OptionSpec,
-  REPORT_FORMATS,
   UsageError,
 } from "../command_definition.ts";
 import { isEverything, readSelection, selectActiveChecks, TAG_OPTION } from "../open_config.ts";
@@ -46,20 +45,12 @@ import { dueEvent } from "../../condition/transition.ts";
 import type { OpenWindow } from "../../alerting/maintenance_windows.ts";
 import { type TimeContext, timeText } from "../../shared/local_time.ts";
 
-const FORMATS = [...REPORT_FORMATS, "plugin"] as const;
-
-const FORMAT_OPTION: OptionSpec = {
-  name: "format",
-  value: "FORMAT",
-  choices: FORMATS,
-  description: "pretty, json or plugin (default: pretty)",
-};
+const FORMATS = ["pretty", "json", "plugin"] as const;
 
 export const statusCommand: Command = {
   name: "status",
   summary: "show the condition of every check",
   operands: "[NAME…]",
-  operandsMax: Infinity,
   operandKind: "check",
   description:
     "Shows the stored condition of every active check, or of the named or tagged ones, and pending notifications. " +
@@ -72,7 +63,7 @@ export const statusCommand: Command = {
     STATE_OPTION,
     TAG_OPTION,
     { name: "problems", description: "only problems and pending notifications" },
-    FORMAT_OPTION,
+    formatOption(FORMATS),
   ],
   examples: [
     ["monitor status", "show every check"],

@@ -9,6 +9,7 @@ import { createYield } from "../../shared/yielding.ts";
 import {
   type Command,
   CONFIG_OPTION,
+  formatOption,
   type Invocation,
   optionChoice,
   optionValue,
@@ -38,7 +39,6 @@ export const summaryCommand: Command = {
   name: "summary",
   summary: "summarize outages and availability of a period",
   operands: "[NAME…]",
-  operandsMax: Infinity,
   operandKind: "check",
   description:
     "Prints outages, availability against objectives, slow and flapping checks, certificates that expire soon, and " +
@@ -53,12 +53,7 @@ export const summaryCommand: Command = {
       value: "TIME",
       description: 'time up to now, such as 1w or "30 days" (default: 1 week)',
     },
-    {
-      name: "format",
-      value: "FORMAT",
-      choices: FORMATS,
-      description: "text, html or json (default: text)",
-    },
+    formatOption(FORMATS),
     { name: "send", description: 'send it now to the channels of the key "summary"' },
   ],
   examples: [

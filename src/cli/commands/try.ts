@@ -4,9 +4,8 @@ import { printable, printableBlock } from "../../shared/printable.ts";
 import {
   type Command,
   type Invocation,
-  optionChoice,
   REPORT_FORMAT_OPTION,
-  REPORT_FORMATS,
+  reportFormat,
   UsageError,
 } from "../command_definition.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
@@ -20,7 +19,6 @@ export const tryCommand: Command = {
   name: "try",
   summary: "run a check that is not in a config",
   operands: CHECK_OPERANDS,
-  operandsMax: Infinity,
   operandKind: "path",
   description:
     "Runs a check once, without config, state and notifications, and prints its result and its JSON. A TARGET without a kind " +
@@ -42,7 +40,7 @@ export const tryCommand: Command = {
 };
 
 async function runTry(invocation: Invocation, system: System): Promise<number> {
-  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
+  const format = reportFormat(invocation);
   const traces = invocation.options.has("trace");
   if (traces && format === "json") throw new UsageError("--trace cannot be used with --format json");
   const [check, ...others] = await readAllOperands(invocation.operands, system);

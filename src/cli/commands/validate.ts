@@ -2,6 +2,7 @@ import type { Shape } from "../../config/profile_schemas.ts";
 import {
   type Command,
   CONFIG_OPTION,
+  formatOption,
   type Invocation,
   optionChoice,
   type OptionSpec,
@@ -36,8 +37,6 @@ const FORMATS = ["pretty", "json", "github"] as const;
 export const validateCommand: Command = {
   name: "validate",
   summary: "check the config for errors",
-  operands: "",
-  operandsMax: 0,
   description: "Prints every error and warning of the config with its line and column. It runs no check.",
   page: "reference/config.md",
   options: [CONFIG_OPTION, SHAPE_OPTION, {
@@ -46,12 +45,7 @@ export const validateCommand: Command = {
   }, {
     name: "strict",
     description: "exit code 78 for warnings too",
-  }, {
-    name: "format",
-    value: "FORMAT",
-    choices: FORMATS,
-    description: "pretty, json, or github: annotations of GitHub Actions (default: pretty)",
-  }],
+  }, formatOption(FORMATS, "pretty, json, or github: annotations of GitHub Actions")],
   examples: [
     ["monitor validate", "validate the config that check uses"],
     ["monitor validate -c web.jsonc --without-secrets", "validate in a CI pipeline"],

@@ -1,4 +1,10 @@
-import { type Command, COMMON_OPTIONS, type ConfigNames, type OptionSpec } from "../command_definition.ts";
+import {
+  type Command,
+  COMMON_OPTIONS,
+  type ConfigNames,
+  operandsMax,
+  type OptionSpec,
+} from "../command_definition.ts";
 
 export interface Candidate {
   /** The whole word as an argument: without quotes. */
@@ -48,7 +54,7 @@ export async function complete(
     return offer([...commandWords, { value: "help", description: "show the help of a command" }]);
   }
   const { command, operands } = typed;
-  if (command?.operandKind === undefined || operands.length >= command.operandsMax) return offer([]);
+  if (command?.operandKind === undefined || operands.length >= operandsMax(command)) return offer([]);
   if (command.operandKind === "path") return { offers: "files" };
   const { operandKind } = command;
   const firstWords = operandKind === "check" ? [] : "then" in operandKind ? operandKind.first : operandKind;

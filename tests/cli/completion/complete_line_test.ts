@@ -67,7 +67,7 @@ Deno.test("complete() offers no check twice, none beyond the accepted number, an
 });
 
 Deno.test("complete() completes the operands of every command that are names or paths", async () => {
-  for (const { name, operands } of COMMANDS) {
+  for (const { name, operands = "" } of COMMANDS) {
     const answer = name === "maintenance" ? await offered(name, "start", "") : await offered(name, "");
     if (operands.includes("NAME")) assert.ok(answer?.includes("web"), name);
     if (operands.includes("PATH")) assert.strictEqual(answer, null, name);
