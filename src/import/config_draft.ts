@@ -1,5 +1,4 @@
 import { CONFIG_BYTES_MAX } from "../config/source.ts";
-import { hideInAddress, isCredentialName } from "../config/credentials.ts";
 import type * as written from "../domain/generated/written_config.ts";
 
 /** The part of a check that combines others. */
@@ -133,56 +132,6 @@ export class ConfigDraft {
     return variable;
   }
 
-  /** A URL with placeholders for its user information and for query parameters that are named like credentials. */
-  url(address: string, name: string, source: string): string {
-    return hideInAddress(address, (credential) => this.secret(credential, `${name} credentials`, source));
-  }
-
-  /** A URL with a login in a placeholder, which is sent with HTTP Basic. */
-  urlWithLogin(
-    address: string,
-    { username, password }: { readonly username: string; readonly password: string },
-    { name, source }: { readonly name: string; readonly source: string },
-  ): string {
-    const login = `${encodeURIComponent(username)}:${encodeURIComponent(password)}`;
-    const secret = this.secret(login, `${name} login`, `${source}, as USER:PASSWORD escaped for a URL`);
-    const rest = address.replace(/^(\s*https?:\/\/)[^/?#]*@/i, "$1");
-    return this.url(rest, name, source).replace(/^\s*https?:\/\//i, (scheme) => `${scheme}${secret}@`);
-  }
-
-  /** Headers with placeholders for credentials. */
-  headers(headers: Readonly<Record<string, string>>, name: string, source: string): Record<string, string> {
-    return Object.fromEntries(
-      Object.entries(headers).map(([header, value]) => {
-        if (!isCredentialName(header) || value === "") return [header, value];
-        const [, scheme = "", credential = ""] = /^((?:bearer|basic|token)\s+)?(.*)$/is.exec(value) ?? [];
-        return [header, scheme + this.secret(credential, `${name} ${header}`, `${source}, header ${header}`)];
-      }),
-    );
-  }
-
-  /** A body with placeholders for fields of JSON and of forms that are named like credentials. */
-  body(text: string, name: string, source: string): string {
-    const hide = (whole: string, before: string, field: string, value: string, after = ""): string =>
-      !isCredentialName(field) || value === ""
-        ? whole
-        : before + this.secret(value, `${name} ${field}`, `${source}, field ${field}`) + after;
-    return text
-      .replaceAll(/("([^"\\]{1,100})"\s*:\s*")((?:[^"\\]|\\.)*)(")/g, hideArguments(hide))
-      .replaceAll(/((?:^|&)([\w.-]{1,100})=)([^&\s"{}]+)/g, hideArguments(hide));
-  }
-
-  /** A command line with placeholders for the values of options that are named like credentials. */
-  commandLine(line: string, name: string, source: string): string {
-    return line.replaceAll(
-      /(?<=^|\s)(--?([\w-]{2,100})[=\s]\s*)(?!-)([^\s'"]+)/g,
-      (whole, before, option, value) =>
-        isCredentialName(option)
-          ? before + this.secret(value, `${name} ${option}`, `${source}, option ${option}`)
-          : whole,
-    );
-  }
-
   /** Removes a part that the schema rejects, and lists it. Returns whether there was such a part. */
   drop(section: "checks" | "channels", name: string, reason: string): boolean {
     const entries: Map<string, unknown> = section === "checks" ? this.#checks : this.#channels;
@@ -207,14 +156,6 @@ export class ConfigDraft {
   sourceOf(variable: string): string | undefined {
     return this.#variables.get(variable);
   }
-}
-
-/** Passes the groups of a match on without the index and the text that follow them. */
-function hideArguments(
-  hide: (whole: string, before: string, field: string, value: string, after?: string) => string,
-): (whole: string, before: string, field: string, value: string, after: string | number) => string {
-  return (whole, before, field, value, after) =>
-    hide(whole, before, field, value, typeof after === "string" ? after : "");
 }
 
 function withoutChannel<Settings extends written.Defaults>(settings: Settings, name: string): Settings {

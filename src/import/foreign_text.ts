@@ -2,7 +2,19 @@ import { positionOf } from "../config/positions.ts";
 import { ConfigError, countErrors, PROBLEMS_MAX } from "../config/problem.ts";
 import { messageOf } from "../shared/describe_error.ts";
 import { oneLine } from "../shared/truncate.ts";
-import type { ForeignFile } from "./foreign_file.ts";
+import { Foreign, isObject } from "./foreign_value.ts";
+
+export interface ForeignFile {
+  /** The name in messages: the path as given, or `<stdin>`. */
+  readonly label: string;
+  /** Absolute path; `null` for standard input. */
+  readonly path: string | null;
+  /** At most {@linkcode FOREIGN_BYTES_MAX}; empty for a database. */
+  readonly bytes: Uint8Array;
+}
+
+/** A larger file is rejected. Parsers need about a second for one of this size. */
+export const FOREIGN_BYTES_MAX = 8 * 1024 * 1024;
 
 interface ForeignProblem {
   readonly message: string;
@@ -81,7 +93,7 @@ const ERRORS_SHOWN = 20;
  *
  * @throws {ConfigError} If it is malformed, or its aliases expand to too much.
  */
-export async function parseYaml(file: ForeignFile): Promise<unknown> {
+async function parseYaml(file: ForeignFile): Promise<unknown> {
   const text = decodeText(file);
   if (text.length > YAML_LENGTH_MAX) {
     throw importError(file, `it has more than ${YAML_LENGTH_MAX} characters`);
@@ -107,6 +119,17 @@ export async function parseYaml(file: ForeignFile): Promise<unknown> {
   }
   if (aliasCount > ALIASES_MAX) throw importError(file, `it has more than ${ALIASES_MAX} aliases`);
   return document.toJS({ maxAliasCount: -1 });
+}
+
+/**
+ * Parses YAML whose root is a mapping; `expects` describes the file in the hint.
+ *
+ * @throws {ConfigError} If it is something else.
+ */
+export async function parseMapping(file: ForeignFile, expects: string): Promise<Foreign> {
+  const root = await parseYaml(file);
+  if (isObject(root)) return new Foreign(root);
+  throw importError(file, "it is not a mapping", { hint: `expected ${expects}` });
 }
 
 /** Returns whether nesting could overflow the stack of a parser. */

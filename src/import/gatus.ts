@@ -1,33 +1,20 @@
 import { maintenanceWindow } from "./daily_window.ts";
 import type { ConfigDraft } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
-import {
-  asBoolean,
-  asList,
-  asObject,
-  asText,
-  asTexts,
-  fieldOf,
-  type Foreign,
-  isForeign,
-  mapTexts,
-} from "./foreign_value.ts";
-import { importError, parseYaml } from "./foreign_text.ts";
+import type { Foreign } from "./foreign_value.ts";
+import { parseMapping } from "./foreign_text.ts";
 import { alertSettings, type Providers, readProviders } from "./gatus_alerting.ts";
 import { translatePage } from "./gatus_page.ts";
 import { translateSuite } from "./gatus_suites.ts";
 import { translateTarget } from "./gatus_targets.ts";
 import type { Importer } from "./importer.ts";
+import { SourceItem } from "./source_item.ts";
 import { intervalText, parseGoDuration } from "./span_text.ts";
 
 export const gatusImporter: Importer = {
   expects: 'a config of Gatus in YAML with "endpoints"',
   translate: async (file, draft) => {
-    const config = await parseYaml(file);
-    if (!isForeign(config)) {
-      throw importError(file, "it is not a mapping", { hint: `expected ${gatusImporter.expects}` });
-    }
-    translate(asObject(mapTexts(config, readVariables)), draft);
+    translate((await parseMapping(file, gatusImporter.expects)).mapTexts(readVariables), draft);
   },
 };
 
@@ -54,23 +41,17 @@ const OWN_KEYS: Readonly<Record<string, string>> = {
 };
 
 function translate(config: Foreign, draft: ConfigDraft): void {
-  const providers = readProviders(asObject(fieldOf(config, "alerting")), draft);
+  const providers = readProviders(config.object("alerting"), draft);
   for (const [key, reason] of Object.entries(OWN_KEYS)) {
-    if (fieldOf(config, key) !== undefined) draft.leaveOut("config", key, reason);
+    if (config.has(key)) draft.leaveOut("config", key, reason);
   }
   translatePage(config, draft);
-  const maintenance = fieldOf(config, "maintenance");
-  const windows = readWindows(maintenance, { item: "config", key: "maintenance", draft });
+  const windows = readWindows(config, "maintenance", new SourceItem(draft, "config", ""));
   if (windows.length > 0) draft.settings.maintenance_windows = windows;
-  for (const endpoint of asList(fieldOf(config, "endpoints"))) {
-    translateEndpoint(asObject(endpoint), { providers, draft });
-  }
-  for (const suite of asList(fieldOf(config, "suites"))) {
-    translateSuite(asObject(suite), { providers, draft });
-  }
-  for (const endpoint of asList(fieldOf(config, "external-endpoints"))) {
-    translateExternal(asObject(endpoint), { providers, draft });
-  }
+  const context = { providers, draft };
+  for (const endpoint of config.objects("endpoints")) translateEndpoint(endpoint, context);
+  for (const suite of config.objects("suites")) translateSuite(suite, context);
+  for (const endpoint of config.objects("external-endpoints")) translateExternal(endpoint, context);
 }
 
 interface Context {
@@ -81,51 +62,43 @@ interface Context {
 /** The common keys of regular and external endpoints. */
 function commonOf(
   endpoint: Foreign,
-  item: string,
-  { providers, draft }: Context,
+  item: SourceItem,
+  providers: Providers,
 ): written.CheckSettings {
-  const group = asText(fieldOf(endpoint, "group"));
-  const windows = readWindows(fieldOf(endpoint, "maintenance-windows"), {
-    item,
-    key: "maintenance-windows",
-    draft,
-  });
+  const group = endpoint.text("group");
+  const windows = readWindows(endpoint, "maintenance-windows", item);
   return {
-    title: asText(fieldOf(endpoint, "name")),
+    title: endpoint.text("name"),
     ...(group !== undefined && { tags: [group] }),
-    ...(asBoolean(fieldOf(endpoint, "enabled")) === false && { active: false }),
-    ...alertSettings(fieldOf(endpoint, "alerts"), { item, providers, draft }),
+    ...(endpoint.boolean("enabled") === false && { active: false }),
+    ...alertSettings(endpoint.objects("alerts"), item, providers),
     ...(windows.length > 0 && { maintenance_windows: windows }),
   };
 }
 
-function nameOf(endpoint: Foreign): string {
-  const name = asText(fieldOf(endpoint, "name")) ?? "";
-  const group = asText(fieldOf(endpoint, "group"));
-  return group === undefined ? name : `${group} ${name}`;
+function itemOf(endpoint: Foreign, what: string, draft: ConfigDraft): SourceItem {
+  const [ownName = "", group] = [endpoint.text("name"), endpoint.text("group")];
+  const name = group === undefined ? ownName : `${group} ${ownName}`;
+  return new SourceItem(draft, `${what} "${name}"`, name);
 }
 
-function translateEndpoint(endpoint: Foreign, context: Context): void {
-  const { draft } = context;
-  const name = nameOf(endpoint);
-  const item = `endpoint "${name}"`;
-  const target = translateTarget(endpoint, { item, name, draft });
-  if ("reason" in target) return draft.leaveOut(item, null, target.reason);
-  const client = asObject(fieldOf(endpoint, "client"));
+function translateEndpoint(endpoint: Foreign, { providers, draft }: Context): void {
+  const item = itemOf(endpoint, "endpoint", draft);
+  const target = translateTarget(endpoint, item);
+  if ("reason" in target) return item.leaveOut(null, target.reason);
+  const client = endpoint.object("client");
   for (const [key, reason] of Object.entries(CLIENT_KEYS)) {
-    const value = fieldOf(client, key);
-    if (value !== undefined && value !== false) draft.leaveOut(item, `client.${key}`, reason);
+    const value = client.get(key);
+    if (value !== undefined && value !== false) item.leaveOut(`client.${key}`, reason);
   }
-  if (fieldOf(endpoint, "extra-labels") !== undefined) {
-    draft.leaveOut(item, "extra-labels", "metrics have fixed labels");
-  }
-  const interval = asText(fieldOf(endpoint, "interval")) ?? "60s";
+  if (endpoint.has("extra-labels")) item.leaveOut("extra-labels", "metrics have fixed labels");
+  const interval = endpoint.text("interval") ?? "60s";
   const intervalMs = parseGoDuration(interval);
-  if (intervalMs === null) draft.leaveOut(item, "interval", "not a duration");
-  const timeout = asText(fieldOf(client, "timeout"));
+  if (intervalMs === null) item.leaveOut("interval", "not a duration");
+  const timeout = client.text("timeout");
   const timeoutMs = timeout === undefined ? null : parseGoDuration(timeout);
-  draft.addCheck(name, {
-    ...commonOf(endpoint, item, context),
+  draft.addCheck(item.name, {
+    ...commonOf(endpoint, item, providers),
     ...(intervalMs !== null && { schedule: { regular_interval: intervalText(intervalMs) } }),
     ...(timeoutMs !== null && { timeout: intervalText(timeoutMs) }),
     ...target,
@@ -144,39 +117,35 @@ const CLIENT_KEYS: Readonly<Record<string, string>> = {
   "store-cookies": "cookies are kept between the steps of a check only",
 };
 
-function translateExternal(endpoint: Foreign, context: Context): void {
-  const { draft } = context;
-  const name = nameOf(endpoint);
-  const item = `external endpoint "${name}"`;
-  const interval = asText(fieldOf(asObject(fieldOf(endpoint, "heartbeat")), "interval")) ?? "";
+function translateExternal(endpoint: Foreign, { providers, draft }: Context): void {
+  const item = itemOf(endpoint, "external endpoint", draft);
+  const interval = endpoint.object("heartbeat").text("interval") ?? "";
   const intervalMs = parseGoDuration(interval);
   if (intervalMs === null || intervalMs === 0) {
-    return draft.leaveOut(item, null, "it has no heartbeat.interval, which a job check requires");
+    return item.leaveOut(null, "it has no heartbeat.interval, which a job check requires");
   }
-  draft.leaveOut(item, "token", "pushes become POST /ping/KEY, with a new key of at least 16 characters");
-  draft.addCheck(name, {
-    ...commonOf(endpoint, item, context),
+  item.leaveOut("token", "pushes become POST /ping/KEY, with a new key of at least 16 characters");
+  draft.addCheck(item.name, {
+    ...commonOf(endpoint, item, providers),
     kind: "job",
-    parameters: {
-      expected_every: intervalText(intervalMs),
-      ping_key: draft.pingKey(name, item),
-    },
+    parameters: { expected_every: intervalText(intervalMs), ping_key: item.pingKey() },
   });
 }
 
 function readWindows(
-  value: unknown,
-  { item, key, draft }: { readonly item: string; readonly key: string; readonly draft: ConfigDraft },
+  config: Foreign,
+  key: string,
+  item: SourceItem,
 ): readonly written.Window[] {
-  return asList(value).map(asObject).flatMap((window) => {
-    if (asBoolean(fieldOf(window, "enabled")) === false) return [];
+  return config.objects(key).flatMap((window) => {
+    if (window.boolean("enabled") === false) return [];
     const found = maintenanceWindow({
-      start: asText(fieldOf(window, "start")) ?? "",
-      durationMs: parseGoDuration(asText(fieldOf(window, "duration")) ?? "") ?? 0,
-      days: asTexts(fieldOf(window, "every")),
-      timeZone: asText(fieldOf(window, "timezone")),
+      start: window.text("start") ?? "",
+      durationMs: parseGoDuration(window.text("duration") ?? "") ?? 0,
+      days: window.texts("every"),
+      timeZone: window.text("timezone"),
     });
-    if (found === null) draft.leaveOut(item, key, "a window has a start and lasts less than a day");
+    if (found === null) item.leaveOut(key, "a window has a start and lasts less than a day");
     return found ?? [];
   });
 }

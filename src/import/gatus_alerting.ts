@@ -1,29 +1,16 @@
 import type { ConfigDraft } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
-import {
-  asBody,
-  asBoolean,
-  asList,
-  asNumber,
-  asObject,
-  asText,
-  fieldOf,
-  type Foreign,
-  isForeign,
-} from "./foreign_value.ts";
+import { asText, Foreign, isObject } from "./foreign_value.ts";
 import {
   addressesIn,
   addressOf,
   emailChannel,
-  gotifyChannel,
-  type MessageOptions,
+  type MakeChannel,
   ntfyChannel,
-  pagerDutyChannel,
-  pushoverChannel,
-  receiverChannel,
-  telegramChannel,
   webhook,
+  webhookOf,
 } from "./message_channels.ts";
+import { SourceItem } from "./source_item.ts";
 import { intervalText, parseGoDuration } from "./span_text.ts";
 
 interface Provider {
@@ -37,19 +24,19 @@ export type Providers = ReadonlyMap<string, Provider>;
 /** Makes a channel of each provider in `alerting`. */
 export function readProviders(alerting: Foreign, draft: ConfigDraft): Providers {
   return new Map(
-    Object.entries(alerting).map(([type, value]) => {
-      const settings = asObject(value);
-      const item = `alerting.${type}`;
-      const channel = CHANNELS[type]?.(settings, { name: type, source: item, draft }) ?? null;
-      if (channel === null) {
-        draft.leaveOut(item, null, type in CHANNELS ? "a required key is missing" : NO_COUNTERPART);
+    alerting.entries.map(([type, value]) => {
+      const settings = Foreign.of(value);
+      const item = new SourceItem(draft, `alerting.${type}`, type);
+      const channel = CHANNELS[type]?.(settings, item);
+      if (channel === undefined) {
+        item.leaveOut(null, type in CHANNELS ? "a required key is missing" : NO_COUNTERPART);
       }
       for (const key of ["overrides", "client", "placeholders"]) {
-        if (fieldOf(settings, key) !== undefined) draft.leaveOut(item, key, "no counterpart");
+        if (settings.has(key)) item.leaveOut(key, "no counterpart");
       }
       return [type, {
-        channel: channel === null ? null : draft.addChannel(type, channel),
-        defaults: asObject(fieldOf(settings, "default-alert")),
+        channel: channel === undefined ? null : draft.addChannel(type, channel),
+        defaults: settings.object("default-alert"),
       }];
     }),
   );
@@ -57,63 +44,32 @@ export function readProviders(alerting: Foreign, draft: ConfigDraft): Providers 
 
 const NO_COUNTERPART = "no channel for this provider; use a webhook or command channel";
 
-type MakeChannel = (settings: Foreign, options: MessageOptions) => written.ChannelObject | null;
-
-function textOf(settings: Foreign, key: string): string | undefined {
-  return asText(fieldOf(settings, key));
-}
-
-/** A channel of one secret text. */
-function fromKey(
-  key: string,
-  make: (value: string, options: MessageOptions) => written.ChannelObject,
-): MakeChannel {
-  return (settings, options) => {
-    const value = textOf(settings, key);
-    return value === undefined ? null : make(value, options);
-  };
-}
-
-/** A channel of two texts. */
-function fromKeys(
-  [one, other]: readonly [string, string],
-  make: (one: string, other: string, options: MessageOptions) => written.ChannelObject,
-): MakeChannel {
-  return (settings, options) => {
-    const values = [textOf(settings, one), textOf(settings, other)] as const;
-    return values[0] === undefined || values[1] === undefined ? null : make(values[0], values[1], options);
-  };
-}
-
 const CHANNELS: Readonly<Record<string, MakeChannel>> = {
-  slack: fromKey("webhook-url", (url, options) => receiverChannel("slack", url, options)),
-  discord: fromKey("webhook-url", (url, options) => receiverChannel("discord", url, options)),
-  mattermost: fromKey("webhook-url", (url, options) => receiverChannel("mattermost", url, options)),
-  rocketchat: fromKey("webhook-url", (url, options) => receiverChannel("rocket_chat", url, options)),
-  googlechat: fromKey("webhook-url", (url, options) => receiverChannel("google_chat", url, options)),
-  "teams-workflows": fromKey("webhook-url", (url, options) => receiverChannel("teams", url, options)),
-  telegram: fromKeys(["token", "id"], telegramChannel),
-  gotify: fromKeys(["server-url", "token"], gotifyChannel),
-  pushover: fromKeys(["application-token", "user-key"], pushoverChannel),
-  pagerduty: fromKey("integration-key", pagerDutyChannel),
-  ntfy: (settings, options) => {
-    const topic = textOf(settings, "topic");
-    const url = textOf(settings, "url") ?? "https://ntfy.sh";
-    return topic === undefined
-      ? null
-      : ntfyChannel({ url, topic, token: textOf(settings, "token") }, options);
+  slack: webhookOf("slack", "webhook-url"),
+  discord: webhookOf("discord", "webhook-url"),
+  mattermost: webhookOf("mattermost", "webhook-url"),
+  rocketchat: webhookOf("rocket_chat", "webhook-url"),
+  googlechat: webhookOf("google_chat", "webhook-url"),
+  "teams-workflows": webhookOf("teams", "webhook-url"),
+  telegram: webhookOf("telegram", "token", "id"),
+  gotify: webhookOf("gotify", "server-url", "token"),
+  pushover: webhookOf("pushover", "application-token", "user-key"),
+  pagerduty: webhookOf("pagerduty", "integration-key"),
+  ntfy: (settings, item) => {
+    const [url, topic, token] = ["url", "topic", "token"].map((key) => settings.text(key));
+    return ntfyChannel({ url, topic, token }, item);
   },
-  email: (settings, options) => {
-    const [host, from, to] = [textOf(settings, "host"), textOf(settings, "from"), textOf(settings, "to")];
-    if (host === undefined || from === undefined || to === undefined) return null;
+  email: (settings, item) => {
+    const [host, from, to] = ["host", "from", "to"].map((key) => settings.text(key));
+    if (host === undefined || from === undefined || to === undefined) return undefined;
     return emailChannel({
       host,
-      port: asNumber(fieldOf(settings, "port")) ?? 25,
-      username: textOf(settings, "username") ?? addressOf(from),
-      password: textOf(settings, "password"),
+      port: settings.number("port") ?? 25,
+      username: settings.text("username") ?? addressOf(from),
+      password: settings.text("password"),
       sender: from,
       receivers: addressesIn(to),
-    }, options);
+    }, item);
   },
   custom: customChannel,
 };
@@ -127,22 +83,19 @@ const FIELDS: Readonly<Record<string, string>> = {
   RESULT_CONDITIONS: "{{detail}}",
 };
 
-function customChannel(
-  settings: Foreign,
-  { name, source, draft }: MessageOptions,
-): written.ChannelObject | null {
-  const url = textOf(settings, "url");
-  if (url === undefined) return null;
+function customChannel(settings: Foreign, item: SourceItem): written.ChannelObject | undefined {
+  const url = settings.text("url");
+  if (url === undefined) return undefined;
   const fill = (text: string) =>
     text.replaceAll(/\[([A-Z_]+)\]/g, (whole, field) => {
       const known = FIELDS[field];
-      if (known === undefined) draft.leaveOut(source, whole, "a notification has no such field");
+      if (known === undefined) item.leaveOut(whole, "a notification has no such field");
       return known ?? whole;
     });
-  const method = textOf(settings, "method")?.toUpperCase() ?? "GET";
-  if (method === "GET") draft.leaveOut(source, "method", "a webhook sends POST, PUT or PATCH");
-  const body = asBody(fieldOf(settings, "body"));
-  const headers = Object.entries(asObject(fieldOf(settings, "headers")))
+  const method = settings.text("method")?.toUpperCase() ?? "GET";
+  if (method === "GET") item.leaveOut("method", "a webhook sends POST, PUT or PATCH");
+  const body = settings.body("body");
+  const headers = settings.object("headers").entries
     .map(([header, value]) => [header, fill(asText(value) ?? "")]);
   // The body of a webhook is JSON unless a header declares another type.
   if (
@@ -154,40 +107,37 @@ function customChannel(
   const isFixed = !/\[[A-Z_]+\]/.test(url);
   return webhook({
     // A URL of a webhook is mostly a secret; its fields could not be in a variable.
-    target: isFixed ? draft.secret(url, `${name} webhook url`, source) : draft.url(fill(url), name, source),
+    target: isFixed ? item.secret(url, "webhook url") : item.url(fill(url)),
     method: method === "PUT" || method === "PATCH" ? method : undefined,
-    ...(headers.length > 0 && { headers: draft.headers(Object.fromEntries(headers), name, source) }),
-    body: body === undefined ? undefined : draft.body(fill(body), name, source),
+    ...(headers.length > 0 && { headers: item.headers(Object.fromEntries(headers)) }),
+    body: body === undefined ? undefined : item.body(fill(body)),
   });
 }
 
 /** The settings that the alerts of an endpoint become. Gatus counts for each alert, `monitor` for each check. */
 export function alertSettings(
-  value: unknown,
-  { item, providers, draft }: {
-    readonly item: string;
-    readonly providers: Providers;
-    readonly draft: ConfigDraft;
-  },
+  written: readonly Foreign[],
+  item: SourceItem,
+  providers: Providers,
 ): written.Defaults {
-  const alerts = asList(value).filter(isForeign).map((alert) => {
-    const type = textOf(alert, "type") ?? "";
-    return { type, settings: { ...providers.get(type)?.defaults, ...alert } };
-  }).filter(({ settings }) => asBoolean(fieldOf(settings, "enabled")) !== false);
+  const alerts = written.map((alert) => {
+    const type = alert.text("type") ?? "";
+    return { type, settings: providers.get(type)?.defaults.with(alert) ?? alert };
+  }).filter(({ settings }) => settings.boolean("enabled") !== false);
   const channels = alerts.flatMap(({ type }) => providers.get(type)?.channel ?? []);
   for (const { type, settings } of alerts) {
-    if (!providers.has(type)) draft.leaveOut(item, `alerts.${type}`, "alerting has no such provider");
-    if (isForeign(fieldOf(settings, "provider-override"))) {
-      draft.leaveOut(item, `alerts.${type}.provider-override`, "define a channel of its own");
+    if (!providers.has(type)) item.leaveOut(`alerts.${type}`, "alerting has no such provider");
+    if (isObject(settings.get("provider-override"))) {
+      item.leaveOut(`alerts.${type}.provider-override`, "define a channel of its own");
     }
   }
   const numbers = (key: string, missing: number) =>
-    alerts.map(({ settings }) => asNumber(fieldOf(settings, key)) ?? missing);
+    alerts.map(({ settings }) => settings.number(key) ?? missing);
   const thresholds = numbers("failure-threshold", 3);
   if (new Set(thresholds).size > 1) {
-    draft.leaveOut(item, "alerts.failure-threshold", "a check has one threshold: the lowest was used");
+    item.leaveOut("alerts.failure-threshold", "a check has one threshold: the lowest was used");
   }
-  const reminders = alerts.map(({ settings }) => textOf(settings, "minimum-reminder-interval") ?? "")
+  const reminders = alerts.map(({ settings }) => settings.text("minimum-reminder-interval") ?? "")
     .map((text) => parseGoDuration(text) ?? 0).filter((spanMs) => spanMs > 0);
   return {
     ...(alerts.length > 0 && {

@@ -1,9 +1,9 @@
 import type { JsonValue } from "../config/syntax.ts";
 import type * as written from "../domain/generated/written_config.ts";
-import { standardJsonPath } from "./json_path.ts";
+import { JSON_COMPARISONS, standardJsonPath } from "./json_path.ts";
 import { escapePattern, globPattern, partOfGlob } from "./patterns.ts";
 import { parseGoDuration, spanText } from "./span_text.ts";
-import { statusesThat } from "./status_codes.ts";
+import { COMPARISONS, statusesThat } from "./status_codes.ts";
 
 /** A condition of Gatus, with its placeholder on the left. */
 export interface GatusCondition {
@@ -38,6 +38,7 @@ export function parseCondition(text: string): GatusCondition | null {
 
 /** An object in the making. */
 type Changing<T> = { -readonly [Key in keyof T]: T[Key] };
+type Response = Changing<written.HttpExpectation>;
 
 /** By JSON path. */
 type JsonComparisons = Record<string, written.JsonExpectationObject>;
@@ -50,7 +51,7 @@ export function expectResponse(
   leave: LeaveCondition,
 ): written.HttpExpectation {
   const statusRules: ((status: number) => boolean)[] = [];
-  const response: Changing<written.HttpExpectation> = {};
+  const response: Response = {};
   const json: JsonComparisons = {};
   for (const condition of conditions) {
     const { left, text } = condition;
@@ -101,14 +102,6 @@ function expectStatus(
   return null;
 }
 
-const COMPARISONS: Readonly<Record<Exclude<Operator, "==" | "!=">, (one: number, other: number) => boolean>> =
-  {
-    "<": (one, other) => one < other,
-    "<=": (one, other) => one <= other,
-    ">": (one, other) => one > other,
-    ">=": (one, other) => one >= other,
-  };
-
 /** Returns which texts `200`, `any(200, 429)` and `pat(2*)` accept. */
 function textRule(right: string): (text: string) => boolean {
   const glob = argumentOf("pat", right);
@@ -139,7 +132,7 @@ export function milliseconds(text: string): number | null {
 
 function expectDuration(
   { operator, right }: GatusCondition,
-  response: Changing<written.HttpExpectation>,
+  response: Response,
 ): string | null {
   const limitMs = milliseconds(right);
   if (operator !== "<" && operator !== "<=" || limitMs === null) {
@@ -151,7 +144,7 @@ function expectDuration(
 
 function expectExpiry(
   condition: GatusCondition,
-  response: Changing<written.HttpExpectation>,
+  response: Response,
 ): string | null {
   const certificate = expiryOf(condition);
   if (certificate === null) return "only a lower limit has a counterpart";
@@ -167,7 +160,7 @@ export function expiryOf({ operator, right }: GatusCondition): written.HttpExpec
 }
 
 interface BodyExpectations {
-  readonly response: Changing<written.HttpExpectation>;
+  readonly response: Response;
   readonly json: JsonComparisons;
 }
 
@@ -198,7 +191,7 @@ function expectBody(condition: GatusCondition, { response, json }: BodyExpectati
 function expectText(
   operator: "==" | "!=",
   right: string,
-  response: Changing<written.HttpExpectation>,
+  response: Response,
 ): string | null {
   const glob = argumentOf("pat", right);
   const part = glob === null ? null : partOfGlob(glob);
@@ -228,15 +221,8 @@ function comparisonOf(operator: Operator, right: string): written.JsonExpectatio
     return glob !== null || optionsOf(right) !== null ? null : { not_equals: valuesOf(right)[0] };
   }
   if (!Number.isFinite(number)) return null;
-  return { [NUMBER_COMPARISONS[operator]]: number };
+  return { [JSON_COMPARISONS[operator]]: number };
 }
-
-const NUMBER_COMPARISONS = {
-  "<": "less_than",
-  "<=": "at_most",
-  ">": "greater_than",
-  ">=": "at_least",
-} as const;
 
 function presenceOf(operator: Operator, right: string): written.JsonExpectationObject | null {
   if (operator !== "==" && operator !== "!=" || right !== "true" && right !== "false") return null;

@@ -1,16 +1,6 @@
 import { canonicalAddress } from "../shared/ip_address.ts";
-import type { ConfigDraft } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
-import {
-  asBody,
-  asBoolean,
-  asObject,
-  asText,
-  asTexts,
-  asWord,
-  fieldOf,
-  type Foreign,
-} from "./foreign_value.ts";
+import { asText, asWord, type Foreign } from "./foreign_value.ts";
 import {
   expectResponse,
   expiryOf,
@@ -21,15 +11,10 @@ import {
 } from "./gatus_conditions.ts";
 import { parseHostAndPort } from "./host_and_port.ts";
 import { partOfGlob } from "./patterns.ts";
+import type { SourceItem } from "./source_item.ts";
 import { spanText } from "./span_text.ts";
 
 type Target = written.CheckByKind | { readonly reason: string };
-
-interface Options {
-  readonly item: string;
-  readonly name: string;
-  readonly draft: ConfigDraft;
-}
 
 interface TargetSource {
   readonly endpoint: Foreign;
@@ -37,19 +22,18 @@ interface TargetSource {
   readonly rest: string;
   readonly url: string;
   readonly conditions: readonly GatusCondition[];
-  readonly options: Options;
+  readonly item: SourceItem;
 }
 
-export function translateTarget(endpoint: Foreign, options: Options): Target {
-  const { item, draft } = options;
-  const url = asText(fieldOf(endpoint, "url")) ?? "";
-  const conditions = asTexts(fieldOf(endpoint, "conditions")).flatMap((text) => {
+export function translateTarget(endpoint: Foreign, item: SourceItem): Target {
+  const url = endpoint.text("url") ?? "";
+  const conditions = endpoint.texts("conditions").flatMap((text) => {
     const condition = parseCondition(text);
-    if (condition === null) draft.leaveOut(item, text, "not a condition");
+    if (condition === null) item.leaveOut(text, "not a condition");
     return condition ?? [];
   });
-  const source = { endpoint, rest: url.replace(/^[a-z]+:\/\//i, ""), url, conditions, options };
-  if (fieldOf(endpoint, "dns") !== undefined) return dnsTarget(source);
+  const source = { endpoint, rest: url.replace(/^[a-z]+:\/\//i, ""), url, conditions, item };
+  if (endpoint.has("dns")) return dnsTarget(source);
   const scheme = url.startsWith("${env:") ? "https" : /^([a-z]+):\/\//i.exec(url)?.[1]?.toLowerCase() ?? "";
   return TARGETS[scheme]?.(source) ?? { reason: SCHEME_REASONS[scheme] ?? "the URL has an unknown scheme" };
 }
@@ -73,51 +57,41 @@ const TARGETS: Readonly<Record<string, (source: TargetSource) => Target>> = {
   tls: certificateTarget,
 };
 
-function leave({ options: { draft, item } }: TargetSource, condition: string, reason: string): void {
-  draft.leaveOut(item, condition, reason);
-}
-
 /** Lists every condition that a kind has no counterpart for. */
 function leaveOthers(source: TargetSource, handled: (condition: GatusCondition) => boolean): void {
   for (const condition of source.conditions) {
     const reason = handled(condition) ? null : leftOutReason(condition);
-    if (reason !== null) leave(source, condition.text, reason);
+    if (reason !== null) source.item.leaveOut(condition.text, reason);
   }
 }
 
 function httpTarget(source: TargetSource): Target {
-  const { endpoint, url, conditions, options: { name, item, draft } } = source;
-  const method = asText(fieldOf(endpoint, "method"))?.toUpperCase() ?? "GET";
-  const client = asObject(fieldOf(endpoint, "client"));
-  const headers: Record<string, string> = Object.fromEntries(
-    Object.entries(asObject(fieldOf(endpoint, "headers"))).map((
-      [header, value],
-    ) => [header, asText(value) ?? ""]),
-  );
-  const written = asBody(fieldOf(endpoint, "body"));
-  const isGraphql = asBoolean(fieldOf(endpoint, "graphql")) === true;
-  const body = isGraphql ? JSON.stringify({ query: written ?? "" }) : written;
+  const { endpoint, url, conditions, item } = source;
+  const method = endpoint.text("method")?.toUpperCase() ?? "GET";
+  const client = endpoint.object("client");
+  const written = endpoint.object("headers").entries;
+  const headers = Object.fromEntries(written.map(([header, value]) => [header, asText(value) ?? ""]));
+  const text = endpoint.body("body");
+  const isGraphql = endpoint.boolean("graphql") === true;
+  const body = isGraphql ? JSON.stringify({ query: text ?? "" }) : text;
   if (isGraphql) headers["Content-Type"] ??= "application/json";
   const hasBody = body !== undefined && method !== "GET" && method !== "HEAD";
-  if (body !== undefined && !hasBody) draft.leaveOut(item, "body", `${method} has no body`);
+  if (body !== undefined && !hasBody) item.leaveOut("body", `${method} has no body`);
   if (hasBody && /\[[A-Z]+_[A-Z_0-9]+\]/.test(body)) {
-    draft.leaveOut(item, "body", "its placeholders are sent as they are");
+    item.leaveOut("body", "its placeholders are sent as they are");
   }
-  const tls = asObject(fieldOf(client, "tls"));
-  const [certificate, key] = [
-    asText(fieldOf(tls, "certificate-file")),
-    asText(fieldOf(tls, "private-key-file")),
-  ];
-  const response = expectResponse(conditions, (condition, reason) => leave(source, condition, reason));
+  const tls = client.object("tls");
+  const [certificate, key] = [tls.text("certificate-file"), tls.text("private-key-file")];
+  const response = expectResponse(conditions, (condition, reason) => item.leaveOut(condition, reason));
   return {
     kind: "http_request",
     parameters: {
       request: {
-        target: draft.url(url, name, item),
+        target: item.url(url),
         ...(method !== "GET" && { method: asWord<written.HttpMessage["method"]>(method) }),
-        ...(Object.keys(headers).length > 0 && { headers: draft.headers(headers, name, item) }),
-        ...(hasBody && { body: draft.body(body, name, item) }),
-        ...(asBoolean(fieldOf(client, "ignore-redirect")) === true && { redirects: "refuse" }),
+        ...(Object.keys(headers).length > 0 && { headers: item.headers(headers) }),
+        ...(hasBody && { body: item.body(body) }),
+        ...(client.boolean("ignore-redirect") === true && { redirects: "refuse" }),
         ...(certificate !== undefined && key !== undefined && { tls: { certificate, key } }),
       },
       ...(Object.keys(response).length > 0 && { response }),
@@ -143,10 +117,10 @@ function isUpperLimit({ left, operator, right }: GatusCondition): boolean {
 }
 
 function tcpTarget(source: TargetSource): Target {
-  const { endpoint, rest, options: { name, item, draft } } = source;
+  const { endpoint, rest, item } = source;
   const place = parseHostAndPort(rest);
   if (place?.port === undefined) return { reason: "the URL has no host and port" };
-  const body = asBody(fieldOf(endpoint, "body"));
+  const body = endpoint.body("body");
   const expect = source.conditions.map(expectedPart).find((part) => part !== null);
   leaveOthers(source, (condition) => expect !== undefined && expectedPart(condition) === expect);
   return {
@@ -154,7 +128,7 @@ function tcpTarget(source: TargetSource): Target {
     parameters: {
       host: place.host,
       port: place.port,
-      ...(body !== undefined && { send: draft.body(body, name, item) }),
+      ...(body !== undefined && { send: item.body(body) }),
       ...(expect !== undefined && { expect }),
     },
   };
@@ -169,8 +143,8 @@ function expectedPart({ left, operator, right }: GatusCondition): string | null 
 
 /** Without a login, Gatus reads the banner. */
 function sshTarget(source: TargetSource): Target {
-  const login = asObject(fieldOf(source.endpoint, "ssh"));
-  if (Object.values(login).some((value) => asText(value) !== undefined)) {
+  const login = source.endpoint.object("ssh");
+  if (login.entries.some(([, value]) => asText(value) !== undefined)) {
     return { reason: "it logs in and runs a command; use a script check" };
   }
   const place = parseHostAndPort(source.rest);
@@ -193,8 +167,8 @@ function certificateTarget(source: TargetSource): Target {
   const isStarttls = source.url.startsWith("starttls:");
   const expiries = source.conditions.filter(isExpiry);
   leaveOthers(source, isExpiry);
-  if (asBody(fieldOf(source.endpoint, "body")) !== undefined) {
-    source.options.draft.leaveOut(source.options.item, "body", "tls_certificate sends nothing");
+  if (source.endpoint.body("body") !== undefined) {
+    source.item.leaveOut("body", "tls_certificate sends nothing");
   }
   return {
     kind: "tls_certificate",
@@ -212,14 +186,14 @@ function isExpiry(condition: GatusCondition): boolean {
 }
 
 function dnsTarget(source: TargetSource): Target {
-  const { endpoint, rest, conditions, options: { item, draft } } = source;
-  const dns = asObject(fieldOf(endpoint, "dns"));
-  const name = asText(fieldOf(dns, "query-name"));
+  const { endpoint, rest, conditions, item } = source;
+  const dns = endpoint.object("dns");
+  const name = dns.text("query-name");
   if (name === undefined) return { reason: "dns.query-name is missing" };
   const place = parseHostAndPort(rest);
   const isAddress = place !== null && canonicalAddress(place.host) !== null;
   if (!isAddress) {
-    draft.leaveOut(item, "url", "server must be an IP address; the resolver of the machine is used");
+    item.leaveOut("url", "server must be an IP address; the resolver of the machine is used");
   }
   const server = isAddress ? `${place.host}${place.port === undefined ? "" : `:${place.port}`}` : undefined;
   const isValue = ({ left, operator, right }: GatusCondition) =>
@@ -232,7 +206,7 @@ function dnsTarget(source: TargetSource): Target {
     kind: "dns_lookup",
     parameters: {
       name: name.replace(/\.$/, ""),
-      type: asWord(asText(fieldOf(dns, "query-type"))?.toUpperCase() ?? "A"),
+      type: asWord(dns.text("query-type")?.toUpperCase() ?? "A"),
       ...(server !== undefined && { server }),
       ...(contains.length > 0 && { contains }),
     },

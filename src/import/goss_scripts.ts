@@ -1,43 +1,19 @@
-import type { ConfigDraft } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
-import {
-  asBoolean,
-  asList,
-  asNumber,
-  asText,
-  asTexts,
-  fieldOf,
-  type Foreign,
-  isForeign,
-} from "./foreign_value.ts";
+import { asList, asText, type Foreign, isObject } from "./foreign_value.ts";
 import { escapePattern } from "./patterns.ts";
+import type { SourceItem } from "./source_item.ts";
 
-export interface GossContext {
-  readonly resource: Foreign;
-  /** The name in the list of lost settings. */
-  readonly item: string;
-  /** For the names of variables. */
-  readonly name: string;
-  readonly draft: ConfigDraft;
-}
-
-/** Patterns of goss: a text, or `/regular expression/`. */
-interface GossPatterns {
-  readonly texts: readonly string[];
-  readonly expressions: readonly string[];
-}
-
-/** Reads expected patterns; those without a counterpart are listed. */
-function readPatterns(key: string, { resource, draft, item }: GossContext): GossPatterns {
-  const value = fieldOf(resource, key);
+/** Reads expected patterns, each a text or a `/regular expression/`; those without a counterpart are listed. */
+function readPatterns(key: string, resource: Foreign, item: SourceItem) {
+  const value = resource.get(key);
   const texts: string[] = [];
   const expressions: string[] = [];
-  if (isForeign(value)) draft.leaveOut(item, key, "an advanced matcher");
-  for (const entry of isForeign(value) ? [] : asList(value)) {
+  if (isObject(value)) item.leaveOut(key, "an advanced matcher");
+  for (const entry of isObject(value) ? [] : asList(value)) {
     const text = asText(entry);
     const [, expression] = /^\/(.*)\/$/s.exec(text ?? "") ?? [];
-    if (text === undefined) draft.leaveOut(item, key, "an empty text or an advanced matcher");
-    else if (text.startsWith("!")) draft.leaveOut(item, key, `${text}: a text that must be missing`);
+    if (text === undefined) item.leaveOut(key, "an empty text or an advanced matcher");
+    else if (text.startsWith("!")) item.leaveOut(key, `${text}: a text that must be missing`);
     else if (expression !== undefined) expressions.push(expression);
     else texts.push(text.replace(/^\\(?=[!/\\])/, ""));
   }
@@ -49,18 +25,18 @@ function readPatterns(key: string, { resource, draft, item }: GossContext): Goss
  * the key for an expression.
  */
 export function firstPatterns(
-  key: string,
-  context: GossContext,
-  patternKey: string,
-): { readonly part: string | undefined; readonly pattern: string | undefined } {
-  const { texts, expressions } = readPatterns(key, context);
+  [key, patternKey]: readonly [key: string, patternKey: string],
+  resource: Foreign,
+  item: SourceItem,
+): Partial<Record<"part" | "pattern", string>> {
+  const { texts: [part, ...otherTexts], expressions } = readPatterns(key, resource, item);
   // An expression is free for a second text.
-  const [part, ...otherTexts] = texts;
   const [expression, ...others] = [...expressions, ...otherTexts.map(escapePattern)];
-  for (const other of others) {
-    context.draft.leaveOut(context.item, key, `${other}: a check has one ${patternKey}`);
-  }
-  return { part, pattern: expression === undefined ? undefined : `(?m)${expression}` };
+  for (const other of others) item.leaveOut(key, `${other}: a check has one ${patternKey}`);
+  return {
+    ...part !== undefined && { part },
+    ...expression !== undefined && { pattern: `(?m)${expression}` },
+  };
 }
 
 /** Only exit code 0 is ok; a tool of the system has no severities. */
@@ -72,8 +48,7 @@ const FAILURE_CODES: written.ScriptParameters["exit_code_conditions"] = {
 };
 
 /** A command that succeeds if something exists. */
-export function scriptCheck([path = "", ...args]: readonly string[], exists: unknown): written.Check {
-  const isExpected = asBoolean(exists) ?? true;
+export function scriptCheck([path = "", ...args]: readonly string[], isExpected: boolean): written.Check {
   return {
     kind: "script",
     parameters: {
@@ -93,36 +68,32 @@ const FILE_TESTS: Readonly<Record<string, string>> = {
   socket: "-S",
 };
 
-export function fileCheck(key: string, context: GossContext): written.Check | string {
-  const { resource, draft, item } = context;
-  const path = asText(fieldOf(resource, "path")) ?? key;
-  const type = asText(fieldOf(resource, "filetype"));
-  const isExpected = asBoolean(fieldOf(resource, "exists")) ?? true;
-  const { texts, expressions } = readPatterns("contents", context);
+export function fileCheck(key: string, resource: Foreign, item: SourceItem): written.Check {
+  const path = resource.text("path") ?? key;
+  const type = resource.text("filetype");
+  const isExpected = resource.boolean("exists") ?? true;
+  const { texts, expressions } = readPatterns("contents", resource, item);
   const searches = [...texts.map((text) => ["-F", text]), ...expressions.map((text) => ["-E", text])];
   for (const [flag = "", text = ""] of isExpected ? searches : []) {
-    const search = scriptCheck(["grep", "-q", flag, "-e", text, "--", path], true);
-    draft.addCheck(`file ${key} contents`, {
-      title: `${item} contains ${text}`,
+    item.draft.addCheck(`file ${key} contents`, {
+      title: `${item.label} contains ${text}`,
       tags: ["file"],
-      ...search,
+      ...scriptCheck(["grep", "-q", flag, "-e", text, "--", path], true),
     });
   }
   return scriptCheck(["test", FILE_TESTS[type ?? ""] ?? "-e", path], isExpected);
 }
 
-export function commandCheck(key: string, context: GossContext): written.Check | string {
-  const { resource, draft, item, name } = context;
-  const expected = fieldOf(resource, "exit-status");
-  const status = asNumber(expected) ?? (expected === undefined ? 0 : undefined);
+export function commandCheck(key: string, resource: Foreign, item: SourceItem): written.Check | string {
+  const status = resource.has("exit-status") ? resource.number("exit-status") : 0;
   if (status === undefined) return "exit-status is an advanced matcher";
-  if (asTexts(fieldOf(resource, "stderr")).length > 0) draft.leaveOut(item, "stderr", "script checks stdout");
-  const { part, pattern } = firstPatterns("stdout", context, "output_pattern");
+  if (resource.texts("stderr").length > 0) item.leaveOut("stderr", "script checks stdout");
+  const { part, pattern } = firstPatterns(["stdout", "output_pattern"], resource, item);
   return {
     kind: "script",
     parameters: {
       path: "/bin/sh",
-      arguments: ["-c", draft.commandLine(asText(fieldOf(resource, "exec")) ?? key, name, item)],
+      arguments: ["-c", item.commandLine(resource.text("exec") ?? key)],
       exit_code_conditions: {
         ...{ "0": "critical", "1": "critical", "2": "critical", "3": "critical", "127": "critical" },
         [String(status)]: "ok",

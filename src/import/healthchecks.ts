@@ -1,18 +1,10 @@
 import { createCronReader } from "../config/cron_times.ts";
 import type { CronTimes } from "../domain/schedule.ts";
 import type { ConfigDraft } from "./config_draft.ts";
-import {
-  asList,
-  asNumber,
-  asObject,
-  asText,
-  escapePlaceholders,
-  fieldOf,
-  type Foreign,
-  isForeign,
-} from "./foreign_value.ts";
+import { asList, escapePlaceholders, Foreign, isObject } from "./foreign_value.ts";
 import { parseJson } from "./foreign_text.ts";
 import type { Importer } from "./importer.ts";
+import { SourceItem } from "./source_item.ts";
 import { intervalText } from "./span_text.ts";
 
 /** Imports checks of Healthchecks, as its Management API lists them. */
@@ -20,11 +12,11 @@ export const healthchecksImporter: Importer = {
   expects: "the JSON of GET /api/v3/checks/ of Healthchecks",
   translate: (file, draft) => {
     const root = escapePlaceholders(parseJson(file));
-    const listed = isForeign(root) ? fieldOf(root, "checks") ?? (isCheck(root) ? root : undefined) : root;
-    const checks = asList(listed).map(asObject).filter(isCheck);
+    const listed = isObject(root) ? root["checks"] ?? root : root;
+    const checks = asList(listed).map(Foreign.of).filter(isCheck);
     const periodOf = createPeriodReader();
     for (const check of checks) translateCheck(check, { draft, periodOf });
-    if (checks.some((check) => asText(fieldOf(check, "channels")) !== undefined)) {
+    if (checks.some((check) => check.text("channels") !== undefined)) {
       draft.leaveOut(
         "integrations",
         null,
@@ -35,8 +27,7 @@ export const healthchecksImporter: Importer = {
 };
 
 function isCheck(value: Foreign): boolean {
-  return Object.hasOwn(value, "grace") &&
-    (Object.hasOwn(value, "timeout") || Object.hasOwn(value, "schedule"));
+  return value.has("grace") && (value.has("timeout") || value.has("schedule"));
 }
 
 /** Keywords count only in these fields. */
@@ -57,30 +48,28 @@ function translateCheck(
   check: Foreign,
   { draft, periodOf }: { readonly draft: ConfigDraft; readonly periodOf: PeriodReader },
 ): void {
-  const [name = "unnamed"] = ["name", "slug", "uuid", "unique_key"].flatMap((key) =>
-    asText(fieldOf(check, key)) ?? []
-  );
-  const item = `check "${name}"`;
+  const [name = "unnamed"] = ["name", "slug", "uuid", "unique_key"].flatMap((key) => check.text(key) ?? []);
+  const item = new SourceItem(draft, `check "${name}"`, name);
   const expectedMs = periodOf(check);
-  if (typeof expectedMs === "string") return draft.leaveOut(item, null, expectedMs);
-  const hasFilter = FILTERS.some((key) => fieldOf(check, key) === true);
+  if (typeof expectedMs === "string") return item.leaveOut(null, expectedMs);
+  const hasFilter = FILTERS.some((key) => check.get(key) === true);
   for (const [key, reason] of Object.entries(RULES)) {
-    const value = key.endsWith("_kw") && !hasFilter ? undefined : fieldOf(check, key);
-    if (value !== undefined && value !== "" && value !== false) draft.leaveOut(item, key, reason);
+    const value = key.endsWith("_kw") && !hasFilter ? undefined : check.get(key);
+    if (value !== undefined && value !== "" && value !== false) item.leaveOut(key, reason);
   }
-  if (fieldOf(check, "schedule") !== undefined) {
-    draft.leaveOut(item, "schedule", "expected_every is the longest time between two of its runs");
+  if (check.has("schedule")) {
+    item.leaveOut("schedule", "expected_every is the longest time between two of its runs");
   }
-  const tags = asText(fieldOf(check, "tags"))?.split(/\s+/) ?? [];
+  const tags = check.text("tags")?.split(/\s+/) ?? [];
   draft.addCheck(name, {
     ...(tags.length > 0 && { tags }),
-    ...(fieldOf(check, "status") === "paused" && { active: false }),
+    ...(check.get("status") === "paused" && { active: false }),
     threshold: 1,
     kind: "job",
     parameters: {
       expected_every: intervalText(expectedMs),
-      grace: intervalText((asNumber(fieldOf(check, "grace")) ?? 3600) * 1000),
-      ping_key: draft.pingKey(name, item),
+      grace: intervalText((check.number("grace") ?? 3600) * 1000),
+      ping_key: item.pingKey(),
     },
   });
 }
@@ -96,10 +85,10 @@ function createPeriodReader(): PeriodReader {
   const known = new Map<string, number | string>();
   const readCron = createCronReader();
   return (check) => {
-    const seconds = asNumber(fieldOf(check, "timeout"));
+    const seconds = check.number("timeout");
     if (seconds !== undefined) return seconds > 0 ? seconds * 1000 : "its period is not a number of seconds";
-    const schedule = asText(fieldOf(check, "schedule")) ?? "";
-    const timeZone = asText(fieldOf(check, "tz")) ?? "UTC";
+    const schedule = check.text("schedule") ?? "";
+    const timeZone = check.text("tz") ?? "UTC";
     const key = `${schedule} ${timeZone}`;
     if (!known.has(key) && known.size === SCHEDULES_MAX) return `one of more than ${SCHEDULES_MAX} schedules`;
     const period = known.get(key) ?? cronPeriod(() => readCron(schedule, timeZone));

@@ -1,5 +1,5 @@
 import type { ConfigDraft } from "./config_draft.ts";
-import type { ForeignFile } from "./foreign_file.ts";
+import type { ForeignFile } from "./foreign_text.ts";
 import type { IncludedFiles } from "./included_files.ts";
 
 export interface Importer {

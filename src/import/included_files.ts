@@ -4,7 +4,7 @@ import type { Files } from "../domain/files.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { readRegularFile } from "../shared/regular_file.ts";
 import { dirname, normalize } from "node:path";
-import { FOREIGN_BYTES_MAX, type ForeignFile } from "./foreign_file.ts";
+import { FOREIGN_BYTES_MAX, type ForeignFile } from "./foreign_text.ts";
 
 /** More files are rejected: a link that leads back up makes files without end. */
 const FILES_MAX = 10_000;

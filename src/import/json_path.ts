@@ -13,6 +13,14 @@ export function standardJsonPath(path: string): string | null {
   return length === path.length ? standard : null;
 }
 
+/** The keys of expectations in `json`, by the operators of other tools. */
+export const JSON_COMPARISONS = {
+  "<": "less_than",
+  "<=": "at_most",
+  ">": "greater_than",
+  ">=": "at_least",
+} as const;
+
 function segment(name: string): string {
   if (/^[A-Za-z_]\w*$/.test(name)) return `.${name}`;
   return `['${name.replaceAll(/['\\]/g, "\\$&")}']`;

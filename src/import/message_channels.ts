@@ -1,23 +1,25 @@
-import type { ConfigDraft } from "./config_draft.ts";
+/** Channels of the receivers that other tools notify. */
 import type * as written from "../domain/generated/written_config.ts";
+import type { Foreign } from "./foreign_value.ts";
+import type { SourceItem } from "./source_item.ts";
 
-/** A channel of another tool whose URL is a secret, and the body that its receiver reads. */
-export interface MessageOptions {
-  /** For the names of variables. */
-  readonly name: string;
-  /** The place in the source. */
-  readonly source: string;
-  readonly draft: ConfigDraft;
+/** Returns a channel of the settings of a receiver; `undefined` if a required one is missing. */
+export type MakeChannel = (settings: Foreign, item: SourceItem) => written.ChannelObject | undefined;
+
+const TITLE = "{{title | truncate: 200}}";
+
+function byCondition(values: Readonly<Record<string, string | number>>): written.JsonTemplate {
+  return { "{{condition}}": values };
 }
 
-/** Bodies by receiver: those of `docs/recipes/`, whose filters keep an output from mentioning people. */
-const BODIES = {
-  slack: { text: "{{summary | html}}", unfurl_links: false },
-  mattermost: { text: "{{summary | no_mentions}}" },
-  rocket_chat: { text: "{{summary | no_mentions}}" },
-  google_chat: { text: "{{summary | no_mentions}}" },
-  discord: { content: "{{summary}}", allowed_mentions: { parse: [] } },
-  teams: {
+/** The bodies are those of `docs/recipes/`, whose filters keep an output from mentioning people. */
+const RECEIVERS = {
+  slack: atSecretUrl({ text: "{{summary | html}}", unfurl_links: false }),
+  mattermost: atSecretUrl({ text: "{{summary | no_mentions}}" }),
+  rocket_chat: atSecretUrl({ text: "{{summary | no_mentions}}" }),
+  google_chat: atSecretUrl({ text: "{{summary | no_mentions}}" }),
+  discord: atSecretUrl({ content: "{{summary}}", allowed_mentions: { parse: [] } }),
+  teams: atSecretUrl({
     type: "message",
     attachments: [{
       contentType: "application/vnd.microsoft.card.adaptive",
@@ -28,111 +30,38 @@ const BODIES = {
         body: [{ type: "RichTextBlock", inlines: [{ type: "TextRun", text: "{{summary}}" }] }],
       },
     }],
-  },
-} as const;
-
-const TITLE = "{{title | truncate: 200}}";
-
-function byCondition(values: Readonly<Record<string, string | number>>): written.JsonTemplate {
-  return { "{{condition}}": values };
-}
-
-/** A receiver whose webhook has the secret in its URL. */
-type WebhookReceiver = keyof typeof BODIES;
-
-/** A webhook whose whole URL is a secret. */
-export function receiverChannel(
-  receiver: WebhookReceiver,
-  url: string,
-  { name, source, draft }: MessageOptions,
-): written.ChannelObject {
-  return webhook({ target: draft.secret(url, `${name} webhook url`, source), body: BODIES[receiver] });
-}
-
-export function webhook(parameters: written.WebhookParameters): written.ChannelObject {
-  return { kind: "webhook", parameters };
-}
-
-export function telegramChannel(
-  token: string,
-  chatId: string,
-  { name, source, draft }: MessageOptions,
-): written.ChannelObject {
-  const secret = draft.secret(token, `${name} token`, source);
-  return webhook({
-    target: `https://api.telegram.org/bot${secret}/sendMessage`,
+  }),
+  telegram: (item, token, chatId) => ({
+    target: `https://api.telegram.org/bot${item.secret(token, "token")}/sendMessage`,
     body: {
       chat_id: chatId,
       parse_mode: "HTML",
       text: "<b>{{title | truncate: 200 | html}}</b>\n{{summary | html}}",
       link_preview_options: { is_disabled: true },
     },
-  });
-}
-
-export function ntfyChannel(
-  { url, topic, token }: {
-    readonly url: string;
-    readonly topic: string;
-    readonly token?: string | undefined;
-  },
-  { name, source, draft }: MessageOptions,
-): written.ChannelObject {
-  return webhook({
-    target: draft.url(url.replace(/\/*$/, "/"), name, source),
-    ...(token !== undefined && {
-      headers: { Authorization: `Bearer ${draft.secret(token, `${name} token`, source)}` },
-    }),
-    body: {
-      topic: draft.secret(topic, `${name} topic`, source),
-      title: TITLE,
-      message: "{{summary}}",
-      priority: byCondition({ critical: 5, warning: 4, "*": 3 }),
-      tags: [byCondition({ ok: "white_check_mark", critical: "rotating_light", "*": "warning" })],
-    },
-  });
-}
-
-export function gotifyChannel(
-  url: string,
-  token: string,
-  { name, source, draft }: MessageOptions,
-): written.ChannelObject {
-  return webhook({
-    target: draft.url(`${url.replace(/\/+$/, "")}/message`, name, source),
-    headers: { "X-Gotify-Key": draft.secret(token, `${name} token`, source) },
+  }),
+  gotify: (item, url, token) => ({
+    target: item.url(`${url.replace(/\/+$/, "")}/message`),
+    headers: { "X-Gotify-Key": item.secret(token, "token") },
     body: {
       title: TITLE,
       message: "{{summary}}",
       priority: byCondition({ critical: 8, warning: 5, "*": 2 }),
     },
-  });
-}
-
-export function pushoverChannel(
-  token: string,
-  user: string,
-  { name, source, draft }: MessageOptions,
-): written.ChannelObject {
-  return webhook({
+  }),
+  pushover: (item, token, user) => ({
     target: "https://api.pushover.net/1/messages.json",
     body: {
-      token: draft.secret(token, `${name} token`, source),
-      user: draft.secret(user, `${name} user key`, source),
+      token: item.secret(token, "token"),
+      user: item.secret(user, "user key"),
       title: TITLE,
       message: "{{summary}}",
     },
-  });
-}
-
-export function pagerDutyChannel(
-  key: string,
-  { name, source, draft }: MessageOptions,
-): written.ChannelObject {
-  return webhook({
+  }),
+  pagerduty: (item, key) => ({
     target: "https://events.pagerduty.com/v2/enqueue",
     body: {
-      routing_key: draft.secret(key, `${name} integration key`, source),
+      routing_key: item.secret(key, "integration key"),
       event_action: "{{action}}",
       dedup_key: "{{check | truncate: 255}}",
       payload: {
@@ -143,6 +72,42 @@ export function pagerDutyChannel(
         component: "{{check}}",
         custom_details: { output: "{{output}}", detail: "{{detail}}" },
       },
+    },
+  }),
+} satisfies Readonly<Record<string, MakeParameters>>;
+
+type MakeParameters = (item: SourceItem, setting: string, other: string) => written.WebhookParameters;
+
+function atSecretUrl(body: written.WebhookParameters["body"]): MakeParameters {
+  return (item, url) => ({ target: item.secret(url, "webhook url"), body });
+}
+
+/** Returns how a receiver's channel is made of the settings with some keys, one or two. */
+export function webhookOf(receiver: keyof typeof RECEIVERS, ...keys: readonly string[]): MakeChannel {
+  return (settings, item) => {
+    const values = keys.flatMap((key) => settings.text(key) ?? []);
+    const [one = "", other = ""] = values;
+    return values.length < keys.length ? undefined : webhook(RECEIVERS[receiver](item, one, other));
+  };
+}
+
+export function webhook(parameters: written.WebhookParameters): written.ChannelObject {
+  return { kind: "webhook", parameters };
+}
+
+export function ntfyChannel(
+  { url = "https://ntfy.sh", topic, token }: Partial<Record<"url" | "topic" | "token", string | undefined>>,
+  item: SourceItem,
+): written.ChannelObject | undefined {
+  return topic === undefined ? undefined : webhook({
+    target: item.url(url.replace(/\/*$/, "/")),
+    ...(token !== undefined && { headers: { Authorization: `Bearer ${item.secret(token, "token")}` } }),
+    body: {
+      topic: item.secret(topic, "topic"),
+      title: TITLE,
+      message: "{{summary}}",
+      priority: byCondition({ critical: 5, warning: 4, "*": 3 }),
+      tags: [byCondition({ ok: "white_check_mark", critical: "rotating_light", "*": "warning" })],
     },
   });
 }
@@ -158,9 +123,9 @@ interface EmailSettings {
 
 export function emailChannel(
   { host, port, username = "", password = "", sender, receivers }: EmailSettings,
-  { name, source, draft }: MessageOptions,
+  item: SourceItem,
 ): written.ChannelObject {
-  const secret = password === "" ? "" : draft.secret(password, `${name} password`, source);
+  const secret = password === "" ? "" : item.secret(password, "password");
   return {
     kind: "email",
     parameters: {

@@ -1,7 +1,7 @@
 import type { ConfigDraft } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import type { IncludedFiles } from "./included_files.ts";
-import type { ForeignFile } from "./foreign_file.ts";
+import type { ForeignFile } from "./foreign_text.ts";
 import type { Importer } from "./importer.ts";
 import { connectionCheck, type MonitCheck } from "./monit_connections.ts";
 import { type MonitSettings, readMonitSettings } from "./monit_settings.ts";
@@ -27,6 +27,7 @@ import {
   systemCheck,
 } from "./monit_tests.ts";
 import { splitWords } from "./nagios_commands.ts";
+import { SourceItem } from "./source_item.ts";
 import { intervalText } from "./span_text.ts";
 
 export const monitImporter: Importer = {
@@ -80,12 +81,11 @@ class Service {
   readonly name: string;
   readonly dependsOn: readonly string[];
   readonly #type: string;
-  readonly #item: string;
-  readonly #head: readonly MonitToken[];
+  readonly #item: SourceItem;
+  readonly head: readonly MonitToken[];
   readonly #parts: MonitStatement["parts"];
-  readonly #tests: readonly Test[];
+  readonly tests: readonly Test[];
   readonly #settings: MonitSettings;
-  readonly #draft: ConfigDraft;
   readonly #keys: string[] = [];
   #common: written.CheckSettings | undefined;
 
@@ -95,51 +95,43 @@ class Service {
   ) {
     this.#type = tokens[1]?.word ?? "";
     this.name = tokens[2]?.text ?? "unnamed";
-    this.#item = `check ${this.#type} "${this.name}"`;
-    this.#head = tokens.slice(3);
+    this.#item = new SourceItem(draft, `check ${this.#type} "${this.name}"`, this.name);
+    this.head = tokens.slice(3);
     this.#parts = parts;
     this.#settings = settings;
-    this.#draft = draft;
     this.dependsOn = parts.filter(([first]) => first?.word === "depends" || first?.word === "depend")
       .flatMap((part) =>
         part.slice(1).map(({ text }) => text).filter((text) => text !== "on" && text !== ",")
       );
-    this.#tests = parts.filter(([first]) => first?.word === "if").flatMap((part) => this.#readTest(part));
+    this.tests = parts.filter(([first]) => first?.word === "if").map((part) => this.#readTest(part));
   }
 
   translate(): readonly string[] {
     const translate = SERVICES[this.#type];
     if (translate === undefined) {
-      this.#draft.leaveOut(this.#item, null, LEFT_OUT[this.#type] ?? "no counterpart; use a script check");
+      this.#item.leaveOut(null, LEFT_OUT[this.#type] ?? "no counterpart; use a script check");
       return [];
     }
     translate(this);
     this.#listParts();
-    if (this.#keys.length === 0) this.#draft.leaveOut(this.#item, null, "it has no test with a counterpart");
+    if (this.#keys.length === 0) this.#item.leaveOut(null, "it has no test with a counterpart");
     return this.#keys;
   }
 
-  get tests(): readonly Test[] {
-    return this.#tests;
-  }
-
-  head(...words: readonly string[]): string | undefined {
-    return after(this.#head, ...words);
-  }
-
-  get headTokens(): readonly MonitToken[] {
-    return this.#head;
+  /** Returns the text after one of some words in the first line. */
+  named(...words: readonly string[]): string | undefined {
+    return after(this.head, ...words);
   }
 
   leave(test: Test, reason: string): void {
-    this.#draft.leaveOut(this.#item, test.shown, reason);
+    this.#item.leaveOut(test.shown, reason);
   }
 
   /** Adds a check; a second one of the service is named for its test. */
   add(check: MonitCheck, failures: Failures): void {
     const port = "port" in check.parameters ? check.parameters.port : undefined;
     const suffix = this.#keys.length === 0 ? "" : ` ${check.kind}${port === undefined ? "" : ` ${port}`}`;
-    this.#keys.push(this.#draft.addCheck(`${this.name}${suffix}`, {
+    this.#keys.push(this.#item.draft.addCheck(`${this.name}${suffix}`, {
       ...(this.#common ??= this.#readCommon()),
       ...(failures.threshold !== this.#settings.threshold && failures),
       ...check,
@@ -147,9 +139,8 @@ class Service {
   }
 
   addConnections(host: string): void {
-    for (const test of this.#tests.filter(isConnection)) {
-      const options = { host, name: this.name, item: this.#item, draft: this.#draft };
-      const check = connectionCheck(test.tokens, options);
+    for (const test of this.tests.filter(isConnection)) {
+      const check = connectionCheck(test.tokens, host, this.#item);
       if (typeof check === "string") this.leave(test, check);
       else this.add(check, test.failures);
     }
@@ -159,7 +150,7 @@ class Service {
   addOwn<Parameters>(read: ReadTest<Parameters>, checkOf: (tested: Partial<Parameters>) => MonitCheck): void {
     let tested: Partial<Parameters> = {};
     let failures: Failures | null = null;
-    for (const test of this.#tests.filter((test) => !isConnection(test))) {
+    for (const test of this.tests.filter((test) => !isConnection(test))) {
       const found = read(test.tokens);
       if (typeof found === "string") this.leave(test, found);
       else {
@@ -170,19 +161,18 @@ class Service {
     this.add(checkOf(tested), failures ?? AT_ONCE);
   }
 
-  #readTest(part: readonly MonitToken[]): readonly Test[] {
+  #readTest(part: readonly MonitToken[]): Test {
     const then = part.findIndex(({ word }) => word === "then");
     const tokens = part.slice(1, then < 0 ? undefined : then);
     const shown = shownTokens(part.slice(0, then < 0 ? undefined : then));
     const action = then < 0 ? "" : part[then + 1]?.word ?? "";
     if (action !== "alert" && action !== "") {
-      this.#draft.leaveOut(
-        this.#item,
+      this.#item.leaveOut(
         `then ${action}`,
         "monitor only notifies: use systemd or a command channel",
       );
     }
-    return [{ ...readFailures(tokens), shown }];
+    return { ...readFailures(tokens), shown };
   }
 
   #readCommon(): written.CheckSettings {
@@ -218,7 +208,7 @@ class Service {
     for (const part of this.#parts) {
       const word = part[0]?.word ?? "";
       const reason = reasons[word];
-      if (reason !== undefined) this.#draft.leaveOut(this.#item, word === "not" ? "not every" : word, reason);
+      if (reason !== undefined) this.#item.leaveOut(word === "not" ? "not every" : word, reason);
     }
   }
 }
@@ -240,7 +230,7 @@ const EXISTENCE: Pick<written.ScriptParameters, "exit_code_conditions"> = {
 
 const SERVICES: Readonly<Record<string, (service: Service) => void>> = {
   process: (service) => {
-    const [pidFile, pattern] = [service.head("pidfile"), service.head("matching", "match")];
+    const [pidFile, pattern] = [service.named("pidfile"), service.named("matching", "match")];
     if (pidFile !== undefined || pattern !== undefined) {
       const which = pidFile === undefined ? { pattern } : { pid_file: pidFile };
       service.addOwn(readProcessTest, (tested) => ({ kind: "process", parameters: { ...which, ...tested } }));
@@ -264,7 +254,7 @@ const SERVICES: Readonly<Record<string, (service: Service) => void>> = {
 };
 
 function addFilesystem(service: Service): void {
-  const path = service.head("path");
+  const path = service.named("path");
   if (path === undefined) return;
   service.addOwn(readFilesystemTest, (tested) => ({
     kind: "disk_space",
@@ -273,13 +263,13 @@ function addFilesystem(service: Service): void {
 }
 
 function addHost(service: Service): void {
-  service.addConnections(service.head("address") ?? service.name);
+  service.addConnections(service.named("address") ?? service.name);
   for (const test of service.tests) if (!isConnection(test)) service.leave(test, "use a script check");
 }
 
 /** Without a test of its age or size, only the existence of a file is checked. */
 function addPath(service: Service, flag: "-f" | "-d"): void {
-  const path = service.head("path");
+  const path = service.named("path");
   if (path === undefined) return;
   const isTimed = service.tests.some(({ tokens }) =>
     typeof readFileTest(tokens) !== "string" && !has(tokens, "exist", "exists")
@@ -297,10 +287,10 @@ function addPath(service: Service, flag: "-f" | "-d"): void {
 }
 
 function addProgram(service: Service): void {
-  const words = splitWords(service.head("path") ?? "") ?? ["/bin/sh", "-c", service.head("path") ?? ""];
+  const words = splitWords(service.named("path") ?? "") ?? ["/bin/sh", "-c", service.named("path") ?? ""];
   const [path, ...args] = words;
   if (path === undefined || path === "") return;
-  const timeoutMs = has(service.headTokens, "timeout") ? timeIn(service.headTokens, 0) : null;
+  const timeoutMs = has(service.head, "timeout") ? timeIn(service.head, 0) : null;
   let codes: ExitCodes = {};
   let failures = AT_ONCE;
   for (const test of service.tests) {

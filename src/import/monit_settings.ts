@@ -1,6 +1,7 @@
 import type { ConfigDraft } from "./config_draft.ts";
 import { emailChannel } from "./message_channels.ts";
 import { after, has, type MonitStatement, type MonitToken } from "./monit_statements.ts";
+import { SourceItem } from "./source_item.ts";
 import { intervalText } from "./span_text.ts";
 
 export interface MonitSettings {
@@ -14,22 +15,9 @@ export interface MonitSettings {
 }
 
 /** Statements about Monit itself. */
-const OWN: readonly string[] = [
-  ...[
-    "daemon",
-    "log",
-    "logfile",
-    "pidfile",
-    "idfile",
-    "statefile",
-    "eventqueue",
-    "init",
-    "limits",
-    "ssl",
-    "tls",
-  ],
-  ...["mailserver", "mail-format", "alert", "onreboot", "terminal", "expectbuffer", "fips"],
-];
+const OWN: readonly string[] =
+  ("daemon log logfile pidfile idfile statefile eventqueue init limits ssl tls mailserver mail-format alert " +
+    "onreboot terminal expectbuffer fips").split(" ");
 
 const REASONS: Readonly<Record<string, string>> = {
   httpd: "set listen for the live view",
@@ -96,7 +84,7 @@ function channelMaker(
           password: after(server, "password"),
           sender,
           receivers: [address],
-        }, { name: "mailserver", source: "set mailserver", draft }),
+        }, new SourceItem(draft, "set mailserver", "mailserver")),
       );
       channels.set(address, channel);
     }

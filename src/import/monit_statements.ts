@@ -1,6 +1,6 @@
-import { decodeText, importError } from "./foreign_text.ts";
+import { decodeText, type ForeignFile, importError } from "./foreign_text.ts";
 import { hideInAddress } from "../config/credentials.ts";
-import type { ForeignFile } from "./foreign_file.ts";
+import type { COMPARISONS } from "./status_codes.ts";
 
 /** A word, a quoted text or a sign of a control file. */
 export interface MonitToken {
@@ -122,12 +122,12 @@ export function timeIn(tokens: readonly MonitToken[], from: number): number | nu
 
 /** A comparison such as `usage > 80 %`; the unit is in small letters. */
 interface MonitComparison {
-  readonly operator: string;
+  readonly operator: keyof typeof COMPARISONS;
   readonly value: number;
   readonly unit: string;
 }
 
-const OPERATORS: Readonly<Record<string, string>> = {
+const OPERATORS: Readonly<Record<string, MonitComparison["operator"]>> = {
   ...{ ">": ">", gt: ">", greater: ">", ">=": ">=", "<": "<", lt: "<", less: "<", "<=": "<=" },
   ...{ "=": "==", "==": "==", eq: "==", equal: "==", "!=": "!=", ne: "!=", notequal: "!=", "<>": "!=" },
 };

@@ -1,6 +1,7 @@
 import type * as written from "../domain/generated/written_config.ts";
 import type { MonitCheck } from "./monit_connections.ts";
 import { comparisonIn, has, type MonitToken, timeIn } from "./monit_statements.ts";
+import { COMPARISONS } from "./status_codes.ts";
 import { spanText } from "./span_text.ts";
 
 /** Returns the parameters of a service's own check for a test, or why it has no counterpart. */
@@ -134,19 +135,9 @@ export function exitCodeConditions(test: readonly MonitToken[]): ExitCodes | str
   if (has(test, "changed")) return "a change of the status has no counterpart";
   const comparison = comparisonIn(test);
   if (comparison === null) return "use exit_code_conditions";
-  const fails = FAILURES[comparison.operator];
-  if (fails === undefined) return "use exit_code_conditions";
+  const fails = COMPARISONS[comparison.operator];
   const codes = [0, 1, 2, 3, 4, 5, 126, 127, comparison.value];
   return Object.fromEntries(
     codes.map((code) => [String(code), fails(code, comparison.value) ? "critical" : "ok"]),
   );
 }
-
-const FAILURES: Readonly<Record<string, (code: number, value: number) => boolean>> = {
-  "==": (code, value) => code === value,
-  "!=": (code, value) => code !== value,
-  ">": (code, value) => code > value,
-  ">=": (code, value) => code >= value,
-  "<": (code, value) => code < value,
-  "<=": (code, value) => code <= value,
-};

@@ -11,6 +11,7 @@ import {
 } from "./nagios_contacts.ts";
 import { PLUGIN_DIRECTORY, translateCommand } from "./nagios_commands.ts";
 import { listOf, type NagiosFile, type NagiosObject, parseNagios } from "./nagios_objects.ts";
+import { SourceItem } from "./source_item.ts";
 import { intervalText } from "./span_text.ts";
 
 export const nagiosImporter: Importer = {
@@ -127,13 +128,13 @@ class Translation {
   }
 
   #addHost(name: string, host: NagiosObject): void {
-    const item = `host "${name}"`;
+    const item = new SourceItem(this.#draft, `host "${name}"`, name);
     const command = host.directives.get("check_command");
     if (command === undefined || command === "") {
-      return this.#draft.leaveOut(item, null, "it has no check_command");
+      return item.leaveOut(null, "it has no check_command");
     }
     const parents = listOf(host.directives.get("parents"));
-    const check = this.#translate(command, { host, service: null, item, name });
+    const check = this.#translate(command, { host, service: null, item });
     if (check === null) return;
     const key = this.#draft.addCheck(name, { title: host.directives.get("alias") ?? name, ...check });
     this.#checks.set(name, key);
@@ -154,17 +155,18 @@ class Translation {
     }
     if (names.size === 0) this.#draft.leaveOut(`service "${description}"`, null, "it has no host");
     for (const name of names) {
-      const item = `service "${description}" on "${name}"`;
+      const label = `service "${description}" on "${name}"`;
+      const item = new SourceItem(this.#draft, label, `${name} ${description}`);
       const host = this.#hosts.get(name);
       if (host === undefined) {
-        this.#draft.leaveOut(item, null, "the host is not defined");
+        item.leaveOut(null, "the host is not defined");
         continue;
       }
       const command = directives.get("check_command") ?? "";
-      const check = this.#translate(command, { host, service, item, name: `${name} ${description}` });
+      const check = this.#translate(command, { host, service, item });
       if (check === null) continue;
       const hostCheck = this.#checks.get(name);
-      const key = this.#draft.addCheck(`${name} ${description}`, {
+      const key = this.#draft.addCheck(item.name, {
         ...(hostCheck !== undefined && { depends_on: [hostCheck] }),
         ...check,
       });
@@ -174,39 +176,36 @@ class Translation {
 
   #translate(
     command: string,
-    { host, service, item, name }: {
+    { host, service, item }: {
       readonly host: NagiosObject;
       readonly service: NagiosObject | null;
-      readonly item: string;
-      readonly name: string;
+      readonly item: SourceItem;
     },
   ): written.Check | null {
-    const draft = this.#draft;
     const { directives } = service ?? host;
     const get = (key: string) =>
       directives.get(key) ??
         (service === null ? undefined : INHERITED.includes(key) ? host.directives.get(key) : undefined);
     if (directives.get("active_checks_enabled") === "0") {
-      draft.leaveOut(item, null, "its checks are passive: use a job check");
+      item.leaveOut(null, "its checks are passive: use a job check");
       return null;
     }
     const target = translateCommand(command, {
-      ...{ host, service, item, name, draft },
+      ...{ host, service, item },
       commands: this.#commands,
       macros: this.#file.macros,
     });
     if ("reason" in target) {
-      draft.leaveOut(item, null, target.reason);
+      item.leaveOut(null, target.reason);
       return null;
     }
     for (const [key, reason] of Object.entries(LEFT_OUT_DIRECTIVES)) {
       const value = directives.get(key);
-      if (value !== undefined && value !== "0") draft.leaveOut(item, key, reason);
+      if (value !== undefined && value !== "0") item.leaveOut(key, reason);
     }
     const options = listOf(directives.get("notification_options"));
     if (lacksEvents(options, service === null ? HOST_EVENTS : SERVICE_EVENTS)) {
-      draft.leaveOut(
-        item,
+      item.leaveOut(
         `notification_options ${options.join(",")}`,
         FILTER_BY_HAND,
       );
@@ -217,7 +216,7 @@ class Translation {
     return {
       ...(tags.length > 0 && { tags: [...new Set(tags)] }),
       ...this.#timing(get),
-      ...this.#notifying.settingsOf(get, { item, interval: (value) => this.#interval(value) }),
+      ...this.#notifying.settingsOf(get, { item: item.label, interval: (value) => this.#interval(value) }),
       timeout: intervalText(1000 * (timeoutSeconds > 0 ? timeoutSeconds : 60)),
       ...target,
     };

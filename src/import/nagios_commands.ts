@@ -1,7 +1,7 @@
 import { isCredentialName } from "../config/credentials.ts";
-import type { ConfigDraft } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import type { NagiosObject } from "./nagios_objects.ts";
+import type { SourceItem } from "./source_item.ts";
 
 type NagiosCheck = written.CheckByKind | { readonly reason: string };
 
@@ -10,10 +10,7 @@ interface CommandContext {
   readonly macros: ReadonlyMap<string, string>;
   readonly host: NagiosObject;
   readonly service: NagiosObject | null;
-  readonly item: string;
-  /** For the names of variables. */
-  readonly name: string;
-  readonly draft: ConfigDraft;
+  readonly item: SourceItem;
 }
 
 /** Where Debian and others have the plugins. */
@@ -28,7 +25,7 @@ export function translateCommand(checkCommand: string, context: CommandContext):
   const filled = fillMacros(line, args, { context, unknown });
   const [macro] = unknown;
   if (macro !== undefined) return { reason: `${macro} is only known while Nagios runs` };
-  const shown = context.draft.commandLine(filled, context.name, context.item);
+  const shown = context.item.commandLine(filled);
   const words = splitWords(shown);
   if (words === null) return script(["/bin/sh", "-c", shown]);
   const program = words[0]?.split("/").at(-1) ?? "";
@@ -74,20 +71,22 @@ const LINE_LENGTH_MAX = 65_536;
 
 function valueOf(
   macro: string,
-  { macros, host, service, draft, name, item }: CommandContext,
+  { macros, host, service, item }: CommandContext,
 ): string | undefined {
   const [, owner, custom = ""] = /^_(HOST|SERVICE)(.+)$/.exec(macro) ?? [];
   if (owner !== undefined) {
     const object = owner === "HOST" ? host : service;
     const found = [...object?.directives ?? []].find(([key]) => key.toUpperCase() === `_${custom}`);
     const value = found?.[1];
-    return value === undefined || !isCredentialName(custom)
-      ? value
-      : draft.secret(value, `${name} ${custom}`, item);
+    return value === undefined || !isCredentialName(custom) ? value : item.secret(value, custom);
   }
   if (macro === "USER1") return macros.get(macro) ?? PLUGIN_DIRECTORY;
   if (/^USER\d+$/.test(macro)) {
-    return draft.secret(macros.get(macro) ?? `$${macro}$`, `nagios ${macro}`, `$${macro}$ in resource.cfg`);
+    return item.draft.secret(
+      macros.get(macro) ?? `$${macro}$`,
+      `nagios ${macro}`,
+      `$${macro}$ in resource.cfg`,
+    );
   }
   const hostName = host.directives.get("host_name");
   const values: Readonly<Record<string, string | undefined>> = {

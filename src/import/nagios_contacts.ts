@@ -2,6 +2,7 @@ import type { ConfigDraft } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import { emailChannel } from "./message_channels.ts";
 import { listOf, type NagiosObject } from "./nagios_objects.ts";
+import { SourceItem } from "./source_item.ts";
 import { windowsInside, windowsOutside } from "./nagios_periods.ts";
 
 type Directive = (key: string) => string | undefined;
@@ -91,7 +92,7 @@ function mailOnThisMachine(
 ) {
   return emailChannel(
     { host: "127.0.0.1", port: 25, sender: "monitor@localhost", receivers: listOf(email) },
-    { name, source: `contact "${name}"`, draft },
+    new SourceItem(draft, `contact "${name}"`, name),
   );
 }
 

@@ -1,7 +1,6 @@
 import { ImportLimitError } from "./config_draft.ts";
-import { decodeText, importError } from "./foreign_text.ts";
+import { decodeText, type ForeignFile, importError } from "./foreign_text.ts";
 import type { IncludedFiles } from "./included_files.ts";
-import type { ForeignFile } from "./foreign_file.ts";
 
 export interface NagiosObject {
   readonly type: string;

@@ -1,5 +1,17 @@
 import type * as written from "../domain/generated/written_config.ts";
 
+/** Comparisons of two numbers by their operators. */
+export const COMPARISONS: Readonly<
+  Record<"==" | "!=" | "<" | "<=" | ">" | ">=", (one: number, other: number) => boolean>
+> = {
+  "==": (one, other) => one === other,
+  "!=": (one, other) => one !== other,
+  "<": (one, other) => one < other,
+  "<=": (one, other) => one <= other,
+  ">": (one, other) => one > other,
+  ">=": (one, other) => one >= other,
+};
+
 const LOWEST = 100;
 const HIGHEST = 599;
 

@@ -1,27 +1,14 @@
 import type { ConfigDraft } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
-import {
-  asBoolean,
-  asNumber,
-  asObject,
-  asText,
-  escapePlaceholders,
-  fieldOf,
-  type Foreign,
-} from "./foreign_value.ts";
-import { importError, parseJson } from "./foreign_text.ts";
-import type { ForeignFile } from "./foreign_file.ts";
+import { escapePlaceholders, Foreign } from "./foreign_value.ts";
+import { parseJson as parseJsonText } from "../shared/parse_json.ts";
+import { type ForeignFile, importError, parseJson } from "./foreign_text.ts";
 import type { Importer } from "./importer.ts";
 import { messageOf } from "../shared/describe_error.ts";
 import { oneLine } from "../shared/truncate.ts";
+import { SourceItem } from "./source_item.ts";
 import { intervalText } from "./span_text.ts";
-import {
-  type KumaBackup,
-  kumaField,
-  type KumaMonitor,
-  readBackup,
-  readDatabase,
-} from "./uptime_kuma_records.ts";
+import { type KumaBackup, type KumaMonitor, readBackup, readDatabase } from "./uptime_kuma_records.ts";
 import { kumaChannel } from "./uptime_kuma_channels.ts";
 import { KUMA_TARGETS, KUMA_TYPES_LEFT_OUT } from "./uptime_kuma_targets.ts";
 
@@ -57,24 +44,23 @@ async function openDatabase(file: ForeignFile, path: string): Promise<KumaBackup
   }
 }
 
-interface Channels {
-  readonly byId: ReadonlyMap<string, string>;
-}
-
-function readChannels(notifications: readonly Foreign[], draft: ConfigDraft): Channels {
-  const byId = new Map<string, string>();
+/** Returns the names of the channels by the ids of the notifications. */
+function readChannels(notifications: readonly Foreign[], draft: ConfigDraft): Context["channels"] {
+  const channels = new Map<string, string>();
   for (const notification of notifications) {
-    const name = asText(fieldOf(notification, "name")) ?? "unnamed";
-    const item = `notification "${name}"`;
-    const channel = kumaChannel(asObject(fieldOf(notification, "settings")), { name, source: item, draft });
-    if (typeof channel === "string") draft.leaveOut(item, null, channel);
-    else byId.set(asText(fieldOf(notification, "id")) ?? "", draft.addChannel(name, channel));
+    const name = notification.text("name") ?? "unnamed";
+    const item = new SourceItem(draft, `notification "${name}"`, name);
+    // The settings are JSON within a text.
+    const settings = Foreign.of(parseJsonText(notification.text("config") ?? "{}", {}));
+    const channel = kumaChannel(settings, item);
+    if (typeof channel === "string") item.leaveOut(null, channel);
+    else channels.set(notification.text("id") ?? "", draft.addChannel(name, channel));
   }
-  return { byId };
+  return channels;
 }
 
 interface Context {
-  readonly channels: Channels;
+  readonly channels: ReadonlyMap<string, string>;
   readonly draft: ConfigDraft;
 }
 
@@ -99,31 +85,27 @@ function translate(monitors: readonly KumaMonitor[], context: Context): void {
 
 function translateMonitor(monitor: KumaMonitor, { channels, draft }: Context): string | null {
   const { type, name, fields } = monitor;
-  const item = `monitor "${name}"`;
-  if (asBoolean(kumaField(fields, "upside_down")) === true) {
-    draft.leaveOut(item, null, "upside down: a check cannot expect a failure");
-    return null;
-  }
-  const target = KUMA_TARGETS[type]?.({ monitor, item, draft }) ??
-    (KUMA_TYPES_LEFT_OUT[type] ?? `no check for the type "${type}"; use a script check`);
+  const item = new SourceItem(draft, `monitor "${name}"`, name);
+  const target = fields.boolean("upside_down") === true
+    ? "upside down: a check cannot expect a failure"
+    : KUMA_TARGETS[type]?.(fields, item) ??
+      KUMA_TYPES_LEFT_OUT[type] ?? `no check for the type "${type}"; use a script check`;
   if (typeof target === "string") {
-    draft.leaveOut(item, null, target);
+    item.leaveOut(null, target);
     return null;
   }
-  const proxy = kumaField(fields, "proxy_id");
-  if (proxy !== undefined && proxy !== null) draft.leaveOut(item, "proxy", "set HTTP_PROXY or HTTPS_PROXY");
-  if (asText(kumaField(fields, "description")) !== undefined) {
-    draft.leaveOut(item, "description", "write it as a comment");
-  }
-  const timeoutSeconds = asNumber(kumaField(fields, "timeout"));
+  const proxy = fields.get("proxy_id");
+  if (proxy !== undefined && proxy !== null) item.leaveOut("proxy", "set HTTP_PROXY or HTTPS_PROXY");
+  if (fields.text("description") !== undefined) item.leaveOut("description", "write it as a comment");
+  const timeoutSeconds = fields.number("timeout");
   return draft.addCheck(name, {
     ...(monitor.tags.length > 0 && { tags: monitor.tags }),
-    ...(asBoolean(kumaField(fields, "active")) === false && { active: false }),
+    ...(fields.boolean("active") === false && { active: false }),
     ...timingOf(fields, type),
     ...(timeoutSeconds !== undefined && timeoutSeconds > 0 && type !== PUSH && type !== GROUP && {
       timeout: intervalText(timeoutSeconds * 1000),
     }),
-    notifications: monitor.notificationIds.flatMap((id) => channels.byId.get(id) ?? []),
+    notifications: monitor.notificationIds.flatMap((id) => channels.get(id) ?? []),
     ...target,
   });
 }
@@ -132,10 +114,9 @@ const GROUP = "group";
 const PUSH = "push";
 
 function timingOf(fields: Foreign, type: string): written.CheckSettings {
-  const number = (key: string) => asNumber(kumaField(fields, key)) ?? 0;
+  const number = (key: string) => fields.number(key) ?? 0;
   const [intervalSeconds, retrySeconds] = [number("interval") || 60, number("retry_interval")];
   const repeats = number("resend_interval");
-  const interval = intervalText(intervalSeconds * 1000);
   return {
     // A retry is one more failure; one good result is a recovery.
     ...{ threshold: Math.max(1, Math.trunc(number("maxretries")) + 1), recovery_threshold: 1 },
@@ -143,7 +124,7 @@ function timingOf(fields: Foreign, type: string): written.CheckSettings {
     // A `job` check runs often, however long the job's interval is.
     ...(type !== PUSH && {
       schedule: {
-        regular_interval: interval,
+        regular_interval: intervalText(intervalSeconds * 1000),
         ...(retrySeconds > 0 && retrySeconds !== intervalSeconds && {
           attentive_interval: intervalText(retrySeconds * 1000),
         }),

@@ -1,15 +1,4 @@
-import { parseJson } from "../shared/parse_json.ts";
-import {
-  asBoolean,
-  asList,
-  asObject,
-  asText,
-  asTexts,
-  escapePlaceholders,
-  fieldOf,
-  type Foreign,
-  isForeign,
-} from "./foreign_value.ts";
+import { asList, escapePlaceholders, Foreign, isObject } from "./foreign_value.ts";
 
 /** A monitor, from a backup or a database. */
 export interface KumaMonitor {
@@ -20,60 +9,58 @@ export interface KumaMonitor {
   readonly parent: string | undefined;
   readonly tags: readonly string[];
   readonly notificationIds: readonly string[];
-  /** With names as in JSON or in SQL: see {@linkcode kumaField}. */
   readonly fields: Foreign;
 }
 
 export interface KumaBackup {
   readonly monitors: readonly KumaMonitor[];
-  /** Each with `id`, `name` and `settings`. */
   readonly notifications: readonly Foreign[];
   /** Tables with rows that are not imported. */
   readonly others: readonly string[];
 }
 
-/** A field by its name in SQL; JSON writes most of them in camel case. */
-export function kumaField(fields: Foreign, column: string): unknown {
-  const camel = column.replaceAll(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
-  return fieldOf(fields, column) ?? fieldOf(fields, camel);
+/** The fields of a monitor by their names in SQL; JSON writes most of them in camel case. */
+class KumaFields extends Foreign {
+  override get(column: string): unknown {
+    const camel = column.replaceAll(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+    return super.get(column) ?? super.get(camel);
+  }
 }
 
 /** Reads the JSON that Uptime Kuma 1 exports; `null` if it is something else. */
 export function readBackup(root: unknown): KumaBackup | null {
-  const backup = asObject(root);
-  if (!Array.isArray(fieldOf(backup, "monitorList"))) return null;
+  const backup = Foreign.of(root);
+  if (!Array.isArray(backup.get("monitorList"))) return null;
   return {
-    monitors: asList(fieldOf(backup, "monitorList")).filter(isForeign).map((fields) => ({
+    monitors: rowsIn(backup.get("monitorList")).map((fields) => ({
       ...basicsOf(fields),
-      tags: asList(fieldOf(fields, "tags")).map(asObject).map(tagOf).filter((tag) => tag !== ""),
-      notificationIds: Object.entries(asObject(fieldOf(fields, "notificationIDList")))
+      tags: tagsOf(fields.objects("tags")),
+      notificationIds: fields.object("notificationIDList").entries
         .filter(([, isUsed]) => isUsed === true).map(([id]) => id),
     })),
-    notifications: asList(fieldOf(backup, "notificationList")).filter(isForeign).map(withSettings),
-    others: asList(fieldOf(backup, "proxyList")).length > 0 ? ["proxies"] : [],
+    notifications: rowsIn(backup.get("notificationList")),
+    others: rowsIn(backup.get("proxyList")).length > 0 ? ["proxies"] : [],
   };
+}
+
+function rowsIn(value: unknown): readonly Foreign[] {
+  return asList(value).filter(isObject).map((row) => new KumaFields(row));
 }
 
 function basicsOf(fields: Foreign): Omit<KumaMonitor, "tags" | "notificationIds"> {
   return {
-    id: asText(fieldOf(fields, "id")) ?? "",
-    name: asText(fieldOf(fields, "name")) ?? "unnamed",
-    type: asText(fieldOf(fields, "type")) ?? "",
-    parent: asText(fieldOf(fields, "parent")),
+    id: fields.text("id") ?? "",
+    name: fields.text("name") ?? "unnamed",
+    type: fields.text("type") ?? "",
+    parent: fields.text("parent"),
     fields,
   };
 }
 
 /** A tag has a name, and a value for some monitors. */
-function tagOf(tag: Foreign): string {
-  return [asText(fieldOf(tag, "name")), asText(fieldOf(tag, "value"))].filter((part) => part !== undefined)
-    .join(":");
-}
-
-/** The settings are JSON within a text. */
-function withSettings(notification: Foreign): Foreign {
-  const text = asText(fieldOf(notification, "config")) ?? "{}";
-  return { ...notification, settings: parseJson(text, {}) };
+function tagsOf(tags: readonly Foreign[]): readonly string[] {
+  const parts = tags.map((tag) => [tag.text("name"), tag.text("value")].filter((part) => part !== undefined));
+  return parts.filter(({ length }) => length > 0).map((words) => words.join(":"));
 }
 
 const TABLES = [
@@ -91,30 +78,24 @@ export async function readDatabase(path: string): Promise<KumaBackup | null> {
   const { readForeignTables } = await import("../state/sqlite/foreign_tables.ts");
   const tables = readForeignTables(path, TABLES);
   const rowsOf = (table: typeof TABLES[number]): readonly Foreign[] =>
-    asList(escapePlaceholders(tables.get(table))).filter(isForeign);
+    rowsIn(escapePlaceholders(tables.get(table)));
   if (!tables.has("monitor")) return null;
-  const tagNames = new Map(rowsOf("tag").map((row) => [asText(fieldOf(row, "id")), fieldOf(row, "name")]));
-  const byMonitor = (table: "monitor_notification" | "monitor_tag") => {
-    const rows = Map.groupBy(rowsOf(table), (row) => asText(fieldOf(row, "monitor_id")));
-    return (id: string) => rows.get(id) ?? [];
-  };
-  const [notificationsOf, tagsOf] = [byMonitor("monitor_notification"), byMonitor("monitor_tag")];
+  const tagNames = new Map(rowsOf("tag").map((row) => [row.text("id"), row.get("name")]));
+  const [usedNotifications, usedTags] = (["monitor_notification", "monitor_tag"] as const).map((table) =>
+    Map.groupBy(rowsOf(table), (row) => row.text("monitor_id"))
+  );
   return {
     monitors: rowsOf("monitor").map((fields) => {
       const basics = basicsOf(fields);
+      const tags = usedTags?.get(basics.id) ?? [];
       return {
         ...basics,
-        tags: tagsOf(basics.id).map((row) =>
-          tagOf({ name: tagNames.get(asText(fieldOf(row, "tag_id"))), value: fieldOf(row, "value") })
-        ).filter((tag) => tag !== ""),
-        notificationIds: notificationsOf(basics.id).flatMap((row) =>
-          asTexts(fieldOf(row, "notification_id"))
-        ),
+        tags: tagsOf(tags.map((row) => row.with({ name: tagNames.get(row.text("tag_id")) }))),
+        notificationIds: (usedNotifications?.get(basics.id) ?? [])
+          .flatMap((row) => row.texts("notification_id")),
       };
     }),
-    notifications: rowsOf("notification").filter((row) => asBoolean(fieldOf(row, "active")) !== false).map(
-      withSettings,
-    ),
+    notifications: rowsOf("notification").filter((row) => row.boolean("active") !== false),
     others: (["maintenance", "proxy"] as const).filter((table) => rowsOf(table).length > 0),
   };
 }
