@@ -167,40 +167,6 @@ function groupWith(job: string): Record<string, unknown> {
   return { checks: { web: {}, [job]: JOB, all: { kind: "group", parameters: { checks: ["web", job] } } } };
 }
 
-simulate("a job that never ran causes no problem of a group of its group", {
-  start: "2026-03-02 12:00",
-  config: {
-    checks: {
-      web: {},
-      inner: { kind: "group", parameters: { checks: ["web"] } },
-      outer: { kind: "group", parameters: { checks: ["inner"] } },
-    },
-  },
-  actions: {
-    "12:05": {
-      config: {
-        checks: {
-          web: {},
-          backup: JOB,
-          inner: { kind: "group", parameters: { checks: ["web", "backup"] } },
-          outer: { kind: "group", parameters: { checks: ["inner"] } },
-          leaf: { depends_on: ["outer"] },
-        },
-      },
-    },
-    "12:06": "reload",
-    "12:20": async (world) => {
-      const { code, stdout } = await world.machine().run("status");
-      assert.equal(code, 3);
-      assert.match(stdout, /^PENDING +inner /m);
-      assert.match(stdout, /^PENDING +outer /m);
-    },
-  },
-  results: { leaf: "14:00 critical" },
-  until: "15:00",
-  expect: { chat: ["14:00-14:01 problem leaf critical"] },
-});
-
 simulate("beat runs its command whatever the state is, and exits as it does", {
   start: "2026-03-02 12:00",
   mode: "manual",

@@ -158,21 +158,6 @@ function include(world: World, name: string, checks: unknown): void {
   world.machine().files.put(`${INCLUDED}/${name}`, JSON.stringify({ checks }));
 }
 
-simulate("hangups while it starts and in quick succession end nothing", {
-  start: START,
-  config: { checks: { fine: {} } },
-  actions: {
-    "21:55:01": async (world) => {
-      for (let count = 0; count < 20; count++) {
-        world.machine().service?.signal("SIGHUP");
-        await world.advance(count % 3);
-      }
-    },
-    "22:05": "stop",
-  },
-  finally: ({ runs }) => assert.equal(runs.get("fine"), 11),
-});
-
 simulate("a hangup before the config is read is not lost", {
   start: START,
   mode: "manual",
@@ -237,20 +222,6 @@ simulate("what an edited channel rejected goes to its new receiver, and its reco
   actions: { "22:10": [{ config: { channels: { chat: TO("new") }, ...WEB } }, "reload"] },
   expect: { new: ["22:10 problem web critical", "22:30 recovery web ok"] },
   log: [/the notification of "web" rejected by chat: status is 404/],
-});
-
-simulate("an inline channel that is replaced by another passes on what is pending", {
-  start: START,
-  config: { channels: {}, defaults: { notifications: [{ kind: "webhook", ...TO("old") }] }, ...WEB },
-  results: { web: "22:00 critical, 22:30 ok" },
-  servers: { old: "404" },
-  actions: {
-    "22:10": [
-      { config: { channels: {}, defaults: { notifications: [{ kind: "webhook", ...TO("new") }] }, ...WEB } },
-      "reload",
-    ],
-  },
-  expect: { new: ["22:10 problem web critical", "22:30 recovery web ok"] },
 });
 
 simulate("an edited channel of the same name gets what may have arrived under the same id", {
@@ -603,29 +574,6 @@ simulate("an edited config shows what the service still runs, until a reload", {
   },
   until: "22:31",
   expect: { chat: ["22:00 problem gone critical", "22:30 recovery gone unknown"] },
-});
-
-simulate("a config that does not exist is not the service's, and a symlink to its config is", {
-  start: START,
-  config: { state: "/etc/monitor/kept.sqlite", checks: { fine: {} } },
-  actions: {
-    "22:05": async (world) => {
-      const machine = world.machine();
-      const missing = await machine.run(
-        "reload",
-        "--state",
-        "/etc/monitor/kept.sqlite",
-        "-c",
-        "/etc/monitor/gone.json",
-      );
-      assert.equal(missing.code, 64, missing.stderr);
-      assert.match(missing.stderr, /uses another config, ".*monitor\.jsonc" instead of ".*gone\.json"/);
-      machine.files.link("/etc/monitor/link.jsonc", PATH);
-      assert.equal((await machine.run("reload", "-c", "/etc/monitor/link.jsonc")).code, 0);
-      assert.doesNotMatch((await machine.run("status", "-c", "/etc/monitor/link.jsonc")).stdout, /config:/);
-    },
-  },
-  until: "22:06",
 });
 
 simulate("a check that a reload edited is unknown until it has run, also after a further edit", {

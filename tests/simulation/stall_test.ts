@@ -188,7 +188,7 @@ simulate("between single runs that are far apart, an ok is no longer known", {
   expect: { chat: ["06:01 problem web critical"] },
 });
 
-for (const step of ["+3h", "-3h", "+400d", "-400d"]) {
+for (const step of ["+3h", "-400d"]) {
   simulate(`a clock that steps by ${step} loses and invents nothing`, {
     start: START,
     config: { checks: { web: {} } },

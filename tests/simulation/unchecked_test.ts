@@ -6,7 +6,6 @@ const START = "2026-03-02 21:55";
 const OUTAGE = { web: "22:00 critical" };
 const LEFT: Readonly<Record<string, { readonly checks: unknown; readonly why: string }>> = {
   "removed": { checks: { other: {} }, why: "removed from the config" },
-  "renamed": { checks: { site: {}, other: {} }, why: "removed from the config" },
   "inactive": { checks: { web: { active: false }, other: {} }, why: "inactive in the config" },
 };
 const BEFORE = { checks: { web: {}, other: {} } };
@@ -78,24 +77,6 @@ simulate(
     log: [/not delivered to chat/],
   },
 );
-
-simulate("a check that comes back notifies of its problem again, and of its recovery", {
-  start: START,
-  config: BEFORE,
-  results: { web: "22:00 critical, 22:40 ok" },
-  actions: {
-    "22:10": [{ config: { checks: { other: {} } } }, "reload"],
-    "22:20": [{ config: BEFORE }, "reload"],
-  },
-  expect: {
-    chat: [
-      "22:00 problem web critical",
-      "22:10 recovery web unknown",
-      "22:20-22:21 problem web critical",
-      "22:40 recovery web ok",
-    ],
-  },
-});
 
 simulate("other configs on the same state end no problem of each other, nor do chosen checks", {
   start: START,
