@@ -12,7 +12,6 @@ import PostalMime from "postal-mime";
 import { campaign, testSeed } from "../../testing/seed.ts";
 import { HOSTILE_NAMES } from "../../testing/hostile_configs.ts";
 import { unsafeCodes } from "../cli/formats/hostile_records.ts";
-import { promtool } from "../support/promtool.ts";
 import { requiresTools } from "../../testing/tools.ts";
 import { xmllint } from "../support/xmllint.ts";
 import { inTime } from "./in_time.ts";
@@ -61,11 +60,9 @@ test("monitor check --once: every format shows each hostile text in its place", 
     await t.step("tap", async () => {
       const tap = shown("tap");
       assert.deepEqual(unsafeCodes(tap), []);
-      const { tests, failures, ok, skip, todo, bailout, plan } = await parseTap(tap);
-      assert.equal(plan, TEXTS.length);
-      assert.equal(tests, TEXTS.length);
-      assert.equal(failures, TEXTS.length);
-      assert.deepEqual({ ok, skip, todo, bailout }, { ok: false, skip: 0, todo: 0, bailout: false });
+      const count = TEXTS.length;
+      const sums = { ok: false, skip: 0, todo: 0, bailout: false };
+      assert.deepEqual(await parseTap(tap), { ...sums, count, fail: count, plan: count });
     });
     await t.step("plugin", () => {
       const text = shown("plugin");
@@ -92,32 +89,6 @@ test(
       assert.equal(await xmllint(stdout), "");
     }),
   requiresTools("xmllint"),
-);
-
-test(
-  "monitor check --once: the file of metrics has each hostile text in its place",
-  () =>
-    withHarness(async (harness) => {
-      writeHostile(harness, TEXTS);
-      const { code, stderr } = await harness.runHere(["check", "--once", "--state", "kept.sqlite"]);
-      assert.equal(code, 2, stderr);
-      const text = Deno.readTextFileSync(`${harness.directory}/monitor.prom`);
-      assert.deepEqual(unsafeCodes(text), []);
-      assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
-      const series = text.split("\n").filter((line) =>
-        /^monitor_check_condition\{check="[^]*"\} 2$/.test(line)
-      );
-      assert.equal(new Set(series).size, TEXTS.length);
-      // Text that needs no escape is unchanged.
-      for (
-        const name of ["__proto__", "$(id)`id`;|&", "../../etc/passwd", "字", "", "-1"].filter((name) =>
-          TEXTS.includes(name)
-        )
-      ) {
-        assert.ok(series.includes(`monitor_check_condition{check="${name}"} 2`), name);
-      }
-    }),
-  requiresTools("promtool"),
 );
 
 test("monitor: no hostile text acts on a terminal, whatever the command", () =>
@@ -415,30 +386,11 @@ function writeHostile(
   );
 }
 
-interface TapSums {
-  readonly plan: number;
-  readonly tests: number;
-  readonly failures: number;
-  readonly ok: boolean;
-  readonly skip: number;
-  readonly todo: number;
-  readonly bailout: boolean;
-}
-
-function parseTap(text: string): Promise<TapSums> {
-  const { promise, resolve } = Promise.withResolvers<TapSums>();
-  const parser = new Parser((results) => {
-    const { count, fail, ok, skip, todo, bailout, plan } = results;
-    resolve({
-      tests: count,
-      failures: fail,
-      ok,
-      skip,
-      todo,
-      bailout: bailout !== false,
-      plan: plan.end ?? 0,
-    });
-  });
+function parseTap(text: string): Promise<Readonly<Record<string, unknown>>> {
+  const { promise, resolve } = Promise.withResolvers<Readonly<Record<string, unknown>>>();
+  const parser = new Parser(({ count, fail, ok, skip, todo, bailout, plan }) =>
+    resolve({ count, fail, ok, skip, todo, bailout, plan: plan.end })
+  );
   parser.end(text);
   return promise;
 }

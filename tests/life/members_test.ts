@@ -58,20 +58,6 @@ test("members share the checks, and the others take over those of one that is ki
   });
 }, POSTGRES);
 
-test("a member that was stopped for long sends nothing twice, and takes part again", async () => {
-  await withShared(async ({ start, turn, assertEachOnce }) => {
-    const members = ["a", "b"].map((name) => start(name)) as [Program, Program];
-    await turn(500);
-    members[0].signal("SIGSTOP");
-    await turn(200);
-    members[0].signal("SIGCONT");
-    await members[1].stderr.next('member "a" joined');
-    await turn(500);
-    await stop(...members);
-    assertEachOnce();
-  });
-}, POSTGRES);
-
 test("members have no control socket, and the commands name the member to go to", async () => {
   await withShared(async ({ start, turn, run }) => {
     const members = new Map(["a", "b"].map((name) => [name, start(name)]));
@@ -93,22 +79,6 @@ test("members have no control socket, and the commands name the member to go to"
     assert.equal(await ownerOf(), second);
     await stop(members.get(second) ?? assert.fail());
     assert.match((await run("reload")).stderr, /no monitor runs on this state/);
-  });
-}, POSTGRES);
-
-test("a member that is stopped by SIGTERM leaves its checks to the others at once", async () => {
-  await withShared(async ({ targets, names, start, turn, assertEachOnce }) => {
-    const [leaving, staying] = ["a", "b"].map((name) => start(name)) as [Program, Program];
-    await turn(500);
-    await stop(leaving);
-    const before = new Map(targets.runs);
-    await until(
-      "all checks to run",
-      () => names.every((name) => (targets.runs.get(name) ?? 0) > (before.get(name) ?? 0)),
-    );
-    await turn(200);
-    await stop(staying);
-    assertEachOnce();
   });
 }, POSTGRES);
 
@@ -316,48 +286,9 @@ test("silences and dependencies count at every member, wherever they were made o
       assert.equal(hook.posts.length, before, describe());
       assert.equal((await run("unsilence", "--all")).code, 0);
       await turn(500);
-      assert.equal((await run("maintenance", "start", "--all", "--for", "1h")).code, 0);
-      for (let count = 0; count < 3; count++) await ranAgain();
-      // A recovery of a problem that was notified is sent at once, but no problem.
-      await turn(200);
-      const known = hook.posts.length;
-      names.forEach((name) => targets.statuses.set(name, 500));
-      for (let count = 0; count < 3; count++) await ranAgain();
-      assert.equal(hook.posts.length, known, describe());
-      assert.equal((await run("maintenance", "end", "--all")).code, 0);
-      await turn(500);
       await stop(...members);
     },
   );
-}, POSTGRES);
-
-test("a group follows its checks at once, whichever member runs them", async () => {
-  await withShared(async ({ names, hook, start, turn, writeConfig, checkOf, describe }) => {
-    const group = {
-      kind: "group",
-      schedule: { regular_interval: "1 hour" },
-      parameters: { checks: names, require: "any" },
-      notifications: [hook.channel],
-    };
-    writeConfig({ checks: { ...Object.fromEntries(names.map((name) => [name, checkOf(name)])), group } });
-    const ofGroup = (): readonly string[] => [
-      ...new Map(
-        hook.posts.flatMap(({ notifications }) => notifications).filter(({ check }) => check === "group")
-          .map(({ id, event }) => [id, event]),
-      ).values(),
-    ];
-    const members = [start("a"), start("b")] as const;
-    await turn(500);
-    await until("the problem of the group", () => ofGroup().length === 1, describe);
-    await turn(200);
-    await until("its recovery", () => ofGroup().length === 2, describe);
-    members[0].signal("SIGKILL");
-    await members[1].stderr.next('member "a" left or died');
-    await turn(500);
-    await until("its next problem", () => ofGroup().length === 3, describe);
-    await stop(members[1]);
-    assert.deepEqual(ofGroup(), ["problem", "recovery", "problem"]);
-  });
 }, POSTGRES);
 
 test("calls by cron on several machines run each due check once, and one of them sends", async () => {

@@ -121,28 +121,6 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
     assert.match((await harness.runHere(["status"])).stdout, /\n\n2 checks: 1 ok, 1 critical[^\n]*\n$/);
   }));
 
-test("monitor status: it says that the config was edited after the service loaded it, until a reload", () =>
-  withHarness(async (harness) => {
-    const program = await startService(harness);
-    harness.writeConfig({ fine: { ...OK, title: "Fine" }, bad: BAD }, PLACE);
-    assert.equal((await statusOf(harness)).monitor?.config_edited, true);
-    assert.match(
-      (await harness.runHere(["status"])).stdout,
-      new RegExp(
-        `\\n\\nconfig: edited since it was loaded \\d+ s ago; reload it with: (kill -HUP ${program.pid}|monitor reload)\\n\\n`,
-      ),
-    );
-    program.signal("SIGHUP");
-    await program.stdout.event("reload");
-    assert.equal((await statusOf(harness)).monitor?.config_edited, false);
-    const other = `${harness.directory}/other.json`;
-    Deno.copyFileSync(`${harness.directory}/monitor.json`, other);
-    assert.match(
-      (await harness.runHere(["status", "-c", other])).stdout,
-      /\n\nconfig: monitor uses another one, ".*\/monitor\.json"\n\n/,
-    );
-  }));
-
 test(
   "monitor status, history, silence, notification: they go by the state while the config has errors",
   async (_add, t) => {

@@ -90,28 +90,22 @@ testInAll(
     }),
 );
 
-testInAll("monitor check --log-level: quieter levels leave out more, and never a report", (add) => {
-  const rows = [
-    { level: "error", expected: ["error"] },
-    { level: "warning", expected: ["error", "warning"] },
-    { level: "info", expected: ["error", "info", "warning"] },
-  ];
-  for (const { level, expected } of rows) {
-    add(level, () =>
-      withHarness(async (harness) => {
-        harness.writeConfig({ bad: { ...BAD, timeout: 60 } });
-        const program = harness.startHere(["check", "--log-level", level]);
-        await program.stdout.next("CRITICAL");
-        Deno.writeTextFileSync(`${harness.directory}/monitor.json`, "{");
-        program.signal("SIGHUP");
-        await program.stderr.next("the old one stays active");
-        program.signal("SIGTERM");
-        const { stderr } = await program.end();
-        const seen = stderr.trimEnd().split("\n").map((line) => /Z (\w+): /.exec(line)?.[1] ?? line);
-        assert.deepEqual([...new Set(seen)].sort(), expected);
-      }));
-  }
-});
+testInAll(
+  "monitor check --log-level warning: leaves out lower levels, and no notification",
+  () =>
+    withHarness(async (harness) => {
+      harness.writeConfig({ bad: { ...BAD, timeout: 60 } });
+      const program = harness.startHere(["check", "--log-level", "warning"]);
+      await program.stdout.next("CRITICAL");
+      Deno.writeTextFileSync(`${harness.directory}/monitor.json`, "{");
+      program.signal("SIGHUP");
+      await program.stderr.next("the old one stays active");
+      program.signal("SIGTERM");
+      const { stderr } = await program.end();
+      const levels = stderr.trimEnd().split("\n").map((line) => /Z (\w+): /.exec(line)?.[1] ?? line);
+      assert.deepEqual([...new Set(levels)].sort(), ["error", "warning"]);
+    }),
+);
 
 testInAll("monitor check: a reader that closes its end ends nothing, and is told once", (add) => {
   for (const format of ["pretty", "ndjson"]) {
@@ -170,17 +164,3 @@ testInAll("monitor check: a log that cannot be written ends nothing", () =>
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
   }));
-
-testInAll(
-  "monitor check --once: JUnit has the host name of notifications",
-  () =>
-    withHarness(async (harness) => {
-      harness.writeScript("receive.sh", "cat >received.json");
-      const notifications = [{ kind: "command", parameters: { path: "./receive.sh" } }];
-      harness.writeConfig({ bad: { ...BAD, notifications } });
-      const { stdout } = await harness.run(["check", "--once", "--format", "junit"]);
-      const { host } = JSON.parse(Deno.readTextFileSync(`${harness.directory}/received.json`));
-      assert.equal(host, Deno.hostname());
-      assert.equal(/ hostname="([^"]*)"/.exec(stdout)?.[1], host);
-    }),
-);

@@ -1,65 +1,12 @@
 import assert from "node:assert/strict";
 import { requiresTools } from "../../testing/tools.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import { until } from "./in_time.ts";
 import { withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor check: page");
 const testInAll = concurrentTests("monitor check: page: more", requiresTools("time"));
 
 const ONCE = ["check", "--once"];
-
-test("monitor check: the page is renewed at the start, after a change, and after each call with --due", () =>
-  withHarness(async (harness) => {
-    harness.writeScript("state", "cat state.txt; exit $(cat code.txt)");
-    const set = (text: string, code: number): void => {
-      Deno.writeTextFileSync(`${harness.directory}/state.txt`, text);
-      Deno.writeTextFileSync(`${harness.directory}/code.txt`, String(code));
-    };
-    set("calm", 0);
-    const checks = { web: { kind: "script", parameters: { path: "./state" } } };
-    harness.writeConfig(checks, { report: { path: "page.html", interval: "1 hour" } });
-    const path = `${harness.directory}/page.html`;
-    const page = (): string => {
-      try {
-        return Deno.readTextFileSync(path);
-      } catch {
-        return "";
-      }
-    };
-    assert.equal((await harness.runHere(ONCE)).code, 0);
-    const program = harness.startHere(["check"]);
-    await until("the kept result on the page", () => page().includes("The check is ok"));
-    set("boom", 2);
-    await until(
-      "the change on the page",
-      () => page().includes("boom") && page().includes("The check is not ok"),
-    );
-    harness.writeConfig(checks, { report: { path: "other.html" } });
-    program.signal("SIGHUP");
-    await until("the page of the config that was read again", () => {
-      try {
-        return Deno.readTextFileSync(`${harness.directory}/other.html`).includes("boom");
-      } catch {
-        return false;
-      }
-    });
-    program.signal("SIGTERM");
-    const { code, stderr } = await program.end();
-    assert.equal(code, 0, stderr);
-
-    harness.writeConfig(checks, { report: { path: "page.html" } });
-    Deno.removeSync(path);
-    await harness.runHere([...ONCE, "--due"]);
-    assert.match(page(), /boom/);
-    Deno.removeSync(path);
-    await harness.runHere(ONCE);
-    assert.equal(page(), "", "a call by hand renews nothing");
-    assert.deepEqual(
-      [...Deno.readDirSync(harness.directory)].filter(({ name }) => name.endsWith(".tmp")),
-      [],
-    );
-  }));
 
 test("monitor report: a public page shows only checks with its tags, without outputs, also over that of the config", () =>
   withHarness(async (harness) => {

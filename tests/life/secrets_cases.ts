@@ -67,46 +67,28 @@ test("monitor: no secret is in an output, a log, the state, a mail, a webhook, a
     texts.set("stdout of check", stdout);
     texts.set("stderr of check", stderr);
     mailbox.isUp = false;
-    for (
-      const args of [
-        ["status"],
-        ["status", "--format", "json"],
-        ["history", "given"],
-        ["explain"],
-        [
-          "validate",
-        ],
-        ["notify"],
-        ["explain", "given", "web"],
-        ["permissions"],
-        ["permissions", "--check"],
-        ["report"],
-        [
-          "report",
-          "-o",
-          "another.html",
-        ],
-        ["silence", "given", "--for", "1h", "--reason", "why"],
-        ["check", "--once", "--due"],
-        [
-          "check",
-          "--once",
-          "--state",
-          "/dev/null/no/place",
-        ],
-        ["validate", "--shape", "a"],
-        ["check", "no such check"],
-        ["beat", "given"],
-        ["beat", "no such check"],
-        ["beat", "backup", "--", "./no/such/program"],
-        ["beat", "backup", "--state", "/dev/null/no/place", "--", "true"],
-        ["beat", "backup", "--failed"],
-        ["check", "--once", "backup"],
-        ["beat", "backup"],
-      ]
-    ) await run(args.join(" "), args);
-    for (const { subject, text, raw } of await readMails(mailbox)) {
-      texts.set(`the mail "${subject}"`, `${subject}\n${text}\n${raw}`);
+    const commands = [
+      ...[
+        "status",
+        "status --format json",
+        "history given",
+        "explain",
+        "validate",
+        "notify",
+        "explain given web",
+      ],
+      ...["permissions", "permissions --check", "report", "report -o another.html", "validate --shape a"],
+      ...[
+        "silence given --for 1h --reason why",
+        "check --once --due",
+        "check --once --state /dev/null/no/place",
+      ],
+      ...["check nothing", "beat given", "beat nothing", "beat backup -- ./no/such/program"],
+      ...["beat backup --state /dev/null/no/place -- true", "beat backup --failed", "check --once backup"],
+    ];
+    for (const command of commands) await run(command, command.split(" "));
+    for (const [index, { subject, text }] of (await mailbox.read()).entries()) {
+      texts.set(`the mail "${subject}"`, `${subject}\n${text}\n${mailbox.raw[index]?.raw}`);
     }
     for (const [index, body] of leaky.bodies.entries()) texts.set(`the body of request ${index}`, body);
     for (const name of filesLeftIn(harness)) {
@@ -190,7 +172,6 @@ test("monitor: an error that nothing has caught ends it with 70 and tells no sec
   }
 });
 
-/** Whether a command starts one that uses the standard streams. */
 interface LeakyServer extends AsyncDisposable {
   readonly port: number;
   /** The head of each request. */
@@ -289,13 +270,6 @@ function writeLeakyConfig(
       ],
     },
   });
-}
-
-async function readMails(
-  mailbox: Awaited<ReturnType<typeof startMailbox>>,
-): Promise<readonly { readonly subject: string; readonly text: string; readonly raw: string }[]> {
-  const mails = await mailbox.read();
-  return mails.map(({ subject, text }, index) => ({ subject, text, raw: mailbox.raw[index]?.raw ?? "" }));
 }
 
 /** All files except for those that the test has written itself. */

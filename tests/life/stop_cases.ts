@@ -8,115 +8,83 @@ import { withTarget } from "./target.ts";
 
 const test = concurrentTests("monitor check: stop");
 
-for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  test(
-    `monitor check: ${signal} lets a running check finish, keeps its result and exits 0`,
-    () =>
-      withTarget((target) =>
-        withHarness(async (harness) => {
-          harness.writeConfig({
-            web: { kind: "http_request", parameters: target.parameters },
-            other: { kind: "test", parameters: { condition: "ok" } },
-          });
-          target.status = null;
-          const program = harness.start(["check", "--format", "ndjson"]);
-          const held = await target.held();
-          program.signal(signal);
-          await program.stderr.next(`stopping after ${signal}; waiting for "web"`);
-          held.answer(500);
-          const { code, stdout } = await program.end();
-          assert.equal(code, 0);
-          assert.equal(target.requests, 1, "nothing begins any more");
-          const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
-          assert.deepEqual(
-            events.filter(({ name, event, notification }) =>
-              name === "web" || notification || event === "stop"
-            )
-              .map(({ event }) => event),
-            ["result", "notification", "stop"],
-          );
-          assert.deepEqual({ ...events.at(-1), at: "" }, { event: "stop", at: "", signal, unfinished: [] });
+test("monitor check: SIGTERM lets a running check finish, keeps its result and exits 0", () =>
+  withTarget((target) =>
+    withHarness(async (harness) => {
+      harness.writeConfig({
+        web: { kind: "http_request", parameters: target.parameters },
+        other: { kind: "test", parameters: { condition: "ok" } },
+      });
+      target.status = null;
+      const program = harness.start(["check", "--format", "ndjson"]);
+      const held = await target.held();
+      program.signal("SIGTERM");
+      await program.stderr.next('stopping after SIGTERM; waiting for "web"');
+      held.answer(500);
+      const { code, stdout } = await program.end();
+      assert.equal(code, 0);
+      assert.equal(target.requests, 1, "nothing begins any more");
+      const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+      assert.deepEqual(
+        events.filter(({ name, event, notification }) => name === "web" || notification || event === "stop")
+          .map(({ event }) => event),
+        ["result", "notification", "stop"],
+      );
+      const stop = { event: "stop", at: "", signal: "SIGTERM", unfinished: [] };
+      assert.deepEqual({ ...events.at(-1), at: "" }, stop);
+      const status = JSON.parse((await harness.runHere(["status", "--format", "json", "web"])).stdout);
+      assert.deepEqual([status.checks[0].confirmed, status.checks[0].notified], ["critical", "critical"]);
+    })
+  ));
 
-          const status = JSON.parse((await harness.runHere(["status", "--format", "json", "web"])).stdout);
-          assert.equal(status.checks[0].confirmed, "critical");
-          assert.equal(status.checks[0].notified, "critical");
-        })
-      ),
-    signal === "SIGTERM" ? {} : requiresTools("time"),
-  );
-}
+test("monitor check: SIGINT after SIGTERM exits 130 at once and leaves no child", () =>
+  withHarness(async (harness) => {
+    // The command and its child ignore SIGTERM.
+    harness.writeScript("stubborn.sh", "trap '' TERM\nsleep 600 &\nwhile :; do sleep 600; done");
+    harness.writeConfig({
+      quick: { kind: "test", parameters: { condition: "warning" } },
+      [harness.mark]: { kind: "script", timeout: 600, parameters: { path: "./stubborn.sh" } },
+    });
+    const program = harness.start(["check", "--format", "ndjson"]);
+    await program.stdout.event("result", ({ name }) => name === "quick");
+    await until("the script's children", () => livingProcesses(harness.mark).length >= 3);
+    program.signal("SIGTERM");
+    await program.stderr.next("stopping");
+    program.signal("SIGINT");
+    const { code, stdout } = await program.end();
+    assert.equal(code, 130);
+    const last = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
+    const stop = { event: "stop", at: "", signal: "SIGINT", unfinished: [harness.mark] };
+    assert.deepEqual({ ...last, at: "" }, stop);
+    await untilGone(harness.mark);
+    const known = await harness.runHere(["status", "quick"]);
+    assert.match(known.stdout, /monitor stopped .* ago, was warning/, "what was known by then is kept");
+  }));
 
-for (
-  const { first, second, code } of [
-    { first: "SIGTERM", second: "SIGTERM", code: 143 },
-    { first: "SIGTERM", second: "SIGINT", code: 130 },
-  ] as const
-) {
-  test(
-    `monitor check: ${second} after ${first} exits ${code} at once and leaves no child`,
-    () =>
-      withHarness(async (harness) => {
-        // The command and its child ignore SIGTERM.
-        harness.writeScript("stubborn.sh", "trap '' TERM\nsleep 600 &\nwhile :; do sleep 600; done");
-        harness.writeConfig({
-          quick: { kind: "test", parameters: { condition: "warning" } },
-          [harness.mark]: { kind: "script", timeout: 600, parameters: { path: "./stubborn.sh" } },
-        });
-        const program = harness.start(["check", "--format", "ndjson"]);
-        await program.stdout.event("result", ({ name }) => name === "quick");
-        await until("the script's children", () => livingProcesses(harness.mark).length >= 3);
-        program.signal(first);
-        await program.stderr.next("stopping");
-        program.signal(second);
-        const { code: ended, stdout } = await program.end();
-        assert.equal(ended, code);
-        const last = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
-        assert.deepEqual({ ...last, at: "" }, {
-          event: "stop",
-          at: "",
-          signal: second,
-          unfinished: [harness.mark],
-        });
-        await untilGone(harness.mark);
-        const known = await harness.runHere(["status", "quick"]);
-        assert.match(known.stdout, /monitor stopped .* ago, was warning/, "what was known by then is kept");
-      }),
-    second === "SIGINT" ? {} : requiresTools("time"),
-  );
-}
-
-for (const { signal, code } of [{ signal: "SIGINT", code: 130 }, { signal: "SIGTERM", code: 143 }] as const) {
-  test(
-    `monitor check --once: ${signal} exits ${code}, names what has no result and leaves no child`,
-    () =>
-      withHarness(async (harness) => {
-        harness.writeScript("forever.sh", "sleep 600 &\nsleep 600");
-        harness.writeConfig({
-          quick: { kind: "test", parameters: { condition: "critical", output: "seen" } },
-          [harness.mark]: { kind: "script", timeout: 600, parameters: { path: "./forever.sh" } },
-        });
-        const program = harness.startHere(["check", "--once", "--format", "ndjson"]);
-        await program.stdout.event("result");
-        await until("the script's children", () => livingProcesses(harness.mark).length >= 3);
-        program.signal(signal);
-        const end = await program.end();
-        assert.equal(end.code, code);
-        assert.match(end.stderr, new RegExp(`^monitor: stopped: no result of ${harness.mark}$`, "m"));
-        const summary = JSON.parse(end.stdout.trimEnd().split("\n").at(-1) ?? "");
-        assert.deepEqual(summary.unfinished, [harness.mark]);
-        await untilGone(harness.mark);
-        assert.equal((await harness.runHere(["status", "quick"])).code, 2, "what was seen is kept");
-      }),
-    signal === "SIGTERM" ? {} : requiresTools("time"),
-  );
-}
+test("monitor check --once: SIGTERM exits 143, names what has no result and leaves no child", () =>
+  withHarness(async (harness) => {
+    harness.writeScript("forever.sh", "sleep 600 &\nsleep 600");
+    harness.writeConfig({
+      quick: { kind: "test", parameters: { condition: "critical", output: "seen" } },
+      [harness.mark]: { kind: "script", timeout: 600, parameters: { path: "./forever.sh" } },
+    });
+    const program = harness.startHere(["check", "--once", "--format", "ndjson"]);
+    await program.stdout.event("result");
+    await until("the script's children", () => livingProcesses(harness.mark).length >= 3);
+    program.signal("SIGTERM");
+    const end = await program.end();
+    assert.equal(end.code, 143);
+    assert.match(end.stderr, new RegExp(`^monitor: stopped: no result of ${harness.mark}$`, "m"));
+    const summary = JSON.parse(end.stdout.trimEnd().split("\n").at(-1) ?? "");
+    assert.deepEqual(summary.unfinished, [harness.mark]);
+    await untilGone(harness.mark);
+    assert.equal((await harness.runHere(["status", "quick"])).code, 2, "what was seen is kept");
+  }));
 
 for (
   const { signal, args, code } of [
-    { signal: "SIGTERM", args: [], code: 0 },
     { signal: "SIGINT", args: [], code: 0 },
     { signal: "SIGTERM", args: ["--once"], code: 143 },
-    { signal: "SIGINT", args: ["--once", "--due"], code: 130 },
   ] as const
 ) {
   test(

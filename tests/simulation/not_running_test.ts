@@ -61,17 +61,35 @@ for (const [way, { state, words }] of Object.entries(WAYS)) {
   });
 }
 
+function fileOf(world: World, name: string): string {
+  return new TextDecoder().decode(world.machine().files.read(`/etc/monitor/${name}`));
+}
+
+const PAGE = (path: string) => ({ config: { report: { path, interval: "1 hour" }, checks: { web: {} } } });
+
+simulate("the page is renewed after a change, a reload and a call by cron, not by a call by hand", {
+  start: START,
+  ...PAGE("page.html"),
+  results: { web: "22:10 critical (boom)" },
+  actions: {
+    "22:05": (world) => assert.match(fileOf(world, "page.html"), /The check is ok/),
+    "22:11": [(world) => assert.match(fileOf(world, "page.html"), /boom/), PAGE("other.html"), "reload"],
+    "22:12": [(world) => assert.match(fileOf(world, "other.html"), /boom/), "stop"],
+    "22:13": [(world) => world.machine().files.delete("/etc/monitor/other.html"), "check --once => 2"],
+    "22:14": (world) => assert.ok(!world.machine().files.has("/etc/monitor/other.html")),
+    "22:15": ["check --once --due => 2", (world) => assert.match(fileOf(world, "other.html"), /boom/)],
+  },
+  expect: { chat: ["22:10 problem web critical"] },
+});
+
 simulate("a stopped service leaves a page and metrics in which no check is ok", {
   start: START,
   config: KEPT,
   actions: { "22:30": "stop" },
   until: "22:31",
   finally: (world) => {
-    const { files } = world.machine();
-    const read = (name: string): string => new TextDecoder().decode(files.read(`/etc/monitor/${name}`));
-    assert.match(read("page.html"), /<a href=#problems>3 unknown<\/a>/);
-    assert.match(read("monitor.prom"), /monitor_check_status\{check="web",condition="unknown"\} 1/);
-    return Promise.resolve();
+    assert.match(fileOf(world, "page.html"), /<a href=#problems>3 unknown<\/a>/);
+    assert.match(fileOf(world, "monitor.prom"), /monitor_check_status\{check="web",condition="unknown"\} 1/);
   },
 });
 
@@ -85,7 +103,7 @@ for (const way of ["stop", "kill"]) {
       const { checks, code } = await statusOf(world);
       assert.equal(code, 3);
       assert.deepEqual(checks.map(({ condition }) => condition), ["ok", "unknown", "unknown"]);
-      const metrics = new TextDecoder().decode(world.machine().files.read("/etc/monitor/monitor.prom"));
+      const metrics = fileOf(world, "monitor.prom");
       assert.match(metrics, /monitor_check_status\{check="web",condition="ok"\} 1/);
       assert.match(metrics, /monitor_check_status\{check="db",condition="unknown"\} 1/);
     },
