@@ -9,13 +9,13 @@ export const CONFIG: FaultyLayer = {
       faults: [
         [
           "defaults take precedence over a check",
-          '[check, "check"], [defaults, "defaults"]',
-          '[defaults, "defaults"], [check, "check"]',
+          "if (isIn(check)) return",
+          "if (isIn(check) && !isIn(defaults)) return",
         ],
         [
           "the defaults of the config take precedence over those of an included file",
-          '[defaults, "defaults"], [outer, "outer"]',
-          '[outer, "outer"], [defaults, "defaults"]',
+          "if (isIn(defaults)) return",
+          "if (isIn(defaults) && (outer === null || !isIn(outer))) return",
         ],
         [
           "annoy of the specification is ignored",

@@ -116,18 +116,28 @@ interface SettingSources {
   readonly outer?: JsonObject | null;
 }
 
-/** Returns the value of a setting from the check, else from `defaults`, else the built-in one, and its name there. */
+interface PickedSetting {
+  /** The one that the source has. */
+  readonly name: string;
+  readonly value: JsonValue | undefined;
+  readonly origin: Origin;
+}
+
+/** Returns the value of a setting from the check, else from `defaults`, else the built-in one. */
 export function pickSetting(
-  { name, otherName = name, builtIn }: NamedSetting,
+  { name, otherName, builtIn }: NamedSetting,
   check: JsonObject,
   { defaults, outer = null }: SettingSources,
-): { readonly name: string; readonly value: JsonValue | undefined; readonly origin: Origin } {
-  const sources = [[check, "check"], [defaults, "defaults"], [outer, "outer"]] as const;
-  for (const [source, origin] of sources) {
-    if (source === null) continue;
-    if (name in source) return { name, value: source[name], origin };
-    if (otherName in source) return { name: otherName, value: source[otherName], origin };
-  }
+): PickedSetting {
+  const isIn = (source: JsonObject): boolean =>
+    name in source || otherName !== undefined && otherName in source;
+  const of = (source: JsonObject, origin: Origin): PickedSetting => {
+    const given = otherName === undefined || name in source ? name : otherName;
+    return { name: given, value: source[given], origin };
+  };
+  if (isIn(check)) return of(check, "check");
+  if (isIn(defaults)) return of(defaults, "defaults");
+  if (outer !== null && isIn(outer)) return of(outer, "outer");
   return { name, value: builtIn, origin: "built-in" };
 }
 
@@ -228,7 +238,7 @@ class Resolver {
     setting: Setting,
     check: JsonObject,
     lacks: string[],
-  ): ReturnType<typeof pickSetting> {
+  ): PickedSetting {
     const picked = pickSetting(setting, check, {
       defaults: this.#defaults,
       outer: this.#outer === null ? null : this.#outer.#defaults,

@@ -19,9 +19,9 @@ export function findScheduleProblems(written: JsonObject): readonly Problem[] {
 
 /** Returns errors about settings that have both of their names in one place. */
 export function findDoubleNames(written: JsonObject, reader: SchemaReader): readonly Problem[] {
+  const names = [...reader.at(written, ["defaults"])?.otherNames ?? []];
   return ownersOf(written).flatMap((owner) => {
     const settings = valueAt(written, owner);
-    const names = isObject(settings) ? [...reader.at(written, owner)?.otherNames ?? []] : [];
     return names.filter((both) => both.every((name) => isObject(settings) && name in settings))
       .map(([plain, other]) => ({
         path: [...owner, other],
