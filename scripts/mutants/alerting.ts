@@ -7,6 +7,20 @@ export const ALERTING: FaultyLayer = {
   tests: ["tests/alerting", "tests/simulation"],
   files: [
     {
+      file: "src/alerting/why.ts",
+      tests: ["tests/alerting/why_test.ts"],
+      faults: [
+        ["why names settings that hold nothing back", "causes.delete(removal);", "causes.has(removal);"],
+        ["why names one setting of two", "causes.size < before;", "causes.size < 0;"],
+        [
+          "why explains what is not confirmed first",
+          "fewest(asIs, removals) ?? fewest",
+          "fewest",
+        ],
+        ["why forgets the channel's own filters", "one.key === channel.key ? channel : one", "one"],
+      ],
+    },
+    {
       file: "src/alerting/channel_filters.ts",
       faults: [
         [

@@ -111,8 +111,8 @@ export const CONDITION: FaultyLayer = {
         ],
         [
           "a problem passes a dependency",
-          'const passes = event === "recovery" && suppressedBy',
-          'const passes = event !== "reminder" && suppressedBy',
+          'const passes = event === "recovery" && circumstances',
+          "const passes = circumstances",
         ],
         [
           "a change of the condition within a problem is a new problem",

@@ -57,7 +57,7 @@ export function mayComeLater({ afterMs, hours, outsideHours }: ChannelFilters): 
 }
 
 /** When a problem has lasted long enough. For a channel of some conditions, it begins with the last other one's end. */
-function dueAtMs(
+export function dueAtMs(
   { conditions, afterMs = 0 }: ChannelFilters,
   { problemBeganAtMs, leftAtMs }: ConditionState,
   nowMs: number,

@@ -36,10 +36,19 @@ export function suppressionOf(check: Check, options: SuppressionOptions): Suppre
 
   // Last, since a recovery passes it.
   if (silences.length > 0) return "until_ok";
-  const isSuppressed = dependenciesOf(check, options).some(({ parents, problemBeganAtMs }) =>
+  return holdingDependencies(check, options).length > 0 ? "dependency" : null;
+}
+
+/** Returns the dependencies that suppress notifications, each with its alternatives. */
+export function holdingDependencies(
+  check: Check,
+  options: Pick<SuppressionOptions, "running" | "stateOf" | "nowMs">,
+): readonly (readonly string[])[] {
+  return dependenciesOf(check, options).flatMap(({ parents, problemBeganAtMs }) =>
     parents.every(({ name }) => dependencyHolds(options.stateOf(name), problemBeganAtMs))
+      ? [parents.map(({ name }) => name)]
+      : []
   );
-  return isSuppressed ? "dependency" : null;
 }
 
 /** Returns the dependencies that have to run before their suppression can be decided. */

@@ -12,6 +12,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   explain: async () => (await import("./commands/explain.ts")).explainCommand,
   status: async () => (await import("./commands/status.ts")).statusCommand,
   history: async () => (await import("./commands/history.ts")).historyCommand,
+  why: async () => (await import("./commands/why.ts")).whyCommand,
   summary: async () => (await import("./commands/summary.ts")).summaryCommand,
   permissions: async () => (await import("./commands/permissions.ts")).permissionsCommand,
   report: async () => (await import("./commands/report.ts")).reportCommand,

@@ -355,10 +355,11 @@ function conclude(
     const decided = isDecided ? { ...state, notifiedSinceMs: state.notifiedSinceMs ?? nowMs } : state;
     return { state: decided, occurrences: seen, verdict: { kind: "quiet", reason } };
   }
-  const suppressedBy = circumstances.suppressedBy ??
+  const passes = event === "recovery" && circumstances.suppressedBy !== null &&
+    letsRecoveriesPass(circumstances.suppressedBy);
+  const suppressedBy = (passes ? null : circumstances.suppressedBy) ??
     (hasNotifiedFlapping(policy, state, circumstances) ? "flapping" : null);
-  const passes = event === "recovery" && suppressedBy !== null && letsRecoveriesPass(suppressedBy);
-  if (suppressedBy !== null && !passes) {
+  if (suppressedBy !== null) {
     return { state, occurrences: seen, verdict: { kind: "suppressed", event, suppressedBy, reason } };
   }
   const began = event === "recovery" ? state.notifiedProblemBeganAtMs : state.problemBeganAtMs;

@@ -193,9 +193,8 @@ function runDefinition(history: readonly Step[]): Sent[] {
     }
     let verdict = "quiet";
     if (confirmed !== null && event !== null) {
-      const isSuppressed = step.suppressedBy === null
-        ? isQuiet
-        : step.suppressedBy === "no_notify" || event !== "recovery";
+      const isSuppressed = isQuiet ||
+        step.suppressedBy !== null && (step.suppressedBy === "no_notify" || event !== "recovery");
       if (!isSuppressed) {
         const previous = event === "problem" && !wasOk ? "pending" : notified;
         verdict = `notify ${event} from ${previous} since ${

@@ -1,0 +1,239 @@
+/**
+ * Why a channel of a check is, or is not, notified of the present condition. Pure.
+ *
+ * No rule is written twice: the decision itself is asked what it would be without each setting that may hold a
+ * notification back. The causes are the fewest settings without which it would be sent.
+ */
+import { conditionBefore } from "../condition/transition.ts";
+import type { Channel } from "../domain/channel.ts";
+import type { Check } from "../domain/check.ts";
+import { type Condition, severity } from "../domain/condition.ts";
+import type { ConditionState, NotificationEvent } from "../domain/condition_state.ts";
+import type { Silence } from "../domain/outbox.ts";
+import type { CheckRecord } from "../domain/store.ts";
+import { dueAtMs, isExcluded, isLeftOut, isOutsideHours, knownTo } from "./channel_filters.ts";
+import { unconfirmedOf } from "./check_status.ts";
+import { reviewRecord } from "../state/record_result.ts";
+import { openWindow } from "./maintenance_windows.ts";
+import { nextWindow } from "./next_window.ts";
+import { type LastNotified, queueFor } from "./queued_notifications.ts";
+import { silencesOf } from "./silences.ts";
+import { holdingDependencies, suppressionOf } from "./suppression.ts";
+
+/** A setting without which a notification would be sent. Times are wall time, milliseconds since 1970. */
+export type Cause =
+  | {
+    readonly kind: "threshold" | "recovery_threshold";
+    readonly condition: Condition;
+    /** Results in a row, of so many. */
+    readonly results: number;
+    readonly of: number;
+  }
+  | { readonly kind: "silence" | "acknowledgement"; readonly silence: Silence }
+  /** `null`: it does not end within a month. */
+  | { readonly kind: "maintenance"; readonly untilMs: number | null; readonly reason: string }
+  | { readonly kind: "depends_on"; readonly names: readonly string[] }
+  | { readonly kind: "flapping" }
+  | { readonly kind: "conditions"; readonly conditions: readonly Condition[] }
+  | { readonly kind: "after"; readonly dueAtMs: number }
+  /** `null`: they never begin again. */
+  | { readonly kind: "hours"; readonly fromMs: number | null; readonly isLater: boolean }
+  | { readonly kind: "events"; readonly events: readonly NotificationEvent[] };
+
+/** What is due to a channel, and what holds it back. */
+export interface Explanation {
+  /** The event that would be sent; `null`: nothing is due, with or without the settings. */
+  readonly event: NotificationEvent | null;
+  /** The fewest settings that hold it back; empty: none does. */
+  readonly causes: readonly Cause[];
+}
+
+export interface WhyOptions {
+  readonly check: Check;
+  readonly record: CheckRecord;
+  /** Those that are not over. */
+  readonly silences: readonly Silence[];
+  /** The active checks, by name. */
+  readonly running: ReadonlyMap<string, Check>;
+  stateOf(check: string): ConditionState;
+  /** The last notification of a channel for the check. */
+  lastNotifiedOf(channel: Channel): LastNotified;
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/** Returns what is due to a channel of a check, and why it is not sent. */
+export function explainChannel(channel: Channel, options: WhyOptions): Explanation {
+  const asIs: Decision = { ...options, channel };
+  const { events } = channel;
+  // It counts as notified, so that a later event is due.
+  if (events?.includes("problem") === false && !options.lastNotifiedOf(channel).conditions.includes("ok")) {
+    return { event: "problem", causes: [{ kind: "events", events }] };
+  }
+  const due = dueEvent(asIs);
+  if (due !== null) return { event: due, causes: [] };
+  const removals = removalsFrom(asIs);
+  // A condition that is not confirmed counts only if nothing is due of the confirmed one.
+  return fewest(asIs, removals) ?? fewest(asIs, [...unconfirmedIn(asIs), ...removals]) ??
+    { event: null, causes: [] };
+}
+
+/** Returns the fewest of these settings without which something is due; `null`: nothing is without all of them. */
+function fewest(asIs: Decision, removals: readonly Removal[]): Explanation | null {
+  const without = (causes: ReadonlySet<Removal>): NotificationEvent | null =>
+    dueEvent(
+      removals.reduce((decision, one) => causes.has(one) ? one.removedFrom(decision) : decision, asIs),
+    );
+  const causes = new Set(removals);
+  if (without(causes) === null) return null;
+  // A change that becomes a recovery may pass what held it back: so again, until each of them is needed.
+  for (let before = Infinity; causes.size < before;) {
+    before = causes.size;
+    for (const removal of removals.toReversed().filter((one) => causes.has(one))) {
+      causes.delete(removal);
+      if (without(causes) === null) causes.add(removal);
+    }
+  }
+  return {
+    event: without(causes),
+    causes: removals.filter((one) => causes.has(one)).map(({ cause }) => cause),
+  };
+}
+
+interface Decision extends WhyOptions {
+  readonly channel: Channel;
+}
+
+/** A setting that may hold a notification back. */
+interface Removal {
+  readonly cause: Cause;
+  removedFrom(decision: Decision): Decision;
+}
+
+/** Returns the event that the channel gets if it is decided now; `null`: none. */
+function dueEvent(decision: Decision): NotificationEvent | null {
+  const { channel, check, record, nowMs, lastNotifiedOf } = decision;
+  const [acknowledgement] = silencesOfKind("acknowledgement", decision);
+  const filtering = { nowMs, isAcknowledged: acknowledgement !== undefined };
+  const { queued: [due] } = reviewRecord(record, check, {
+    nowMs,
+    suppressedBy: suppressionOf(check, { ...decision, notifies: true }),
+    acknowledged: acknowledgement?.reason ?? null,
+    known: (state) =>
+      check.notifications.flatMap((one) => {
+        const filters = one.key === channel.key ? channel : one;
+        return knownTo(filters, lastNotifiedOf(one).conditions, state, filtering);
+      }),
+    queue: (notification, state) =>
+      queueFor(notification, {
+        channels: [channel],
+        before: conditionBefore(state),
+        lastNotifiedOf,
+        isLeftOut: (filters, conditions) => isLeftOut(filters, conditions, state, filtering),
+        nowMs,
+        ...NOT_SENT,
+      }),
+    newId: () => "",
+    hostName: "",
+  });
+  if (due === undefined || isExcluded(channel, due)) return null;
+  const { event } = due.notification;
+  return event === "summary" ? null : event;
+}
+
+/** What only a notification that is sent has. */
+const NOT_SENT = { nameOf: () => "", textMaxOf: () => ({ output: 0, detail: 0 }), sequence: 0 };
+
+function silencesOfKind(
+  kind: Silence["kind"],
+  { check: { name, tags }, record, silences, nowMs }: Decision,
+): readonly Silence[] {
+  const { problemBeganAtMs } = record.condition;
+  return silencesOf({ name, tags, problemBeganAtMs }, silences, { kind, nowMs });
+}
+
+/** Returns the settings that may hold a notification back, in the order in which people think of them. */
+function removalsFrom(decision: Decision): readonly Removal[] {
+  return [
+    ...(["silence", "acknowledgement"] as const).flatMap((kind) =>
+      silencesOfKind(kind, decision).map((silence): Removal => ({
+        cause: { kind, silence },
+        removedFrom: (given) => ({ ...given, silences: given.silences.filter((one) => one !== silence) }),
+      }))
+    ),
+    ...maintenanceIn(decision),
+    ...dependenciesIn(decision),
+    ...decision.check.flapping === "once" && decision.record.condition.flappingSinceMs !== null
+      ? [changed({ kind: "flapping" }, { flapping: "all" })]
+      : [],
+    ...filtersOf(decision),
+  ];
+}
+
+/** A cause in the check itself. */
+function changed(cause: Cause, fields: Partial<Check>): Removal {
+  return { cause, removedFrom: (given) => ({ ...given, check: { ...given.check, ...fields } as Check }) };
+}
+
+/** The last result, if it confirms another condition only with further ones. */
+function unconfirmedIn({ check, record }: Decision): readonly Removal[] {
+  const unconfirmed = unconfirmedOf(check, record);
+  if (unconfirmed === null || unconfirmed.threshold === null) return [];
+  const { condition, results, threshold } = unconfirmed;
+  const { confirmed, observedAtMs, leftAtMs } = record.condition;
+  const isBetter = confirmed !== null && severity(condition) < severity(confirmed);
+  const state: ConditionState = {
+    ...record.condition,
+    confirmed: condition,
+    confirmedSinceMs: observedAtMs,
+    leftAtMs: { ...leftAtMs, [confirmed ?? "pending"]: observedAtMs },
+  };
+  return [{
+    cause: { kind: isBetter ? "recovery_threshold" : "threshold", condition, results, of: threshold },
+    removedFrom: (given) => ({ ...given, record: { ...given.record, condition: state } }),
+  }];
+}
+
+function maintenanceIn(decision: Decision): readonly Removal[] {
+  const { check, nowMs } = decision;
+  const started = silencesOfKind("maintenance", decision);
+  const open = openWindow([...check.maintenanceWindows, ...started], nowMs);
+  if (open === null) return [];
+  return [{
+    cause: { kind: "maintenance", ...open },
+    removedFrom: (given) => ({
+      ...given,
+      check: { ...given.check, maintenanceWindows: [] },
+      silences: given.silences.filter((one) => !started.includes(one)),
+    }),
+  }];
+}
+
+function dependenciesIn(decision: Decision): readonly Removal[] {
+  const names = holdingDependencies(decision.check, decision).flat();
+  return names.length === 0 ? [] : [changed({ kind: "depends_on", names }, { dependsOn: [] })];
+}
+
+function filtersOf({ channel, record, nowMs }: Decision): readonly Removal[] {
+  const { conditions, afterMs, hours, outsideHours, events } = channel;
+  const lacking = (cause: Cause, name: "conditions" | "afterMs" | "hours" | "events"): Removal => ({
+    cause,
+    removedFrom: (given) => {
+      const { [name]: _, ...rest } = given.channel;
+      return { ...given, channel: rest as Channel };
+    },
+  });
+  const begins = (hours ?? []).flatMap((window) => nextWindow(window, nowMs)?.fromMs ?? []);
+  return [
+    ...conditions === undefined ? [] : [lacking({ kind: "conditions", conditions }, "conditions")],
+    ...afterMs === undefined
+      ? []
+      : [lacking({ kind: "after", dueAtMs: dueAtMs(channel, record.condition, nowMs) }, "afterMs")],
+    ...hours === undefined || !isOutsideHours(channel, nowMs) && outsideHours !== "never" ? [] : [lacking({
+      kind: "hours",
+      fromMs: begins.length === 0 ? null : Math.min(...begins),
+      isLater: outsideHours !== "never",
+    }, "hours")],
+    ...events === undefined ? [] : [lacking({ kind: "events", events }, "events")],
+  ];
+}

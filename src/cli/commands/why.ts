@@ -1,0 +1,325 @@
+import { channelsOf, ConfiguredChannels } from "../../alerting/configured_channels.ts";
+import { conditionOf, describeStale, unconfirmedOf } from "../../alerting/check_status.ts";
+import { describeSilence, type ShownNotification, shownNotifications } from "../../alerting/outbox_status.ts";
+import { type LastNotified, lastNotified } from "../../alerting/queued_notifications.ts";
+import { type Cause, explainChannel, type Explanation } from "../../alerting/why.ts";
+import { initialState } from "../../condition/transition.ts";
+import type { Channel } from "../../domain/channel.ts";
+import type { Check } from "../../domain/check.ts";
+import type { KnownCondition } from "../../domain/check_kind.ts";
+import { describeDuration } from "../../domain/duration.ts";
+import type { CheckRecord, KeptOutbox } from "../../domain/store.ts";
+import type { System } from "../../domain/system.ts";
+import { monitorFields, type MonitorStatus } from "../../outputs/json/monitor_fields.ts";
+import { jsonText } from "../../shared/json_text.ts";
+import { isoTime } from "../../shared/json_values.ts";
+import { timeText } from "../../shared/local_time.ts";
+import { printable } from "../../shared/printable.ts";
+import { quoteValue } from "../../config/problem.ts";
+import { textWidth } from "../../shared/text_width.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  optionChoice,
+  optionValue,
+  REPORT_FORMAT_OPTION,
+  REPORT_FORMATS,
+  UsageError,
+} from "../command_definition.ts";
+import { EXIT } from "../exit_code.ts";
+import { readKnownState } from "../known_config.ts";
+import { monitorNotes } from "../monitor_status.ts";
+import { type OpenConfig, openConfig } from "../open_config.ts";
+import { readState } from "../read_state.ts";
+import { locateState, STATE_OPTION } from "../state_location.ts";
+
+export const whyCommand: Command = {
+  name: "why",
+  summary: "explain why channels were, or were not, notified of a check",
+  operands: "NAME",
+  operandsMax: 1,
+  operandKind: "check",
+  description:
+    "Shows for each channel of a check what it was notified of, what waits for it, or what holds a notification back: " +
+    "the fewest settings, silences and dependencies without which it would be sent now. The decision is that of the " +
+    "service itself, from the state and the config.",
+  page: "guides/notifications.md",
+  options: [
+    CONFIG_OPTION,
+    STATE_OPTION,
+    { name: "channel", value: "NAME", description: "only this channel" },
+    REPORT_FORMAT_OPTION,
+  ],
+  examples: [
+    ["monitor why web", "explain every channel of one check"],
+    ["monitor why web --channel console", "explain one channel"],
+    ["monitor why web --format json", "print JSON for scripts"],
+  ],
+  uses: ["read", "write", "net", "env", "sys"],
+  endings: ["done", "name", "state", "permission", "config"],
+  run: runWhy,
+};
+
+/** What is known of a check and its channels. */
+interface Why {
+  readonly check: Check;
+  readonly record: CheckRecord | null;
+  readonly known: KnownCondition;
+  /** Why its condition does not count; empty if it does. */
+  readonly stale: string;
+  readonly channels: readonly ExplainedChannel[];
+  readonly monitor: MonitorStatus | null;
+  readonly notes: readonly string[];
+  readonly nowMs: number;
+}
+
+interface ExplainedChannel extends Explanation {
+  readonly name: string;
+  readonly last: LastNotified;
+  /** What waits for it, was rejected or dropped. */
+  readonly queued: readonly ShownNotification[];
+}
+
+async function runWhy(invocation: Invocation, system: System): Promise<number> {
+  const [name] = invocation.operands;
+  if (name === undefined) throw new UsageError("why requires the name of a check", "monitor why NAME");
+  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
+  const config = await openConfig(invocation, system, { withoutSecrets: true });
+  const check = config.checks.find((one) => one.name === name);
+  if (check === undefined) {
+    throw new UsageError(
+      `the config has no check ${quoteValue(name)}`,
+      "list the checks with: monitor status",
+    );
+  }
+  const place = await locateState(invocation, config, system);
+  const store = await readState(place, system);
+  try {
+    const { records, monitor } = await readKnownState(store, { config, place, system });
+    const nowMs = system.clock.wallMs();
+    const outbox = await store?.outbox() ?? NO_OUTBOX;
+    const why = explain(check, {
+      config,
+      records,
+      monitor,
+      outbox,
+      nowMs,
+      silences: await store?.silences(nowMs) ?? [],
+    });
+    const channel = optionValue(invocation, "channel");
+    const chosen = channel === undefined ? why : { ...why, channels: chooseChannel(why.channels, channel) };
+    system.stdout.write(format === "json" ? whyJson(chosen) : whyText(chosen, system.timeZone()));
+    return EXIT.ok;
+  } finally {
+    await store?.close();
+  }
+}
+
+const NO_OUTBOX: KeptOutbox = { notifications: [], markers: [], counts: [] };
+
+function chooseChannel(channels: readonly ExplainedChannel[], name: string): readonly ExplainedChannel[] {
+  const chosen = channels.filter((channel) => channel.name === name);
+  if (chosen.length > 0) return chosen;
+  const names = channels.map((channel) => quoteValue(channel.name)).join(", ");
+  throw new UsageError(
+    `the check has no channel ${quoteValue(name)}, expected ${names === "" ? "none" : names}`,
+  );
+}
+
+interface ExplainOptions {
+  readonly config: OpenConfig;
+  readonly records: readonly CheckRecord[];
+  readonly monitor: MonitorStatus | null;
+  readonly outbox: KeptOutbox;
+  readonly silences: Parameters<typeof explainChannel>[1]["silences"];
+  readonly nowMs: number;
+}
+
+function explain(check: Check, { config, records, monitor, outbox, silences, nowMs }: ExplainOptions): Why {
+  const byName = new Map(records.map((record) => [record.name, record]));
+  const record = byName.get(check.name) ?? null;
+  const notRunning = monitor?.notRunning ?? null;
+  const known = conditionOf(check, record, nowMs, notRunning);
+  const names = new ConfiguredChannels({ ...channelsOf(config), redact: config.redact });
+  const running = new Map(config.checks.filter(({ active }) => active).map((one) => [one.name, one]));
+  const rows = shownNotifications(outbox, nowMs).filter(({ notification }) =>
+    notification.check === check.name
+  );
+  const lastOf = ({ key }: Channel): LastNotified =>
+    lastNotified(
+      rows.findLast(({ channelKey, state }) => channelKey === key && state !== "dropped") ?? null,
+      outbox.markers.find((marker) => marker.check === check.name && marker.channelKey === key) ?? null,
+    );
+  const options = {
+    check,
+    silences,
+    running,
+    stateOf: (name: string) => byName.get(name)?.condition ?? initialState(),
+    lastNotifiedOf: lastOf,
+    nowMs,
+  };
+  const unique = new Map(check.notifications.map((channel) => [channel.key, channel]));
+  return {
+    check,
+    record,
+    known,
+    stale: describeStale({ state: known.state, record, notRunning }, nowMs),
+    channels: [...unique.values()].map((channel) => ({
+      name: names.nameOf(channel),
+      last: lastOf(channel),
+      queued: rows.filter(({ channelKey }) => channelKey === channel.key),
+      ...record === null || known.state !== "current"
+        ? { event: null, causes: [] }
+        : explainChannel(channel, { ...options, record }),
+    })),
+    monitor,
+    notes: monitorNotes(monitor, { nowMs, hasErrors: false }),
+    nowMs,
+  };
+}
+
+function whyText({ check, record, known, stale, channels, notes, nowMs }: Why, timeZone: string): string {
+  const since = record?.condition.confirmedSinceMs ?? null;
+  const unconfirmed = record === null ? null : unconfirmedOf(check, record);
+  const last = record?.last ?? null;
+  const width = Math.max(0, ...channels.map(({ name }) => textWidth(name)));
+  const lines = [
+    `${check.name}: ${known.condition}` +
+    (stale !== ""
+      ? ` (${stale})`
+      : since === null || known.condition === "pending"
+      ? ""
+      : ` since ${timeText(since, timeZone)}`),
+    last === null
+      ? "never ran"
+      : `last run ${describeDuration(Math.max(0, nowMs - last.startedAtMs))} ago: ${last.condition}` +
+        (unconfirmed?.threshold === undefined || unconfirmed.threshold === null
+          ? ""
+          : `, ${unconfirmed.results} of ${unconfirmed.threshold}`) +
+        (last.output === "" ? "" : `: ${last.output}`),
+    ...notes,
+    "",
+    ...check.active ? [] : ["The check is inactive, so it does not run."],
+    ...channels.length === 0 ? ["The check has no notifications, so nobody is notified."] : [],
+    ...channels.flatMap((channel) => {
+      const [first = "", ...rest] = describeChannel(channel, { known, nowMs, timeZone });
+      const pad = " ".repeat(width - textWidth(channel.name));
+      return [`${channel.name}${pad}  ${first}`, ...rest.map((line) => `${" ".repeat(width)}  ${line}`)];
+    }),
+  ];
+  return lines.map((line) => `${printable(line)}\n`).join("");
+}
+
+interface TextOptions {
+  readonly known: KnownCondition;
+  readonly nowMs: number;
+  readonly timeZone: string;
+}
+
+function describeChannel(channel: ExplainedChannel, options: TextOptions): readonly string[] {
+  const { last, queued, event, causes } = channel;
+  const [condition = "ok", second] = last.conditions;
+  const told = condition === "ok" || causes.some(({ kind }) => kind === "events")
+    ? []
+    : [`notified of ${condition}${second === undefined ? "" : ", which may not have arrived"}`];
+  const waits = queued.map((row) => describeQueued(row, options.nowMs));
+  if (waits.length > 0) return waits;
+  if (event === null) return told.length > 0 ? told : [`nothing is due: ${whyNothing(options.known)}`];
+  if (causes.length === 0) return [...told, `${event} is due, and is sent with the next decision`];
+  return [...told, `${event} not sent:`, ...causes.map((cause) => `- ${describeCause(cause, options)}`)];
+}
+
+function whyNothing({ condition, state }: KnownCondition): string {
+  if (state === "never_ran") return "it never ran";
+  if (state !== "current") return "nothing is decided until it runs again";
+  return condition === "pending" ? "no condition is confirmed" : `it is ${condition}`;
+}
+
+function describeQueued(
+  { state, attempts, nextAttemptAtMs, lastFailure, limitedUntilMs, notification }: ShownNotification,
+  nowMs: number,
+): string {
+  const tried = attempts === 0 ? "not tried yet" : `tried ${attempts === 1 ? "once" : `${attempts} times`}`;
+  const next = state === "dropped"
+    ? ""
+    : `, next in ${describeDuration(Math.max(0, nextAttemptAtMs - nowMs))}`;
+  const limit = limitedUntilMs === undefined ? "" : ', since "at_most" is reached';
+  const failure = lastFailure === null ? "" : `: ${lastFailure}`;
+  return `${state}: ${notification.event} ${notification.condition}, ${tried}${next}${limit}${failure}`;
+}
+
+function describeCause(cause: Cause, options: TextOptions): string {
+  // The type of the words of a kind is that of its causes.
+  return (CAUSE_WORDS[cause.kind] as (cause: Cause, options: TextOptions) => string)(cause, options);
+}
+
+type CauseOf<K extends Cause["kind"]> = Cause & { readonly kind: K };
+
+const CAUSE_WORDS: { readonly [K in Cause["kind"]]: (cause: CauseOf<K>, options: TextOptions) => string } = {
+  threshold: describeThreshold,
+  recovery_threshold: describeThreshold,
+  silence: ({ silence }, { nowMs }) =>
+    `silenced: ${describeSilence(silence, nowMs)}; ends with: monitor unsilence`,
+  acknowledgement: ({ silence }, { nowMs }) =>
+    `acknowledged: ${describeSilence(silence, nowMs)}, so it does not escalate`,
+  maintenance: ({ reason, untilMs }, { timeZone }) => {
+    const until = untilMs === null ? "" : `, until ${timeText(untilMs, timeZone)}`;
+    return `maintenance window${reason === "" ? "" : ` (${reason})`}${until}`;
+  },
+  depends_on: ({ names }) =>
+    `"depends_on": ${names.map(quoteValue).join(", ")} has a problem, or has not run since this one began`,
+  flapping: () => '"flapping": "once": a notification was sent while it flaps',
+  conditions: ({ conditions }) => `"conditions": ${conditions.join(", ")} alone`,
+  after: ({ dueAtMs }, { nowMs }) =>
+    dueAtMs > nowMs ? `"after": in ${describeDuration(dueAtMs - nowMs)}` : '"after"',
+  hours: ({ fromMs, isLater }, { timeZone }) => {
+    if (fromMs === null) return '"hours": it is outside of them';
+    const never = isLater ? "" : ', and "outside_hours" is "never"';
+    return `"hours": they begin at ${timeText(fromMs, timeZone)}${never}`;
+  },
+  events: ({ events }) => `"events": ${events.join(", ")} alone`,
+};
+
+function describeThreshold(
+  { kind, condition, results, of }: CauseOf<"threshold" | "recovery_threshold">,
+): string {
+  return `"${kind}": ${condition}, ${results} of ${of} results`;
+}
+
+/** The same for programs; fields are only ever added. */
+function whyJson({ check, record, known, stale, channels, monitor, notes, nowMs }: Why): string {
+  const time = (ms: number | null): string | null => ms === null ? null : isoTime(ms);
+  const last = record?.last ?? null;
+  const options = { known, nowMs, timeZone: "UTC" };
+  return `${
+    jsonText({
+      check: check.name,
+      condition: known.condition,
+      state: known.state,
+      reason: stale,
+      confirmed_since: known.state === "current" ? time(record?.condition.confirmedSinceMs ?? null) : null,
+      last: last === null
+        ? null
+        : { condition: last.condition, output: last.output, started_at: isoTime(last.startedAtMs) },
+      channels: channels.map((channel) => ({
+        channel: channel.name,
+        notified: channel.last.conditions[0] ?? "ok",
+        certain: channel.last.conditions.length === 1,
+        due: channel.event,
+        causes: channel.causes.map((cause) => ({ kind: cause.kind, text: describeCause(cause, options) })),
+        queued: channel.queued.map((row) => ({
+          state: row.state,
+          event: row.notification.event,
+          condition: row.notification.condition,
+          decided_at: isoTime(row.notification.decidedAtMs),
+          attempts: row.attempts,
+          next_attempt_at: row.state === "dropped" ? null : isoTime(row.nextAttemptAtMs),
+          last_failure: row.lastFailure,
+        })),
+      })),
+      monitor: monitorFields(monitor),
+      notes,
+    }, { indent: 2 })
+  }\n`;
+}

@@ -1,0 +1,174 @@
+/**
+ * Explanation and decision never differ: in random histories, what is named holds the notification back, each part of it
+ * is needed, and nothing else is. The settings are changed in the real config, and the real decision is asked.
+ */
+import assert from "node:assert/strict";
+import { explainChannel, type Explanation } from "../../src/alerting/why.ts";
+import { type Cause } from "../../src/alerting/why.ts";
+import { lastNotified } from "../../src/alerting/queued_notifications.ts";
+import type { Channel, ChannelFilters } from "../../src/domain/channel.ts";
+import type { Check } from "../../src/domain/check.ts";
+import { CONDITIONS } from "../../src/domain/condition.ts";
+import type { Silence } from "../../src/domain/outbox.ts";
+import { createRandom, type Random } from "../../testing/random.ts";
+import { campaign, testSeed } from "../../testing/seed.ts";
+import { endMaintenance, silenceOf } from "../state/records.ts";
+import { testCheck } from "../support/checks.ts";
+import { configOf, type Desk, openDesk } from "./desk.ts";
+
+const MINUTE = 60_000;
+const HISTORIES = campaign(600);
+/** Every other quarter of an hour. */
+const QUARTERS = Array.from({ length: 48 }, (_, half) => ({
+  fromMinute: half * 30,
+  toMinute: half * 30 + 15,
+  timeZone: "UTC",
+}));
+const FILTERS = [
+  {},
+  { conditions: ["critical"] },
+  { conditions: ["warning", "unknown"] },
+  { afterMs: 10 * MINUTE },
+  { hours: QUARTERS },
+  { hours: QUARTERS, outsideHours: "never" },
+  { hours: QUARTERS, afterMs: 5 * MINUTE, conditions: ["critical"] },
+  { events: ["recovery"] },
+  { afterMs: 5 * MINUTE, events: ["problem"] },
+] as const satisfies readonly ChannelFilters[];
+
+function channelOf(key: string, filters: ChannelFilters): Channel {
+  return { kind: "console", key, parameters: {}, ...filters };
+}
+
+const ROUTER: Check = { ...testCheck("ok", { name: "router" }), notifications: [] };
+
+interface Played {
+  readonly desk: Desk;
+  readonly check: Check;
+  readonly channel: Channel;
+  readonly explanation: Explanation;
+}
+
+/** Plays the history of a number, the same each time, and explains its end. */
+async function play(number: number): Promise<Played> {
+  const random = createRandom(testSeed(), `why ${number}`);
+  const channel = channelOf("filtered", random.pick(FILTERS as unknown as [ChannelFilters]));
+  const check: Check = {
+    ...testCheck("ok", { name: "web", threshold: random.pick([1, 1, 3]) }),
+    recoveryThreshold: random.pick([1, 1, 2]),
+    reminders: false,
+    ...random.oneIn(3) && { flapping: "once" as const },
+    ...random.oneIn(3) && { dependsOn: ["router"] },
+    maintenanceWindows: random.oneIn(3) ? QUARTERS : [],
+    notifications: [channelOf("all", {}), channel],
+  };
+  const desk = await openDesk([check, ROUTER]);
+  const steps = 3 + random.below(25);
+  for (let step = 0; step < steps; step++) {
+    await desk.clock.advance(Math.ceil(random.below(6)) * MINUTE);
+    if (random.oneIn(6)) await addSilence(desk, random);
+    if (random.oneIn(9)) await desk.store.endSilences("all", desk.clock.wallMs());
+    await desk.notifying.refresh();
+    if (check.dependsOn?.length > 0 && random.oneIn(2)) {
+      await desk.observe(ROUTER, random.pick(["ok", "ok", "critical"]));
+    }
+    await desk.observe(check, random.pick(CONDITIONS as unknown as ["ok"]));
+    await desk.drain();
+  }
+  return { desk, check, channel, explanation: await explain(desk, check, channel) };
+}
+
+async function addSilence({ store, clock, repository }: Desk, random: Random): Promise<void> {
+  const fromMs = clock.wallMs();
+  const { problemBeganAtMs } = repository.recordOf("web", fromMs).condition;
+  const kind = random.pick<Silence["kind"]>(["silence", "acknowledgement", "maintenance"]);
+  const isOfProblem = kind === "acknowledgement" || kind === "silence" && random.oneIn(2);
+  if (isOfProblem && problemBeganAtMs === null) return;
+  await store.addSilences([silenceOf(`${kind} ${fromMs}`, {
+    check: "web",
+    kind,
+    problemBeganAtMs: isOfProblem ? problemBeganAtMs : null,
+    fromMs,
+    untilMs: fromMs + 20 * MINUTE,
+  })]);
+}
+
+async function explain(
+  { store, repository, clock }: Desk,
+  check: Check,
+  channel: Channel,
+): Promise<Explanation> {
+  const nowMs = clock.wallMs();
+  const { markers } = await store.outbox();
+  return explainChannel(channel, {
+    check,
+    record: repository.recordOf("web", nowMs),
+    silences: await store.silences(nowMs),
+    running: new Map([["web", check], ["router", ROUTER]]),
+    stateOf: (name) => repository.recordOf(name, nowMs).condition,
+    lastNotifiedOf: ({ key }) =>
+      lastNotified(null, markers.find((one) => one.check === "web" && one.channelKey === key) ?? null),
+    nowMs,
+  });
+}
+
+/** Removes some causes from the config and the state, decides again, and returns what the channel is sent. */
+async function eventWithout(
+  causes: readonly Cause[],
+  { desk, check, channel }: Played,
+): Promise<string | null> {
+  const { notifying, store, repository, clock } = desk;
+  const nowMs = clock.wallMs();
+  const has = (...kinds: readonly Cause["kind"][]): boolean =>
+    causes.some(({ kind }) => kinds.includes(kind));
+  const { conditions, afterMs, hours, events, ...rest } = channel;
+  const filters = {
+    ...conditions !== undefined && !has("conditions") && { conditions },
+    ...afterMs !== undefined && !has("after") && { afterMs },
+    ...hours !== undefined && !has("hours") && { hours },
+    ...events !== undefined && !has("events") && { events },
+  };
+  const changed: Check = {
+    ...check,
+    ...has("threshold", "recovery_threshold") && { threshold: 1, recoveryThreshold: 1 },
+    ...has("depends_on") && { dependsOn: [] },
+    ...has("flapping") && { flapping: "all" as const },
+    ...has("maintenance") && { maintenanceWindows: [] },
+    notifications: [channelOf("all", {}), { ...rest, ...filters } as Channel],
+  };
+  const ids = new Set(causes.flatMap((cause) => "silence" in cause ? [cause.silence.id] : []));
+  const kept = (await store.silences(nowMs)).filter(({ id, kind }) =>
+    !ids.has(id) && !(kind === "maintenance" && has("maintenance"))
+  );
+  await store.endSilences("all", nowMs);
+  await endMaintenance(store, nowMs);
+  await store.addSilences(kept);
+  await notifying.refresh();
+  notifying.reload(configOf([changed, ROUTER]));
+  const { last } = repository.recordOf("web", nowMs);
+  const deciding = notifying.deciding(changed, nowMs);
+  const queued = has("threshold", "recovery_threshold")
+    ? desk.record(changed, last?.condition ?? "ok")
+    : repository.review(changed, { nowMs, ...deciding })?.queued ?? [];
+  const row = queued.find(({ channelKey }) => channelKey === "filtered");
+  const isExcluded = filters.events?.includes(row?.notification.event as "problem") === false;
+  return row === undefined || isExcluded ? null : row.notification.event;
+}
+
+Deno.test("what is named holds a notification back, and nothing else does", async () => {
+  const seen = new Map<string, number>();
+  for (let number = 0; number < HISTORIES; number++) {
+    const played = await play(number);
+    const { event, causes } = played.explanation;
+    const kinds = causes.map(({ kind }) => kind).join(", ");
+    const where = `history ${number}: ${event} ${kinds}`;
+    // What is filtered by its event alone counts as notified.
+    if (kinds !== "events") assert.equal(await eventWithout(causes, played), event, where);
+    for (const cause of causes.length > 1 ? causes : []) {
+      const others = causes.filter((one) => one !== cause);
+      assert.equal(await eventWithout(others, await play(number)), null, `${where} without ${cause.kind}`);
+    }
+    for (const { kind } of causes) seen.set(kind, (seen.get(kind) ?? 0) + 1);
+  }
+  assert.ok(seen.size >= 7, `only ${[...seen.keys()].join(", ")}`);
+});

@@ -1,0 +1,135 @@
+/** What `monitor why` says, and that it is what decides. */
+import assert from "node:assert/strict";
+import { type Scenario, simulate, type World } from "../../testing/simulation/mod.ts";
+
+const START = "2026-03-02 21:55";
+
+/** Returns what holds the notification of each channel back, or what it was notified of. */
+async function why(world: World, name = "web"): Promise<Readonly<Record<string, string>>> {
+  const { code, stdout } = await world.machine().run("why", name, "--format", "json");
+  assert.equal(code, 0, stdout);
+  const { channels } = JSON.parse(stdout) as {
+    readonly channels: readonly {
+      readonly channel: string;
+      readonly notified: string;
+      readonly due: string | null;
+      readonly causes: readonly { readonly kind: string }[];
+      readonly queued: readonly { readonly state: string }[];
+    }[];
+  };
+  return Object.fromEntries(channels.map(({ channel, notified, due, causes, queued }) => [
+    channel,
+    queued.length > 0
+      ? queued.map(({ state }) => state).join(", ")
+      : due === null
+      ? notified
+      : `${due}: ${causes.map(({ kind }) => kind).join(", ")}`,
+  ]));
+}
+
+const CHANNELS = {
+  chat: {},
+  late: { after: "30 minutes" },
+  critical: { conditions: ["critical"] },
+  night: { hours: [{ from: "23:00", to: "23:30" }] },
+  ends: { events: ["recovery"] },
+};
+
+simulate("why names for each channel what holds a notification back", {
+  start: START,
+  config: { channels: CHANNELS, checks: { web: {}, router: {} } },
+  results: { web: "22:00 warning" },
+  actions: {
+    "22:10": async (world) => {
+      assert.deepEqual(await why(world), {
+        chat: "warning",
+        late: "problem: after",
+        critical: "problem: conditions",
+        night: "problem: hours",
+        ends: "problem: events",
+      });
+      assert.deepEqual(await why(world, "router"), {
+        chat: "ok",
+        late: "ok",
+        critical: "ok",
+        night: "ok",
+        ends: "ok",
+      });
+      const { stdout } = await world.machine().run("why", "web", "--channel", "late");
+      assert.match(
+        stdout,
+        /^web: warning since .*\n.*: warning: it is warning\n\nlate {2}problem not sent:\n {6}- "after": in 20 min\n$/,
+      );
+    },
+    "22:11": "acknowledge web",
+    "22:40": async (world) => {
+      assert.equal((await why(world))["late"], "problem: acknowledgement");
+    },
+  },
+  until: "22:41",
+  expect: { chat: ["22:00 problem web warning"] },
+});
+
+const CAUSES: Readonly<
+  Record<string, Pick<Scenario, "results" | "actions"> & { readonly check?: object; readonly causes: string }>
+> = {
+  threshold: { check: { threshold: 90 }, causes: "problem: threshold" },
+  silence: { actions: { "21:58": "silence web --for 1h" }, causes: "problem: silence" },
+  "several silences": {
+    actions: { "21:58": ["silence web --for 1h", "silence --all --for 1h"] },
+    causes: "problem: silence, silence",
+  },
+  "a window by hand": {
+    actions: { "21:58": "maintenance start web --for 1h" },
+    causes: "problem: maintenance",
+  },
+  "a window and a silence": {
+    actions: { "21:58": ["maintenance start web --for 1h", "silence web --for 1h"] },
+    causes: "problem: silence, maintenance",
+  },
+  dependency: {
+    check: { depends_on: ["router"] },
+    results: { web: "22:00 critical", router: "21:57 critical" },
+    causes: "problem: depends_on",
+  },
+};
+
+for (const [name, { check = {}, results = {}, actions = {}, causes }] of Object.entries(CAUSES)) {
+  simulate(`why names ${name}`, {
+    start: START,
+    config: { checks: { web: check, router: {} } },
+    results: { web: "22:00 critical", ...results },
+    actions: {
+      ...actions,
+      "22:10": async (world) => {
+        assert.equal((await why(world))["chat"], causes);
+      },
+    },
+    until: "22:11",
+    expect: { chat: "any" },
+  });
+}
+
+simulate("why names what waits for a channel, and nothing while no service runs", {
+  start: START,
+  config: { checks: { web: {} } },
+  results: { web: "22:00 critical" },
+  servers: { chat: "22:00 refuse" },
+  actions: {
+    "22:10": async (world) => {
+      assert.deepEqual(await why(world), { chat: "pending" });
+    },
+    "22:11": "kill",
+    "22:20": async (world) => {
+      const { stdout } = await world.machine().run("why", "web");
+      assert.match(
+        stdout,
+        /^web: unknown \(monitor terminated unexpectedly, last seen .* ago, was critical\)\n/,
+      );
+    },
+    "22:21": "why wbe => 64",
+    "22:22": "why web --channel sms => 64",
+  },
+  until: "22:23",
+  expect: {},
+});
