@@ -21,10 +21,9 @@ import {
   type Command,
   CONFIG_OPTION,
   type Invocation,
-  optionChoice,
   optionValue,
   REPORT_FORMAT_OPTION,
-  REPORT_FORMATS,
+  reportFormat,
   UsageError,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
@@ -38,7 +37,6 @@ export const whyCommand: Command = {
   name: "why",
   summary: "explain why channels were, or were not, notified of a check",
   operands: "NAME",
-  operandsMax: 1,
   operandKind: "check",
   description:
     "Shows for each channel of a check what it was notified of, what waits for it, or what holds a notification back: " +
@@ -84,7 +82,7 @@ interface ExplainedChannel extends Explanation {
 async function runWhy(invocation: Invocation, system: System): Promise<number> {
   const [name] = invocation.operands;
   if (name === undefined) throw new UsageError("why requires the name of a check", "monitor why NAME");
-  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
+  const format = reportFormat(invocation);
   const config = await openConfig(invocation, system, { withoutSecrets: true });
   const check = config.checks.find((one) => one.name === name);
   if (check === undefined) {
