@@ -12,7 +12,6 @@ import { testOutbox } from "./conformance_outbox.ts";
 import { HOSTILE_TEXTS } from "./hostile.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import {
-  beatOf,
   changeOf,
   countsOf,
   entryOf,
@@ -291,14 +290,6 @@ export function testStore(
     assert.deepEqual(await store.changes("more", ALL), [], "it begins again");
   });
 
-  test("forgets changes after 400 days", async (store) => {
-    const kept = changeOf("web", NOW_MS - 400 * DAY_MS);
-    const old = changeOf("web", NOW_MS - 400 * DAY_MS - 1);
-    await store.save([updateOf("web", { change: kept }), updateOf("web", { change: old })]);
-    await pruneAll(store, NOW_MS);
-    assert.deepEqual(await store.changes("web", ALL), [kept]);
-  });
-
   test("keeps the newest 1,000 changes of a check", async (store) => {
     // The oldest come last; of those at one time the earliest kept go.
     const times = [...Array(1004).keys()].map((index) => NOW_MS - Math.floor((index + 1) / 2));
@@ -463,11 +454,7 @@ export function testStore(
     await store.close();
     const attempts: readonly (() => Promise<unknown>)[] = [
       () => store.records(),
-      () => store.save([]),
-      () => store.rollupSums(["web"], { sinceMs: 0, untilMs: Infinity, each: "day" }),
       () => store.changeOutbox(outboxChangeOf({})),
-      () => store.addSilences([]),
-      () => store.keepJobRun("web", beatOf("a"), NOW_MS),
       () => store.prune(NOW_MS),
     ];
     for (const attempt of attempts) {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { HeartbeatStore, QueueRow, SharedStore } from "../../src/domain/membership.ts";
 import { DAY_MS } from "../../src/shared/time_units.ts";
 import { pruneAll } from "./conformance.ts";
-import { countOf, notificationOf, queuedOf, recordOf, resultOf, silenceOf, updateOf } from "./records.ts";
+import { countOf, notificationOf, queuedOf, resultOf, silenceOf, updateOf } from "./records.ts";
 
 /** An empty database. */
 export interface SharedDatabase {
@@ -84,7 +84,8 @@ export function testSharedStore(
     const heartbeats = openHeartbeats();
     const nowMs = Date.now();
     const silence = silenceOf("s", { check: null, tag: "front", fromMs: nowMs, untilMs: nowMs + 60_000 });
-    const other = { ...MEMBER, host: "b\0", id: "2", location: "fra" };
+    const looks = [{ sequence: 7, check: 'we"b\0', why: "failing" } as const];
+    const other = { ...MEMBER, host: "b\0", id: "2", location: "fra", looks };
     const newer = { ...MEMBER, id: "newer" };
     try {
       assert.deepEqual(await heartbeats.beat(MEMBER, true), {
@@ -167,34 +168,6 @@ export function testSharedStore(
     assert.equal((await dead.takeQueue(QUEUE, "dead"))?.queue.token, 1);
   });
 
-  test("beat() returns the checks with an uncertain marker, each once", async ({ open, openHeartbeats }) => {
-    const store = await open();
-    const heartbeats = openHeartbeats();
-    await take(store, "1");
-    await store.changeOutbox({
-      ...NOTHING,
-      markers: [{ ...SENT, check: "web\0", certain: false }, { ...MARKER, check: "mail" }],
-      sentOpen: [{ ...SENT, check: "web\0", channelKey: "another" }],
-    });
-    assert.deepEqual((await heartbeats.beat(MEMBER, true)).uncertain, ["web\0"]);
-    await heartbeats.close();
-  });
-
-  test("beat() returns the early looks that members call for", async ({ open, openHeartbeats }) => {
-    await open();
-    const heartbeats = openHeartbeats();
-    const looks = [{ sequence: 7, check: 'we"b\0', why: "failing" } as const];
-    try {
-      await heartbeats.beat({ ...MEMBER, looks }, true);
-      const { members } = await heartbeats.beat({ ...MEMBER, host: "b" }, true);
-      assert.deepEqual(members.map((member) => member.looks), [looks]);
-      await heartbeats.beat(MEMBER, false);
-      assert.deepEqual((await heartbeats.beat(MEMBER, false)).members[0]?.looks, []);
-    } finally {
-      await heartbeats.close();
-    }
-  });
-
   test("takeQueue() gives a queue to one of several, by the token that was read", async ({ open }) => {
     const stores = await Promise.all([open(), open(), open()]);
     const taken = await Promise.all(stores.map((store, index) => store.takeQueue(QUEUE, `member ${index}`)));
@@ -265,26 +238,6 @@ export function testSharedStore(
     assert.deepEqual((await one.outbox()).notifications.map(({ id }) => id), ["first", "second"]);
   });
 
-  test("changeOutbox() leaves what overtook others of its check, also if its owner sent it without the database", async ({ open }) => {
-    const [one, other] = [await open(), await open()];
-    await take(one, "one");
-    const queued = (id: string) => problem("web", { id, notification: notificationOf("web", { id }) });
-    // The owner has not received the first one.
-    await other.save([updateOf("web", { queued: [queued("first"), queued("second")] })]);
-    const ids = ["second"];
-    await one.changeOutbox({ ...NOTHING, removed: ids, delivered: ids, markers: [MARKER], sentOpen: [SENT] });
-    assert.deepEqual((await one.outbox()).notifications.map(({ id }) => id), ["first", "second"]);
-  });
-
-  test("changeOutbox() never brings back what another member has delivered", async ({ open }) => {
-    const [one, other] = [await open(), await open()];
-    await queueProblem(one, "web");
-    const { received } = await own(one, "one");
-    await other.changeOutbox({ ...NOTHING, removed: [received.id] });
-    await one.changeOutbox({ ...NOTHING, changed: [{ ...received, attempts: 1, messageId: "m" }] });
-    assert.deepEqual((await one.outbox()).notifications, []);
-  });
-
   for (const { known, sent, kept } of SENT_OPEN) {
     test(`changeOutbox() keeps that ${sent} was sent without a claim after ${known ?? "nothing"}`, async ({ open }) => {
       const [cutOff, other] = [await open(), await open()];
@@ -310,16 +263,6 @@ export function testSharedStore(
     });
   }
 
-  test("takeQueue() says whether a message may be on its way, and what the channel was told", async ({ open }) => {
-    const [one, other] = [await open(), await open()];
-    await queueProblem(one, "web");
-    const { queue, received } = await own(one, "one");
-    const markers = [{ ...MARKER, check: "mail" }];
-    await one.changeOutbox({ ...NOTHING, changed: [{ ...received, attempts: 1, messageId: "m" }], markers });
-    const taken = await other.takeQueue(queue, "other");
-    assert.deepEqual([taken?.isSending, taken?.markers], [true, markers]);
-  });
-
   test("takeQueue() returns the use of the limit, which only the owner changes", async ({ open }) => {
     const [store, other] = [await open(), await open()];
     const use = (ms: number) => ({ sentAtMs: [ms], limitedUntilMs: null });
@@ -333,14 +276,6 @@ export function testSharedStore(
     const [count] = (await store.outbox()).counts;
     assert.deepEqual(count?.limitUse, use(2));
     assert.equal(count?.sent, 15, "the counts of both are added up");
-  });
-
-  test("pendingChannels() returns the channels for which notifications are pending", async ({ open }) => {
-    const store = await open();
-    await queueProblem(store, "web");
-    const dropped = problem("mail", { id: "2", channelKey: "gone", state: "dropped" });
-    await store.save([updateOf("mail", { queued: [dropped] })]);
-    assert.deepEqual(await store.pendingChannels(), [CHANNEL]);
   });
 
   test("known() returns what waits for a channel, otherwise what it was told", async ({ open }) => {
@@ -359,30 +294,5 @@ export function testSharedStore(
       known.map(({ check, condition, certain }) => `${check} ${condition} ${certain}`).sort(),
       ["mail critical false", "over ok true", "web critical true"],
     );
-  });
-
-  test("load() and readOthers() read many records, each once", async ({ open }) => {
-    const store = await open();
-    const names = Array.from({ length: 4_500 }, (_, index) => `check ${index}`);
-    await store.save(names.map((name) => updateOf(name)));
-    const other = await open();
-    const sorted = names.toSorted();
-    assert.deepEqual((await other.readOthers(names)).map(({ name }) => name).sort(), sorted);
-    assert.equal(other.versionOf("check 4000"), null);
-    assert.deepEqual((await other.load(names)).map(({ name }) => name).sort(), sorted);
-    assert.equal(other.versionOf("check 4000"), store.versionOf("check 4000"));
-  });
-
-  test("load() lets a new owner go on from what the last one has saved", async ({ open }) => {
-    const [one, other] = [await open(), await open()];
-    await one.save([updateOf("web")]);
-    const stale = await other.save([updateOf("web", { record: recordOf("web", { missedRuns: 1 }) })]);
-    assert.deepEqual(stale.map(({ missedRuns }) => missedRuns), [2]);
-    await one.save([updateOf("web", { record: recordOf("web", { missedRuns: 3 }) })]);
-    assert.deepEqual((await other.load(["web", "new"])).map(({ missedRuns }) => missedRuns), [3]);
-    assert.deepEqual(await other.save([updateOf("web", { record: recordOf("web", { missedRuns: 4 }) })]), []);
-    const [seen] = await one.readOthers(["web"]);
-    assert.equal(seen?.missedRuns, 4);
-    assert.equal((await one.save([updateOf("web")])).length, 1, "reading alone is no claim");
   });
 }

@@ -12,7 +12,6 @@ const path = `${directory}/state.sqlite`;
 const ballast = `${directory}/ballast`;
 
 await writeUntilFull();
-await goOnAfterFailing();
 await openOnFullDisk();
 await makeOnFullDisk();
 
@@ -36,23 +35,6 @@ async function writeUntilFull(): Promise<void> {
   console.log(`filled up 20 times while saving: ${await batchIn(store)} batches kept, each whole`);
   await store.close();
   assert.equal(integrityOf(path), "ok");
-}
-
-/** Closing on a full disk loses nothing either. */
-async function goOnAfterFailing(): Promise<void> {
-  const { store } = await openState(path);
-  fillUp();
-  await failsFull(() => saveUntilFull(store), "write");
-  const kept = await batchIn(store);
-  await store.close();
-  Deno.removeSync(ballast);
-  const { store: again, quarantined } = await openState(path);
-  assert.equal(quarantined, null);
-  assert.equal(await batchIn(again), kept);
-  await saveBatch(again, kept + 1);
-  await again.close();
-  assert.equal(integrityOf(path), "ok");
-  console.log("closed on a full disk: nothing lost");
 }
 
 /** A monitor that starts, perhaps once a minute, while the disk is full: it gets an error, or it can read. */

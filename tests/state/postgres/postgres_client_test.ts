@@ -198,15 +198,18 @@ testPostgres(
   },
 );
 
-testPostgres("records() and outbox() read more rows than one response has, in their order", async () => {
+testPostgres("records(), load() and outbox() read more rows than one response has", async () => {
   const store = await openPostgresStore(postgres().place(), storeOptions());
-  const numbers = Array.from({ length: 2_001 }, (_, index) => index);
-  await store.save(numbers.map((number) =>
-    updateOf(`web${number}`, {
-      queued: [queuedOf(`id${number}`, numbers.length - number)],
-    })
-  ));
-  assert.deepEqual((await store.records()).map(({ name }) => name), numbers.map((number) => `web${number}`));
+  const numbers = Array.from({ length: 4_500 }, (_, index) => index);
+  const names = numbers.map((number) => `web${number}`);
+  await store.save(
+    names.map((name, number) =>
+      updateOf(name, { queued: [queuedOf(`id${number}`, numbers.length - number)] })
+    ),
+  );
+  for (const records of [await store.records(), await store.load(names), await store.readOthers(names)]) {
+    assert.deepEqual(records.map(({ name }) => name).sort(), names.toSorted());
+  }
   const { notifications } = await store.outbox();
   assert.deepEqual(notifications.map(({ id }) => id), numbers.toReversed().map((number) => `id${number}`));
   await store.close();

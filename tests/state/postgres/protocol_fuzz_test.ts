@@ -57,23 +57,7 @@ const RESPONSES: readonly Uint8Array[] = [
 ];
 
 /** Numbers that lengths and counts are replaced by. */
-const NUMBERS = [
-  -1,
-  -2,
-  0,
-  1,
-  3,
-  4,
-  5,
-  255,
-  32_767,
-  65_535,
-  65_536,
-  2 ** 24,
-  2 ** 26,
-  2 ** 31 - 1,
-  -(2 ** 31),
-];
+const NUMBERS = [-1, -2, 0, 1, 4, 5, 255, 65_535, 2 ** 24, 2 ** 26, 2 ** 31 - 1, -(2 ** 31)];
 const TYPES = [..."123ACDEGHIKNRSTVWZcnstv!\0"];
 
 type Mutation = (bytes: Uint8Array, random: Random) => Uint8Array;

@@ -72,15 +72,10 @@ testPostgres("openPostgresStore() logs in with a password, and over verified TLS
 /** Passwords that SASLprep changes, or rejects: then PostgreSQL uses them as they are (RFC 4013). */
 const PASSWORDS: Readonly<Record<string, string>> = {
   "a soft hyphen": "I\u00adX",
-  "nothing but soft hyphens": "\u00ad\u00ad",
   "a space that is not ASCII": "a\u00a0b\u3000c",
-  "a space of no width": "a\u200bb",
   "a compatibility character": "\u2168\ufb01\u00aa",
-  "a decomposed letter": "e\u0301",
-  "a control character, and a compatibility character": "\u0007\ufb01",
   "a prohibited character, and a compatibility character": "\ue000\ufb01",
   "a character that Unicode 3.2 lacks, and a compatibility character": "\u{1f600}\ufb01",
-  "text from right to left": "\u0627\ufb50\u0628",
   "text from right to left that ends with a digit": "\u0627\ufb501",
   "text in both directions": "\u0627a\u0628",
 };
@@ -122,14 +117,6 @@ testPostgres("openPostgresStore() returns the error and a hint", async (t) => {
       postgres().place({ user: "secret" }),
       'server asks for a password; set "password" of "state"',
     ],
-    "a password as MD5": [
-      postgres().place({ user: "old", password: "right password" }),
-      "server does not offer SCRAM-SHA-256; set it in pg_hba.conf, and the password again",
-    ],
-    "missing role": [
-      postgres().place({ user: "nobody" }),
-      'role "nobody" may not log in; check "user" and pg_hba.conf',
-    ],
     "missing database": [
       postgres().place({ database: "none" }),
       'database "none" does not exist; create it: createdb --owner=monitor none',
@@ -162,17 +149,9 @@ testPostgres("openPostgresStore() returns the error and a hint", async (t) => {
       at("nowhere.invalid", 5432),
       "name does not resolve; check host and port, and that PostgreSQL runs there",
     ],
-    "connection refused": [
-      at("127.0.0.1", 1),
-      "connection refused; check host and port, and that PostgreSQL runs there",
-    ],
     "unknown authority": [
       secured(postgres(), { trusts: false }),
       'certificate is not trusted (unknown issuer); set "ca_file" to the certificate of its authority',
-    ],
-    "another name": [
-      secured(postgres(), { serverName: "other.example.org" }),
-      'certificate is not valid for name "other.example.org"; name the host as in the certificate',
     ],
   };
   await testRows(t, table, async ([place, message]) => assert.equal(await failureOf(place), message));

@@ -39,14 +39,6 @@ Deno.test("whileBusy() retries ever more seldom until it is done", async () => {
   assert.deepEqual(pausesMs, pausesMs.toSorted((one, other) => one - other));
 });
 
-Deno.test("whileBusy() retries as often as configured", async () => {
-  const { clock, triesMs, work } = busyFor(1_000);
-  const done = whileBusy(work, { clock, timeoutMs: 10_000, pauseMsMax: 5 });
-  await clock.advance(1_000);
-  assert.equal(await done, "done");
-  assert.equal(triesMs.length, 201);
-});
-
 Deno.test("whileBusy() rejects with the last error after the timeout, and soon after an abort", async () => {
   const { clock, work } = busyFor(Infinity);
   const stop = new AbortController();
@@ -79,20 +71,4 @@ Deno.test("a patient store waits for another process without blocking, and keeps
     await added;
     assert.equal(await ended, 1);
     await store.close();
-  }));
-
-Deno.test("openSqliteStore() alongside a monitor waits for a writing process up to its timeout", () =>
-  withStatePath(async (path) => {
-    await withState(path, () => Promise.resolve());
-    using other = new DatabaseSync(path);
-    other.exec("BEGIN IMMEDIATE");
-    const note = (timeoutMs: number): Promise<void> =>
-      withState(path, (store) => store.addSilences([silenceOf("a")]), {
-        access: "alongside",
-        patience: { clock: createRealClock(), timeoutMs },
-      });
-    await assert.rejects(note(30), (error) => error instanceof StoreError && error.failure === "busy");
-    const noted = note(20_000);
-    setTimeout(() => other.exec("ROLLBACK"), 30);
-    await noted;
   }));
