@@ -20,17 +20,9 @@ const ROWS: Readonly<Record<string, readonly [before: string, after: string]>> =
     '{\n  "checks": {\n    "a": 1, // one\n  },\n}',
     '{\n  "checks": {\n    "a": 1, // one\n    "n": { "kind": "x" },\n  },\n}',
   ],
-  "after a trailing comma on a separate line": [
-    '{\n  "checks": {\n    "a": 1 // one\n    , // two\n  }\n}',
-    '{\n  "checks": {\n    "a": 1 // one\n    , // two\n    "n": { "kind": "x" },\n  }\n}',
-  ],
   "to an empty object": [
     '{\n  "checks": {}\n}\n',
     '{\n  "checks": {\n    "n": { "kind": "x" }\n  }\n}\n',
-  ],
-  "to an object of comments": [
-    '{\n  "checks": {\n    // none yet\n  }\n}\n',
-    '{\n  "checks": {\n    // none yet\n    "n": { "kind": "x" }\n  }\n}\n',
   ],
   "to a config without checks": [
     '{\n\t"defaults": {} // d\n}\n',

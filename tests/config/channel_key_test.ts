@@ -36,7 +36,6 @@ function accessWith(access: object): unknown {
 Deno.test("channelKey() is the same for every check", async (t) => {
   const { access, ...rest } = MAIL.parameters;
   const rows: Readonly<Record<string, unknown>> = {
-    "another user name": accessWith({ username: "other" }),
     "another password": accessWith({ password: "mackerel" }),
     "a password from the environment": accessWith({ password: "${env:WORD}" }),
     "members in another order": {
@@ -57,15 +56,12 @@ Deno.test("channelKey() is the same for every check", async (t) => {
 
 Deno.test("channelKey() differs for channels with different destinations", async (t) => {
   const rows: Readonly<Record<string, unknown>> = {
-    "another receiver": mailWith({ receivers: ["ops@example.org"] }),
     "another sender": mailWith({ sender: "other@example.org" }),
     "another kind": { kind: "console", parameters: {} },
     "a webhook for others behind the same address": {
       ...HOOK,
       parameters: { ...HOOK.parameters, headers: { Authorization: "Bearer mackerel" } },
     },
-    "another target": { ...HOOK, parameters: { target: "https://hooks.example.org/y" } },
-    "another body": { ...HOOK, parameters: { ...HOOK.parameters, body: '"{{summary}}"' } },
   };
   const keys = new Map([[await keyOf(MAIL), "the channel itself"]]);
   await testRows(t, rows, async (channel, name) => {

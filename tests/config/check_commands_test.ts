@@ -48,13 +48,6 @@ Deno.test("findCommands() returns the first command of a name in PATH", async (t
   });
 });
 
-Deno.test("findCommands() treats an unreadable directory of PATH as empty", async () => {
-  const denied = new Deno.errors.PermissionDenied("Permission denied (os error 13)");
-  const files = { "/one/check": denied, "/two/check": program };
-  const { commands } = await find(["check"], { files, environment: { PATH: "/one:/two" } });
-  assert.equal(commands.get("check"), "/two/check");
-});
-
 Deno.test("findCommands() suggests ./name for a command in the directory of the config", async () => {
   const inDirectory = { files: { "/etc/monitor/check.sh": program }, environment: { PATH: "/bin" } };
   const config = withCheck({ kind: "script", parameters: { path: "check.sh" } });
@@ -75,10 +68,7 @@ Deno.test("findCommands() does not search for names with a slash", async (t) => 
   const rows: Readonly<Record<string, string>> = {
     "check": "/bin/check",
     "./check": "/etc/monitor/check",
-    "plugins/check": "/etc/monitor/plugins/check",
-    "../check": "/etc/monitor/../check",
     "/opt/check": "/opt/check",
-    "a\\b": "/bin/a\\b",
   };
   await testRows(t, rows, async (resolved, path) => {
     assert.equal(await resolvedPath(path, { environment, files }), resolved);

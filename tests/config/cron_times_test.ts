@@ -30,11 +30,11 @@ const FIXED = [
 ];
 /** Those that are compared whole: not too many times a day. */
 const WHOLE = [
+  "5 4 13 * fri",
   "15 8-18/5 * * mon-fri",
   "0 */6 * * *",
   "30 6 * * *",
   "0 0 1 * *",
-  "5 4 13 * fri",
   "0 12 29 2 *",
   "@daily",
 ];
@@ -167,24 +167,10 @@ const NAMED: Readonly<
     "2026-10-25T02:00:00+01:00",
     "2026-10-25T03:00:00+01:00",
   ]],
-  "a skipped half hour": ["15 2 * * *", "2026-10-03T00:00:00Z", [
-    "2026-10-04T02:30:00+11:00",
-    "2026-10-05T02:15:00+11:00",
-  ], "Australia/Lord_Howe"],
-  "a time exactly at the DST change": ["0 3 * * *", SPRING, [
-    "2026-03-29T03:00:00+02:00",
-    "2026-03-30T03:00:00+02:00",
-  ]],
   "a fixed time on a day that a zone has left out does not run": ["30 2 * * *", "2011-12-29T00:00:00Z", [
     "2011-12-29T02:30:00-10:00",
     "2011-12-31T02:30:00+14:00",
   ], "Pacific/Apia"],
-  "a zone without changes": [
-    "30 2 * * *",
-    SPRING,
-    ["2026-03-30T02:30:00+09:00", "2026-03-31T02:30:00+09:00"],
-    "Asia/Tokyo",
-  ],
 };
 
 for (const [name, [expression, from, expected, zone = "Europe/Zurich"]] of Object.entries(NAMED)) {

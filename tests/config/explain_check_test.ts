@@ -79,13 +79,9 @@ Deno.test("explainCheck() hides passwords and shows placeholders, unresolved", a
   });
   const rows: Readonly<Record<string, string>> = {
     "swordfish": "(hidden)",
-    "": "(hidden)",
     "${env:PASSWORD}": '"${env:PASSWORD}"',
-    "${file:/run/secret}": '"${file:/run/secret}"',
     "sword${env:FISH}": "(hidden)",
-    "${env:SWORD}fish": "(hidden)",
     "$${env:PASSWORD}": "(hidden)",
-    "${HOME}": "(hidden)",
   };
   for (const [password, shown] of Object.entries(rows)) {
     await t.step(JSON.stringify(password), async () => {
@@ -110,14 +106,6 @@ Deno.test("explainCheck() hides passwords and shows placeholders, unresolved", a
       assert.ok(lines.includes(`parameters.request.target = "${shown}" (check)`), lines.join("\n"));
     });
   }
-  await t.step("and variables that are named like credentials", async () => {
-    const environment = { DB_PASSWORD: "swordfish", LANG: "de_CH" };
-    const lines = await explain({ kind: "script", parameters: { path: "/x", environment } });
-    assert.ok(
-      lines.includes('parameters.environment = {"DB_PASSWORD":(hidden),"LANG":"de_CH"} (check)'),
-      lines.join("\n"),
-    );
-  });
   await t.step("and a webhook's headers as far as they are credentials", async () => {
     const headers = { Priority: "high", Authorization: "Bearer x", "X-Token": "${env:TOKEN}" };
     const hook = { kind: "webhook", parameters: { target: "http://h/", headers } };
@@ -129,11 +117,6 @@ Deno.test("explainCheck() hides passwords and shows placeholders, unresolved", a
       ),
       lines.join("\n"),
     );
-  });
-  await t.step("wherever an interval is one too", async () => {
-    const lines = await explain({ kind: "test", timeout: "${env:TIMEOUT}", parameters: { output: "$${x}" } });
-    assert.ok(lines.includes('timeout = "${env:TIMEOUT}" (check)'));
-    assert.ok(lines.includes('parameters.output = "$${x}" (check)'));
   });
 });
 

@@ -14,7 +14,6 @@ type Row = readonly [
   prepare?: (directory: string) => void,
 ];
 
-const script = (path: string): unknown => ({ a: { kind: "script", parameters: { path } } });
 const touchable = (directory: string, name: string): void =>
   Deno.writeTextFileSync(`${directory}/${name}`, "#!/bin/sh\n", { mode: 0o755 });
 
@@ -29,9 +28,6 @@ const TABLE: Readonly<Record<string, Row>> = {
   "the journal of the state": [{ state: "s", report: { path: "./s-wal" } }, [
     '3:19 report.path: is the -wal file of "state" (m.json:2:10)',
   ]],
-  "a state that the config does not name": [{ report: { path: "elsewhere-wal" } }, [
-    "2:19 report.path: is the -wal file of the state",
-  ]],
   "a secret file": [
     {
       report: { path: "token" },
@@ -40,9 +36,6 @@ const TABLE: Readonly<Record<string, Row>> = {
     ['2:19 report.path: is the secret file of "checks.a.parameters.output" (m.json:3:54)'],
     (directory) => touchable(directory, "token"),
   ],
-  "a checked command": [{ report: { path: "check.sh" }, checks: script("./check.sh") }, [
-    '2:19 report.path: is the file of "checks.a.parameters.path" (m.json:3:54)',
-  ], (directory) => touchable(directory, "check.sh")],
   "a command of a channel": [{
     report: { path: "notify.sh" },
     defaults: { notifications: [{ kind: "command", parameters: { path: "./notify.sh" } }] },

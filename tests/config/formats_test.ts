@@ -27,29 +27,15 @@ Deno.test("findFormatProblem() accepts only http and https URLs", async (t) => {
   const SUCH_AS = "expected one such as https://example.org/health";
   await holds(t, "url", [
     ["https://example.org/a?b=c#d", null],
-    ["HTTPS://EXAMPLE.ORG/", null],
-    ["http://localhost:8080", null],
     ["http://[::1]:8080/", null],
-    ["https://user:password@example.org/", null],
     ["http://münchen.example/", null],
-    ["http://example.org/%", null],
-    ["localhost:8080", [
-      `the URL "localhost:8080" has no scheme, ${EXPECTED}`,
-      'did you mean "https://localhost:8080"?',
-    ]],
     ["example.org/health", [
       `the URL "example.org/health" has no scheme, ${EXPECTED}`,
       'did you mean "https://example.org/health"?',
     ]],
     ["//example.org/", [`"//example.org/" is not a URL, ${SUCH_AS}`]],
-    ["http:example.org", [`"http:example.org" is not a URL, ${SUCH_AS}`]],
-    ["http://", [`"http://" is not a URL, ${SUCH_AS}`]],
     ["http://a b/", [`"http://a b/" is not a URL, ${SUCH_AS}`]],
-    ["", [`"" is not a URL, ${SUCH_AS}`]],
     ["ftp://example.org/", [`the URL "ftp://example.org/" has the scheme "ftp:", ${EXPECTED}`]],
-    ["mailto:admin@example.org", [
-      `the URL "mailto:admin@example.org" has the scheme "mailto:", ${EXPECTED}`,
-    ]],
   ]);
 });
 
@@ -61,7 +47,6 @@ Deno.test("findFormatProblem() accepts only a single plain email address", async
   await holds(t, "address", [
     ["admin@example.org", null],
     ["first.last+tag@sub.example.org", null],
-    ["root@localhost", null],
     ["ä@ö.example", null],
     ["a@[127.0.0.1]", null],
     ...["", "admin", "@example.org", "admin@", "a@b@c", "Admin <admin@example.org>", "a@b, c@d", "a@b;c@d"]
@@ -81,8 +66,6 @@ Deno.test("findFormatProblem() accepts only a name or an IP address as host", as
   ];
   await holds(t, "host", [
     ["mail.example.org", null],
-    ["localhost", null],
-    ["127.0.0.1", null],
     ["::1", null],
     ["[::1]", null],
     ["fe80::1%eth0", null],

@@ -10,21 +10,15 @@ const WEEK = 7 * DAY;
 
 Deno.test("parseInterval() parses whole seconds and texts", () => {
   const rows: readonly (readonly [value: number | string, ms: number])[] = [
-    [1, SECOND],
     [90, 90 * SECOND],
     [INTERVAL_MS_MAX / SECOND, INTERVAL_MS_MAX],
-    ["second", SECOND],
     ["min", MINUTE],
-    ["5 min", 5 * MINUTE],
     ["2 h 5 min", 125 * MINUTE],
     ["1MIN", MINUTE],
     ["90s", 90 * SECOND],
-    ["007m", 7 * MINUTE],
     ["1 hour 30 minutes", 90 * MINUTE],
-    ["hour minute", 61 * MINUTE],
     ["1 minute 1 minute", 2 * MINUTE],
     ["  5   minutes  ", 5 * MINUTE],
-    ["5\tminutes\n", 5 * MINUTE],
     ["36500 days", INTERVAL_MS_MAX],
   ];
   for (const [value, ms] of rows) assert.deepEqual(parseInterval(value), { ms }, String(value));
@@ -33,27 +27,17 @@ Deno.test("parseInterval() parses whole seconds and texts", () => {
 Deno.test("parseInterval() returns the error and the accepted forms", () => {
   const rows: readonly (readonly [value: number | string, problem: string])[] = [
     ["", "is empty"],
-    ["  ", "is empty"],
     ["0 minutes", "has a count of zero"],
-    ["1 hour 0 minutes", "has a count of zero"],
     ["-5 minutes", "has a sign"],
-    ["1 hour -5 minutes", "has a sign"],
     ["1.5 hours", "has a fraction"],
-    [".5 hours", "has a fraction"],
     ["90", "has a count without a unit"],
     ["5 sec", 'has the unknown unit "sec" (did you mean "seconds"?)'],
     ["2 fortnights", 'has the unknown unit "fortnights"'],
-    ["5 minutess", 'has the unknown unit "minutess"'],
     ["5 ms", 'has the unit "ms", expected seconds or longer units'],
-    ["minutes5", "has a count without a unit"],
     ["1 hour and 30 minutes", 'has the unknown unit "and"'],
-    ["1 hour, 30 minutes", "is not a length of time"],
-    ["${HOUR}", "is not a length of time"],
     ["٥ minutes", "is not a length of time"],
     [0.5, "is not a whole number"],
-    [NaN, "is not a whole number"],
     [0, "is shorter than one second"],
-    [-60, "is shorter than one second"],
   ];
   for (const [value, problem] of rows) {
     assert.deepEqual(

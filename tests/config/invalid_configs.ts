@@ -2,7 +2,6 @@ import { CHECK_KINDS } from "./kind_names.ts";
 
 // Lists of the schema that many messages repeat.
 const INTERVAL = 'whole seconds from 1 on, or text such as "5 minutes" or "1 h 30 min"';
-const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification", "webhook", "command"';
 const TOP_KEYS =
   "$schema, include, defaults, state, heartbeat, maintenance_windows, report, page, metrics, listen, channels, summary, checks";
 const DEFAULTS_KEYS =
@@ -19,35 +18,19 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, string | readonly string
     '2:15 include[0]: "conf.d/**/x.jsonc" contains "**", expected * for characters of one name → write each level, such as conf.d/*/*.jsonc',
   include_secret: '2:14 include: "${env:PORT}.jsonc" contains a placeholder, expected plain text',
   include_type: "2:14 include: is an object, expected a list or a string",
-  tag_secret: '2:26 defaults.tags[0]: "${env:PORT}" contains a placeholder, expected plain text',
   address_variable:
     '8:21 defaults.notifications[0].parameters.sender: "$FROM" is not an email address, expected one such as admin@example.org → write ${env:FROM}',
   annoy_null: `6:16 checks.web.annoy: is null, expected true, false, or ${INTERVAL}`,
-  channel_without_kind: '4:7 defaults.notifications[0]: missing key "kind" or "channel"',
-  condition:
-    '4:59 checks.web.parameters.condition: is "critcal", expected one of "unknown", "ok", "warning", "critical" → did you mean "critical"?',
   defaults_missing: '1:1: missing key "defaults", "defaults": {} is enough',
-  duplicate_in_duplicate: [
-    '5:5 checks.web: the name "web" is specified more than once in one object → rename or remove one of them',
-    '5:30 checks.web.kind: the name "kind" is specified more than once in one object → rename or remove one of them',
-  ],
   host_with_port:
     '4:62 defaults.notifications[0].parameters.access.host: "mail.example.org:587" contains a port, expected only the host → write it in "port"',
-  interval_missing: '6:19 checks.web.schedule: missing key "regular_interval" or "cron"',
-  interval_text_unit:
-    `6:41 checks.web.schedule.regular_interval: "2 fortnights" has the unknown unit "fortnights", expected ${INTERVAL}`,
-  interval_zero: `6:41 checks.web.schedule.regular_interval: is 0, expected ${INTERVAL}`,
-  json_backslash_before_quote:
-    '3:66: "C:\\scripts\\" } } } is an unterminated string, expected " before the end of the line → a backslash makes the " after it part of the text: write \\\\ for a backslash',
   json_breaks_off:
     '3:1: unexpected end of the config, expected a key in double quotes or } → "defaults" is not closed',
-  json_missing_comma: '3:3: unexpected "checks", expected a comma → put a comma after the value before it',
   json_two_commas_missing: [
     '2:32: unexpected "annoy", expected a comma → put a comma after the value before it',
     '3:3: unexpected "checks", expected a comma → put a comma after the value before it',
   ],
   kind_missing: `4:12 checks.web: missing key "kind", expected one of ${CHECK_KINDS}`,
-  kind_wrong_type: `4:22 checks.web.kind: is 1, expected one of ${CHECK_KINDS}`,
   many: [
     `2:17 defaults.treshold: unknown key "treshold", expected one of ${DEFAULTS_KEYS} → did you mean "threshold"?`,
     `2:66 defaults.schedule.regular_interval: "soon" has the unknown unit "soon", expected ${INTERVAL}`,
@@ -59,62 +42,37 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, string | readonly string
   ],
   misplaced_schedule:
     `3:3 schedule: unknown key "schedule", expected one of ${TOP_KEYS} → move it into "defaults"`,
-  nested_too_deep: "1:114: the config is nested more than 100 levels deep",
   not_an_object: "1:1: the config is a list, expected an object",
-  parameters_missing: '4:12 checks.web: missing key "parameters"',
-  port_range: "7:44 defaults.notifications[0].parameters.access.port: is 70000, expected 1 to 65535",
-  program_empty: "6:31 checks.web.parameters.path: is empty, expected some text",
   receivers_empty:
     "9:24 defaults.notifications[0].parameters.receivers: is an empty list, expected at least one entry",
   secret_at_the_top:
     '1:1: the config is the string "${env:MONITOR_TEST_UNSET}", expected an object → a placeholder is always a string',
-  secret_for_number:
-    '7:44 defaults.notifications[0].parameters.access.port: is the string "${env:PORT}", expected a whole number → a placeholder is always a string',
   secret_not_an_address:
     '6:46 checks.web.parameters.request.target: "${env:PORT}:${file:secret.txt}" is not a URL, expected one such as https://example.org/health',
   status_code_text:
     '6:98 checks.web.parameters.response.status_code: "200" is not a status, expected a code from 100 to 599 or a class such as "2xx" → write 200 without quotes',
-  threshold_fraction: "6:20 checks.web.threshold: is 1.5, expected a whole number",
   threshold_infinite:
     '6:20: "1e999" has too many digits for a number, it would be Infinity → write fewer digits; search for a long number with "body_part"',
-  unknown_channel_kind:
-    `4:17 defaults.notifications[0].kind: is "emial", expected one of ${CHANNEL_KINDS} → did you mean "email"?`,
   unknown_channel_key:
     '4:46 defaults.notifications[0].name: unknown key "name", expected one of kind, parameters, channel, conditions, events, after, hours, outside_hours, fallback, at_most',
-  unknown_console_parameter:
-    '4:44 defaults.notifications[0].parameters.color: unknown key "color", expected no keys here',
-  unknown_file_touch_parameter:
-    '4:65 defaults.notifications[0].parameters.mode: unknown key "mode", expected only path',
   unknown_kind_far:
     `4:22 checks.web.kind: is "snmp", expected one of ${CHECK_KINDS} → write "script" to run check_snmp`,
-  unknown_top_key: `3:3 cheks: unknown key "cheks", expected one of ${TOP_KEYS} → did you mean "checks"?`,
-  utf16:
-    'cannot read config "./invalid_utf16.jsonc": it is UTF-16, expected UTF-8 → convert it: iconv -f UTF-16LE -t UTF-8 ./invalid_utf16.jsonc',
   utf8: [
     'cannot use config "./invalid_utf8.jsonc": it is not UTF-8 → save it as UTF-8',
     "3:19: byte 0xe9 is not valid UTF-8, expected a config in UTF-8",
   ],
-  wrong_type_checks: "1:29 checks: is a list, expected an object",
-  wrong_type_header:
-    "6:107 checks.web.parameters.response.headers.X-Count: is 1, expected a string or an object",
   wrong_type_notifications:
     "2:34 defaults.notifications: is an object, expected a list → put it in brackets: [ … ]",
-  wrong_type_title: "6:16 checks.web.title: is 7, expected a string",
   cron_and_interval:
     '6:21 checks.web.schedule.cron: cannot be used with "regular_interval" → add "attentive_interval" to "cron" for more runs while a check fails',
   cron_day:
     `6:29 checks.web.schedule.cron: "0 0 32 * *" is not a cron expression (its day of the month is 32, expected 1 to 31), ${CRON}`,
-  cron_never: '6:29 checks.web.schedule.cron: "0 0 30 2 *" never matches a time',
   cron_seconds:
     `6:29 checks.web.schedule.cron: "0 */5 * * * *" has 6 fields, ${CRON} → remove the first field: there are no seconds`,
   time_zone_alone:
     '6:45 checks.web.schedule.time_zone: has no effect with "regular_interval", expected it with "cron" only',
   time_zone_unknown:
     '6:52 checks.web.schedule.time_zone: "Europe/Zurick" is not a time zone, expected a name such as "Europe/Zurich" or "UTC" → did you mean "Europe/Zurich"?',
-  time_zone_city:
-    '6:52 checks.web.schedule.time_zone: "New York" is not a time zone, expected a name such as "Europe/Zurich" or "UTC" → did you mean "America/New_York"?',
-  window_day:
-    '6:42 checks.web.maintenance_windows[0].days[0]: is "saturday", expected one of "mon", "tue", "wed", "thu", "fri", "sat", "sun"',
   window_of_no_time:
     '6:56 checks.web.maintenance_windows[0].to: is "03:00" as "from" is, expected another time → for whole days: from "00:00" to "24:00"',
   window_time: [

@@ -45,10 +45,6 @@ Deno.test("locateChecks() returns errors in locations", async (t) => {
       { checks: { web: { ...TEST, locations: { ...THREE, control: "all" } }, all: group } },
       'checks.web.locations.control: is "all", which cannot be used: it is a group',
     ],
-    "a kind without locations": [
-      { checks: { web: TEST, all: { ...group, locations: THREE } } },
-      "checks.all.locations: cannot be used: it is a group",
-    ],
     "a cron schedule": [
       { checks: { web: { ...TEST, schedule: { cron: "@daily" }, locations: THREE } } },
       "checks.web.locations: cannot be used: locations run one after another, which needs an interval",

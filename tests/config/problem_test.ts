@@ -4,19 +4,14 @@ import { describePath, joinProblems, quoteValue } from "../../src/config/problem
 Deno.test("describePath() writes a path as people do", async (t) => {
   const rows: readonly (readonly [path: readonly (string | number)[], text: string])[] = [
     [[], ""],
-    [["checks"], "checks"],
     [["checks", "web", "parameters"], "checks.web.parameters"],
     [["checks", "my site", "notifications", 0, "kind"], 'checks["my site"].notifications[0].kind'],
     [["checks", "X-Frame-Options"], "checks.X-Frame-Options"],
-    [["$schema"], "$schema"],
     [["checks", ""], 'checks[""]'],
     [["checks", "8080"], 'checks["8080"]'],
-    [["checks", "a.b"], 'checks["a.b"]'],
     [["checks", 'a"b'], 'checks["a\\"b"]'],
-    [["checks", "a\nb"], 'checks["a\\nb"]'],
     [["checks", "\ud800"], 'checks["\ufffd"]'],
     [["checks", "x".repeat(200)], `checks["${"x".repeat(79)}…"]`],
-    [["my site"], '["my site"]'],
   ];
   for (const [path, text] of rows) {
     await t.step(text.slice(0, 60), () => {

@@ -5,8 +5,8 @@ import { isCron } from "../../src/domain/schedule.ts";
 import { load } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 
-/** Kinds that have most formats among them; tests/scripts/make_types_test.ts tries the others. */
-type TriedKind = "disk_space" | "process";
+/** A kind that has most formats; tests/scripts/make_types_test.ts tries the others. */
+type TriedKind = "process";
 
 /** The settings of a check if the config has only required keys. */
 const SETTINGS = {
@@ -21,17 +21,8 @@ const SETTINGS = {
   tags: [],
 } as const;
 
-const TEN_PERCENT_BELOW = { warningBelow: { percent: 10 }, criticalBelow: { percent: 5 } };
-
 /** Minimal configs of kinds that `shapes_test.ts` does not generate, and their resolved forms. */
 const LEAST: { readonly [K in TriedKind]: readonly [parameters: object, check: CheckOf<K>] } = {
-  disk_space: [{ path: "data" }, {
-    ...SETTINGS,
-    name: "web",
-    kind: "disk_space",
-    parameters: { path: "/etc/monitor/data", free: TEN_PERCENT_BELOW, freeInodes: TEN_PERCENT_BELOW },
-    timeoutMs: 10_000,
-  }],
   process: [{ name: "nginx" }, {
     ...SETTINGS,
     name: "web",
@@ -120,19 +111,6 @@ const ALL_SETTINGS_MEANT = {
 
 /** The maximal config of each kind. */
 const MOST: { readonly [K in TriedKind]: readonly [parameters: object, check: CheckOf<K>] } = {
-  disk_space: [{
-    path: "/srv",
-    free: { warning_below: "20 GB", critical_below: "2.5 GiB" },
-    free_inodes: { warning_below: 10_000, critical_below: "0.5%" },
-  }, {
-    ...ALL_SETTINGS_MEANT,
-    kind: "disk_space",
-    parameters: {
-      path: "/srv",
-      free: { warningBelow: 20e9, criticalBelow: 2.5 * 2 ** 30 },
-      freeInodes: { warningBelow: 10_000, criticalBelow: { percent: 0.5 } },
-    },
-  }],
   process: [{
     pattern: "java .*shop",
     pid_file: "shop.pid",

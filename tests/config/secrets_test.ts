@@ -33,34 +33,20 @@ Deno.test("findSecrets() returns the values of keys that can contain a secret", 
   const rows: Readonly<Record<string, readonly [parts: object, value: string, secrets: readonly string[]]>> =
     {
       "a password": [mail({ password: "${env:X}" }), "swordfish", ["swordfish"]],
-      "an argument": [script({ arguments: ["-p", "${env:X}"] }), "swordfish", ["swordfish"]],
       "a variable": [script({ environment: { TOKEN: "Bearer ${env:X}" } }), "swordfish", [
         "swordfish",
         "Bearer swordfish",
       ]],
-      "a header": [request("http://h/", { headers: { "X-Token": "${env:X}" } }), "swordfish", ["swordfish"]],
       "several placeholders": [mail({ password: "${env:X}${env:Y}", username: "${env:X}" }), "first", [
         "first",
         "other",
         "firstother",
         "\0first\0firstother",
       ]],
-      "no value": [mail({ password: "${env:X}" }), "", []],
       "an escape": [mail({ password: "$${env:X}" }), "swordfish", ["${env:X}"]],
       "a password that is written out": [mail({ username: "me", password: "swordfish" }), "", [
         "swordfish",
         "\0me\0swordfish",
-      ]],
-      "a header that is written out": [
-        request("http://h/", { headers: {} }, { "X-Token": "swordfish" }),
-        "",
-        [
-          "swordfish",
-        ],
-      ],
-      "a header with a scheme": [request("http://h/", {}, { Authorization: "Bearer swordfish" }), "", [
-        "Bearer swordfish",
-        "swordfish",
       ]],
       "a header with a login": [request("http://h/", {}, { Authorization: "Basic bWU6c3dvcmRmaXNo" }), "", [
         "Basic bWU6c3dvcmRmaXNo",
@@ -86,18 +72,8 @@ Deno.test("findSecrets() skips hosts, ports, paths, commands, and keys with a fe
   const rows: Readonly<Record<string, readonly [parts: object, value: string]>> = {
     "the host of an SMTP server": [mail({ host: "${env:X}" }), "mail.example.org"],
     "a path": [{ check: { kind: "file_timestamp", parameters: { path: "${env:X}" } } }, "/var/backups"],
-    "a file to touch": [
-      { channel: { kind: "file_touch", parameters: { path: "/run/${env:X}" } } },
-      "problem",
-    ],
-    "a command": [script({ path: "${env:X}" }), "check_disk"],
-    "an interval": [{ check: { kind: "test", timeout: "${env:X}", parameters: {} } }, "5 seconds"],
-    "a condition": [{ check: { kind: "test", parameters: { condition: "${env:X}" } } }, "critical"],
     "a kind": [{ check: { kind: "${env:X}", parameters: {} } }, "test"],
     "the host of an address": [request("http://${env:X}/"), "www.example.org"],
-    "a part of the host": [request("http://www.${env:X}:80/"), "example.org"],
-    "the port": [request("http://www.example.org:${env:X}/"), "8080"],
-    "host and port": [request("http://${env:X}"), "www.example.org:8080"],
     "the host behind a password": [request("http://:@${env:X}/?query"), "www.example.org"],
   };
   await testRows(t, rows, async ([parts, value]) => {
@@ -109,14 +85,12 @@ Deno.test("findSecrets() returns the parts of a URL other than its host", async 
   const rows: Readonly<Record<string, readonly [target: string, value: string, secrets: readonly string[]]>> =
     {
       "a path": ["https://h.example/${env:X}", "T0/B1/swordfish", ["T0/B1/swordfish"]],
-      "a query": ["https://h.example/?token=${env:X}", "swordfish", ["swordfish"]],
       "a login": ["https://user:${env:X}@h.example/", "swordfish", ["swordfish", "user:swordfish"]],
       "a login name": ["https://${env:X}:a%20pass@h.example/", "operator", [
         "operator",
         "a pass",
         "operator:a pass",
       ]],
-      "a host-like word in a query": ["https://h.example/?to=${env:X}", "h.example", ["h.example"]],
       "a whole address": ["${env:X}", "https://H.example/T0/swordfish", [
         "https://H.example/T0/swordfish",
         "T0/swordfish",
@@ -137,7 +111,6 @@ Deno.test("findSecrets() returns the parts of a URL other than its host", async 
         "a/bc",
       ]],
       "a token as login": ["https://swordfish@h.example/", "", ["swordfish", "swordfish:"]],
-      "an address without a path": ["${env:X}", "https://h.example/", ["https://h.example/"]],
     };
   await testRows(t, rows, async ([target, value, secrets]) => {
     assert.deepEqual(await secretsOf(request(target), value), secrets);

@@ -16,8 +16,6 @@ Deno.test("readSource() reads a file, and returns its name and its path", async 
   const rows: Readonly<Record<string, readonly [path: string, absolute: string, directory: string]>> = {
     "an absolute path": [PATH, PATH, "/etc/monitor"],
     "a relative path": ["monitor.jsonc", "/here/monitor.jsonc", "/here"],
-    "a path upwards": ["../monitor.jsonc", "/here/../monitor.jsonc", "/here/.."],
-    "a file at the root": ["/monitor.jsonc", "/monitor.jsonc", "/"],
     "a name like a drive": ["C:/monitor.jsonc", "/here/C:/monitor.jsonc", "/here/C:"],
     "a file called -": ["./-", "/here/-", "/here"],
   };
@@ -25,22 +23,6 @@ Deno.test("readSource() reads a file, and returns its name and its path", async 
     const source = await read({ files: { [absolute]: "{}" }, workingDirectory: "/here" }, { path });
     assert.deepEqual(source, { label: path, path: absolute, directory, text: "{}", mode: 0o644 });
   });
-});
-
-Deno.test("readSource() supports Windows paths on Windows", async (t) => {
-  const rows: readonly (readonly [path: string, absolute: string, directory: string])[] = [
-    ["monitor.jsonc", "C:\\work/monitor.jsonc", "C:\\work"],
-    ["D:\\a\\monitor.jsonc", "D:\\a\\monitor.jsonc", "D:\\a"],
-    ["D:\\monitor.jsonc", "D:\\monitor.jsonc", "D:\\"],
-    ["D:/monitor.jsonc", "D:/monitor.jsonc", "D:/"],
-    ["\\\\host\\share\\monitor.jsonc", "\\\\host\\share\\monitor.jsonc", "\\\\host\\share"],
-  ];
-  for (const [path, absolute, directory] of rows) {
-    await t.step(path, async () => {
-      const source = await read({ files: { [absolute]: "{}" }, workingDirectory: "C:\\work" }, { path });
-      assert.deepEqual([source.path, source.directory], [absolute, directory]);
-    });
-  }
 });
 
 Deno.test("readSource() reads standard input for -, with paths relative to the working directory", async () => {
@@ -69,7 +51,6 @@ Deno.test("readSource() returns the reason why a file cannot be read", async (t)
       `create one with: monitor init ${PATH}`,
     ],
     "it is a directory": [{ kind: "directory" }, "it is a directory, not a file"],
-    "it is a pipe": [{ kind: "other" }, "it is not a regular file"],
     "unreadable": [
       new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
       "permission denied",
@@ -93,7 +74,6 @@ Deno.test("readSource() rejects a config that was found and has another owner", 
     Record<string, readonly [ownerId: number | null, userId: number | null, accepted: boolean]>
   > = {
     "the user's own": [1000, 1000, true],
-    "root's": [0, 1000, true],
     "another user's": [1001, 1000, false],
     "another user's, for root": [1001, 0, false],
     "on a system without owners": [null, null, true],
@@ -120,11 +100,9 @@ Deno.test("readSource() rejects a config that was found and has another owner", 
 
 Deno.test("readSource() rejects UTF-16 and suggests how to convert it", async (t) => {
   const littleEndian = new Uint8Array([0x7b, 0, 0x7d, 0]);
-  const bigEndian = new Uint8Array([0, 0x7b, 0, 0x7d]);
   const rows: Readonly<Record<string, readonly [bytes: Uint8Array, encoding: string]>> = {
     "little endian with a mark": [new Uint8Array([0xff, 0xfe, ...littleEndian]), "UTF-16"],
     "little endian without a mark": [littleEndian, "UTF-16LE"],
-    "big endian without a mark": [bigEndian, "UTF-16BE"],
   };
   await testRows(t, rows, async ([bytes, encoding]) => {
     const error = await errorOf(read({ files: { [PATH]: bytes } }));
@@ -142,14 +120,10 @@ Deno.test("readSource() locates the first byte that is not UTF-8", async (t) => 
   const mark = [0xef, 0xbb, 0xbf];
   const long = "ä€\u{1f600}\n".repeat(10_000);
   const rows: Readonly<Record<string, readonly [bytes: Uint8Array, byte: string, place: string]>> = {
-    "the first byte": [text("", 0xff, 0x7d), "ff", "1:1"],
     "Latin 1": [text('{\n "caf', 0xe9, 0x22), "e9", "2:6"],
-    "behind characters of several bytes": [text("ä€\u{1f600}", 0xff), "ff", "1:5"],
     "behind CRLF": [text("{\r\n\r\n", 0xc0), "c0", "3:1"],
     "behind a byte-order mark": [new Uint8Array([...mark, 0x7b, 0xff]), "ff", "1:2"],
     "a character that breaks off": [text("{", 0xe2, 0x82), "e2", "1:2"],
-    "a continuation without a start": [text("{", 0x82, 0x7d), "82", "1:2"],
-    "a surrogate": [text("{", 0xed, 0xa0, 0x80), "ed", "1:2"],
     "far behind": [text(long, 0x20, 0xfe), "fe", "10001:2"],
   };
   await testRows(t, rows, async ([bytes, byte, place]) => {

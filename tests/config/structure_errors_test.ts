@@ -75,7 +75,7 @@ for (const [name, { shape, published }] of Object.entries(SCHEMAS)) {
         assert.deepEqual(inOrder(await findOwn(schema, seed)), expected);
         if (expected.length > 0) refused++;
       }
-      assert.ok(refused > 20 && SEEDS.length > 150, `${refused} of ${SEEDS.length}`);
+      assert.ok(refused > 10 && SEEDS.length > 120, `${refused} of ${SEEDS.length}`);
     });
     await t.step("of configs with wrong values, names and positions", async () => {
       await fc.assert(

@@ -89,42 +89,28 @@ Deno.test("parseText() returns the syntax error, its position, and the expected 
     "convert it, for example with: yq -o json",
   ] as const;
   const rows: Readonly<Record<string, readonly [offset: number, message: string, hint?: string]>> = {
-    "": [0, "the config is empty, expected an object"],
     " \n\t": [0, "the config is empty, expected an object"],
     "{": [
       1,
       "unexpected end of the config, expected a key in double quotes or }",
       "the config is not closed",
     ],
-    "[1": [2, "unexpected end of the config, expected a comma or ]", "the config is not closed"],
     '{"a': [1, '"a is an unterminated string, expected " before the end of the line'],
     '{"a":': [5, "unexpected end of the config, expected a value"],
     '{"a":1}}': [7, 'unexpected "}" after the end of the config'],
-    '{"a":}': [5, 'unexpected "}", expected a value'],
-    '{"a" 1}': [5, 'unexpected "1", expected a colon'],
-    '{"a":1,,}': [7, 'unexpected ",", expected a key in double quotes or }'],
     "[1,2}": [4, 'unexpected "}", expected a comma or ]'],
-    '{"a":1]': [6, 'unexpected "]", expected a comma or }'],
-    '{"a":1;"b":2}': [6, 'unexpected ";", expected a comma or }'],
     "[1 2]": [3, 'unexpected "2", expected a comma', "put a comma after the value before it"],
     "{a: 1}": [1, `"a" ${NAME}`, 'write "a"'],
-    "{'a': 1}": [1, `'a' ${NAME}`, QUOTES],
-    "[True]": [1, `"True" ${VALUE}`, "write true, false or null"],
     "['a']": [1, `'a' ${VALUE}`, QUOTES],
-    "[01]": [1, `"01" ${VALUE}`],
     "[10s]": [1, `"10s" ${VALUE}`, 'a text needs double quotes: "10s"'],
     "[1.]": [1, '"1." is a number that breaks off, expected a digit after it'],
     "# comment\n{}": [0, `"#" ${VALUE}`, "a comment begins with //"],
-    "<xml/>": [0, `"<xml" ${VALUE}`],
     "defaults:\n  threshold: 3\n": [0, ...YAML],
     "# all checks\n\nchecks: # of web\r\n  a: 1\r\n": [0, ...YAML],
     "{} /* *": [3, "this comment is not terminated, expected */"],
-    "{ /*/ }": [2, "this comment is not terminated, expected */"],
     "{\u00a0}": [1, `character U+00A0 ${NAME}`, SPACE],
     "{}\0": [2, "unexpected character U+0000 after the end of the config"],
     '["a\tb"]': [3, "a tab is not allowed in a string, expected the escape \\t"],
-    '["a\0b"]': [3, "character U+0000 is not allowed in a string, expected the escape \\u0000"],
-    '["a\nb"]': [1, '"a is an unterminated string, expected " before the end of the line'],
     '["C:\\Users"]': [
       4,
       '\\U is not an escape, expected one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX',
@@ -168,10 +154,6 @@ Deno.test("parseText() returns each duplicate key, and keeps its first value", (
     message: 'the name "c" is specified more than once in one object',
     hint: "rename or remove one of them",
   });
-});
-
-Deno.test("parseText() returns duplicate keys before the syntax error too", () => {
-  assert.deepEqual(parseText('{"a":1,"a":2,,}').problems.map((problem) => problem.offset), [7, 13]);
 });
 
 Deno.test("parseText() compares keys after unescaping", () => {
