@@ -174,15 +174,3 @@ Deno.test("certificates: the first plain name of each certificate of a server is
     notes: [],
   });
 });
-
-Deno.test("the commands of this machine are understood", async () => {
-  const system = createMemorySystem({ environment: { PATH: "/usr/bin:/bin:/usr/sbin" } });
-  const notes: string[] = [];
-  const note = (text: string): void => void notes.push(text);
-  const disks = await discoverFileSystems({ system, note, deny: note });
-  assert.match(
-    disks.find(({ words }) => words[0] === "/")?.reason ?? "",
-    /^root file system \(\w+\), \d+% used$/,
-  );
-  assert.deepEqual(notes, []);
-});

@@ -71,18 +71,6 @@ Deno.test("the commands in the tutorials run", async (t) => {
   }
 });
 
-Deno.test("commandLinesOf() finds the errors of a page", () => {
-  const found = (line: string): unknown =>
-    commandLinesOf({ path: "x.md", prose: "", blocks: [{ language: "sh", role: "", line: 1, text: line }] })
-      .map(({ words }) => words);
-  assert.deepEqual(found("sudo A=b ./dist/monitor status web | less   # why\n"), [["status", "web"]]);
-  assert.deepEqual(found("x && podman exec monitor monitor status\n"), [["status"]]);
-  assert.deepEqual(found("monitor beat a -- sh -c 'b | c'\n"), [["beat", "a", "--", "sh", "-c", "b | c"]]);
-  assert.deepEqual(found("monitor check \\\n  --once > out\n"), [["check", "--once"]]);
-  assert.throws(() => parse(["check", "--onec"]), /unknown option/);
-  assert.throws(() => parse(["chekc"]), /no command/);
-});
-
 /** Checks by the names that the pages use; all are well. */
 function configFor({ words }: CommandLine): string {
   const well = {

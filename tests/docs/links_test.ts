@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { anchorsOf, linksOf, type Page, parsePage, PROJECT, readPages } from "./pages.ts";
+import { anchorsOf, linksOf, type Page, PROJECT, readPages } from "./pages.ts";
 
 const PAGES = readPages();
 
@@ -26,14 +26,6 @@ Deno.test("README.md and docs/README.md link to every page", () => {
   );
   const pages = PAGES.map(({ path }) => path).filter((path) => path !== "README.md");
   assert.deepEqual(pages.filter((path) => !linked.has(path)), []);
-});
-
-Deno.test("linksOf() and anchorsOf() parse a page as GitHub does", () => {
-  const page = parsePage(
-    "# A `b`: c, d\n[one](x.md#y) `[no](link)` [two](\n#z)\n```sh\n# none\n```\n## A b c d\n## A `b`: c, d\n",
-  );
-  assert.deepEqual(linksOf(page), ["x.md#y"]);
-  assert.deepEqual([...anchorsOf(page)], ["a-b-c-d", "a-b-c-d-1", "a-b-c-d-2"]);
 });
 
 /** URLs of the web are not requested: no test uses a network. */

@@ -35,10 +35,8 @@ const FAILED: HeartbeatOutcome = { kind: "failed" };
 const CASES: Readonly<
   Record<string, { readonly live: boolean; readonly outcomes: readonly HeartbeatOutcome[] }>
 > = {
-  "at the first sight": { live: true, outcomes: unmoved(0) },
   "before its time": { live: true, outcomes: unmoved(0, 1000, 2000, 3000, 3499) },
   "after its time": { live: false, outcomes: unmoved(0, 1000, 2000, 3000, 3500) },
-  "when it stays dead": { live: false, outcomes: unmoved(0, 1000, 2000, 3000, 4000, 5000, 6000) },
   "when it is back": {
     live: true,
     outcomes: [...unmoved(0, 1000, 2000, 3000, 4000), sent(5000, heartbeat("other", 8))],
@@ -50,10 +48,6 @@ const CASES: Readonly<
   "when an own heartbeat failed": {
     live: true,
     outcomes: [...unmoved(0, 1000, 2000), FAILED, ...unmoved(4000)],
-  },
-  "so long after an own one failed": {
-    live: false,
-    outcomes: [...unmoved(0, 1000), FAILED, ...unmoved(3000, 4000, 5000, 6000, 6500)],
   },
   "when this process stalled": { live: true, outcomes: unmoved(0, 1000, 11_000, 12_000) },
   "when it was dead before this process stalled": {

@@ -10,24 +10,6 @@ function row(channelKey: string, owner: string | null, token = 3): QueueRow {
   return { channelKey, owner, token };
 }
 
-Deno.test("queueSteps() claims a queue without owner", () => {
-  const take = [{ channelKey: "mail", owner: null, token: 0 }];
-  assert.deepEqual(queueSteps({ ...ALONE, rows: [] }), { take, giveBack: [], owned: [] });
-});
-
-Deno.test("queueSteps() claims a released queue, or one of a dead owner", () => {
-  for (const owner of [null, "dead"]) {
-    const rows = [row("mail", owner)];
-    assert.deepEqual(queueSteps({ ...ALONE, rows }), { take: rows, giveBack: [], owned: [] });
-  }
-});
-
-Deno.test("queueSteps() leaves a queue to its live owner until that one releases it", () => {
-  const rows = [row("mail", "other")];
-  const steps = queueSteps({ ...ALONE, liveIds: new Set(["own", "other"]), rows });
-  assert.deepEqual(steps, { take: [], giveBack: [], owned: [] });
-});
-
 Deno.test("queueSteps() claims nothing without participating", () => {
   const rows = [row("mail", "dead"), row("pager", "own")];
   const steps = queueSteps({ ...ALONE, hosts: ["nyc-1"], rows });

@@ -5,11 +5,6 @@ import { createPlacement, hostOf, placesOf } from "../../src/members/rendezvous.
 const HOSTS = ["fra-1", "fra-2", "nyc-1", "nyc-2", "sgp-1"];
 const NAMES = Array.from({ length: 10_000 }, (_, index) => `check ${index}`);
 
-Deno.test("hostOf() returns null without hosts, and the only host of one", () => {
-  assert.equal(hostOf("web", []), null);
-  assert.equal(hostOf("web", ["fra-1"]), "fra-1");
-});
-
 Deno.test("hostOf() does not depend on the order of the hosts", () => {
   fc.assert(
     fc.property(fc.string(), fc.uniqueArray(fc.string(), { maxLength: 8 }), (name, hosts) => {

@@ -86,11 +86,7 @@ Deno.test("cached code that the engine rejects changes nothing but time", (t) =>
     const changes: Readonly<Record<string, readonly [(code: Uint8Array) => Uint8Array, string]>> = {
       "as it was recorded": [(code) => code, "accepted"],
       "of another engine": [(code) => code.with(5, code[5] === 0 ? 1 : 0), "rejected"],
-      "of another script": [(code) => code.with(9, code[9] === 0 ? 1 : 0), "rejected"],
-      "for other flags": [(code) => code.with(13, code[13] === 0 ? 1 : 0), "rejected"],
       "cut off": [(code) => code.slice(0, -8), "rejected"],
-      "too short": [(code) => code.slice(0, 3), "rejected"],
-      "of zeros": [(code) => new Uint8Array(code.length), "rejected"],
     };
     await testRows(t, changes, async ([change, outcome]) => {
       const changed = new Map([...recorded].map(([module, code]) => [module, change(code)]));

@@ -64,13 +64,6 @@ Deno.test("no modules of src import each other in a cycle", () => {
   for (const path of FILES) visit(path, []);
 });
 
-Deno.test("property.ts alone imports fast-check, because it fixes the seed", () => {
-  const users = filesBelow("tests").filter((path) => path.endsWith(".ts")).filter((path) =>
-    /^import .* from "fast-check"/m.test(Deno.readTextFileSync(`${PROJECT}${path}`))
-  );
-  assert.deepEqual(users, ["tests/support/property.ts"]);
-});
-
 Deno.test("raw_timer.ts alone uses the runtime's timers", () => {
   const users = FILES.filter((path) =>
     /\bset(?:Timeout|Interval)\(/.test(Deno.readTextFileSync(`${PROJECT}${path}`))
