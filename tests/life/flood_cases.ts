@@ -2,8 +2,6 @@
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import { flood } from "../support/hostile_servers.ts";
-import { startServer } from "../support/http_servers.ts";
 import { requiresTools, startChild } from "../../testing/tools.ts";
 import type { Event } from "./lines.ts";
 import { withHarness } from "./program.ts";
@@ -62,20 +60,3 @@ test("monitor check: four targets that flood with informational responses hurt n
       assert.doesNotMatch(stderr, /stall: /);
     })
   ));
-
-test("monitor check: a target that floods a TLS handshake is critical, and ends nothing", () =>
-  withHarness(async (harness) => {
-    await using server = startServer(flood);
-    const parameters = { host: "127.0.0.1", port: server.port };
-    harness.writeConfig({
-      certificate: { kind: "tls_certificate", parameters },
-      port: { kind: "tcp_connect", parameters: { ...parameters, tls: true } },
-    });
-    const program = harness.start(["check", "--format", "ndjson", "--state", "none"]);
-    for (let runs = 0; runs < 12; runs++) {
-      assert.equal((await program.stdout.event("result"))["condition"], "critical");
-    }
-    program.signal("SIGTERM");
-    const { code, stderr } = await program.end();
-    assert.equal(code, 0, stderr);
-  }));

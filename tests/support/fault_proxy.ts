@@ -1,4 +1,5 @@
 /** A proxy that forwards everything, except for one fault at one byte of a connection. */
+import { closeQuietly, startServer } from "./http_servers.ts";
 import { resetConnection } from "./reset_connection.ts";
 
 /** The kind of fault at a byte. */
@@ -74,63 +75,40 @@ export interface FaultProxy extends AsyncDisposable {
 
 /** Starts a proxy before a server of this machine. */
 export function startFaultProxy(serverPort: number, fault: Fault | null): FaultProxy {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const open = new Set<Deno.TcpConn>();
-  const talks = new Set<Promise<void>>();
+  const servers = new Set<Deno.TcpConn>();
   const courses: Course[] = [];
   let isEnding = false;
-  const meet = async (client: Deno.TcpConn, talk: Talk): Promise<void> => {
-    open.add(client);
-    let server: Deno.TcpConn | null = null;
+  const { port, close, ...proxy } = startServer(async ({ connection, number }) => {
+    const course = { client: newPassage(), server: newPassage() };
+    courses.push(course);
+    const server = await Deno.connect({ port: serverPort, hostname: "127.0.0.1" });
+    servers.add(server);
     try {
-      server = await Deno.connect({ port: serverPort, hostname: "127.0.0.1" });
       // Disposed of meanwhile: nothing else would close it.
       if (isEnding) return;
-      open.add(server);
+      const client = connection as Deno.TcpConn;
       client.setNoDelay();
       server.setNoDelay();
-      const ends: Ends = { client, server, over: null, ...talk };
+      const isMeant = fault?.connection === undefined || fault.connection === number;
+      const ends: Ends = { client, server, over: null, course, fault: isMeant ? fault : null };
       const answer = carry("server", ends).catch(() => {});
       await carry("client", ends);
       // A server that waits for lost data would wait for ever.
-      if (talk.fault !== null) closeQuietly(server);
+      if (isMeant && fault !== null) closeQuietly(server);
       await answer;
-    } catch {
-      // The client has left, or everything ends.
     } finally {
-      for (const connection of [client, server]) {
-        if (connection === null) continue;
-        closeQuietly(connection);
-        open.delete(connection);
-      }
+      closeQuietly(server);
+      servers.delete(server);
     }
-  };
-  const accept = async (): Promise<void> => {
-    for await (const client of listener) {
-      const course = { client: newPassage(), server: newPassage() };
-      const isMeant = fault?.connection === undefined || fault.connection === courses.length;
-      courses.push(course);
-      const talk = meet(client, { course, fault: isMeant ? fault : null }).finally(() => talks.delete(talk));
-      talks.add(talk);
-    }
-  };
-  const accepting = accept();
-  let isListening = true;
-  const close = async (): Promise<void> => {
-    if (isListening) listener.close();
-    isListening = false;
-    await accepting;
-    await Promise.all(talks);
-  };
+  });
   return {
-    port: listener.addr.port,
+    port,
     courses,
     close,
     async [Symbol.asyncDispose]() {
       isEnding = true;
-      const closed = close();
-      for (const connection of open) closeQuietly(connection);
-      await closed;
+      servers.forEach(closeQuietly);
+      await proxy[Symbol.asyncDispose]();
     },
   };
 }
@@ -145,15 +123,12 @@ function newPassage(): MutablePassage {
   return { sent: [], arrived: [], end: null };
 }
 
-interface Talk {
-  readonly course: { readonly client: MutablePassage; readonly server: MutablePassage };
-  readonly fault: Fault | null;
-}
-
 /** Both ends of a connection that stands. */
-interface Ends extends Talk {
+interface Ends {
   readonly client: Deno.TcpConn;
   readonly server: Deno.TcpConn;
+  readonly course: { readonly client: MutablePassage; readonly server: MutablePassage };
+  readonly fault: Fault | null;
   /** The fault that applies to both directions. */
   over: "cut" | "stall" | "reset" | null;
 }
@@ -230,11 +205,3 @@ const FAULTS: Readonly<Record<FaultKind, (moment: Moment) => Promise<Uint8Array 
   corrupt: ({ rest, fault }) =>
     Promise.resolve(rest.map((byte, index) => index === 0 ? byte ^ fault.bits : byte)),
 };
-
-function closeQuietly(connection: Deno.Conn): void {
-  try {
-    connection.close();
-  } catch {
-    // It was closed before.
-  }
-}

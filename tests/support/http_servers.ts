@@ -40,6 +40,8 @@ export interface TestServer extends AsyncDisposable {
    * @throws {Error} If one still does after five seconds.
    */
   untilLeft(): Promise<void>;
+  /** Resolves when every client has disconnected by itself, and no more can connect. */
+  close(): Promise<void>;
 }
 
 /** Which conversation a server has, and how. */
@@ -66,7 +68,7 @@ export function startServer(
   const open = new Set<Promise<void>>();
   const connections = new Set<Deno.Conn>();
   let visits = 0;
-  const accepting = acceptAll(listener, (connection) => {
+  const welcome = (connection: Deno.Conn): void => {
     const number = visits++;
     connections.add(connection);
     const onText = (text: string): void => void (received += text);
@@ -75,7 +77,22 @@ export function startServer(
       open.delete(conversation);
     });
     open.add(conversation);
-  });
+  };
+  let isListening = true;
+  const accepting = (async () => {
+    while (isListening) {
+      try {
+        welcome(await listener.accept());
+      } catch {
+        // Closed by the end of the test, or a handshake or a connection that came to nothing.
+      }
+    }
+  })();
+  const close = async (): Promise<void> => {
+    if (isListening) listener.close();
+    isListening = false;
+    await inTime("the server to end", Promise.all([accepting, ...open]));
+  };
   return {
     port,
     origin: `${certificate === undefined ? "http" : "https"}://127.0.0.1:${port}`,
@@ -87,10 +104,11 @@ export function startServer(
       return visits;
     },
     untilLeft: () => untilLeft(port),
+    close,
     async [Symbol.asyncDispose]() {
-      listener.close();
+      const closed = close();
       for (const connection of connections) closeQuietly(connection);
-      await inTime("the server to end", Promise.all([accepting, ...open]));
+      await closed;
     },
   };
 }
@@ -176,21 +194,6 @@ function readTable(): string {
   }
 }
 
-async function acceptAll(
-  listener: Deno.Listener<Deno.Conn>,
-  welcome: (connection: Deno.Conn) => void,
-): Promise<void> {
-  while (true) {
-    try {
-      welcome(await listener.accept());
-    } catch (error) {
-      // Closed by the end of the test.
-      if (error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted) return;
-      // A handshake or a connection that came to nothing.
-    }
-  }
-}
-
 interface Conversation {
   readonly number: number;
   readonly meet: (visitor: Visitor) => Promise<void> | void;
@@ -214,7 +217,9 @@ async function converse(connection: Deno.Conn, conversation: Conversation): Prom
     number,
     connection,
     async readHead() {
-      const head = await readHead(connection);
+      while (!waiting.includes("\r\n\r\n")) await readMore();
+      const head = new TextDecoder().decode(Uint8Array.from(waiting, (letter) => letter.charCodeAt(0)));
+      waiting = "";
       heads.push(head);
       return head;
     },
@@ -263,18 +268,6 @@ async function exchange(client: Deno.Conn, other: Deno.Conn): Promise<void> {
   };
   carry(client, other).then(() => other.closeWrite()).catch(() => closeQuietly(other));
   await carry(other, client).finally(() => closeQuietly(other));
-}
-
-async function readHead(connection: Deno.Conn): Promise<string> {
-  const decoder = new TextDecoder();
-  const chunk = new Uint8Array(4096);
-  let head = "";
-  while (!head.includes("\r\n\r\n")) {
-    const length = await connection.read(chunk);
-    if (length === null) throw new Error("The client has left before the end of its request");
-    head += decoder.decode(chunk.subarray(0, length), { stream: true });
-  }
-  return head;
 }
 
 /** Closes a connection that may be closed. */
