@@ -14,7 +14,6 @@ import {
 } from "../support/channel_delivery.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { requiresSessionBus, startSessionBus } from "../support/notification_service.ts";
-import { requiresTools } from "../../testing/tools.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 
 const PATH = "/usr/bin:/bin";
@@ -97,19 +96,6 @@ Deno.test({
 });
 
 Deno.test({
-  ...requiresTools("notify-send"),
-  name: "desktopNotificationKind retries while there is no session",
-  fn: async () => {
-    const { delivery } = await show({ environment: { PATH } });
-    assert.ok(!delivery.delivered && delivery.retryable);
-    assert.match(
-      delivery.reason,
-      /^the desktop rejected the notification: Cannot autolaunch D-Bus without X11/,
-    );
-  },
-});
-
-Deno.test({
   ...requiresSessionBus(),
   name: "desktopNotificationKind aborts a service that does not respond with its signal",
   fn: async () => {
@@ -150,17 +136,11 @@ Deno.test("desktopNotificationKind.findLack() names a missing notifier", async (
   assert.equal(await lackIn(MISSING, "darwin"), null);
 });
 
-Deno.test("desktopNotificationKind runs no notifier from the working directory", async () => {
+Deno.test("desktopNotificationKind runs no notifier from the working directory, and names a missing permission", async () => {
   const { delivery } = await show({ environment: { PATH: ":.:bin" }, system: { files: PROGRAM } });
   assert.deepEqual(delivery, failure('"notify-send" is not in PATH; install libnotify-bin or libnotify'));
-});
-
-Deno.test("desktopNotificationKind names the permission that the search for the notifier requires", async () => {
-  const { delivery } = await show({ system: { files: DENIED } });
-  assert.deepEqual(
-    delivery,
-    failure('cannot look up "notify-send": grant --allow-read=/usr/bin/notify-send'),
-  );
+  const { delivery: denied } = await show({ system: { files: DENIED } });
+  assert.deepEqual(denied, failure('cannot look up "notify-send": grant --allow-read=/usr/bin/notify-send'));
 });
 
 Deno.test("desktopNotificationKind returns a timeout if the desktop does not respond in time", async () => {

@@ -30,12 +30,14 @@ async function inDirectory(use: (directory: string) => Promise<void>): Promise<v
   await use(temporary.path);
 }
 
-Deno.test("fileTouchKind creates a missing file, empty", () =>
+Deno.test("fileTouchKind creates a missing file, empty, also through a symlink", () =>
   inDirectory(async (directory) => {
-    const { delivery, steps } = await touch(`${directory}/new`);
-    assert.deepEqual(delivery, { delivered: true, note: null });
-    assert.deepEqual(steps, ["touched"]);
-    assert.equal((await Deno.stat(`${directory}/new`)).size, 0);
+    await Deno.symlink(`${directory}/target`, `${directory}/link`);
+    for (const [path, file] of [["new", "new"], ["link", "target"]]) {
+      const { delivery, steps } = await touch(`${directory}/${path}`);
+      assert.deepEqual([delivery, steps], [{ delivered: true, note: null }, ["touched"]]);
+      assert.equal((await Deno.stat(`${directory}/${file}`)).size, 0);
+    }
   }));
 
 Deno.test("fileTouchKind sets the modification time and keeps content and permissions", () =>
@@ -51,25 +53,11 @@ Deno.test("fileTouchKind sets the modification time and keeps content and permis
     assert.equal(await Deno.readTextFile(path), "content");
   }));
 
-Deno.test("fileTouchKind follows a symlink to a missing file", () =>
-  inDirectory(async (directory) => {
-    await Deno.symlink(`${directory}/target`, `${directory}/link`);
-    assert.equal((await touch(`${directory}/link`)).delivery.delivered, true);
-    assert.ok((await Deno.stat(`${directory}/target`)).isFile);
-  }));
-
 Deno.test("fileTouchKind rejects permanent failures with the reason", async (t) => {
   await inDirectory(async (directory) => {
-    await Deno.mkdir(`${directory}/inner`);
-    await Deno.writeTextFile(`${directory}/file`, "");
-    await Deno.symlink("loop", `${directory}/loop`);
     await makePipe(`${directory}/pipe`);
     const rows: Readonly<Record<string, readonly [name: string, reason: string]>> = {
       "a missing directory": ["missing/file", "its directory does not exist"],
-      "a directory in place": ["inner", "it is a directory"],
-      "a file on the way": ["file/new", "its path leads through something that is not a directory"],
-      "a loop of symlinks": ["loop", "symbolic links on its path form a loop"],
-      "a name too long": ["x".repeat(300), "its path is longer than the system accepts"],
       "a pipe that nobody reads": ["pipe", "it is a pipe or a socket without a reader"],
     };
     await testRows(t, rows, async ([name, reason]) => {

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
+import { describeItem } from "../../src/channels/console.ts";
 import { webhookKind } from "../../src/channels/webhook.ts";
 import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
+import type { Notification } from "../../src/domain/notification.ts";
 import { TEMPLATE_FIELDS } from "../../src/shared/template.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
-import { createCertificate } from "../support/certificates.ts";
 import {
   deliverOver,
   type DeliveryFindings,
@@ -63,6 +64,15 @@ async function received(
   return { posted, findings };
 }
 
+/** The same of one notification; returns the first request. */
+async function receivedOf(
+  notification: Partial<Notification>,
+  parameters: Partial<Parameters> = {},
+): Promise<Posted> {
+  const { posted: [first] } = await received(parameters, { message: makeMessage([makeItem(notification)]) });
+  return first ?? assert.fail("it posted nothing");
+}
+
 Deno.test("webhookKind posts the notifications as JSON with an id for dropping the duplicate", async () => {
   const missed = makeNotification({ id: "report-0" });
   const message = makeMessage([
@@ -76,7 +86,13 @@ Deno.test("webhookKind posts the notifications as JSON with an id for dropping t
   assert.equal(posted?.path, "/hooks/x?y=z");
   assert.equal(posted?.headers.get("Content-Type"), "application/json");
   assert.equal(posted?.headers.get("Idempotency-Key"), "message-1");
-  const times = {
+  const output = "status is 500, expected 200";
+  const report = {
+    check: "web",
+    title: "Website",
+    event: "problem",
+    condition: "critical",
+    previous: "ok",
     problem_began_at: "2026-01-31T09:58:00.000Z",
     decided_at: "2026-01-31T10:00:00.000Z",
     occurrences: 3,
@@ -86,27 +102,17 @@ Deno.test("webhookKind posts the notifications as JSON with an id for dropping t
     flapping: false,
     dependents: 0,
   };
-  const problem = { check: "web", title: "Website", event: "problem", condition: "critical", previous: "ok" };
-  const output = "status is 500, expected 200";
+  const other = { id: "report-2", check: "db", title: null, event: "recovery", condition: "ok" };
+  const rest = { test: false, summarized: 0 };
   assert.deepEqual(JSON.parse(posted?.text ?? ""), {
     notifications: [
       {
-        ...{ ...problem, ...times, id: "report-1", output: "it's down", detail: "line 1\nline 2" },
-        ...{ test: false, missed_problem: null, summarized: 0 },
+        ...{ ...report, ...rest, id: "report-1", output: "it's down", detail: "line 1\nline 2" },
+        missed_problem: null,
       },
       {
-        ...{
-          ...problem,
-          ...times,
-          id: "report-2",
-          check: "db",
-          title: null,
-          event: "recovery",
-          condition: "ok",
-        },
-        ...{ output, detail: "", test: false },
-        missed_problem: { ...problem, ...times, id: "report-0", output, detail: "" },
-        summarized: 0,
+        ...{ ...report, ...other, ...rest, output, detail: "" },
+        missed_problem: { ...report, id: "report-0", output, detail: "" },
       },
     ],
   });
@@ -181,9 +187,7 @@ Deno.test("webhookKind escapes values of a body for its Content-Type", async (t)
   };
   await testRows(t, rows, async ([type, sent]) => {
     const headers = type === null ? {} : { "content-Type": type };
-    const message = makeMessage([makeItem({ output })]);
-    const { posted } = await received({ headers, body: "={{output}}" }, { message });
-    assert.deepEqual(posted.map(({ text }) => text), [sent]);
+    assert.equal((await receivedOf({ output }, { headers, body: "={{output}}" })).text, sent);
   });
 });
 
@@ -211,49 +215,34 @@ Deno.test("webhookKind escapes hostile outputs", async (t) => {
     "lone surrogates": ["a\ud800b\udc00😀", "a\ufffdb\ufffd😀"],
   };
   await testRows(t, rows, async ([text, arrives = text]) => {
-    const message = makeMessage([makeItem({ output: text, title: text, detail: text })]);
+    const texts = { output: text, title: text, detail: text };
     const body = '{"o": "{{output}}", "t": "{{ title }}", "d": "{{detail}}"}';
-    const { posted: [filled] } = await received({ body }, { message });
-    assert.deepEqual(JSON.parse(filled?.text ?? ""), { o: arrives, t: arrives, d: arrives });
-    const { posted: [whole] } = await received({}, { message });
-    assert.equal(JSON.parse(whole?.text ?? "").notifications[0].output, arrives);
+    const filled = await receivedOf(texts, { body });
+    assert.deepEqual(JSON.parse(filled.text), { o: arrives, t: arrives, d: arrives });
+    const whole = await receivedOf(texts);
+    assert.equal(JSON.parse(whole.text).notifications[0].output, arrives);
   });
 });
 
-Deno.test("webhookKind fills every field of a template with valid JSON", async () => {
-  const body = `{${TEMPLATE_FIELDS.map((field) => `"${field}": "{{${field}}}"`).join(", ")}}`;
-  const { posted: [posted] } = await received({ body });
-  assert.deepEqual(JSON.parse(posted?.text ?? ""), {
-    id: "report-1",
-    check: "web",
-    title: "Website",
-    event: "problem",
-    condition: "critical",
-    previous: "ok",
-    output: "status is 500, expected 200",
-    detail: "",
-    problem_began_at: "2026-01-31T09:58:00.000Z",
-    summarized: "0",
-    decided_at: "2026-01-31T10:00:00.000Z",
-    occurrences: "3",
-    next_run_at: "2026-01-31T10:01:00.000Z",
-    host: "web1",
-    acknowledged: "",
-    flapping: "false",
-    dependents: "0",
-    test: "false",
-    summary: "2026-01-31 10:00:00 UTC CRITICAL: Website (web): status is 500, expected 200 " +
-      "(was ok, 3 results in a row since 2026-01-31 09:58:00 UTC)",
-    action: "trigger",
-    severity: "critical",
-  });
+Deno.test("webhookKind fills every field of a template with the text of its value in JSON", async () => {
+  const body = Object.fromEntries(TEMPLATE_FIELDS.map((field) => [field, `{{${field}}}`]));
+  const { text } = await receivedOf({}, { body });
+  const { summary, action, severity, ...others } = JSON.parse(text);
+  const { text: whole } = await receivedOf({});
+  const { missed_problem: _, ...fields } = JSON.parse(whole).notifications[0];
+  assert.deepEqual(
+    others,
+    Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value ?? "")])),
+  );
+  assert.deepEqual([action, severity], ["trigger", "critical"]);
+  assert.equal(summary, describeItem(makeItem()));
 });
 
 Deno.test("webhookKind fills a body that is a JSON value", async () => {
   const output = 'a "b"\n\\';
   const body = { o: "{{output}}", n: 1, p: { "{{condition}}": { critical: 5, "*": 3 } }, l: ["{{check}}"] };
-  const { posted: [posted] } = await received({ body }, { message: makeMessage([makeItem({ output })]) });
-  assert.equal(posted?.text, JSON.stringify({ o: output, n: 1, p: 5, l: ["web"] }));
+  const { text } = await receivedOf({ output }, { body });
+  assert.equal(text, JSON.stringify({ o: output, n: 1, p: 5, l: ["web"] }));
 });
 
 Deno.test("webhookKind sends a JSON value as a form if the Content-Type is form-urlencoded", async () => {
@@ -265,10 +254,8 @@ Deno.test("webhookKind sends a JSON value as a form if the Content-Type is form-
     payload: { text: "{{check}}" },
     no: { "{{event}}": {} },
   };
-  const { posted: [posted] } = await received({ headers, body }, {
-    message: makeMessage([makeItem({ output: "a&b=c ü\n" })]),
-  });
-  assert.deepEqual([...new URLSearchParams(posted?.text)], [
+  const { text } = await receivedOf({ output: "a&b=c ü\n" }, { headers, body });
+  assert.deepEqual([...new URLSearchParams(text)], [
     ["To", "+49 1"],
     ["Body", "a&b=c ü\n"],
     ["n", "1"],
@@ -315,10 +302,8 @@ Deno.test("webhookKind requires the hosts of both its URLs", async () => {
 
 Deno.test("webhookKind sends resolve only for a recovery", async () => {
   const body = "{{action}} {{severity}}";
-  const recovery = makeMessage([makeItem({ event: "recovery", condition: "ok" })]);
-  assert.equal((await received({ body }, { message: recovery })).posted[0]?.text, "resolve info");
-  const change = makeMessage([makeItem({ event: "change", condition: "unknown" })]);
-  assert.equal((await received({ body }, { message: change })).posted[0]?.text, "trigger error");
+  assert.equal((await receivedOf({ event: "recovery", condition: "ok" }, { body })).text, "resolve info");
+  assert.equal((await receivedOf({ event: "change", condition: "unknown" }, { body })).text, "trigger error");
 });
 
 Deno.test("webhookKind limits the size of a request, of one notification and of a thousand", async () => {
@@ -367,14 +352,9 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string, delivery: Deliv
       ["9".repeat(400)]: 3_600_000,
       "Saturday, 31-Jan-26 10:01:30 GMT": 90_000,
       "Sat Jan 31 10:01:30 2026": 90_000,
-      "soon": null,
       "": null,
-      "1.5": null,
       "-5": null,
-      "+5": null,
       "5, 10": null,
-      "5 s": null,
-      "2026-01-31 10:01:30 UTC": null,
       "31 Jan 2026 10:01:30": null,
     }).map(([value, retryAfterMs]) => [
       `503 with the Retry-After "${value}"`,
@@ -398,69 +378,35 @@ Deno.test("webhookKind classifies a response", async (t) => {
   });
 });
 
-Deno.test("webhookKind retries if there is no response", async (t) => {
+Deno.test("webhookKind retries if there is no response", async () => {
   await using closing = startServer(async (visitor) => void await visitor.readHead());
-  await using speaking = startServer((visitor) =>
-    visitor.readHead().then(() => visitor.send("220 mail\r\n"))
-  );
-  await using untrusted = startServer((visitor) => visitor.untilGone(), { certificate: createCertificate() });
   using refusing = await startRefusing();
-  const rows: Readonly<Record<string, readonly [origin: string, reason: RegExp, mayHaveArrived: boolean]>> = {
-    "it closes": [
-      closing.origin,
-      /^reading the response head from \S+ failed: connection (closed before a response head|reset by the server)$/,
-      true,
-    ],
-    "it speaks something else": [
-      speaking.origin,
-      /^reading the response head from \S+ failed: response is not HTTP$/,
-      true,
-    ],
-    "it refuses": [
-      `http://127.0.0.1:${refusing.port}`,
-      /^connecting to \S+ failed: connection refused$/,
-      false,
-    ],
-    "it has no address": [
-      "http://does-not-exist.invalid",
-      /^resolving \S+ failed: (name does not resolve|no response from a name server)$/,
-      false,
-    ],
-    "its certificate is not trusted": [
-      untrusted.origin,
-      /^TLS handshake with \S+ failed: certificate is not trusted/,
-      false,
-    ],
-  };
-  await testRows(t, rows, async ([origin, reason, mayHaveArrived]) => {
+  const rows: readonly (readonly [origin: string, reason: RegExp, mayHaveArrived: boolean])[] = [
+    [closing.origin, /^reading the response head from \S+ failed: connection (closed|reset) /, true],
+    [`http://127.0.0.1:${refusing.port}`, /^connecting to \S+ failed: connection refused$/, false],
+  ];
+  for (const [origin, reason, mayHaveArrived] of rows) {
     const { delivery } = await post(`${origin}/hooks/hidden`);
     assert.ok(!delivery.delivered);
     assert.match(delivery.reason, reason);
     assert.deepEqual(delivery, failure(delivery.reason, { retryable: true, mayHaveArrived }));
-  });
+  }
 });
 
-Deno.test("webhookKind aborts a response after its timeout", async () => {
-  await using server = startServer((visitor) => visitor.untilGone());
-  assert.deepEqual(
-    (await post(server.origin, { timeoutMs: 200 })).delivery,
-    failure("no response within 0.2 s", { retryable: true, mayHaveArrived: true }),
-  );
-  await server.untilLeft();
-});
-
-Deno.test("webhookKind goes by the status if the words of a refusal drip", async () => {
-  await using server = startServer(async (visitor) => {
-    await visitor.readHead();
-    await visitor.send("HTTP/1.1 400 Test\r\ncontent-length: 1000\r\n\r\n");
-    for (;;) {
-      await visitor.send("x");
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  });
-  const { delivery } = await post(server.origin, { timeoutMs: 1000 });
-  assert.ok(!delivery.delivered && !delivery.retryable);
-  assert.match(delivery.reason, /^status is 400: x+…$/);
+Deno.test("webhookKind aborts a response after its timeout, and goes by a status that arrived before", async () => {
+  const rows: readonly (readonly [head: string, Delivery])[] = [
+    ["", failure("no response within 0.2 s", { retryable: true, mayHaveArrived: true })],
+    ["HTTP/1.1 400 Test\r\ncontent-length: 9\r\n\r\nxx", failure("status is 400: xx…")],
+  ];
+  for (const [head, expected] of rows) {
+    await using server = startServer(async (visitor) => {
+      await visitor.readHead();
+      await visitor.send(head);
+      await visitor.untilGone();
+    });
+    assert.deepEqual((await post(server.origin, { timeoutMs: 200 })).delivery, expected);
+    await server.untilLeft();
+  }
 });
 
 Deno.test("webhookKind throws its signal's reason when it aborts", async () => {
@@ -488,14 +434,13 @@ Deno.test("webhookKind prints only the host of the URL", async (t) => {
     "webhook h.example:8443",
   );
   const headers = { Authorization: "Bearer planted-header" };
-  const rows = [
-    "planted-path",
-    "planted%20query",
-    "planted query",
-    "planted-header",
-    "Bearer planted-header",
-  ];
-  await testRows(t, Object.fromEntries(rows.map((said) => [said, said])), async (said) => {
+  const rows = {
+    path: "planted-path",
+    query: "planted%20query",
+    decoded: "planted query",
+    header: "Bearer planted-header",
+  };
+  await testRows(t, rows, async (said) => {
     await using server = startAnswering(response(403, {}, `no entry for ${said}, go away`));
     const { delivery } = await post(`${server.origin}/hooks/planted-path?key=planted%20query`, { headers });
     assert.deepEqual(delivery, failure("status is 403: no entry for [secret], go away"));

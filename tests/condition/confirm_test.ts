@@ -15,20 +15,10 @@ Deno.test("confirm() depends on the last check results", async (t) => {
   const table: Readonly<Record<string, ConfirmRow>> = {
     "equal problems are confirmed at the threshold": ["W W W", "O O W"],
     "problems of changing severity are confirmed with the lowest": ["W C W C", "O O W W"],
-    "a problem of rising severity is confirmed twice": ["W W C C C", "O O W W C"],
     "an ok lowers no further than the window's highest": ["C C C W W O", "O O C C C W"],
-    "an ok in between resets the count": ["W W O W W O W W W", "O O O O O O O O W"],
     "a single transient failure confirms nothing": ["O O O C O O O", "O O O O O O O"],
-    "fewer check results than the threshold confirm nothing": ["C C", "O O"],
-    "unknown has a lower severity than warning": ["U W W W", "O O U W"],
     "unknown does not lower a warning while it is mixed with one": ["W W W U U W", "O O W W W W"],
-    "unknown lowers a warning": ["W W W U U U", "O O W W W U"],
     "a problem ends after as many ok results": ["C C C O O O", "O O C C C O"],
-    "a transient ok does not end a problem": ["C C C O C O O C", "O O C C C C C C"],
-    "with 1 and 1 it is the last check result": ["C O W U O", "C O W U O", { threshold: 1 }],
-    "a recovery threshold of 1 ends a problem at once": ["W W W O W W W", "O O W O O O W", {
-      recoveryThreshold: 1,
-    }],
     "a recovery threshold above the threshold requires more results": ["C C O O O O", "O C C C C O", {
       threshold: 2,
       recoveryThreshold: 4,
@@ -55,8 +45,6 @@ Deno.test("confirm() returns the check results that decided", async (t) => {
     "raised": ["W C", "ok", 2, "the last 2 results were warning or worse"],
     "raised to the highest": ["C C", "ok", 2, "the last 2 results were critical"],
     "lowered": ["U O", "critical", 2, "the last 2 results were unknown or better"],
-    "lowered to ok": ["O O O", "warning", 3, "the last 3 results were ok"],
-    "by a single one": ["C", "ok", 1, "the last result was critical"],
   };
   await testRows(t, table, ([observed, from, threshold, reason]) => {
     const change = confirm(countAll(parseTrace(observed)), from, { threshold, recoveryThreshold: threshold });
