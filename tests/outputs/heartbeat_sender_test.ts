@@ -19,19 +19,6 @@ Deno.test("beat() touches a file, and creates it", async () => {
   assert.ok(((await Deno.stat(path)).mtime?.getTime() ?? 0) > 0);
 });
 
-Deno.test("beat() returns the reason why a file cannot be touched", async () => {
-  await using directory = await tempDirectory({ file: "" });
-  const rows = {
-    "/none/alive": "its directory does not exist",
-    "/file/alive": "its path leads through something that is not a directory",
-    "": "it is a directory",
-  };
-  for (const [end, reason] of Object.entries(rows)) {
-    const path = `${directory.path}${end}`;
-    assert.equal(await beat({ path }), `cannot touch "${path}": ${reason}`);
-  }
-});
-
 Deno.test("beat() requests a URL, and returns a status other than success with the host alone", async () => {
   for (const [status, isFine] of [[204, true], [302, true], [404, false], [503, false]] as const) {
     await using server = startAnswering(response(status));

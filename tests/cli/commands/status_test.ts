@@ -13,7 +13,6 @@ import {
   silenceOf,
   updateOf,
 } from "../../state/records.ts";
-import { testRows } from "../../support/rows.ts";
 import { runWithState } from "./run_with_state.ts";
 
 const MINUTE = 60_000;
@@ -96,11 +95,11 @@ async function show(options: ShowOptions) {
   return { text: stdout, code };
 }
 
-Deno.test("monitor status shows the problems last, and sums up at the very end", async (t) => {
-  const rows: Readonly<Record<string, readonly [columns: number | null, expected: string]>> = {
-    "80 columns": [
-      80,
-      `pending: critical of "web" to email to admin@example.org, decided 1 min ago,
+Deno.test("monitor status shows the problems last, and sums up at the very end", async () => {
+  const { text, code } = await show({ columns: 80 });
+  assert.equal(
+    text,
+    `pending: critical of "web" to email to admin@example.org, decided 1 min ago,
     tried 2 times: connection refused
 rejected: critical of "web" to email to admin@example.org, decided 1 min ago,
     tried 2 times: connection refused
@@ -121,55 +120,14 @@ CRITICAL   web (Website)                   3 min  status is 500, expected 200;
 5 checks: 2 ok, 1 unknown, 1 warning, 1 critical; 1 notification is pending, 1
 was rejected; 1 silence
 `,
-    ],
-    "40 columns": [
-      40,
-      `pending: critical of "web" to email to
-    admin@example.org, decided 1 min
-    ago, tried 2 times: connection
-    refused
-rejected: critical of "web" to email to
-    admin@example.org, decided 1 min
-    ago, tried 2 times: connection
-    refused
-
-silenced: "web" for 1 h more
-    (maintenance)
-
-OK         日本語 (全角の題名)
-    for 2 d 1 h  正常に動作しています。
-OK         a-name-that-a-generator-has-m
-           ade-and-that-is-longer-than-a
-           ny-column
-    for 1 min  fine
-UNKNOWN    disk (Root disk)
-    never ran
-WARNING    family 👩‍👩‍👧‍👦
-    for 5 s  🔥 cafe\u0301
-CRITICAL   web (Website)
-    for 3 min  status is 500, expected
-    200; header content-type is
-    "text/plain" [silenced]
-
-5 checks: 2 ok, 1 unknown, 1 warning, 1
-critical; 1 notification is pending, 1
-was rejected; 1 silence
-`,
-    ],
-  };
-  await testRows(t, rows, async ([columns, expected]) => {
-    const { text, code } = await show({ columns });
-    assert.equal(text, expected);
-    assert.equal(code, 2);
-    for (const line of columns === null ? [] : text.split("\n")) {
-      assert.ok(stringWidth(line) <= (columns ?? Infinity), line);
-    }
-  });
+  );
+  assert.equal(code, 2);
 });
 
 Deno.test("monitor status prints the same text with color", async () => {
   for (const columns of [40, 80, 200]) {
     const { text } = await show({ columns, color: true });
+    assert.ok(text.split("\n").every((line) => stringWidth(line) <= columns));
     assert.ok(text.includes("\u001b[31mCRITICAL"), "a problem is red");
     assert.equal(stripVTControlCharacters(text), (await show({ columns })).text);
   }

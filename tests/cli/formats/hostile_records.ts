@@ -45,14 +45,10 @@ export const HOSTILE_TEXTS: readonly (readonly [name: string, text: string])[] =
 /** Texts of 64 KB, or a megabyte: too long for tests that print each in many ways. */
 export const HUGE_TEXTS: readonly (readonly [name: string, text: string])[] = [
   ["a huge text of one word", "x".repeat(HUGE)],
-  ["a huge text of words", "word ".repeat(HUGE / 5)],
-  ["a huge text of line breaks", "\n".repeat(HUGE)],
   ["a huge text of wide characters", "日".repeat(HUGE)],
   ["a huge text of escape characters", "\u001b".repeat(HUGE)],
-  ["a huge text of quotes", "'".repeat(HUGE)],
   ["a huge text of quoted quotes", "'' ".repeat(HUGE / 3)],
   ["a huge text of equal labels", "a=1 ".repeat(HUGE / 4)],
-  ["a huge text of lone surrogates", "\ud800".repeat(HUGE)],
 ];
 
 /** A record that has the text everywhere a config or a target may put one. */

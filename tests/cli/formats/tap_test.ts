@@ -3,91 +3,37 @@ import { Parser, type Result } from "tap-parser";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { tapFormat } from "../../../src/cli/formats/tap.ts";
 import { printable } from "../../../src/shared/printable.ts";
+import { testRows } from "../../support/rows.ts";
 import { testTexts, unsafeCodes } from "./hostile_records.ts";
-import { failsOnCritical, nothingDue, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
-
-Deno.test("tapFormat prints a plan, a test point for each check, and diagnostics for failures", () => {
-  const summary = summaryOf([
-    recordOf({ name: "backup", output: "age is 2 h" }),
-    recordOf({
-      name: "web",
-      title: "Website",
-      kind: "http_request",
-      condition: "critical",
-      output: 'body does not contain "hello"',
-      detail: "first\nsecond\n",
-    }),
-    recordOf({ name: "disk #1", condition: "warning", output: "90 % used" }),
-  ], { unfinished: ["mail"] });
-  assert.equal(
-    printed(tapFormat, summary, optionsOf({ fails: failsOnCritical })),
-    `TAP version 14
-1..4
-ok 1 - backup # time=12.1ms
-not ok 2 - web # time=12.1ms
-  ---
-  message: "body does not contain \\"hello\\""
-  severity: "fail"
-  condition: "critical"
-  kind: "http_request"
-  title: "Website"
-  output: "body does not contain \\"hello\\""
-  detail:
-    - "first"
-    - "second"
-  ...
-ok 3 - disk \\#1 # time=12.1ms
-  ---
-  message: "90 % used"
-  severity: "comment"
-  condition: "warning"
-  kind: "test"
-  output: "90 % used"
-  ...
-not ok 4 - mail
-  ---
-  message: "no result (interrupted)"
-  severity: "fail"
-  ...
-`,
-  );
-});
+import { nothingDue, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
 
 Deno.test("tapFormat fails when nothing is active", () => {
   const text = printed(tapFormat, summaryOf([]));
-  const { ok, points } = parseTap(text);
-  assert.equal(ok, false);
-  assert.deepEqual(points.map(({ ok, name }) => ({ ok, name })), [{ ok: false, name: "checks" }]);
+  assert.deepEqual(parseTap(text).points.map(({ ok, name }) => ({ ok, name })), [{
+    ok: false,
+    name: "checks",
+  }]);
   assert.match(text, /message: "no check is active"/);
 });
 
 Deno.test("tapFormat skips the whole run when nothing is due and all is ok", () => {
   const text = printed(tapFormat, nothingDue("ok"));
   assert.equal(text, "TAP version 14\n1..0 # SKIP no check is due\n");
-  const { ok, points } = parseTap(text);
-  assert.equal(ok, true);
-  assert.deepEqual(points, []);
+  assert.deepEqual([parseTap(text).ok, parseTap(text).points], [true, []]);
 });
 
 Deno.test("tapFormat escapes the special characters of a description", async (t) => {
-  const cases: readonly (readonly [name: string, check: string, line: string])[] = [
-    ["hash", "a # SKIP b", "ok 1 - a \\# SKIP b # time=12.1ms"],
-    ["backslash before a hash", "a \\# TODO", "ok 1 - a \\\\\\# TODO # time=12.1ms"],
-    ["backslash", "C:\\new", "ok 1 - C:\\\\new # time=12.1ms"],
-    ["line break", "a\nnot ok 2", "ok 1 - a\\\\nnot ok 2 # time=12.1ms"],
-    ["open brace at the end", "a {", 'ok 1 - "a {" # time=12.1ms'],
-    ["no name", " ", "ok 1 # time=12.1ms"],
-    ["a number", "7", "ok 1 - 7 # time=12.1ms"],
-  ];
-  for (const [name, check, line] of cases) {
-    await t.step(name, () => {
-      assert.equal(
-        printed(tapFormat, summaryOf([recordOf({ name: check })])),
-        `TAP version 14\n1..1\n${line}\n`,
-      );
-      assertReadable(summaryOf([recordOf({ name: check })]));
-    });
-  }
+  const rows: Readonly<Record<string, readonly [check: string, description: string]>> = {
+    "backslash before a hash": ["a \\# TODO", " - a \\\\\\# TODO"],
+    "line break": ["a\nnot ok 2", " - a\\\\nnot ok 2"],
+    "open brace at the end": ["a {", ' - "a {"'],
+    "no name": [" ", ""],
+  };
+  await testRows(t, rows, ([name, description]) => {
+    const summary = summaryOf([recordOf({ name })]);
+    assert.equal(printed(tapFormat, summary), `TAP version 14\n1..1\nok 1${description} # time=12.1ms\n`);
+    assertReadable(summary);
+  });
 });
 
 testTexts("tapFormat", assertReadable);
@@ -126,6 +72,7 @@ function assertReadable(summary: RunSummary, options: FormatOptions = optionsOf(
       continue;
     }
     assert.equal(diagnostics?.condition, result.condition);
+    assert.equal(diagnostics?.severity, options.fails(result.condition) ? "fail" : "comment");
     assert.equal(diagnostics?.output, result.output.toWellFormed());
     assert.equal(diagnostics?.title, result.check.title?.toWellFormed());
     const detail = (diagnostics?.detail ?? []).join("\n");

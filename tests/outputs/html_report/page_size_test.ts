@@ -51,44 +51,41 @@ function checkAt(index: number, random: () => number): PageCheck {
     highest: random() < faults ? CONDITIONS[1 + Math.floor(random() * 3)] ?? "critical" : "ok",
     failedRuns: random() < faults ? 2 : 0,
   });
+  const slots = (length: number, faults: number) =>
+    Array.from({ length }, () => slot(isFlapping ? 0.2 : faults));
   const name = `shop-frontend-${String(index).padStart(4, "0")}`;
   const title = `Shop ${index} of the frontend, order page`;
   const check = { ...testCheck("ok", { name }), title, tags: [`region-${index % 12}`, "production"] };
-  const base = recordOf(name);
-  const refused = "connecting to shop.example.org:443 failed: connection refused";
-  const output = isDown ? refused : "status is 200, 84 ms";
-  const detail = isDown ? "x".repeat(2000) : "";
+  const output = isDown
+    ? "connecting to shop.example.org:443 failed: connection refused"
+    : "status is 200, 84 ms";
   const record = recordOf(name, {
-    condition: { ...base.condition, confirmed: condition, notified: condition, observed: condition },
-    last: resultOf({ condition, output, detail, metrics: {} }),
+    condition: {
+      ...recordOf(name).condition,
+      confirmed: condition,
+      notified: condition,
+      observed: condition,
+    },
+    last: resultOf({ condition, output, detail: isDown ? "x".repeat(2000) : "", metrics: {} }),
   });
-  const lastedMs = { ok: 0.9 * DAY_MS, unknown: 0, warning: 0.05 * DAY_MS, critical: 0.05 * DAY_MS };
-  const fine = { ok: DAY_MS, unknown: 0, warning: 0, critical: 0 };
   const trace = "     0.1 ms  request GET https://shop.example.org/\n".repeat(100);
   return {
     ...statusOf(check, { recordOf: () => record, nowMs: NOW_MS }),
-    spans: (["24 h", "7 d", "90 d"] as const).map((label, place) => ({
-      label,
-      ms: DAY_MS,
-      ...availabilityOf(place === 2 || isFlapping || isDown ? lastedMs : fine),
-      runs: 1440,
-      failedRuns: place === 2 || isFlapping || isDown ? 21 : 0,
-      failedStreakMax: 4,
-    })),
-    hours: Array.from({ length: HOURS_SHOWN }, () => slot(isFlapping ? 0.2 : 0.005)),
-    days: Array.from({ length: DAYS_SHOWN }, () => ({
-      ...slot(isFlapping ? 0.2 : 0.015),
-      durationMeanMs: 80 + random() * 40,
-    })),
-    recent: Array.from({ length: 50 }, (_, place) => ({
+    spans: (["24 h", "7 d", "90 d"] as const).map((label, place) => {
+      const isFaulty = place === 2 || isFlapping || isDown;
+      const faultyMs = isFaulty ? DAY_MS / 20 : 0;
+      const lastedMs = { ok: DAY_MS - 2 * faultyMs, unknown: 0, warning: faultyMs, critical: faultyMs };
+      const failedRuns = isFaulty ? 21 : 0;
+      return { label, ms: DAY_MS, ...availabilityOf(lastedMs), runs: 1440, failedRuns, failedStreakMax: 4 };
+    }),
+    hours: slots(HOURS_SHOWN, 0.005),
+    days: slots(DAYS_SHOWN, 0.015).map((day) => ({ ...day, durationMeanMs: 80 + random() * 40 })),
+    recent: slots(50, 0.005).map(({ highest }, place) => ({
       endedAtMs: NOW_MS - place * 60_000,
-      condition: countedAs(slot(isFlapping ? 0.2 : 0.005).highest ?? "ok"),
+      condition: countedAs(highest ?? "ok"),
       durationMs: 84,
     })),
-    changes: Array.from(
-      { length: 5 },
-      (_, place) => changeOf(name, NOW_MS - (place + 1) * HOUR_MS, { output: refused, trace }),
-    ),
+    changes: [1, 2, 3, 4, 5].map((hour) => changeOf(name, NOW_MS - hour * HOUR_MS, { output, trace })),
   };
 }
 

@@ -6,22 +6,15 @@ import { requiresTools, tool } from "../../../testing/tools.ts";
 Deno.test("measurementsOf() brings units to their base", () => {
   const rows: readonly (readonly [text: string, value: number | null, unit: string])[] = [
     ["x=5", 5, ""],
-    ["x=-0.5", -0.5, ""],
     ["x=U", null, ""],
-    ["x=3s", 3, "seconds"],
     ["x=59ms", 0.059, "seconds"],
     ["x=7us", 0.000007, "seconds"],
-    ["x=7µs", 0.000007, "seconds"],
-    ["x=2m", 120, "seconds"],
-    ["x=2h", 7200, "seconds"],
     ["x=1d", 86400, "seconds"],
     ["x=12.5%", 0.125, "ratio"],
     ["x=9B", 9, "bytes"],
     ["x=2kB", 2000, "bytes"],
-    ["x=2KB", 2000, "bytes"],
     ["x=2MB", 2e6, "bytes"],
     ["x=2GiB", 2 * 1024 ** 3, "bytes"],
-    ["x=2TiB", 2 * 1024 ** 4, "bytes"],
     ["x=2Mb", 2, "Mb"],
     ["x=2C", 2, "C"],
   ];
