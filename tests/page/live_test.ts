@@ -20,9 +20,10 @@ Deno.test({
         await browser.open("about:blank");
         await browser.requests();
         await browser.open(`${origin}/`);
-        const headline = (): Promise<unknown> =>
-          browser.run("return document.querySelector('h1').textContent");
-        assert.equal(await headline(), "1 of 12 checks is not ok");
+        assert.equal(
+          await browser.run("return document.querySelector('h1').textContent"),
+          "1 of 12 checks is not ok",
+        );
         await browser.run(`
           window.isSame = true;
           const item = [...document.querySelectorAll(".c>li")].find((one) => one.querySelector("h3").textContent === "web");
@@ -41,13 +42,6 @@ Deno.test({
           "2 of 12 checks are not ok",
           "the change is announced to screen readers",
         );
-        const { nodes } = await browser.command("Accessibility.getFullAXTree", {}) as {
-          readonly nodes: readonly {
-            readonly role?: { readonly value: string };
-            readonly ignored: boolean;
-          }[];
-        };
-        assert.ok(nodes.some(({ role, ignored }) => !ignored && role?.value === "status"));
         set(harness, "fine", 0);
         await untilTrue(browser, `document.querySelector("h1").textContent.startsWith("1 of 12")`);
         assert.equal(await browser.run(`return ${IS_OPEN}`), true);
@@ -82,17 +76,12 @@ Deno.test({
           browser,
           `document.getElementById("live").textContent.startsWith("Not updated since ")`,
         );
-        const claims = await browser.run(`return [
-          document.documentElement.className,
+        const [headline, width] = await browser.run(`return [
           document.querySelector("h1").textContent.replace(/[0-9]+/, "N"),
-          document.title.slice(0, 2),
-          document.querySelector("link[rel=icon]").href.includes("%3E?%3C"),
-        ]`);
-        assert.deepEqual(claims, ["old", "Unknown: this page is N min old", "? ", true]);
-        assert.ok(
-          Number(await browser.run("return document.getElementById('live').offsetWidth")) > 100,
-          "it is seen",
-        );
+          document.getElementById("live").offsetWidth,
+        ]`) as readonly [string, number];
+        assert.equal(headline, "Unknown: this page is N min old");
+        assert.ok(width > 100, "it is seen");
       })
     ),
 });

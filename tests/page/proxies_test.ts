@@ -32,7 +32,13 @@ test(
         report: { path: "pages/index.html", interval: 1 },
       });
       const program = harness.start(["check"]);
-      await until("the first page with a result", () => readText(`${pages}/index.html`).includes("of order"));
+      const page = `${pages}/index.html`;
+      const changedMs = (): number => Deno.statSync(page).mtime?.getTime() ?? 0;
+      await until("the first page with a result", () =>
+        [...Deno.readDirSync(pages)].some(({ name }) =>
+          name === "index.html"
+        ) &&
+        Deno.readTextFileSync(page).includes("of order"));
       const port = freePort();
       await withNginx({ directory: harness.directory, site: exampleSite(pages, port), port }, async () => {
         const get = (path: string, etag = ""): Promise<Response> =>
@@ -41,24 +47,16 @@ test(
         const text = await response.text();
         assert.equal(response.status, 200);
         assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
-        assert.match(
-          response.headers.get("content-security-policy") ?? "",
-          /^default-src 'none'.* script-src 'unsafe-inline'/,
-        );
-        assert.match(
-          text,
-          /<h3>web<\/h3>[^]*&lt;out &amp; of order&gt;[^]*<\/main>\n<script>[^]*<\/script>\n*$/,
-        );
+        const policy = response.headers.get("content-security-policy") ?? "";
+        assert.match(policy, /^default-src 'none'.* script-src 'unsafe-inline'/);
+        assert.match(text, /<h3>web<\/h3>[^]*&lt;out &amp; of order&gt;[^]*<\/script>\n*$/);
         for (const path of ["/index.html.tmp", "/monitor.json", "/../monitor.json"]) {
           const other = await get(path);
           await other.body?.cancel();
           assert.equal(other.status, 404, path);
         }
-        const renewed = Deno.statSync(`${pages}/index.html`).mtime?.getTime() ?? 0;
-        await until(
-          "another page",
-          () => (Deno.statSync(`${pages}/index.html`).mtime?.getTime() ?? 0) > renewed,
-        );
+        const writtenMs = changedMs();
+        await until("another page", () => changedMs() > writtenMs);
       });
       await stop(program);
     }),
@@ -184,19 +182,8 @@ function startSignOn(): AsyncDisposable & { readonly address: string } {
 /** Runs Caddy, which keeps its files in the directory. */
 async function withCaddy({ directory, site, port }: ProxyOptions, use: () => Promise<void>): Promise<void> {
   Deno.writeTextFileSync(`${directory}/Caddyfile`, `{\nadmin off\n}\n${site}\n`);
-  const caddy = startChild(tool("caddy"), ["run", "--config", `${directory}/Caddyfile`], {
-    env: { HOME: directory, XDG_CONFIG_HOME: directory, XDG_DATA_HOME: directory },
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  });
-  try {
-    await inTime("Caddy to listen", untilListening(port));
-    await use();
-  } finally {
-    caddy.kill("SIGTERM");
-    await inTime("the end of Caddy", caddy.status);
-  }
+  const env = { HOME: directory, XDG_CONFIG_HOME: directory, XDG_DATA_HOME: directory };
+  await withProxy("caddy", { args: ["run", "--config", `${directory}/Caddyfile`], env, port }, use);
 }
 
 interface ProxyOptions {
@@ -223,13 +210,25 @@ async function withNginx({ directory, site, port }: ProxyOptions, use: () => Pro
   const args = ["-p", directory, "-e", "stderr", "-c", `${directory}/nginx.conf`];
   const tested = await runChild(tool("nginx"), [...args, "-t"]);
   assert.equal(tested.code, 0, tested.stderr);
-  const nginx = startChild(tool("nginx"), args, { stdin: "null", stdout: "null", stderr: "null" });
+  await withProxy("nginx", { args, env: {}, port }, use);
+}
+
+async function withProxy(
+  name: "nginx" | "caddy",
+  { args, env, port }: {
+    readonly args: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+    readonly port: number;
+  },
+  use: () => Promise<void>,
+): Promise<void> {
+  const proxy = startChild(tool(name), args, { env, stdin: "null", stdout: "null", stderr: "null" });
   try {
-    await inTime("nginx to listen", untilListening(port));
+    await inTime(`${name} to listen`, untilListening(port));
     await use();
   } finally {
-    nginx.kill("SIGTERM");
-    await inTime("the end of nginx", nginx.status);
+    proxy.kill("SIGTERM");
+    await inTime(`the end of ${name}`, proxy.status);
   }
 }
 
@@ -241,13 +240,5 @@ async function untilListening(port: number): Promise<void> {
     } catch (error) {
       if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
     }
-  }
-}
-
-function readText(path: string): string {
-  try {
-    return Deno.readTextFileSync(path);
-  } catch {
-    return "";
   }
 }
