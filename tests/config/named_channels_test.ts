@@ -133,16 +133,6 @@ Deno.test("loadConfig() locates a named channel's missing file at the channel", 
   ]);
 });
 
-Deno.test("loadConfig() hides the secrets of named channels", async () => {
-  const parameters = { ...HOOK.parameters, headers: { Authorization: "Bearer ${env:TOKEN}" } };
-  const { secrets, redact } = await load(
-    { defaults: {}, channels: { pager: { ...HOOK, parameters } }, checks: { web: check("pager") } },
-    { environment: { TOKEN: "swordfish" } },
-  );
-  assert.ok(secrets.includes("swordfish"));
-  assert.equal(redact("got swordfish"), "got [secret]");
-});
-
 Deno.test("loadConfig() sends the summary to a named channel whatever it filters", async () => {
   const { summary } = await load({
     defaults: {},

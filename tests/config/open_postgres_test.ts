@@ -93,14 +93,6 @@ Deno.test("openPostgresPlace() reads secrets, and verifies TLS except on this ma
   });
 });
 
-Deno.test("permissionsOfPostgres() names the socket of a host that is a placeholder", async () => {
-  const access = { ...ACCESS, environment: () => "/run/postgresql" };
-  const settings = postgresIn({ state: { postgres: { ...POSTGRES, hosts: ["${env:DIRECTORY}"] } } }, "/etc");
-  assert.ok(settings !== null);
-  const { write } = await permissionsOfPostgres(settings, access);
-  assert.deepEqual(write, ["/run/postgresql/.s.PGSQL.5432"]);
-});
-
 Deno.test("openPostgresPlace() names the secret or file that this machine lacks", async () => {
   const lacking: Readonly<Record<string, { readonly keys: object; readonly message: RegExp }>> = {
     variable: {

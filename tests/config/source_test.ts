@@ -25,6 +25,19 @@ Deno.test("readSource() reads a file, and returns its name and its path", async 
   });
 });
 
+Deno.test("readSource() supports Windows paths on Windows", async () => {
+  for (
+    const [path, absolute, directory] of [
+      ["monitor.jsonc", "C:\\work/monitor.jsonc", "C:\\work"],
+      ["D:\\monitor.jsonc", "D:\\monitor.jsonc", "D:\\"],
+      ["\\\\host\\share\\m.json", "\\\\host\\share\\m.json", "\\\\host\\share"],
+    ] as const
+  ) {
+    const source = await read({ files: { [absolute]: "{}" }, workingDirectory: "C:\\work" }, { path });
+    assert.deepEqual([source.path, source.directory], [absolute, directory]);
+  }
+});
+
 Deno.test("readSource() reads standard input for -, with paths relative to the working directory", async () => {
   assert.deepEqual(await read({ stdin: "{}", workingDirectory: "/here" }, { path: "-" }), {
     label: "<stdin>",

@@ -44,11 +44,9 @@ Deno.test("findStructureProblems() suggests the equivalent of another tool's key
 });
 
 Deno.test("findStructureProblems() suggests the equivalent of another tool's kind", async (t) => {
-  const channel = (kind: string) => ({ defaults: { notifications: [{ kind, parameters: {} }] } });
   const check = (kind: string) => withCheck({ kind, parameters: {} });
   const rows: Readonly<Record<string, readonly [config: unknown, hint: string]>> = {
     "http": [check("http"), 'did you mean "http_request"?'],
-    "a channel slack": [channel("slack"), 'did you mean "webhook"?'],
   };
   await testRows(t, rows, async ([config, hint]) => assert.equal(await hintOf(config), hint));
 });
