@@ -20,6 +20,8 @@ export const jobKind: CheckKindEntry<"job"> = {
     form: "INTERVAL",
     parametersOf: ({ text }) => ({ expected_every: text }),
     nameOf: () => "job",
+    // Each failed run counts: the next one may be a day away.
+    threshold: 1,
     subjectsOf: ({ name }) => [`job ${name}`],
   },
   warnings: findWarnings,

@@ -7,8 +7,8 @@ import { type OpenConfig, openConfigAt } from "../open_config.ts";
 import type { NewCheck } from "./read_operands.ts";
 
 /** Returns a check as the config has it, without its name. */
-export function entryFor({ kind, parameters }: Pick<NewCheck, "kind" | "parameters">): JsonObject {
-  return { kind, parameters };
+export function entryFor({ kind, threshold, parameters }: NewCheck): JsonObject {
+  return { kind, ...threshold !== undefined && { threshold }, parameters };
 }
 
 /** Returns a check with its name as a part of a config, for people. */

@@ -15,6 +15,8 @@ import { isKeyValue, readKeyValue, type TypedParameter, withParameter } from "./
 export interface NewCheck {
   readonly name: string;
   readonly kind: CheckKind;
+  /** Absent: that of the config. */
+  readonly threshold?: number | undefined;
   /** As in the config. */
   readonly parameters: JsonObject;
   /** The source, if it is a line of a crontab. */
@@ -62,6 +64,7 @@ export async function readOperands(operands: readonly string[], system: System):
         : await ofKind(word as CheckKind, named, reading);
       checks.push({
         ...check,
+        threshold: reading.targets.get(check.kind)?.threshold,
         parameters: withSettings(check, settings, reader),
         ...settings.length === 0 && { target: named ?? word },
       });

@@ -93,7 +93,7 @@ Deno.test("monitor add writes a check of each target, and keeps comments and lay
             }
         }`,
       '"memory": { "kind": "memory", "parameters": {} }',
-      '"poll": { "kind": "job", "parameters": { "expected_every": "1 h" } }',
+      '"poll": { "kind": "job", "threshold": 1, "parameters": { "expected_every": "1 h" } }',
     ),
   );
   const output = system.stdout.text();
