@@ -265,7 +265,7 @@ export function unconfirmedOf(
 }
 
 /** The last result with its count, if it is not confirmed: `critical, 2 of 3`; else empty. */
-function describeCount(check: ShownCheck, record: CheckRecord): string {
+export function describeCount(check: ShownCheck, record: CheckRecord): string {
   const unconfirmed = unconfirmedOf(check, record);
   if (unconfirmed === null) return "";
   const { condition, results, threshold } = unconfirmed;

@@ -1,8 +1,8 @@
 /** The common parts of the commands for silences and acknowledgements: the checks, the end, and the list. */
-import type { Check } from "../domain/check.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
+import type { ShownCheck } from "../alerting/check_status.ts";
 import { hasOwnEnd, lastingSilences } from "../alerting/silences.ts";
 import { parseIntervalText } from "../config/interval.ts";
 import { parseTime, type TimeContext, timeText } from "../shared/local_time.ts";
@@ -44,7 +44,7 @@ export const UNTIL_OPTION: OptionSpec = {
 interface SilenceTargets {
   readonly store: Awaited<ReturnType<typeof stateAlongside>>;
   readonly names: readonly (string | null)[];
-  readonly checks: readonly Pick<Check, "name" | "tags">[];
+  readonly checks: readonly ShownCheck[];
 }
 
 /**

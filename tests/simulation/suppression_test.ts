@@ -239,3 +239,26 @@ for (const daily of [{ regular_interval: "1 day" }, { cron: "0 3 * * *" }]) {
     },
   );
 }
+
+simulate("a failure that is not confirmed yet can't be acknowledged, and the command says so", {
+  start: "2026-03-02 21:55",
+  mode: "manual",
+  config: { checks: { web: { threshold: 3 }, db: {} } },
+  results: { web: "critical" },
+  actions: {
+    "22:00": ["check --once => 2", async (world) => {
+      const run = world.machine().run.bind(world.machine());
+      const line = "web: not acknowledged, its problem is not confirmed yet: critical, 1 of 3\n";
+      assert.deepEqual(await run("acknowledge", "--all"), { code: 0, stdout: line, stderr: "" });
+      const { stdout } = await run("acknowledge", "web", "db");
+      assert.equal(stdout, `${line}db: no problem to acknowledge\n`);
+    }],
+    "22:01": "check --once => 2",
+    "22:02": "check --once => 2",
+    "22:03": async (world) => {
+      const { stdout } = await world.machine().run("acknowledge", "web");
+      assert.equal(stdout, "web: acknowledged until ok\n");
+    },
+  },
+  expect: { chat: ["22:02 problem web critical"] },
+});

@@ -1,9 +1,12 @@
 import { hasProblem } from "../../condition/transition.ts";
 import type { Silence } from "../../domain/outbox.ts";
+import type { CheckRecord } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
+import { describeCount, type ShownCheck } from "../../alerting/check_status.ts";
 import { UNTIL_OK_MS_MAX } from "../../alerting/silences.ts";
 import { type Command, type Invocation, optionValue } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
+import { printable } from "../../shared/printable.ts";
 import {
   chooseProblems,
   readEnd,
@@ -47,9 +50,13 @@ async function runAcknowledge(invocation: Invocation, system: System): Promise<n
   const timeZone = system.timeZone();
   const untilMs = readEnd(invocation, { timeZone, nowMs }) ?? nowMs + UNTIL_OK_MS_MAX;
   const reason = optionValue(invocation, "note") ?? "";
-  await withSilences(invocation, system, async ({ store, names }) => {
-    const problems = (await store.records()).filter(({ condition }) => hasProblem(condition));
-    const { chosen, without } = chooseProblems(problems, names);
+  await withSilences(invocation, system, async ({ store, names, checks }) => {
+    const records = await store.records();
+    const { chosen, without } = chooseProblems(
+      records.filter(({ condition }) => hasProblem(condition)),
+      names,
+    );
+    const pending = describePending(checks, records);
     const acknowledgements = chosen.map(({ check, problemBeganAtMs }): Silence => ({
       id: `acknowledgement ${check}`,
       kind: "acknowledgement",
@@ -61,7 +68,28 @@ async function runAcknowledge(invocation: Invocation, system: System): Promise<n
       reason,
     }));
     await store.addSilences(acknowledgements);
-    return renderSilences(acknowledgements, timeZone) + renderWithoutProblem(without, "acknowledge");
+    const nothing = without.filter((name) => name === null ? pending.size === 0 : !pending.has(name));
+    return renderSilences(acknowledgements, timeZone) + [...pending.values()].join("") +
+      renderWithoutProblem(nothing, "acknowledge");
   });
   return EXIT.ok;
+}
+
+/** Returns a line for each check that fails while no problem is confirmed, by name: it is notified once it is. */
+function describePending(
+  checks: readonly ShownCheck[],
+  records: readonly CheckRecord[],
+): ReadonlyMap<string, string> {
+  const failing = new Map(
+    records.filter(({ condition }) => !hasProblem(condition) && condition.problemBeganAtMs !== null)
+      .map((record) => [record.name, record]),
+  );
+  return new Map(checks.flatMap((check) => {
+    const record = failing.get(check.name);
+    if (record === undefined) return [];
+    const line = `${check.name}: not acknowledged, its problem is not confirmed yet: ${
+      describeCount(check, record)
+    }`;
+    return [[check.name, `${printable(line)}\n`]];
+  }));
 }
