@@ -36,7 +36,7 @@ export async function readMonitorStatus(
   const members = await readServices(store);
   const state = members?.some(isLiveMember) === true
     ? "running"
-    : await stateOf(run, { place, members, system });
+    : await stateOf(run, { place, members, records, system });
   const locations = members === null ? [] : locationStatuses(config?.checks ?? [], members);
   const heartbeats = (members ?? []).map(({ silentForMs }) => system.clock.wallMs() - silentForMs);
   const sinceMs = run.ended?.sinceMs ?? Math.max(lastSeenMs(run, records), ...heartbeats);
@@ -44,14 +44,15 @@ export async function readMonitorStatus(
   return { state, notRunning, run, config: await compareConfig(run, config, system), members, locations };
 }
 
-interface StateOptions extends Pick<MonitorStatusOptions, "place" | "system"> {
+interface StateOptions extends Pick<MonitorStatusOptions, "place" | "records" | "system"> {
   readonly members: readonly MemberStatus[] | null;
 }
 
 async function stateOf(
-  { mode, processId, ended, controlPath }: MonitorRun,
-  { place, members, system }: StateOptions,
+  run: MonitorRun,
+  { place, members, records, system }: StateOptions,
 ): Promise<NotRunning["state"] | "running" | "cron"> {
+  const { mode, processId, ended, controlPath } = run;
   if (mode === "cron") return "cron";
   if (ended !== null) return ended.state;
   // No lock shows whether the process of another machine runs.
@@ -60,21 +61,32 @@ async function stateOf(
   // A call of check --once by hand has the lock, too.
   const isIts = processId === null || system.state.holder(lockPath) === processId;
   if (!isIts || !system.state.isLocked(lockPath)) return "died";
-  return await hangs(controlPath, system) ? "hangs" : "running";
+  const responds = await respondsAt(controlPath, system) ?? !isFrozen(run, records, system.clock.wallMs());
+  return responds ? "running" : "hangs";
 }
 
 /** Less than the 10 seconds after which NRPE ends a plugin. */
 const RESPONSE_MS_MAX = 3_000;
 
-/** Without a socket that this user can reach, a service counts as running. */
-async function hangs(
+/** Returns whether a service responds; `null`: it has no socket that this user can reach. */
+async function respondsAt(
   path: string | null,
   { controlSockets }: Pick<System, "controlSockets">,
-): Promise<boolean> {
-  if (path === null) return false;
+): Promise<boolean | null> {
+  if (path === null) return null;
   const nothing: ControlRequest = { command: "run", names: [] };
   return await controlSockets.send(path, JSON.stringify(nothing), { timeoutMs: RESPONSE_MS_MAX })
-    .then(() => false, (error) => error instanceof ControlSocketError);
+    .then((response) => response === null ? null : true)
+    .catch((error) => error instanceof ControlSocketError ? false : null);
+}
+
+/** Returns whether one of its checks is overdue, and none has run since the run that it missed. */
+function isFrozen(run: MonitorRun, records: readonly CheckRecord[], nowMs: number): boolean {
+  const served = new Set(run.checks.map(({ name }) => name));
+  const seenMs = lastSeenMs(run, records);
+  return records.some(({ name, nextRunAtMs, overdueAtMs }) =>
+    served.has(name) && nowMs > (overdueAtMs ?? Infinity) && (nextRunAtMs ?? 0) > seenMs
+  );
 }
 
 /** Returns the last time at which a service is known to have run, by what it stored. */

@@ -304,3 +304,41 @@ simulate("an outage whose last run is in the future is not called down", {
     assert.equal(outages.items[0].end, "unobserved");
   },
 });
+
+simulate(
+  "a frozen service that no command can reach runs no check, once one is overdue and none has run since",
+  {
+    start: START,
+    config: RARE,
+    actions: {
+      "Tue 07:30": ["pause", (world) => world.machine().controlSockets.clear()],
+      "Tue 07:31": async (world) => {
+        const { checks, monitor } = await statusOf(world);
+        assert.deepEqual([monitor.state, ...checks.map((check) => check.condition)], [
+          "running",
+          "ok",
+          "ok",
+          "ok",
+        ]);
+      },
+      "Tue 07:35": async (world) => {
+        const { code, condition, checks, monitor } = await statusOf(world);
+        assert.deepEqual([code, condition, monitor.state], [3, "unknown", "hangs"]);
+        assert.deepEqual(checks.map((check) => check.state), ["not_running", "not_running", "not_running"]);
+        assert.match(await textOf(world, "status"), /; monitor hangs, last seen [45] min .*ago\n$/);
+      },
+    },
+    until: "Tue 07:36",
+  },
+);
+
+simulate("a service that no command can reach runs, however late one of its checks is", {
+  start: START,
+  config: { ...KEPT, checks: { web: {}, slow: {}, db: {} } },
+  results: { slow: "22:20 hang" },
+  args: "--concurrency 1",
+  actions: { "22:30": (world) => world.machine().controlSockets.clear() },
+  until: "22:40",
+  expect: { chat: "any" },
+  finally: async (world) => assert.equal((await statusOf(world)).monitor.state, "running"),
+});
