@@ -113,14 +113,6 @@ testPostgres("query() ends a process that keeps a lock, after two timeouts", asy
   await store.close();
 });
 
-testPostgres("query() connects to the first server that is writable", async () => {
-  const { target } = postgres();
-  const targets = [{ socketPath: `${postgres().directory}/none` }, target];
-  const client = new PostgresClient(postgres().place({ targets }), clientOptions());
-  assert.equal((await client.query("SELECT 1 AS one")).count, 1);
-  client.close();
-});
-
 testPostgres("query() waits longer after each failure to connect", async () => {
   let attempts = 0;
   let nowMs = 0;

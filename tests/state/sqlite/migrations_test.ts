@@ -28,16 +28,6 @@ Deno.test("migrate() migrates an empty database to the present version", () => {
   assert.equal(connection.first("PRAGMA foreign_keys")?.["foreign_keys"], 1);
 });
 
-Deno.test("migrate() applies only the missing steps, and keeps the data", () => {
-  using connection = openInMemory();
-  migrate(connection, [FIRST]);
-  migrate(connection, [FIRST]);
-  assert.deepEqual({ ...connection.first("SELECT * FROM a") }, { x: 1 });
-  migrate(connection, [FIRST, SECOND]);
-  assert.equal(versionOf(connection, [FIRST, SECOND]), 2);
-  assert.deepEqual(connection.all("SELECT x, y FROM a").map((row) => ({ ...row })), [{ x: 1, y: 2 }]);
-});
-
 Deno.test("migrate() applies all steps or none", () => {
   using connection = openInMemory();
   migrate(connection, [FIRST]);
