@@ -123,21 +123,13 @@ const ROWS: Readonly<Record<string, Row>> = {
     "0 problem warning, 3 problem warning",
   ],
   "events: recoveries alone": [{ events: ["recovery"] }, "0 warning, 1 critical, 2 ok", "2 recovery ok"],
-  "after: a problem that is over before": [
-    { afterMs: 15 * MINUTE },
-    "0 critical, 14 critical, 14.5 ok, 20 ok, 21 review",
-    "",
-  ],
+  "after: over before": [{ afterMs: 15 * MINUTE }, "0 critical, 14 critical, 14.5 ok, 20 ok, 21 review", ""],
   "after: a problem that lasts, with its recovery": [
     { afterMs: 15 * MINUTE },
     "0 critical, 14 review, 15 review, 16 critical, 17 warning, 18 ok",
     "15 problem critical, 17 change warning, 18 recovery ok",
   ],
-  "after: acknowledged": [
-    { afterMs: 15 * MINUTE },
-    "0 critical, 10 acknowledge, 15 review, 16 critical, 17 ok",
-    "",
-  ],
+  "acknowledged": [{ afterMs: 15 * MINUTE }, "0 critical, 10 acknowledge, 15 review, 16 critical, 17 ok", ""],
   "after: an acknowledgement ends with its problem": [
     { afterMs: 15 * MINUTE },
     "0 critical, 1 acknowledge, 2 ok, 3 critical, 18 review",

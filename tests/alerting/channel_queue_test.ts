@@ -124,13 +124,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   batching: {
     "is not extended by new notifications": ["a", "1, +b", "", "batching 1"],
     "completes with one message": ["a b", "2, woke", "a b", "sending"],
-    "completes with one message for each notification": [
-      "a b",
-      "2, woke, delivered",
-      "a | b",
-      "sending",
-      true,
-    ],
+    "sends one message for each": ["a b", "2, woke, delivered", "a | b", "sending", true],
     "sends earlier if forced": ["a", "forced", "a", "sending"],
     "is not longer after the clock was set back": ["a", "set back, -3599, 1, woke", "a", "sending"],
   },
@@ -138,50 +132,25 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     "is idle afterwards if everything was delivered": ["a b", "2, woke, delivered", "a b", "idle"],
     "sends notifications that were queued meanwhile": ["a", "2, woke, +b, delivered", "a | b", "sending"],
     "backs off after a temporary failure": ["a", "2, woke, down", "a", "backing_off 7.5"],
-    "delays the attempt as long as the receiver requests": [
-      "a",
-      "2, woke, asked to wait",
-      "a",
-      "backing_off 3600",
-    ],
-    "backs off although the receiver requests no delay": [
-      "a",
-      "2, woke, asked to wait briefly",
-      "a",
-      "backing_off 7.5",
-    ],
-    "sends a rejected batch one by one": [
+    "waits as long as the receiver requests": ["a", "2, woke, asked to wait", "a", "backing_off 3600"],
+    "backs off if no delay is requested": ["a", "2, woke, asked to wait briefly", "a", "backing_off 7.5"],
+    "sends a rejected batch singly": [
       "a b c",
       "2, woke, rejected, delivered, rejected, delivered",
       "a b c | a | b | c",
       "rejected 300",
     ],
-    "stops at the first of a rejected batch": [
-      "a b c",
-      "2, woke, rejected, rejected",
-      "a b c | a",
-      "rejected 300",
-    ],
-    "starts the next attempt with the least tried": [
+    "stops at the first rejected": ["a b c", "2, woke, rejected, rejected", "a b c | a", "rejected 300"],
+    "begins with the least tried": [
       "a b",
       "2, woke, rejected, rejected, 300, woke, rejected, delivered, delivered",
       "a b | a | a b | b | a",
       "idle",
     ],
-    "keeps later notifications of a check behind a rejected one": [
-      "a b",
-      "2, woke, +a, rejected, delivered",
-      "a b | b",
-      "rejected 300",
-    ],
+    "keeps the order of a check": ["a b", "2, woke, +a, rejected, delivered", "a b | b", "rejected 300"],
     "sends a new check after a rejection": ["a b", "2, woke, rejected", "a | b", "sending", true],
-    "retries soon if the config changed meanwhile": ["a", "2, woke, =a, down", "a", "batching 2"],
-    "retries a rejection soon if the config changed meanwhile": [
-      "a",
-      "2, woke, =a, rejected",
-      "a",
-      "batching 2",
-    ],
+    "retries soon after a reload": ["a", "2, woke, =a, down", "a", "batching 2"],
+    "retries a rejection soon after a reload": ["a", "2, woke, =a, rejected", "a", "batching 2"],
     "stops after the message": ["a", "2, woke, stopped, delivered", "a", "stopped"],
     "stops if the message is aborted": ["a", "2, woke, stopped, aborted", "a", "stopped"],
   },
@@ -189,20 +158,15 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     "doubles": ["a", "2, woke, down, 7.5, woke, down", "a | a", "backing_off 15"],
     "completes with all pending notifications": ["a", "2, woke, down, +b, 7.5, woke", "a | a b", "sending"],
     "delays a new notification by at most a minute": ["a:9", "woke, down, +b", "a", "backing_off 60"],
-    "lasts as long as the receiver requested, also for a new notification": [
+    "lasts as long as requested, for new ones too": [
       "a",
       "2, woke, asked to wait, +b, 60, woke",
       "a",
       "backing_off 3540",
     ],
-    "resends a message that may have arrived unchanged": [
-      "a",
-      "2, woke, lost, +b, 7.5, woke, delivered",
-      "a | a | b",
-      "sending",
-    ],
+    "resends what may have arrived": ["a", "2, woke, lost, +b, 7.5, woke, delivered", "a | a | b", "sending"],
     "sends others before those that often failed": ["a:3! b", "woke", "b", "sending", true],
-    "separates a batch that has failed for an hour": [
+    "separates a batch after an hour": [
       "a:9 b:9",
       "1860, woke, down, delivered, delivered",
       "a b | a | b",
@@ -221,15 +185,10 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   },
   "another member's": {
     "is released while it waits": ["a b:r", "released, 9, woke", "", "idle"],
-    "is left once its message is sent": ["a b", "2, woke, +c, released, delivered, 9, woke", "a b", "idle"],
+    "is left after its message": ["a b", "2, woke, +c, released, delivered, 9, woke", "a b", "idle"],
     "is left once its message has failed": ["a", "2, woke, released, down, 99, woke", "a", "idle"],
-    "is soon retried if the owner of the queue is uncertain": ["a", "2, woke, refused", "a", "batching 1"],
-    "is released if it became another member's before the message was sent": [
-      "a",
-      "2, woke, released, refused, 99, woke",
-      "a",
-      "idle",
-    ],
+    "is retried if the owner is uncertain": ["a", "2, woke, refused", "a", "batching 1"],
+    "is released if refused": ["a", "2, woke, released, refused, 99, woke", "a", "idle"],
   },
   stopped: {
     "sends nothing more": ["a", "stopped, +b, 9, woke, forced", "", "stopped"],

@@ -27,16 +27,8 @@ const SATURDAYS = createCronReader()("0 3 * * sat", "Europe/Zurich") ?? assert.f
 const ROWS: Readonly<
   Record<string, readonly [readonly MaintenanceWindow[], period: readonly [string, string], open: string]>
 > = {
-  "the weekday is that of its begin": [
-    [window("22:00", "06:00", { days: ["sat"] })],
-    WEEKEND,
-    "10T21:00 11T05:00",
-  ],
-  "equal begin and end are a whole day": [
-    [window("12:00", "12:00", { days: ["sun"] })],
-    WEEKEND,
-    "11T11:00 12T11:00",
-  ],
+  "the weekday of its begin": [[window("22:00", "06:00", { days: ["sat"] })], WEEKEND, "10T21:00 11T05:00"],
+  "equal times are a day": [[window("12:00", "12:00", { days: ["sun"] })], WEEKEND, "11T11:00 12T11:00"],
   "a cron schedule": [[{ times: SATURDAYS, durationMs: 90 * MINUTE }], WEEKEND, "10T02:00 10T03:30"],
   "the skipped hour is in no window": [[window("02:00", "03:00")], SPRING, ""],
   "a window that begins in the skipped hour begins after it, one that ends in it ends before": [
@@ -45,11 +37,7 @@ const ROWS: Readonly<
     "29T00:00 29T02:00",
   ],
   "the repeated hour is in its window twice": [[window("02:00", "03:00")], AUTUMN, "25T00:00 25T02:00"],
-  "part of the repeated hour": [
-    [window("02:15", "02:45")],
-    AUTUMN,
-    "25T00:15 25T00:45, 25T01:15 25T01:45",
-  ],
+  "part of the repeated hour": [[window("02:15", "02:45")], AUTUMN, "25T00:15 25T00:45, 25T01:15 25T01:45"],
   "a window that ends with the repeated hour is split by the DST change": [
     [window("02:30", "03:00")],
     AUTUMN,

@@ -52,10 +52,7 @@ function textOf(rows: readonly QueuedNotification[]): string {
 Deno.test("mergeNotifications() merges the notifications of a check without losing a condition", async (t) => {
   const table: Readonly<Record<string, readonly [rows: string, merged: string | null]>> = {
     "a problem and its recovery": ["a:ok>critical a:critical>ok", "a:critical>ok(critical)"],
-    "a problem, its change and its recovery": [
-      "a:ok>warning a:warning>unknown a:unknown>ok",
-      "a:unknown>ok(unknown)",
-    ],
+    "a problem, changed and over": ["a:ok>warning a:warning>unknown a:unknown>ok", "a:unknown>ok(unknown)"],
     "a change and back": ["a:warning>critical a:critical>warning", "a:critical>warning"],
     "a change and a recovery": ["a:warning>critical a:critical>ok", "a:critical>ok"],
     "a reminder and a change": ["a:warning>warning? a:warning>critical", "a:warning>critical"],

@@ -47,10 +47,7 @@ const ROWS: Readonly<
     ["2028-03-28T00:00Z", "2028-03-28T01:00Z"],
   ],
   "a cron schedule": [{ times, durationMs: 7_200_000 }, ["2026-11-28T02:00Z", "2026-11-28T04:00Z"]],
-  "once, to come": [
-    { fromMs: NOW + 60_000, untilMs: NOW + 120_000 },
-    ["2026-11-23T12:01Z", "2026-11-23T12:02Z"],
-  ],
+  "to come": [{ fromMs: NOW + 60_000, untilMs: NOW + 120_000 }, ["2026-11-23T12:01Z", "2026-11-23T12:02Z"]],
   "once, over": [{ fromMs: NOW - 60_000, untilMs: NOW }, null],
 };
 

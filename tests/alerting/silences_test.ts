@@ -53,10 +53,7 @@ Deno.test("silencesOf() includes silences of the named check, from begin to end"
       true,
     ],
     "one that ends now": [[silence("web", NOW - 1, NOW)], false],
-    "one that is over, and another": [
-      [silence("web", NOW - 2, NOW - 1), silence(null, NOW - 1, NOW + 1)],
-      true,
-    ],
+    "one over, and another": [[silence("web", NOW - 2, NOW - 1), silence(null, NOW - 1, NOW + 1)], true],
   };
   await testRows(t, rows, ([silences, expected]) => assert.equal(isSilenced("web", silences, NOW), expected));
 });

@@ -44,7 +44,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   "--no-notify before all else": ["no_notify", { notifies: false, silences: [SILENCE] }],
   "a silence before a window": ["silence", { silences: [SILENCE] }, IN_WINDOW],
   "a silence that has ended": [null, { silences: [{ ...SILENCE, untilMs: NOW }] }],
-  "a window before a silence until ok": [
+  "a window before silenced until ok": [
     "maintenance",
     { silences: [UNTIL_OK], stateOf: () => DOWN },
     IN_WINDOW,
@@ -56,11 +56,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     { silences: [{ ...MAINTENANCE, tag: "front" }] },
     { tags: ["front"] },
   ],
-  "a started window of another tag": [
-    null,
-    { silences: [{ ...MAINTENANCE, tag: "back" }] },
-    { tags: ["front"] },
-  ],
+  "a window of another tag": [null, { silences: [{ ...MAINTENANCE, tag: "back" }] }, { tags: ["front"] }],
   "a window before a dependency": ["maintenance", {}, IN_WINDOW, DOWN],
   "a dependency that is down": ["dependency", {}, {}, DOWN],
   "a dependency that never ran": ["dependency", {}, {}, NEVER_RAN],

@@ -139,11 +139,7 @@ Deno.test("webhookKind fills fields in path, query and headers, each escaped for
     "another server": ["@evil.example:1/", "%40evil.example%3A1%2F", "@evil.example:1/"],
     "the parent directory": ["..", "__", ".."],
     "no valid UTF-16": ["a\ud800", "a%EF%BF%BD", "a\ufffd"],
-    "too much for a server": [
-      "x".repeat(2000),
-      `${"x".repeat(499)}%E2%80%A6`,
-      `${"x".repeat(499)}…`,
-    ],
+    "too much for a server": ["x".repeat(2000), `${"x".repeat(499)}%E2%80%A6`, `${"x".repeat(499)}…`],
   };
   await testRows(t, rows, async ([output, inUrl, inHeader]) => {
     const message = makeMessage([makeItem({ output })]);

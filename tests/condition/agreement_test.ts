@@ -18,12 +18,7 @@ function votes(text: string): readonly LocationVote[] {
 const CASES: Readonly<
   Record<string, readonly [votes: string, agree: number, condition: Condition, output: string]>
 > = {
-  "one of three critical": [
-    "fra critical, nyc ok, sgp ok",
-    2,
-    "ok",
-    "critical from fra; ok from nyc, sgp",
-  ],
+  "one of three critical": ["fra critical, nyc ok, sgp ok", 2, "ok", "critical from fra; ok from nyc, sgp"],
   "a critical and a warning": [
     "fra critical, nyc warning, sgp ok",
     2,

@@ -24,10 +24,7 @@ const START_MS = 1_700_000_000_000;
 Deno.test("transition() returns problems, changes, recoveries and reminders", async (t) => {
   const table: Readonly<Record<string, TraceRow>> = {
     "a problem at the threshold": ["W W W W", "- - problem:warning -"],
-    "a change to a lower severity before it ends": [
-      "C C C W W O O O",
-      "- - problem:critical - - change:warning - recovery:ok",
-    ],
+    "a change before it ends": ["C C C W W O O O", "- - problem:critical - - change:warning - recovery:ok"],
     "reminders with an interval are sent when it has passed": [
       "W W W W W W W",
       "problem:warning - - reminder:warning - - reminder:warning",
@@ -46,11 +43,7 @@ Deno.test("transition() confirms nothing before the first ok or the threshold", 
     Record<string, readonly [trace: Trace, confirmed: string, events: string]>
   > = {
     "the first ok at once, without a notification": [{ observed: "O O" }, "ok ok", "- -"],
-    "failures are pending until the threshold": [
-      { observed: "C C C" },
-      "- - critical",
-      "- - problem:critical",
-    ],
+    "pending until the threshold": [{ observed: "C C C" }, "- - critical", "- - problem:critical"],
     "an ok after failures": [{ observed: "C C O C" }, "- - ok ok", "- - - -"],
     "the lowest severity of the failures": [{ observed: "U C W" }, "- - unknown", "- - problem:unknown"],
   };

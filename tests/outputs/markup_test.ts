@@ -28,10 +28,7 @@ Deno.test("markup`` escapes text, and inserts markup as it is", async (t) => {
     "lists": [markup`<p>${[bold, "", ["<", 2]]}.`, `<p><b>${ESCAPED}</b>&lt;2.`],
     "lines": [markup`<pre>${markupLines("<a>\r\n\tb\u0007")}</pre>`, "<pre>&lt;a&gt;\n    b\\x07</pre>"],
     "joined markup": [joinMarkup([bold, markup`<i>`], markup`<br>`), `<b>${ESCAPED}</b><br><i>`],
-    "markup in a plain text": [
-      markup`${`${bold}`}`,
-      `&lt;b&gt;${ESCAPED.replaceAll("&", "&amp;")}&lt;/b&gt;`,
-    ],
+    "markup in plain text": [markup`${`${bold}`}`, `&lt;b&gt;${ESCAPED.replaceAll("&", "&amp;")}&lt;/b&gt;`],
   } as const;
   await testRows(t, rows, ([made, text]) => assert.equal(made.toString(), text));
 });

@@ -100,10 +100,7 @@ Deno.test("renderStrips() marks failed runs within ok periods", () => {
 Deno.test("renderStrips() shows the periods that were not ok in tooltips", async (t) => {
   const rows: Readonly<Record<string, readonly [letters: Letters, tooltips: readonly string[]]>> = {
     "days": [{ days: "ccowo" }, ["90 d: warning: 01-30", "90 d: critical: 01-27 to 01-28"]],
-    "hours, in the page's zone": [
-      { hours: "ccou" },
-      ["24 h: unknown: 11:00 to 12:00", "24 h: critical: 08:00 to 10:00"],
-    ],
+    "hours": [{ hours: "ccou" }, ["24 h: unknown: 11:00 to 12:00", "24 h: critical: 08:00 to 10:00"]],
     "runs": [{ runs: "cocco" }, ["3 of 5 runs critical: 11:16, 11:18 to 11:19"]],
     "many stretches": [{ days: "cocococococococo" }, [
       "90 d: critical: 3 earlier, 01-22, 01-24, 01-26, 01-28, 01-30",
