@@ -26,40 +26,27 @@ function checks(text: string): readonly Check[] {
 
 Deno.test("findRekeyed() returns edited channels", async (t) => {
   const table: Readonly<
-    Record<string, {
-      before: string;
-      after: string;
-      expected: Readonly<Record<string, string>>;
-    }>
+    Record<string, readonly [before: string, after: string, expected?: Readonly<Record<string, string>>]>
   > = {
-    "nothing changed": { before: "web: f1 f2", after: "web: f1 f2", expected: {} },
-    "one edited for all checks": {
-      before: "web: c1 f1, db: f1",
-      after: "web: c1 f2, db: f2",
-      expected: { "f1 web": "f2", "f1 db": "f2" },
-    },
-    "two edited at once": {
-      before: "web: f1 f2",
-      after: "web: f3 f4",
-      expected: { "f1 web": "f3", "f2 web": "f4" },
-    },
-    "another kind": { before: "web: f1", after: "web: c1", expected: {} },
-    "at another index": { before: "web: c1 f1", after: "web: f2 c1", expected: {} },
-    "still used by another check": { before: "web: f1, db: f1", after: "web: f2, db: f1", expected: {} },
-    "removed": { before: "web: f1 f2", after: "web: f1", expected: {} },
-    "in the place of a removed one": { before: "web: f1 f2", after: "web: f2", expected: {} },
-    "both edited to the same": { before: "web: f1 f2", after: "web: f3 f3", expected: { "f1 web": "f3" } },
-    "a named channel": { before: 'web: "a"', after: 'web: "b"', expected: {} },
-    "a channel that was named": { before: "web: f1", after: 'web: "a"', expected: {} },
-    "a channel that lost its name": { before: 'web: "a"', after: "web: f1", expected: {} },
-    "an unnamed one behind a named one": {
-      before: 'web: "a" f1',
-      after: 'web: "b" f2',
-      expected: { "f1 web": "f2" },
-    },
-    "a new check": { before: "web: f1", after: "web: f1, db: f2", expected: {} },
+    "nothing changed": ["web: f1 f2", "web: f1 f2"],
+    "one edited for all checks": ["web: c1 f1, db: f1", "web: c1 f2, db: f2", {
+      "f1 web": "f2",
+      "f1 db": "f2",
+    }],
+    "two edited at once": ["web: f1 f2", "web: f3 f4", { "f1 web": "f3", "f2 web": "f4" }],
+    "another kind": ["web: f1", "web: c1"],
+    "at another index": ["web: c1 f1", "web: f2 c1"],
+    "still used by another check": ["web: f1, db: f1", "web: f2, db: f1"],
+    "removed": ["web: f1 f2", "web: f1"],
+    "in the place of a removed one": ["web: f1 f2", "web: f2"],
+    "both edited to the same": ["web: f1 f2", "web: f3 f3", { "f1 web": "f3" }],
+    "a named channel": ['web: "a"', 'web: "b"'],
+    "a channel that was named": ["web: f1", 'web: "a"'],
+    "a channel that lost its name": ['web: "a"', "web: f1"],
+    "an unnamed one behind a named one": ['web: "a" f1', 'web: "b" f2', { "f1 web": "f2" }],
+    "a new check": ["web: f1", "web: f1, db: f2"],
   };
-  await testRows(t, table, ({ before, after, expected }) => {
+  await testRows(t, table, ([before, after, expected = {}]) => {
     const rekeyed = findRekeyed(checks(before), checks(after), { nameOf: ({ key }) => `channel ${key}` });
     assert.deepEqual(
       Object.fromEntries([...rekeyed].map(([key, { channelKey }]) => [key, channelKey])),

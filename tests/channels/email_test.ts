@@ -4,7 +4,7 @@ import { emailKind } from "../../src/channels/email.ts";
 import { notificationTitle } from "../../src/channels/notification_text.ts";
 import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import type { Delivery, Message, MessageItem } from "../../src/domain/delivery.ts";
+import type { Delivery, MessageItem } from "../../src/domain/delivery.ts";
 import type { Notification } from "../../src/domain/notification.ts";
 import type { MailEnd, OutgoingMail } from "../../src/domain/mail.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
@@ -50,30 +50,29 @@ function item(notification: Partial<Notification> = {}, rest: Partial<MessageIte
   };
 }
 
-function message(items: readonly MessageItem[], rest: Partial<Message> = {}): Message {
-  return { id: "message-1", items, isTest: false, decidedAtMs: DECIDED_MS, ...rest };
+interface Sending {
+  readonly isTest?: boolean;
+  readonly parameters?: Partial<typeof CHANNEL.parameters>;
 }
 
 /** Sends a message by an SMTP client that returns a given outcome. */
 function deliver(
-  notice: Message,
+  items: readonly MessageItem[],
   send: (mail: OutgoingMail) => MailEnd | Promise<MailEnd>,
-  parameters: Partial<typeof CHANNEL.parameters> = {},
+  { isTest = false, parameters }: Sending = {},
 ): Promise<DeliveryFindings> {
   const channel = { ...CHANNEL, parameters: { ...CHANNEL.parameters, ...parameters } };
   const mail = { send: (mail: OutgoingMail) => Promise.resolve(send(mail)) };
-  return deliverOver(emailKind, channel, { message: notice, system: { mail } });
+  const message = { id: "message-1", items, isTest, decidedAtMs: DECIDED_MS };
+  return deliverOver(emailKind, channel, { message, system: { mail } });
 }
 
-async function mailOf(
-  notice: Message,
-  parameters: Partial<typeof CHANNEL.parameters> = {},
-): Promise<OutgoingMail> {
+async function mailOf(items: readonly MessageItem[], sending?: Sending): Promise<OutgoingMail> {
   const sent: OutgoingMail[] = [];
-  const { delivery } = await deliver(notice, (mail) => {
+  const { delivery } = await deliver(items, (mail) => {
     sent.push(mail);
     return { sent: true, refused: [] };
-  }, parameters);
+  }, sending);
   assert.deepEqual(delivery, { delivered: true, note: null });
   assert(sent.length === 1 && sent[0] !== undefined);
   return sent[0];
@@ -109,16 +108,18 @@ Deno.test("deliver() puts the event into the subject", async (t) => {
     ],
   };
   await testRows(t, rows, async ([items, subject]) => {
-    assert.equal((await mailOf(message(items))).subject, `[home] [night] ${subject}`);
+    assert.equal((await mailOf(items)).subject, `[home] [night] ${subject}`);
   });
   await t.step("hostile tags", async () => {
-    const { subject } = await mailOf(message([item()]), { tags: ["a\nb", "", "\r\n", "x".repeat(100)] });
+    const { subject } = await mailOf([item()], {
+      parameters: { tags: ["a\nb", "", "\r\n", "x".repeat(100)] },
+    });
     assert.equal(subject, `[a b] [${"x".repeat(39)}…] CRITICAL: Website`);
   });
 });
 
 Deno.test("deliver() includes everything about a problem that is needed to act", async () => {
-  const { text } = await mailOf(message([item()]));
+  const { text } = await mailOf([item()]);
   assert.equal(
     text,
     `CRITICAL: Website
@@ -141,49 +142,44 @@ second line
 });
 
 Deno.test("deliver() describes a problem that recovered before it could be sent", async () => {
-  const { text } = await mailOf(message([item({ ...RECOVERY, detail: "" }, { missedProblem: REPORT })]));
-  assert.equal(
-    text,
-    `OK: Website (was CRITICAL from 12:03 to 12:09 UTC)
-
-status is 200
-
-Was CRITICAL: from 2026-01-31 12:03:00 UTC to 2026-01-31 12:09:30 UTC (6 min 30 s)
-The problem recovered before it was sent.
-Output: status is 500, expected 200
-Next run: 2026-01-31 12:10:30 UTC
-Check: web
-Host: server1
-`,
-  );
+  const { text } = await mailOf([item({ ...RECOVERY, detail: "" }, { missedProblem: REPORT })]);
+  assert.deepEqual(text.split("\n").slice(0, 7), [
+    "OK: Website (was CRITICAL from 12:03 to 12:09 UTC)",
+    "",
+    "status is 200",
+    "",
+    "Was CRITICAL: from 2026-01-31 12:03:00 UTC to 2026-01-31 12:09:30 UTC (6 min 30 s)",
+    "The problem recovered before it was sent.",
+    "Output: status is 500, expected 200",
+  ]);
 });
 
 Deno.test("deliver() calls no recovery ok that ended in another problem", async () => {
   const ended = { ...RECOVERY, condition: "warning", previous: "critical" } as const;
-  const { text } = await mailOf(message([item(ended, { missedProblem: REPORT })]));
+  const { text } = await mailOf([item(ended, { missedProblem: REPORT })]);
   assert.match(text, /^WARNING: Website \(was CRITICAL from .*\)$/m);
   assert.match(text, /^It was no longer CRITICAL before that was sent\.$/m);
-  const many = await mailOf(message(Array.from({ length: 20 }, () => item(ended))));
+  const many = await mailOf(Array.from({ length: 20 }, () => item(ended)));
   assert.match(many.text, /^ {2}no longer CRITICAL at 2026-01-31 12:09:30 UTC$/m);
 });
 
 Deno.test("deliver() counts older problems that recovered before they could be sent", async () => {
   const counting = item({ ...RECOVERY, detail: "" }, { missedProblem: REPORT, summarized: 1 });
-  const { text } = await mailOf(message([counting]));
+  const { text } = await mailOf([counting]);
   assert.match(text, /^Host: server1\nAlso: 1 older problem recovered before they could be sent\n$/m);
-  const many = await mailOf(message(Array.from({ length: 20 }, () => ({ ...counting, summarized: 12 }))));
+  const many = await mailOf(Array.from({ length: 20 }, () => ({ ...counting, summarized: 12 })));
   assert.match(many.text, /^ {2}Also: 12 older problems recovered before they could be sent$/m);
 });
 
 Deno.test("deliver() marks a test in its subject and its text", async () => {
-  const { subject, text } = await mailOf(message([item()], { isTest: true }));
+  const { subject, text } = await mailOf([item()], { isTest: true });
   assert.equal(subject, "[home] [night] TEST: CRITICAL: Website");
   assert.match(text, /^This is a test /);
 });
 
 Deno.test("deliver() sets ids of the message, its threads and the sender's domain", async (t) => {
   await t.step("a recovery is threaded under its problem", async () => {
-    const mail = await mailOf(message([item(RECOVERY, { threadId: "message-0" })]));
+    const mail = await mailOf([item(RECOVERY, { threadId: "message-0" })]);
     assert.equal(mail.messageId, "<message-1@example.org>");
     assert.deepEqual(mail.references, ["<message-0@example.org>"]);
     assert.deepEqual(mail.headers, { "Auto-Submitted": "auto-generated" });
@@ -191,7 +187,7 @@ Deno.test("deliver() sets ids of the message, its threads and the sender's domai
   });
   await t.step("each thread once, never its own, and a limited number", async () => {
     const ids = ["message-1", "a", "a", ...Array.from({ length: 100 }, (_, number) => `t${number}`)];
-    const mail = await mailOf(message(ids.map((threadId) => item({}, { threadId }))));
+    const mail = await mailOf(ids.map((threadId) => item({}, { threadId })));
     assert.equal(mail.references.length, 20);
     assert.deepEqual(mail.references.slice(0, 2), ["<a@example.org>", "<t0@example.org>"]);
   });
@@ -202,20 +198,20 @@ Deno.test("deliver() sets ids of the message, its threads and the sender's domai
     "monitor": "monitor",
   };
   await testRows(t, domains, async (domain, sender) => {
-    assert.equal((await mailOf(message([item()]), { sender })).messageId, `<message-1@${domain}>`);
+    assert.equal((await mailOf([item()], { parameters: { sender } })).messageId, `<message-1@${domain}>`);
   });
 });
 
 Deno.test("deliver() keeps hostile and huge texts harmless", async () => {
   const huge = "x".repeat(1_000_000);
-  const { subject, text } = await mailOf(message([
+  const { subject, text } = await mailOf([
     item({
       title: `${huge}\u{1f525}`,
       output: `a\r\nHost: forged\0\x1b[2J${huge}`,
       detail: `${"line\x07\n".repeat(500_000)}`,
       hostName: "server1\nCheck: forged",
     }),
-  ]));
+  ]);
   assert(subject.length <= 250);
   assert(text.length < 8000);
   assert.equal(/[^\n\x20-\x7e…]/.test(text), false);
@@ -234,7 +230,7 @@ Deno.test("deliver() sends 500 items in one readable email, in the order of the 
       return item({ id: check, check, title: null, condition, output: "y".repeat(100_000) });
     })
   );
-  const { subject, text } = await mailOf(message(items));
+  const { subject, text } = await mailOf(items);
   assert.equal(
     subject,
     "[home] [night] 125 CRITICAL, 125 WARNING, 125 UNKNOWN, 125 OK: critical-0 and 499 more",
@@ -259,10 +255,10 @@ Deno.test("deliver() returns the outcome of the server, or throws the error of t
     ],
   ];
   for (const [end, delivery] of rows) {
-    assert.deepEqual((await deliver(message([item()]), () => end)).delivery, delivery);
+    assert.deepEqual((await deliver([item()], () => end)).delivery, delivery);
   }
   const reason = new Error("Time is up");
-  await assert.rejects(deliver(message([item()]), () => Promise.reject(reason)), (error) => error === reason);
+  await assert.rejects(deliver([item()], () => Promise.reject(reason)), (error) => error === reason);
 });
 
 Deno.test("deliver() sends an email to a real server, which decodes the original text", async () => {
@@ -270,9 +266,10 @@ Deno.test("deliver() sends an email to a real server, which decodes the original
   const access = { host: "localhost", port: server.port, username: "monitor", password: "correct horse" };
   const channel = { ...CHANNEL, parameters: { ...CHANNEL.parameters, access, tags: ["Büro"] } };
   const title = "Größe \u{1f525} der\r\nX-Evil: 1 日本語 ".repeat(10);
-  const notice = message([item({ title, output: "Überlauf: .\n.\n" }, { threadId: "message-0" })]);
+  const items = [item({ title, output: "Überlauf: .\n.\n" }, { threadId: "message-0" })];
+  const message = { id: "message-1", items, isTest: false, decidedAtMs: DECIDED_MS };
   const system = { mail: createMail(createRealClock()) };
-  const { delivery, steps } = await deliverOver(emailKind, channel, { message: notice, system });
+  const { delivery, steps } = await deliverOver(emailKind, channel, { message, system });
   assert.deepEqual(delivery, { delivered: true, note: null });
   const parsed = await PostalMime.parse(server.mails[0]?.raw ?? "");
   assert.equal(parsed.subject, `[Büro] CRITICAL: ${notificationTitle({ title, check: "web" })}`);
@@ -283,11 +280,9 @@ Deno.test("deliver() sends an email to a real server, which decodes the original
 });
 
 Deno.test("describe() names the first receiver and counts the others", () => {
-  const described = (receivers: readonly string[]): string =>
-    emailKind.describe({ ...CHANNEL, parameters: { ...CHANNEL.parameters, receivers } });
-  assert.equal(described(["a@example.org"]), "email to a@example.org");
-  assert.equal(
-    described(["a@example.org", "b@example.org", "c@example.org"]),
-    "email to a@example.org and 2 more",
-  );
+  const parameters = {
+    ...CHANNEL.parameters,
+    receivers: ["a@example.org", "b@example.org", "c@example.org"],
+  };
+  assert.equal(emailKind.describe({ ...CHANNEL, parameters }), "email to a@example.org and 2 more");
 });

@@ -8,6 +8,7 @@ import { emailKind } from "../../src/channels/email.ts";
 import { webhookKind } from "../../src/channels/webhook.ts";
 import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { ProcessCommand } from "../../src/domain/processes.ts";
+import type { OutgoingRequest } from "../../src/domain/requests.ts";
 import { createMail } from "../../src/system/mail/mail.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { deliverOver, makeItem, makeMessage } from "../support/channel_delivery.ts";
@@ -28,17 +29,15 @@ const MESSAGE = makeMessage([makeItem({
 
 Deno.test("emailKind sends a summary as text and HTML, through a real server", async () => {
   await using server = await startMailServer();
-  const { delivery } = await deliverOver(emailKind, {
-    kind: "email",
-    key: "k",
-    parameters: {
-      access: { host: "localhost", port: server.port, username: "", password: "" },
-      sender: "monitor@example.org",
-      receivers: ["team@example.org"],
-      tags: ["home"],
-    },
-  }, { message: MESSAGE, system: { mail: createMail(createRealClock()) } });
-  assert.deepEqual(delivery, { delivered: true, note: null });
+  const access = { host: "localhost", port: server.port, username: "", password: "" };
+  const parameters = {
+    access,
+    sender: "monitor@example.org",
+    receivers: ["team@example.org"],
+    tags: ["home"],
+  };
+  const system = { mail: createMail(createRealClock()) };
+  await deliverOver(emailKind, { kind: "email", key: "k", parameters }, { message: MESSAGE, system });
   const raw = server.mails[0]?.raw ?? "";
   assert.match(raw, /^Content-Type: multipart\/alternative/m);
   const { subject, text, html } = await PostalMime.parse(raw);
@@ -48,31 +47,26 @@ Deno.test("emailKind sends a summary as text and HTML, through a real server", a
 });
 
 Deno.test("webhookKind posts the fields of a summary, or fills a template with its sentence", async () => {
-  const bodies: { readonly notifications?: readonly Readonly<Record<string, unknown>>[] }[] = [];
-  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
-    bodies.push(await request.json());
-    return new Response(null, { status: 204 });
-  });
-  const post = async (parameters: Partial<ChannelOf<"webhook">["parameters"]>): Promise<void> => {
-    const target = `http://127.0.0.1:${server.addr.port}/`;
-    const { delivery } = await deliverOver(webhookKind, {
+  const post = async (body?: ChannelOf<"webhook">["parameters"]["body"]) => {
+    let posted = "";
+    const send = ({ body = "" }: OutgoingRequest): Promise<never> => {
+      posted = body;
+      return Promise.reject(new Error("it is not sent"));
+    };
+    const parameters = { target: "http://chat.example/", method: "POST", headers: {}, timeoutMs: 1 } as const;
+    const requests = { send, explain: () => ({ phase: "connecting", reason: "" }) as const };
+    await deliverOver(webhookKind, {
       kind: "webhook",
       key: "k",
-      parameters: { target, method: "POST", headers: {}, timeoutMs: 60_000, ...parameters },
-    }, { message: MESSAGE });
-    assert.deepEqual(delivery, { delivered: true, note: null });
+      parameters: { ...parameters, ...body !== undefined && { body } },
+    }, { message: MESSAGE, system: { requests } });
+    return JSON.parse(posted);
   };
-  await post({});
-  await post({ body: { text: "{{summary}}", action: "{{action}}", event: { "{{event}}": { summary: 1 } } } });
-  const [plain, filled] = bodies;
-  const [first] = plain?.notifications ?? [];
-  assert.deepEqual([first?.["event"], first?.["check"], first?.["output"]], ["summary", "summary", SENTENCE]);
-  assert.deepEqual(first?.["summary"], FIELDS);
-  assert.deepEqual(filled, {
-    text: `2026-01-31 10:00:00 UTC Summary: ${SENTENCE}`,
-    action: "resolve",
-    event: 1,
-  });
+  const { notifications: [{ event, check, output, summary }] } = await post();
+  assert.deepEqual([event, check, output, summary], ["summary", "summary", SENTENCE, FIELDS]);
+  const text = `2026-01-31 10:00:00 UTC Summary: ${SENTENCE}`;
+  const body = { text: "{{summary}}", action: "{{action}}", event: { "{{event}}": { summary: 1 } } };
+  assert.deepEqual(await post(body), { text, action: "resolve", event: 1 });
 });
 
 Deno.test("commandKind and desktopNotificationKind tell the sentence of a summary, consoleKind in a line", async () => {
