@@ -38,19 +38,6 @@ Deno.test("review() returns the suppressed notification that the next check resu
   );
 });
 
-Deno.test("transition() with one channel that was always notified decides as without channels", () => {
-  fc.assert(
-    fc.property(steps({ changing: true }), (history) => {
-      let state: ConditionState = initialState();
-      for (const { policy, ...step } of history) {
-        const expected = transition(policy, state, step);
-        assert.deepEqual(transition(policy, state, { ...step, known: () => [state.notified] }), expected);
-        state = expected.state;
-      }
-    }),
-  );
-});
-
 Deno.test("transition() keeps the invariants of the state, and does not mutate its arguments", () => {
   fc.assert(
     fc.property(steps({ changing: true }), (history) => {
