@@ -109,16 +109,6 @@ function assertGatheredInOrder(arrivals: readonly Arrival[]): void {
   assert.ok(late <= arrivals.length / 100, `${late} of ${arrivals.length} messages were out of order`);
 }
 
-interface Trace {
-  readonly arrivals: readonly Arrival[];
-  readonly events: readonly DeliveryEvent[];
-  readonly acknowledgements: number;
-  /** How often the config was edited. */
-  readonly edits: number;
-  /** The notifications of the model, by check and channel. */
-  readonly due: ReadonlyMap<string, ReadonlyMap<string, readonly ExpectedNotification[]>>;
-}
-
 /** Returns checks with some channels at other URLs: they are other channels for the monitor, and the same receivers. */
 function moveChannels(checks: readonly Check[], { below }: Random): readonly Check[] {
   const places = new Map(Object.keys(FILTERS).map((name) => [name, Math.floor(below(3))]));
@@ -131,7 +121,7 @@ function moveChannels(checks: readonly Check[], { below }: Random): readonly Che
   }));
 }
 
-async function runTrace(seed: number): Promise<Trace> {
+async function runTrace(seed: number) {
   const random = createRandom(seed, "model");
   const { next, below, pick } = random;
   const clock = createFakeClock();
@@ -315,19 +305,11 @@ function pickOne<T>(values: readonly T[], { below }: Random): T {
   return values[Math.floor(below(values.length))] ?? assert.fail("nothing to pick from");
 }
 
-interface Moods {
-  moodOf(channel: string): Mood;
-  /** May change the behavior of a channel. */
-  change(): void;
-  /** All is well from now on. */
-  heal(): void;
-}
-
-function createMoods({ next, below, pick }: Random): Moods {
+function createMoods({ next, below, pick }: Random) {
   const bad = new Set<string>();
   let isHealed = false;
   return {
-    moodOf: (channel) => {
+    moodOf: (channel: string): Mood => {
       const isCommand = channel.startsWith("/");
       const good: Mood = { arrives: true, answer: isCommand ? 0 : 200, retryAfterSeconds: null };
       if (isHealed || next() >= (bad.has(channel) ? 0.95 : 0.05)) return good;
@@ -341,12 +323,14 @@ function createMoods({ next, below, pick }: Random): Moods {
         retryAfterSeconds: answer === 429 ? Math.floor(below(300)) : null,
       };
     },
+    /** May change the behavior of a channel. */
     change: () => {
       // No rejection lasts an hour, after which a message that may have arrived is no longer kept whole.
       for (const channel of Object.keys(FILTERS)) {
         if (next() < (bad.has(channel) ? 0.08 : 0.02) && !bad.delete(channel)) bad.add(channel);
       }
     },
+    /** All is well from now on. */
     heal: () => void (isHealed = true),
   };
 }

@@ -30,17 +30,11 @@ function run(
   }, settings);
 }
 
-interface Kept {
-  readonly environment: Readonly<Record<string, string>>;
-  readonly arguments: string;
-  readonly input: string;
-}
-
 /** Returns the environment and the input of a command that stores both. */
 async function kept(
   parameters: Partial<ChannelOf<"command">["parameters"]> = {},
   settings: DeliverySettings = {},
-): Promise<Kept> {
+) {
   await using temporary = await tempDirectory();
   const directory = temporary.path;
   const environment = { ...parameters.environment, KEPT: directory };

@@ -19,12 +19,6 @@ const WRITTEN = `// Ours.
 }
 `;
 
-interface Added {
-  readonly code: number;
-  readonly text: string;
-  readonly system: MemorySystem;
-}
-
 /** Runs `monitor add` in a new directory with a config; `null`: without. */
 async function add(
   args: readonly string[],
@@ -32,7 +26,7 @@ async function add(
     readonly config?: string | null;
     prepare?(directory: string, system: MemorySystem): void;
   } = {},
-): Promise<Added> {
+) {
   await using temporary = await tempDirectory();
   const directory = temporary.path;
   const path = `${directory}/monitor.jsonc`;

@@ -17,7 +17,7 @@ async function discover(
   args: readonly string[],
   config: string,
   typed?: readonly string[],
-): Promise<{ readonly code: number; readonly text: string; readonly system: MemorySystem }> {
+) {
   let found: { readonly code: number; readonly text: string; readonly system: MemorySystem } | undefined;
   await withMachine({ commands: COMMANDS }, async ({ root, bin }) => {
     const path = `${root}/monitor.jsonc`;

@@ -130,16 +130,8 @@ function assertGuidelines(summary: RunSummary, options: FormatOptions): void {
   } else assert.equal(word, highestSeverity([...conditions.filter(options.fails), "unknown"]).toUpperCase());
 }
 
-interface ParsedPlugin {
-  readonly word: string;
-  /** The first line up to the pipe. */
-  readonly status: string;
-  readonly labels: readonly string[];
-  readonly problems: readonly string[];
-}
-
 /** Parses the output as a monitoring core does: the first pipe ends the text, and a label ends at its quote. */
-function parsePlugin(text: string): ParsedPlugin {
+function parsePlugin(text: string) {
   const [first = "", ...problems] = text.split("\n");
   assert.equal(problems.pop(), "");
   const pipe = first.indexOf("|");

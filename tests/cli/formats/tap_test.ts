@@ -85,16 +85,7 @@ function describedAs(name: string): string {
   return text.endsWith("{") ? `"${text}"` : text;
 }
 
-interface ParsedTap {
-  readonly ok: boolean;
-  readonly points: readonly Result[];
-  /** Lines that are no TAP. */
-  readonly extra: readonly string[];
-  readonly bailedOut: boolean;
-  readonly failures: readonly { readonly tapError?: unknown }[];
-}
-
-function parseTap(text: string): ParsedTap {
+function parseTap(text: string) {
   const points: Result[] = [];
   const extra: string[] = [];
   const parser = new Parser({ strict: true });

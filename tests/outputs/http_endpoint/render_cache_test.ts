@@ -3,11 +3,7 @@ import { RenderCache } from "../../../src/outputs/http_endpoint/render_cache.ts"
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 
 /** A cache with texts that take 100 ms each. */
-function createScenario(): {
-  readonly clock: ReturnType<typeof createFakeClock>;
-  readonly rendered: string[];
-  get(key: string): Promise<string>;
-} {
+function createScenario() {
   const clock = createFakeClock();
   const cache = new RenderCache(clock);
   const rendered: string[] = [];
@@ -19,7 +15,7 @@ function createScenario(): {
   return {
     clock,
     rendered,
-    get: async (key) => new TextDecoder().decode((await cache.get(key, () => render(key))).bytes),
+    get: async (key: string) => new TextDecoder().decode((await cache.get(key, () => render(key))).bytes),
   };
 }
 

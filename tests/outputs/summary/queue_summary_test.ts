@@ -15,18 +15,14 @@ import { queuedOf } from "../../state/records.ts";
 /** A Monday. */
 const MONDAY_MS = Date.UTC(2026, 2, 23, 8);
 
-/** A process that queues the summary. */
-interface Process {
-  readonly store: Store;
-  /** The rows that it gave to its channels, in order. */
-  readonly sent: readonly string[];
-  /** Queues the summary that is due at a time. */
-  look(atMs: number, options?: { readonly cron?: string; readonly dies?: "before" | "after" }): Promise<void>;
-}
-
-async function startProcess(store: Store): Promise<Process> {
+/** A process that queues the summary; `sent` are the rows that it gave to its channels, in order. */
+function startProcess(store: Store) {
   const sent: string[] = [];
-  const look: Process["look"] = async (atMs, { cron = "0 8 * * mon", dies } = {}) => {
+  /** Queues the summary that is due at a time. */
+  const look = async (
+    atMs: number,
+    { cron = "0 8 * * mon", dies }: { readonly cron?: string; readonly dies?: "before" | "after" } = {},
+  ) => {
     const repository = await openStateRepository({
       store: dies === undefined ? store : { ...store, queueSummary: dyingAt(dies, store) },
       onFailure: () => {},
@@ -46,7 +42,7 @@ async function startProcess(store: Store): Promise<Process> {
       },
     });
   };
-  return await Promise.resolve({ store, sent, look });
+  return { store, sent, look };
 }
 
 function settingsOf(cron: string): SummarySettings {
@@ -75,7 +71,7 @@ async function queuedIn(store: Store): Promise<readonly string[]> {
 const idsAt = (ms: number): readonly string[] => [`${ms}-mail`, `${ms}-chat`];
 
 Deno.test("queueDueSummary() queues each summary once, the first one at its next time", async () => {
-  const { store, look, sent } = await startProcess(await openInMemoryStore());
+  const { store, look, sent } = startProcess(await openInMemoryStore());
   await look(MONDAY_MS - HOUR_MS);
   await look(MONDAY_MS - 1);
   assert.deepEqual(sent, []);
@@ -98,7 +94,7 @@ Deno.test("queueDueSummary() queues each summary once, the first one at its next
 });
 
 Deno.test("queueDueSummary() begins again with another schedule, and if the clock was set back", async () => {
-  const { look, sent, store } = await startProcess(await openInMemoryStore());
+  const { look, sent, store } = startProcess(await openInMemoryStore());
   await look(MONDAY_MS + HOUR_MS);
   await look(MONDAY_MS + 3 * DAY_MS, { cron: "0 8 * * *" });
   assert.deepEqual(sent, [], "a time before the change is not made up for");
@@ -112,7 +108,7 @@ Deno.test("queueDueSummary() begins again with another schedule, and if the cloc
 
 Deno.test("queueDueSummary() of several processes at once queues one", async () => {
   const store = await openInMemoryStore();
-  const processes = [await startProcess(store), await startProcess(store), await startProcess(store)];
+  const processes = [startProcess(store), startProcess(store), startProcess(store)];
   for (const atMs of [MONDAY_MS - HOUR_MS, MONDAY_MS]) {
     await Promise.all(processes.map(({ look }) => look(atMs)));
   }
@@ -123,7 +119,7 @@ Deno.test("queueDueSummary() of several processes at once queues one", async () 
 
 Deno.test("queueDueSummary() loses and doubles nothing if it is killed", async () => {
   for (const dies of ["before", "after"] as const) {
-    const { look, sent, store } = await startProcess(await openInMemoryStore());
+    const { look, sent, store } = startProcess(await openInMemoryStore());
     await look(MONDAY_MS - HOUR_MS);
     await assert.rejects(look(MONDAY_MS, { dies }), /It was killed/);
     assert.deepEqual(await queuedIn(store), dies === "before" ? [] : idsAt(MONDAY_MS));
@@ -138,7 +134,7 @@ Deno.test("queueDueSummary() loses and doubles nothing if it is killed", async (
 Deno.test("queueDueSummary() of two installations gives summaries other ids, so that no receiver drops one", async () => {
   const ids: string[] = [];
   for (let installation = 0; installation < 2; installation++) {
-    const { look, store } = await startProcess(await openInMemoryStore());
+    const { look, store } = startProcess(await openInMemoryStore());
     await look(MONDAY_MS - HOUR_MS);
     await look(MONDAY_MS);
     ids.push(...(await store.outbox()).notifications.map(({ notification: { id } }) => id));
