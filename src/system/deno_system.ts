@@ -6,16 +6,7 @@ import { createFiles } from "./files.ts";
 import { createHost } from "./host.ts";
 import { systemTimeZone } from "./deno_workarounds/unknown_time_zone.ts";
 import { acquireLock, isLocked, lockHolder } from "./lock.ts";
-import {
-  lazyConnections,
-  lazyControlSockets,
-  lazyDns,
-  lazyForeground,
-  lazyHttpServers,
-  lazyMail,
-  lazyProcesses,
-  lazyRequests,
-} from "./lazy_parts.ts";
+import { lazyPart } from "./lazy_part.ts";
 import { createPermissions } from "./permission_access.ts";
 import { RUNTIME } from "./runtime.ts";
 import { createStoreFiles } from "./store_files.ts";
@@ -35,7 +26,13 @@ export function createSystem(clock: Clock, { createStores, ownConfig }: SystemOp
   const userId = permissions.isGranted("sys", "uid") ? Deno.uid() : null;
   const machine: StoreMachine = {
     clock,
-    connections: lazyConnections(clock),
+    connections: lazyPart({
+      connect: "async",
+      connectDatabase: "async",
+      resolve: "async",
+      readCertificate: "async",
+      explain: "sync",
+    }, async () => (await import("./tcp/connections.ts")).createConnections(clock)),
     state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },
     userId,
     randomId: () => crypto.randomUUID(),
@@ -45,14 +42,32 @@ export function createSystem(clock: Clock, { createStores, ownConfig }: SystemOp
     ...machine,
     stores: createStores(machine),
     files: createFiles(clock),
-    processes: lazyProcesses(clock),
-    foreground: lazyForeground(clock),
-    requests: lazyRequests({ clock, environment }),
-    dns: lazyDns(clock),
-    mail: lazyMail(clock),
+    processes: lazyPart(
+      { run: "async" },
+      async () => (await import("./process/processes.ts")).createProcesses(clock),
+    ),
+    foreground: lazyPart(
+      { run: "async" },
+      async () => (await import("./process/foreground.ts")).createForeground(clock),
+    ),
+    requests: lazyPart(
+      { send: "async", explain: "sync" },
+      async () => (await import("./http/requests.ts")).createRequests({ clock, environment }),
+    ),
+    dns: lazyPart(
+      { lookUp: "async", machineServers: "async" },
+      async () => (await import("./dns.ts")).createDns(clock),
+    ),
+    mail: lazyPart({ send: "async" }, async () => (await import("./mail/mail.ts")).createMail(clock)),
     host: createHost(),
-    httpServers: lazyHttpServers(clock),
-    controlSockets: lazyControlSockets(clock, userId),
+    httpServers: lazyPart(
+      { listen: "async" },
+      async () => (await import("./http/http_servers.ts")).createHttpServers(clock),
+    ),
+    controlSockets: lazyPart(
+      { listen: "async", send: "async" },
+      async () => (await import("./control_sockets.ts")).createControlSockets(clock, userId),
+    ),
     stdout: createTextSink(Deno.stdout),
     stderr: createTextSink(Deno.stderr),
     readStdin: async () => new Uint8Array(await new Response(Deno.stdin.readable).arrayBuffer()),
