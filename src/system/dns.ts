@@ -5,6 +5,7 @@ import { RESOLVER_FILE } from "../domain/runtime_permissions.ts";
 import { messageOf } from "../shared/describe_error.ts";
 import { onAbort } from "../shared/on_abort.ts";
 import { decodeResponse, encodeQuery, textOf } from "./dns_message.ts";
+import { missingNetwork } from "./http/request_failure.ts";
 import { connectTcp, type ConnectTcpOptions } from "./tcp/connect_tcp.ts";
 import { explainConnectionError } from "./tcp/connection_failure.ts";
 import { closeQuietly, writeAll } from "./tcp/tcp_stream.ts";
@@ -107,8 +108,7 @@ function withoutDot(name: string): string {
 function explain(error: unknown): DnsAnswer {
   const text = messageOf(error);
   if (error instanceof Deno.errors.NotCapable) {
-    const grant = /"([^"]+)"/.exec(text)?.[1] ?? "";
-    return { isObstacle: true, reason: `needs network access to "${grant}": grant --allow-net=${grant}` };
+    return { isObstacle: true, reason: missingNetwork(/"([^"]+)"/.exec(text)?.[1] ?? "") };
   }
   if (error instanceof Deno.errors.NotFound) return { isObstacle: false, reason: "no records" };
   if (error instanceof Deno.errors.TimedOut) return { isObstacle: false, reason: "no response" };

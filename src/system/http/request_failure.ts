@@ -4,6 +4,7 @@
  */
 import { messageOf } from "../../shared/describe_error.ts";
 import { oneLine } from "../../shared/truncate.ts";
+import { hostAndPortOf } from "../../domain/runtime_permissions.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { RequestFailure } from "../../domain/requests.ts";
 import { explainTrustError } from "../tls/trust.ts";
@@ -24,7 +25,8 @@ export function explainRequestError(
   { isBehindHandshake = false }: ErrorCircumstances = {},
 ): RequestFailure {
   if (error instanceof Deno.errors.NotCapable) {
-    return { phase: "permission", reason: missingGrant(error, target) };
+    const place = /access to "([^"]+)"/.exec(error.message)?.[1] ?? hostAndPortOf(target);
+    return { phase: "permission", reason: missingNetwork(place) };
   }
   const trust = explainTrustError(error);
   if (trust !== null) return { phase: "settings", reason: trust };
@@ -33,7 +35,7 @@ export function explainRequestError(
     return { phase: "settings", reason: error.message };
   }
   const text = `${isBehindHandshake ? "(SendRequest) " : ""}${withoutAddress(messageOf(error))}`;
-  for (const { pattern, phase, reason } of RULES) {
+  for (const [phase, pattern, reason] of RULES) {
     const found = pattern.exec(text);
     if (found !== null) {
       return { phase, reason: typeof reason === "string" ? reason : reason(found[1] ?? "") };
@@ -42,13 +44,12 @@ export function explainRequestError(
   return { phase: phaseOfUnknown(text), reason: withoutNoise(text) };
 }
 
-/** The meaning of one kind of error text. The first rule that matches decides. */
-interface Rule {
-  readonly pattern: RegExp;
-  readonly phase: RequestFailure["phase"];
-  /** A function gets the pattern's first group. */
-  readonly reason: string | ((detail: string) => string);
-}
+/** The meaning of one kind of error text; a function gets the pattern's first group. The first rule that matches decides. */
+type Rule = readonly [
+  phase: RequestFailure["phase"],
+  pattern: RegExp,
+  reason: string | ((detail: string) => string),
+];
 
 const NOT_DECRYPTED = "data of the server cannot be decrypted: it was altered in transit";
 
@@ -66,178 +67,107 @@ function wordsOf(name: string): string {
 
 /** Certificates come first: their texts may quote a part of the certificate. */
 const RULES: readonly Rule[] = [
-  {
-    pattern: /invalid peer certificate: UnknownIssuer/,
-    phase: "TLS",
-    reason: "certificate is not trusted (unknown issuer)",
-  },
-  {
-    pattern: /invalid peer certificate: .*CaUsedAsEndEntity/,
-    phase: "TLS",
-    reason: "certificate is not trusted (self-signed or a CA certificate)",
-  },
-  {
-    pattern: /invalid peer certificate: certificate expired: .*\((\d+) seconds ago\)/,
-    phase: "TLS",
-    reason: (seconds) => `certificate expired ${describeDuration(Number(seconds) * 1000)} ago`,
-  },
-  {
-    pattern: /invalid peer certificate: (?:Expired|certificate expired)/,
-    phase: "TLS",
-    reason: "certificate expired",
-  },
-  {
-    pattern: /invalid peer certificate: (?:NotValidYet|certificate not valid yet)/,
-    phase: "TLS",
-    reason: "certificate is not valid yet",
-  },
-  {
-    pattern: /invalid peer certificate: certificate not valid for name ("[^"]*")/,
-    phase: "TLS",
-    reason: (name) => `certificate is not valid for name ${name}`,
-  },
-  {
-    pattern: /invalid peer certificate: NotValidForName/,
-    phase: "TLS",
-    reason: "certificate is not valid for this name",
-  },
-  {
-    pattern: /invalid peer certificate: .*?(\w+)\W*$/,
-    phase: "TLS",
-    reason: (name) => `certificate is not accepted (${wordsOf(name)})`,
-  },
-  {
-    pattern: /received fatal alert: CertificateRequired/,
-    phase: "TLS",
-    reason: "server requires a client certificate",
-  },
+  ["TLS", /invalid peer certificate: UnknownIssuer/, "certificate is not trusted (unknown issuer)"],
+  [
+    "TLS",
+    /invalid peer certificate: .*CaUsedAsEndEntity/,
+    "certificate is not trusted (self-signed or a CA certificate)",
+  ],
+  [
+    "TLS",
+    /invalid peer certificate: certificate expired: .*\((\d+) seconds ago\)/,
+    (seconds) => `certificate expired ${describeDuration(Number(seconds) * 1000)} ago`,
+  ],
+  ["TLS", /invalid peer certificate: (?:Expired|certificate expired)/, "certificate expired"],
+  [
+    "TLS",
+    /invalid peer certificate: (?:NotValidYet|certificate not valid yet)/,
+    "certificate is not valid yet",
+  ],
+  [
+    "TLS",
+    /invalid peer certificate: certificate not valid for name ("[^"]*")/,
+    (name) => `certificate is not valid for name ${name}`,
+  ],
+  ["TLS", /invalid peer certificate: NotValidForName/, "certificate is not valid for this name"],
+  [
+    "TLS",
+    /invalid peer certificate: .*?(\w+)\W*$/,
+    (name) => `certificate is not accepted (${wordsOf(name)})`,
+  ],
+  ["TLS", /received fatal alert: CertificateRequired/, "server requires a client certificate"],
   // After a handshake that this side has completed, the server may still reject its certificate; other errors do not
   // belong to the handshake, and the request may have been read (RFC 8446, section 6.2).
-  {
-    pattern: /received fatal alert: (\w*Certificate\w*|UnknownCA|AccessDenied|DecryptError)/,
-    phase: "TLS",
-    reason: (alert) => `server refused the handshake (${wordsOf(alert)})`,
-  },
-  {
-    pattern: afterHandshake(/received fatal alert: (\w+)/),
-    phase: "head",
-    reason: (alert) => `server ended the connection with a TLS alert (${wordsOf(alert)})`,
-  },
+  [
+    "TLS",
+    /received fatal alert: (\w*Certificate\w*|UnknownCA|AccessDenied|DecryptError)/,
+    (alert) => `server refused the handshake (${wordsOf(alert)})`,
+  ],
+  [
+    "head",
+    afterHandshake(/received fatal alert: (\w+)/),
+    (alert) => `server ended the connection with a TLS alert (${wordsOf(alert)})`,
+  ],
   // The words of the HTTP library, which are hardly others than those of the TLS library.
-  {
-    pattern: /received unexpected message from connection/,
-    phase: "head",
-    reason: "server sent unexpected data",
-  },
-  { pattern: afterHandshake(/received corrupt message/), phase: "head", reason: NOT_TLS_ANY_MORE },
-  { pattern: afterHandshake(/received unexpected|peer misbehaved/), phase: "head", reason: NOT_TLS_ANY_MORE },
-  { pattern: afterHandshake(/cannot decrypt peer's message/), phase: "head", reason: NOT_DECRYPTED },
-  { pattern: /cannot decrypt peer's message/, phase: "TLS", reason: NOT_DECRYPTED },
-  {
-    pattern: /received corrupt message of type InvalidContentType/,
-    phase: "TLS",
-    reason: "response is not TLS",
-  },
-  { pattern: /received corrupt message/, phase: "TLS", reason: "response is malformed TLS" },
-  {
-    pattern: /received fatal alert: (\w+)/,
-    phase: "TLS",
-    reason: (alert) => `server refused the handshake (${wordsOf(alert)})`,
-  },
-  {
-    pattern: /peer misbehaved: (\w+)/,
-    phase: "TLS",
-    reason: (fault) => `TLS protocol violation by the server (${wordsOf(fault)})`,
-  },
-  {
-    pattern: /received unexpected/,
-    phase: "TLS",
-    reason: "TLS protocol violation by the server (unexpected message)",
-  },
-  { pattern: /peer is incompatible/, phase: "TLS", reason: "no TLS version or cipher in common" },
-  { pattern: /tls handshake eof/, phase: "TLS", reason: "connection closed during the handshake" },
-  {
-    pattern: /Too many open files|os error 10024\b/,
-    phase: "machine",
-    reason: "too many open files on this machine",
-  },
-  {
-    pattern: /dns error: .*Temporary failure in name resolution/,
-    phase: "resolving",
-    reason: "no response from a name server",
-  },
-  { pattern: /dns error/, phase: "resolving", reason: "name does not resolve" },
-  { pattern: /Connection refused|os error 10061\b/, phase: "connecting", reason: "connection refused" },
-  {
-    pattern: /Network is unreachable|os error 10051\b/,
-    phase: "connecting",
-    reason: "network is unreachable",
-  },
-  { pattern: /No route to host|os error 10065\b/, phase: "connecting", reason: "no route to the host" },
-  {
-    pattern: /tcp connect error: .*(?:timed out|os error 10060\b)/,
-    phase: "connecting",
-    reason: "no response to the connection attempt",
-  },
-  {
-    pattern: /tcp connect error: .*(?:Connection reset by peer|os error 10054\b)/,
-    phase: "connecting",
-    reason: "connection reset by the server",
-  },
+  ["head", /received unexpected message from connection/, "server sent unexpected data"],
+  ["head", afterHandshake(/received corrupt message/), NOT_TLS_ANY_MORE],
+  ["head", afterHandshake(/received unexpected|peer misbehaved/), NOT_TLS_ANY_MORE],
+  ["head", afterHandshake(/cannot decrypt peer's message/), NOT_DECRYPTED],
+  ["TLS", /cannot decrypt peer's message/, NOT_DECRYPTED],
+  ["TLS", /received corrupt message of type InvalidContentType/, "response is not TLS"],
+  ["TLS", /received corrupt message/, "response is malformed TLS"],
+  ["TLS", /received fatal alert: (\w+)/, (alert) => `server refused the handshake (${wordsOf(alert)})`],
+  ["TLS", /peer misbehaved: (\w+)/, (fault) => `TLS protocol violation by the server (${wordsOf(fault)})`],
+  ["TLS", /received unexpected/, "TLS protocol violation by the server (unexpected message)"],
+  ["TLS", /peer is incompatible/, "no TLS version or cipher in common"],
+  ["TLS", /tls handshake eof/, "connection closed during the handshake"],
+  ["machine", /Too many open files|os error 10024\b/, "too many open files on this machine"],
+  ["resolving", /dns error: .*Temporary failure in name resolution/, "no response from a name server"],
+  ["resolving", /dns error/, "name does not resolve"],
+  ["connecting", /Connection refused|os error 10061\b/, "connection refused"],
+  ["connecting", /Network is unreachable|os error 10051\b/, "network is unreachable"],
+  ["connecting", /No route to host|os error 10065\b/, "no route to the host"],
+  [
+    "connecting",
+    /tcp connect error: .*(?:timed out|os error 10060\b)/,
+    "no response to the connection attempt",
+  ],
+  [
+    "connecting",
+    /tcp connect error: .*(?:Connection reset by peer|os error 10054\b)/,
+    "connection reset by the server",
+  ],
   // After the connection is established, an error of connecting is one of the handshake.
-  {
-    pattern: /\(Connect\): .*(?:Connection reset by peer|os error 10054\b)/,
-    phase: "TLS",
-    reason: "connection reset by the server",
-  },
-  {
-    pattern: /\(SendRequest\): .*(?:[Cc]onnection reset|Broken pipe|os error 10054\b)/,
-    phase: "head",
-    reason: "connection reset by the server",
-  },
-  {
-    pattern:
-      /connection closed before message completed|peer closed connection without sending TLS close_notify/,
-    phase: "head",
-    reason: "connection closed before a response head",
-  },
-  { pattern: /invalid HTTP version parsed/, phase: "head", reason: "response is not HTTP" },
-  { pattern: /invalid HTTP status-code parsed/, phase: "head", reason: "response has no valid status" },
-  { pattern: /invalid HTTP header parsed/, phase: "head", reason: "response has a malformed header" },
-  {
-    pattern: /invalid content-length parsed/,
-    phase: "head",
-    reason: "response has a malformed content-length",
-  },
-  {
-    pattern: /transfer-encoding parsed/,
-    phase: "head",
-    reason: "response has a transfer-encoding that its HTTP version does not have",
-  },
-  { pattern: /message head is too large/, phase: "head", reason: "head is too large" },
-  {
-    pattern: /error reading a body from connection/,
-    phase: "body",
-    reason: "connection closed early or malformed body",
-  },
-  { pattern: /unexpected end of file/, phase: "body", reason: "compressed data is cut short" },
-  {
-    pattern: /gzip|deflate|brotli|CRC computed|amount of bytes read/,
-    phase: "body",
-    reason: "compressed data is malformed",
-  },
-  { pattern: /Connection reset by peer/, phase: "body", reason: "connection reset by the server" },
+  ["TLS", /\(Connect\): .*(?:Connection reset by peer|os error 10054\b)/, "connection reset by the server"],
+  [
+    "head",
+    /\(SendRequest\): .*(?:[Cc]onnection reset|Broken pipe|os error 10054\b)/,
+    "connection reset by the server",
+  ],
+  [
+    "head",
+    /connection closed before message completed|peer closed connection without sending TLS close_notify/,
+    "connection closed before a response head",
+  ],
+  ["head", /invalid HTTP version parsed/, "response is not HTTP"],
+  ["head", /invalid HTTP status-code parsed/, "response has no valid status"],
+  ["head", /invalid HTTP header parsed/, "response has a malformed header"],
+  ["head", /invalid content-length parsed/, "response has a malformed content-length"],
+  [
+    "head",
+    /transfer-encoding parsed/,
+    "response has a transfer-encoding that its HTTP version does not have",
+  ],
+  ["head", /message head is too large/, "head is too large"],
+  ["body", /error reading a body from connection/, "connection closed early or malformed body"],
+  ["body", /unexpected end of file/, "compressed data is cut short"],
+  ["body", /gzip|deflate|brotli|CRC computed|amount of bytes read/, "compressed data is malformed"],
+  ["body", /Connection reset by peer/, "connection reset by the server"],
 ];
 
-function missingGrant(error: Error, target: string): string {
-  const grant = /access to "([^"]+)"/.exec(error.message)?.[1] ?? hostAndPort(target);
-  return `needs network access to "${grant}": grant --allow-net=${grant}`;
-}
-
-function hostAndPort(target: string): string {
-  const url = new URL(target);
-  if (url.port !== "") return url.host;
-  return `${url.hostname}:${url.protocol === "https:" ? 443 : 80}`;
+/** The place is a host and a port. */
+export function missingNetwork(place: string): string {
+  return `needs network access to "${place}": grant --allow-net=${place}`;
 }
 
 /** A URL has no spaces, so the first `): client error (` is the runtime's own. */

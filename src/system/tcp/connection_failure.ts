@@ -1,7 +1,7 @@
 import { messageOf } from "../../shared/describe_error.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../../domain/connections.ts";
-import { explainRequestError } from "../http/request_failure.ts";
+import { explainRequestError, missingNetwork } from "../http/request_failure.ts";
 import { StartTlsRefusal } from "../tls/start_tls.ts";
 import { explainTrustError } from "../tls/trust.ts";
 
@@ -19,21 +19,15 @@ export function explainConnectionError(
     };
   }
   if (error instanceof Deno.errors.NotCapable || code === "EPERM") {
-    const grant = hostAndPort(host, port);
-    return { phase: "permission", reason: `needs network access to "${grant}": grant --allow-net=${grant}` };
+    return { phase: "permission", reason: missingNetwork(hostAndPort(host, port)) };
   }
   const trust = explainTrustError(error);
   if (trust !== null) return { phase: "settings", reason: trust };
   if (error instanceof StartTlsRefusal) return { phase, reason: error.message };
   const text = `${messageOf(error)} ${code}`;
-  for (const rule of RULES) {
-    if (!rule.pattern.test(text)) continue;
-    const { reason } = rule;
-    return {
-      phase: rule.phase ?? phase,
-      reason: typeof reason === "string" ? reason : phase === "TLS" ? reason.inHandshake : reason.otherwise,
-    };
-  }
+  if (phase === "TLS" && ENDED.test(text)) return { phase, reason: "connection closed during the handshake" };
+  const rule = RULES.find(([, pattern]) => pattern.test(text));
+  if (rule !== undefined) return { phase: rule[0] ?? phase, reason: rule[2] };
   const isBehindHandshake = phase === "sending" || phase === "reading";
   return {
     phase,
@@ -41,50 +35,28 @@ export function explainConnectionError(
   };
 }
 
+const ENDED = /unexpected end of file|peer closed connection without sending/;
+
 /** The meaning of one kind of error text, with its phase if known. The first that matches decides. */
-interface Rule {
-  readonly pattern: RegExp;
-  readonly phase?: ConnectionFailure["phase"];
-  readonly reason: string | { readonly inHandshake: string; readonly otherwise: string };
-}
+type Rule = readonly [phase: ConnectionFailure["phase"] | null, pattern: RegExp, reason: string];
 
 const RULES: readonly Rule[] = [
-  {
-    pattern: /Too many open files|EMFILE|os error 10024\b/,
-    phase: "machine",
-    reason: "too many open files on this machine",
-  },
-  {
-    pattern: /Temporary failure in name resolution|EAI_AGAIN/,
-    phase: "resolving",
-    reason: "no response from a name server",
-  },
-  {
-    pattern: /failed to lookup address|No such host is known|No address associated|ENOTFOUND/,
-    phase: "resolving",
-    reason: "name does not resolve",
-  },
-  { pattern: /No such file or directory/, reason: "socket does not exist" },
-  { pattern: /Permission denied/, phase: "machine", reason: "permission denied" },
-  { pattern: /Connection refused|ECONNREFUSED|os error 10061\b/, reason: "connection refused" },
-  {
-    pattern: /Connection reset by peer|ECONNRESET|os error 10054\b/,
-    reason: "connection reset by the server",
-  },
-  { pattern: /Broken pipe|EPIPE/, reason: "connection closed by the server" },
-  { pattern: /Network is unreachable|ENETUNREACH|os error 10051\b/, reason: "network is unreachable" },
-  { pattern: /No route to host|EHOSTUNREACH|os error 10065\b/, reason: "no route to the host" },
-  {
-    pattern: /Connection timed out|ETIMEDOUT|os error 10060\b/,
-    reason: "no response to the connection attempt",
-  },
-  {
-    pattern: /unexpected end of file|peer closed connection without sending/,
-    reason: {
-      inHandshake: "connection closed during the handshake",
-      otherwise: "connection closed by the server",
-    },
-  },
+  ["machine", /Too many open files|EMFILE|os error 10024\b/, "too many open files on this machine"],
+  ["resolving", /Temporary failure in name resolution|EAI_AGAIN/, "no response from a name server"],
+  [
+    "resolving",
+    /failed to lookup address|No such host is known|No address associated|ENOTFOUND/,
+    "name does not resolve",
+  ],
+  [null, /No such file or directory/, "socket does not exist"],
+  ["machine", /Permission denied/, "permission denied"],
+  [null, /Connection refused|ECONNREFUSED|os error 10061\b/, "connection refused"],
+  [null, /Connection reset by peer|ECONNRESET|os error 10054\b/, "connection reset by the server"],
+  [null, /Broken pipe|EPIPE/, "connection closed by the server"],
+  [null, /Network is unreachable|ENETUNREACH|os error 10051\b/, "network is unreachable"],
+  [null, /No route to host|EHOSTUNREACH|os error 10065\b/, "no route to the host"],
+  [null, /Connection timed out|ETIMEDOUT|os error 10060\b/, "no response to the connection attempt"],
+  [null, ENDED, "connection closed by the server"],
 ];
 
 function codeOf(error: unknown): string {
