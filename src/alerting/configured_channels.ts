@@ -85,7 +85,7 @@ export class ConfiguredChannels {
       channel,
       batches: entry.batches(channel),
       // A limit delays notifications, and loses none.
-      staleAfterMs: channel.atMost === undefined ? entry.staleAfterMs : null,
+      staleAfterMs: channel.atMost === undefined ? entry.staleAfterMs ?? null : null,
       attemptTimeoutMs: Math.max(ATTEMPT_MS, ownTimeoutMs),
     };
   }

@@ -1,7 +1,8 @@
-import { CONDITIONS, severity } from "../domain/condition.ts";
+import { severity } from "../domain/condition.ts";
 import type { Message } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
 import { describeItem } from "../channels/console.ts";
+import { countConditions } from "../channels/notification_text.ts";
 
 /** A text message has 160 characters. */
 const NAMES_LENGTH_MAX = 80;
@@ -46,14 +47,6 @@ export function digestOf({ items, ...message }: Message): Message {
     ...message,
     items: [{ notification, missedProblem: null, summarized, threadId: null, isDigest: true }],
   };
-}
-
-/** As in `3 CRITICAL, 11 OK`. */
-function countConditions(notifications: readonly Notification[]): string {
-  return CONDITIONS.toReversed().flatMap((one) => {
-    const count = notifications.filter(({ condition }) => condition === one).length;
-    return count === 0 ? [] : [`${count} ${one.toUpperCase()}`];
-  }).join(", ");
 }
 
 /** As in `shop, mail, and 12 more`. */

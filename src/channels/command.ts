@@ -35,8 +35,7 @@ export const commandKind: ChannelKindEntry<"command"> = {
   },
   batches: () => false,
   describe: (channel) => `command ${channel.parameters.path}`,
-  requiredPermissions: ({ parameters }) => Promise.resolve({ run: [parameters.path], env: PASSED_VARIABLES }),
-  staleAfterMs: null,
+  requiredPermissions: ({ parameters }) => ({ run: [parameters.path], env: PASSED_VARIABLES }),
   textMax: ITEM_TEXT_MAX,
 };
 

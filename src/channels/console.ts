@@ -1,6 +1,5 @@
 import { messageOf } from "../shared/describe_error.ts";
-import type { ChannelKindEntry } from "../domain/channel_kind.ts";
-import type { TextMax } from "../domain/channel_kind.ts";
+import type { ChannelKindEntry, TextMax } from "../domain/channel_kind.ts";
 import type { MessageItem } from "../domain/delivery.ts";
 import type { NotificationEvent } from "../domain/condition_state.ts";
 import { isNoLongerChecked, type Notification } from "../domain/notification.ts";
@@ -19,16 +18,14 @@ export const consoleKind: ChannelKindEntry<"console"> = {
         context.writeLine(`${message.isTest ? "TEST " : ""}${describeItem(item)}`);
       }
     } catch (error) {
-      const reason = messageOf(error);
-      return Promise.resolve(notDelivered(reason, { retryable: true }));
+      return Promise.resolve(notDelivered(messageOf(error), { retryable: true }));
     }
     context.onStep("written");
     return Promise.resolve(DELIVERED);
   },
   batches: () => true,
   describe: () => "console",
-  requiredPermissions: () => Promise.resolve({}),
-  staleAfterMs: null,
+  requiredPermissions: () => ({}),
   textMax: LINE_TEXT_MAX,
 };
 
@@ -61,25 +58,20 @@ export function recoveryWord({ condition, previous }: Pick<Notification, "condit
   return condition === "ok" ? "recovered" : `no longer ${previous.toUpperCase()}`;
 }
 
-/** The check's output, truncated, with its history. */
+/**
+ * The check's output, truncated, with its history: the previous condition and the begin of the present one; as in `was ok,
+ * 3 results in a row since 2026-01-31 10:00:00 UTC`.
+ */
 export function describeResult(item: MessageItem): string {
   const output = describeOutput(item);
-  return item.isDigest === true ? output : `${output} (${describeHistory(item)})`;
+  if (item.isDigest === true) return output;
+  const history = [describeOwnHistory(item), ...describeNotes(item), describeSummarized(item)];
+  return `${output} (${history.filter((part) => part !== "").join("; ")})`;
 }
 
 /** The check's output, truncated. */
 export function describeOutput({ notification: { output } }: MessageItem): string {
   return output === "" ? "no output" : truncate(output, OUTPUT_LENGTH_MAX);
-}
-
-/**
- * Describes the previous condition and the begin of the present one; as in `was ok, 3 results in a row since
- * 2026-01-31 10:00:00 UTC`.
- */
-export function describeHistory(item: MessageItem): string {
-  return [describeOwnHistory(item), ...describeNotes(item), describeSummarized(item)].filter((part) =>
-    part !== ""
-  ).join("; ");
 }
 
 /** Describes the counted notifications of an item that are not listed; empty for none. */

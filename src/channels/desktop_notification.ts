@@ -1,4 +1,5 @@
 import { commandPaths, type CommandSystem, findCommand, type FoundCommand } from "../shared/find_command.ts";
+import { presentVariables } from "../shared/chosen_environment.ts";
 import type { ChannelOf } from "../domain/channel.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
@@ -48,7 +49,7 @@ async function deliverDesktopNotification(
     const end = await system.processes.run({
       path,
       arguments: notifier.arguments(notificationOf(item, message.isTest), channel.parameters.icon),
-      environment: desktopEnvironment(system),
+      environment: presentVariables(system.environment, SESSION_VARIABLES),
       directory: context.directory,
       timeoutMs: TIMEOUT_MS,
       outputBytesMax: 4096,
@@ -160,13 +161,6 @@ const SESSION_VARIABLES = [
   "APPDATA",
   "TEMP",
 ] as const;
-
-function desktopEnvironment(system: Pick<System, "environment">): Readonly<Record<string, string>> {
-  return Object.fromEntries(SESSION_VARIABLES.flatMap((name) => {
-    const value = system.environment(name);
-    return value === undefined ? [] : [[name, value]];
-  }));
-}
 
 /** If the notifier is missing, it is still named, so that the list of permissions shows it. */
 async function describePermissions(system: DeliverContext["system"]): Promise<RequiredPermissions> {

@@ -1,12 +1,13 @@
 import type { ChannelOf } from "../domain/channel.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
-import { CONDITIONS } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
 import type { MailEnd } from "../domain/mail.ts";
 import { cleanLine } from "./clean_text.ts";
+import { DELIVERED, notDelivered } from "./failures.ts";
 import {
   BODY_TEXT_MAX,
+  countConditions,
   notificationBody,
   notificationBrief,
   notificationSubject,
@@ -17,9 +18,10 @@ export const emailKind: ChannelKindEntry<"email"> = {
   deliver: deliverEmail,
   batches: () => true,
   describe: describeEmail,
-  requiredPermissions: ({ parameters: { access } }) =>
-    Promise.resolve({ net: [hostAndPort(access.host, access.port)], ...permissionsOfTls(mayUseTls(access)) }),
-  staleAfterMs: null,
+  requiredPermissions: ({ parameters: { access } }) => ({
+    net: [hostAndPort(access.host, access.port)],
+    ...permissionsOfTls(mayUseTls(access)),
+  }),
   textMax: BODY_TEXT_MAX,
 };
 
@@ -74,19 +76,9 @@ function itemsSubject(items: Message["items"]): string {
   const [first, ...others] = items;
   if (first === undefined) return "nothing to report";
   if (others.length === 0) return notificationSubject(first);
-  return `${countConditions(items)}: ${notificationTitle(first.notification)} and ${others.length} more`;
-}
-
-/** As in `3 CRITICAL, 1 WARNING`, highest severity first. */
-function countConditions(items: Message["items"]): string {
-  const counts = CONDITIONS.toReversed().map((condition) => ({
-    condition,
-    count: items.filter(({ notification }) => notification.condition === condition).length,
-  }));
-  return counts
-    .filter(({ count }) => count > 0)
-    .map(({ condition, count }) => `${count} ${condition.toUpperCase()}`)
-    .join(", ");
+  return `${countConditions(items.map(({ notification }) => notification))}: ${
+    notificationTitle(first.notification)
+  } and ${others.length} more`;
 }
 
 const RULE = "-".repeat(40);
@@ -98,7 +90,11 @@ function mailText(message: Message): string {
   const parts: string[] = [];
   if (isTest) parts.push("This is a test notification. Nothing is wrong.\n");
   if (items.length > 1) {
-    parts.push(`${countConditions(items)} in ${items.length} notifications, highest severity first.\n`);
+    parts.push(
+      `${
+        countConditions(items.map(({ notification }) => notification))
+      } in ${items.length} notifications, highest severity first.\n`,
+    );
   }
   if (items.length > ITEMS_IN_FULL_MAX) return [...parts, items.map(notificationBrief).join("\n")].join("\n");
   return [...parts, items.map(notificationBody).join(`\n${RULE}\n\n`)].join("\n");
@@ -128,10 +124,10 @@ const FIRST_PHASES: readonly string[] = ["resolving", "connecting", "greeting", 
 function toDelivery(end: MailEnd, server: string): Delivery {
   if (!end.sent) {
     const { retryable, mayHaveArrived, phase } = end;
-    const reason = `${phase}${FIRST_PHASES.includes(phase) ? ` (${server})` : ""}: ${end.reason}`;
-    return { delivered: false, retryable, mayHaveArrived, reason, retryAfterMs: null };
+    const place = FIRST_PHASES.includes(phase) ? ` (${server})` : "";
+    return notDelivered(`${phase}${place}: ${end.reason}`, { retryable, mayHaveArrived });
   }
-  if (end.refused.length === 0) return { delivered: true, note: null };
+  if (end.refused.length === 0) return DELIVERED;
   const names = end.refused.map(({ receiver, reason }) => `${receiver} (${reason})`);
   return { delivered: true, note: `rejected for ${names.join(", ")}` };
 }

@@ -20,8 +20,7 @@ export const fileTouchKind: ChannelKindEntry<"file_touch"> = {
   },
   batches: () => true,
   describe: (channel) => `file ${channel.parameters.path}`,
-  requiredPermissions: ({ parameters: { path } }) => Promise.resolve({ write: [path] }),
-  staleAfterMs: null,
+  requiredPermissions: ({ parameters: { path } }) => ({ write: [path] }),
   textMax: { output: 0, detail: 0 },
 };
 

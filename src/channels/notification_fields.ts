@@ -1,36 +1,19 @@
 import type { TextMax } from "../domain/channel_kind.ts";
 import type { MessageItem } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
+import { isoTime } from "../shared/json_values.ts";
 import { truncate } from "../shared/truncate.ts";
 
 /**
- * A notification for machines: a webhook's JSON, a command's input, an `ndjson` event. Fields are only ever added.
+ * A notification for machines: a webhook's JSON, a command's input, an `ndjson` event. Fields are only ever added. Times
+ * are ISO 8601, UTC, with milliseconds.
  */
-interface NotificationFields {
-  /** The same in every channel and at every attempt. */
-  readonly id: string;
-  readonly check: string;
-  /** The check's title; `null` without one. */
-  readonly title: string | null;
-  readonly event: Notification["event"];
-  readonly condition: Notification["condition"];
-  readonly previous: Notification["previous"];
-  readonly output: string;
-  readonly detail: string;
-  /** ISO 8601, UTC, with milliseconds; so are the other times. */
+interface NotificationFields
+  extends Omit<Notification, "problemBeganAtMs" | "decidedAtMs" | "nextRunAtMs" | "hostName" | "summary"> {
   readonly problem_began_at: string;
   readonly decided_at: string;
-  /** Consecutive check results of at least the severity of the last one; for `ok`: that were `ok`. */
-  readonly occurrences: number;
   readonly next_run_at: string;
-  /** The machine it was decided on. */
   readonly host: string;
-  /** The note of an acknowledgement, which may be empty; `null` without one. */
-  readonly acknowledged: string | null;
-  /** Whether the check changes too often. */
-  readonly flapping: boolean;
-  /** How many checks depend on it, whose problems are suppressed. */
-  readonly dependents: number;
 }
 
 export function notificationFields(notification: Notification): NotificationFields {
@@ -54,7 +37,14 @@ export function notificationFields(notification: Notification): NotificationFiel
   };
 }
 
-/** An item of a message: its notification, whether it is a test, and the problem that recovered before it was sent. */
+/** The most of an output and of a detail that goes to a receiver. */
+export const ITEM_TEXT_MAX: TextMax = { output: 8 * 1024, detail: 64 * 1024 };
+/**
+ * The maximum total length of the outputs and of the details of all items, half each: many servers accept no more
+ * than a megabyte.
+ */
+const SHARED_LENGTH_MAX = 512 * 1024;
+
 interface ItemFields extends NotificationFields {
   readonly test: boolean;
   /** The problem that recovered before it was sent; then the rest is its recovery. `null` otherwise. */
@@ -65,22 +55,14 @@ interface ItemFields extends NotificationFields {
   readonly summary?: unknown;
 }
 
-interface ItemTelling {
-  readonly isTest: boolean;
-  /** The number of items in the message; they share its space. */
-  readonly itemCount: number;
-}
-
-/** The most of an output and of a detail that goes to a receiver. */
-export const ITEM_TEXT_MAX: TextMax = { output: 8 * 1024, detail: 64 * 1024 };
 /**
- * The maximum total length of the outputs and of the details of all items, half each: many servers accept no more
- * than a megabyte.
+ * Returns the fields of an item, with an output and a detail of a size that receivers accept: the items of a message share
+ * its space.
  */
-const SHARED_LENGTH_MAX = 512 * 1024;
-
-/** Returns the fields of an item, with an output and a detail of a size that receivers accept. */
-export function itemFields(item: MessageItem, { isTest, itemCount }: ItemTelling): ItemFields {
+export function itemFields(
+  item: MessageItem,
+  { isTest, itemCount }: { readonly isTest: boolean; readonly itemCount: number },
+): ItemFields {
   const { summary } = item.notification;
   const share = Math.floor(SHARED_LENGTH_MAX / 2 / itemCount);
   const bounded = (notification: Notification): NotificationFields => ({
@@ -95,8 +77,4 @@ export function itemFields(item: MessageItem, { isTest, itemCount }: ItemTelling
     summarized: item.summarized,
     ...summary !== undefined && { summary: JSON.parse(summary.json) },
   };
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -4,6 +4,7 @@
  */
 import type { TextMax } from "../domain/channel_kind.ts";
 import type { MessageItem } from "../domain/delivery.ts";
+import { CONDITIONS } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { isNoLongerChecked, type Notification } from "../domain/notification.ts";
 import { cleanLine, cleanLines, LINES_LENGTH_MAX } from "./clean_text.ts";
@@ -97,6 +98,14 @@ export function notificationBrief(item: MessageItem): string {
     ...summarized === "" ? [] : [`  Also: ${summarized}`],
   ];
   return lines.map((line) => `${line}\n`).join("");
+}
+
+/** As in `3 CRITICAL, 11 OK`, highest severity first. */
+export function countConditions(notifications: readonly Notification[]): string {
+  return CONDITIONS.toReversed().flatMap((one) => {
+    const count = notifications.filter(({ condition }) => condition === one).length;
+    return count === 0 ? [] : [`${count} ${one.toUpperCase()}`];
+  }).join(", ");
 }
 
 function notes({ acknowledged, flapping, dependents }: Notification): readonly string[] {

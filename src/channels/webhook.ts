@@ -33,9 +33,8 @@ export const webhookKind: ChannelKindEntry<"webhook"> = {
   requiredPermissions: (channel) => {
     const targets = targetsOf(channel);
     const isTls = targets.some((target) => new URL(target).protocol === "https:");
-    return Promise.resolve({ net: [...new Set(targets.map(hostAndPortOf))], ...permissionsOfTls(isTls) });
+    return { net: [...new Set(targets.map(hostAndPortOf))], ...permissionsOfTls(isTls) };
   },
-  staleAfterMs: null,
   textMax: ITEM_TEXT_MAX,
 };
 
@@ -256,21 +255,18 @@ const SEVERITIES: Readonly<Record<Condition, string>> = {
 };
 
 function templateFields(item: MessageItem, isTest: boolean): Readonly<Record<TemplateField, string>> {
-  const { missed_problem: _missed, summary: _fields, ...itemFieldsOfOne } = itemFields(item, {
-    isTest,
-    itemCount: 1,
-  });
+  const { missed_problem: _, summary: __, ...fields } = itemFields(item, { isTest, itemCount: 1 });
   return {
-    ...itemFieldsOfOne,
-    title: itemFieldsOfOne.title ?? itemFieldsOfOne.check,
-    occurrences: String(itemFieldsOfOne.occurrences),
-    acknowledged: itemFieldsOfOne.acknowledged ?? "",
-    flapping: String(itemFieldsOfOne.flapping),
-    dependents: String(itemFieldsOfOne.dependents),
+    ...fields,
+    title: fields.title ?? fields.check,
+    occurrences: String(fields.occurrences),
+    acknowledged: fields.acknowledged ?? "",
+    flapping: String(fields.flapping),
+    dependents: String(fields.dependents),
     test: String(isTest),
-    summarized: String(itemFieldsOfOne.summarized),
+    summarized: String(fields.summarized),
     summary: `${isTest ? "TEST " : ""}${describeItem(item)}`,
-    action: ["recovery", "summary"].includes(itemFieldsOfOne.event) ? "resolve" : "trigger",
-    severity: SEVERITIES[itemFieldsOfOne.condition],
+    action: ["recovery", "summary"].includes(fields.event) ? "resolve" : "trigger",
+    severity: SEVERITIES[fields.condition],
   };
 }

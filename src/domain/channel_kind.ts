@@ -35,7 +35,10 @@ export interface ChannelKindEntry<K extends ChannelKind> {
   findLack?(system: DeliverContext["system"]): Promise<string | null>;
   /** The longest output and detail that it sends, in UTF-16 code units: more is not persisted. */
   readonly textMax: TextMax;
-  requiredPermissions(channel: ChannelOf<K>, system: DeliverContext["system"]): Promise<RequiredPermissions>;
-  /** Pending notifications that are no longer true are dropped unsent after this time, in milliseconds; `null`: never. */
-  readonly staleAfterMs: number | null;
+  requiredPermissions(
+    channel: ChannelOf<K>,
+    system: DeliverContext["system"],
+  ): RequiredPermissions | Promise<RequiredPermissions>;
+  /** Pending notifications that are no longer true are dropped unsent after this time, in milliseconds. @default never */
+  readonly staleAfterMs?: number;
 }

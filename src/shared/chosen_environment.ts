@@ -6,10 +6,14 @@ export function chosenEnvironment(
   read: (name: string) => string | undefined,
   given: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
-  const passed: Record<string, string> = {};
-  for (const name of PASSED_VARIABLES) {
-    const value = read(name);
-    if (value !== undefined) passed[name] = value;
-  }
-  return { ...passed, ...given };
+  return { ...presentVariables(read, PASSED_VARIABLES), ...given };
+}
+
+/** Returns those of some variables that are set. */
+export function presentVariables(
+  read: (name: string) => string | undefined,
+  names: readonly string[],
+): Readonly<Record<string, string>> {
+  const values = names.map((name) => [name, read(name)] as const);
+  return Object.fromEntries(values.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
