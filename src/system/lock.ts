@@ -125,7 +125,7 @@ function openLockFile(path: string): Deno.FsFile | null {
   if ((before.nlink ?? 1) > 1) {
     throw new StoreError(`cannot lock "${path}": it is a hard link`, "denied");
   }
-  const file = openExisting(path);
+  const file = unlessMissing(() => Deno.openSync(path, { read: true, write: true }));
   if (file === null || isSameFile(file.statSync(), before)) return file;
   file.close();
   return null;
@@ -143,18 +143,13 @@ function createLockFile(path: string): Deno.FsFile | null {
   return null;
 }
 
-function openExisting(path: string): Deno.FsFile | null {
-  try {
-    return Deno.openSync(path, { read: true, write: true });
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return null;
-    throw error;
-  }
+function lookAt(path: string): Deno.FileInfo | null {
+  return unlessMissing(() => Deno.lstatSync(path));
 }
 
-function lookAt(path: string): Deno.FileInfo | null {
+function unlessMissing<T>(read: () => T): T | null {
   try {
-    return Deno.lstatSync(path);
+    return read();
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return null;
     throw error;

@@ -20,7 +20,8 @@ import { CHANGES, CHECKS, OUTBOX, RECORDS, ROLLUPS } from "../sql/tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
 import type { StatementResult } from "./statement_response.ts";
 import { lastByKey, newRows, onConflict, readAll, toArrays } from "./postgres_tables.ts";
-import { arrayText, joined, type Parameter } from "./protocol.ts";
+import { joinBytes } from "../../shared/join_bytes.ts";
+import { arrayText, type Parameter } from "./protocol.ts";
 
 const VERSIONS = ["version", "replaces"] as const;
 const CHECK_VALUES = [...namesOf(CHECKS), ...VERSIONS].join(", ");
@@ -116,7 +117,7 @@ function toParameters({ updates, versions }: RecordBatch): readonly Parameter[] 
     const own = byName.get(name) ?? [];
     const runs = own.length === 1
       ? packRun(own[0]?.rollup ?? null)
-      : joined(own.toReversed().map(({ rollup }) => packRun(rollup)));
+      : joinBytes(own.toReversed().map(({ rollup }) => packRun(rollup)));
     const record = own.at(-1)?.record ?? unreachable();
     const check = { ...record, freshRuns: runs.subarray(0, RECENT_BYTES_MAX) };
     return [version, replaces, ...CHECKS.encode(check)];

@@ -6,11 +6,11 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Connection } from "../../domain/connections.ts";
 import { onAbort } from "../../shared/on_abort.ts";
 import { Authentication } from "./authentication.ts";
+import { joinBytes } from "../../shared/join_bytes.ts";
 import {
   bindAndExecute,
   int16,
   int32,
-  joined,
   message,
   MessageReader,
   type Parameter,
@@ -107,7 +107,7 @@ export class PostgresConnection {
       this.#readUnasked();
       const name = this.#options.prepare ? this.#prepared.get(sql) ?? `s${this.#prepared.size + 1}` : "";
       const isPrepared = name !== "" && this.#prepared.has(sql);
-      this.#send(joined([
+      this.#send(joinBytes([
         ...isPrepared ? [] : [message("P", terminated(name), terminated(sql), int16(0))],
         bindAndExecute(name, parameters),
         SYNC,

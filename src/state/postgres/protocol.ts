@@ -1,4 +1,5 @@
 /** The messages of PostgreSQL's protocol 3.0 that a client needs (postgresql.org/docs/current/protocol-message-formats.html). */
+import { joinBytes } from "../../shared/join_bytes.ts";
 
 const ENCODER = new TextEncoder();
 // A byte-order mark at the beginning is part of the text.
@@ -26,15 +27,7 @@ export function terminated(text: string): Uint8Array {
 /** A message of the client; without a type, the first one of a connection. */
 export function message(type: string, ...parts: readonly Uint8Array[]): Uint8Array {
   const bodyBytes = parts.reduce((sum, part) => sum + part.length, 4);
-  const bytes = new Uint8Array(type.length + bodyBytes);
-  bytes.set(ENCODER.encode(type));
-  new DataView(bytes.buffer).setInt32(type.length, bodyBytes);
-  let offset = type.length + 4;
-  for (const part of parts) {
-    bytes.set(part, offset);
-    offset += part.length;
-  }
-  return bytes;
+  return joinBytes([ENCODER.encode(type), int32(bodyBytes), ...parts]);
 }
 
 /** A 16-bit number. */
@@ -45,17 +38,6 @@ export function int16(value: number): Uint8Array {
 /** A 32-bit number. */
 export function int32(value: number): Uint8Array {
   return Uint8Array.of(value >> 24 & 0xff, value >> 16 & 0xff, value >> 8 & 0xff, value & 0xff);
-}
-
-/** Several messages as one. */
-export function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    bytes.set(part, offset);
-    offset += part.length;
-  }
-  return bytes;
 }
 
 const TEXT = 0;
@@ -69,7 +51,7 @@ export function bindAndExecute(statement: string, parameters: readonly Parameter
     const bytes = value instanceof Uint8Array ? value : ENCODER.encode(String(value));
     return [int32(bytes.length), bytes];
   });
-  return joined([
+  return joinBytes([
     message(
       "B",
       terminated(""),

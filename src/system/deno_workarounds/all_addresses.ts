@@ -9,7 +9,7 @@ import { connect, type LookupFunction, type Socket } from "node:net";
 import { onAbort } from "../../shared/on_abort.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { ConnectionTarget, HostAddress } from "../../domain/connections.ts";
-import { type KnownAddresses, lookUpName } from "../tcp/look_up_name.ts";
+import { lookUpName } from "../tcp/look_up_name.ts";
 import { closeQuietly } from "../tcp/tcp_stream.ts";
 import { connectDirectly } from "./connect_directly.ts";
 import { HangingLimit } from "./hanging_limit.ts";
@@ -28,12 +28,12 @@ export async function connectToAny(
   const attempts = [first];
   try {
     if (!await wantsAnother(attempts, clock)) return await first;
-    const { addresses, token } = await lookUpInParallel(first, { target, signal: end.signal });
+    const addresses = await lookUpInParallel(first, { target, signal: end.signal });
     for (const address of addresses.length > 1 ? addresses : []) {
       if (signal.aborted) break;
       // An IP address that repeatedly did not respond is skipped for a while; one that responds is never skipped.
       if (hanging.isReached({ host: address.address, port: target.port })) continue;
-      attempts.push(connectToAddress({ ...target, ...address, token }, end.signal));
+      attempts.push(connectToAddress({ ...target, address }, end.signal));
       if (!await wantsAnother(attempts, clock)) break;
     }
     const winner = await Promise.any(attempts).catch(() => first);
@@ -70,16 +70,14 @@ function isOfAddress(error: unknown): boolean {
 
 const NOT_OF_ADDRESS: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "EPERM"]);
 
-const NO_ADDRESSES: KnownAddresses = { addresses: [], token: undefined };
-
 /** Returns the IP addresses of a name; none if an attempt has succeeded before they are resolved. */
 async function lookUpInParallel(
   first: Promise<unknown>,
   { target, signal }: { readonly target: ConnectionTarget; readonly signal: AbortSignal },
-): Promise<KnownAddresses> {
-  const { promise: isThere, resolve } = Promise.withResolvers<KnownAddresses>();
-  first.then(() => resolve(NO_ADDRESSES), () => {});
-  return await Promise.race([isThere, lookUpName(target, signal).catch(() => NO_ADDRESSES)]);
+): Promise<readonly HostAddress[]> {
+  const { promise: isThere, resolve } = Promise.withResolvers<readonly HostAddress[]>();
+  first.then(() => resolve([]), () => {});
+  return await Promise.race([isThere, lookUpName(target, signal).catch(() => [])]);
 }
 
 /**
@@ -89,14 +87,11 @@ async function lookUpInParallel(
 const hanging = new HangingLimit(() => performance.now());
 
 /** Connects to one IP address of a name. Rejects with the signal's reason. */
-export async function connectToOne(
-  { host, port, address }: ConnectionTarget & { readonly address: HostAddress },
-  signal: AbortSignal,
-): Promise<Deno.TcpConn> {
-  if (hanging.isReached({ host: address.address, port })) {
+export async function connectToOne(target: AddressTarget, signal: AbortSignal): Promise<Deno.TcpConn> {
+  if (hanging.isReached({ host: target.address.address, port: target.port })) {
     throw new Error("ETIMEDOUT: earlier attempts still hang");
   }
-  return await connectToAddress({ host, port, ...address }, signal);
+  return await connectToAddress(target, signal);
 }
 
 /** Resolves the look-up of a socket to a known IP address. The types of the callback lack its token. */
@@ -107,23 +102,22 @@ export function answerLookup({ address, family, token }: HostAddress): LookupFun
   };
 }
 
-/** One IP address of a name, with the runtime's proof that it belongs to it. */
-interface AddressTarget extends HostAddress, Pick<ConnectionTarget, "host" | "port"> {}
+/** A name, and one of its IP addresses. */
+type AddressTarget = ConnectionTarget & { readonly address: HostAddress };
 
 /** When the signal aborts, an attempt is left to itself, and ended as soon as it has succeeded. */
 function connectToAddress(
-  { host, port, address, family, token }: AddressTarget,
+  { host, port, address }: AddressTarget,
   signal: AbortSignal,
 ): Promise<Deno.TcpConn> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const lookup = answerLookup({ address, family, token });
-    const socket = connect({ host, port, autoSelectFamily: false, lookup });
+    const socket = connect({ host, port, autoSelectFamily: false, lookup: answerLookup(address) });
     // It must not read: the new owner of the connection does.
     socket.pause();
     const { promise: over, resolve: end } = Promise.withResolvers<void>();
     const stopListening = onAbort(signal, () => {
-      hanging.add({ host: address, port }, over);
+      hanging.add({ host: address.address, port }, over);
       reject(signal.reason);
     });
     const finish = (): void => {

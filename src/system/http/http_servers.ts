@@ -7,6 +7,7 @@
  * by one, and a client that sends its bytes in small pieces is read only periodically.
  */
 import { pause } from "../../shared/deadline.ts";
+import { joinBytes } from "../../shared/join_bytes.ts";
 import type { Clock } from "../../domain/clock.ts";
 import {
   type HttpServer,
@@ -178,7 +179,7 @@ class Conversation {
       this.#connection.setNoDelay(true);
       const head = await this.#readHead();
       cancelHead();
-      if (head !== null) await this.#respond(head);
+      if (head !== null) await this.#send(await this.#handle(head), head.method);
     } finally {
       cancelHead();
       cancelRequest();
@@ -194,10 +195,6 @@ class Conversation {
       await this.#send(plain(error.status, error.message), "GET");
       return null;
     }
-  }
-
-  async #respond(head: RequestHead): Promise<void> {
-    await this.#send(await this.#handle(head), head.method);
   }
 
   async #handle(head: RequestHead): Promise<ServerResponse> {
@@ -296,10 +293,7 @@ function requestBody(head: RequestHead, bytes: ByteReader): ReadBody | null {
 async function readTail(read: ReadBody, bytesMax: number): Promise<Uint8Array> {
   let tail = new Uint8Array();
   for (let part = await read(); part !== null; part = await read()) {
-    const whole = new Uint8Array(tail.length + part.length);
-    whole.set(tail);
-    whole.set(part, tail.length);
-    tail = whole.subarray(-bytesMax);
+    tail = joinBytes([tail, part]).subarray(-bytesMax);
   }
   return tail;
 }

@@ -18,6 +18,7 @@ import { BODY_BROKEN, bodyReader, decoded, isCompressed, type ReadBody } from ".
 import { ByteReader } from "./http_bytes.ts";
 import { headerOf, HttpError, readHead, type ResponseHead } from "./http_head.ts";
 import { closeQuietly, writeAll } from "../tcp/tcp_stream.ts";
+import { joinBytes } from "../../shared/join_bytes.ts";
 import { onAbort } from "../../shared/on_abort.ts";
 
 /** An error of connecting; its cause is the runtime's. */
@@ -126,28 +127,23 @@ function headersOf({ fields }: ResponseHead, dropped: readonly string[]): Header
 const ENCODER = new TextEncoder();
 
 function requestBytes({ method, headers, body }: OutgoingRequest, url: URL): Uint8Array {
-  const content = body === undefined ? null : ENCODER.encode(body);
+  const content = ENCODER.encode(body);
   const fields = new Map([["host", url.host]]);
   if (url.username + url.password !== "") fields.set("authorization", basicCredentials(url));
   fields.set("accept", "*/*").set("accept-language", "*");
   // Of Brotli little may become very much.
   fields.set("accept-encoding", "gzip");
-  if (content !== null) fields.set("content-type", "text/plain;charset=UTF-8");
+  if (body !== undefined) fields.set("content-type", "text/plain;charset=UTF-8");
   for (const [name, value] of Object.entries(headers)) fields.set(name.toLowerCase(), value);
-  if (content !== null || method === "POST" || method === "PUT") {
-    fields.set("content-length", String(content?.length ?? 0));
+  if (body !== undefined || method === "POST" || method === "PUT") {
+    fields.set("content-length", String(content.length));
   }
   let text = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
   for (const [name, value] of fields) {
     if (/[\r\n\0]/.test(`${name}${value}`)) throw new TypeError(`Invalid header: ${JSON.stringify(name)}`);
     text += `${name}: ${value}\r\n`;
   }
-  const head = ENCODER.encode(`${text}\r\n`);
-  if (content === null) return head;
-  const whole = new Uint8Array(head.length + content.length);
-  whole.set(head);
-  whole.set(content, head.length);
-  return whole;
+  return joinBytes([ENCODER.encode(`${text}\r\n`), content]);
 }
 
 function basicCredentials({ username, password }: URL): string {

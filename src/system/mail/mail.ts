@@ -14,7 +14,7 @@ import { lookUpName } from "../tcp/look_up_name.ts";
 import { withoutBrackets } from "../tcp/tcp_stream.ts";
 import { failsForGood, isLastingTlsError } from "../tls/tls_problem.ts";
 import { compose } from "./compose.ts";
-import { connectFailure, mailFailure, type MailProgress, SmtpError } from "./mail_failure.ts";
+import { mailFailure, type MailProgress, SmtpError } from "./mail_failure.ts";
 import { type Protection, type ProtectionFacts, protectionOf } from "./mail_protection.ts";
 import { converse } from "./mail_session.ts";
 import { SmtpConnection } from "./smtp_connection.ts";
@@ -33,7 +33,7 @@ export function createMail(
         tcp = await connectToServer(mail, { clock, onStep, signal });
       } catch (error) {
         signal.throwIfAborted();
-        return connectFailure(error, mail);
+        return mailFailure(error, { phase: "connecting", wasHandedOver: false }, mail);
       }
       const protection = protect({
         port: mail.port,

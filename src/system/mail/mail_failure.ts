@@ -61,16 +61,6 @@ export function mailFailure(
   const found = explainConnectionError(error, target, doing);
   const retryable = found.phase !== "permission" && found.phase !== "settings";
   const shown = phase === "connecting" ? found.phase : phase;
-  return {
-    sent: false,
-    phase: shown,
-    code: null,
-    retryable,
-    mayHaveArrived: wasHandedOver,
-    reason: found.reason,
-  };
-}
-
-export function connectFailure(error: unknown, target: ConnectionTarget): MailFailure {
-  return mailFailure(error, { phase: "connecting", wasHandedOver: false }, target);
+  const { reason } = found;
+  return { sent: false, phase: shown, code: null, retryable, mayHaveArrived: wasHandedOver, reason };
 }

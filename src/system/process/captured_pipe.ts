@@ -1,4 +1,5 @@
 import { pause } from "../../shared/deadline.ts";
+import { joinBytes } from "../../shared/join_bytes.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { CapturedText } from "../../domain/processes.ts";
 
@@ -54,22 +55,8 @@ export function capturePipe(
       await reader.cancel().catch(() => {}); // a pipe that failed
       await ended;
       const truncated = seenBytes > keptBytes;
-      return { text: decode(kept, keptBytes, { isCut: truncated }), truncated };
+      // As a stream, the decoder keeps back a character that our cut has split, instead of making it U+FFFD.
+      return { text: new TextDecoder().decode(joinBytes(kept), { stream: truncated }), truncated };
     },
   };
-}
-
-function decode(
-  chunks: readonly Uint8Array[],
-  length: number,
-  { isCut }: { readonly isCut: boolean },
-): string {
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  // As a stream, the decoder keeps back a character that our cut has split, instead of making it U+FFFD.
-  return new TextDecoder().decode(bytes, { stream: isCut });
 }

@@ -1,3 +1,5 @@
+import { joinBytes } from "../../shared/join_bytes.ts";
+
 /** The end of a command's output, in the order in which it arrived. */
 export interface OutputTail {
   add(source: string, bytes: Uint8Array): void;
@@ -23,7 +25,7 @@ export function createOutputTail(bytesMax: number): OutputTail {
     pieces.push(piece);
     bytes += piece.length;
     if (bytes <= 2 * bytesMax && pieces.length <= PIECES_MAX) return;
-    const whole = join(pieces, bytes);
+    const whole = joinBytes(pieces);
     isCut ||= whole.length > bytesMax;
     pieces = [whole.slice(-bytesMax)];
     bytes = Math.min(whole.length, bytesMax);
@@ -42,7 +44,7 @@ export function createOutputTail(bytesMax: number): OutputTail {
       bytes = bytesMax;
     },
     text: () => {
-      const whole = join(pieces, bytes);
+      const whole = joinBytes(pieces);
       const isWhole = !isCut && whole.length <= bytesMax;
       const text = new TextDecoder().decode(whole.subarray(-bytesMax));
       const newlineAt = text.indexOf("\n");
@@ -55,13 +57,3 @@ export function createOutputTail(bytesMax: number): OutputTail {
 const PIECES_MAX = 1024;
 
 const LINE_FEED = new Uint8Array([10]);
-
-function join(pieces: readonly Uint8Array[], length: number): Uint8Array {
-  const whole = new Uint8Array(length);
-  let offset = 0;
-  for (const piece of pieces) {
-    whole.set(piece, offset);
-    offset += piece.length;
-  }
-  return whole;
-}

@@ -78,18 +78,14 @@ function createUnixGroups(clock: Clock, killPath: string): ProcessGroups {
       try {
         signalDirectly(leader, "SIGKILL");
       } catch {
-        killAtExitByCommand(killPath, leader);
+        try {
+          killCommand(killPath, groupArguments(leader, "SIGKILL")).outputSync();
+        } catch {
+          // Nothing more can be done while exiting, and the other groups still wait for their turn.
+        }
       }
     },
   };
-}
-
-function killAtExitByCommand(killPath: string, leader: Deno.ChildProcess): void {
-  try {
-    killCommand(killPath, groupArguments(leader, "SIGKILL")).outputSync();
-  } catch {
-    // Nothing more can be done while exiting, and the other groups still wait for their turn.
-  }
 }
 
 /** Windows has no groups: only the command itself is terminated. */

@@ -27,7 +27,7 @@ import { connectStream, connectTcp, type ConnectTcpOptions } from "./connect_tcp
 import { explainConnectionError } from "./connection_failure.ts";
 import { HangingLimit } from "../deno_workarounds/hanging_limit.ts";
 import { explainRequestError } from "../http/request_failure.ts";
-import { clearTextOf, closeQuietly, withoutBrackets, writeAll } from "./tcp_stream.ts";
+import { closeQuietly, standingConnection, streamConnection, withoutBrackets } from "./tcp_stream.ts";
 import { tryHandshake } from "../tls/try_handshake.ts";
 
 export function createConnections(clock: Clock): Connections {
@@ -52,11 +52,8 @@ export function createConnections(clock: Clock): Connections {
       const name = withoutBrackets(host);
       const family = isIP(name);
       if (family !== 0) return [{ address: name, family, token: null }];
-      const { addresses, token } = await lookUpName({ host: name, port }, signal);
-      const different = new Map(
-        addresses.map(({ address, family }) => [address, { address, family, token }]),
-      );
-      return [...different.values()];
+      const addresses = await lookUpName({ host: name, port }, signal);
+      return [...new Map(addresses.map((one) => [one.address, one])).values()];
     },
     async readCertificate(target, options): Promise<CertificateReading> {
       const { signal } = options;
@@ -147,31 +144,7 @@ async function connectPinned(
     close();
     throw new RefusedCertificate({ about: "trust", reason });
   }
-  const chunks = pinned.socket[Symbol.asyncIterator]();
-  return {
-    async read() {
-      const { done = false, value } = await chunks.next();
-      return done ? null : value;
-    },
-    write: (bytes) =>
-      new Promise((resolve, reject) =>
-        pinned.socket.write(bytes, (error) => error ? reject(error) : resolve())
-      ),
-    close,
-  };
-}
-
-function standingConnection(connection: Deno.Conn, signal: AbortSignal): Connection {
-  const stopListening = onAbort(signal, () => closeQuietly(connection));
-  if (signal.aborted) closeQuietly(connection);
-  return {
-    read: clearTextOf(connection).read,
-    write: (bytes) => writeAll(connection, bytes),
-    close: () => {
-      stopListening();
-      closeQuietly(connection);
-    },
-  };
+  return streamConnection(pinned.socket, close);
 }
 
 class RefusedCertificate extends Error {

@@ -1,5 +1,4 @@
 /** Connections to a PostgreSQL server, which uses its own protocol before TLS begins. */
-import type { Duplex } from "node:stream";
 import type { Connection, ConnectionOptions, DatabaseTarget } from "../../domain/connections.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { pause } from "../../shared/deadline.ts";
@@ -7,7 +6,7 @@ import { onAbort } from "../../shared/on_abort.ts";
 import { StartTlsRefusal } from "../tls/start_tls.ts";
 import { beginTls, handshaken } from "../tls/tls_stream.ts";
 import { connectTcp, type ConnectTcpOptions } from "./connect_tcp.ts";
-import { closeQuietly, TcpStream, writeAll } from "./tcp_stream.ts";
+import { closeQuietly, standingConnection, streamConnection, TcpStream, writeAll } from "./tcp_stream.ts";
 
 /** SSLRequest: its length, and 1234 and 5679 instead of a protocol version. */
 const TLS_REQUEST = Uint8Array.of(0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f);
@@ -51,7 +50,9 @@ async function connect(
   const connection = "socketPath" in target
     ? await Deno.connect({ transport: "unix", path: target.socketPath })
     : await connectTcp(target, { clock, signal });
-  if ("socketPath" in target || target.tls === null) return plainConnection(connection, signal);
+  if ("socketPath" in target || target.tls === null) {
+    return standingConnection(connection, signal, READ_BYTES);
+  }
   let end = (): void => closeQuietly(connection);
   const stopListening = onAbort(signal, () => end());
   try {
@@ -88,37 +89,4 @@ async function askForTls(connection: Deno.Conn): Promise<void> {
   throw new StartTlsRefusal(
     reply[0] === REFUSED ? "server does not accept TLS" : "server is not PostgreSQL",
   );
-}
-
-function plainConnection(connection: Deno.Conn, signal: AbortSignal): Connection {
-  const end = (): void => closeQuietly(connection);
-  const stopListening = onAbort(signal, end);
-  if (signal.aborted) end();
-  const buffer = new Uint8Array(READ_BYTES);
-  return {
-    read: async () => {
-      const count = await connection.read(buffer);
-      return count === null ? null : buffer.slice(0, count);
-    },
-    write: (bytes) => writeAll(connection, bytes),
-    close: () => {
-      stopListening();
-      end();
-    },
-  };
-}
-
-function streamConnection(stream: Duplex, close: () => void): Connection {
-  const chunks: AsyncIterator<Uint8Array> = stream[Symbol.asyncIterator]();
-  return {
-    read: async () => {
-      const { value, done } = await chunks.next();
-      return done ? null : value;
-    },
-    write: (bytes) =>
-      new Promise((resolve, reject) =>
-        void stream.write(bytes, (error) => error ? reject(error) : resolve())
-      ),
-    close,
-  };
 }

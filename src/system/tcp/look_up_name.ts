@@ -1,16 +1,9 @@
-import { lookup, type LookupAddress, type LookupAllOptions } from "node:dns";
+import { lookup, type LookupAllOptions } from "node:dns";
 import { onAbort } from "../../shared/on_abort.ts";
-import type { ConnectionTarget } from "../../domain/connections.ts";
-
-export interface KnownAddresses {
-  /** In the order of the system. */
-  readonly addresses: readonly LookupAddress[];
-  /** The runtime's proof for `node:net` that they belong to the name. */
-  readonly token: unknown;
-}
+import type { ConnectionTarget, HostAddress } from "../../domain/connections.ts";
 
 /**
- * Returns the IP addresses of a name from the system. Rejects with the signal's reason, or the system's error.
+ * Returns the IP addresses of a name, in the order of the system. Rejects with the signal's reason, or the system's error.
  *
  * The port is that of a later connection: if the runtime grants `host:port` alone, a name may be looked up for that
  * port and no other.
@@ -18,7 +11,7 @@ export interface KnownAddresses {
 export function lookUpName(
   { host, port }: ConnectionTarget,
   signal: AbortSignal,
-): Promise<KnownAddresses> {
+): Promise<readonly HostAddress[]> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const stopListening = onAbort(signal, () => reject(signal.reason));
@@ -26,7 +19,7 @@ export function lookUpName(
     const options = { all: true, port } satisfies LookupAllOptions & { readonly port: number };
     lookup(host, options, (error, addresses, ...rest: readonly unknown[]) => {
       stopListening();
-      if (error === null) resolve({ addresses, token: rest.at(-1) });
+      if (error === null) resolve(addresses.map((address) => ({ ...address, token: rest.at(-1) })));
       else reject(error);
     });
   });

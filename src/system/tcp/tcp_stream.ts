@@ -1,4 +1,6 @@
 import { Duplex } from "node:stream";
+import type { Connection } from "../../domain/connections.ts";
+import { onAbort } from "../../shared/on_abort.ts";
 import type { ClearText } from "../tls/start_tls.ts";
 
 export function withoutBrackets(host: string): string {
@@ -66,13 +68,51 @@ export function closeQuietly(connection: Deno.Conn): void {
   }
 }
 
+/** Returns a function that reads what comes next, so many bytes at most; `null`: the other side has ended. */
+function readerOf(connection: Deno.Conn, bytesMax = READ_BYTES): Connection["read"] {
+  const buffer = new Uint8Array(bytesMax);
+  return async () => {
+    const count = await connection.read(buffer);
+    return count === null ? null : buffer.slice(0, count);
+  };
+}
+
 export function clearTextOf(connection: Deno.Conn): ClearText {
-  const buffer = new Uint8Array(READ_BYTES);
   return {
-    async read(): Promise<Uint8Array | null> {
-      const count = await connection.read(buffer);
-      return count === null ? null : buffer.slice(0, count);
+    read: readerOf(connection),
+    write: (text) => writeAll(connection, new TextEncoder().encode(text)),
+  };
+}
+
+/** Hands over a connection; aborting the signal closes it. */
+export function standingConnection(
+  connection: Deno.Conn,
+  signal: AbortSignal,
+  bytesMax?: number,
+): Connection {
+  const stopListening = onAbort(signal, () => closeQuietly(connection));
+  if (signal.aborted) closeQuietly(connection);
+  return {
+    read: readerOf(connection, bytesMax),
+    write: (bytes) => writeAll(connection, bytes),
+    close: () => {
+      stopListening();
+      closeQuietly(connection);
     },
-    write: (text: string): Promise<void> => writeAll(connection, new TextEncoder().encode(text)),
+  };
+}
+
+export function streamConnection(stream: Duplex, close: () => void): Connection {
+  const chunks: AsyncIterator<Uint8Array> = stream[Symbol.asyncIterator]();
+  return {
+    read: async () => {
+      const { value, done } = await chunks.next();
+      return done ? null : value;
+    },
+    write: (bytes) =>
+      new Promise((resolve, reject) =>
+        void stream.write(bytes, (error) => error ? reject(error) : resolve())
+      ),
+    close,
   };
 }

@@ -6,7 +6,8 @@ import assert from "node:assert/strict";
 import { requiresTools } from "../../../testing/tools.ts";
 import { pause } from "../../../src/shared/deadline.ts";
 import { openHeartbeats } from "../../../src/state/postgres/postgres_members.ts";
-import { int16, int32, joined, message, terminated } from "../../../src/state/postgres/protocol.ts";
+import { joinBytes } from "../../../src/shared/join_bytes.ts";
+import { int16, int32, message, terminated } from "../../../src/state/postgres/protocol.ts";
 import {
   ACCEPTED,
   authentication,
@@ -60,7 +61,7 @@ const FLOOD_BYTES_MAX = 128 * MEBIBYTE;
 function responding(...parts: readonly Uint8Array[]): Row["server"] {
   return async function* (client) {
     yield* untilStatement(client);
-    yield joined(parts);
+    yield joinBytes(parts);
     await SILENCE;
   };
 }
@@ -69,7 +70,7 @@ function responding(...parts: readonly Uint8Array[]): Row["server"] {
 function greeting(...parts: readonly Uint8Array[]): Row["server"] {
   return async function* (client) {
     await client.next();
-    yield joined(parts);
+    yield joinBytes(parts);
     await SILENCE;
   };
 }
@@ -78,8 +79,8 @@ function greeting(...parts: readonly Uint8Array[]): Row["server"] {
 function flooding(before: readonly Uint8Array[], repeated: Uint8Array): Row["server"] {
   return async function* (client) {
     yield* untilStatement(client);
-    yield joined([...before, NOTICE]);
-    const piece = joined(Array.from({ length: Math.ceil(65_536 / repeated.length) }, () => repeated));
+    yield joinBytes([...before, NOTICE]);
+    const piece = joinBytes(Array.from({ length: Math.ceil(65_536 / repeated.length) }, () => repeated));
     for (;;) yield piece;
   };
 }
@@ -88,7 +89,7 @@ function flooding(before: readonly Uint8Array[], repeated: Uint8Array): Row["ser
 function challenging(options: Partial<ScramServer>): Row["server"] {
   return async function* (client) {
     yield* scram(client, { password: PASSWORD, ...options });
-    yield joined([ACCEPTED, STARTED]);
+    yield joinBytes([ACCEPTED, STARTED]);
     await SILENCE;
   };
 }
@@ -99,7 +100,7 @@ function unproved(waits: number, ...parts: readonly Uint8Array[]): Row["server"]
     const sent = scram(client, { password: PASSWORD });
     for (let messages = 0; messages < 2; messages++) yield (await sent.next()).value ?? ACCEPTED;
     for (let messages = 0; messages < waits; messages++) await client.next();
-    if (parts.length > 0) yield joined(parts);
+    if (parts.length > 0) yield joinBytes(parts);
     await SILENCE;
   };
 }
@@ -137,7 +138,7 @@ const NO_SCRAM = "server does not offer SCRAM-SHA-256; set it in pg_hba.conf, an
 
 /** A header alone. */
 function header(type: string, length: number): Uint8Array {
-  return joined([UTF8.encode(type), int32(length)]);
+  return joinBytes([UTF8.encode(type), int32(length)]);
 }
 
 /** By the reason: what a server without a password sends first. */
@@ -281,7 +282,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     fails: "server error: terminating connection due to administrator command (SQLSTATE 57P01)",
   },
   "sends one byte a second at the start": {
-    server: dripping(unanswered, joined([ACCEPTED, STARTED])),
+    server: dripping(unanswered, joinBytes([ACCEPTED, STARTED])),
     fails: LATE + CHECK_ADDRESS,
     timers: 1,
   },

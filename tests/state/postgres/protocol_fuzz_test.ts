@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { shortOrFull } from "../../../testing/full_form.ts";
 import { pause } from "../../../src/shared/deadline.ts";
-import { int32, joined, message, terminated } from "../../../src/state/postgres/protocol.ts";
+import { joinBytes } from "../../../src/shared/join_bytes.ts";
+import { int32, message, terminated } from "../../../src/state/postgres/protocol.ts";
 import { campaign, testSeed } from "../../../testing/seed.ts";
 import { Random } from "../../../testing/simulation/random.ts";
 import {
@@ -42,7 +43,7 @@ const NOTICE = message("N", terminated("SNOTICE"), terminated("Mhello"), new Uin
 
 const RESPONSES: readonly Uint8Array[] = [
   ONE,
-  joined([
+  joinBytes([
     PARSED,
     description([["name", 25], ["runs", 20], ["mean", 701], ["fresh_runs", 17], ["last", 25]]),
     row("web", "12", "0.5", "\\x00ff", null),
@@ -51,9 +52,9 @@ const RESPONSES: readonly Uint8Array[] = [
     complete("SELECT 2"),
     READY,
   ]),
-  joined([PARSED, message("n"), complete("INSERT 0 5"), READY]),
-  joined([message("1"), failure("42703", 'column "one" does not exist'), READY]),
-  joined([PARSED, ONE_COLUMN, NOTICE, failure("57P01", "terminating connection")]),
+  joinBytes([PARSED, message("n"), complete("INSERT 0 5"), READY]),
+  joinBytes([message("1"), failure("42703", 'column "one" does not exist'), READY]),
+  joinBytes([PARSED, ONE_COLUMN, NOTICE, failure("57P01", "terminating connection")]),
 ];
 
 /** Numbers that lengths and counts are replaced by. */
@@ -75,30 +76,30 @@ const MUTATIONS: readonly Mutation[] = [
     replaced(bytes, random.pick(messageStarts(bytes)), new TextEncoder().encode(random.pick(TYPES))),
   (bytes, random) => {
     const [from, to] = rangeIn(bytes, random);
-    return joined([bytes.subarray(0, from), bytes.subarray(to)]);
+    return joinBytes([bytes.subarray(0, from), bytes.subarray(to)]);
   },
   (bytes, random) => {
     const [from, to] = rangeIn(bytes, random);
-    return joined([bytes.subarray(0, to), bytes.subarray(from, to), bytes.subarray(to)]);
+    return joinBytes([bytes.subarray(0, to), bytes.subarray(from, to), bytes.subarray(to)]);
   },
   // Whole messages: one less, one twice, two in another order.
-  (bytes, random) => joined(messagesIn(bytes).filter(() => !random.chance(0.2))),
-  (bytes, random) => joined(messagesIn(bytes).flatMap((one) => random.chance(0.2) ? [one, one] : [one])),
+  (bytes, random) => joinBytes(messagesIn(bytes).filter(() => !random.chance(0.2))),
+  (bytes, random) => joinBytes(messagesIn(bytes).flatMap((one) => random.chance(0.2) ? [one, one] : [one])),
   (bytes, random) => {
     const all = [...messagesIn(bytes)];
     const [one, other] = [random.between(0, all.length - 1), random.between(0, all.length - 1)];
-    return joined(all.with(one, all[other] ?? READY).with(other, all[one] ?? READY));
+    return joinBytes(all.with(one, all[other] ?? READY).with(other, all[one] ?? READY));
   },
   (bytes, random) => {
     const place = random.pick(messageStarts(bytes));
     const body = Uint8Array.from({ length: random.between(0, 40) }, () => random.between(0, 255));
-    return joined([bytes.subarray(0, place), message(random.pick(TYPES), body), bytes.subarray(place)]);
+    return joinBytes([bytes.subarray(0, place), message(random.pick(TYPES), body), bytes.subarray(place)]);
   },
   (bytes, random) => bytes.subarray(0, random.between(0, bytes.length)),
 ];
 
 function replaced(bytes: Uint8Array, place: number, by: Uint8Array): Uint8Array {
-  return joined([bytes.subarray(0, place), by, bytes.subarray(place + by.length)]);
+  return joinBytes([bytes.subarray(0, place), by, bytes.subarray(place + by.length)]);
 }
 
 function rangeIn(bytes: Uint8Array, random: Random): readonly [from: number, to: number] {
@@ -157,14 +158,14 @@ function mutatedServer(seed: number): Served {
         await client.next();
         if (login === "clear text") yield* passed("startup", authentication(3));
       }
-      yield* passed("startup", joined([ACCEPTED, STARTED]));
+      yield* passed("startup", joinBytes([ACCEPTED, STARTED]));
       for await (const piece of writable(client)) yield* passed("session", piece);
       await client.statement();
       yield* passed("response", response);
       if (end === "close") return;
       if (end === "silence") await SILENCE;
       const [from, to] = rangeIn(response, random);
-      const repeated = joined(Array.from({ length: 50 }, () => response.subarray(from, to)));
+      const repeated = joinBytes(Array.from({ length: 50 }, () => response.subarray(from, to)));
       for (;;) {
         await pause(clock, 1_000);
         yield repeated;

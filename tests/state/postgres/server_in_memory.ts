@@ -8,10 +8,10 @@ import { PostgresClient, type PostgresClientOptions } from "../../../src/state/p
 import { explainPostgresFailure } from "../../../src/state/postgres/server_failure.ts";
 import type { StatementResult } from "../../../src/state/postgres/statement_response.ts";
 import { createFakeClock, type FakeClock } from "../../../testing/fake_clock.ts";
+import { joinBytes } from "../../../src/shared/join_bytes.ts";
 import {
   int16,
   int32,
-  joined,
   message,
   type ServerMessage,
   terminated,
@@ -27,7 +27,7 @@ export class ClientMessages {
   #isFirst = true;
 
   add(bytes: Uint8Array): void {
-    this.#bytes = joined([this.#bytes, bytes]) as Uint8Array<ArrayBuffer>;
+    this.#bytes = joinBytes([this.#bytes, bytes]) as Uint8Array<ArrayBuffer>;
     this.#arrived.resolve();
     this.#arrived = Promise.withResolvers();
   }
@@ -109,10 +109,10 @@ export function authentication(kind: number, ...rest: readonly Uint8Array[]): Ui
 
 export const ACCEPTED: Uint8Array = authentication(0);
 export const READY: Uint8Array = message("Z", TEXT.encode("I"));
-export const PARSED: Uint8Array = joined([message("1"), message("2")]);
+export const PARSED: Uint8Array = joinBytes([message("1"), message("2")]);
 
 /** Settings, the key for cancelling, and the end of the startup. */
-export const STARTED: Uint8Array = joined([
+export const STARTED: Uint8Array = joinBytes([
   message("S", terminated("server_version"), terminated("16.1")),
   message("K", int32(1), int32(2)),
   READY,
@@ -121,7 +121,7 @@ export const STARTED: Uint8Array = joined([
 /** A RowDescription of columns with the numbers of their types. */
 export function description(columns: readonly (readonly [name: string, type: number])[]): Uint8Array {
   const fields = columns.map(([name, type]) =>
-    joined([terminated(name), int32(0), int16(0), int32(type), int16(-1), int32(-1), int16(0)])
+    joinBytes([terminated(name), int32(0), int16(0), int32(type), int16(-1), int32(-1), int16(0)])
   );
   return message("T", int16(columns.length), ...fields);
 }
@@ -131,7 +131,7 @@ export function row(...values: readonly (string | Uint8Array | null)[]): Uint8Ar
   const cells = values.map((value) => {
     if (value === null) return int32(-1);
     const bytes = typeof value === "string" ? TEXT.encode(value) : value;
-    return joined([int32(bytes.length), bytes]);
+    return joinBytes([int32(bytes.length), bytes]);
   });
   return message("D", int16(values.length), ...cells);
 }
@@ -149,14 +149,14 @@ export function failure(code: string, text: string): Uint8Array {
 export const ONE_COLUMN: Uint8Array = description([["one", 23]]);
 
 /** A response with one row. */
-export const ONE: Uint8Array = joined([PARSED, ONE_COLUMN, row("1"), complete("SELECT 1"), READY]);
+export const ONE: Uint8Array = joinBytes([PARSED, ONE_COLUMN, row("1"), complete("SELECT 1"), READY]);
 
-const WRITABLE = joined([PARSED, description([["read_only", 23]]), row("0"), complete("SELECT 1"), READY]);
+const WRITABLE = joinBytes([PARSED, description([["read_only", 23]]), row("0"), complete("SELECT 1"), READY]);
 
 /** Starts a session without asking for a password, and says that it is writable. */
 export async function* started(client: ClientMessages): ReturnType<Behavior> {
   await client.next();
-  yield joined([ACCEPTED, STARTED]);
+  yield joinBytes([ACCEPTED, STARTED]);
   yield* writable(client);
 }
 

@@ -4,7 +4,7 @@ import PostalMime from "postal-mime";
 import type { MailEnd, OutgoingMail } from "../../../src/domain/mail.ts";
 import { createRealClock } from "../../../testing/real_clock.ts";
 import { createMail } from "../../../src/system/mail/mail.ts";
-import { connectFailure } from "../../../src/system/mail/mail_failure.ts";
+import { mailFailure } from "../../../src/system/mail/mail_failure.ts";
 import { type Protection, protectionOf } from "../../../src/system/mail/mail_protection.ts";
 import { runArguments } from "../../../testing/source.ts";
 import { inTime } from "../../life/in_time.ts";
@@ -684,7 +684,7 @@ Deno.test("send() reports a refused connection", async () => {
   assert.deepEqual(steps, ["resolved"]);
 });
 
-Deno.test("connectFailure() distinguishes resolving, connecting and missing permissions", async (t) => {
+Deno.test("mailFailure() distinguishes resolving, connecting and missing permissions", async (t) => {
   const rows = [
     { code: "ENOTFOUND", phase: "resolving", retryable: true, reason: "name does not resolve" },
     { code: "EAI_AGAIN", phase: "resolving", retryable: true, reason: "no response from a name server" },
@@ -704,7 +704,9 @@ Deno.test("connectFailure() distinguishes resolving, connecting and missing perm
   ];
   for (const { code, ...expected } of rows) {
     await t.step(code, () => {
-      const { phase, retryable, reason } = connectFailure(Object.assign(new Error("no"), { code }), MAIL);
+      const error = Object.assign(new Error("no"), { code });
+      const connecting = { phase: "connecting", wasHandedOver: false };
+      const { phase, retryable, reason } = mailFailure(error, connecting, MAIL);
       assert.deepEqual({ phase, retryable, reason }, expected);
     });
   }
