@@ -608,8 +608,8 @@ export const ALERTING: FaultyLayer = {
         ],
         [
           "a channel with a limit drops what it shows late",
-          "channel.atMost === undefined ? entry.staleAfterMs : null",
-          "channel.atMost === undefined ? entry.staleAfterMs : entry.staleAfterMs",
+          "channel.atMost === undefined ? entry.staleAfterMs ?? null : null",
+          "channel.atMost === undefined ? entry.staleAfterMs ?? null : entry.staleAfterMs ?? null",
         ],
       ],
     },

@@ -1,4 +1,3 @@
-import type { ChannelCount } from "../../domain/channel_count.ts";
 import type { NotRunning } from "../../domain/monitor_run.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
@@ -67,19 +66,11 @@ function channelsOf(
     queue[state]++;
     queues.set(channelKey, queue);
   }
-  return [...names].map(([key, name]) => ({
-    name,
-    sent: countsByKey.get(key)?.sent ?? 0,
-    failedAttempts: countsByKey.get(key)?.failedAttempts ?? 0,
-    dropped: countsByKey.get(key)?.dropped ?? 0,
-    summarized: countsByKey.get(key)?.summarized ?? 0,
-    pending: queues.get(key)?.pending ?? 0,
-    rejected: queues.get(key)?.rejected ?? 0,
-    isLimited: isLimited(countsByKey.get(key), nowMs),
-  }));
-}
-
-function isLimited(count: ChannelCount | undefined, nowMs: number): boolean | null {
-  const use = count?.limitUse ?? null;
-  return use === null ? null : (use.limitedUntilMs ?? -Infinity) > nowMs;
+  return [...names].map(([key, name]) => {
+    const { sent = 0, failedAttempts = 0, dropped = 0, summarized = 0, limitUse = null } =
+      countsByKey.get(key) ?? {};
+    const { pending = 0, rejected = 0 } = queues.get(key) ?? {};
+    const isLimited = limitUse === null ? null : (limitUse.limitedUntilMs ?? -Infinity) > nowMs;
+    return { name, sent, failedAttempts, dropped, summarized, pending, rejected, isLimited };
+  });
 }

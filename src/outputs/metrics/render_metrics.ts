@@ -1,11 +1,11 @@
 import type { Check } from "../../domain/check.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
-import { type Condition, CONDITION_CODES, CONDITIONS } from "../../domain/condition.ts";
-import type { LocationVote } from "../../domain/location.ts";
+import { CONDITION_CODES, CONDITIONS } from "../../domain/condition.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import {
   createExposition,
   type Exposition,
+  type Family,
   labelText,
   type MetricsFormat,
   type Sample,
@@ -88,154 +88,128 @@ export async function renderMetrics(
   return exposition.text();
 }
 
-function addMonitor(exposition: Exposition, values: MetricValues): void {
+function addMonitor({ add }: Exposition, values: MetricValues): void {
   const one = (value: number): readonly Sample[] => [["", value]];
-  exposition.add(FAMILIES.build, [[labelText("version", values.version), 1]]);
-  exposition.add(FAMILIES.running, one(values.isRunning === null ? NaN : Number(values.isRunning)));
-  exposition.add(FAMILIES.lastLoop, one(seconds(values.lastLoopAtMs)));
-  exposition.add(FAMILIES.schedulerLag, one(seconds(values.schedulerLagMs)));
-  exposition.add(FAMILIES.configLoaded, one(seconds(values.configLoadedAtMs)));
-  exposition.add(
-    FAMILIES.reloadSuccessful,
-    one(values.isReloadSuccessful === null ? NaN : Number(values.isReloadSuccessful)),
-  );
-  exposition.add(FAMILIES.stateWritable, one(Number(values.isStateWritable)));
+  add(FAMILIES.build, [[labelText("version", values.version), 1]]);
+  add(FAMILIES.running, one(flag(values.isRunning)));
+  add(FAMILIES.lastLoop, one(seconds(values.lastLoopAtMs)));
+  add(FAMILIES.schedulerLag, one(seconds(values.schedulerLagMs)));
+  add(FAMILIES.configLoaded, one(seconds(values.configLoadedAtMs)));
+  add(FAMILIES.reloadSuccessful, one(flag(values.isReloadSuccessful)));
+  add(FAMILIES.stateWritable, one(flag(values.isStateWritable)));
   if (values.sharing !== null) {
     const { isConnected, members } = values.sharing;
-    exposition.add(FAMILIES.sharedStateConnected, one(Number(isConnected)));
-    exposition.add(
-      FAMILIES.members,
-      [...members].map(([member, isLive]) => [labelText("member", member), Number(isLive)]),
-    );
+    add(FAMILIES.sharedStateConnected, one(flag(isConnected)));
+    add(FAMILIES.members, [...members].map(([name, isLive]) => [labelText("member", name), flag(isLive)]));
   }
-  exposition.add(FAMILIES.checks, one(values.checks.length));
-  exposition.add(FAMILIES.inactiveChecks, one(values.inactiveChecks));
+  add(FAMILIES.checks, one(values.checks.length));
+  add(FAMILIES.inactiveChecks, one(values.inactiveChecks));
 }
 
 interface LabelledCheck extends CheckMetrics {
   readonly label: string;
   /** `null`: it never ran. */
   readonly last: KeptResult | null;
-  /** Whether the last result is recent: old numbers would be taken for new ones. */
-  readonly isCurrent: boolean;
+  /** The last result if it is recent: old numbers would be taken for new ones. */
+  readonly current: KeptResult | null;
 }
 
-function addChecks(exposition: Exposition, all: readonly LabelledCheck[]): void {
-  const seen = all.flatMap((one) => one.last === null ? [] : [{ ...one, last: one.last }]);
-  const current = seen.filter(({ isCurrent }) => isCurrent);
-  exposition.add(
-    FAMILIES.checkInfo,
-    all.map(({ label, check }) => [
-      `${label},${labelText("kind", check.kind)},${labelText("title", check.title ?? "")}`,
-      1,
-    ]),
-  );
-  exposition.add(
-    FAMILIES.status,
-    all.map(({ label, known }) => [`${label},${labelText("condition", known.condition)}`, 1]),
-  );
-  exposition.add(
-    FAMILIES.condition,
-    seen.map(({ label, last, isCurrent }) => [
-      label,
-      CONDITION_CODES[isCurrent ? last.condition : "unknown"],
-    ]),
-  );
-  exposition.add(
-    FAMILIES.confirmed,
-    seen.map((
-      { label, known },
-    ) => [label, known.condition === "pending" ? NaN : CONDITION_CODES[known.condition]]),
-  );
-  exposition.add(
-    FAMILIES.confirmedSince,
-    seen.map(({ label, record }) => [label, seconds(record.condition.confirmedSinceMs)]),
-  );
-  exposition.add(
+interface MeasuredCheck extends LabelledCheck {
+  readonly measurements: readonly Measurement[];
+}
+
+function addChecks({ add }: Exposition, checks: readonly LabelledCheck[]): void {
+  const measured = checks.map((check): MeasuredCheck => ({
+    ...check,
+    measurements: measurementsOf(check.current?.performanceData ?? ""),
+  }));
+  for (const [family, samplesOf] of CHECK_SAMPLES) add(family, measured.flatMap(samplesOf));
+}
+
+const FAILURES = CONDITIONS.filter((condition) => condition !== "ok");
+
+/** The samples of a check, in the order of the text. */
+const CHECK_SAMPLES: readonly (readonly [Family, (check: MeasuredCheck) => readonly Sample[]])[] = [
+  [FAMILIES.checkInfo, ({ label, check: { kind, title = "" } }) => [
+    [`${label},${labelText("kind", kind)},${labelText("title", title)}`, 1],
+  ]],
+  [FAMILIES.status, ({ label, known }) => [[`${label},${labelText("condition", known.condition)}`, 1]]],
+  [FAMILIES.condition, ({ label, last, current }) => [
+    [label, last === null ? NaN : CONDITION_CODES[current?.condition ?? "unknown"]],
+  ]],
+  [FAMILIES.confirmed, ({ label, last, known: { condition } }) => [
+    [label, last === null || condition === "pending" ? NaN : CONDITION_CODES[condition]],
+  ]],
+  [FAMILIES.confirmedSince, ({ label, last, record }) => [
+    [label, last === null ? NaN : seconds(record.condition.confirmedSinceMs)],
+  ]],
+  [
     FAMILIES.suppressed,
-    all.flatMap(({ label, suppressedBy }): readonly Sample[] =>
-      suppressedBy === null ? [] : [[`${label},${labelText("by", suppressedBy)}`, 1]]
-    ),
-  );
-  exposition.add(FAMILIES.duration, seen.map(({ label, last }) => [label, seconds(last.durationMs)]));
-  exposition.add(FAMILIES.lastRun, seen.map(({ label, last }) => [label, seconds(last.startedAtMs)]));
-  exposition.add(
-    FAMILIES.nextRun,
-    all.map(({ label, record }) => [label, seconds(record.nextRunAtMs)]),
-  );
-  exposition.add(FAMILIES.late, seen.map(({ label, last }) => [label, seconds(last.lateMs)]));
-  exposition.add(FAMILIES.missedRuns, all.map(({ label, record }) => [label, record.missedRuns]));
-  exposition.add(FAMILIES.runs, all.map(({ label, record }) => [label, runsOf(record)]));
-  exposition.add(
+    ({ label, suppressedBy }) =>
+      suppressedBy === null ? [] : [[`${label},${labelText("by", suppressedBy)}`, 1]],
+  ],
+  [FAMILIES.duration, ({ label, last }) => [[label, seconds(last?.durationMs)]]],
+  [FAMILIES.lastRun, ({ label, last }) => [[label, seconds(last?.startedAtMs)]]],
+  [FAMILIES.nextRun, ({ label, record }) => [[label, seconds(record.nextRunAtMs)]]],
+  [FAMILIES.late, ({ label, last }) => [[label, seconds(last?.lateMs)]]],
+  [FAMILIES.missedRuns, ({ label, record }) => [[label, record.missedRuns]]],
+  [
+    FAMILIES.runs,
+    ({ label, record: { runs } }) => [[label, runs.ok + runs.unknown + runs.warning + runs.critical]],
+  ],
+  [
     FAMILIES.failures,
-    all.flatMap(({ label, record: { runs } }) =>
-      FAILURES.map(({ condition, text }): Sample => [`${label},${text}`, runs[condition]])
-    ),
-  );
-  exposition.add(
-    FAMILIES.runSeconds,
-    all.map(({ label, record }) => [label, seconds(record.durationTotalMs)]),
-  );
-  const votes = current.flatMap(({ label, last }) =>
-    (last.locations ?? []).map((vote) => ({
-      ...vote,
-      label: `${label},${labelText("location", vote.location)}`,
-    }))
-  );
-  if (votes.length > 0) addLocations(exposition, votes);
-  exposition.add(
-    FAMILIES.metric,
-    current.flatMap(({ label, last }) =>
-      Object.entries(last.metrics).map(([name, value]): Sample => [
-        `${label},${labelText("metric", name)}`,
-        value,
-      ])
-    ),
-  );
-  addPerformance(exposition, current);
-}
-
-function addLocations(
-  exposition: Exposition,
-  votes: readonly (LocationVote & { readonly label: string })[],
-): void {
-  exposition.add(
+    ({ label, record: { runs } }) =>
+      FAILURES.map((condition) => [`${label},${labelText("condition", condition)}`, runs[condition]]),
+  ],
+  [FAMILIES.runSeconds, ({ label, record }) => [[label, seconds(record.durationTotalMs)]]],
+  [
     FAMILIES.locationCondition,
-    votes.flatMap(({ label, condition }): readonly Sample[] =>
-      condition === null ? [] : [[label, CONDITION_CODES[condition]]]
-    ),
-  );
-  exposition.add(
+    ({ label, current }) =>
+      (current?.locations ?? []).map(({ location, condition }) => [
+        `${label},${labelText("location", location)}`,
+        condition === null ? NaN : CONDITION_CODES[condition],
+      ]),
+  ],
+  [
     FAMILIES.locationDuration,
-    votes.map(({ label, durationMs }) => [label, seconds(durationMs)]),
-  );
-}
-
-function addPerformance(
-  exposition: Exposition,
-  checks: readonly { readonly label: string; readonly last: KeptResult }[],
-): void {
-  const all = checks.flatMap(({ label: checkLabel, last }) =>
-    measurementsOf(last.performanceData).map((measurement) => ({
-      measurement,
-      label: `${checkLabel},${labelText("label", measurement.label)},${labelText("unit", measurement.unit)}`,
-    }))
-  );
-  const valueOf = ({ value }: Measurement): number => value ?? NaN;
-  const samples = (isCounter: boolean): readonly Sample[] =>
-    all.filter(({ measurement }) => measurement.isCounter === isCounter)
-      .map(({ label, measurement }) => [label, valueOf(measurement)]);
-  exposition.add(FAMILIES.performance, samples(false));
-  exposition.add(FAMILIES.performanceTotal, samples(true));
-  exposition.add(
+    ({ label, current }) =>
+      (current?.locations ?? []).map(({ location, durationMs }) => [
+        `${label},${labelText("location", location)}`,
+        seconds(durationMs),
+      ]),
+  ],
+  [
+    FAMILIES.metric,
+    ({ label, current }) =>
+      Object.entries(current?.metrics ?? {}).map((
+        [name, value],
+      ) => [`${label},${labelText("metric", name)}`, value]),
+  ],
+  [FAMILIES.performance, (check) => performanceOf(check, false)],
+  [FAMILIES.performanceTotal, (check) => performanceOf(check, true)],
+  [
     FAMILIES.performanceBound,
-    all.flatMap(({ label, measurement }) =>
-      measurement.bounds.map(({ kind, value }): Sample => [`${label},${labelText("bound", kind)}`, value])
-    ),
-  );
+    (check) =>
+      check.measurements.flatMap((measurement) =>
+        measurement.bounds.map(({ kind, value }): Sample => [
+          `${measurementLabel(check, measurement)},${labelText("bound", kind)}`,
+          value,
+        ])
+      ),
+  ],
+];
+
+function performanceOf(check: MeasuredCheck, isCounter: boolean): readonly Sample[] {
+  return check.measurements.filter((measurement) => measurement.isCounter === isCounter)
+    .map((measurement) => [measurementLabel(check, measurement), measurement.value ?? NaN]);
 }
 
-function addChannels(exposition: Exposition, channels: readonly ChannelMetrics[]): void {
+function measurementLabel(check: LabelledCheck, { label, unit }: Measurement): string {
+  return `${check.label},${labelText("label", label)},${labelText("unit", unit)}`;
+}
+
+function addChannels({ add }: Exposition, channels: readonly ChannelMetrics[]): void {
   const sums = new Map<string, ChannelMetrics>();
   for (const channel of channels) {
     const label = labelText("channel", channel.name);
@@ -243,14 +217,13 @@ function addChannels(exposition: Exposition, channels: readonly ChannelMetrics[]
   }
   const samples = (valueOf: (channel: ChannelMetrics) => number): readonly Sample[] =>
     [...sums].map(([label, channel]) => [label, valueOf(channel)]);
-  exposition.add(FAMILIES.notificationsSent, samples(({ sent }) => sent));
-  exposition.add(FAMILIES.attemptsFailed, samples(({ failedAttempts }) => failedAttempts));
-  exposition.add(FAMILIES.notificationsDropped, samples(({ dropped }) => dropped));
-  exposition.add(FAMILIES.summarized, samples(({ summarized }) => summarized));
-  exposition.add(FAMILIES.notificationsPending, samples(({ pending }) => pending));
-  exposition.add(FAMILIES.notificationsRejected, samples(({ rejected }) => rejected));
-  const limited = samples(({ isLimited }) => isLimited === null ? NaN : Number(isLimited));
-  exposition.add(FAMILIES.channelLimited, limited);
+  add(FAMILIES.notificationsSent, samples(({ sent }) => sent));
+  add(FAMILIES.attemptsFailed, samples(({ failedAttempts }) => failedAttempts));
+  add(FAMILIES.notificationsDropped, samples(({ dropped }) => dropped));
+  add(FAMILIES.summarized, samples(({ summarized }) => summarized));
+  add(FAMILIES.notificationsPending, samples(({ pending }) => pending));
+  add(FAMILIES.notificationsRejected, samples(({ rejected }) => rejected));
+  add(FAMILIES.channelLimited, samples(({ isLimited }) => flag(isLimited)));
 }
 
 function addUp(before: ChannelMetrics | undefined, { name, ...channel }: ChannelMetrics): ChannelMetrics {
@@ -275,19 +248,17 @@ function withLabels(checks: MetricValues["checks"]): readonly LabelledCheck[] {
     let label = labelText("check", check.name);
     for (let number = 2; used.has(label); number++) label = labelText("check", `${check.name}_${number}`);
     used.add(label);
-    return { ...one, label, last: record.last, isCurrent: known.state === "current" };
+    const { last } = record;
+    return { ...one, label, last, current: known.state === "current" ? last : null };
   });
 }
 
-const FAILURES: readonly { readonly condition: Condition; readonly text: string }[] = CONDITIONS
-  .filter((condition) => condition !== "ok")
-  .map((condition) => ({ condition, text: labelText("condition", condition) }));
-
-function runsOf({ runs }: CheckRecord): number {
-  return runs.ok + runs.unknown + runs.warning + runs.critical;
+/** `NaN`, which is left out, where it is not known. */
+function flag(value: boolean | null): number {
+  return value === null ? NaN : Number(value);
 }
 
 /** To the microsecond; `NaN`, which is left out, where there is no time. */
-function seconds(ms: number | null): number {
-  return ms === null ? NaN : Math.round(ms * 1000) / 1e6;
+function seconds(ms: number | null | undefined): number {
+  return ms === null || ms === undefined ? NaN : Math.round(ms * 1000) / 1e6;
 }
