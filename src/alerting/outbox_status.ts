@@ -1,6 +1,7 @@
 import { describeDuration } from "../domain/duration.ts";
 import type { QueuedNotification, Silence } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
+import { isoTimeOrNull } from "../shared/json_values.ts";
 import { wrap } from "../shared/wrap.ts";
 import { printable } from "../shared/printable.ts";
 import { hasOwnEnd } from "./silences.ts";
@@ -152,7 +153,6 @@ export function shortenLines(lines: readonly string[], noun: string): readonly s
 export function queuedNotificationFields(
   { rows, silences }: QueuedNotifications,
 ): Readonly<Record<string, unknown>> {
-  const time = (ms: number | null): string | null => ms === null ? null : new Date(ms).toISOString();
   return {
     notifications: rows.map((row) => ({
       check: row.notification.check,
@@ -160,20 +160,20 @@ export function queuedNotificationFields(
       condition: row.notification.condition,
       channel: row.channelName,
       state: row.state,
-      decided_at: time(row.notification.decidedAtMs),
+      decided_at: isoTimeOrNull(row.notification.decidedAtMs),
       summarized: row.summarized,
       attempts: row.attempts,
-      next_attempt_at: row.state === "dropped" ? null : time(row.nextAttemptAtMs),
-      limited_until: time(row.limitedUntilMs ?? null),
+      next_attempt_at: row.state === "dropped" ? null : isoTimeOrNull(row.nextAttemptAtMs),
+      limited_until: isoTimeOrNull(row.limitedUntilMs ?? null),
       last_failure: row.lastFailure,
-      first_failed_at: time(row.firstFailedAtMs),
+      first_failed_at: isoTimeOrNull(row.firstFailedAtMs),
     })),
     silences: silences.map(({ kind, check, tag, fromMs, untilMs, problemBeganAtMs, reason }) => ({
       kind,
       check,
       tag,
-      from: time(fromMs),
-      until: time(untilMs),
+      from: isoTimeOrNull(fromMs),
+      until: isoTimeOrNull(untilMs),
       until_ok: problemBeganAtMs !== null,
       reason,
     })),

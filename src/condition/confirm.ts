@@ -1,4 +1,10 @@
-import { type Condition, CONDITIONS, severity, type ShownCondition } from "../domain/condition.ts";
+import {
+  type Condition,
+  CONDITIONS,
+  eachCondition,
+  severity,
+  type ShownCondition,
+} from "../domain/condition.ts";
 import type { ConditionCounts } from "../domain/condition_state.ts";
 import { countAtLeast } from "./recent_results.ts";
 
@@ -40,9 +46,10 @@ export const NO_RESULTS: Counters = {
 
 export function count(counters: Counters, observed: Condition): Counters {
   const level = severity(observed);
+  const next = (seen: number): number => Math.min(seen + 1, COUNT_MAX);
   return {
-    atLeast: mapCounts(counters.atLeast, (seen, condition) => severity(condition) <= level ? seen + 1 : 0),
-    atMost: mapCounts(counters.atMost, (seen, condition) => severity(condition) >= level ? seen + 1 : 0),
+    atLeast: eachCondition((one) => severity(one) <= level ? next(counters.atLeast[one]) : 0),
+    atMost: eachCondition((one) => severity(one) >= level ? next(counters.atMost[one]) : 0),
   };
 }
 
@@ -91,18 +98,6 @@ export function confirm(
     return { from: confirmed, to: lowered, reason: reasonFor(recoveryThreshold, lowered, " or better") };
   }
   return null;
-}
-
-function mapCounts(
-  counts: ConditionCounts,
-  next: (seen: number, condition: Condition) => number,
-): ConditionCounts {
-  return {
-    ok: Math.min(next(counts.ok, "ok"), COUNT_MAX),
-    unknown: Math.min(next(counts.unknown, "unknown"), COUNT_MAX),
-    warning: Math.min(next(counts.warning, "warning"), COUNT_MAX),
-    critical: Math.min(next(counts.critical, "critical"), COUNT_MAX),
-  };
 }
 
 function reasonFor(results: number, condition: Condition, beyond: " or worse" | " or better"): string {

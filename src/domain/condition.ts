@@ -28,6 +28,17 @@ export function mostUrgentFirst(one: ShownCondition, other: ShownCondition): num
   return SHOWN_CONDITIONS.indexOf(other) - SHOWN_CONDITIONS.indexOf(one);
 }
 
+export function eachCondition<Value>(
+  valueOf: (condition: Condition) => Value,
+): Readonly<Record<Condition, Value>> {
+  return {
+    ok: valueOf("ok"),
+    unknown: valueOf("unknown"),
+    warning: valueOf("warning"),
+    critical: valueOf("critical"),
+  };
+}
+
 /** Returns the severity of a condition: 0 for `ok` to 3 for `critical`. */
 export function severity(condition: Condition): number {
   return CONDITIONS.indexOf(condition);

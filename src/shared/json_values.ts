@@ -3,6 +3,11 @@ export function isoTime(wallMs: number): string {
   return new Date(wallMs).toISOString();
 }
 
+/** Returns the same; `null` without a time. */
+export function isoTimeOrNull(wallMs: number | null | undefined): string | null {
+  return wallMs === null || wallMs === undefined ? null : isoTime(wallMs);
+}
+
 /** Returns milliseconds rounded to a tenth. */
 export function roundedMs(durationMs: number): number {
   return Math.round(durationMs * 10) / 10;

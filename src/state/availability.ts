@@ -7,7 +7,7 @@
  * last run, only the time until the planned run counts. It ends when the service stopped or was last seen. All other
  * time is not observed, such as that in which no condition is confirmed, and a span in which the check did not run.
  */
-import { type Condition, CONDITIONS } from "../domain/condition.ts";
+import { type Condition, CONDITIONS, eachCondition } from "../domain/condition.ts";
 import type { ConditionCounts } from "../domain/condition_state.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { type CheckRecord, isEdited, type Rollup } from "../domain/store.ts";
@@ -49,14 +49,8 @@ export function summarise(rollups: readonly Rollup[], { sinceMs, untilMs }: Span
   const chosen = rollups.filter(({ startMs, spanMs }) => startMs + spanMs > sinceMs && startMs <= untilMs);
   const sum = (pick: (rollup: Rollup) => number): number =>
     chosen.reduce((subtotal, rollup) => subtotal + pick(rollup), 0);
-  const perCondition = (pick: (rollup: Rollup) => ConditionCounts): ConditionCounts => ({
-    ok: sum((rollup) => pick(rollup).ok),
-    unknown: sum((rollup) => pick(rollup).unknown),
-    warning: sum((rollup) => pick(rollup).warning),
-    critical: sum((rollup) => pick(rollup).critical),
-  });
-  const observed = perCondition((rollup) => rollup.observed);
-  const lastedMs = perCondition((rollup) => rollup.lastedMs);
+  const observed = eachCondition((condition) => sum((rollup) => rollup.observed[condition]));
+  const lastedMs = eachCondition((condition) => sum((rollup) => rollup.lastedMs[condition]));
   const runs = total(observed);
   return {
     runs,
@@ -146,12 +140,7 @@ export interface Availability {
 export function availabilityOf(lastedMs: ConditionCounts): Availability {
   const observedMs = total(lastedMs);
   if (observedMs < SECOND_MS) return { observedMs, shares: null, availability: null };
-  const shares = {
-    ok: lastedMs.ok / observedMs,
-    unknown: lastedMs.unknown / observedMs,
-    warning: lastedMs.warning / observedMs,
-    critical: lastedMs.critical / observedMs,
-  };
+  const shares = eachCondition((condition) => lastedMs[condition] / observedMs);
   return { observedMs, shares, availability: shares.ok + shares.warning };
 }
 

@@ -77,10 +77,9 @@ async function runReport(invocation: Invocation, system: System): Promise<number
   try {
     const { checks, monitor } = await readKnownState(store, { config, place, system });
     const facts = pageFacts({
-      label,
-      page: config?.report ?? null,
+      configLabel: label,
       text: config?.page ?? null,
-      path,
+      intervalMs: path !== null && path === config?.report?.path ? config.report.intervalMs : null,
       notRunning: monitor?.notRunning ?? null,
     }, system);
     const text = await writeReport({

@@ -5,7 +5,7 @@ import {
   lastedIn,
   type RunCounts,
 } from "../../state/availability.ts";
-import { type Condition, CONDITIONS, mostUrgentFirst } from "../../domain/condition.ts";
+import { type Condition, CONDITIONS, eachCondition, mostUrgentFirst } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
 import { shownNotifications } from "../../alerting/outbox_status.ts";
@@ -147,12 +147,7 @@ function addUp(
   const total = (pick: (sum: RollupSum) => number): number =>
     sums.reduce((subtotal, sum) => subtotal + pick(sum), 0);
   const runs = total((sum) => sum.runs);
-  const lastedMs = {
-    ok: total(({ lastedMs }) => lastedMs.ok),
-    unknown: total(({ lastedMs }) => lastedMs.unknown),
-    warning: total(({ lastedMs }) => lastedMs.warning),
-    critical: total(({ lastedMs }) => lastedMs.critical),
-  };
+  const lastedMs = eachCondition((condition) => total((sum) => sum.lastedMs[condition]));
   return {
     ...availabilityOf(lastedIn({ runs, lastedMs }, record, nowMs)),
     runs,

@@ -29,10 +29,9 @@ export function publishedReportOf(
   const render = async (): Promise<string> => {
     const { writeReport } = await import("./write_report.ts");
     const facts = pageFacts({
-      label: config.source.label,
-      page: report,
+      configLabel: config.source.label,
       text: config.page,
-      path: report.path,
+      intervalMs: report.intervalMs,
       notRunning: source.notRunning?.() ?? null,
     }, system);
     return await writeReport({

@@ -176,9 +176,7 @@ export class Endpoint {
 
 async function prepare(next: EndpointConfig, sources: EndpointSources): Promise<Adopted> {
   const { config, listen: { intervalMs } } = next;
-  const { system, repository, select, isWhole } = sources;
-  const viewOf = (access: Access): Views =>
-    new Views({ system, repository, config, select, isWhole, access, intervalMs });
+  const viewOf = (access: Access): Views => new Views({ ...sources, config, access, intervalMs });
   return {
     ...next,
     targets: await findPingTargets(config.checks),

@@ -15,7 +15,9 @@ export interface EndpointSources {
   readonly hasState: boolean;
   readonly scheduler: Pick<Scheduler, "isAdvancing">;
   readonly metrics: Pick<MetricsPublisher, "render">;
+  /** The checks that run here, of the config's. */
   select(checks: readonly Check[]): readonly Check[];
+  /** Whether these are all of them. */
   readonly isWhole: boolean;
   /** The endpoint that a config asks for; `null`: none. */
   listenOf(config: LoadedConfig): Listen | null;

@@ -3,32 +3,25 @@ import { highestSeverity } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { Check } from "../../domain/check.ts";
 import type { ConditionChange } from "../../domain/store.ts";
-import type { System } from "../../domain/system.ts";
 import { shownNotifications } from "../../alerting/outbox_status.ts";
 import { lastingSilences } from "../../alerting/silences.ts";
 import { type CheckStatus, countedConditions, inactiveNames, statusOf } from "../../alerting/check_status.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { allChanges } from "../../state/all_changes.ts";
 import { readServices } from "../../state/read_services.ts";
-import type { StateRepository } from "../../state/state_repository.ts";
-import { livePageFacts } from "../html_report/facts.ts";
+import { pageFacts } from "../html_report/facts.ts";
 import { publicChange, publicChecks, publicStatus } from "../html_report/public_report.ts";
 import { writeReport } from "../html_report/write_report.ts";
 import { historyJson, readHistory } from "../json/history_json.ts";
 import { locationStatuses, type MonitorStatus } from "../json/monitor_fields.ts";
 import { checkJson, statusJson } from "../json/status_json.ts";
 import type { Access } from "./access.ts";
+import type { EndpointSources } from "./endpoint_sources.ts";
 import { renderBadge } from "./badge.ts";
 import { renderFeed } from "./feed.ts";
 
-interface ViewSources {
-  readonly system: Pick<System, "clock" | "hostName" | "timeZone">;
-  readonly repository: StateRepository;
+interface ViewSources extends Pick<EndpointSources, "system" | "repository" | "select" | "isWhole"> {
   readonly config: LoadedConfig;
-  /** The checks that run here, of the config's. */
-  select(checks: readonly Check[]): readonly Check[];
-  /** Whether these are all of them. */
-  readonly isWhole: boolean;
   readonly access: Access;
   readonly intervalMs: number;
 }
@@ -55,10 +48,12 @@ export class Views {
   /** The live page of all checks, or with all details of one. */
   page(name: string | null): Promise<string> {
     const { system, repository, config, isWhole, intervalMs } = this.#sources;
-    const facts = livePageFacts({
-      label: config.source.label,
+    const facts = pageFacts({
+      configLabel: config.source.label,
       text: config.page,
       intervalMs,
+      notRunning: null,
+      isLive: true,
       isOfOneCheck: name !== null,
       canSignIn: this.#isPublic && config.listen?.token !== undefined,
     }, system);

@@ -6,7 +6,7 @@ import {
   summarise,
 } from "../../state/availability.ts";
 import type { CheckStatus } from "../../alerting/check_status.ts";
-import type { ConditionCounts } from "../../domain/condition_state.ts";
+import { eachCondition } from "../../domain/condition.ts";
 import type { CheckRecord, ConditionChange, RecentRun, Store } from "../../domain/store.ts";
 import { jsonText } from "../../shared/json_text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
@@ -73,7 +73,7 @@ export async function* historyJson(
       duration_mean_ms: span.durationMeanMs === null ? null : roundedMs(span.durationMeanMs),
       duration_max_ms: span.durationMaxMs === null ? null : roundedMs(span.durationMaxMs),
       observed: span.observed,
-      lasted_ms: mapCounts(span.lastedMs, Math.round),
+      lasted_ms: eachCondition((condition) => Math.round(span.lastedMs[condition])),
     }])),
     recent_runs: runs.map(({ endedAtMs, condition, durationMs }) => ({
       ended_at: isoTime(endedAtMs),
@@ -92,9 +92,4 @@ export async function* historyJson(
     isFirst = false;
   }
   yield `${isFirst ? "" : "\n  "}]\n}\n`;
-}
-
-function mapCounts(counts: ConditionCounts, map: (value: number) => number): ConditionCounts {
-  const { ok, unknown, warning, critical } = counts;
-  return { ok: map(ok), unknown: map(unknown), warning: map(warning), critical: map(critical) };
 }

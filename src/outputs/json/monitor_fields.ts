@@ -1,6 +1,7 @@
 import type { Check } from "../../domain/check.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { MonitorRun, NotRunning } from "../../domain/monitor_run.ts";
+import { isoTimeOrNull } from "../../shared/json_values.ts";
 import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
 
 /** The process that runs the checks, and whether it has the present config. */
@@ -47,17 +48,16 @@ export function describeHeartbeat(member: Pick<MemberStatus, "silentForMs">): st
 export function monitorFields(status: MonitorStatus | null): Readonly<Record<string, unknown>> | null {
   if (status === null) return null;
   const { state, notRunning, run, config, members = null, locations = [] } = status;
-  const time = (ms: number | null): string | null => ms === null ? null : new Date(ms).toISOString();
   return {
     state,
     process_id: run.processId,
-    started_at: time(run.startedAtMs),
-    stopped_at: time(state === "stopped" ? notRunning?.sinceMs ?? null : null),
-    last_seen_at: time(state === "stopped" ? null : notRunning?.sinceMs ?? null),
+    started_at: isoTimeOrNull(run.startedAtMs),
+    stopped_at: isoTimeOrNull(state === "stopped" ? notRunning?.sinceMs ?? null : null),
+    last_seen_at: isoTimeOrNull(state === "stopped" ? null : notRunning?.sinceMs ?? null),
     config: run.configPath,
-    config_loaded_at: time(run.configLoadedAtMs),
+    config_loaded_at: isoTimeOrNull(run.configLoadedAtMs),
     config_edited: config === "unknown" || config === "another" ? null : config === "edited",
-    reload_failed_at: time(run.failedReload?.atMs ?? null),
+    reload_failed_at: isoTimeOrNull(run.failedReload?.atMs ?? null),
     reload_error: run.failedReload?.reason ?? null,
     members: members?.map((member) => ({
       member: member.host,

@@ -2,7 +2,7 @@ import type { Condition } from "../../domain/condition.ts";
 import { type CheckStatus, knownNotified, unconfirmedOf } from "../../alerting/check_status.ts";
 import { queuedNotificationFields, type QueuedNotifications } from "../../alerting/outbox_status.ts";
 import { jsonText } from "../../shared/json_text.ts";
-import { isoTime, roundedMs } from "../../shared/json_values.ts";
+import { isoTimeOrNull, roundedMs } from "../../shared/json_values.ts";
 import { locationFields } from "./location_fields.ts";
 import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
 
@@ -43,7 +43,7 @@ function checkFields({ check, record, condition, state, maintenance, acknowledge
     condition,
     state,
     confirmed: record?.condition.confirmed ?? null,
-    confirmed_since: time(record?.condition.confirmedSinceMs),
+    confirmed_since: isoTimeOrNull(record?.condition.confirmedSinceMs),
     unconfirmed: unconfirmed === null ? null : {
       condition: unconfirmed.condition,
       results: unconfirmed.results,
@@ -55,22 +55,18 @@ function checkFields({ check, record, condition, state, maintenance, acknowledge
       output: record.last.output,
       detail: record.last.detail,
       performance_data: record.last.performanceData,
-      started_at: time(record.last.startedAtMs),
+      started_at: isoTimeOrNull(record.last.startedAtMs),
       duration_ms: roundedMs(record.last.durationMs),
       ...locationFields(record.last.locations),
     },
-    next_run_at: time(record?.nextRunAtMs),
+    next_run_at: isoTimeOrNull(record?.nextRunAtMs),
     missed_runs: record?.missedRuns ?? 0,
     tags: check.tags,
     maintenance: maintenance === null ? null : {
-      until: time(maintenance.untilMs),
+      until: isoTimeOrNull(maintenance.untilMs),
       reason: maintenance.reason,
     },
     acknowledged,
-    flapping_since: time(record?.condition.flappingSinceMs),
+    flapping_since: isoTimeOrNull(record?.condition.flappingSinceMs),
   };
-}
-
-function time(ms: number | null | undefined): string | null {
-  return ms === null || ms === undefined ? null : isoTime(ms);
 }

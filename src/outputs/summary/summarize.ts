@@ -16,7 +16,6 @@ import type {
   Outage,
   RemovedCheck,
   SlowCheck,
-  StaleCheck,
   Summary,
   Undelivered,
 } from "./summary.ts";
@@ -93,7 +92,7 @@ export function summarize(
     unknownChecks: unknown.length,
     stale: bounded(
       unknown.filter(({ present }) => present.state !== "not_running")
-        .map((check) => ({ ...nameOf(check), ...staleFacts(check) })),
+        .map(({ present: { state, reason }, ...check }) => ({ ...nameOf(check), state, reason })),
     ),
     removed: bounded(removed),
     observedMs: availability.reduce((longest, { observedMs }) => Math.max(longest, observedMs), 0),
@@ -108,8 +107,14 @@ export function summarize(
         .sort(lowestFirst),
     ),
     slowest: slowestOf(checks).map(toSlow),
-    flapping: bounded(checks.map((check) => toChanging(check, untilMs)).filter(isUnsteady)),
-    certificates: bounded(checks.flatMap((check) => expiryOf(check, untilMs)).sort(firstToExpire)),
+    flapping: bounded(
+      checks.map((check) => toChanging(check, untilMs))
+        .filter(({ changes, isFlapping }) => isFlapping || changes >= CHANGES_MIN),
+    ),
+    certificates: bounded(
+      checks.flatMap((check) => expiryOf(check, untilMs))
+        .sort((one, other) => one.expiresAtMs - other.expiresAtMs),
+    ),
     withoutData: bounded(
       checks.filter(hasNoData).map((check) => ({
         ...nameOf(check),
@@ -167,13 +172,6 @@ function isStillDown({ end }: Pick<Outage, "end">): boolean {
   return end === "still_down";
 }
 
-function firstToExpire(
-  one: { readonly expiresAtMs: number },
-  other: { readonly expiresAtMs: number },
-): number {
-  return one.expiresAtMs - other.expiresAtMs;
-}
-
 function downMsOf({ critical, unknown }: ConditionCounts): number {
   return critical + unknown;
 }
@@ -215,10 +213,6 @@ function toChanging(check: CheckHistory, untilMs: number): ChangingCheck {
   };
 }
 
-function isUnsteady({ changes, isFlapping }: ChangingCheck): boolean {
-  return isFlapping || changes >= CHANGES_MIN;
-}
-
 function expiryOf(check: CheckHistory, untilMs: number): Summary["certificates"]["items"] {
   const { last = null } = check.record ?? {};
   const leftSeconds = last?.metrics["certificate_left_seconds"];
@@ -234,10 +228,6 @@ function isFailingUnconfirmed({ record }: CheckHistory): boolean {
 
 function isStale({ present: { state } }: CheckHistory): boolean {
   return state !== "current" && state !== "never_ran";
-}
-
-function staleFacts({ present: { state, reason } }: CheckHistory): Pick<StaleCheck, "state" | "reason"> {
-  return { state, reason };
 }
 
 function whyNoData({ present: { condition, state, reason }, sums }: CheckHistory): string {

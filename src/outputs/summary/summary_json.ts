@@ -1,4 +1,4 @@
-import { isoTime, roundedMs } from "../../shared/json_values.ts";
+import { isoTime, isoTimeOrNull, roundedMs } from "../../shared/json_values.ts";
 import { monitorFields } from "../json/monitor_fields.ts";
 import type { Bounded, NamedCheck, ObjectiveResult, Outage, Summary } from "./summary.ts";
 import { sentenceOf } from "./summary_sections.ts";
@@ -47,7 +47,7 @@ export function summaryFields(summary: Summary): Readonly<Record<string, unknown
     without_data: list(withoutData, (item) => ({ ...named(item), runs: item.runs, reason: item.reason })),
     not_in_config: list(removed, ({ name, lastRunAtMs }) => ({
       name,
-      last_run_at: lastRunAtMs === null ? null : isoTime(lastRunAtMs),
+      last_run_at: isoTimeOrNull(lastRunAtMs),
     })),
     undelivered: list(undelivered, (item) => ({ ...item })),
     monitor: monitorFields(summary.monitor),

@@ -1,4 +1,5 @@
 /** Checks, their changes and roll-ups in PostgreSQL. */
+import { eachCondition } from "../../domain/condition.ts";
 import type {
   CheckUpdate,
   ConditionChange,
@@ -169,12 +170,7 @@ function mergedRollups(updates: readonly CheckUpdate[]): readonly Omit<Rollup, "
 }
 
 function sum(one: Rollup["observed"], other: Rollup["observed"]): Rollup["observed"] {
-  return {
-    ok: one.ok + other.ok,
-    unknown: one.unknown + other.unknown,
-    warning: one.warning + other.warning,
-    critical: one.critical + other.critical,
-  };
+  return eachCondition((condition) => one[condition] + other[condition]);
 }
 
 const OF_NAME = "check_id = (SELECT id FROM checks WHERE name = $1)";

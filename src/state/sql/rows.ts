@@ -1,5 +1,5 @@
 /** How the rows are made and read that every database has alike. */
-import type { Condition } from "../../domain/condition.ts";
+import { type Condition, eachCondition } from "../../domain/condition.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { EndedJobRun, JobRun } from "../../domain/job_runs.ts";
 import type { ConditionChange, Rollup, RollupEntry, RollupSum } from "../../domain/store.ts";
@@ -82,6 +82,7 @@ export function sumsOf(row: Row): readonly RollupSum[] {
   for (const values of PACKED_SUMS.decode(row["sums"], "sums")) {
     const [startMs = 0, runs = 0, failedRuns = 0, failedStreakMax = 0, ...times] = values;
     const [ok = 0, unknown = 0, warning = 0, critical = 0, durationTotalMs = 0] = times;
+    const lastedMs = { ok, unknown, warning, critical };
     const before = sums.get(startMs);
     sums.set(startMs, {
       name,
@@ -89,12 +90,7 @@ export function sumsOf(row: Row): readonly RollupSum[] {
       runs: runs + (before?.runs ?? 0),
       failedRuns: failedRuns + (before?.failedRuns ?? 0),
       failedStreakMax: Math.max(failedStreakMax, before?.failedStreakMax ?? 0),
-      lastedMs: {
-        ok: ok + (before?.lastedMs.ok ?? 0),
-        unknown: unknown + (before?.lastedMs.unknown ?? 0),
-        warning: warning + (before?.lastedMs.warning ?? 0),
-        critical: critical + (before?.lastedMs.critical ?? 0),
-      },
+      lastedMs: eachCondition((condition) => lastedMs[condition] + (before?.lastedMs[condition] ?? 0)),
       durationTotalMs: durationTotalMs + (before?.durationTotalMs ?? 0),
     });
   }

@@ -1,6 +1,6 @@
 /** Declares a table once: its columns, with how each is stored; the statements and conversions are made from that. */
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
-import { type Condition, CONDITIONS } from "../../domain/condition.ts";
+import { type Condition, CONDITIONS, eachCondition } from "../../domain/condition.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import { bytes, type Codec, columnText, json, nullable, number } from "../codec.ts";
 
@@ -117,14 +117,7 @@ export function counts(
       for (const condition of CONDITIONS) into.push(value[condition]);
     },
     decode: (row) => {
-      const count = (condition: Condition): number =>
-        number.decode(row[nameOf(condition)], nameOf(condition));
-      return {
-        ok: count("ok"),
-        unknown: count("unknown"),
-        warning: count("warning"),
-        critical: count("critical"),
-      };
+      return eachCondition((condition) => number.decode(row[nameOf(condition)], nameOf(condition)));
     },
   };
 }
