@@ -41,13 +41,13 @@ export const CONDITION: FaultyLayer = {
         ],
         [
           "a worse result does not count for a lower severity",
-          "severity(condition) <= level ? seen + 1 : 0",
-          "severity(condition) === level ? seen + 1 : 0",
+          "severity(one) <= level ? next",
+          "severity(one) === level ? next",
         ],
         [
           "a worse result does not end the results in a row for a recovery",
-          "severity(condition) >= level ? seen + 1 : 0",
-          "severity(condition) >= level ? seen + 1 : seen",
+          "severity(one) >= level ? next(counters.atMost[one]) : 0",
+          "severity(one) >= level ? next(counters.atMost[one]) : counters.atMost[one]",
         ],
       ],
     },
