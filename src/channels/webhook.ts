@@ -6,7 +6,7 @@ import { hostAndPortOf, permissionsOfTls } from "../domain/runtime_permissions.t
 import type { Condition } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
-import { describeRequestFailure } from "../shared/request_words.ts";
+import { describeRequestFailure } from "../shared/failure_words.ts";
 import { fillJsonTemplate } from "../shared/json_template.ts";
 import { createRedactor, type Redact } from "../shared/redact.ts";
 import type { IncomingResponse, OutgoingRequest } from "../domain/requests.ts";

@@ -10,12 +10,14 @@ interface LineSearch {
 
 /** Prepares a search through many short texts. The library is loaded only here. */
 export async function createLineSearch(pattern: string): Promise<LineSearch> {
+  const { program, lengthMax } = await compile(pattern);
+  return { lengthMax, test: (text) => program.test(text) };
+}
+
+async function compile(pattern: string) {
   const { RE2JS } = await import("re2js");
   const program = RE2JS.compile(pattern);
-  return {
-    lengthMax: Math.floor(TRIES_MAX / program.programSize()),
-    test: (text) => program.test(text),
-  };
+  return { program, lengthMax: Math.floor(TRIES_MAX / program.programSize()) };
 }
 
 interface PatternSearchOptions {
@@ -47,9 +49,8 @@ export async function searchPattern(
   text: string,
   { pattern, isWhole }: PatternSearchOptions,
 ): Promise<PatternSearch> {
-  const { RE2JS } = await import("re2js");
-  const program = RE2JS.compile(pattern);
-  const length = Math.min(text.length, Math.floor(TRIES_MAX / program.programSize()));
+  const { program, lengthMax } = await compile(pattern);
+  const length = Math.min(text.length, lengthMax);
   const part = text.slice(0, length);
   const isAll = isWhole && length === text.length;
   const found = program.test(part);
@@ -64,19 +65,16 @@ const ASSERTS_END = /\$|\\[zbB]/;
 
 /** Searches texts that come one by one for a regular expression. */
 interface TextMatcher {
-  readonly pattern: string;
   /** Returns `null` if the texts together are too long for the pattern; all of them take at most about 50 ms. */
   test(text: string): boolean | null;
 }
 
 /** Returns a matcher whose texts share the limit of {@linkcode searchPattern}. The same text costs nothing again. */
 export async function createTextMatcher(pattern: string): Promise<TextMatcher> {
-  const { RE2JS } = await import("re2js");
-  const program = RE2JS.compile(pattern);
-  let lengthLeft = Math.floor(TRIES_MAX / program.programSize());
+  const { program, lengthMax } = await compile(pattern);
+  let lengthLeft = lengthMax;
   const known = new Map<string, boolean>();
   return {
-    pattern,
     test(text) {
       let found = known.get(text);
       if (found !== undefined) return found;
@@ -99,9 +97,8 @@ export async function searchCapture(
   text: string,
   { pattern, isWhole }: PatternSearchOptions,
 ): Promise<CaptureSearch> {
-  const { RE2JS } = await import("re2js");
-  const program = RE2JS.compile(pattern);
-  const length = Math.min(text.length, Math.floor(TRIES_MAX / 2 / program.programSize()));
+  const { program, lengthMax } = await compile(pattern);
+  const length = Math.min(text.length, Math.floor(lengthMax / 2));
   const isAll = isWhole && length === text.length;
   const matcher = program.matcher(text.slice(0, length));
   const isFound = matcher.find() && (isAll || matcher.end() < length);

@@ -1,15 +1,17 @@
 import type { HttpExpectationCertificate } from "../domain/generated/config.ts";
 import type { Condition } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
-import type { ParameterProblem } from "../domain/check_kind.ts";
+import type { ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
+import type { ConnectionPhase, HandshakeTarget } from "../domain/connections.ts";
 import type { CertificateFacts, CertificateProblem, CertificateReading } from "../domain/tls.ts";
+import { type ConnectionVerdict, failureVerdict, timeoutText } from "./connection_words.ts";
 import { quote } from "../shared/quote.ts";
 
 interface CertificateVerdict {
   readonly condition: Extract<Condition, "ok" | "warning" | "critical">;
   readonly text: string;
-  /** Time until expiry in whole seconds, negative afterwards; `null` if its dates are unknown. */
-  readonly leftSeconds: number | null;
+  /** The time until expiry in whole seconds, negative afterwards; empty if its dates are unknown. */
+  readonly metrics: Readonly<Record<string, number>>;
 }
 
 export function evaluateCertificate(
@@ -21,8 +23,8 @@ export function evaluateCertificate(
 ): CertificateVerdict {
   if (facts === null) {
     return problem === null
-      ? { condition: "critical", text: UNREAD, leftSeconds: null }
-      : { condition: "critical", text: problem.reason, leftSeconds: null };
+      ? { condition: "critical", text: UNREAD, metrics: {} }
+      : { condition: "critical", text: problem.reason, metrics: {} };
   }
   const leftMs = facts.validToMs - nowMs;
   const dates = datesOf(facts, nowMs);
@@ -40,8 +42,32 @@ export function evaluateCertificate(
   return {
     condition,
     text: `${refusal === null ? "certificate" : `${refusal}; it`} ${dates.text}${issuer}`,
-    leftSeconds: Math.trunc(leftMs / 1000),
+    metrics: { certificate_left_seconds: Math.trunc(leftMs / 1000) },
   };
+}
+
+interface VerdictContext extends Pick<ObserveContext["system"], "clock" | "connections"> {
+  readonly expected: Parameters<typeof evaluateCertificate>[1];
+  /** Of the check, for messages. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Reads and evaluates the certificate of a server; `failure`: it could not be read. */
+export async function readVerdict(
+  target: HandshakeTarget,
+  { clock, connections, expected, timeoutMs, signal }: VerdictContext,
+): Promise<CertificateVerdict | { readonly failure: ConnectionVerdict }> {
+  let phase: ConnectionPhase = "connecting";
+  try {
+    const reading = await connections.readCertificate(target, { onPhase: (next) => phase = next, signal });
+    return evaluateCertificate(reading, expected, clock.wallMs());
+  } catch (error) {
+    if (signal.aborted) {
+      return { failure: { isObstacle: false, text: timeoutText(timeoutMs, phase, target) } };
+    }
+    return { failure: failureVerdict(connections.explain(error, target, phase), target) };
+  }
 }
 
 const UNREAD = "certificate is accepted, but its dates could not be read over a second connection";

@@ -1,41 +1,33 @@
 import { hostAndPort } from "../domain/runtime_permissions.ts";
+import { activity, describeFailureAt } from "../shared/failure_words.ts";
 import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
 
-interface ConnectionVerdict {
+export interface ConnectionVerdict {
   readonly isObstacle: boolean;
   readonly text: string;
 }
 
 /** Describes a failed connection: the phase, host and port, and the reason. */
 export function failureVerdict(
-  { phase, reason }: ConnectionFailure,
+  failure: ConnectionFailure,
   target: ConnectionTarget,
 ): ConnectionVerdict {
-  if (phase === "permission" || phase === "settings") return { isObstacle: true, text: reason };
-  if (phase === "machine") {
-    return { isObstacle: true, text: `${activity("connecting", target)} failed: ${reason}` };
-  }
-  const doing = phase === "resolving" ? `resolving ${target.host}` : activity(phase, target);
-  return { isObstacle: false, text: `${doing} failed: ${reason}` };
+  const place = failure.phase === "resolving" ? target.host : placeOf(target);
+  return { isObstacle: OBSTACLES.has(failure.phase), text: describeFailureAt(place, failure) };
 }
+
+const OBSTACLES: ReadonlySet<string> = new Set(["permission", "settings", "machine"]);
 
 /** Describes a timeout; a name and a connection take time in one step of the runtime. */
 export function timeoutText(timeoutMs: number, phase: ConnectionPhase, target: ConnectionTarget): string {
   const isName = phase === "connecting" && !isAddress(target.host) && target.address === undefined &&
     target.socket === undefined;
   const when = phase === "TLS" ? "during the" : isName ? "while resolving the name or" : "while";
-  return `timeout after ${timeoutMs / 1000} s ${when} ${activity(phase, target)}`;
+  return `timeout after ${timeoutMs / 1000} s ${when} ${activity(phase, placeOf(target))}`;
 }
 
-function activity(phase: ConnectionPhase, { host, port, address, socket }: ConnectionTarget): string {
-  const place = socket ?? hostAndPort(address?.address ?? host, port);
-  return {
-    connecting: `connecting to ${place}`,
-    "STARTTLS": `requesting STARTTLS from ${place}`,
-    TLS: `TLS handshake with ${place}`,
-    sending: `sending to ${place}`,
-    reading: `reading from ${place}`,
-  }[phase];
+function placeOf({ host, port, address, socket }: ConnectionTarget): string {
+  return socket ?? hostAndPort(address?.address ?? host, port);
 }
 
 /** Returns whether a host is an IPv4 or IPv6 address, which is not resolved. */

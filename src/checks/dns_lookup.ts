@@ -11,6 +11,7 @@ import type { CheckResult } from "../domain/result.ts";
 import type { System } from "../domain/system.ts";
 import { startDeadline } from "../shared/deadline.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
+import { roundedMs } from "../shared/json_values.ts";
 import { quote } from "../shared/quote.ts";
 import { absoluteName, isDomainName, RECORD_FORMS } from "./dns_records.ts";
 import { nameFor } from "./targets.ts";
@@ -57,7 +58,7 @@ async function observeDnsLookup(check: DnsLookupCheck, context: ObserveContext):
     }),
   );
   signal.throwIfAborted();
-  const lookupMs = Math.round((clock.monotonicMs() - startMs) * 10) / 10;
+  const lookupMs = roundedMs(clock.monotonicMs() - startMs);
   const counts = answers.flatMap(({ answer }) => "records" in answer ? [answer.records.length] : []);
   return {
     ...evaluate(answers, check),

@@ -1,5 +1,10 @@
+import type { TcpConnectCheck, TlsCertificateCheck } from "../domain/check.ts";
+import type { ObserveContext } from "../domain/check_kind.ts";
+import { startDeadline, unlessAborted } from "../shared/deadline.ts";
+import { readAuthorities } from "./tls_files.ts";
 import type { Connections, ConnectionTarget } from "../domain/connections.ts";
 import { highestSeverity } from "../domain/condition.ts";
+import { firstItems } from "../shared/first_items.ts";
 import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 
 interface AddressesOptions {
@@ -35,6 +40,35 @@ export async function observeAddresses(
   return join(results, addresses.length - checked.length);
 }
 
+type AuthoritiesRun = { readonly authorities: readonly string[]; readonly signal: AbortSignal };
+
+/**
+ * Reads the `ca_file` of a check, and then checks the target, or each of its IP addresses. The timeout covers everything,
+ * and aborts the signal that `observe` gets.
+ */
+export async function observeWithAuthorities(
+  { parameters: { caFile, everyAddress }, timeoutMs }: TcpConnectCheck | TlsCertificateCheck,
+  target: ConnectionTarget,
+  { context: { system: { clock, connections, files }, signal }, observe }: {
+    readonly context: ObserveContext;
+    observe(target: ConnectionTarget, run: AuthoritiesRun): Promise<CheckResult>;
+  },
+): Promise<CheckResult> {
+  signal.throwIfAborted();
+  using deadline = startDeadline(clock, timeoutMs, signal);
+  const authorities = await unlessAborted(readAuthorities(files, caFile), deadline.signal).catch(() => null);
+  signal.throwIfAborted();
+  if (authorities === null) return unknownResult(`timeout after ${timeoutMs / 1000} s while reading ca_file`);
+  if (typeof authorities === "string") return unknownResult(authorities);
+  const result = await observeAddresses(
+    target,
+    { connections, isEvery: everyAddress, signal: deadline.signal },
+    (one) => observe(one, { authorities, signal: deadline.signal }),
+  );
+  signal.throwIfAborted();
+  return result;
+}
+
 /** The owner of the name decides how many IP addresses it has. */
 const ADDRESSES_MAX = 64;
 
@@ -45,15 +79,15 @@ interface AddressResult {
 
 function join(results: readonly AddressResult[], uncheckedCount: number): CheckResult {
   const failing = results.filter(({ result }) => result.condition !== "ok");
-  const rest = failing.length - SHOWN_MAX;
+  const failures = failing.map(({ address, result }) => `${address}: ${result.output}`);
   const unchecked = uncheckedCount === 0 ? "" : `, ${uncheckedCount} more not checked`;
   const output = failing.length === 0
     ? `${[...new Set(results.map(({ result }) => result.output))].slice(0, SHOWN_MAX).join("; ")} (${
       results.length === 1 ? "the only address" : `all ${results.length} addresses`
     }${unchecked})`
     : `${failing.length} of ${results.length} addresses failed${unchecked}: ${
-      failing.slice(0, SHOWN_MAX).map(({ address, result }) => `${address}: ${result.output}`).join("; ")
-    }${rest > 0 ? `; and ${rest} more` : ""}`;
+      firstItems(failures, SHOWN_MAX).join("; ")
+    }`;
   return checkResult(
     highestSeverity(results.map(({ result }) => result.condition)),
     output,

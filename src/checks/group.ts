@@ -13,6 +13,7 @@ import {
   severity,
 } from "../domain/condition.ts";
 import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
+import { firstItems } from "../shared/first_items.ts";
 import { quote } from "../shared/quote.ts";
 
 /** The `group` kind: it uses only the results of other checks. */
@@ -106,19 +107,16 @@ function describeUnconfirmed(members: readonly Member[]): string {
     condition === "ok" && last !== null && last !== "ok"
   );
   if (checks.length === 0) return "";
-  const shown = checks.slice(0, SHOWN_MAX).map(({ name }) => quote(name));
-  const rest = checks.length - shown.length;
-  const names = `${shown.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
-  return ` (${checks.length} not confirmed yet: ${names})`;
+  const names = firstItems(checks.map(({ name }) => quote(name)), SHOWN_MAX);
+  return ` (${checks.length} not confirmed yet: ${names.join(", ")})`;
 }
 
 function describeFailing(members: readonly Member[]): string {
   const failing = members.filter(({ condition }) => condition !== "ok");
   if (failing.length === 0) return "";
-  const shown = failing.toSorted((one, other) => mostUrgentFirst(one.condition, other.condition))
-    .slice(0, SHOWN_MAX).map((member) => `${quote(member.name)} ${describe(member)}`);
-  const rest = failing.length - shown.length;
-  return `: ${shown.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
+  const all = failing.toSorted((one, other) => mostUrgentFirst(one.condition, other.condition))
+    .map((member) => `${quote(member.name)} ${describe(member)}`);
+  return `: ${firstItems(all, SHOWN_MAX).join(", ")}`;
 }
 
 function describe({ condition, state }: Member): string {

@@ -4,7 +4,7 @@ import type { ProcessEnd } from "../domain/processes.ts";
 import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import type { System } from "../domain/system.ts";
 import { truncate } from "../shared/truncate.ts";
-import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
+import { evaluateMeasures, type Measure, thresholdsOf, thresholdWarnings } from "./thresholds.ts";
 import { nameFor } from "./targets.ts";
 
 export const pingKind: CheckKindEntry<"ping"> = {
@@ -18,7 +18,7 @@ export const pingKind: CheckKindEntry<"ping"> = {
   },
   warnings: ({ parameters: { loss, roundTrip } }) => [
     ...thresholdWarnings(loss, ["loss"]),
-    ...thresholdWarnings(plain(roundTrip), ["round_trip"]),
+    ...thresholdWarnings(thresholdsOf(roundTrip), ["round_trip"]),
   ],
   errors: findErrors,
   requiredPermissions: ({ parameters }, system) => ({ run: [commandOf(parameters, system)] }),
@@ -120,7 +120,7 @@ function lossOf({ sent, received }: Pick<Summary, "sent" | "received">, { parame
 function evaluate({ averageMs, ...counts }: Summary, check: PingCheck): CheckResult {
   const { parameters } = check;
   const measures = [lossOf(counts, check)];
-  const thresholds = plain(parameters.roundTrip);
+  const thresholds = thresholdsOf(parameters.roundTrip);
   if (averageMs !== undefined) {
     measures.push({ name: "round_trip", value: Number(averageMs), unit: "milliseconds", thresholds });
   }
@@ -129,15 +129,6 @@ function evaluate({ averageMs, ...counts }: Summary, check: PingCheck): CheckRes
   return isUnmeasured && result.condition === "ok"
     ? { ...result, condition: "unknown", output: `${result.output}; ping printed no round-trip time` }
     : result;
-}
-
-function plain(
-  { warningAboveMs, criticalAboveMs }: PingCheck["parameters"]["roundTrip"],
-): Measure["thresholds"] {
-  return {
-    ...warningAboveMs !== undefined && { warningAbove: warningAboveMs },
-    ...criticalAboveMs !== undefined && { criticalAbove: criticalAboveMs },
-  };
 }
 
 /** A fixed path: looking it up would need to read every directory in `PATH`. */

@@ -6,12 +6,13 @@ import type { System } from "../domain/system.ts";
 import type { Thresholds } from "../domain/thresholds.ts";
 import { highestSeverity } from "../domain/condition.ts";
 import { describeFileError } from "../shared/describe_error.ts";
+import { firstItems } from "../shared/first_items.ts";
 import { quote } from "../shared/quote.ts";
 import { readRegularFile, UnreadableFileError } from "../shared/regular_file.ts";
 import { createLineSearch } from "./body_pattern.ts";
 import { type Executed, PROCESSES, withExecutable } from "./process_executable.ts";
 import { describeFailure, runCommand, runSystemCommand } from "./system_command.ts";
-import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
+import { evaluateMeasures, type Measure, thresholdsOf, thresholdWarnings } from "./thresholds.ts";
 import { nameFor } from "./targets.ts";
 
 export const processKind: CheckKindEntry<"process"> = {
@@ -27,8 +28,8 @@ export const processKind: CheckKindEntry<"process"> = {
   },
   warnings: ({ parameters: { count, age, memory } }) => [
     ...thresholdWarnings(count, ["count"]),
-    ...thresholdWarnings(ageThresholds(age), ["age"]),
-    ...thresholdWarnings(memoryThresholds(memory), ["memory"]),
+    ...thresholdWarnings(thresholdsOf(age), ["age"]),
+    ...thresholdWarnings(thresholdsOf(memory), ["memory"]),
   ],
   errors: findErrors,
   requiredPermissions: ({ parameters }, system) => ({
@@ -132,8 +133,7 @@ function isDecided(
   },
 ): boolean {
   const all = [...running, ...unreadable];
-  const { warningBelow: _, criticalBelow: __, ...above } = parameters.count;
-  const { warningAbove: ___, criticalAbove: ____, ...below } = parameters.count;
+  const [below, above] = [sideOf(parameters.count, "Below"), sideOf(parameters.count, "Above")];
   const tooFew = (some: readonly Process[]) =>
     evaluate(some, { count: below, age: {}, memory: {} }).condition;
   const others = (some: readonly Process[]) => evaluate(some, { ...parameters, count: above }).condition;
@@ -267,13 +267,8 @@ const MATCHES_SHOWN_MAX = 10;
 
 /** The first words of the command lines: a password may follow. */
 function describeMatches(found: readonly Process[]): string {
-  const rest = found.length - MATCHES_SHOWN_MAX;
-  return [
-    ...found.slice(0, MATCHES_SHOWN_MAX).map(({ id, text }) =>
-      `${id} ${quote(text.split(/\s/, 1)[0] ?? "")}`
-    ),
-    ...rest > 0 ? [`and ${rest} more`] : [],
-  ].join("\n");
+  const lines = found.map(({ id, text }) => `${id} ${quote(text.split(/\s/, 1)[0] ?? "")}`);
+  return firstItems(lines, MATCHES_SHOWN_MAX).join("\n");
 }
 
 /** Evaluates those that are readable. With the others the numbers may differ, so there are no metrics. */
@@ -306,37 +301,25 @@ function evaluate(
   ];
   if (found.length > 0) {
     const ages = found.map(({ ageSeconds }) => ageSeconds);
-    const { warningBelow, criticalBelow, ...above } = ageThresholds(age);
-    const below: Thresholds = {
-      ...warningBelow !== undefined && { warningBelow },
-      ...criticalBelow !== undefined && { criticalBelow },
-    };
+    const limits = thresholdsOf(age, 1000);
     measures.push(
-      { name: names.ageMin, value: Math.min(...ages), unit: "seconds", thresholds: below },
-      { name: names.ageMax, value: Math.max(...ages), unit: "seconds", thresholds: above },
+      { name: names.ageMin, value: Math.min(...ages), unit: "seconds", thresholds: sideOf(limits, "Below") },
+      { name: names.ageMax, value: Math.max(...ages), unit: "seconds", thresholds: sideOf(limits, "Above") },
       {
         name: names.memory,
         value: found.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
         unit: "bytes",
-        thresholds: memoryThresholds(memory),
+        thresholds: thresholdsOf(memory),
       },
     );
   }
   return evaluateMeasures(measures);
 }
 
-function ageThresholds(age: ProcessParameters["age"]): Thresholds {
-  const seconds = Object.entries(age).map(([name, ms]) => [name.replace(/Ms$/, ""), ms / 1000]);
-  return Object.fromEntries(seconds) as Thresholds;
-}
-
-function memoryThresholds(
-  { warningAboveBytes, criticalAboveBytes }: ProcessParameters["memory"],
-): Thresholds {
-  return {
-    ...warningAboveBytes !== undefined && { warningAbove: warningAboveBytes },
-    ...criticalAboveBytes !== undefined && { criticalAbove: criticalAboveBytes },
-  };
+function sideOf<T extends Thresholds>(thresholds: T, side: "Below" | "Above"): Partial<T> {
+  return Object.fromEntries(
+    Object.entries(thresholds).filter(([key]) => key.endsWith(side)),
+  ) as Partial<T>;
 }
 
 function findErrors({ parameters }: ProcessCheck): readonly ParameterProblem[] {

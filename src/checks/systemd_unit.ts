@@ -3,6 +3,7 @@ import type { SystemdUnitParameters } from "../domain/generated/config.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
+import { firstItems } from "../shared/first_items.ts";
 import { runSystemCommand } from "./system_command.ts";
 import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";
 import { nameFor } from "./targets.ts";
@@ -109,8 +110,6 @@ function evaluate(all: readonly Unit[], parameters: SystemdUnitParameters): Chec
     ? undefined
     : units.find((unit) => unit.restarts === null && unit.id.endsWith(".service"));
   const lines = wrong.map((unit) => `${describeUnit(unit)}, expected ${STATES[state].words}`);
-  const rest = lines.length - UNITS_SHOWN_MAX;
-  const shown = [...lines.slice(0, UNITS_SHOWN_MAX), ...rest > 0 ? [`and ${rest} more`] : []];
   return {
     condition: highestSeverity([
       wrong.length > 0 ? violation : "ok",
@@ -118,11 +117,11 @@ function evaluate(all: readonly Unit[], parameters: SystemdUnitParameters): Chec
       uncounted === undefined ? "ok" : "unknown",
     ]),
     output: [
-      ...shown.length > 0 ? shown : [describeExpected(units, state)],
+      ...lines.length > 0 ? firstItems(lines, UNITS_SHOWN_MAX) : [describeExpected(units, state)],
       restarts.output,
       ...uncounted === undefined ? [] : [`systemctl printed no restarts of ${uncounted.id}`],
     ].join("; "),
-    detail: rest > 0 ? lines.join("\n") : "",
+    detail: lines.length > UNITS_SHOWN_MAX ? lines.join("\n") : "",
     metrics: { units: units.length, units_unexpected: wrong.length, ...restarts.metrics },
     performanceData: "",
   };

@@ -1,16 +1,15 @@
-import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import type { TcpConnectCheck } from "../domain/check.ts";
 import type { TcpConnectParameters } from "../domain/generated/config.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
+import { type CheckResult, checkResult } from "../domain/result.ts";
 import type { CertificateFacts, TlsExpectations } from "../domain/tls.ts";
 import type { Connection, ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
 import { ANSWER_BYTES_MAX, type AnswerSearch, searchAnswer } from "./answer_search.ts";
 import { fingerprintErrors, pinnedRefusal } from "./certificate_verdict.ts";
 import { failureVerdict, timeoutText } from "./connection_words.ts";
-import { observeAddresses } from "./every_address.ts";
-import { readAuthorities } from "./tls_files.ts";
+import { observeWithAuthorities } from "./every_address.ts";
+import { roundedMs } from "../shared/json_values.ts";
 import { quote } from "../shared/quote.ts";
 import { hostPortIn, nameFor, nameForPath, portSubject } from "./targets.ts";
 import { isLoopback } from "../shared/ip_address.ts";
@@ -57,34 +56,22 @@ function targetOf({ host = "", port = 0, connectTo = host, socket }: TcpConnectP
  * Connects, sends the configured text, and reads until the expected text has arrived. A failed connection, or another
  * text, is a violation; the output names the phase. The timeout covers everything.
  */
-async function observeTcpConnect(
-  check: TcpConnectCheck,
-  { system: { clock, connections, files }, signal }: ObserveContext,
-): Promise<CheckResult> {
-  const { parameters, timeoutMs } = check;
-  const { host = "", tls, serverName = host, fingerprint, caFile, everyAddress } = parameters;
-  signal.throwIfAborted();
-  using deadline = startDeadline(clock, timeoutMs, signal);
-  const authorities = await unlessAborted(readAuthorities(files, caFile), deadline.signal).catch(() => null);
-  signal.throwIfAborted();
-  if (authorities === null) return unknownResult(`timeout after ${timeoutMs / 1000} s while reading ca_file`);
-  if (!Array.isArray(authorities)) return unknownResult(`${authorities}`);
-  const run = {
-    ...{ check, clock, connections, signal: deadline.signal },
-    ...tls && {
-      tls: {
+async function observeTcpConnect(check: TcpConnectCheck, context: ObserveContext): Promise<CheckResult> {
+  const { host = "", tls, serverName = host, fingerprint } = check.parameters;
+  const { clock } = context.system;
+  return await observeWithAuthorities(check, targetOf(check.parameters), {
+    context,
+    observe: (target, { authorities, signal }) => {
+      const expectations = {
         serverName,
         authorities,
         ...fingerprint !== undefined && {
           refuses: (facts: CertificateFacts) => pinnedRefusal(facts, fingerprint, clock.wallMs()),
         },
-      },
+      };
+      return observe(target, { ...context.system, check, signal, ...tls && { tls: expectations } });
     },
-  };
-  const options = { connections, isEvery: everyAddress, signal: deadline.signal };
-  const result = await observeAddresses(targetOf(parameters), options, (target) => observe(target, run));
-  signal.throwIfAborted();
-  return result;
+  });
 }
 
 interface Run extends Pick<ObserveContext["system"], "clock" | "connections"> {
@@ -150,7 +137,7 @@ class Course {
   }
 
   metrics(): Readonly<Record<string, number>> {
-    const since = (timeMs: number): number => Math.round((timeMs - this.#startMs) * 10) / 10;
+    const since = (timeMs: number): number => roundedMs(timeMs - this.#startMs);
     return {
       ...this.#connectedMs !== null && { connect_ms: since(this.#connectedMs) },
       total_ms: since(this.#nowMs()),
@@ -228,19 +215,12 @@ const TCP_KEYS = ["host", "port", "connectTo", "serverName", "fingerprint", "caF
 
 const TLS_KEYS: readonly string[] = ["server_name", "fingerprint", "ca_file"];
 
-const KEY_NAMES: Readonly<Record<typeof TCP_KEYS[number], string>> = {
-  host: "host",
-  port: "port",
-  connectTo: "connect_to",
-  serverName: "server_name",
-  fingerprint: "fingerprint",
-  caFile: "ca_file",
-};
-
 function* findErrors({ parameters }: TcpConnectCheck): Generator<ParameterProblem> {
   const { host, port, socket, tls, everyAddress, fingerprint, send } = parameters;
   const given = [
-    ...TCP_KEYS.filter((key) => parameters[key] !== undefined).map((key) => KEY_NAMES[key]),
+    ...TCP_KEYS.filter((key) => parameters[key] !== undefined).map((key) =>
+      key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    ),
     ...tls ? ["tls"] : [],
     ...everyAddress ? ["every_address"] : [],
   ];

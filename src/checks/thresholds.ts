@@ -15,6 +15,14 @@ export interface Measure {
   readonly thresholds: Thresholds;
 }
 
+/** Returns thresholds whose keys have a unit, such as `warningAboveMs`, without it, and divided. */
+export function thresholdsOf(limits: object, divisor = 1): Thresholds {
+  const plain = Object.entries(limits).map((
+    [key, limit],
+  ) => [key.replace(/(?:Ms|Bytes)$/, ""), Number(limit) / divisor]);
+  return Object.fromEntries(plain) as Thresholds;
+}
+
 const SIDES = [
   { key: "criticalBelow", condition: "critical", words: "below" },
   { key: "criticalAbove", condition: "critical", words: "above" },

@@ -1,14 +1,9 @@
-import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import type { TlsCertificateCheck } from "../domain/check.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
-import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
-import type { ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
-import { evaluateCertificate, fingerprintErrors, timeLeftWarnings } from "./certificate_verdict.ts";
-import { failureVerdict, timeoutText } from "./connection_words.ts";
-import { observeAddresses } from "./every_address.ts";
-import { readAuthorities } from "./tls_files.ts";
-import type { TlsExpectations } from "../domain/tls.ts";
+import { type CheckResult, checkResult } from "../domain/result.ts";
+import { fingerprintErrors, readVerdict, timeLeftWarnings } from "./certificate_verdict.ts";
+import { observeWithAuthorities } from "./every_address.ts";
 import { hostPortIn, nameFor, portSubject } from "./targets.ts";
 
 export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
@@ -37,51 +32,20 @@ export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
  */
 async function observeTlsCertificate(
   check: TlsCertificateCheck,
-  { system: { clock, connections, files }, signal }: ObserveContext,
+  context: ObserveContext,
 ): Promise<CheckResult> {
-  const { host, port, connectTo = host, serverName = host, caFile, everyAddress } = check.parameters;
-  signal.throwIfAborted();
-  using deadline = startDeadline(clock, check.timeoutMs, signal);
-  const authorities = await unlessAborted(readAuthorities(files, caFile), deadline.signal).catch(() => null);
-  signal.throwIfAborted();
-  if (authorities === null) {
-    return unknownResult(`timeout after ${check.timeoutMs / 1000} s while reading ca_file`);
-  }
-  if (!Array.isArray(authorities)) return unknownResult(`${authorities}`);
-  const run = { check, clock, connections, signal: deadline.signal, tls: { serverName, authorities } };
-  const options = { connections, isEvery: everyAddress, signal: deadline.signal };
-  const result = await observeAddresses({ host: connectTo, port }, options, (target) => observe(target, run));
-  signal.throwIfAborted();
-  return result;
-}
-
-interface Run extends Pick<ObserveContext["system"], "clock" | "connections"> {
-  readonly check: TlsCertificateCheck;
-  readonly tls: TlsExpectations;
-  /** Ends it: the timeout, or the end of the run. */
-  readonly signal: AbortSignal;
-}
-
-async function observe(
-  target: ConnectionTarget,
-  { check, clock, connections, signal, tls }: Run,
-): Promise<CheckResult> {
-  const { starttls } = check.parameters;
-  let phase: ConnectionPhase = "connecting";
-  try {
-    const reading = await connections.readCertificate(
-      { ...target, tls, ...starttls !== undefined && { startTls: starttls } },
-      { onPhase: (next) => phase = next, signal },
-    );
-    const { condition, text, leftSeconds } = evaluateCertificate(reading, check.parameters, clock.wallMs());
-    return checkResult(
-      condition,
-      text,
-      leftSeconds === null ? {} : { certificate_left_seconds: leftSeconds },
-    );
-  } catch (error) {
-    if (signal.aborted) return checkResult("critical", timeoutText(check.timeoutMs, phase, target));
-    const { isObstacle, text } = failureVerdict(connections.explain(error, target, phase), target);
-    return checkResult(isObstacle ? "unknown" : "critical", text);
-  }
+  const { parameters, timeoutMs } = check;
+  const { host, port, connectTo = host, serverName = host, starttls } = parameters;
+  return await observeWithAuthorities(check, { host: connectTo, port }, {
+    context,
+    observe: async (target, { authorities, signal }) => {
+      const verdict = await readVerdict(
+        { ...target, tls: { serverName, authorities }, ...starttls !== undefined && { startTls: starttls } },
+        { ...context.system, expected: parameters, timeoutMs, signal },
+      );
+      if ("condition" in verdict) return checkResult(verdict.condition, verdict.text, verdict.metrics);
+      const { isObstacle, text } = verdict.failure;
+      return checkResult(isObstacle ? "unknown" : "critical", text);
+    },
+  });
 }

@@ -17,14 +17,18 @@ export async function readTlsFiles(tls: HttpMessageTls, files: Files): Promise<T
     const path = tls[key];
     if (path === undefined) continue;
     try {
-      const { bytes } = await readRegularFile(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
-      read[file] = new TextDecoder().decode(bytes);
+      read[file] = await readText(path, files);
     } catch (error) {
       const name = key === "caFile" ? "ca_file" : key;
       return { problem: `cannot read tls.${name} "${path}": ${describeFileError(error, { path })}` };
     }
   }
   return { tls: read };
+}
+
+async function readText(path: string, files: Files): Promise<string> {
+  const { bytes } = await readRegularFile(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
+  return new TextDecoder().decode(bytes);
 }
 
 /** One certificate in the form of RFC 7468. */
@@ -38,8 +42,7 @@ export async function readAuthorities(
   if (path === undefined) return [];
   let text;
   try {
-    const { bytes } = await readRegularFile(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
-    text = new TextDecoder().decode(bytes);
+    text = await readText(path, files);
   } catch (error) {
     return `ca_file "${path}" cannot be read: ${describeFileError(error, { path })}`;
   }

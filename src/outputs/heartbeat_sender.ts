@@ -1,7 +1,7 @@
 import { startDeadline } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import type { Heartbeat } from "../domain/generated/config.ts";
-import { describeRequestFailure } from "../shared/request_words.ts";
+import { describeRequestFailure } from "../shared/failure_words.ts";
 import type { System } from "../domain/system.ts";
 
 const TIMEOUT_MS = 10_000;

@@ -3,8 +3,9 @@ import type { Condition } from "../../domain/condition.ts";
 import type { HttpExpectation, HttpMessage, HttpStep } from "../../domain/generated/config.ts";
 import { hostAndPortOf } from "../../domain/runtime_permissions.ts";
 import type { ObserveContext } from "../../domain/check_kind.ts";
+import { roundedMs } from "../../shared/json_values.ts";
 import { QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
-import { describeRequestFailure } from "../../shared/request_words.ts";
+import { describeRequestFailure } from "../../shared/failure_words.ts";
 import { truncate } from "../../shared/truncate.ts";
 import type { HostAddress } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest, RequestFailure } from "../../domain/requests.ts";
@@ -161,7 +162,7 @@ async function evaluate(response: IncomingResponse, exchange: Exchange, asked: A
   const { request, response: expected, capture = {} } = step;
   const metrics: Record<string, number> = {
     status: response.status,
-    head_ms: tenths(clock.monotonicMs() - startedMs),
+    head_ms: roundedMs(clock.monotonicMs() - startedMs),
   };
   const violations = [
     ...request.redirects === "refuse"
@@ -197,7 +198,7 @@ async function evaluate(response: IncomingResponse, exchange: Exchange, asked: A
       : `reading the body failed: ${requests.explain(error, asked.target).reason}`;
     return { ...found, violations: [...violations, reason] };
   }
-  metrics["total_ms"] = tenths(durationMs);
+  metrics["total_ms"] = roundedMs(durationMs);
   const tooLong = durationViolation(durationMs, expected);
   if (tooLong === null) return { ...found, obstacle, captured };
   return tooLong.isWarning
@@ -223,10 +224,6 @@ function refusedRedirect(
 function describeTarget(target: string): string {
   const { origin, pathname } = new URL(target);
   return truncate(`${origin}${pathname}`, QUOTED_LENGTH_MAX);
-}
-
-function tenths(durationMs: number): number {
-  return Math.round(durationMs * 10) / 10;
 }
 
 /** Describes the findings, without a condition. */

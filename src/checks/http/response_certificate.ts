@@ -1,9 +1,8 @@
 import type { HttpStep } from "../../domain/generated/config.ts";
 import type { ParameterProblem } from "../../domain/check_kind.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { ConnectionPhase, Connections } from "../../domain/connections.ts";
-import { evaluateCertificate, timeLeftWarnings } from "../certificate_verdict.ts";
-import { failureVerdict, timeoutText } from "../connection_words.ts";
+import type { Connections } from "../../domain/connections.ts";
+import { readVerdict, timeLeftWarnings } from "../certificate_verdict.ts";
 
 interface CertificateFinding {
   readonly violations: readonly string[];
@@ -39,24 +38,13 @@ export async function findCertificate(
   const { protocol, hostname: host, port: given } = new URL(request.target);
   if (protocol !== "https:") return violation(`${NO_TLS}, so it has no certificate`);
   const port = given === "" ? 443 : Number(given);
-  let phase: ConnectionPhase = "connecting";
-  try {
-    const reading = await connections.readCertificate(
-      { host, port, tls: { serverName: host, authorities } },
-      { onPhase: (next) => phase = next, signal },
-    );
-    const { condition, text, leftSeconds } = evaluateCertificate(reading, expected, clock.wallMs());
-    return {
-      violations: condition === "ok" ? [] : [text],
-      isGrave: condition === "critical",
-      metrics: leftSeconds === null ? {} : { certificate_left_seconds: leftSeconds },
-    };
-  } catch (error) {
-    const text = signal.aborted
-      ? timeoutText(timeoutMs, phase, { host, port })
-      : failureVerdict(connections.explain(error, { host, port }, phase), { host, port }).text;
-    return violation(`reading the certificate: ${text}`);
-  }
+  const verdict = await readVerdict(
+    { host, port, tls: { serverName: host, authorities } },
+    { connections, clock, expected, timeoutMs, signal },
+  );
+  if ("failure" in verdict) return violation(`reading the certificate: ${verdict.failure.text}`);
+  const { condition, text, metrics } = verdict;
+  return { violations: condition === "ok" ? [] : [text], isGrave: condition === "critical", metrics };
 }
 
 const NO_TLS = "the target is not https:";

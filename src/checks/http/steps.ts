@@ -3,6 +3,7 @@ import { highestSeverity } from "../../domain/condition.ts";
 import type { ObserveContext } from "../../domain/check_kind.ts";
 import type { HttpStep } from "../../domain/generated/config.ts";
 import { type CheckResult, checkResult } from "../../domain/result.ts";
+import { roundedMs } from "../../shared/json_values.ts";
 import { createRedactor } from "../../shared/redact.ts";
 import { capturedNames, fillRequest, textsOf } from "./captures.ts";
 import { withCookies } from "./cookies.ts";
@@ -43,7 +44,7 @@ export async function observeSteps(
     const request = fillRequest(step.request, captured);
     const findings = await examine({ ...run, system, startedMs, step: { ...step, request } });
     for (const [name, value] of Object.entries(findings.captured)) captured.set(name, value);
-    metrics[`step_${metricName(stepName(step, index))}_ms`] = tenths(clock.monotonicMs() - startedMs);
+    metrics[`step_${metricName(stepName(step, index))}_ms`] = roundedMs(clock.monotonicMs() - startedMs);
     const { status, certificate_left_seconds: left } = findings.metrics;
     if (status !== undefined && !hasFailed) metrics["status"] = status;
     if (left !== undefined) metrics["certificate_left_seconds"] = left;
@@ -54,7 +55,7 @@ export async function observeSteps(
     }
     hasFailed ||= findings.violations.length > 0 || findings.obstacle !== null;
   }
-  metrics["total_ms"] = tenths(clock.monotonicMs() - beganMs);
+  metrics["total_ms"] = roundedMs(clock.monotonicMs() - beganMs);
   const passed = `${steps.length} ${steps.length === 1 ? "step" : "steps"} passed`;
   // A violation shows a number as it is read, such as 1.5 for "1.50".
   const numbers = [...captured.values()].map((value) => String(Number(value)));
@@ -74,8 +75,4 @@ export function stepName({ name }: Pick<HttpStep, "name">, index: number): strin
 
 export function metricName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9]+/g, "_").toLowerCase();
-}
-
-function tenths(durationMs: number): number {
-  return Math.round(durationMs * 10) / 10;
 }

@@ -1,0 +1,38 @@
+import type { ConnectionFailure } from "../domain/connections.ts";
+import type { RequestFailure } from "../domain/requests.ts";
+import { hostAndPortOf } from "../domain/runtime_permissions.ts";
+
+type Phase = (ConnectionFailure | RequestFailure)["phase"];
+
+/** The activity of each phase. Before a head there is no body, whatever the runtime's error suggests. */
+const ACTIVITIES: Readonly<Record<Exclude<Phase, "permission" | "settings">, string>> = {
+  machine: "connecting to",
+  resolving: "resolving",
+  connecting: "connecting to",
+  STARTTLS: "requesting STARTTLS from",
+  TLS: "TLS handshake with",
+  sending: "sending to",
+  reading: "reading from",
+  head: "reading the response head from",
+  body: "reading the response head from",
+};
+
+export function activity(phase: keyof typeof ACTIVITIES, place: string): string {
+  return `${ACTIVITIES[phase]} ${place}`;
+}
+
+/** Describes a failure at a place in one line, such as `connecting to example.org:443 failed: connection refused`. */
+export function describeFailureAt(
+  place: string,
+  { phase, reason }: { readonly phase: Phase; readonly reason: string },
+): string {
+  return phase === "permission" || phase === "settings"
+    ? reason
+    : `${activity(phase, place)} failed: ${reason}`;
+}
+
+/** Describes why a request got no response head. */
+export function describeRequestFailure(failure: RequestFailure, target: string): string {
+  const place = failure.phase === "resolving" ? new URL(target).hostname : hostAndPortOf(target);
+  return describeFailureAt(failure.place ?? place, failure);
+}
