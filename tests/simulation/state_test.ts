@@ -157,38 +157,22 @@ simulate("without any directory for it the state lives in memory", {
   log: ["warning: cannot store the state: none of STATE_DIRECTORY, XDG_STATE_HOME and HOME "],
 });
 
-const UNUSABLE: Readonly<
-  Record<
-    string,
-    {
-      readonly args: readonly string[];
-      readonly state?: string;
-      readonly home?: string;
-      readonly message: RegExp;
-    }
-  >
-> = {
-  "named by --state": {
-    args: ["check", "--state", `${HOME}/.local/state.sqlite`],
-    message: /^monitor: error: cannot lock ".*\/\.local\/state\.sqlite\.lock": /m,
-  },
-  "named by the config": {
-    args: ["check", "--once"],
-    state: `${HOME}/.local/state.sqlite`,
-    message: /^monitor: error: cannot lock ".*\/\.local\/state\.sqlite\.lock": /m,
-  },
-  "the default one, with --due": {
-    args: ["check", "--once", "--due"],
-    message: /^monitor: error: cannot lock ".*\/\.local\/state\/monitor\/.*\.lock": /m,
-  },
-  "no directory for it, with --due": {
-    args: ["check", "--once", "--due"],
-    home: "",
-    message: /^monitor: error: cannot store the state: none of .*; set --state PATH$/m,
-  },
+const LOCKED = /^monitor: error: cannot lock ".*\/\.local\/state.*\.sqlite\.lock": /m;
+type Unusable = readonly [args: string, message: RegExp, state?: string, home?: string];
+
+const UNUSABLE: Readonly<Record<string, Unusable>> = {
+  "named by --state": [`check --state ${HOME}/.local/state.sqlite`, LOCKED],
+  "named by the config": ["check --once", LOCKED, `${HOME}/.local/state.sqlite`],
+  "the default one, with --due": ["check --once --due", LOCKED],
+  "no directory for it, with --due": [
+    "check --once --due",
+    /^monitor: error: cannot store the state: none of .*; set --state PATH$/m,
+    undefined,
+    "",
+  ],
 };
 
-for (const [name, { args, state, home = HOME, message }] of Object.entries(UNUSABLE)) {
+for (const [name, [args, message, state, home = HOME]] of Object.entries(UNUSABLE)) {
   simulate(`an unusable state is error 74, and nothing runs: ${name}`, {
     start: START,
     mode: "manual",
@@ -197,7 +181,7 @@ for (const [name, { args, state, home = HOME, message }] of Object.entries(UNUSA
     actions: {
       "22:00": async (world) => {
         world.machine().files.put(`${HOME}/.local`, "");
-        const { code, stdout, stderr } = await world.machine().run(...args);
+        const { code, stdout, stderr } = await world.machine().run(...args.split(" "));
         assert.deepEqual([code, stdout], [74, ""]);
         assert.match(stderr, message);
       },
