@@ -34,15 +34,6 @@ interface Behaviour {
   readonly afterMs: number | null;
 }
 
-type Step =
-  | { readonly step: "advance"; readonly ms: number }
-  | { readonly step: "reload"; readonly checks: readonly Check[] }
-  | { readonly step: "jump"; readonly ms: number }
-  | { readonly step: "freeze"; readonly ms: number }
-  | { readonly step: "restart"; readonly pauseMs: number }
-  | { readonly step: "target"; readonly check: number; readonly behaviour: Behaviour }
-  | { readonly step: "store"; readonly failure: StoreFailure | null };
-
 const CHECK: fc.Arbitrary<Check> = fc.record({
   index: fc.nat(4),
   threshold: fc.integer({ min: 1, max: 3 }),
@@ -72,30 +63,28 @@ const BEHAVIOUR: fc.Arbitrary<Behaviour> = fc.record({
   ),
 });
 
-const STEP: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ step: fc.constant("advance" as const), ms: MS }) },
-  { weight: 3, arbitrary: fc.record({ step: fc.constant("reload" as const), checks: CHECKS }) },
+const STEP = fc.oneof(
+  { weight: 8, arbitrary: MS.map((ms) => ({ step: "advance", ms }) as const) },
+  { weight: 3, arbitrary: CHECKS.map((checks) => ({ step: "reload", checks }) as const) },
   {
     weight: 2,
-    arbitrary: fc.record({
-      step: fc.constant("jump" as const),
-      ms: fc.oneof(MS, MS.map((ms) => -ms), fc.constantFrom(-3_600_000, 3_600_000)),
-    }),
+    arbitrary: fc.oneof(MS, MS.map((ms) => -ms), fc.constantFrom(-3_600_000, 3_600_000))
+      .map((ms) => ({ step: "jump", ms }) as const),
   },
-  { weight: 1, arbitrary: fc.record({ step: fc.constant("freeze" as const), ms: MS }) },
-  { weight: 1, arbitrary: fc.record({ step: fc.constant("restart" as const), pauseMs: MS }) },
+  { weight: 1, arbitrary: MS.map((ms) => ({ step: "freeze", ms }) as const) },
+  { weight: 1, arbitrary: MS.map((pauseMs) => ({ step: "restart", pauseMs }) as const) },
   {
     weight: 5,
-    arbitrary: fc.record({ step: fc.constant("target" as const), check: fc.nat(4), behaviour: BEHAVIOUR }),
+    arbitrary: fc.tuple(fc.nat(4), BEHAVIOUR)
+      .map(([check, behaviour]) => ({ step: "target", check, behaviour }) as const),
   },
   {
     weight: 2,
-    arbitrary: fc.record({
-      step: fc.constant("store" as const),
-      failure: fc.constantFrom<StoreFailure | null>("full", "busy", "damaged", null, null),
-    }),
+    arbitrary: fc.constantFrom<StoreFailure | null>("full", "busy", "damaged", null, null)
+      .map((failure) => ({ step: "store", failure }) as const),
   },
 );
+type Step = typeof STEP extends fc.Arbitrary<infer S> ? S : never;
 
 /** Targets that count how many requests each of them is answering. */
 interface Targets {
