@@ -30,47 +30,20 @@ test("monitor check: a config, include, secret or certificate file that is a pip
     parameters: { request: { target: "https://127.0.0.1:1", tls: { ca_file: "pipe" } } },
   };
   const secret = { kind: "test", parameters: { output: "${file:pipe}" } };
-  const table: readonly {
-    name: string;
-    checks: Readonly<Record<string, unknown>>;
-    others?: Readonly<Record<string, unknown>>;
-    args?: readonly string[];
-    code: number;
-    shows: string;
-  }[] = [
-    {
-      name: "the config",
-      checks: {},
-      args: ["-c", "pipe"],
-      code: 78,
-      shows: 'cannot read config "pipe": it is not a regular file\n',
-    },
-    {
-      name: "an included file",
-      checks: {},
-      others: { include: "pipe" },
-      code: 78,
-      shows: 'cannot read config "./pipe": it is not a regular file\n',
-    },
-    {
-      name: "a secret",
-      checks: { web: secret },
-      code: 3,
-      shows: 'the file "pipe" cannot be read: it is not a regular file\n',
-    },
-    { name: "a CA file", checks: { web: certificate }, code: 3, shows: "it is not a regular file\n" },
-    {
-      name: "a CA file of a request",
-      checks: { web: request },
-      code: 3,
-      shows: "it is not a regular file\n",
-    },
-  ];
-  for (const { name, checks, others, args = [], code, shows } of table) {
+  const NOT_REGULAR = "it is not a regular file\n";
+  type Row = readonly [checks: Readonly<Record<string, unknown>>, code: number, shows: string];
+  const rows: Readonly<Record<string, Row>> = {
+    "the config": [{}, 78, `cannot read config "pipe": ${NOT_REGULAR}`],
+    "a secret": [{ web: secret }, 3, `the file "pipe" cannot be read: ${NOT_REGULAR}`],
+    "a CA file": [{ web: certificate }, 3, NOT_REGULAR],
+    "a CA file of a request": [{ web: request }, 3, NOT_REGULAR],
+  };
+  for (const [name, [checks, code, shows]] of Object.entries(rows)) {
     add(name, () =>
       withHarness(async (harness) => {
         await makePipe(`${harness.directory}/pipe`);
-        harness.writeConfig(checks, others);
+        harness.writeConfig(checks);
+        const args = code === 78 ? ["-c", "pipe"] : [];
         const end = await harness.runHere(["check", "--once", "--no-notify", ...args]);
         assert.equal(end.code, code, end.stderr);
         const shown = end.stdout + end.stderr;
