@@ -158,7 +158,7 @@ simulate("without any directory for it the state lives in memory", {
 });
 
 const LOCKED = /^monitor: error: cannot lock ".*\/\.local\/state.*\.sqlite\.lock": /m;
-type Unusable = readonly [args: string, message: RegExp, state?: string, home?: string];
+type Unusable = readonly [args: string, message: RegExp, state?: string | undefined, home?: string];
 
 const UNUSABLE: Readonly<Record<string, Unusable>> = {
   "named by --state": [`check --state ${HOME}/.local/state.sqlite`, LOCKED],
