@@ -35,6 +35,6 @@ Deno.test("joinChanges() joins several changes into an equivalent one", async ()
       };
       assert.deepEqual(await sorted(together), await sorted(apart));
     }),
-    { numRuns: campaign(1000) },
+    { numRuns: campaign(300) },
   );
 });

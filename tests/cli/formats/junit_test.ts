@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { DOMParser, type Element } from "@xmldom/xmldom";
 import fc from "../../support/property.ts";
+import { campaign } from "../../../testing/seed.ts";
 import { validateXML } from "xmllint-wasm";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { junitFormat } from "../../../src/cli/formats/junit.ts";
@@ -42,7 +43,7 @@ Deno.test("junitFormat stays valid and keeps its texts with hostile, huge and an
     summaryOf([recordOf({ durationMs: 0 }), recordOf({ durationMs: 1e9 })], { unfinished: ["a", ""] }),
     everyHostileRecord(),
     ...HUGE_TEXTS.map(([, text]) => hugeSummary(text)),
-    ...fc.sample(anySummary(), 200),
+    ...fc.sample(anySummary(), campaign(300)),
   ];
   const reports = summaries.flatMap((summary) => [
     assertReadable(summary, optionsOf()),

@@ -9,8 +9,10 @@ function pageOf(name: string): Promise<string> {
   return writeState(PAGE_STATES[name] ?? assert.fail(name));
 }
 
-/** Everything, with the public tag. */
-const TAGGED = (PAGE_STATES["everything"]?.shown ?? []).map((one) => ({
+/** Some problems, with the public tag. */
+const TAGGED = (PAGE_STATES["everything"]?.shown ?? []).filter(({ check: { name } }) =>
+  ["shop", "maintained", "silenced"].includes(name)
+).map((one) => ({
   ...one,
   check: { ...one.check, tags: ["website"] },
 }));
@@ -35,8 +37,7 @@ Deno.test("writeReport() shows only checks with its tags on a public page, witho
 });
 
 Deno.test("writeReport() shows maintenance windows on a public page, but not which notifications were sent", async () => {
-  const inWindow = TAGGED.filter(({ check }) => ["maintained", "silenced"].includes(check.name));
-  const text = await writeState({ shown: inWindow, public: ["website"] });
+  const text = await writeState({ shown: TAGGED, public: ["website"] });
   assert.match(text, /<em>maintenance until <time>2026-01-31 13:00<\/time><\/em>/);
   assert.doesNotMatch(text, /silenced<|suppressed|not notified/);
 });
