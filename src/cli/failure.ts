@@ -18,20 +18,17 @@ interface Failure {
   readonly exitCode: number;
 }
 
-interface FailureOptions {
-  readonly color: boolean;
-  /** For the commands in hints. */
-  readonly places?: TypedPlaces;
-}
-
 /** The one place that describes an error which ends a command, and chooses the exit code. */
-export function describeFailure(error: unknown, options: FailureOptions): Failure {
-  const message = (text: string, hint: string | null): string => messageWith(text, hint, options.places);
+export function describeFailure(
+  error: unknown,
+  { color, places }: { readonly color: boolean; readonly places?: TypedPlaces },
+): Failure {
+  const message = (text: string, hint: string | null): string => render(text, hint, places);
   if (error instanceof UsageError) return { text: message(error.message, error.hint), exitCode: EXIT.usage };
   if (error instanceof ConfigError) {
     const problems = error.source === null
       ? ""
-      : renderProblems(error.source, error.problems, { color: options.color, severity: "error" });
+      : renderProblems(error.source, error.problems, { color, severity: "error" });
     return { text: problems + message(error.message, error.hint), exitCode: EXIT.config };
   }
   if (error instanceof MissingPermissionsError) return describeMissingPermissions(error);
@@ -42,13 +39,10 @@ export function describeFailure(error: unknown, options: FailureOptions): Failur
     const hint = error instanceof StateHeldError ? error.hint : null;
     return { text: message(error.message, hint), exitCode: stateCode };
   }
-  if (error instanceof OutputError || error instanceof ListenError) {
-    return { text: message(error.message, null), exitCode: EXIT.input_output };
-  }
-  if (isFullDevice(error)) {
-    return { text: message(`cannot write: ${error.message}`, null), exitCode: EXIT.input_output };
-  }
-  return describeBug(error);
+  const isKnown = error instanceof OutputError || error instanceof ListenError;
+  if (!isKnown && !isFullDevice(error)) return describeBug(error);
+  const text = isKnown ? error.message : `cannot write: ${error.message}`;
+  return { text: message(text, null), exitCode: EXIT.input_output };
 }
 
 /** The system's codes for a device that cannot be written: full, a quota, a limit, broken. */
@@ -77,7 +71,7 @@ function describeMissingPermission(error: Error): Failure {
     /, (?:run again with the|specify the required permissions) /,
   );
   const hint = flag === undefined ? null : `grant it with ${exactFlag(need, flag)}`;
-  return { text: message(`missing permission: ${need}`, hint), exitCode: EXIT.permission };
+  return { text: render(`missing permission: ${need}`, hint), exitCode: EXIT.permission };
 }
 
 /** The flag that the runtime names grants the whole class. */
@@ -92,16 +86,13 @@ function describeBug(error: unknown): Failure {
   const text = error instanceof Error ? error.stack ?? error.message : String(error);
   const shown = printableBlock(hideKnownSecrets(text));
   return {
-    text: `${message("bug in monitor", "report it with the lines below")}${shown}\n`,
+    text: `${render("bug in monitor", "report it with the lines below")}${shown}\n`,
     exitCode: EXIT.bug,
   };
 }
 
-function message(text: string, hint: string | null): string {
-  return messageWith(text, hint);
-}
-
-function messageWith(text: string, hint: string | null, places: TypedPlaces = {}): string {
+/** `places` are for the commands in hints. */
+function render(text: string, hint: string | null, places: TypedPlaces = {}): string {
   const shown = (line: string): string => printable(runnableHint(line, places));
   return `monitor: error: ${shown(text)}\n${hint === null ? "" : `monitor: hint: ${shown(hint)}\n`}`;
 }

@@ -1,5 +1,6 @@
 import { type Command, COMMON_OPTIONS, type OptionSpec } from "./command_definition.ts";
 import { EXIT_CODE_HELP, exitCodeHelp } from "./exit_code.ts";
+import { wrap } from "../shared/wrap.ts";
 import { PROJECT_URL } from "./project_url.ts";
 
 /** The width of a terminal that was not made wider. */
@@ -83,16 +84,4 @@ function columns(rows: readonly (readonly [string, string])[]): readonly string[
     );
     return isLong ? [...wrap(first, WIDTH - 2).map((line) => `  ${line}`), ...lines] : lines;
   });
-}
-
-function wrap(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === "" ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
 }

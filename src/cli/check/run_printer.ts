@@ -75,7 +75,7 @@ export class RunPrinter {
     this.#progress.finished(check);
     if (this.#isQuiet) return;
     this.#progress.clear();
-    print(format.record(record, this.#formatOptions), system);
+    print(format.record?.(record, this.#formatOptions) ?? "", system);
     if (!settings.traces) return;
     print(
       `trace of ${printable(check.name)}:\n${renderTrace(trace || "nothing sent or received")}\n`,
@@ -110,7 +110,7 @@ export class RunPrinter {
 
   async #writeFile(path: string, format: Format, summary: RunSummary): Promise<string | null> {
     const options = { ...this.#formatOptions, color: false, columns: null };
-    const records = summary.records.map((record) => format.record(record, options));
+    const records = summary.records.map((record) => format.record?.(record, options) ?? "");
     try {
       await this.#options.system.files.replace(path, records.join("") + format.summary(summary, options));
       return null;

@@ -13,7 +13,7 @@ import {
   UsageError,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { OutputError } from "../failure.ts";
+import { writeNew } from "../write_output.ts";
 import { acceptDraft } from "../accept_draft.ts";
 import { ConfigDraft, ImportLimitError } from "../../import/config_draft.ts";
 import { FOREIGN_BYTES_MAX, type ForeignFile, importError } from "../../import/foreign_text.ts";
@@ -72,7 +72,7 @@ async function runImport(invocation: Invocation, system: System): Promise<number
     ? `${JSON.stringify(toJson(draft), null, 2)}\n`
     : renderImport(draft, { origin: `${tool}, ${file.label}` });
   if (output === undefined) system.stdout.write(text);
-  else await write(output, text, { system, overwrite: invocation.options.has("force") });
+  else await writeNew(output, text, { ...system, overwrite: invocation.options.has("force") });
   system.stderr.write(summaryOf(draft, output));
   return draft.checks.size + draft.channels.size === 0 ? EXIT.nothing : EXIT.ok;
 }
@@ -116,22 +116,6 @@ async function readFile(
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     throw importError({ label }, describeFileError(error, { path }));
-  }
-}
-
-async function write(
-  path: string,
-  text: string,
-  { system, overwrite }: { readonly system: System; readonly overwrite: boolean },
-): Promise<void> {
-  try {
-    await system.files.write(path, text, { overwrite });
-  } catch (error) {
-    if (error instanceof Deno.errors.AlreadyExists) {
-      throw new UsageError(`cannot write "${path}": the file exists`, "overwrite it with --force");
-    }
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new OutputError(`cannot write "${path}": ${describeFileError(error, { path, access: "write" })}`);
   }
 }
 

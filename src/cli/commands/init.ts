@@ -1,7 +1,6 @@
-import { describeFileError } from "../../shared/describe_error.ts";
-import { type Command, UsageError } from "../command_definition.ts";
+import type { Command } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { OutputError } from "../failure.ts";
+import { writeNew } from "../write_output.ts";
 import { STARTER_CONFIG } from "../starter_config.ts";
 import { printable } from "../../shared/printable.ts";
 
@@ -22,18 +21,7 @@ export const initCommand: Command = {
   endings: ["done", "permission"],
   run: async (invocation, system) => {
     const path = invocation.operands[0] ?? "monitor.jsonc";
-    try {
-      await system.files.write(path, STARTER_CONFIG, { overwrite: invocation.options.has("force") });
-    } catch (error) {
-      if (error instanceof Deno.errors.AlreadyExists) {
-        throw new UsageError(
-          `cannot write "${path}": the file exists`,
-          "overwrite it with --force",
-        );
-      }
-      if (error instanceof Deno.errors.NotCapable) throw error;
-      throw new OutputError(`cannot write "${path}": ${describeFileError(error, { path, access: "write" })}`);
-    }
+    await writeNew(path, STARTER_CONFIG, { ...system, overwrite: invocation.options.has("force") });
     const config = path === "monitor.jsonc" ? "" : ` -c ${printable(path)}`;
     system.stdout.write(`wrote ${printable(path)}\ntry it with: monitor check --once${config}\n`);
     return EXIT.ok;

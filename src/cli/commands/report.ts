@@ -1,4 +1,3 @@
-import { describeFileError } from "../../shared/describe_error.ts";
 import { pathFromHere } from "../../config/source.ts";
 import type { System } from "../../domain/system.ts";
 import {
@@ -11,7 +10,7 @@ import {
 } from "../command_definition.ts";
 import { isEverything, readSelection, selectChecks, TAG_OPTION } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
-import { OutputError } from "../failure.ts";
+import { writeError } from "../write_output.ts";
 import { openKnownConfig, readKnownState } from "../known_config.ts";
 import { pageFacts } from "../../outputs/html_report/facts.ts";
 import { readState } from "../read_state.ts";
@@ -91,18 +90,13 @@ async function runReport(invocation: Invocation, system: System): Promise<number
       clock: system.clock,
     });
     if (path === null) system.stdout.write(text);
-    else await replaceOutput(path, text, system);
+    else {
+      await system.files.replace(path, text).catch((error) => {
+        throw writeError(error, path);
+      });
+    }
   } finally {
     await store?.close();
   }
   return EXIT.ok;
-}
-
-async function replaceOutput(path: string, text: string, system: System): Promise<void> {
-  try {
-    await system.files.replace(path, text);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new OutputError(`cannot write "${path}": ${describeFileError(error, { path, access: "write" })}`);
-  }
 }

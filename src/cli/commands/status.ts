@@ -24,7 +24,7 @@ import { isEverything, readSelection, selectActiveChecks, TAG_OPTION } from "../
 import { exitCodeOf, failRule } from "../exit_code.ts";
 import { statusJson, type StatusSnapshot } from "../../outputs/json/status_json.ts";
 import { NO_ACTIVE_CHECK } from "../formats/without_result.ts";
-import { conditionPaints } from "../formats/condition_paints.ts";
+import { conditionCounts, conditionPaints } from "../formats/condition_paints.ts";
 import type { PluginItem } from "../formats/plugin.ts";
 import { describeVote } from "../../condition/agreement.ts";
 import { believableColumns, renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
@@ -223,11 +223,7 @@ function countStatuses(
 ): string {
   const inactive = inactiveCount === 0 ? "" : `, ${inactiveCount} inactive`;
   if (statuses.length === 0) return `${NO_ACTIVE_CHECK}${inactive}`;
-  const paints = conditionPaints(colors);
-  const counts = SHOWN_CONDITIONS.flatMap((condition) => {
-    const count = statuses.filter((status) => status.condition === condition).length;
-    return count === 0 ? [] : [paints[condition](`${count} ${condition}`)];
-  });
+  const counts = conditionCounts(statuses.map(({ condition }) => condition), colors);
   return `${statuses.length} ${statuses.length === 1 ? "check" : "checks"}: ${counts.join(", ")}${inactive}`;
 }
 

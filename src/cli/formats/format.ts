@@ -37,7 +37,8 @@ export interface FormatOptions {
 
 /** A way to print a run. Texts end with a line feed, or are empty. */
 export interface Format {
-  record(record: RunRecord, options: FormatOptions): string;
+  /** Called for each result as it comes. @default nothing is printed */
+  record?(record: RunRecord, options: FormatOptions): string;
   /** Called once at the end. */
   summary(summary: RunSummary, options: FormatOptions): string;
 }

@@ -1,9 +1,10 @@
+import { escapeUTF8 } from "entities/escape";
+import { replaceUnsafe } from "../../shared/printable.ts";
 import type { Condition } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
 import type { Format, FormatOptions, RunSummary } from "./format.ts";
 import { truncate } from "../../shared/truncate.ts";
 import { NO_CHECKS, NO_RESULT } from "./without_result.ts";
-import { xmlAttribute, xmlText } from "./xml_text.ts";
 
 /*
  * The file conforms to Jenkins' schemas (junit-4.xsd and junit-10.xsd of its xUnit plugin), and contains everything
@@ -14,14 +15,6 @@ import { xmlAttribute, xmlText } from "./xml_text.ts";
 
 /** Readers show the message on one line or in a column; the text of the element has all of it. */
 const MESSAGE_LENGTH_MAX = 1000;
-
-/** The element for a condition that fails the run: `unknown` means no data, which JUnit calls an error. */
-const FAILURE_ELEMENTS: Readonly<Record<Condition, "failure" | "error">> = {
-  ok: "failure",
-  unknown: "error",
-  warning: "failure",
-  critical: "failure",
-};
 
 interface TestCase {
   readonly className: string;
@@ -36,19 +29,12 @@ interface TestCase {
  * `critical` as failures, `unknown` and checks without a result as errors; the output of the others is in `system-out`.
  */
 export const junitFormat: Format = {
-  record: () => "",
   summary: (summary, options) => {
     const cases = [
       ...summary.records.map((record) => finishedCase(record.result, options)),
-      ...summary.unfinished.map((name) =>
-        caseWithout(name, { type: "unfinished", verdict: "error", reason: NO_RESULT })
-      ),
+      ...summary.unfinished.map((name) => caseWithout(name, { type: "unfinished", reason: NO_RESULT })),
       ...(summary.reason !== null && options.fails(summary.condition)
-        ? [caseWithout(NO_CHECKS, {
-          type: summary.condition,
-          verdict: FAILURE_ELEMENTS[summary.condition],
-          reason: summary.reason,
-        })]
+        ? [caseWithout(NO_CHECKS, { type: summary.condition, reason: summary.reason })]
         : []),
     ];
     return '<?xml version="1.0" encoding="UTF-8"?>\n' +
@@ -102,40 +88,28 @@ function finishedCase(result: Result, options: FormatOptions): TestCase {
     const content = text === "" ? "" : `      <system-out>${xmlText(text)}</system-out>\n`;
     return { ...test, verdict: "pass", content };
   }
-  const verdict = FAILURE_ELEMENTS[result.condition];
-  const found = { type: result.condition, message: result.output || result.condition, text };
-  return { ...test, verdict, content: problem(verdict, found) };
+  const message = result.output || result.condition;
+  return { ...test, ...failed({ type: result.condition, message, text }) };
 }
 
 /** A case without a result. */
 function caseWithout(
   name: string,
-  { type, verdict, reason }: {
-    readonly type: string;
-    readonly verdict: "failure" | "error";
-    readonly reason: string;
-  },
+  { type, reason }: { readonly type: Condition | "unfinished"; readonly reason: string },
 ): TestCase {
-  return {
-    className: `monitor.${type}`,
-    name,
-    durationMs: 0,
-    verdict,
-    content: problem(verdict, { type, message: reason, text: reason }),
-  };
+  const found = failed({ type, message: reason, text: reason });
+  return { className: `monitor.${type}`, name, durationMs: 0, ...found };
 }
 
-interface Problem {
-  readonly type: string;
-  readonly message: string;
-  readonly text: string;
-}
-
-function problem(element: "failure" | "error", found: Problem): string {
+/** A check without data is an error in JUnit. */
+function failed(
+  found: { readonly type: Condition | "unfinished"; readonly message: string; readonly text: string },
+): Pick<TestCase, "verdict" | "content"> {
+  const { type } = found;
+  const verdict = type === "unknown" || type === "unfinished" ? "error" : "failure";
   const message = truncate(found.message, MESSAGE_LENGTH_MAX);
-  return `      <${element}${attributes({ type: found.type, message })}>${
-    xmlText(found.text)
-  }</${element}>\n`;
+  const content = `      <${verdict}${attributes({ type, message })}>${xmlText(found.text)}</${verdict}>\n`;
+  return { verdict, content };
 }
 
 function attributes(values: Readonly<Record<string, string>>): string {
@@ -144,4 +118,34 @@ function attributes(values: Readonly<Record<string, string>>): string {
 
 function seconds(durationMs: number): string {
   return (durationMs / 1000).toFixed(3);
+}
+
+/**
+ * Characters that XML 1.0 does not allow, not even as a reference (https://www.w3.org/TR/xml/#charsets): most control
+ * characters, lone surrogates, U+FFFE and U+FFFF.
+ */
+const NOT_ALLOWED = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
+
+/** Returns any text as the content of an XML element. Characters that XML does not allow become U+FFFD. */
+function xmlText(text: string): string {
+  return escapeXml(
+    text,
+    (character) => character === "\n" || character === "\t" ? character : reference(character),
+  );
+}
+
+/**
+ * Any text as the value of an XML attribute in double quotes. Line breaks and tabs are written as references,
+ * since a reader would turn them into spaces.
+ */
+function xmlAttribute(text: string): string {
+  return escapeXml(text, reference);
+}
+
+function escapeXml(text: string, escapeUnsafe: (character: string) => string): string {
+  return replaceUnsafe(escapeUTF8(text.replace(NOT_ALLOWED, "\ufffd")), escapeUnsafe);
+}
+
+function reference(character: string): string {
+  return `&#x${(character.codePointAt(0) ?? 0).toString(16)};`;
 }

@@ -49,11 +49,9 @@ export interface PluginItem {
  * status word matches the exit code, so it ignores conditions that `--fail-on` excludes.
  */
 export const pluginFormat: Format = {
-  record: () => "",
   summary: (summary, options) => renderPlugin(itemsOf(summary), summary, options),
 };
 
-/** Renders checks as the output of one plugin. */
 export function renderPlugin(
   items: readonly PluginItem[],
   known: Pick<RunSummary, "condition" | "reason" | "unfinished">,

@@ -1,8 +1,7 @@
 import { CONDITIONS } from "../../domain/condition.ts";
 import { type Colors, createColors } from "../color.ts";
 import { printable, printableBlock } from "../../shared/printable.ts";
-import { conditionPaints } from "./condition_paints.ts";
-import { countConditions } from "./counts.ts";
+import { conditionCounts, conditionPaints } from "./condition_paints.ts";
 import { durationText } from "../../shared/duration_text.ts";
 import type { Format, RunRecord, RunSummary } from "./format.ts";
 import { truncate } from "../../shared/truncate.ts";
@@ -20,7 +19,6 @@ const UNFINISHED_NAME_LENGTH_MAX = 60;
  * elsewhere nothing is wrapped.
  */
 export const prettyFormat: Format = {
-  record: () => "",
   summary: (summary, options) => {
     const colors = createColors(options.color);
     const columns = believableColumns(options.columns);
@@ -71,11 +69,10 @@ function summaryLine(summary: RunSummary, colors: Colors): string {
   if (summary.reason !== null) {
     return `${conditionPaints(colors)[summary.condition](summary.condition)}: ${summary.reason}${inactive}`;
   }
-  const counts = countConditions(summary.records);
-  const paints = conditionPaints(colors);
-  const parts = CONDITIONS.filter((condition) => counts[condition] > 0)
-    .map((condition) => paints[condition](`${counts[condition]} ${condition}`));
-  if (summary.unfinished.length > 0) parts.push(unfinishedText(summary.unfinished));
+  const parts = [
+    ...conditionCounts(summary.records.map(({ result }) => result.condition), colors),
+    ...summary.unfinished.length > 0 ? [unfinishedText(summary.unfinished)] : [],
+  ];
   const total = summary.records.length + summary.unfinished.length;
   const checks = total === 1 ? "check" : "checks";
   return `${total} ${checks}: ${parts.join(", ")} in ${durationText(summary.durationMs)}${inactive}`;

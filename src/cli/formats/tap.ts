@@ -16,7 +16,6 @@ const MESSAGE_LENGTH_MAX = 200;
  * than `Bail out!`, which would make a harness drop the results of other checks and tests.
  */
 export const tapFormat: Format = {
-  record: () => "",
   summary: (summary, options) => {
     const points = [
       ...summary.records.map(({ result }, index) => finishedPoint(result, index + 1, options)),
@@ -55,11 +54,7 @@ function finishedPoint(result: Result, id: number, options: FormatOptions): stri
 /** A point without a result. */
 function pointWithout(
   name: string,
-  { id, reason, condition }: {
-    readonly id: number;
-    readonly reason: string;
-    readonly condition?: Condition;
-  },
+  { id, reason, condition }: { readonly id: number; readonly reason: string; readonly condition?: Condition },
 ): string {
   return `${testPoint(name, { ok: false, id })}\n${
     yamlBlock({ message: reason, severity: "fail", condition })

@@ -7,11 +7,11 @@ import {
   missingPermissions,
   type RequiredPermission,
 } from "../../permissions/required_permissions.ts";
-import { describeFileError } from "../../shared/describe_error.ts";
 import { permissionsOfReplacing } from "../../shared/temporary_path.ts";
 import { type Invocation, optionValue, UsageError } from "../command_definition.ts";
 import { MissingPermissionsError } from "../config_permissions.ts";
 import { OutputError } from "../failure.ts";
+import { writeError } from "../write_output.ts";
 import { type OpenConfig, openConfigAt } from "../open_config.ts";
 import { EMPTY_CONFIG } from "../starter_config.ts";
 
@@ -93,8 +93,7 @@ export async function writeTarget(target: ConfigTarget, text: string, system: Sy
       throw new OutputError(`cannot write "${label}": it was changed meanwhile`);
     });
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable || error instanceof OutputError) throw error;
-    throw new OutputError(`cannot write "${label}": ${describeFileError(error, { path, access: "write" })}`);
+    throw writeError(error, path, label);
   }
 }
 

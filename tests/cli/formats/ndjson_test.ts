@@ -8,7 +8,7 @@ import { optionsOf, printed, recordOf, summaryOf } from "./records.ts";
 Deno.test("ndjsonFormat prints the fields that json prints for a check", () => {
   const summary = summaryOf([recordOf({ detail: "a\nb", performanceData: "x=1" })]);
   const { event, ...fields } = JSON.parse(
-    ndjsonFormat.record(recordOf({ detail: "a\nb", performanceData: "x=1" }), optionsOf()),
+    ndjsonFormat.record?.(recordOf({ detail: "a\nb", performanceData: "x=1" }), optionsOf()) ?? "",
   );
   assert.equal(event, "result");
   assert.deepEqual(fields, JSON.parse(printed(jsonFormat, summary)).checks[0]);

@@ -2,7 +2,7 @@ import fc from "../../support/property.ts";
 import type { CheckKind } from "../../../src/domain/check.ts";
 import { type Condition, CONDITIONS, highestSeverity } from "../../../src/domain/condition.ts";
 import { checkOf } from "../../../testing/builders.ts";
-import type { FormatOptions, RunRecord, RunSummary } from "../../../src/cli/formats/format.ts";
+import type { Format, FormatOptions, RunRecord, RunSummary } from "../../../src/cli/formats/format.ts";
 
 /** The given fields of a completed check; the others have defaults. */
 type RecordParts = Partial<Omit<RunRecord["result"], "check">> & {
@@ -74,14 +74,11 @@ export function failsOnCritical(condition: Condition): boolean {
 
 /** Returns the output of a format as one text: after each check and at the end. */
 export function printed(
-  format: {
-    record(record: RunRecord, options: FormatOptions): string;
-    summary: (summary: RunSummary, options: FormatOptions) => string;
-  },
+  format: Format,
   summary: RunSummary,
   options: FormatOptions = optionsOf(),
 ): string {
-  return summary.records.map((record) => format.record(record, options)).join("") +
+  return summary.records.map((record) => format.record?.(record, options) ?? "").join("") +
     format.summary(summary, options);
 }
 
