@@ -1,12 +1,10 @@
 import type { Command } from "./command_definition.ts";
 
-export type CommandLoader = () => Promise<Command>;
-
 /**
  * Every command by its name, in the order of the help. A run loads only the module of its own command, since loading
  * all of them takes longer than most runs; `commands.ts` has them all.
  */
-export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
+export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   check: async () => (await import("./commands/check.ts")).checkCommand,
   validate: async () => (await import("./commands/validate.ts")).validateCommand,
   explain: async () => (await import("./commands/explain.ts")).explainCommand,

@@ -18,15 +18,13 @@ import {
   type RequiredPermission,
   requiredPermissionsOf,
 } from "../permissions/required_permissions.ts";
-import { type Invocation, optionValue } from "./command_definition.ts";
-import type { OpenConfig } from "./open_config.ts";
+import { optionValue } from "./command_definition.ts";
+import type { CommandContext, OpenConfig } from "./open_config.ts";
 import { permissionFlag } from "../permissions/permission_flags.ts";
 import { listenOf } from "./listen_option.ts";
 import { locateState, type StateLocation } from "./state_location.ts";
 
-interface ConfigPermissionsOptions {
-  readonly invocation: Invocation;
-  readonly system: System;
+interface ConfigPermissionsOptions extends CommandContext {
   readonly checks: readonly Check[];
   /** Whether their channels are called. @default true */
   readonly notifies?: boolean;
@@ -61,17 +59,17 @@ export async function permissionsOfConfig(
   const listen = listens ? listenOf(invocation, config) : null;
   const vital = joinPermissions([
     { neededBy: "the HTTP endpoint", requiredPermissions: listen === null ? {} : { net: [listen.address] } },
-    { neededBy: "the config", requiredPermissions: permissionsOfText(config, named) },
+    {
+      neededBy: "the config",
+      requiredPermissions: {
+        read: configPaths(config),
+        env: named === undefined ? ["MONITOR_CONFIG", "XDG_CONFIG_HOME", "HOME"] : [],
+      },
+    },
     { neededBy: "the state", requiredPermissions: await permissionsOfState(place, system) },
     ...outputs.map((path) => ({ neededBy: "--output", requiredPermissions: permissionsOfReplacing(path) })),
-    {
-      neededBy: "the HTML report",
-      requiredPermissions: config.report === null ? {} : permissionsOfReplacing(config.report.path),
-    },
-    {
-      neededBy: "metrics",
-      requiredPermissions: config.metrics === null ? {} : permissionsOfReplacing(config.metrics.path),
-    },
+    { neededBy: "the HTML report", requiredPermissions: permissionsOfFile(config.report) },
+    { neededBy: "metrics", requiredPermissions: permissionsOfFile(config.metrics) },
   ]);
   const others = joinPermissions([
     { neededBy: "commands of the config", requiredPermissions: permissionsOfCommands(config) },
@@ -193,11 +191,8 @@ function keyOf({ permission, value }: RequiredPermission): string {
   return `${permission} ${value}`;
 }
 
-function permissionsOfText(config: OpenConfig, named: string | undefined): RequiredPermissions {
-  return {
-    read: configPaths(config),
-    env: named === undefined ? ["MONITOR_CONFIG", "XDG_CONFIG_HOME", "HOME"] : [],
-  };
+function permissionsOfFile(file: { readonly path: string } | null): RequiredPermissions {
+  return file === null ? {} : permissionsOfReplacing(file.path);
 }
 
 function permissionsOfCommands({ commands }: OpenConfig): RequiredPermissions {
@@ -244,5 +239,4 @@ async function permissionsOfState(
   return { read: paths, write: isDirectoryMissing ? [...paths, dirname(path)] : paths };
 }
 
-/** The file is written under a temporary name first, and renamed. */
 const STATE_VARIABLES: readonly string[] = ["STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"];

@@ -1,4 +1,5 @@
 import { ConfigError } from "../config/problem.ts";
+import { StoreError } from "../domain/store.ts";
 import { ListenError } from "../domain/http_servers.ts";
 import { PERMISSION_CLASSES } from "../domain/runtime_permissions.ts";
 import { UsageError } from "./command_definition.ts";
@@ -9,7 +10,7 @@ import { permissionFlag } from "../permissions/permission_flags.ts";
 import { runnableHint, type TypedPlaces } from "./runnable_hint.ts";
 import { hideKnownSecrets } from "./known_secrets.ts";
 import { printable, printableBlock } from "../shared/printable.ts";
-import { missingPermissionIn, stateExitCode, StateHeldError } from "./state_errors.ts";
+import { missingPermissionIn, StateHeldError } from "./state_errors.ts";
 
 interface Failure {
   /** Whole lines for stderr, each with its line feed. */
@@ -34,12 +35,10 @@ export function describeFailure(
   if (error instanceof MissingPermissionsError) return describeMissingPermissions(error);
   const denied = error instanceof Deno.errors.NotCapable ? error : missingPermissionIn(error);
   if (denied !== null) return describeMissingPermission(denied);
-  const stateCode = stateExitCode(error);
-  if (stateCode !== null && error instanceof Error) {
-    const hint = error instanceof StateHeldError ? error.hint : null;
-    return { text: message(error.message, hint), exitCode: stateCode };
+  if (error instanceof StateHeldError) {
+    return { text: message(error.message, error.hint), exitCode: EXIT.held };
   }
-  const isKnown = error instanceof OutputError || error instanceof ListenError;
+  const isKnown = error instanceof StoreError || error instanceof OutputError || error instanceof ListenError;
   if (!isKnown && !isFullDevice(error)) return describeBug(error);
   const text = isKnown ? error.message : `cannot write: ${error.message}`;
   return { text: message(text, null), exitCode: EXIT.input_output };

@@ -30,6 +30,12 @@ export async function readKinds(
   return new Map(checks.map((check) => [check.kind, entryOf(check)]));
 }
 
+/** A call of a command; it may name the config and the state. */
+export interface CommandContext {
+  readonly invocation: Invocation;
+  readonly system: System;
+}
+
 export interface OpenConfig extends LoadedConfig {
   /** In the text's order, file by file. */
   readonly placedWarnings: readonly PlacedProblem[];
@@ -48,12 +54,6 @@ export async function openConfig(
   return await openConfigAt(await locate(invocation, system), { invocation, system, ...options });
 }
 
-interface OpenOptions extends LoadOptions {
-  /** May name the state. */
-  readonly invocation: Invocation;
-  readonly system: System;
-}
-
 /**
  * The same for a config at a known location.
  *
@@ -61,7 +61,7 @@ interface OpenOptions extends LoadOptions {
  */
 export async function openConfigAt(
   location: ConfigLocation,
-  { invocation, system, ...options }: OpenOptions,
+  { invocation, system, ...options }: LoadOptions & CommandContext,
 ): Promise<OpenConfig> {
   const loaded = await loadConfig(location, system, {
     ...options,
@@ -74,8 +74,13 @@ export async function openConfigAt(
   const entryOf = await entriesOf(loaded.checks);
   const { checks, problems } = await withLocations(loaded, entryOf);
   const config = { ...loaded, checks };
-  rejectErrors(config, problems, entryOf);
-  const warnings = config.checks.flatMap((check) => placesOf(check, entryOf(check).warnings(check)));
+  rejectConfig(config, [
+    ...problems,
+    // Errors in parameters that are valid by themselves.
+    ...checks.flatMap((check) => placesOf(check, entryOf(check).errors?.(check) ?? [])),
+    ...findSharedKeys(checks, entryOf),
+  ]);
+  const warnings = checks.flatMap((check) => placesOf(check, entryOf(check).warnings(check)));
   const lacks = options.withoutSecrets === true ? [] : await findChannelLacks(config, system);
   const placedWarnings = inTextOrder(
     [...config.warnings, ...warnings, ...lacks].map(config.place),
@@ -112,20 +117,6 @@ async function withLocations(
   if (checks.every(({ locations }) => locations === undefined)) return { checks, problems: [] };
   const { locateChecks } = await import("../config/locations.ts");
   return locateChecks(checks, { fileOf, refusalOf: (check) => entryOf(check).withoutLocations ?? null });
-}
-
-/** Errors that a kind finds in parameters that are valid by themselves; all errors at once. */
-function rejectErrors(
-  { checks, source, sources, place }: LoadedConfig,
-  found: readonly Problem[],
-  entryOf: (check: Check) => CheckKindEntry<CheckKind>,
-): void {
-  const errors = [
-    ...found,
-    ...checks.flatMap((check) => placesOf(check, entryOf(check).errors?.(check) ?? [])),
-    ...findSharedKeys(checks, entryOf),
-  ];
-  rejectConfig({ source, sources, place }, errors);
 }
 
 /** @throws {ConfigError} If there are errors. */

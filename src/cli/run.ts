@@ -5,7 +5,6 @@ import { answerAtOnce, PROGRAM_HELP, versionText } from "./answer_at_once.ts";
 import { parseBeforeCommand, parseInvocation, splitCommand, splitTrailing } from "./arguments.ts";
 import { type Command, CONFIG_OPTION, UsageError } from "./command_definition.ts";
 import { COMMAND_LOADERS } from "./command_loaders.ts";
-import { HIDDEN_COMMAND_LOADERS } from "./hidden_command_loaders.ts";
 import { EXIT } from "./exit_code.ts";
 import { describeFailure } from "./failure.ts";
 import { asksForPlugin, PluginOutput } from "./plugin_output.ts";
@@ -41,7 +40,8 @@ async function dispatch(args: readonly string[], system: System): Promise<number
   const answer = answerAtOnce(args, system.runtime);
   if (answer !== null) return print(answer, system);
   // Only behind options, all commands are needed to distinguish the command from an option's value.
-  const { name, rest } = splitCommand(args, args[0]?.startsWith("-") ? await allCommands() : []);
+  const commands = args[0]?.startsWith("-") ? (await import("./commands.ts")).COMMANDS : [];
+  const { name, rest } = splitCommand(args, commands);
   if (name === null) return answerWithoutCommand(rest, system);
   if (name === "help") return rest[0] === undefined ? print(PROGRAM_HELP, system) : showHelp(rest[0], system);
   const command = await loadCommand(name);
@@ -88,8 +88,9 @@ async function checkWith(word: string): Promise<string | null> {
 }
 
 async function loadCommand(name: string): Promise<Command> {
-  const loaders = { ...COMMAND_LOADERS, ...HIDDEN_COMMAND_LOADERS };
-  const load = Object.hasOwn(loaders, name) ? loaders[name] : undefined;
+  // For completion scripts; no help lists it.
+  if (name === "__complete") return (await import("./commands/complete.ts")).completeCommand;
+  const load = Object.hasOwn(COMMAND_LOADERS, name) ? COMMAND_LOADERS[name] : undefined;
   if (load !== undefined) return await load();
   const known = Object.hasOwn(OTHER_WORDS, name) ? OTHER_WORDS[name] : undefined;
   const meant = nearest(name, Object.keys(COMMAND_LOADERS));
@@ -114,10 +115,6 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   restart: "apply an edited config with: monitor reload",
   test: "run all checks once with: monitor check --once, or a new one with: monitor try TARGET",
 };
-
-async function allCommands(): Promise<readonly Command[]> {
-  return (await import("./commands.ts")).COMMANDS;
-}
 
 async function showHelp(name: string, system: System): Promise<number> {
   const { commandHelp } = await import("./help.ts");

@@ -1,7 +1,7 @@
 import type { Check } from "../domain/check.ts";
-import type { MemberStatus } from "../domain/membership.ts";
+import { isLiveMember, type MemberStatus } from "../domain/membership.ts";
 import { hostOf, placesOf } from "../members/rendezvous.ts";
-import { activeHosts } from "./active_hosts.ts";
+import { activeConfig } from "../members/active_config.ts";
 import type { ControlRequest } from "./check/control.ts";
 
 /**
@@ -22,4 +22,11 @@ export function describeShared(
   if (owner !== null) return `no control socket with a shared state: "${name}" runs at member "${owner}"`;
   const listed = hosts.map((host) => `"${host}"`).join(", ");
   return `no control socket with a shared state: use SIGHUP on the members ${listed}`;
+}
+
+/** Returns the members that run checks, by their heartbeats: live ones with the config of most members. */
+export function activeHosts(members: readonly MemberStatus[]): readonly string[] {
+  const live = members.filter((member) => isLiveMember(member) && member.config !== "");
+  const active = activeConfig(live, null);
+  return live.filter(({ config }) => config === active).map(({ host }) => host);
 }

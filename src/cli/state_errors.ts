@@ -1,15 +1,11 @@
 import { StoreError } from "../domain/store.ts";
-import { EXIT } from "./exit_code.ts";
 
 /** Thrown if another monitor has the lock of the state, or may have it because the lock was lost. */
 export class StateHeldError extends Error {
   override readonly name = "StateHeldError";
   readonly hint: string;
 
-  constructor(
-    message: string,
-    hint = "run monitor status, or add --state none",
-  ) {
+  constructor(message: string, hint = "run monitor status, or add --state none") {
     super(message);
     this.hint = hint;
   }
@@ -18,10 +14,4 @@ export class StateHeldError extends Error {
 /** Returns the runtime's error if the state can't be used for lack of a permission; `null` for other errors. */
 export function missingPermissionIn(error: unknown): Error | null {
   return error instanceof StoreError && error.cause instanceof Deno.errors.NotCapable ? error.cause : null;
-}
-
-/** Returns the exit code of an error of the state; `null` for other errors. */
-export function stateExitCode(error: unknown): number | null {
-  if (error instanceof StateHeldError) return EXIT.held;
-  return error instanceof StoreError ? EXIT.input_output : null;
 }

@@ -3,8 +3,9 @@ import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
 import { channelsOf, type NotifyingConfig } from "../../alerting/configured_channels.ts";
 import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
-import { type Invocation, UsageError } from "../command_definition.ts";
+import { UsageError } from "../command_definition.ts";
 import {
+  type CommandContext,
   type OpenConfig,
   openConfig,
   readSelection,
@@ -24,9 +25,7 @@ import { permissionFlag } from "../../permissions/permission_flags.ts";
 import { locateState } from "../state_location.ts";
 import { countChecks, describeDifference, type ReloadOutcome, type ServiceFacts } from "./service_output.ts";
 
-interface ReloadOptions {
-  readonly invocation: Invocation;
-  readonly system: System;
+interface ReloadOptions extends CommandContext {
   /** The first config. */
   readonly config: OpenConfig;
   readonly scheduled: ScheduledConfig;

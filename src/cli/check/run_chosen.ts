@@ -2,26 +2,21 @@ import type { Check } from "../../domain/check.ts";
 import { type Condition, highestSeverity } from "../../domain/condition.ts";
 import type { CheckRecord } from "../../domain/store.ts";
 import type { SharedState } from "../../domain/membership.ts";
-import type { System } from "../../domain/system.ts";
 import { RecordedPass } from "../../scheduler/recorded_pass.ts";
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import type { WITHOUT_NOTIFICATIONS } from "../../scheduler/without_notifications.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
-import type { Invocation } from "../command_definition.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import type { RunRecord } from "../formats/format.ts";
 import { NO_ACTIVE_CHECK, NO_CHECK_DUE, notDueReason } from "../formats/without_result.ts";
-import type { OpenConfig } from "../open_config.ts";
+import type { CommandContext, OpenConfig } from "../open_config.ts";
 import type { LocatedPass } from "./located_pass.ts";
 import type { RunPrinter } from "./run_printer.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 import { type StartSignals, stopCode } from "./start_signals.ts";
 
 /** The options of a single run. */
-export interface OnceOptions {
-  /** Names the state, and may forbid color. */
-  readonly invocation: Invocation;
-  readonly system: System;
+export interface OnceOptions extends CommandContext {
   /** The whole config; the caller chooses the checks to run from it. */
   readonly config: OpenConfig;
   readonly settings: CheckCommandSettings;
@@ -134,12 +129,10 @@ async function knownOf(
   const statuses = others.map((check) => statusOf(check, { recordOf, inactive, nowMs }));
   return {
     conditions: countedConditions([...results.map((condition) => ({ condition })), ...statuses]),
-    reason: notDueReason(
-      statuses.map((status) => ({
-        name: status.check.name,
-        condition: status.condition,
-        output: describeStatus(status, nowMs),
-      })),
-    ),
+    reason: notDueReason(statuses.map((status) => ({
+      name: status.check.name,
+      condition: status.condition,
+      output: describeStatus(status, nowMs),
+    }))),
   };
 }

@@ -5,19 +5,16 @@ import { describeDuration } from "../../domain/duration.ts";
 import type { System } from "../../domain/system.ts";
 import { describeFileError, messageOf } from "../../shared/describe_error.ts";
 import { printable } from "../../shared/printable.ts";
-import type { Invocation } from "../command_definition.ts";
 import { failRule } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import type { Format, FormatOptions, RunRecord, RunSummary } from "../formats/format.ts";
-import type { OpenConfig } from "../open_config.ts";
+import type { CommandContext, OpenConfig } from "../open_config.ts";
 import { type Progress, startProgress } from "../progress.ts";
 import { renderTrace } from "../render_trace.ts";
 import { wantsColor } from "../terminal.ts";
 import type { CheckCommandSettings, OutputFile } from "./settings.ts";
 
-interface RunPrinterOptions {
-  readonly invocation: Invocation;
-  readonly system: System;
+interface RunPrinterOptions extends CommandContext {
   readonly config: Pick<OpenConfig, "redact">;
   readonly settings: CheckCommandSettings;
   loadFormat(name: OutputFile["format"]): Promise<Format>;

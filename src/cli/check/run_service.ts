@@ -1,8 +1,7 @@
 import type { System } from "../../domain/system.ts";
 import { type ScheduledConfig } from "../../scheduler/scheduler.ts";
 import type { RequiredPermission } from "../../permissions/required_permissions.ts";
-import type { Invocation } from "../command_definition.ts";
-import { type OpenConfig, readSelection } from "../open_config.ts";
+import { type CommandContext, type OpenConfig, readSelection } from "../open_config.ts";
 import { describeMissing } from "../config_permissions.ts";
 import type { Log } from "../../domain/log.ts";
 import { createLog } from "../create_log.ts";
@@ -23,10 +22,7 @@ import {
   type ServiceOutput,
 } from "./service_output.ts";
 
-interface ServiceOptions {
-  /** Names the config, the checks and the state; a reload reads it again. */
-  readonly invocation: Invocation;
-  readonly system: System;
+interface ServiceOptions extends CommandContext {
   /** Paths for the control socket, the best first; empty: there is none. */
   readonly controlPaths: readonly string[];
   /** The first config; a reload replaces it. */

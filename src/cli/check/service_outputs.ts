@@ -1,7 +1,6 @@
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Check } from "../../domain/check.ts";
 import type { Log } from "../../domain/log.ts";
-import type { System } from "../../domain/system.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
 import type { Member } from "../../members/member.ts";
 import { startHeartbeat } from "../../outputs/heartbeat_schedule.ts";
@@ -11,17 +10,14 @@ import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts"
 import { SummarySchedule } from "../../outputs/summary/summary_schedule.ts";
 import type { Scheduler, SchedulerEvent } from "../../scheduler/scheduler.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
-import type { Invocation } from "../command_definition.ts";
 import { listenOf } from "../listen_option.ts";
 import type { LocatedWork } from "./located_work.ts";
-import { isEverything, readSelection, selectChecks } from "../open_config.ts";
+import { type CommandContext, isEverything, readSelection, selectChecks } from "../open_config.ts";
 import type { OwnedState } from "../owned_state.ts";
 import { VERSION } from "../version.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 
-interface ServiceOutputsOptions {
-  readonly invocation: Invocation;
-  readonly system: System;
+interface ServiceOutputsOptions extends CommandContext {
   readonly log: Log;
   /** Whether a state is stored, so that jobs can check in. */
   readonly hasState: boolean;

@@ -2,15 +2,13 @@
 import { BATCHING_DELAY_MS, type Notifying, startNotifying } from "../../alerting/notifying.ts";
 import type { Log } from "../../domain/log.ts";
 import type { KeptOutbox } from "../../domain/store.ts";
-import type { System } from "../../domain/system.ts";
 import type { Member } from "../../members/member.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../scheduler/run_checks.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { jobLogOf } from "../../state/job_log.ts";
 import { openStateRepository, type StateRepository } from "../../state/state_repository.ts";
-import type { Invocation } from "../command_definition.ts";
 import { listenOf } from "../listen_option.ts";
-import { type OpenConfig, readSelection } from "../open_config.ts";
+import { type CommandContext, type OpenConfig, readSelection } from "../open_config.ts";
 import type { OwnedState } from "../owned_state.ts";
 import type { LocatedWork } from "./located_work.ts";
 import { toNotified } from "./reload.ts";
@@ -20,9 +18,7 @@ import { type ServiceOutputs, startOutputs } from "./service_outputs.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 import type { MemberSettings } from "./take_part.ts";
 
-interface ServicePartsOptions {
-  readonly invocation: Invocation;
-  readonly system: System;
+interface ServicePartsOptions extends CommandContext {
   readonly config: OpenConfig;
   readonly scheduled: ScheduledConfig;
   readonly settings: CheckCommandSettings;

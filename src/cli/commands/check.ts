@@ -1,7 +1,8 @@
 import type { System } from "../../domain/system.ts";
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { runOnce } from "../check/run_once.ts";
-import { type CheckCommandSettings, FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
+import type { OnceOptions } from "../check/run_chosen.ts";
+import { FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
 import { listenAtStart, type StartSignals } from "../check/start_signals.ts";
 import {
   type Command,
@@ -138,9 +139,7 @@ async function runCheckCommand(invocation: Invocation, system: System): Promise<
 
 async function runChecks(
   invocation: Invocation,
-  { system, settings, signals }: {
-    readonly system: System;
-    readonly settings: CheckCommandSettings;
+  { system, settings, signals }: Pick<OnceOptions, "system" | "settings"> & {
     readonly signals: StartSignals;
   },
 ): Promise<number> {

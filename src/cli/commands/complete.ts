@@ -8,30 +8,28 @@ import { EXIT } from "../exit_code.ts";
 import { printable } from "../../shared/printable.ts";
 import { readShell } from "./completions.ts";
 
-/** Makes `monitor __complete SHELL -- …`, which the completions call at every Tab. No help lists it. */
-export function createCompleteCommand(commands: readonly Command[]): Command {
-  return {
-    name: "__complete",
-    summary: "print the completions of a command line",
-    operands: "SHELL -- WORD…",
-    description: "Prints the completions that a completion script asks for.",
-    page: "start/install.md",
-    options: [],
-    endings: ["done"],
-    uses: ["read", "env", "sys"],
-    examples: [],
-    run: async ({ operands }, system) => {
-      const [name, ...asked] = operands;
-      const shell = readShell(name);
-      const completion = await complete(SHELL_ENTRIES[shell].words(asked), {
-        commands,
-        namesIn: (config, names) => listNames(config, names, system),
-      });
-      system.stdout.write(answerText(shell, completion, asked));
-      return EXIT.ok;
-    },
-  };
-}
+/** `monitor __complete SHELL -- …`, which the completions call at every Tab. */
+export const completeCommand: Command = {
+  name: "__complete",
+  summary: "print the completions of a command line",
+  operands: "SHELL -- WORD…",
+  description: "Prints the completions that a completion script asks for.",
+  page: "start/install.md",
+  options: [],
+  endings: ["done"],
+  uses: ["read", "env", "sys"],
+  examples: [],
+  run: async ({ operands }, system) => {
+    const [name, ...asked] = operands;
+    const shell = readShell(name);
+    const completion = await complete(SHELL_ENTRIES[shell].words(asked), {
+      commands: (await import("../commands.ts")).COMMANDS,
+      namesIn: (config, names) => listNames(config, names, system),
+    });
+    system.stdout.write(answerText(shell, completion, asked));
+    return EXIT.ok;
+  },
+};
 
 /** Nothing is printed about a config with errors: the command that uses it prints them. */
 async function listNames(

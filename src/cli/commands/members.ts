@@ -2,7 +2,7 @@ import { describeDuration } from "../../domain/duration.ts";
 import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
 import type { System } from "../../domain/system.ts";
 import { activeConfig } from "../../members/active_config.ts";
-import { activeHosts } from "../active_hosts.ts";
+import { activeHosts } from "../shared_control.ts";
 import { hostOf, placesOf } from "../../members/rendezvous.ts";
 import { printable } from "../../shared/printable.ts";
 import { textWidth } from "../../shared/text_width.ts";

@@ -12,6 +12,7 @@ import {
   optionValues,
 } from "../command_definition.ts";
 import {
+  type CommandContext,
   type OpenConfig,
   openConfig,
   readSelection,
@@ -99,15 +100,15 @@ type Render = (required: readonly RequiredPermission[], context: RenderContext) 
 const RENDERERS: Readonly<Record<typeof FORMATS[number], Render>> = {
   flags: (required) =>
     `${["--no-prompt", ...permissionFlags(groupPermissions(required))].map(shellWord).join(" ")}\n`,
-  json: (required) =>
-    `${
-      JSON.stringify(
-        { ...groupPermissions(required), machine_specific: valuesOfMachine(required) },
-        null,
-        2,
-      )
-    }\n`,
-  deno: (required) => `${JSON.stringify({ permissions: { monitor: denoSet(required) } }, null, 2)}\n`,
+  json: (required) => {
+    const machine_specific = required.flatMap(({ isOfMachine = false, value }) => isOfMachine ? [value] : []);
+    return `${JSON.stringify({ ...groupPermissions(required), machine_specific }, null, 2)}\n`;
+  },
+  deno: (required) => {
+    const groups = Object.entries(groupPermissions(required));
+    const set = groups.map(([name, values]) => [name, values.includes(NET_ALL) ? true : values]);
+    return `${JSON.stringify({ permissions: { monitor: Object.fromEntries(set) } }, null, 2)}\n`;
+  },
   systemd: (required, context) => sandboxed(systemdDropIn, required, context),
   bwrap: (required, context) => sandboxed(bwrapCommand, required, context),
 };
@@ -135,11 +136,7 @@ function programOf(
 }
 
 function argumentsOf(
-  { invocation, system, config }: {
-    readonly invocation: Invocation;
-    readonly system: System;
-    readonly config: OpenConfig;
-  },
+  { invocation, system, config }: CommandContext & { readonly config: OpenConfig },
 ): readonly string[] {
   const path = config.sources[0]?.path ?? null;
   const state = optionValue(invocation, "state");
@@ -153,21 +150,6 @@ function argumentsOf(
     ...optionValues(invocation, TAG_OPTION.name).flatMap((tag) => ["--tag", tag]),
     ...invocation.operands,
   ];
-}
-
-function valuesOfMachine(required: readonly RequiredPermission[]): readonly string[] {
-  return required.flatMap(({ isOfMachine = false, value }) => isOfMachine ? [value] : []);
-}
-
-function denoSet(
-  required: readonly RequiredPermission[],
-): Readonly<Record<string, true | readonly string[]>> {
-  return Object.fromEntries(
-    Object.entries(groupPermissions(required)).map(([name, values]) => [
-      name,
-      values.includes(NET_ALL) ? true : values,
-    ]),
-  );
 }
 
 function warnOfCautions(required: readonly RequiredPermission[], system: System): void {
@@ -186,9 +168,6 @@ function warnOfProxies(required: readonly RequiredPermission[], system: System):
     }
   }
   const whole = PERMISSION_CLASSES.filter((permission) => system.permissions.isGranted(permission));
-  if (whole.length > 0) {
-    warn(
-      `more permissions than the config needs: ${whole.map((name) => `--allow-${name}`).join(", ")}`,
-    );
-  }
+  if (whole.length === 0) return;
+  warn(`more permissions than the config needs: ${whole.map((name) => `--allow-${name}`).join(", ")}`);
 }

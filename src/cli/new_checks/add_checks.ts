@@ -5,17 +5,15 @@ import type { JsonObject, JsonValue } from "../../config/syntax.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
 import { printable, printableBlock } from "../../shared/printable.ts";
-import { type Invocation, UsageError } from "../command_definition.ts";
+import { UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { type OpenConfig, openConfigAt } from "../open_config.ts";
+import { type CommandContext, type OpenConfig, openConfigAt } from "../open_config.ts";
 import { type ConfigTarget, permissionsOfWriting, writeTarget } from "./config_target.ts";
 import { asUsageError, entryFor, renderEntry, usageErrorOf } from "./open_new_checks.ts";
 import type { NewCheck } from "./read_operands.ts";
 import { isTryable, renderRecords, runNewChecks } from "./run_new_checks.ts";
 
-interface AddOptions {
-  readonly invocation: Invocation;
-  readonly system: System;
+interface AddOptions extends CommandContext {
   readonly target: ConfigTarget;
   readonly isDryRun: boolean;
 }
@@ -147,16 +145,10 @@ export function partTaken(
   const taken: UsageError[] = [];
   const free = checks.filter(({ name }) => {
     const isFree = !names.has(name);
-    if (!isFree) {
-      taken.push(
-        new UsageError(
-          `the name "${name}" is taken by another check`,
-          checks.length === 1
-            ? "choose another with: --name NAME"
-            : "add that check alone, with: --name NAME",
-        ),
-      );
-    }
+    const hint = checks.length === 1
+      ? "choose another with: --name NAME"
+      : "add that check alone, with: --name NAME";
+    if (!isFree) taken.push(new UsageError(`the name "${name}" is taken by another check`, hint));
     names.add(name);
     return isFree;
   });

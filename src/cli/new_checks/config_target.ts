@@ -8,11 +8,11 @@ import {
   type RequiredPermission,
 } from "../../permissions/required_permissions.ts";
 import { permissionsOfReplacing } from "../../shared/temporary_path.ts";
-import { type Invocation, optionValue, UsageError } from "../command_definition.ts";
+import { optionValue, UsageError } from "../command_definition.ts";
 import { MissingPermissionsError } from "../config_permissions.ts";
 import { OutputError } from "../failure.ts";
 import { writeError } from "../write_output.ts";
-import { type OpenConfig, openConfigAt } from "../open_config.ts";
+import { type CommandContext, type OpenConfig, openConfigAt } from "../open_config.ts";
 import { EMPTY_CONFIG } from "../starter_config.ts";
 
 export interface ConfigTarget {
@@ -32,9 +32,7 @@ export interface ConfigTarget {
  *
  * @throws {ConfigError} If it has errors.
  */
-export async function openTarget(
-  { invocation, system }: { readonly invocation: Invocation; readonly system: System },
-): Promise<ConfigTarget> {
+export async function openTarget({ invocation, system }: CommandContext): Promise<ConfigTarget> {
   const named = optionValue(invocation, "config");
   if (named === "-") throw new UsageError("--config is -, expected a file to add checks to");
   const location = await locateConfig(named, system).catch((error) => {

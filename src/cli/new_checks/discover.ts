@@ -1,14 +1,13 @@
 import type { Check } from "../../domain/check.ts";
-import type { System } from "../../domain/system.ts";
 import { groupPermissions, permissionFlags } from "../../permissions/permission_flags.ts";
 import type { RequiredPermission } from "../../permissions/required_permissions.ts";
 import { matchesGlob } from "../../shared/matches_glob.ts";
-import { type Invocation, UsageError } from "../command_definition.ts";
+import { UsageError } from "../command_definition.ts";
 import { writtenChecks } from "./add_checks.ts";
 import type { ConfigTarget } from "./config_target.ts";
 import { openNewChecks } from "./open_new_checks.ts";
 import { type NewCheck, readAllOperands } from "./read_operands.ts";
-import { type OpenConfig, readKinds } from "../open_config.ts";
+import { type CommandContext, type OpenConfig, readKinds } from "../open_config.ts";
 import { discoverCertificates } from "../../discover/certificates.ts";
 import { discoverCronJobs } from "../../discover/cron_jobs.ts";
 import type { Discovery, Proposal, ProposalSource } from "../../discover/discovery.ts";
@@ -33,9 +32,7 @@ const SOURCES: readonly ProposalSource[] = [
   discoverCronJobs,
 ];
 
-interface DiscoverOptions extends Pick<Discovery, "root" | "note"> {
-  readonly invocation: Invocation;
-  readonly system: System;
+interface DiscoverOptions extends CommandContext, Pick<Discovery, "root" | "note"> {
   readonly target: ConfigTarget;
 }
 

@@ -1,9 +1,8 @@
 import type { JsonObject } from "../../config/syntax.ts";
 import { ConfigError, describePath, type PlacedProblem } from "../../config/problem.ts";
-import type { System } from "../../domain/system.ts";
 import { layOutJson } from "../../shared/lay_out_json.ts";
-import { type Invocation, UsageError } from "../command_definition.ts";
-import { type OpenConfig, openConfigAt } from "../open_config.ts";
+import { UsageError } from "../command_definition.ts";
+import { type CommandContext, type OpenConfig, openConfigAt } from "../open_config.ts";
 import type { NewCheck } from "./read_operands.ts";
 
 /** Returns a check as the config has it, without its name. */
@@ -24,7 +23,7 @@ export function renderEntry(check: NewCheck): string {
  */
 export async function openNewChecks(
   checks: readonly NewCheck[],
-  { invocation, system }: { readonly invocation: Invocation; readonly system: System },
+  { invocation, system }: CommandContext,
 ): Promise<OpenConfig> {
   const text = JSON.stringify({
     defaults: {},

@@ -1,22 +1,18 @@
 import { type Check, combinedChecks } from "../../domain/check.ts";
 import { highestSeverity } from "../../domain/condition.ts";
-import type { System } from "../../domain/system.ts";
 import { type RequiredPermission, requiredPermissionsOf } from "../../permissions/required_permissions.ts";
 import { DEFAULT_LIMITS, runPass } from "../../scheduler/run_checks.ts";
 import { printable } from "../../shared/printable.ts";
 import { stopCode } from "../check/start_signals.ts";
-import type { Invocation } from "../command_definition.ts";
 import { describeMissing, dropOtherPermissions } from "../config_permissions.ts";
 import type { RunRecord } from "../formats/format.ts";
 import { prettyFormat } from "../formats/pretty.ts";
-import { type OpenConfig, readKinds } from "../open_config.ts";
+import { type CommandContext, type OpenConfig, readKinds } from "../open_config.ts";
 import { startProgress } from "../progress.ts";
 import { renderTrace } from "../render_trace.ts";
 import { wantsColor } from "../terminal.ts";
 
-interface TryOptions {
-  readonly invocation: Invocation;
-  readonly system: System;
+interface TryOptions extends CommandContext {
   readonly config: OpenConfig;
   /** Whether everything that a run does is printed. */
   readonly traces: boolean;
@@ -77,9 +73,7 @@ export async function runNewChecks(checks: readonly Check[], options: TryOptions
 /** Prints results as `check --once` does. */
 export function renderRecords(
   records: readonly RunRecord[],
-  { invocation, system, startedMonotonicMs }: Pick<TryOptions, "invocation" | "system"> & {
-    readonly startedMonotonicMs: number;
-  },
+  { invocation, system, startedMonotonicMs }: CommandContext & { readonly startedMonotonicMs: number },
 ): string {
   return prettyFormat.summary({
     condition: highestSeverity(records.map(({ result }) => result.condition)),
