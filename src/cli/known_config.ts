@@ -12,6 +12,7 @@ import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import type { ShownCheck } from "../alerting/check_status.ts";
 import type { MonitorStatus } from "../outputs/json/monitor_fields.ts";
+import { readState } from "./read_state.ts";
 import { readMonitorStatus } from "./monitor_status.ts";
 import { type Invocation, optionValue } from "./command_definition.ts";
 import { type OpenConfig, openConfig, type Selection } from "./open_config.ts";
@@ -74,23 +75,36 @@ async function locateStateOf(
   return place.path !== null && await system.state.files.look(place.path) !== null ? place : null;
 }
 
-/** What a state has for display: the checks are those that run. */
-interface KnownState {
+/** A state for display. */
+interface KnownState extends KnownConfig, AsyncDisposable {
+  /** `null`: there is none yet. */
+  readonly store: Store | null;
+  /** Those that run. */
   readonly checks: readonly ShownCheck[];
   readonly records: readonly CheckRecord[];
+  /** The process that runs them. */
   readonly monitor: MonitorStatus | null;
 }
 
-/** Reads the checks of a state, and which process runs them. `null`: there is no state yet. */
-export async function readKnownState(
-  store: Store | null,
-  { config, place, system }: Pick<KnownConfig, "config" | "place"> & {
-    readonly system: Pick<System, "clock" | "controlSockets" | "files" | "state">;
-  },
+/** Opens the state to read it, with the config as far as it can be used. */
+export async function openKnownState(
+  invocation: Invocation,
+  selection: Selection,
+  system: System,
+  options: Parameters<typeof readState>[2] = {},
 ): Promise<KnownState> {
-  const records = await store?.records() ?? [];
-  const monitor = await readMonitorStatus(store, { place, config, records, system });
-  return { checks: shownChecks(config?.checks ?? null, monitor, records), records, monitor };
+  const known = await openKnownConfig(invocation, selection, system);
+  const store = await readState(known.place, system, options);
+  try {
+    const records = await store?.records() ?? [];
+    const monitor = await readMonitorStatus(store, { ...known, records, system });
+    const checks = shownChecks(known.config?.checks ?? null, monitor, records);
+    const close = (): Promise<void> => store?.close() ?? Promise.resolve();
+    return { ...known, store, checks, records, monitor, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await store?.close();
+    throw error;
+  }
 }
 
 /**

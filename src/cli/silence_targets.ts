@@ -15,9 +15,9 @@ import {
   optionValue,
   UsageError,
 } from "./command_definition.ts";
-import { openKnownConfig, readKnownState } from "./known_config.ts";
+import { openKnownState } from "./known_config.ts";
 import { isEverything, readSelection, selectChecks, TAG_OPTION } from "./open_config.ts";
-import { readState, stateAlongside } from "./read_state.ts";
+import { stateAlongside } from "./read_state.ts";
 import { STATE_OPTION } from "./state_location.ts";
 
 /** What the commands have in common. */
@@ -58,12 +58,10 @@ export async function withSilences(
   act: (targets: SilenceTargets) => Promise<string>,
 ): Promise<void> {
   const selection = readSelection(invocation);
-  const { config, place } = await openKnownConfig(invocation, selection, system);
-  const kept = await readState(place, system);
-  const known = await readKnownState(kept, { config, place, system });
-  await kept?.close();
+  const known = await openKnownState(invocation, selection, system);
+  await known.store?.close();
   const checks = selectChecks(known.checks, selection);
-  const store = await stateAlongside(place, system);
+  const store = await stateAlongside(known.place, system);
   try {
     const names = invocation.options.has("all") ? [null] : checks.map((check) => check.name);
     system.stdout.write(await act({ store, names, checks }));
@@ -84,17 +82,11 @@ export function requireTargets(invocation: Invocation, example: string): void {
   if (!isAll && isUnnamed) throw new UsageError("missing names of checks, --tag or --all", example);
 }
 
-/** The problems that a call is about, and the checks without one; `null`: none of all checks has one. */
-interface ChosenProblems {
-  readonly chosen: readonly { readonly check: string; readonly problemBeganAtMs: number }[];
+/** Chooses the problems of some checks, and lists the checks without one; `null` stands for all checks. */
+export function chooseProblems(records: readonly CheckRecord[], names: readonly (string | null)[]): {
+  readonly chosen: readonly Pick<Silence, "check" | "problemBeganAtMs">[];
   readonly without: readonly (string | null)[];
-}
-
-/** Chooses the problems of some checks; `null` among their names: of all. */
-export function chooseProblems(
-  records: readonly CheckRecord[],
-  names: readonly (string | null)[],
-): ChosenProblems {
+} {
   const isAll = names.includes(null);
   const chosen = records.flatMap(({ name: check, condition: { problemBeganAtMs } }) =>
     problemBeganAtMs !== null && (isAll || names.includes(check)) ? [{ check, problemBeganAtMs }] : []

@@ -1,11 +1,10 @@
 /** The control socket of a service: `monitor reload` and `monitor run`. */
-import { ControlSocketError } from "../../domain/control_sockets.ts";
 import type { Log } from "../../domain/log.ts";
 import type { System } from "../../domain/system.ts";
 import type { Scheduler, SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { messageOf } from "../../shared/describe_error.ts";
 import { jsonText } from "../../shared/json_text.ts";
-import { type CheckFields, checkFields } from "../formats/check_fields.ts";
+import { type CheckFields, checkFields, recordOf } from "../formats/check_fields.ts";
 import type { ReloadOutcome } from "./service_output.ts";
 
 export type ControlRequest =
@@ -52,10 +51,8 @@ export async function startControl(options: ControlOptions): Promise<Control> {
     if (result === undefined) waiting.set(name, result = Promise.withResolvers());
     return await result.promise;
   };
-  const handle = async (line: string): Promise<string> => {
-    const response = await respond(line).catch((error): ControlResponse => ({ error: messageOf(error) }));
-    return jsonText(response, { indent: 0 });
-  };
+  const handle = async (line: string): Promise<string> =>
+    jsonText(await respond(line).catch((error) => ({ error: messageOf(error) })), { indent: 0 });
   let path: string | null = null;
   const reasons: string[] = [];
   let close = (): Promise<void> => Promise.resolve();
@@ -65,8 +62,7 @@ export async function startControl(options: ControlOptions): Promise<Control> {
       path = place;
       break;
     } catch (error) {
-      const reason = error instanceof ControlSocketError ? error.message : messageOf(error);
-      reasons.push(`"${place}": ${reason}`);
+      reasons.push(`"${place}": ${messageOf(error)}`);
     }
   }
   if (path === null) {
@@ -78,13 +74,10 @@ export async function startControl(options: ControlOptions): Promise<Control> {
     path,
     happened: (event) => {
       if (event.event !== "result") return;
-      const { result, entry: { record, occurrences } } = event;
-      const { name } = result.check;
-      waiting.get(name)?.resolve(
-        checkFields({ result, occurrences, confirmed: record.condition.confirmed }),
-      );
+      const { name } = event.result.check;
+      waiting.get(name)?.resolve(checkFields(recordOf(event)));
       waiting.delete(name);
     },
-    end: () => close(),
+    end: close,
   };
 }

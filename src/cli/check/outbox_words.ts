@@ -12,27 +12,22 @@ interface OutboxWords {
 export function describeOutboxEvent(event: DeliveryEvent, whatNext: string): OutboxWords | null {
   const notifications = countNotifications(event.notifications);
   const channel = event.notifications[0]?.channelName ?? "a channel";
+  const warning = (message: string): OutboxWords => ({ level: "warning", message });
   if (event.event === "delivered") {
-    if (event.note !== null) {
-      return { level: "warning", message: `${notifications} delivered to ${channel}, but ${event.note}` };
-    }
-    return event.isBack
-      ? { level: "info", message: `${channel} accepts notifications again: ${notifications}` }
-      : null;
+    if (event.note !== null) return warning(`${notifications} delivered to ${channel}, but ${event.note}`);
+    if (!event.isBack) return null;
+    return { level: "info", message: `${channel} accepts notifications again: ${notifications}` };
   }
   if (event.event === "failed") {
     const what = event.isRejected ? "rejected by" : "not delivered to";
-    return { level: "warning", message: `${notifications} ${what} ${channel}: ${event.reason}; ${whatNext}` };
+    return warning(`${notifications} ${what} ${channel}: ${event.reason}; ${whatNext}`);
   }
   if (event.event === "summarized") {
-    const message = `too many recovered problems are pending for ${channel}: the older ones are only counted`;
-    return { level: "warning", message };
+    return warning(`too many recovered problems are pending for ${channel}: the older ones are only counted`);
   }
   if (event.event === "limited") {
-    const until = timeText(event.untilMs);
-    const message =
-      `the limit of ${channel} is reached: notifications are pending until ${until}, then sent together`;
-    return { level: "warning", message };
+    const pending = `notifications are pending until ${timeText(event.untilMs)}, then sent together`;
+    return warning(`the limit of ${channel} is reached: ${pending}`);
   }
   return { level: "error", message: `${notifications} to ${channel} dropped: ${event.reason}` };
 }

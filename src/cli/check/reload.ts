@@ -21,9 +21,14 @@ import {
 } from "../config_permissions.ts";
 import { describeFailure } from "../failure.ts";
 import type { Log } from "../../domain/log.ts";
-import { permissionFlag } from "../../permissions/permission_flags.ts";
 import { locateState } from "../state_location.ts";
-import { countChecks, describeDifference, type ReloadOutcome, type ServiceFacts } from "./service_output.ts";
+import {
+  type ConfigDifference,
+  countChecks,
+  describeDifference,
+  type ReloadOutcome,
+  type ServiceFacts,
+} from "./service_output.ts";
 
 interface ReloadOptions extends CommandContext {
   /** The first config. */
@@ -43,15 +48,10 @@ export function createReload(options: ReloadOptions): () => Promise<ReloadOutcom
   let running: Promise<ReloadOutcome> | null = null;
   let queued: Promise<ReloadOutcome> | null = null;
 
-  const reloadOnce = async (): Promise<ReloadOutcome> => {
-    const outcome = await adopt();
-    options.onReloaded(outcome);
-    return outcome;
-  };
   const adopt = async (): Promise<ReloadOutcome> => {
     const reread = await readAgain({ invocation, system, config, log, isShared });
     if ("error" in reread) return { adopted: false, ...reread };
-    const { added, changed, removed } = compare(scheduled.checks, reread.scheduled.checks);
+    const difference = compare(scheduled.checks, reread.scheduled.checks);
     ({ config, scheduled } = reread);
     options.adopt(config, scheduled);
     logWarnings(config, log);
@@ -60,11 +60,14 @@ export function createReload(options: ReloadOptions): () => Promise<ReloadOutcom
       log.warning(`the state path is now "${place.path}"; restart to use it`);
     }
     const facts = factsOf(config, scheduled);
-    const difference = describeDifference({ added, changed, removed });
-    log.info(`config reloaded: ${countChecks(facts.checks)}, ${difference}`);
-    return { adopted: true, ...facts, added, changed, removed };
+    log.info(`config reloaded: ${countChecks(facts.checks)}, ${describeDifference(difference)}`);
+    return { adopted: true, ...facts, ...difference };
   };
-  const start = (): Promise<ReloadOutcome> => running = reloadOnce().finally(() => running = null);
+  const start = (): Promise<ReloadOutcome> =>
+    running = adopt().then((outcome) => {
+      options.onReloaded(outcome);
+      return outcome;
+    }).finally(() => running = null);
   return () => {
     if (running === null) return start();
     // The one in progress may have read the config before it was edited.
@@ -112,9 +115,10 @@ export function logWarnings({ source, placedWarnings }: OpenConfig, log: Log): v
 type RereadOptions = Pick<ReloadOptions, "invocation" | "system" | "config" | "log" | "isShared">;
 
 /** The config that was read again, or the reason why the old one stays in force. */
-type Reread =
-  | { readonly config: OpenConfig; readonly scheduled: ScheduledConfig }
-  | { readonly error: string; readonly first?: string };
+type Reread = Pick<ReloadOptions, "config" | "scheduled"> | {
+  readonly error: string;
+  readonly first?: string;
+};
 
 /** Reads the config again, and logs every error with its location. */
 async function readAgain({ invocation, system, config, log, isShared }: RereadOptions): Promise<Reread> {
@@ -135,21 +139,17 @@ async function readAgain({ invocation, system, config, log, isShared }: RereadOp
     for (const need of missing) log.warning(describeMissing(need));
     return { config: next, scheduled };
   } catch (error) {
-    if (error instanceof ConfigError) {
-      for (const problem of error.problems) log.error(describePlace(error.source?.label ?? "", problem));
-    }
+    const places = error instanceof ConfigError
+      ? error.problems.map((problem) => describePlace(error.source?.label ?? "", problem))
+      : [];
+    for (const place of places) log.error(place);
     if (error instanceof MissingPermissionsError) {
-      for (const { permission, value, neededBy } of error.missing) {
-        log.error(`missing permission: ${permissionFlag(permission, [value])} (${neededBy})`);
-      }
+      for (const need of error.missing) log.error(describeMissing(need));
     }
     const isDropped = error instanceof MissingPermissionsError || error instanceof Deno.errors.NotCapable;
     const reason = `${reasonOf(error)}${isDropped ? "; restart to grant it" : ""}`;
     log.error(`config not reloaded, the old one stays active: ${reason}`);
-    if (!(error instanceof ConfigError)) return { error: reason };
-    const [problem] = error.problems;
-    if (problem === undefined) return { error: reason };
-    return { error: reason, first: describePlace(error.source?.label ?? "", problem) };
+    return { error: reason, ...places[0] !== undefined && { first: places[0] } };
   }
 }
 
@@ -172,11 +172,10 @@ function reasonOf(error: unknown): string {
   return lines.find((line) => line.startsWith(ERROR_PREFIX))?.slice(ERROR_PREFIX.length) ?? String(error);
 }
 
-function compare(before: readonly Check[], after: readonly Check[]): {
-  readonly added: readonly string[];
-  readonly changed: readonly string[];
-  readonly removed: readonly string[];
-} {
+function compare(
+  before: readonly Check[],
+  after: readonly Check[],
+): ConfigDifference {
   const texts = (checks: readonly Check[]): ReadonlyMap<string, string> =>
     new Map(checks.map((check) => [check.name, JSON.stringify(check)]));
   const old = texts(before);

@@ -24,18 +24,13 @@ interface NotifyingOptions extends PassParts {
   onBug(error: unknown): void;
 }
 
-interface WithNotifying extends NotifyingOptions {
-  readonly notifying: Notifying;
-}
+type WithNotifying = NotifyingOptions & { readonly notifying: Notifying };
 
 /**
  * Runs the checks and sends their notifications. In the end, each pending notification is tried once more, and each
  * rejected one that is due.
  */
-export async function runNotifying(
-  checks: readonly Check[],
-  options: NotifyingOptions,
-): Promise<number> {
+export async function runNotifying(checks: readonly Check[], options: NotifyingOptions): Promise<number> {
   const { system, config, settings, repository, shared, printer, onBug } = options;
   const sending = shared === null ? null : await import("./send_once.ts");
   const guest = sending === null || shared === null
@@ -103,9 +98,7 @@ function whatNext(event: DeliveryEvent): string {
 }
 
 /** Queues the summary if it is due. */
-async function queueSummary(
-  { config, printer, ...options }: WithNotifying,
-): Promise<void> {
+async function queueSummary({ config, printer, ...options }: WithNotifying): Promise<void> {
   const { summary: settings, checks } = config;
   if (settings === null) return;
   const { queueDueSummary } = await import("../../outputs/summary/queue_summary.ts");
@@ -118,9 +111,7 @@ async function queueSummary(
 }
 
 /** Writes the config's metrics file, if any. A failure to write it is printed and doesn't fail the run. */
-async function writeMetrics(
-  { system, config, repository, notifying }: WithNotifying,
-): Promise<void> {
+async function writeMetrics({ system, config, repository, notifying }: WithNotifying): Promise<void> {
   const { metrics } = config;
   if (metrics === null) return;
   const { gatherMetrics } = await import("../../outputs/metrics/gather_metrics.ts");

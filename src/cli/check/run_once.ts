@@ -1,9 +1,8 @@
-import { type Check } from "../../domain/check.ts";
+import type { Check } from "../../domain/check.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { StoreError } from "../../domain/store.ts";
-import type { System } from "../../domain/system.ts";
 import { sendHeartbeat } from "../../outputs/heartbeat_sender.ts";
-import { openStateRepository, type StateRepository } from "../../state/state_repository.ts";
+import { openStateRepository } from "../../state/state_repository.ts";
 import { regularRunAfter } from "../../alerting/overdue.ts";
 import { isCheckDue } from "../../scheduler/next_run.ts";
 import type { OpenConfig } from "../open_config.ts";
@@ -18,7 +17,7 @@ import { locateState } from "../state_location.ts";
 import { ownState } from "../owned_state.ts";
 import { WITHOUT_NOTIFICATIONS } from "../../scheduler/without_notifications.ts";
 import { type OnceOptions, type PassParts, runChosen } from "./run_chosen.ts";
-import { createRunPrinter } from "./run_printer.ts";
+import { RunPrinter } from "./run_printer.ts";
 
 /** Runs checks once, prints the results, persists them and returns the exit code. */
 export async function runOnce(checks: readonly Check[], options: OnceOptions): Promise<number> {
@@ -69,12 +68,10 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     );
     // Once the notifications about checks that left are persisted.
     if (settings.due) {
-      await recordCronRun(repository.store, config, {
-        left: settings.notifies ? new Set() : left,
-        nowMs: system.clock.wallMs(),
-      });
+      const unended = settings.notifies ? new Set<string>() : left;
+      await recordCronRun(repository.store, config, { left: unended, nowMs: system.clock.wallMs() });
+      await publish(config, { system, repository, warn });
     }
-    if (settings.due) await publish(config, { system, repository, warn });
     if (failure === null) return code;
     system.stderr.write(`monitor: error: ${printable((failure as StoreError).message)}\n`);
     return EXIT.input_output;
@@ -96,15 +93,13 @@ async function openLocated(
 /** Returns the checks that are due and not run by another call, and plans the first run of new ones. */
 async function chooseDue(
   checks: readonly Check[],
-  { repository, shared, overtaken, changed, nowMs }: {
-    readonly repository: StateRepository;
-    readonly shared: SharedState | null;
-    /** Names of checks that another call has planned. */
-    readonly overtaken: ReadonlySet<string>;
-    /** Names of checks that the results of their locations change: they are due, too. */
-    readonly changed: ReadonlySet<string>;
-    readonly nowMs: number;
-  },
+  { repository, shared, overtaken, changed, nowMs }:
+    & Pick<PassParts, "repository" | "shared" | "overtaken">
+    & {
+      /** Names of checks that the results of their locations change: they are due, too. */
+      readonly changed: ReadonlySet<string>;
+      readonly nowMs: number;
+    },
 ): Promise<readonly Check[]> {
   const plan = (check: Check): void => repository.plan(check.name, regularRunAfter(check, nowMs), nowMs);
   let due = checks.filter((check) =>
@@ -124,11 +119,7 @@ async function chooseDue(
 /** Sends the heartbeat and writes the HTML report, if the config has them. */
 async function publish(
   config: OpenConfig,
-  { system, repository, warn }: {
-    readonly system: System;
-    readonly repository: StateRepository;
-    warn(message: string): void;
-  },
+  { system, repository, warn }: Pick<PassParts, "system" | "repository"> & { warn(message: string): void },
 ): Promise<void> {
   if (config.heartbeat !== null) {
     const failure = await sendHeartbeat(config.heartbeat, system);
@@ -143,7 +134,8 @@ async function publish(
 
 /** Runs the checks; with a state, their notifications are sent. */
 async function runPass(checks: readonly Check[], options: PassParts): Promise<number> {
-  const printer = await createRunPrinter(checks, { ...options, loadFormat: (name) => FORMATS[name]() });
+  const format = await FORMATS[options.settings.format ?? "pretty"]();
+  const printer = new RunPrinter(checks, { ...options, format });
   let bug: unknown = null;
   const parts = { ...options, printer, onBug: (error: unknown): void => void (bug ??= error) };
   const code = options.isKept

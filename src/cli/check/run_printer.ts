@@ -7,38 +7,31 @@ import { describeFileError, messageOf } from "../../shared/describe_error.ts";
 import { printable } from "../../shared/printable.ts";
 import { failRule } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
+import { FORMATS } from "../formats/registry.ts";
 import type { Format, FormatOptions, RunRecord, RunSummary } from "../formats/format.ts";
 import type { CommandContext, OpenConfig } from "../open_config.ts";
 import { type Progress, startProgress } from "../progress.ts";
-import { renderTrace } from "../render_trace.ts";
+import { traceOf } from "../render_trace.ts";
 import { wantsColor } from "../terminal.ts";
-import type { CheckCommandSettings, OutputFile } from "./settings.ts";
+import type { CheckCommandSettings } from "./settings.ts";
 
 interface RunPrinterOptions extends CommandContext {
   readonly config: Pick<OpenConfig, "redact">;
   readonly settings: CheckCommandSettings;
-  loadFormat(name: OutputFile["format"]): Promise<Format>;
+  readonly format: Format;
 }
 
 const NAMES_MAX = 3;
 
-export async function createRunPrinter(
-  checks: readonly Check[],
-  options: RunPrinterOptions,
-): Promise<RunPrinter> {
-  const format = await options.loadFormat(options.settings.format ?? "pretty");
-  return new RunPrinter(checks, { ...options, format });
-}
-
 export class RunPrinter {
-  readonly #options: RunPrinterOptions & { readonly format: Format };
+  readonly #options: RunPrinterOptions;
   readonly #formatOptions: FormatOptions;
   readonly #checks: readonly Check[];
   readonly #progress: Progress;
   /** Whether results are not printed: cron would send an email of them. */
   readonly #isQuiet: boolean;
 
-  constructor(checks: readonly Check[], options: RunPrinterOptions & { readonly format: Format }) {
+  constructor(checks: readonly Check[], options: RunPrinterOptions) {
     const { invocation, system, settings } = options;
     this.#options = options;
     this.#checks = checks;
@@ -74,10 +67,7 @@ export class RunPrinter {
     this.#progress.clear();
     print(format.record?.(record, this.#formatOptions) ?? "", system);
     if (!settings.traces) return;
-    print(
-      `trace of ${printable(check.name)}:\n${renderTrace(trace || "nothing sent or received")}\n`,
-      system,
-    );
+    print(traceOf(check, trace), system);
   }
 
   retrying(failing: readonly Check[], leftMs: number): void {
@@ -93,11 +83,11 @@ export class RunPrinter {
 
   /** Prints a summary, and writes the files of `--output`. Returns whether all could be written. */
   async summary(summary: RunSummary): Promise<boolean> {
-    const { system, settings, format, loadFormat } = this.#options;
+    const { system, settings, format } = this.#options;
     if (!this.#isQuiet) print(format.summary(summary, this.#formatOptions), system);
     let isWritten = true;
     for (const { format: name, path } of settings.outputs) {
-      const failure = await this.#writeFile(pathFromHere(path, system), await loadFormat(name), summary);
+      const failure = await this.#writeFile(pathFromHere(path, system), await FORMATS[name](), summary);
       if (failure === null) continue;
       isWritten = false;
       system.stderr.write(`monitor: error: ${printable(failure)}\n`);

@@ -26,37 +26,24 @@ export function createRunRecorder({ repository, system, lockPath }: RunRecorderO
   const processId = lockPath === null ? null : system.state.holder(lockPath);
   let run: MonitorRun | null = null;
   let controlPath: string | null = null;
-  const write = async (): Promise<void> => {
-    const kept = run;
-    if (kept !== null) await unlessUnusable(() => repository.store.keepMonitorRun(kept));
+  const write = async (changes: Partial<MonitorRun> = {}): Promise<void> => {
+    if (run === null) return;
+    const kept = run = { ...run, ...changes };
+    await unlessUnusable(() => repository.store.keepMonitorRun(kept));
   };
   return {
-    adopt: async (config) => {
-      run = {
-        mode: "service",
-        processId,
-        controlPath,
-        startedAtMs,
-        ended: null,
-        ...factsOf(config, system.clock.wallMs()),
-      };
-      await write();
+    adopt: (config) => {
+      const facts = factsOf(config, system.clock.wallMs());
+      run = { mode: "service", processId, controlPath, startedAtMs, ended: null, ...facts };
+      return write();
     },
-    repeat: write,
+    repeat: () => write(),
     controlled: async (path) => {
       controlPath = path;
-      if (run === null || path === null) return;
-      run = { ...run, controlPath };
-      await write();
+      if (path !== null) await write({ controlPath });
     },
-    reloadFailed: async (reason) => {
-      if (run !== null) run = { ...run, failedReload: { atMs: system.clock.wallMs(), reason } };
-      await write();
-    },
-    stopped: async (atMs) => {
-      if (run !== null) run = { ...run, ended: { state: "stopped", sinceMs: atMs } };
-      await write();
-    },
+    reloadFailed: (reason) => write({ failedReload: { atMs: system.clock.wallMs(), reason } }),
+    stopped: (atMs) => write({ ended: { state: "stopped", sinceMs: atMs } }),
   };
 }
 
@@ -99,14 +86,14 @@ export async function recordCronRun(
     const isSame = before?.mode === "cron" && before.configHash === facts.configHash &&
       before.configPath === facts.configPath && before.checks.length === facts.checks.length;
     if (isSame) return;
-    await store.keepMonitorRun({
+    const run = {
       mode: "cron",
       processId: null,
       controlPath: null,
       startedAtMs: nowMs,
       ended: null,
-      ...facts,
-    });
+    } as const;
+    await store.keepMonitorRun({ ...run, ...facts });
   });
 }
 
@@ -125,12 +112,8 @@ export async function checksThatLeft(
   return new Set(run.checks.map(({ name }) => name).filter((name) => !active.has(name)));
 }
 
-type ConfigFacts = Pick<
-  MonitorRun,
-  "configPath" | "configHash" | "configLoadedAtMs" | "failedReload" | "checks"
->;
-
-function factsOf(config: OpenConfig, nowMs: number): ConfigFacts {
+/** The facts of a run that the config determines. */
+function factsOf(config: OpenConfig, nowMs: number) {
   return {
     configPath: config.source.path,
     configHash: configHash(config),

@@ -1,6 +1,6 @@
 import type { System } from "../../domain/system.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
-import { checkFields } from "../formats/check_fields.ts";
+import { checkFields, recordOf } from "../formats/check_fields.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import { jsonText } from "../../shared/json_text.ts";
 import type { Log } from "../../domain/log.ts";
@@ -15,13 +15,11 @@ export interface ServiceFacts {
 }
 
 export type ReloadOutcome =
-  | ServiceFacts & {
-    readonly adopted: true;
-    readonly added: readonly string[];
-    readonly changed: readonly string[];
-    readonly removed: readonly string[];
-  }
+  | ServiceFacts & ConfigDifference & { readonly adopted: true }
   | FailedReloadOutcome;
+
+/** The names of the checks that a reload changes. */
+export type ConfigDifference = Readonly<Record<"added" | "changed" | "removed", readonly string[]>>;
 
 interface FailedReloadOutcome {
   readonly adopted: false;
@@ -35,18 +33,13 @@ export function describeFailedReload({ error, first }: FailedReloadOutcome): str
   return first === undefined ? error : `${error}; the first one is ${first}`;
 }
 
-interface StopFacts {
-  readonly signal: "SIGINT" | "SIGTERM";
-  readonly unfinished: readonly string[];
-}
-
 export interface ServiceOutput {
   started(facts: ServiceFacts, statePath: string | null): void;
   /** Prints an event, if the format has it. */
   happened(event: SchedulerEvent): void;
   reloaded(outcome: ReloadOutcome): void;
   /** The last that is printed. */
-  stopped(facts: StopFacts): void;
+  stopped(facts: { readonly signal: string; readonly unfinished: readonly string[] }): void;
   writeLine(line: string): void;
 }
 
@@ -57,9 +50,7 @@ export function countChecks(count: number): string {
 const NAMES_MAX = 10;
 
 /** Describes the changes of a config, as in `1 added ("api"), 0 changed, 1 removed ("web")`. */
-export function describeDifference(
-  { added, changed, removed }: Record<"added" | "changed" | "removed", readonly string[]>,
-): string {
+export function describeDifference({ added, changed, removed }: ConfigDifference): string {
   return Object.entries({ added, changed, removed }).map(([word, names]) => {
     const shown = names.slice(0, NAMES_MAX).map((name) => `"${name}"`);
     const more = names.length - shown.length;
@@ -100,13 +91,7 @@ export function createEventOutput(
       write("start", { at: now(), version: VERSION, config, checks, inactive, state: statePath }),
     happened: (event) => {
       if (event.event === "result") {
-        const { result, entry, lateMs } = event;
-        const record = {
-          result,
-          occurrences: entry.occurrences,
-          confirmed: entry.record.condition.confirmed,
-        };
-        write("result", { ...checkFields(record), late_ms: roundedMs(lateMs) });
+        write("result", { ...checkFields(recordOf(event)), late_ms: roundedMs(event.lateMs) });
       } else if (event.event === "notification") {
         write("notification", { notification: notificationFields(event.notification) });
       }

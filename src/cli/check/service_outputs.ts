@@ -92,10 +92,6 @@ export function startOutputs(config: LoadedConfig, options: ServiceOutputsOption
 
 function startSummary(config: LoadedConfig, options: ServiceOutputsOptions): SummarySchedule {
   const { state: { shared }, member } = options;
-  return new SummarySchedule({
-    ...options,
-    config,
-    shared,
-    isHere: () => member === null || member.summarizes,
-  });
+  const isHere = (): boolean => member === null || member.summarizes;
+  return new SummarySchedule({ ...options, config, shared, isHere });
 }

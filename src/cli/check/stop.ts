@@ -15,36 +15,20 @@ interface StopOptions extends Omit<ServiceParts, "adopt"> {
   readonly stopped: PromiseWithResolvers<number>;
 }
 
-interface Stop {
-  ask(signal: "SIGINT" | "SIGTERM"): void;
-  readonly wasAsked: boolean;
-}
-
 /**
  * The first signal waits for running checks. A second one terminates at once; running commands are killed with this
  * process.
  */
-export function createStop(options: StopOptions): Stop {
-  const {
-    scheduler,
-    repository,
-    recorder,
-    notifying,
-    member,
-    located,
-    outputs,
-    system,
-    log,
-    output,
-    stopped,
-  } = options;
+export function createStop(
+  options: StopOptions,
+): { ask(signal: "SIGINT" | "SIGTERM"): void; readonly wasAsked: boolean } {
+  const { scheduler, repository, recorder, notifying, member, located, outputs } = options;
+  const { system, log, output, stopped } = options;
   let wasAsked = false;
   let isAtOnce = false;
-  const recordStop = async ({ hasTime }: { readonly hasTime: boolean }): Promise<void> => {
-    const nowMs = system.clock.wallMs();
+  const recordStop = async (): Promise<void> => {
     // While other members run, the state is that of a running service.
-    if (member?.isOneOfSeveral !== true) await recorder.stopped(nowMs);
-    if (hasTime) await outputs.stopped(nowMs);
+    if (member?.isOneOfSeveral !== true) await recorder.stopped(system.clock.wallMs());
   };
   const runningChecks = (): readonly string[] => [...scheduler.running, ...located?.running ?? []];
   const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
@@ -63,7 +47,10 @@ export function createStop(options: StopOptions): Stop {
     await notifying.drain(system.clock.wallMs() + STOP_GRACE_MS);
     await notifying.stop();
     await member?.leave();
-    if (!isAtOnce) await recordStop({ hasTime: true });
+    if (!isAtOnce) {
+      await recordStop();
+      await outputs.stopped(system.clock.wallMs());
+    }
     if (!isAtOnce) output.stopped({ signal, unfinished });
     if (repository.pending === 0) return EXIT.ok;
     log.error("cannot write the state: the last results are lost");
@@ -74,7 +61,7 @@ export function createStop(options: StopOptions): Stop {
     const unfinished = runningChecks();
     log.warning(`stopping at once after another ${signal}`);
     await repository.flush();
-    await recordStop({ hasTime: false });
+    await recordStop();
     await notifying.stop();
     await member?.leave();
     output.stopped({ signal, unfinished });

@@ -25,11 +25,10 @@ import {
   type PresentFacts,
   readHistory,
 } from "../../outputs/json/history_json.ts";
-import { checksOfState, openKnownConfig, readKnownState } from "../known_config.ts";
+import { checksOfState, openKnownState } from "../known_config.ts";
 import { describeMonitorTrouble, monitorNotes } from "../monitor_status.ts";
 import { printable } from "../../shared/printable.ts";
 import { renderTrace } from "../render_trace.ts";
-import { readState } from "../read_state.ts";
 import { STATE_OPTION } from "../state_location.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { believableColumns } from "../formats/table.ts";
@@ -68,14 +67,12 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
     throw new UsageError("history requires the name of a check", "monitor history NAME");
   }
   const format = reportFormat(invocation);
-  const { config, error, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
-  const store = await readState(place, system);
+  await using known = await openKnownState(invocation, { names: [], tags: [] }, system);
+  const { config, error, store, checks, records, monitor } = known;
   const nowMs = system.clock.wallMs();
-  const { checks, records, monitor } = await readKnownState(store, { config, place, system });
   const record = records.find((candidate) => candidate.name === name);
   const check = checks.find((candidate) => candidate.name === name);
   if (store === null || record === undefined) {
-    await store?.close();
     throw new UsageError(
       check !== undefined ? `the check "${name}" never ran` : `no data for check "${name}"`,
       "list the checks with: monitor status",
@@ -100,7 +97,6 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
     if (system.stdout.closed) break;
     system.stdout.write(piece);
   }
-  await store.close();
   return EXIT.ok;
 }
 

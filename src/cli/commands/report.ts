@@ -11,9 +11,8 @@ import {
 import { isEverything, readSelection, selectChecks, TAG_OPTION } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
 import { writeError } from "../write_output.ts";
-import { openKnownConfig, readKnownState } from "../known_config.ts";
+import { openKnownState } from "../known_config.ts";
 import { pageFacts } from "../../outputs/html_report/facts.ts";
-import { readState } from "../read_state.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
 export const reportCommand: Command = {
@@ -57,7 +56,8 @@ async function runReport(invocation: Invocation, system: System): Promise<number
   const output = optionValue(invocation, "output") ?? "-";
   if (output === "") throw new UsageError("--output is empty, expected a file or -");
   const selection = readSelection(invocation);
-  const { config, error, label, place } = await openKnownConfig(invocation, selection, system);
+  await using known = await openKnownState(invocation, selection, system);
+  const { config, error, label, store, checks, monitor } = known;
   const path = output === "-" ? null : pathFromHere(output, system);
   // Only a config without errors shows which files must not be overwritten.
   if (path !== null && error !== null) throw error;
@@ -72,31 +72,25 @@ async function runReport(invocation: Invocation, system: System): Promise<number
     ? config?.report?.public
     : undefined;
   const { writeReport } = await import("../../outputs/html_report/write_report.ts");
-  const store = await readState(place, system);
-  try {
-    const { checks, monitor } = await readKnownState(store, { config, place, system });
-    const facts = pageFacts({
-      configLabel: label,
-      text: config?.page ?? null,
-      intervalMs: path !== null && path === config?.report?.path ? config.report.intervalMs : null,
-      notRunning: monitor?.notRunning ?? null,
-    }, system);
-    const text = await writeReport({
-      store,
-      checks: selectChecks(checks, selection),
-      isWhole: isEverything(selection),
-      public: publicTags,
-      facts,
-      clock: system.clock,
+  const facts = pageFacts({
+    configLabel: label,
+    text: config?.page ?? null,
+    intervalMs: path !== null && path === config?.report?.path ? config.report.intervalMs : null,
+    notRunning: monitor?.notRunning ?? null,
+  }, system);
+  const text = await writeReport({
+    store,
+    checks: selectChecks(checks, selection),
+    isWhole: isEverything(selection),
+    public: publicTags,
+    facts,
+    clock: system.clock,
+  });
+  if (path === null) system.stdout.write(text);
+  else {
+    await system.files.replace(path, text).catch((error) => {
+      throw writeError(error, path);
     });
-    if (path === null) system.stdout.write(text);
-    else {
-      await system.files.replace(path, text).catch((error) => {
-        throw writeError(error, path);
-      });
-    }
-  } finally {
-    await store?.close();
   }
   return EXIT.ok;
 }

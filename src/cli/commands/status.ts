@@ -30,9 +30,8 @@ import { describeVote } from "../../condition/agreement.ts";
 import { believableColumns, renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
 import { wrap } from "../../shared/wrap.ts";
 import { printable } from "../../shared/printable.ts";
-import { openKnownConfig, readKnownState } from "../known_config.ts";
+import { openKnownState } from "../known_config.ts";
 import { describeMonitor, describeMonitorTrouble, monitorNotes } from "../monitor_status.ts";
-import { readState } from "../read_state.ts";
 import { STATE_OPTION } from "../state_location.ts";
 import {
   countQueuedNotifications,
@@ -85,10 +84,8 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     throw new UsageError("--problems cannot be used with --format plugin");
   }
   const selection = readSelection(invocation);
-  const opened = await openKnownConfig(invocation, selection, system);
-  const { config, place } = opened;
-  const store = await readState(place, system);
-  const { checks: all, records: kept, monitor } = await readKnownState(store, { config, place, system });
+  await using known = await openKnownState(invocation, selection, system);
+  const { checks: all, records: kept, monitor, store, error } = known;
   const checks = selectActiveChecks(all, selection);
   const records = new Map(kept.map((record) => [record.name, record]));
   const nowMs = system.clock.wallMs();
@@ -99,7 +96,6 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     rows: shownNotifications(await store?.outbox(), nowMs).filter((row) => isShown(row.notification.check)),
     silences: lastingSilences(await store?.silences(nowMs) ?? [], kept).filter(({ check }) => isShown(check)),
   };
-  await store?.close();
   const recordOf = (name: string): CheckRecord | null => records.get(name) ?? null;
   const inactive = inactiveNames(all);
   const statuses = checks.map((check) =>
@@ -117,32 +113,24 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     // Results of single calls are not repeated by themselves.
     ...monitor?.notRunning ? ["unknown" as const] : [],
   ];
-  const trouble = describeMonitorTrouble(monitor, { nowMs, hasErrors: opened.error !== null });
+  const time = { nowMs, hasErrors: error !== null };
   if (format === "plugin") {
     const { renderPlugin } = await import("../formats/plugin.ts");
-    const known = {
-      condition: highestSeverity(conditions),
-      reason: statuses.length === 0 ? NO_ACTIVE_CHECK : null,
-      unfinished: [],
-    };
+    const reason = statuses.length === 0 ? NO_ACTIVE_CHECK : null;
+    const summary = { condition: highestSeverity(conditions), reason, unfinished: [] };
     const items = statuses.map((status) => toPluginItem(status, nowMs));
-    const notes = monitorNotes(monitor, { nowMs, hasErrors: opened.error !== null });
-    system.stdout.write(renderPlugin(items, known, { fails, counted: SHOWN_CONDITIONS, notes }));
+    const notes = monitorNotes(monitor, time);
+    system.stdout.write(renderPlugin(items, summary, { fails, counted: SHOWN_CONDITIONS, notes }));
     return exitCodeOf(conditions, fails);
   }
-  const snapshot: StatusSnapshot = {
-    statuses,
-    notifications,
-    monitor,
-    configError: opened.error?.message ?? null,
-  };
-  const known = hasProblemsOnly ? problemsOf(snapshot) : snapshot;
+  const snapshot: StatusSnapshot = { statuses, notifications, monitor, configError: error?.message ?? null };
+  const shown = hasProblemsOnly ? problemsOf(snapshot) : snapshot;
   system.stdout.write(
-    format === "json" ? statusJson(known, highestSeverity(conditions)) : renderPretty(known, {
+    format === "json" ? statusJson(shown, highestSeverity(conditions)) : renderPretty(shown, {
       nowMs,
       timeZone: system.timeZone(),
       all: snapshot,
-      trouble,
+      trouble: describeMonitorTrouble(monitor, time),
       colors: createColors(wantsColor(invocation, system.stdout, system)),
       columns: believableColumns(system.stdout.columns()),
       inactiveCount: isEverything(selection) ? all.length - checks.length : 0,

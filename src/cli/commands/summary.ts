@@ -16,7 +16,7 @@ import {
   UsageError,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { openKnownConfig, readKnownState } from "../known_config.ts";
+import { openKnownState } from "../known_config.ts";
 import { monitorNotes } from "../monitor_status.ts";
 import { printable } from "../../shared/printable.ts";
 import {
@@ -27,7 +27,6 @@ import {
   selectChecks,
   TAG_OPTION,
 } from "../open_config.ts";
-import { readState } from "../read_state.ts";
 import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
 import { summaryNotification } from "../../outputs/summary/summary_notification.ts";
 import { sendNow } from "../send_now.ts";
@@ -115,34 +114,31 @@ const RENDERERS: Readonly<Record<typeof FORMATS[number], (summary: Summary) => P
 
 async function readSummary(invocation: Invocation, system: System): Promise<Summary> {
   const selection = readSelection(invocation);
-  const { config, error, place } = await openKnownConfig(invocation, selection, system);
+  await using known = await openKnownState(invocation, selection, system, {
+    usesNetwork: invocation.options.has("send"),
+  });
+  const { config, error, store, checks, records, monitor } = known;
   const nowMs = system.clock.wallMs();
   const period = await readPeriod(invocation, { config, nowMs });
   const { gatherSummary } = await import("../../outputs/summary/gather_summary.ts");
-  const store = await readState(place, system, { usesNetwork: invocation.options.has("send") });
-  try {
-    const { checks, records, monitor } = await readKnownState(store, { config, place, system });
-    const names = new Set(checks.map(({ name }) => name));
-    const isWhole = config !== null && monitor?.config !== "another" && isEverything(selection);
-    const byName = new Map(records.map((record) => [record.name, record]));
-    return await gatherSummary({
-      ...period,
-      store,
-      checks: selectChecks(checks, selection),
-      recordOf: (name) => byName.get(name) ?? null,
-      nowMs,
-      timeZone: config?.summary?.times.timeZone ?? system.timeZone(),
-      hostName: system.hostName(),
-      monitor,
-      notes: monitorNotes(monitor, { nowMs, hasErrors: error !== null }).map(printable),
-      removed: (isWhole ? records : []).filter(({ name }) => !names.has(name))
-        .map(({ name, last }) => ({ name, title: null, lastRunAtMs: last?.startedAtMs ?? null })),
-      pause: createYield(system.clock),
-      ...selection.tags.length + selection.names.length === 0 && { tags: config?.summary?.tags },
-    });
-  } finally {
-    await store?.close();
-  }
+  const names = new Set(checks.map(({ name }) => name));
+  const isWhole = config !== null && monitor?.config !== "another" && isEverything(selection);
+  const byName = new Map(records.map((record) => [record.name, record]));
+  return await gatherSummary({
+    ...period,
+    store,
+    checks: selectChecks(checks, selection),
+    recordOf: (name) => byName.get(name) ?? null,
+    nowMs,
+    timeZone: config?.summary?.times.timeZone ?? system.timeZone(),
+    hostName: system.hostName(),
+    monitor,
+    notes: monitorNotes(monitor, { nowMs, hasErrors: error !== null }).map(printable),
+    removed: (isWhole ? records : []).filter(({ name }) => !names.has(name))
+      .map(({ name, last }) => ({ name, title: null, lastRunAtMs: last?.startedAtMs ?? null })),
+    pause: createYield(system.clock),
+    ...isEverything(selection) && { tags: config?.summary?.tags },
+  });
 }
 
 async function readPeriod(

@@ -2,6 +2,7 @@ import type { CheckKind } from "../../domain/check.ts";
 import type { Condition } from "../../domain/condition.ts";
 import { type LocationFields, locationFields } from "../../outputs/json/location_fields.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
+import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import type { RunRecord } from "./format.ts";
 
 /** A completed check in `json` and `ndjson`. Fields are only ever added, in a fixed order. */
@@ -53,6 +54,11 @@ export function checkFields(record: RunRecord): CheckFields {
     tags: result.check.tags,
     ...locationFields(result.locations),
   };
+}
+
+/** Returns the run of an event of the scheduler. */
+export function recordOf({ result, entry }: Extract<SchedulerEvent, { event: "result" }>): RunRecord {
+  return { result, occurrences: entry.occurrences, confirmed: entry.record.condition.confirmed };
 }
 
 /** JSON has no word for NaN and infinities, and `null` would break the promise of plain numbers. */

@@ -9,7 +9,7 @@ import type { RunRecord } from "../formats/format.ts";
 import { prettyFormat } from "../formats/pretty.ts";
 import { type CommandContext, type OpenConfig, readKinds } from "../open_config.ts";
 import { startProgress } from "../progress.ts";
-import { renderTrace } from "../render_trace.ts";
+import { traceOf } from "../render_trace.ts";
 import { wantsColor } from "../terminal.ts";
 
 interface TryOptions extends CommandContext {
@@ -59,9 +59,7 @@ export async function runNewChecks(checks: readonly Check[], options: TryOptions
       progress.finished(result.check);
       progress.clear();
       records.push({ result, occurrences: 1, confirmed: result.condition });
-      if (!traces) return;
-      const trace = renderTrace(result.trace || "nothing sent or received");
-      system.stdout.write(`trace of ${printable(result.check.name)}:\n${trace}\n`);
+      if (traces) system.stdout.write(traceOf(result.check, result.trace));
     },
   }).finally(() => {
     progress.end();
