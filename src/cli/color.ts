@@ -1,18 +1,7 @@
-/** Formats for pieces of text. Each accepts printable text. */
-export interface Colors {
-  /** For the most important text. */
-  bold(text: string): string;
-  /** For less important text. */
-  dim(text: string): string;
-  /** For errors and `critical`. */
-  red(text: string): string;
-  /** For `ok`. */
-  green(text: string): string;
-  /** For `warning`. */
-  yellow(text: string): string;
-  /** For `pending`. */
-  cyan(text: string): string;
-}
+/** Formats for pieces of printable text. */
+export type Colors = Readonly<
+  Record<"bold" | "dim" | "red" | "green" | "yellow" | "cyan", (text: string) => string>
+>;
 
 /** The colors of a terminal; without `color` each returns its text as it is. */
 export function createColors(color: boolean): Colors {

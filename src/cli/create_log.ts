@@ -10,7 +10,6 @@ interface LogOptions {
   readonly clock: Pick<Clock, "wallMs">;
   /** Levels after this one in {@linkcode LOG_LEVELS} are not logged. */
   readonly level: LogLevel;
-  /** `text` for people, `json` for programs. */
   readonly format: LogFormat;
 }
 

@@ -8,7 +8,6 @@ const WIDTH = 80;
 /** Longer texts have a line of their own. */
 const LEFT_MAX = 34;
 
-/** The summary of the program without its period. */
 const PROGRAM_SUMMARY = "monitor runs the checks of a config, and notifies you of problems and recoveries";
 
 export function programHelp(commands: readonly Command[]): string {

@@ -24,7 +24,6 @@ import { hintOf } from "./runnable_hint.ts";
 interface KnownConfig {
   /** `null` while it has errors. */
   readonly config: OpenConfig | null;
-  /** Its errors; `null` without any. */
   readonly error: ConfigError | null;
   readonly label: string;
   /** Its absolute path; `null`: it is from stdin, or there is none. */
@@ -76,13 +75,12 @@ async function locateStateOf(
 }
 
 /** A state for display. */
-interface KnownState extends KnownConfig, AsyncDisposable {
+interface KnownState extends AsyncDisposable {
   /** `null`: there is none yet. */
   readonly store: Store | null;
   /** Those that run. */
   readonly checks: readonly ShownCheck[];
   readonly records: readonly CheckRecord[];
-  /** The process that runs them. */
   readonly monitor: MonitorStatus | null;
 }
 
@@ -92,17 +90,26 @@ export async function openKnownState(
   selection: Selection,
   system: System,
   options: Parameters<typeof readState>[2] = {},
-): Promise<KnownState> {
+): Promise<KnownConfig & KnownState> {
   const known = await openKnownConfig(invocation, selection, system);
-  const store = await readState(known.place, system, options);
+  return { ...known, ...await openStateOf(known, system, options) };
+}
+
+/** The same for a config that is open already. */
+export async function openStateOf(
+  { config, place }: Pick<KnownConfig, "config" | "place">,
+  system: System,
+  options: Parameters<typeof readState>[2] = {},
+): Promise<KnownState> {
+  const store = await readState(place, system, options);
+  const close = (): Promise<void> => store?.close() ?? Promise.resolve();
   try {
     const records = await store?.records() ?? [];
-    const monitor = await readMonitorStatus(store, { ...known, records, system });
-    const checks = shownChecks(known.config?.checks ?? null, monitor, records);
-    const close = (): Promise<void> => store?.close() ?? Promise.resolve();
-    return { ...known, store, checks, records, monitor, [Symbol.asyncDispose]: close };
+    const monitor = await readMonitorStatus(store, { place, config, records, system });
+    const checks = shownChecks(config?.checks ?? null, monitor, records);
+    return { store, checks, records, monitor, [Symbol.asyncDispose]: close };
   } catch (error) {
-    await store?.close();
+    await close();
     throw error;
   }
 }

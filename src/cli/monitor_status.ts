@@ -21,7 +21,6 @@ interface MonitorStatusOptions {
   readonly place: StateLocation;
   /** The config as it is now; `null` while it has errors. */
   readonly config: OpenConfig | null;
-  /** The stored state of the checks. */
   readonly records: readonly CheckRecord[];
   readonly system: Pick<System, "clock" | "controlSockets" | "files" | "state">;
 }
@@ -128,10 +127,16 @@ export function describeMonitor(status: MonitorStatus | null, nowMs: number): st
   return `monitor running for ${describeDuration(Math.max(0, nowMs - run.startedAtMs))}`;
 }
 
+export interface NoteOptions {
+  readonly nowMs: number;
+  /** Whether the config has errors. */
+  readonly hasErrors: boolean;
+}
+
 /** Returns what a reader has to know about the monitor: why no service runs, and further facts; lines without newlines. */
 export function monitorNotes(
   status: MonitorStatus | null,
-  options: { readonly nowMs: number; readonly hasErrors: boolean },
+  options: NoteOptions,
 ): readonly string[] {
   const { notRunning = null } = status ?? {};
   return [
@@ -143,12 +148,12 @@ export function monitorNotes(
 /** Further facts: lines without newlines. */
 export function describeMonitorTrouble(
   status: MonitorStatus | null,
-  { nowMs, hasErrors }: { readonly nowMs: number; readonly hasErrors: boolean },
+  options: NoteOptions,
 ): readonly string[] {
   if (status === null) return [];
   const dead = status.members?.filter((member) => !isLiveMember(member)) ?? [];
   return [
-    ...describeTroubleOf(status, { nowMs, hasErrors }),
+    ...describeTroubleOf(status, options),
     ...dead.map((member) => `member "${member.host}": ${describeHeartbeat(member)}`),
     ...describeLocations(status),
   ];
@@ -165,12 +170,11 @@ function describeLocations({ state, locations = [] }: MonitorStatus): readonly s
 
 function describeTroubleOf(
   { state, run, config }: MonitorStatus,
-  { nowMs, hasErrors }: { readonly nowMs: number; readonly hasErrors: boolean },
+  { nowMs, hasErrors }: NoteOptions,
 ): readonly string[] {
   if (state === "hangs") {
-    return [
-      `monitor: ${run.processId === null ? "it" : `process ${run.processId}`} does not respond; restart it`,
-    ];
+    const process = run.processId === null ? "it" : `process ${run.processId}`;
+    return [`monitor: ${process} does not respond; restart it`];
   }
   if (config === "another") return [`config: monitor uses another one, "${run.configPath}"`];
   if (state !== "running") return [];

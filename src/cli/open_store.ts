@@ -6,7 +6,6 @@ import type { SharedStoreOptions } from "../domain/stores.ts";
 import type { System } from "../domain/system.ts";
 import type { StateTables } from "../state/copy_state.ts";
 
-/** Opens a database in PostgreSQL alongside the processes that share it. */
 export async function openShared(
   postgres: PostgresSettings,
   system: System,

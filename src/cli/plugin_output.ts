@@ -26,7 +26,6 @@ export function asksForPlugin(args: readonly string[]): boolean {
 
 /** Keeps what a command prints until it ends. */
 export class PluginOutput {
-  /** The system for the command. */
   readonly system: System;
   readonly #stdout: TextSink;
   readonly #stderr: TextSink;

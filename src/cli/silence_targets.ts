@@ -20,7 +20,6 @@ import { isEverything, readSelection, selectChecks, TAG_OPTION } from "./open_co
 import { stateAlongside } from "./read_state.ts";
 import { STATE_OPTION } from "./state_location.ts";
 
-/** What the commands have in common. */
 export const SILENCE_COMMAND = {
   operands: "[NAME…]",
   operandKind: "check",
@@ -29,7 +28,6 @@ export const SILENCE_COMMAND = {
   endings: ["done", "name", "state", "permission", "config"],
 } as const satisfies Partial<Command>;
 
-/** Their options: the checks that a call is about, and when it ends. */
 export function targetOptions(all: string): readonly OptionSpec[] {
   return [CONFIG_OPTION, STATE_OPTION, TAG_OPTION, { name: "all", description: all }];
 }
@@ -106,9 +104,28 @@ export function renderSilences(silences: readonly Silence[], timeZone: string): 
   }).join("");
 }
 
-/** Lists the checks that have no problem to silence or acknowledge, one a line. */
-export function renderWithoutProblem(names: readonly (string | null)[], verb: string): string {
-  return names.map((name) => printable(`${name ?? "all checks"}: no problem to ${verb}`) + "\n").join("");
+/** Adds silences or acknowledgements, and lists them, then the checks that have no problem. */
+export async function addChosen(
+  store: Pick<Store, "addSilences">,
+  { chosen, without }: ReturnType<typeof chooseProblems>,
+  { timeZone, notes = "", ...common }: Pick<Silence, "fromMs" | "untilMs" | "reason"> & {
+    readonly kind: "silence" | "acknowledgement";
+    readonly timeZone: string;
+    /** Further lines, before those of checks without a problem. */
+    readonly notes?: string;
+  },
+): Promise<string> {
+  const isSilence = common.kind === "silence";
+  const silences = chosen.map(({ check, problemBeganAtMs }): Silence => ({
+    // The same for each silence of a check, so that a second one replaces the first.
+    id: check === null ? "all checks" : `${isSilence ? "check" : "acknowledgement"} ${check}`,
+    ...{ check, tag: null, problemBeganAtMs },
+    ...common,
+  }));
+  await store.addSilences(silences);
+  const verb = isSilence ? "silence" : "acknowledge";
+  return renderSilences(silences, timeZone) + notes +
+    without.map((name) => printable(`${name ?? "all checks"}: no problem to ${verb}`) + "\n").join("");
 }
 
 export async function readSilences(

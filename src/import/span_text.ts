@@ -1,3 +1,5 @@
+import { counted } from "../shared/counted.ts";
+
 const UNITS: readonly (readonly [name: string, lengthMs: number])[] = [
   ["day", 86_400_000],
   ["hour", 3_600_000],
@@ -10,8 +12,7 @@ export function spanText(spanMs: number): string {
   if (spanMs < 1000) return `${Math.max(1, Math.round(spanMs))} ms`;
   const seconds = Math.round(spanMs / 1000) * 1000;
   const [name, lengthMs] = UNITS.find(([, length]) => seconds % length === 0) ?? ["second", 1000];
-  const count = seconds / lengthMs;
-  return `${count} ${name}${count === 1 ? "" : "s"}`;
+  return counted(seconds / lengthMs, name);
 }
 
 /** Writes the interval of a schedule, at least a second. */

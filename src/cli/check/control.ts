@@ -27,7 +27,6 @@ interface ControlOptions {
   reload(): Promise<ReloadOutcome>;
 }
 
-/** A service's control socket. */
 export interface Control {
   /** Its path; `null`: it has none. */
   readonly path: string | null;

@@ -19,7 +19,6 @@ interface LocatedPassOptions {
   readonly system: Pick<System, "clock">;
   /** `null`: this run is at no location. */
   readonly location: string | null;
-  /** Every check of the config. */
   readonly checks: readonly Check[];
 }
 

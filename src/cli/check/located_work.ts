@@ -92,7 +92,6 @@ export class LocatedWork {
     }
   }
 
-  /** Follows the changed share of the checks of this location. */
   spread(): void {
     this.#runs?.spread();
   }

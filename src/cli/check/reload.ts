@@ -1,3 +1,4 @@
+import { counted } from "../../shared/counted.ts";
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
@@ -24,14 +25,12 @@ import type { Log } from "../../domain/log.ts";
 import { locateState } from "../state_location.ts";
 import {
   type ConfigDifference,
-  countChecks,
   describeDifference,
   type ReloadOutcome,
   type ServiceFacts,
 } from "./service_output.ts";
 
 interface ReloadOptions extends CommandContext {
-  /** The first config. */
   readonly config: OpenConfig;
   readonly scheduled: ScheduledConfig;
   readonly statePath: string | null;
@@ -60,7 +59,7 @@ export function createReload(options: ReloadOptions): () => Promise<ReloadOutcom
       log.warning(`the state path is now "${place.path}"; restart to use it`);
     }
     const facts = factsOf(config, scheduled);
-    log.info(`config reloaded: ${countChecks(facts.checks)}, ${describeDifference(difference)}`);
+    log.info(`config reloaded: ${counted(facts.checks, "check")}, ${describeDifference(difference)}`);
     return { adopted: true, ...facts, ...difference };
   };
   const start = (): Promise<ReloadOutcome> =>

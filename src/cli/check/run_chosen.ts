@@ -15,7 +15,6 @@ import type { RunPrinter } from "./run_printer.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 import { type StartSignals, stopCode } from "./start_signals.ts";
 
-/** The options of a single run. */
 export interface OnceOptions extends CommandContext {
   /** The whole config; the caller chooses the checks to run from it. */
   readonly config: OpenConfig;
@@ -23,7 +22,6 @@ export interface OnceOptions extends CommandContext {
   readonly signals: Pick<StartSignals, "stopIsHandled">;
 }
 
-/** The parts of a pass that is recorded. */
 export interface PassParts extends OnceOptions {
   readonly repository: StateRepository;
   readonly shared: SharedState | null;

@@ -97,7 +97,6 @@ function whatNext(event: DeliveryEvent): string {
   return `retrying at the first run after ${timeText(atMs)}`;
 }
 
-/** Queues the summary if it is due. */
 async function queueSummary({ config, printer, ...options }: WithNotifying): Promise<void> {
   const { summary: settings, checks } = config;
   if (settings === null) return;

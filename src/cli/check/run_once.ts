@@ -19,7 +19,6 @@ import { WITHOUT_NOTIFICATIONS } from "../../scheduler/without_notifications.ts"
 import { type OnceOptions, type PassParts, runChosen } from "./run_chosen.ts";
 import { RunPrinter } from "./run_printer.ts";
 
-/** Runs checks once, prints the results, persists them and returns the exit code. */
 export async function runOnce(checks: readonly Check[], options: OnceOptions): Promise<number> {
   const { invocation, system, config, settings } = options;
   const warn = (message: string): void => system.stderr.write(`monitor: warning: ${printable(message)}\n`);
@@ -116,7 +115,6 @@ async function chooseDue(
   return due;
 }
 
-/** Sends the heartbeat and writes the HTML report, if the config has them. */
 async function publish(
   config: OpenConfig,
   { system, repository, warn }: Pick<PassParts, "system" | "repository"> & { warn(message: string): void },

@@ -25,7 +25,6 @@ import {
 interface ServiceOptions extends CommandContext {
   /** Paths for the control socket, the best first; empty: there is none. */
   readonly controlPaths: readonly string[];
-  /** The first config; a reload replaces it. */
   readonly config: OpenConfig;
   readonly settings: CheckCommandSettings;
   /** Required permissions that are not granted; checks that need them can't run. */

@@ -58,7 +58,6 @@ interface SendOptions {
   readonly guest: Member;
   readonly notifying: Notifying;
   readonly clock: System["clock"];
-  /** Wall time. */
   readonly deadlineMs: number;
 }
 

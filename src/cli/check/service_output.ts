@@ -1,3 +1,4 @@
+import { counted } from "../../shared/counted.ts";
 import type { System } from "../../domain/system.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { checkFields, recordOf } from "../formats/check_fields.ts";
@@ -38,13 +39,8 @@ export interface ServiceOutput {
   /** Prints an event, if the format has it. */
   happened(event: SchedulerEvent): void;
   reloaded(outcome: ReloadOutcome): void;
-  /** The last that is printed. */
   stopped(facts: { readonly signal: string; readonly unfinished: readonly string[] }): void;
   writeLine(line: string): void;
-}
-
-export function countChecks(count: number): string {
-  return `${count} ${count === 1 ? "check" : "checks"}`;
 }
 
 const NAMES_MAX = 10;
@@ -66,7 +62,7 @@ export function createPrettyOutput({ stdout }: Pick<System, "stdout">): ServiceO
     started: ({ config, checks, inactive }, statePath) => {
       const rest = inactive > 0 ? ` (${inactive} inactive)` : "";
       const kept = statePath === null ? "no state" : `state in ${statePath}`;
-      writeLine(`monitor ${VERSION} started: ${countChecks(checks)}${rest} from ${config}, ${kept}`);
+      writeLine(`monitor ${VERSION} started: ${counted(checks, "check")}${rest} from ${config}, ${kept}`);
     },
     happened: () => {},
     reloaded: () => {},

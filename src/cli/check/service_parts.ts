@@ -24,7 +24,6 @@ interface ServicePartsOptions extends CommandContext {
   readonly settings: CheckCommandSettings;
   readonly log: Log;
   readonly state: OwnedState;
-  /** Prints a line of the `console` channel. */
   writeLine(line: string): void;
   onEvent(event: SchedulerEvent): void;
   onBug(error: unknown): void;
@@ -43,7 +42,6 @@ export interface ServiceParts {
   adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
 }
 
-/** The outbox of a state that is unreachable. */
 const NOTHING_KEPT: KeptOutbox = { notifications: [], markers: [], counts: [] };
 
 export async function startParts(options: ServicePartsOptions): Promise<ServiceParts> {

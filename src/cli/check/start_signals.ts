@@ -11,7 +11,6 @@ export interface StartSignals {
   end(): void;
 }
 
-/** Handles signals from the first moment of `check`. */
 export function listenAtStart(system: System, { once }: { readonly once: boolean }): StartSignals {
   const { promise: stopped, resolve } = Promise.withResolvers<number>();
   const stopIsHandled = system.onStopSignal((signal) => {

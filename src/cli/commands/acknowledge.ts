@@ -1,5 +1,4 @@
 import { hasProblem } from "../../condition/transition.ts";
-import type { Silence } from "../../domain/outbox.ts";
 import type { CheckRecord } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { describeCount, type ShownCheck } from "../../alerting/check_status.ts";
@@ -8,10 +7,9 @@ import { type Command, type Invocation, optionValue } from "../command_definitio
 import { EXIT } from "../exit_code.ts";
 import { printable } from "../../shared/printable.ts";
 import {
+  addChosen,
   chooseProblems,
   readEnd,
-  renderSilences,
-  renderWithoutProblem,
   requireTargets,
   SILENCE_COMMAND,
   targetOptions,
@@ -52,25 +50,14 @@ async function runAcknowledge(invocation: Invocation, system: System): Promise<n
   const reason = optionValue(invocation, "note") ?? "";
   await withSilences(invocation, system, async ({ store, names, checks }) => {
     const records = await store.records();
-    const { chosen, without } = chooseProblems(
-      records.filter(({ condition }) => hasProblem(condition)),
-      names,
-    );
+    const problems = records.filter(({ condition }) => hasProblem(condition));
+    const { chosen, without } = chooseProblems(problems, names);
     const pending = describePending(checks, records);
-    const acknowledgements = chosen.map(({ check, problemBeganAtMs }): Silence => ({
-      id: `acknowledgement ${check}`,
-      kind: "acknowledgement",
-      check,
-      tag: null,
-      fromMs: nowMs,
-      untilMs,
-      problemBeganAtMs,
-      reason,
-    }));
-    await store.addSilences(acknowledgements);
     const nothing = without.filter((name) => name === null ? pending.size === 0 : !pending.has(name));
-    return renderSilences(acknowledgements, timeZone) + [...pending.values()].join("") +
-      renderWithoutProblem(nothing, "acknowledge");
+    return await addChosen(store, { chosen, without: nothing }, {
+      ...{ kind: "acknowledgement", fromMs: nowMs, untilMs, reason, timeZone },
+      notes: [...pending.values()].join(""),
+    });
   });
   return EXIT.ok;
 }

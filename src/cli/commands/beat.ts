@@ -60,10 +60,7 @@ const TAIL_BYTES_MAX = 64 * 1024;
 /** The command does not wait longer than this for a config whose files all hang. */
 const LOOK_MS_MAX = 10_000;
 
-function late(): Error {
-  const reason = `the file system did not respond within ${LOOK_MS_MAX / 1000} s`;
-  return new StoreError(`cannot find the state: ${reason}`, "other");
-}
+const LATE = `cannot find the state: the file system did not respond within ${LOOK_MS_MAX / 1000} s`;
 
 /**
  * How long the command waits for its start to be recorded while others write; after that, the start is recorded while
@@ -78,14 +75,8 @@ const END_MS_MAX = 120_000;
 async function note(invocation: Invocation, system: System): Promise<number> {
   const jobLog = await openJobLog(invocation, system);
   const nowMs = system.clock.wallMs();
-  const end: JobEnd = {
-    atMs: nowMs,
-    durationMs: null,
-    how: "noted",
-    exitCode: invocation.options.has("failed") ? 1 : 0,
-    reason: "",
-    output: "",
-  };
+  const exitCode = invocation.options.has("failed") ? 1 : 0;
+  const end: JobEnd = { atMs: nowMs, durationMs: null, how: "noted", exitCode, reason: "", output: "" };
   await keep(jobLog, { id: system.randomId(), startedAtMs: nowMs, end }, { system, timeoutMs: END_MS_MAX });
   return EXIT.ok;
 }
@@ -106,9 +97,10 @@ async function runJob(command: readonly string[], invocation: Invocation, system
       return null;
     }
   };
+  const late = (): Error => new StoreError(LATE, "other");
+  const opening = { clock, timeoutMs: LOOK_MS_MAX, late };
   const jobLog = await attempt(
-    () =>
-      withStallSafeTimeout(openJobLog(invocation, system, command), { clock, timeoutMs: LOOK_MS_MAX, late }),
+    () => withStallSafeTimeout(openJobLog(invocation, system, command), opening),
     "this run is not recorded; COMMAND runs anyway",
   );
   const begun: JobRun = { id: system.randomId(), startedAtMs: clock.wallMs(), end: null };
@@ -227,11 +219,7 @@ interface KeepOptions {
 
 function endOf(
   end: ForegroundEnd,
-  { atMs, durationMs, redact }: {
-    readonly atMs: number;
-    readonly durationMs: number;
-    redact(text: string): string;
-  },
+  { atMs, durationMs, redact }: Pick<OpenJobLog, "redact"> & Record<"atMs" | "durationMs", number>,
 ): JobEnd {
   const common = { atMs, how: end.ended, exitCode: end.code };
   if (end.ended === "not_started") return { ...common, durationMs: null, reason: end.reason, output: "" };

@@ -65,7 +65,6 @@ async function runDiscover(invocation: Invocation, system: System): Promise<numb
 
 const TARGET_LENGTH_MAX = 50;
 
-/** A numbered line for each: the check, and the reason. */
 function renderList(proposed: readonly ProposedCheck[]): string {
   const targets = proposed.map(({ target }) => truncate(printable(target), TARGET_LENGTH_MAX));
   const width = Math.max(...targets.map(textWidth));

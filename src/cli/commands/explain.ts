@@ -61,7 +61,6 @@ export const explainCommand: Command = {
   },
 };
 
-/** A setting in the output: its path, its value, its source. */
 type Row = readonly [path: string, value: string, origin: string];
 
 function toRow({ path, value, origin }: ExplainedSetting): Row {

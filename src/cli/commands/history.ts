@@ -26,7 +26,7 @@ import {
   readHistory,
 } from "../../outputs/json/history_json.ts";
 import { checksOfState, openKnownState } from "../known_config.ts";
-import { describeMonitorTrouble, monitorNotes } from "../monitor_status.ts";
+import { describeMonitorTrouble, monitorNotes, type NoteOptions } from "../monitor_status.ts";
 import { printable } from "../../shared/printable.ts";
 import { renderTrace } from "../render_trace.ts";
 import { STATE_OPTION } from "../state_location.ts";
@@ -106,7 +106,7 @@ const COLUMNS = 80;
 /** Returns what would be taken for the present: lines without newlines. */
 function presentNotes(
   { status, isInConfig, monitor }: PresentFacts & { readonly status: CheckStatus },
-  options: { readonly nowMs: number; readonly hasErrors: boolean },
+  options: NoteOptions,
 ): readonly string[] {
   const { check, condition, state } = status;
   const stale = describeStale(status, options.nowMs);

@@ -1,3 +1,4 @@
+import { counted } from "../../shared/counted.ts";
 import { pathFromHere } from "../../config/source.ts";
 import type { System } from "../../domain/system.ts";
 import { describeFileError } from "../../shared/describe_error.ts";
@@ -129,17 +130,13 @@ function toJson(draft: ConfigDraft): unknown {
 
 function summaryOf(draft: ConfigDraft, output: string | undefined): string {
   const counts = [
-    count(draft.checks.size, "check"),
-    count(draft.channels.size, "channel"),
-    count(variablesOf(draft).length, "variable") + " to set",
+    counted(draft.checks.size, "check"),
+    counted(draft.channels.size, "channel"),
+    counted(variablesOf(draft).length, "variable") + " to set",
   ];
   const missing = draft.leftOut.length === 0 ? "nothing is missing" : `${draft.leftOut.length} not imported`;
   const next = output === undefined
     ? ""
     : `monitor: hint: check it with: monitor validate -c ${printable(output)}\n`;
   return `monitor: imported ${counts.join(", ")}; ${missing}\n${next}`;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

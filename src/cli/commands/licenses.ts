@@ -31,7 +31,6 @@ export interface Licenses {
 export interface LicensedPackage {
   readonly name: string;
   readonly version: string;
-  /** The license by the package's own metadata, such as `MIT`. */
   readonly license: string;
   readonly text: string;
 }

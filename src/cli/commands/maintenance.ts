@@ -1,3 +1,4 @@
+import { counted } from "../../shared/counted.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
 import { isAbout } from "../../alerting/silences.ts";
@@ -148,7 +149,7 @@ async function end(invocation: Invocation, system: System): Promise<void> {
     const rest = left.length === 0
       ? ""
       : `still active:\n${render(left, { format: "pretty", timeZone: system.timeZone() })}`;
-    return `ended ${count} maintenance ${count === 1 ? "window" : "windows"}\n${rest}`;
+    return `ended ${counted(count, "maintenance window")}\n${rest}`;
   });
 }
 

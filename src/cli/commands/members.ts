@@ -1,3 +1,4 @@
+import { counted } from "../../shared/counted.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
 import type { System } from "../../domain/system.ts";
@@ -95,9 +96,8 @@ function describeMember(
   if (configState === "none") return `${live}, a single run or leaving`;
   if (configState === "other") return `${live}, has another config than most: runs no checks`;
   const share = shares.get(host);
-  const checks = share === undefined ? "" : `, ${share} ${share === 1 ? "check" : "checks"}`;
-  const count = channelKeys.length;
-  return `${live}${checks}, sends for ${count} ${count === 1 ? "channel" : "channels"}`;
+  const checks = share === undefined ? "" : `, ${counted(share, "check")}`;
+  return `${live}${checks}, sends for ${counted(channelKeys.length, "channel")}`;
 }
 
 function fieldsOf(

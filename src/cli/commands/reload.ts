@@ -1,3 +1,4 @@
+import { counted } from "../../shared/counted.ts";
 import type { System } from "../../domain/system.ts";
 import { printable } from "../../shared/printable.ts";
 import {
@@ -9,7 +10,7 @@ import {
 } from "../command_definition.ts";
 import { jsonText } from "../../shared/json_text.ts";
 import { askService } from "../control_client.ts";
-import { countChecks, describeDifference, describeFailedReload } from "../check/service_output.ts";
+import { describeDifference, describeFailedReload } from "../check/service_output.ts";
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import { STATE_OPTION } from "../state_location.ts";
@@ -46,7 +47,7 @@ async function runReload(invocation: Invocation, system: System): Promise<number
   }
   if (format === "json") return EXIT.ok;
   system.stdout.write(
-    printable(`config reloaded: ${countChecks(reload.checks)}, ${describeDifference(reload)}`) + "\n",
+    printable(`config reloaded: ${counted(reload.checks, "check")}, ${describeDifference(reload)}`) + "\n",
   );
   return EXIT.ok;
 }

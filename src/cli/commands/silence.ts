@@ -1,15 +1,14 @@
-import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
 import { UNTIL_OK_MS_MAX } from "../../alerting/silences.ts";
 import { type Command, type Invocation, optionValue, UsageError } from "../command_definition.ts";
 import { isEverything, readSelection } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
 import {
+  addChosen,
   chooseProblems,
   readEnd,
   readSilences,
   renderSilences,
-  renderWithoutProblem,
   requireTargets,
   SILENCE_COMMAND,
   targetOptions,
@@ -61,23 +60,11 @@ async function runSilence(invocation: Invocation, system: System): Promise<numbe
     nowMs + (untilOk ? UNTIL_OK_MS_MAX : FOR_MS_DEFAULT);
   await withSilences(invocation, system, async ({ store, names }) => {
     if (isList) return renderSilences(await readSilences(store, nowMs), timeZone) || "no silences\n";
-    const reason = optionValue(invocation, "reason") ?? "";
-    const { chosen, without } = untilOk
+    const chosen = untilOk
       ? chooseProblems(await store.records(), names)
       : { chosen: names.map((check) => ({ check, problemBeganAtMs: null })), without: [] };
-    const silences = chosen.map(({ check, problemBeganAtMs }): Silence => ({
-      // The same for each silence of a check, so that a second one replaces the first.
-      id: check === null ? "all checks" : `check ${check}`,
-      kind: "silence",
-      check,
-      tag: null,
-      fromMs: nowMs,
-      untilMs,
-      problemBeganAtMs,
-      reason,
-    }));
-    await store.addSilences(silences);
-    return renderSilences(silences, timeZone) + renderWithoutProblem(without, "silence");
+    const reason = optionValue(invocation, "reason") ?? "";
+    return await addChosen(store, chosen, { kind: "silence", fromMs: nowMs, untilMs, reason, timeZone });
   });
   return EXIT.ok;
 }

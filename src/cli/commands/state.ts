@@ -1,4 +1,4 @@
-import { isPostgresUrl, type PostgresSettings } from "../../config/postgres_settings.ts";
+import { isPostgresUrl } from "../../config/postgres_settings.ts";
 import { pathFromHere } from "../../config/source.ts";
 import type { System } from "../../domain/system.ts";
 import type { StateTables } from "../../state/copy_state.ts";
@@ -47,19 +47,12 @@ async function runState(invocation: Invocation, system: System): Promise<number>
     throw new UsageError("--schema cannot be used with copy", "add ?schema=NAME to the URL");
   }
   const { copyState } = await import("../../state/copy_state.ts");
-  const source = await openTables(from, "read", system);
-  try {
-    const target = await openTables(to, "own", system);
-    try {
-      const counts = await copyState(source, target);
-      const lines = [...counts].map(([name, count]) => `${name.padEnd(NAME_WIDTH)}${count}\n`);
-      system.stdout.write(`${lines.join("")}copied and compared\n`);
-    } finally {
-      await target.close();
-    }
-  } finally {
-    await source.close();
-  }
+  await using opened = new AsyncDisposableStack();
+  const open = async (path: string, access: "own" | "read"): Promise<StateTables> =>
+    opened.adopt(await openTables(path, access, system), (tables) => tables.close());
+  const counts = await copyState(await open(from, "read"), await open(to, "own"));
+  const lines = [...counts].map(([name, count]) => `${name.padEnd(NAME_WIDTH)}${count}\n`);
+  system.stdout.write(`${lines.join("")}copied and compared\n`);
   return EXIT.ok;
 }
 
@@ -67,8 +60,7 @@ const NAME_WIDTH = 18;
 
 async function openTables(text: string, access: "own" | "read", system: System): Promise<StateTables> {
   if (isPostgresUrl(text)) {
-    const postgres: PostgresSettings = await locateDatabase(text, system);
-    return await openDatabaseTables(postgres, system, access);
+    return await openDatabaseTables(await locateDatabase(text, system), system, access);
   }
   const path = pathFromHere(text, system);
   const lock = system.state.lock(`${path}.lock`);

@@ -1,3 +1,4 @@
+import { counted } from "../../shared/counted.ts";
 import { highestSeverity, mostUrgentFirst, SHOWN_CONDITIONS } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
@@ -141,7 +142,6 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   return exitCodeOf(conditions, fails);
 }
 
-/** Checks that are not ok, and pending notifications. */
 function problemsOf(known: StatusSnapshot): StatusSnapshot {
   return {
     ...known,
@@ -212,7 +212,7 @@ function countStatuses(
   const inactive = inactiveCount === 0 ? "" : `, ${inactiveCount} inactive`;
   if (statuses.length === 0) return `${NO_ACTIVE_CHECK}${inactive}`;
   const counts = conditionCounts(statuses.map(({ condition }) => condition), colors);
-  return `${statuses.length} ${statuses.length === 1 ? "check" : "checks"}: ${counts.join(", ")}${inactive}`;
+  return `${counted(statuses.length, "check")}: ${counts.join(", ")}${inactive}`;
 }
 
 function wrapTo(line: string, columns: number | null): readonly string[] {
@@ -271,7 +271,7 @@ function describeRuns(
     ...(nextRunAtMs === null || state === "not_running"
       ? []
       : [`next run ${nextRunAtMs > nowMs ? "" : "was due "}${ago(nextRunAtMs)}`]),
-    ...(missedRuns > 0 ? [`${missedRuns} ${missedRuns === 1 ? "run" : "runs"} skipped so far`] : []),
+    ...(missedRuns > 0 ? [`${counted(missedRuns, "run")} skipped so far`] : []),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { counted } from "../../shared/counted.ts";
 import type { Shape } from "../../config/profile_schemas.ts";
 import {
   type Command,
@@ -76,17 +77,16 @@ async function validate(invocation: Invocation, system: System): Promise<number>
   const { checks, placedWarnings, source, sources } = await open(invocation, system);
   const color = wantsColor(invocation, system.stderr, system);
   if (invocation.options.has("strict") && placedWarnings.length > 0) {
-    const message = `cannot accept config "${source.label}": it has ${
-      count(placedWarnings.length, "warning")
-    }`;
+    const warnings = counted(placedWarnings.length, "warning");
+    const message = `cannot accept config "${source.label}": it has ${warnings}`;
     throw new ConfigError(message, { source, problems: placedWarnings });
   }
   system.stderr.write(renderProblems(source, placedWarnings, { color, severity: "warning" }));
   const inactive = checks.filter((check) => !check.active).length;
   const parts = [
-    count(checks.length, "check") + (inactive > 0 ? ` (${inactive} inactive)` : ""),
-    ...(sources.length > 1 ? [count(sources.length, "file")] : []),
-    ...(placedWarnings.length > 0 ? [count(placedWarnings.length, "warning")] : []),
+    counted(checks.length, "check") + (inactive > 0 ? ` (${inactive} inactive)` : ""),
+    ...(sources.length > 1 ? [counted(sources.length, "file")] : []),
+    ...(placedWarnings.length > 0 ? [counted(placedWarnings.length, "warning")] : []),
   ];
   system.stdout.write(`${printable(source.label)}: valid, ${parts.join(", ")}\n`);
   return EXIT.ok;
@@ -108,8 +108,4 @@ async function findProblems(invocation: Invocation, system: System): Promise<Val
     const failure = errors.length > 0 ? null : { message, hint };
     return { isValid: false, source, errors, warnings: [], failure, checkCount: 0, inactiveCount: 0 };
   }
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

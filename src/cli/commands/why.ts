@@ -27,10 +27,9 @@ import {
   UsageError,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { readKnownState } from "../known_config.ts";
+import { openStateOf } from "../known_config.ts";
 import { monitorNotes } from "../monitor_status.ts";
 import { type OpenConfig, openConfig } from "../open_config.ts";
-import { readState } from "../read_state.ts";
 import { locateState, STATE_OPTION } from "../state_location.ts";
 
 export const whyCommand: Command = {
@@ -92,26 +91,16 @@ async function runWhy(invocation: Invocation, system: System): Promise<number> {
     );
   }
   const place = await locateState(invocation, config, system);
-  const store = await readState(place, system);
-  try {
-    const { records, monitor } = await readKnownState(store, { config, place, system });
-    const nowMs = system.clock.wallMs();
-    const outbox = await store?.outbox() ?? NO_OUTBOX;
-    const why = explain(check, {
-      config,
-      records,
-      monitor,
-      outbox,
-      nowMs,
-      silences: await store?.silences(nowMs) ?? [],
-    });
-    const channel = optionValue(invocation, "channel");
-    const chosen = channel === undefined ? why : { ...why, channels: chooseChannel(why.channels, channel) };
-    system.stdout.write(format === "json" ? whyJson(chosen) : whyText(chosen, system.timeZone()));
-    return EXIT.ok;
-  } finally {
-    await store?.close();
-  }
+  await using state = await openStateOf({ config, place }, system);
+  const { store, records, monitor } = state;
+  const nowMs = system.clock.wallMs();
+  const outbox = await store?.outbox() ?? NO_OUTBOX;
+  const silences = await store?.silences(nowMs) ?? [];
+  const why = explain(check, { config, records, monitor, outbox, nowMs, silences });
+  const channel = optionValue(invocation, "channel");
+  const chosen = channel === undefined ? why : { ...why, channels: chooseChannel(why.channels, channel) };
+  system.stdout.write(format === "json" ? whyJson(chosen) : whyText(chosen, system.timeZone()));
+  return EXIT.ok;
 }
 
 const NO_OUTBOX: KeptOutbox = { notifications: [], markers: [], counts: [] };

@@ -1,3 +1,4 @@
+import { counted } from "../../shared/counted.ts";
 import {
   CONDITIONS,
   countedAs,
@@ -143,11 +144,11 @@ function countText({ items, unfinished, reason }: Answer): string {
   if (unfinished.length > 0) {
     parts.push({ count: unfinished.length, word: "without a result" });
   }
-  const checks = total === 1 ? "check" : "checks";
+  const checks = counted(total, "check");
   const [first, ...others] = parts;
-  if (first === undefined) return `${total} ${checks} ok`;
+  if (first === undefined) return `${checks} ok`;
   return [
-    `${first.count} of ${total} ${checks} ${first.word}`,
+    `${first.count} of ${checks} ${first.word}`,
     ...others.map((part) => `${part.count} ${part.word}`),
   ]
     .join(", ");

@@ -1,3 +1,4 @@
+import { counted } from "../../shared/counted.ts";
 import { CONDITIONS } from "../../domain/condition.ts";
 import { type Colors, createColors } from "../color.ts";
 import { printable, printableBlock } from "../../shared/printable.ts";
@@ -74,8 +75,7 @@ function summaryLine(summary: RunSummary, colors: Colors): string {
     ...summary.unfinished.length > 0 ? [unfinishedText(summary.unfinished)] : [],
   ];
   const total = summary.records.length + summary.unfinished.length;
-  const checks = total === 1 ? "check" : "checks";
-  return `${total} ${checks}: ${parts.join(", ")} in ${durationText(summary.durationMs)}${inactive}`;
+  return `${counted(total, "check")}: ${parts.join(", ")} in ${durationText(summary.durationMs)}${inactive}`;
 }
 
 function unfinishedText(names: readonly string[]): string {

@@ -1,3 +1,4 @@
+import { counted } from "../../shared/counted.ts";
 import type { Colors } from "../color.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { pad, wrap } from "../../shared/wrap.ts";
@@ -165,5 +166,5 @@ function wrapTo(lines: readonly string[], columns: number | null): readonly stri
 function limitLines(lines: readonly string[], colors: Colors): readonly string[] {
   const rest = lines.length - LINES_MAX;
   if (rest <= 0) return lines;
-  return [...lines.slice(0, LINES_MAX), colors.dim(`… ${rest} more ${rest === 1 ? "line" : "lines"}`)];
+  return [...lines.slice(0, LINES_MAX), colors.dim(`… ${counted(rest, "more line")}`)];
 }

@@ -1,3 +1,4 @@
+import { counted } from "../../shared/counted.ts";
 import { addEntries } from "../../config/add_entries.ts";
 import { ConfigError, describePath } from "../../config/problem.ts";
 import { isObject } from "../../config/schema_view.ts";
@@ -52,8 +53,7 @@ export async function addChecks(checks: readonly NewCheck[], options: AddOptions
   }
   await writeTarget(target, textWith(checks, target), system);
   const names = checks.map(({ name }) => printable(name)).join(", ");
-  const count = checks.length === 1 ? "1 check" : `${checks.length} checks`;
-  system.stdout.write(`added ${count} to ${printable(target.label)}: ${names}\n`);
+  system.stdout.write(`added ${counted(checks.length, "check")} to ${printable(target.label)}: ${names}\n`);
   system.stdout.write(checks.map((check) => describeCronLine(check, target, system)).join(""));
   return EXIT.ok;
 }
@@ -81,7 +81,6 @@ export interface KnownCheck {
   readonly name: string;
   /** Whether that one is added by the same call. */
   readonly isNew: boolean;
-  /** Whether that one is inactive. */
   readonly isInactive: boolean;
 }
 

@@ -25,10 +25,8 @@ export interface NewCheck {
   readonly target?: string | undefined;
 }
 
-/** The accepted operands of `monitor add` and `monitor try`. */
 export const CHECK_OPERANDS = "[KIND] TARGET [KEY=VALUE…]";
 
-/** The accepted checks, and the errors of the other operands. */
 export interface ReadOperands {
   readonly checks: readonly NewCheck[];
   readonly rejected: readonly UsageError[];
@@ -131,7 +129,6 @@ function cronJobOf(text: string): CronJob | null {
   }
 }
 
-/** The beginning of a path. */
 const PATH = /^[./~]/;
 
 function unknownTarget({ text, path }: TargetWord, reader: SchemaReader): UsageError {
@@ -155,7 +152,6 @@ function hintForKind(text: string, reader: SchemaReader): string | null {
 
 const PLAIN_WORD = /^[\w-]+$/;
 
-/** Hints for ambiguous words. */
 const HINTS: readonly { readonly form: RegExp; hint(text: string): string }[] = [
   {
     form: /^[\w-]+(?:\.[\w-]+)+$/,
