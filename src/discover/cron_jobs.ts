@@ -1,4 +1,4 @@
-import { type CronJob, CronLineError, readCronLine } from "./cron_line.ts";
+import { CronLineError, readCronLine } from "./cron_line.ts";
 import { type Discovery, namesIn, printedBy, type Proposal, textOf } from "./discovery.ts";
 
 const WHAT = "cron jobs";
@@ -16,41 +16,23 @@ export async function discoverCronJobs(discovery: Discovery): Promise<readonly P
     if (text !== null) proposals.push(...jobsIn(text, { place: file, hasUser: true }));
   }
   if (discovery.system.platform === "windows") return proposals;
-  const own = await printedBy({
-    name: "crontab",
-    arguments: ["-l"],
-    what: WHAT,
-    // Without a crontab.
-    codes: [0, 1],
-  }, discovery);
+  // Without a crontab, it exits with 1.
+  const own = await printedBy({ name: "crontab", arguments: ["-l"], what: WHAT, codes: [0, 1] }, discovery);
   return [...proposals, ...jobsIn(own ?? "", { place: "the crontab", hasUser: false })];
 }
 
-function jobsIn(
-  text: string,
-  { place, hasUser }: { readonly place: string; readonly hasUser: boolean },
-): readonly Proposal[] {
+function jobsIn(text: string, options: Parameters<typeof readCronLine>[1]): readonly Proposal[] {
   return text.split("\n").flatMap((line) => {
     // A job that checks in already, the monitor itself, and the directories of jobs.
     if (/\bmonitor\s+(?:beat|check)\b|\brun-parts\b/.test(line)) return [];
-    const cronJob = readJob(line, { place, hasUser });
-    if (cronJob === null) return [];
-    return [{
-      words: cronJob.words,
-      reason: `job that runs every ${cronJob.every}, in ${place}`,
-      cronJob,
-    }];
+    try {
+      const cronJob = readCronLine(line, options);
+      if (cronJob === null) return [];
+      const { words, every, place } = cronJob;
+      return [{ words, reason: `job that runs every ${every}, in ${place}`, cronJob }];
+    } catch (error) {
+      if (error instanceof CronLineError) return [];
+      throw error;
+    }
   });
-}
-
-function readJob(
-  line: string,
-  options: { readonly place: string; readonly hasUser: boolean },
-): CronJob | null {
-  try {
-    return readCronLine(line, options);
-  } catch (error) {
-    if (error instanceof CronLineError) return null;
-    throw error;
-  }
 }

@@ -36,10 +36,7 @@ const FIELDS = /^(?:@\w+|[\d*/,\-\s\w?#]+)$/;
  *
  * @throws {CronLineError} If its schedule has no times.
  */
-export function readCronLine(
-  line: string,
-  { hasUser = false, place = "the crontab" } = {},
-): CronJob | null {
+export function readCronLine(line: string, { hasUser = false, place = "the crontab" } = {}): CronJob | null {
   const [, schedule = "", rest = ""] = LINE.exec(line) ?? [];
   if (!/^[@\d*]/.test(schedule) || !FIELDS.test(schedule)) return null;
   const [, user = "", command = ""] = (hasUser ? /^(\S+\s+)(.*)$/ : /^(root\s+)?(.*)$/).exec(rest) ?? [];
@@ -77,9 +74,8 @@ function longestGapMs(schedule: string): number {
       : longestGapIn(timesOf(`0 0 ${days.join(" ")}`, 400 * DAY_MS));
     return Math.max(longestGapIn(times), dayGapMs - ((times.at(-1) ?? first) - first));
   } catch {
-    throw new CronLineError(
-      `"${schedule}" has no times, expected five fields of cron, or a name such as @daily`,
-    );
+    const expected = "five fields of cron, or a name such as @daily";
+    throw new CronLineError(`"${schedule}" has no times, expected ${expected}`);
   }
 }
 
@@ -108,23 +104,7 @@ function timesOf(expression: string, spanMs: number): readonly number[] {
 
 /** Words that only a shell understands. */
 const SHELL_WORDS: ReadonlySet<string> = new Set(
-  [
-    "[",
-    ".",
-    ":",
-    "cd",
-    "eval",
-    "exec",
-    "export",
-    "for",
-    "if",
-    "set",
-    "source",
-    "test",
-    "ulimit",
-    "umask",
-    "while",
-  ],
+  "[ . : cd eval exec export for if set source test ulimit umask while".split(" "),
 );
 
 /** Returns the command as arguments. The stdin that cron sends, after the first `%`, stays at the end of the line. */
@@ -148,13 +128,6 @@ function nameOfCommand(command: string): string {
 }
 
 /** Commands that run another one. */
-const PREFIXES: ReadonlySet<string> = new Set([
-  ...SHELL_WORDS,
-  "env",
-  "flock",
-  "ionice",
-  "nice",
-  "sh",
-  "sudo",
-  "timeout",
-]);
+const PREFIXES: ReadonlySet<string> = new Set(
+  [...SHELL_WORDS, ..."env flock ionice nice sh sudo timeout".split(" ")],
+);

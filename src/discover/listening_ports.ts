@@ -29,17 +29,14 @@ export async function discoverPorts(discovery: Discovery): Promise<readonly Prop
   const byPort = Map.groupBy(listeners, ({ port }) => port);
   return [...byPort].filter(([port]) => port < EPHEMERAL_MIN).sort(([one], [other]) => one - other)
     .flatMap(([port, group]) => {
-      const every = group.find(({ host }) => host === EVERY_ADDRESS);
-      const { host, process } = every ?? group.find((listener) => isLoopback(listener.host)) ?? group[0] ??
-        NONE;
+      const { host, process } = group.find((listener) => listener.host === EVERY_ADDRESS) ??
+        group.find((listener) => isLoopback(listener.host)) ?? group[0] ?? NONE;
       // The endpoint of the monitor itself is gone whenever it could check it.
       if (process === "monitor") return [];
       const subject = process === null ? `port ${port} is open` : `${process} listens to port ${port}`;
-      return [
-        host === EVERY_ADDRESS
-          ? { words: [hostAndPort("127.0.0.1", port)], reason: subject }
-          : { words: [hostAndPort(host, port)], reason: `${subject} at ${host}` },
-      ];
+      const isEvery = host === EVERY_ADDRESS;
+      const words = [hostAndPort(isEvery ? "127.0.0.1" : host, port)];
+      return [{ words, reason: isEvery ? subject : `${subject} at ${host}` }];
     });
 }
 
@@ -58,34 +55,27 @@ function readLine(line: string): readonly Listener[] {
 
 /** Reads the tables of the kernel, which take every permission of the runtime. */
 async function readKernelTables({ system, root = "", note }: Discovery): Promise<readonly Listener[]> {
-  const tables = await Promise.all(
-    ["tcp", "tcp6"].map((name) => system.files.read(`${root}/proc/net/${name}`)),
-  )
-    .catch(() => null);
-  if (tables !== null) {
+  try {
+    const paths = ["tcp", "tcp6"].map((name) => `${root}/proc/net/${name}`);
+    const tables = await Promise.all(paths.map((path) => system.files.read(path)));
     return tables.flatMap((table) => new TextDecoder().decode(table).split("\n").flatMap(readRow));
+  } catch {
+    note("listening ports: ss is not installed");
+    return [];
   }
-  note("listening ports: ss is not installed");
-  return [];
 }
 
 /** State 0A is LISTEN (proc_net_tcp.txt of Linux). Addresses are words of four bytes, in the byte order of the machine. */
 function readRow(row: string): readonly Listener[] {
   const [, address = "", port = ""] = /^\s*\d+: ([\dA-F]+):([\dA-F]{4}) \S+ 0A /.exec(row) ?? [];
   if (port === "") return [];
-  const isAny = /^0+$/.test(address);
-  const host = isAny
-    ? EVERY_ADDRESS
-    : address.length === 8
-    ? ipv4Of(address)
-    : address === LOOPBACK_V6
-    ? "::1"
-    : null;
+  const hostOf = (): string | null => {
+    if (/^0+$/.test(address)) return EVERY_ADDRESS;
+    if (address.length > 8) return address === LOOPBACK_V6 ? "::1" : null;
+    return address.match(/../g)?.reverse().map((byte) => Number.parseInt(byte, 16)).join(".") ?? address;
+  };
+  const host = hostOf();
   return host === null ? [] : [{ host, port: Number.parseInt(port, 16), process: null }];
 }
 
 const LOOPBACK_V6 = `${"0".repeat(24)}01000000`;
-
-function ipv4Of(word: string): string {
-  return word.match(/../g)?.reverse().map((byte) => Number.parseInt(byte, 16)).join(".") ?? word;
-}

@@ -5,17 +5,12 @@ import type { RequiredPermission } from "./required_permissions.ts";
 export type PermissionsByClass = Readonly<Record<PermissionClass, readonly string[]>>;
 
 export function groupPermissions(requiredPermissions: readonly RequiredPermission[]): PermissionsByClass {
-  const values = (wanted: PermissionClass): readonly string[] =>
-    [...new Set(requiredPermissions.flatMap(({ permission, value }) => permission === wanted ? [value] : []))]
-      .sort();
-  return {
-    read: values("read"),
-    write: values("write"),
-    net: values("net"),
-    run: values("run"),
-    env: values("env"),
-    sys: values("sys"),
-  };
+  const groups = Map.groupBy(requiredPermissions, ({ permission }) => permission);
+  const valuesOf = (permission: PermissionClass): readonly string[] =>
+    [...new Set(groups.get(permission)?.map(({ value }) => value))].sort();
+  return Object.fromEntries(
+    PERMISSION_CLASSES.map((permission) => [permission, valuesOf(permission)]),
+  ) as PermissionsByClass;
 }
 
 /** The runtime's flags for needs, in a fixed order; not quoted for any shell. */

@@ -29,6 +29,12 @@ export interface RequiredPermission {
   readonly isOfMachine?: boolean;
 }
 
+/** What a part of a config requires. */
+interface Requirement {
+  readonly neededBy: string;
+  readonly requiredPermissions: RequiredPermissions;
+}
+
 interface PermittedConfig {
   readonly checks: readonly Check[];
   /** `null`: none. */
@@ -46,7 +52,7 @@ export async function requiredPermissionsOf(
   config: PermittedConfig,
   system: System,
 ): Promise<readonly RequiredPermission[]> {
-  const parts: { readonly neededBy: string; readonly requiredPermissions: RequiredPermissions }[] = [];
+  const parts: Requirement[] = [];
   const channels = new Set<string>();
   const entryOf = await entriesOf(config.checks);
   for (const check of config.checks) {
@@ -71,29 +77,21 @@ export async function requiredPermissionsOf(
   const { killPath } = system.permissions;
   const starter = parts.find(({ requiredPermissions }) => (requiredPermissions.run?.length ?? 0) > 0);
   if (starter !== undefined && killPath !== null) {
-    parts.push({
-      neededBy: `ending what ${starter.neededBy} starts`,
-      requiredPermissions: { run: [killPath] },
-    });
+    const neededBy = `ending what ${starter.neededBy} starts`;
+    parts.push({ neededBy, requiredPermissions: { run: [killPath] } });
   }
   return joinPermissions(parts);
 }
 
-export function joinPermissions(
-  parts: readonly { readonly neededBy: string; readonly requiredPermissions: RequiredPermissions }[],
-): readonly RequiredPermission[] {
+export function joinPermissions(parts: readonly Requirement[]): readonly RequiredPermission[] {
   const found = new Map<string, RequiredPermission>();
   for (const { neededBy, requiredPermissions } of parts) {
     for (const permission of PERMISSION_CLASSES) {
       for (const value of requiredPermissions[permission] ?? []) {
         const key = `${permission} ${value}`;
         if (found.has(key)) continue;
-        found.set(key, {
-          permission,
-          value,
-          neededBy,
-          ...permission === "net" && aboutNet(requiredPermissions),
-        });
+        const details = permission === "net" ? aboutNet(requiredPermissions) : {};
+        found.set(key, { permission, value, neededBy, ...details });
       }
     }
   }
@@ -113,19 +111,13 @@ export function missingPermissions(
   requiredPermissions: readonly RequiredPermission[],
   permissions: Permissions,
 ): readonly RequiredPermission[] {
-  const isWhole = new Map(
-    PERMISSION_CLASSES.map((permission) => [permission, permissions.isGranted(permission)]),
-  );
+  const whole = new Set(PERMISSION_CLASSES.filter((permission) => permissions.isGranted(permission)));
   return requiredPermissions.filter(({ permission, value }) =>
-    !isWhole.get(permission) && (value === NET_ALL || !permissions.isGranted(permission, value))
+    !whole.has(permission) && (value === NET_ALL || !permissions.isGranted(permission, value))
   );
 }
 
-async function partOfChannel(
-  channel: Channel,
-  inlineName: string,
-  system: System,
-): Promise<{ readonly neededBy: string; readonly requiredPermissions: RequiredPermissions }> {
+async function partOfChannel(channel: Channel, inlineName: string, system: System): Promise<Requirement> {
   const { channelEntryOf } = await import("../channels/registry.ts");
   return {
     neededBy: channel.name === undefined ? inlineName : `channel "${channel.name}"`,

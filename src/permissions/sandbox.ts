@@ -41,33 +41,11 @@ const NETWORK_SETTINGS: readonly string[] = [
 ];
 
 /** The files that the interpreter of a script may require, and the sockets of the system's services. */
-const COMMAND_PLACES: readonly string[] = [
-  "/usr",
-  "/bin",
-  "/sbin",
-  "/lib",
-  "/lib32",
-  "/lib64",
-  "/etc",
-  "/run",
-];
+const COMMAND_PLACES = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/run"];
 
 /** Directories of the system: only the required entries of one are granted. */
 const SHARED_DIRECTORIES: ReadonlySet<string> = new Set(
-  [
-    "/",
-    "/etc",
-    "/home",
-    "/root",
-    "/run",
-    "/srv",
-    "/tmp",
-    "/usr",
-    "/var",
-    "/var/cache",
-    "/var/lib",
-    "/var/log",
-  ],
+  "/ /etc /home /root /run /srv /tmp /usr /var /var/cache /var/lib /var/log".split(" "),
 );
 
 /** System commands of `monitor` that use no network. */

@@ -6,15 +6,8 @@ export function systemdDropIn(sandbox: Sandbox, command: readonly string[]): str
   const executable = command[0] ?? "";
   const isWhole = readOnly.includes("/");
   const visible = ["/proc", "/sys/fs/cgroup", "/dev", "/bin/kill", ...readOnly, executable];
-  const executables = [
-    ...new Set([
-      executable,
-      "/bin/kill",
-      ...LIBRARIES,
-      ...commands.length > 0 ? INTERPRETERS : [],
-      ...commands,
-    ]),
-  ];
+  const interpreters = commands.length > 0 ? INTERPRETERS : [];
+  const executables = [...new Set([executable, "/bin/kill", ...LIBRARIES, ...interpreters, ...commands])];
   return [
     "# /etc/systemd/system/monitor.service.d/least_privilege.conf",
     `# It is for: ${command.map(unitWord).join(" ")}`,
@@ -78,9 +71,6 @@ function isIpv6(address: string): boolean {
 
 /** A word as systemd reads it back (systemd.syntax(7)): without specifiers, escapes, and separators of mounts. */
 function unitWord(word: string): string {
-  const escaped = word.replaceAll("\\", "\\\\").replaceAll("%", "%%").replaceAll('"', '\\"').replaceAll(
-    "\n",
-    "\\n",
-  );
+  const escaped = word.replaceAll(/[\\"]/g, "\\$&").replaceAll("%", "%%").replaceAll("\n", "\\n");
   return /^[\w@+=,./~-]+$/.test(escaped) ? escaped : `"${escaped.replaceAll(":", "\\:")}"`;
 }
