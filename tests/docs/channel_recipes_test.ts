@@ -47,7 +47,7 @@ interface Receiver {
   readonly arrived: ArrivedRequest[];
 }
 
-function startReceiver(name: string, { host, environment, status = 200 }: Provider): Receiver {
+function startReceiver(name: string, { host, environment }: Provider): Receiver {
   const arrived: ArrivedRequest[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
     const { method, headers, url } = request;
@@ -56,7 +56,7 @@ function startReceiver(name: string, { host, environment, status = 200 }: Provid
     const isForm = headers.get("Content-Type") === "application/x-www-form-urlencoded";
     const body = isForm ? Object.fromEntries(new URLSearchParams(text)) : JSON.parse(text);
     arrived.push({ method, path: pathname + search, headers, body });
-    return new Response(null, { status });
+    return new Response();
   });
   const address = `127.0.0.1:${server.addr.port}`;
   const recipe = CHANNEL_RECIPES.get(name)?.replaceAll(host, address)

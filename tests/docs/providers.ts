@@ -35,8 +35,6 @@ export interface Provider {
   readonly schema: JsonSchema;
   /** @default that of problems */
   readonly recoverySchema?: JsonSchema;
-  /** The status of success; its text is not read. @default 200 */
-  readonly status?: number;
   /** Whether recoveries are sent. @default true */
   readonly sendsRecoveries?: boolean;
   /** Returns the text that people read, to look for mentions. */
@@ -121,7 +119,6 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
       // An empty list of kinds to parse: nothing in the content mentions anyone.
       allowed_mentions: strictObject({ parse: { type: "array", maxItems: 0 } }),
     }),
-    status: 204,
     textOf: (body: { content: string }) => body.content,
   },
   /**
@@ -161,7 +158,6 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
         }),
       },
     }),
-    status: 202,
     textOf: (body: object) => JSON.stringify(body),
   },
   /** https://core.telegram.org/bots/api#sendmessage and #html-style, 2026-11-23 */
@@ -275,7 +271,6 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
         custom_details: { type: "object" },
       }),
     }),
-    status: 202,
     textOf: (body: { payload: { summary: string } }) => body.payload.summary,
     keyOf: ({ body }) => (body as { readonly dedup_key: string }).dedup_key,
     pair: [{ event_action: "trigger" }, { event_action: "resolve" }],
@@ -298,7 +293,6 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
       source: text(100),
     }),
     recoverySchema: strictObject({ source: text(100), note: text(25_000) }),
-    status: 202,
     textOf: (body: { message?: string; note?: string }) => body.message ?? body.note ?? "",
     keyOf: ({ path, body }) => {
       const [, alias] = /^\/v2\/alerts\/([^/]+)\/close/.exec(path) ?? [];
@@ -325,7 +319,6 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     contentType: "application/x-www-form-urlencoded",
     headers: { authorization: `Basic ${btoa("AC0123:twilio-secret")}` },
     schema: strictObject({ From: NUMBER, To: NUMBER, Body: text(1600) }),
-    status: 201,
     textOf: (body: { Body: string }) => body.Body,
   },
   /** https://docs.seven.io/en/rest-api/endpoints/sms, 2026-11-23 */
@@ -353,7 +346,6 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
       body: text(65_536),
       labels: { type: "array", items: text(50) },
     }),
-    status: 201,
     sendsRecoveries: false,
     textOf: (body: { body: string }) => body.body,
     mention: /@\w/,

@@ -20,15 +20,6 @@ async function runModules(modules: Readonly<Record<string, string>>): Promise<En
   });
 }
 
-Deno.test("runEntry() counts the tests of all modules", async () => {
-  const { counts, failures } = await runModules({
-    "one_test.ts": 'Deno.test("one", async (t) => void await t.step("step", () => {}));',
-    "two_test.ts": 'Deno.test("two", () => {});\nDeno.test.ignore("three", () => {});',
-  });
-  assert.deepEqual(counts, { passed: 2, failed: 0, skipped: 1 });
-  assert.equal(failures, "");
-});
-
 Deno.test("runEntry() shows each failure with its place, and runs the tests after it", async () => {
   const { counts, failures } = await runModules({
     "errors_test.ts": [

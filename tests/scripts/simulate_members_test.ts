@@ -16,15 +16,6 @@ Deno.test("a simulated death is detected within five seconds, and moves the chec
   }
 });
 
-Deno.test("the load on the database depends only on checks and members", () => {
-  const one = expect({ members: 1, checks: 600, intervalSeconds: 60 });
-  const many = expect({ members: 10, checks: 60_000, intervalSeconds: 60 });
-  assert.deepEqual([one.resultsPerSecond, many.resultsPerSecond], [10, 1_000]);
-  assert.deepEqual([one.commitsPerSecond, many.commitsPerSecond], [2, 20]);
-  assert.equal(many.heartbeatRowsPerSecond, 100);
-  assert.ok(many.walBytesPerSecond > 50 * one.walBytesPerSecond);
-});
-
 Deno.test("docs/concepts/scale.md has the table of the simulation", requiresTools("time"), () => {
   const page = Deno.readTextFileSync(new URL("../../docs/concepts/scale.md", import.meta.url));
   const cells = (text: string): readonly string[] =>
