@@ -55,7 +55,7 @@ Deno.test(
     withStatePath(async (path) => {
       const paths = Array.from({ length: STATES }, (_, number) => `${path}.${number}/state.sqlite`);
       await silenceTogether(paths, "alongside");
-      await silenceTogether([path], "own");
+      await silenceTogether([`${path}.own/state.sqlite`], "own");
     }),
 );
 
