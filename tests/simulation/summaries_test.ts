@@ -44,15 +44,6 @@ simulate("a reload changes the times and the channels of summaries", {
   },
 });
 
-simulate("after a downtime over several summaries, the last one is sent at the start", {
-  start: START,
-  config: configOf({}),
-  actions: { "13:00": "stop", "Thu 12:00": "start" },
-  until: "Fri 12:01",
-  words,
-  expect: { chat: ["Thu 12:00 25 08:00 to 26 08:00", "Fri 08:00 26 08:00 to 27 08:00"] },
-});
-
 simulate("a summary is sent once, later, if the state can't be written at its time", {
   start: START,
   config: configOf({ cron: "0 * * * *" }),
