@@ -39,21 +39,6 @@ function downFor(name: string, downMs: number, fields: Partial<SummaryInput["che
   });
 }
 
-Deno.test("summarize() says of an outage that a part of it was not observed", () => {
-  const sums = { runs: 10, durationTotalMs: 10, lastedMs: { ...NO_TIME, ok: DAY_MS, critical: 9 * 60_000 } };
-  const stopped = downFor("stopped", 8 * HOUR_MS, { sums });
-  const down = downFor("down", 8 * HOUR_MS);
-  const { outages } = summaryOf([stopped, down]);
-  assert.deepEqual(outages.items.map(({ name, hasGap }) => [name, hasGap]), [["stopped", true], [
-    "down",
-    false,
-  ]]);
-  const text = summaryText(summaryOf([stopped]));
-  assert.match(text, /1 of 1 check was down, 9 min observed in all[.;\n]/);
-  assert.match(text, /, 8 h, not all of it observed: status is 503/);
-  assert.doesNotMatch(summaryText(summaryOf([down])), /not all of it/);
-});
-
 Deno.test("sentenceOf() sums a period up in words", () => {
   const web = historyOf("web");
   const noData = historyOf("new", { record: null, sums: { runs: 0, durationTotalMs: 0, lastedMs: NO_TIME } });
