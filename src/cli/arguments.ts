@@ -29,44 +29,28 @@ export function splitCommand(
   return { name: args[position] ?? null, rest: args.toSpliced(position, 1) };
 }
 
-/** Splits off another command line that follows `--`, for commands that run one. */
-export function splitTrailing(
-  command: Command,
-  args: readonly string[],
-): { readonly own: readonly string[]; readonly trailing: readonly string[] | null } {
-  const end = args.indexOf("--");
-  if (command.takesCommand !== true || end < 0) return { own: args, trailing: null };
-  return { own: args.slice(0, end), trailing: args.slice(end + 1) };
-}
-
 /**
- * Splits off the arguments before another command line. That command is to run in spite of errors in them, so an error
- * is returned to ours.
+ * Parses a command's arguments. Another command line behind `--` is to run in spite of errors before it, so that error
+ * is returned.
  *
- * @throws {UsageError} If there is no command line.
+ * @throws {UsageError} If there is an unknown option or operand, a duplicate option, or nothing behind `--`.
  */
-export function parseBeforeCommand(
-  command: Command,
-  own: readonly string[],
-  trailing: readonly string[],
-): Invocation {
+export function parseInvocation(command: Command, args: readonly string[]): Invocation {
+  const end = args.indexOf("--");
+  if (command.takesCommand !== true || end < 0) return parseOwn(command, args);
+  const trailing = args.slice(end + 1);
   if (trailing.length === 0) {
     throw new UsageError("missing command after --", `see: monitor ${command.name} --help`);
   }
   try {
-    return { ...parseInvocation(command, own), trailing };
+    return { ...parseOwn(command, args.slice(0, end)), trailing };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     return { options: new Map(), operands: [], trailing, usageError: error };
   }
 }
 
-/**
- * Parses a command's arguments.
- *
- * @throws {UsageError} If there is an unknown option or operand, or a duplicate option.
- */
-export function parseInvocation(command: Command, args: readonly string[]): Invocation {
+function parseOwn(command: Command, args: readonly string[]): Invocation {
   const specs = [...command.options, ...COMMON_OPTIONS];
   const { tokens } = parseArgs({
     args: [...args],

@@ -7,11 +7,6 @@ import { printable } from "../shared/printable.ts";
 import { openShared } from "./open_store.ts";
 import type { StateLocation } from "./state_location.ts";
 
-function printMissing(path: string, system: System): void {
-  const message = `no state in "${path}": no check has run, or the state is elsewhere (see --state)`;
-  system.stderr.write(`monitor: warning: ${printable(message)}\n`);
-}
-
 /**
  * Opens a state to read it, alongside the monitor that may own it. `null` if nothing was stored yet, which is printed.
  * Drops the permission for the network unless the state or the command needs it.
@@ -43,11 +38,9 @@ export async function readSharedState(
   system: System,
 ): Promise<SharedStore | null> {
   if (postgres === undefined) return null;
-  return await unlessMissing(
-    postgres.url,
-    system,
-    async () => (await openShared(postgres, system, { access: "read" })).store,
-  );
+  const open = async (): Promise<SharedStore> =>
+    (await openShared(postgres, system, { access: "read" })).store;
+  return await unlessMissing(postgres.url, system, open);
 }
 
 async function unlessMissing<Opened>(
@@ -59,7 +52,8 @@ async function unlessMissing<Opened>(
     return await open();
   } catch (error) {
     if (!(error instanceof StoreError) || error.failure !== "missing") throw error;
-    printMissing(path, system);
+    const message = `no state in "${path}": no check has run, or the state is elsewhere (see --state)`;
+    system.stderr.write(`monitor: warning: ${printable(message)}\n`);
     return null;
   }
 }

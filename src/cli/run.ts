@@ -2,7 +2,7 @@ import { nearest } from "../config/nearest.ts";
 import { PERMISSION_CLASSES } from "../domain/runtime_permissions.ts";
 import type { System } from "../domain/system.ts";
 import { answerAtOnce, PROGRAM_HELP, versionText } from "./answer_at_once.ts";
-import { parseBeforeCommand, parseInvocation, splitCommand, splitTrailing } from "./arguments.ts";
+import { parseInvocation, splitCommand } from "./arguments.ts";
 import { type Command, CONFIG_OPTION, UsageError } from "./command_definition.ts";
 import { COMMAND_LOADERS } from "./command_loaders.ts";
 import { EXIT } from "./exit_code.ts";
@@ -45,13 +45,10 @@ async function dispatch(args: readonly string[], system: System): Promise<number
   if (name === null) return answerWithoutCommand(rest, system);
   if (name === "help") return rest[0] === undefined ? print(PROGRAM_HELP, system) : showHelp(rest[0], system);
   const command = await loadCommand(name);
-  const { own, trailing } = splitTrailing(command, rest);
   // A word after -- is no option.
-  const options = own.slice(0, own.includes("--") ? own.indexOf("--") : own.length);
+  const options = rest.slice(0, rest.includes("--") ? rest.indexOf("--") : rest.length);
   if (options.includes("--help") || options.includes("-h")) return showHelp(name, system);
-  const invocation = trailing === null
-    ? parseInvocation(command, own)
-    : parseBeforeCommand(command, own, trailing);
+  const invocation = parseInvocation(command, rest);
   if (invocation.options.has("version")) return print(versionText(system.runtime), system);
   if (command.uses !== undefined) {
     for (const permission of PERMISSION_CLASSES) {

@@ -10,7 +10,7 @@ import {
   SERVICE_EVENTS,
 } from "./nagios_contacts.ts";
 import { PLUGIN_DIRECTORY, translateCommand } from "./nagios_commands.ts";
-import { listOf, type NagiosFile, type NagiosObject, parseNagios } from "./nagios_objects.ts";
+import { type NagiosFile, type NagiosObject, parseNagios } from "./nagios_objects.ts";
 import { SourceItem } from "./source_item.ts";
 import { intervalText } from "./span_text.ts";
 
@@ -40,7 +40,7 @@ class Translation {
   /** Names of hosts by host group. */
   readonly #groups = new Map<string, Set<string>>();
   /** Names of host groups by host. */
-  readonly #groupsOf = new Map<string, string[]>();
+  readonly #groupsOf = new Map<string, readonly string[]>();
   readonly #commands: ReadonlyMap<string, string>;
   readonly #notifying: NagiosNotifying;
   /** Names of checks by host, and by host and service. */
@@ -50,23 +50,18 @@ class Translation {
     this.#file = file;
     this.#draft = draft;
     this.#commands = new Map(
-      this.#of("command").map(({ directives }) => [
-        directives.get("command_name") ?? "",
-        directives.get("command_line") ?? "",
-      ]),
+      this.#of("command").map((command) => [command.text("command_name"), command.text("command_line")]),
     );
     this.#notifying = readContacts(file.objects, draft);
-    for (const host of this.#of("host")) this.#hosts.set(host.directives.get("host_name") ?? "", host);
+    for (const host of this.#of("host")) this.#hosts.set(host.text("host_name"), host);
   }
 
   run(): void {
     const draft = this.#draft;
     for (const { item, reason } of this.#file.unread) draft.leaveOut(item, null, reason);
-    for (const { type, directives } of this.#file.objects) {
-      const reason = LEFT_OUT[type];
-      if (reason !== undefined) {
-        draft.leaveOut(`${type} "${directives.get("host_name") ?? ""}"`, null, reason);
-      }
+    for (const object of this.#file.objects) {
+      const reason = LEFT_OUT[object.type];
+      if (reason !== undefined) draft.leaveOut(`${object.type} "${object.text("host_name")}"`, null, reason);
     }
     const usesPlugins = [...this.#commands.values()].some((line) => line.includes("$USER1$"));
     if (usesPlugins && !this.#file.macros.has("USER1")) {
@@ -83,57 +78,46 @@ class Translation {
   }
 
   #readGroups(): void {
-    const groups = new Map(
-      this.#of("hostgroup").map((group) => [group.directives.get("hostgroup_name") ?? "", group]),
-    );
+    const groups = new Map(this.#of("hostgroup").map((group) => [group.text("hostgroup_name"), group]));
     // Each group is a set that grows until no nested group adds a host.
-    for (const [name, { directives }] of groups) {
-      this.#groups.set(name, new Set(this.#expandHosts(directives.get("members"))));
+    for (const [name, group] of groups) {
+      this.#groups.set(name, new Set(this.#expandHosts(group.list("members"))));
     }
     for (let hasGrown = true; hasGrown;) {
       hasGrown = false;
-      for (const [name, { directives }] of groups) {
+      for (const [name, group] of groups) {
         const members = this.#groups.get(name) ?? new Set();
         const sizeBefore = members.size;
-        for (const inner of listOf(directives.get("hostgroup_members"))) {
+        for (const inner of group.list("hostgroup_members")) {
           for (const host of this.#groups.get(inner) ?? []) members.add(host);
         }
         hasGrown ||= members.size > sizeBefore;
       }
     }
-    for (const [name, { directives }] of this.#hosts) {
-      for (const group of listOf(directives.get("hostgroups"))) {
-        const members = this.#groups.get(group);
-        if (members === undefined) this.#groups.set(group, new Set([name]));
-        else members.add(name);
+    for (const [name, host] of this.#hosts) {
+      for (const group of host.list("hostgroups")) {
+        this.#groups.set(group, (this.#groups.get(group) ?? new Set()).add(name));
       }
     }
     for (const [group, members] of this.#groups) {
       for (const host of members) {
-        const found = this.#groupsOf.get(host);
-        if (found === undefined) this.#groupsOf.set(host, [group]);
-        else if (found.length < TAGS_MAX) found.push(group);
+        this.#groupsOf.set(host, [...this.#groupsOf.get(host) ?? [], group].slice(0, TAGS_MAX));
       }
     }
   }
 
   /** A list of hosts, in which `*` means all, and `!` leaves one out. */
-  #expandHosts(value: string | undefined): readonly string[] {
-    const names = listOf(value);
+  #expandHosts(names: readonly string[]): readonly string[] {
     const isLeftOut = new Set(names.filter((name) => name.startsWith("!")).map((name) => name.slice(1)));
-    return names.flatMap((name) =>
-      name === "*" ? [...this.#hosts.keys()] : name.startsWith("!") ? [] : [name]
-    )
-      .filter((name) => !isLeftOut.has(name));
+    return names.flatMap((name) => name === "*" ? [...this.#hosts.keys()] : name)
+      .filter((name) => !name.startsWith("!") && !isLeftOut.has(name));
   }
 
   #addHost(name: string, host: NagiosObject): void {
     const item = new SourceItem(this.#draft, `host "${name}"`, name);
-    const command = host.directives.get("check_command");
-    if (command === undefined || command === "") {
-      return item.leaveOut(null, "it has no check_command");
-    }
-    const parents = listOf(host.directives.get("parents"));
+    const command = host.text("check_command");
+    if (command === "") return item.leaveOut(null, "it has no check_command");
+    const parents = host.list("parents");
     const check = this.#translate(command, { host, service: null, item });
     if (check === null) return;
     const key = this.#draft.addCheck(name, { title: host.directives.get("alias") ?? name, ...check });
@@ -144,13 +128,12 @@ class Translation {
   readonly #parents: (readonly [check: string, hosts: readonly string[]])[] = [];
 
   #addService(service: NagiosObject): void {
-    const { directives } = service;
-    const description = directives.get("service_description") ?? "";
-    const ofGroups = listOf(directives.get("hostgroup_name")).flatMap((group) =>
+    const description = service.text("service_description");
+    const ofGroups = service.list("hostgroup_name").flatMap((group) =>
       group === "*" ? [...this.#hosts.keys()] : [...this.#groups.get(group) ?? []]
     );
-    const names = new Set([...this.#expandHosts(directives.get("host_name")), ...ofGroups]);
-    for (const left of listOf(directives.get("host_name"))) {
+    const names = new Set([...this.#expandHosts(service.list("host_name")), ...ofGroups]);
+    for (const left of service.list("host_name")) {
       if (left.startsWith("!")) names.delete(left.slice(1));
     }
     if (names.size === 0) this.#draft.leaveOut(`service "${description}"`, null, "it has no host");
@@ -162,8 +145,7 @@ class Translation {
         item.leaveOut(null, "the host is not defined");
         continue;
       }
-      const command = directives.get("check_command") ?? "";
-      const check = this.#translate(command, { host, service, item });
+      const check = this.#translate(service.text("check_command"), { host, service, item });
       if (check === null) continue;
       const hostCheck = this.#checks.get(name);
       const key = this.#draft.addCheck(item.name, {
@@ -182,10 +164,10 @@ class Translation {
       readonly item: SourceItem;
     },
   ): written.Check | null {
-    const { directives } = service ?? host;
+    const object = service ?? host;
+    const { directives } = object;
     const get = (key: string) =>
-      directives.get(key) ??
-        (service === null ? undefined : INHERITED.includes(key) ? host.directives.get(key) : undefined);
+      directives.get(key) ?? (INHERITED.includes(key) ? host.directives.get(key) : undefined);
     if (directives.get("active_checks_enabled") === "0") {
       item.leaveOut(null, "its checks are passive: use a job check");
       return null;
@@ -203,15 +185,12 @@ class Translation {
       const value = directives.get(key);
       if (value !== undefined && value !== "0") item.leaveOut(key, reason);
     }
-    const options = listOf(directives.get("notification_options"));
+    const options = object.list("notification_options");
     if (lacksEvents(options, service === null ? HOST_EVENTS : SERVICE_EVENTS)) {
-      item.leaveOut(
-        `notification_options ${options.join(",")}`,
-        FILTER_BY_HAND,
-      );
+      item.leaveOut(`notification_options ${options.join(",")}`, FILTER_BY_HAND);
     }
-    const groups = this.#groupsOf.get(host.directives.get("host_name") ?? "") ?? [];
-    const tags = [...groups, ...listOf(directives.get("servicegroups"))];
+    const groups = this.#groupsOf.get(host.text("host_name")) ?? [];
+    const tags = [...groups, ...object.list("servicegroups")];
     const timeoutSeconds = Number(this.#file.settings.get("service_check_timeout") ?? 60);
     return {
       ...(tags.length > 0 && { tags: [...new Set(tags)] }),
@@ -247,17 +226,16 @@ class Translation {
 
   #addDependencies(): void {
     for (const [key, hosts] of this.#parents) this.#depend(key, hosts.map((host) => this.#checks.get(host)));
-    for (const { type, directives } of this.#file.objects) {
+    for (const object of this.#file.objects) {
+      const { type } = object;
       if (type !== "hostdependency" && type !== "servicedependency") continue;
-      const ofServices = (hosts: string | undefined, service: string | undefined) =>
-        this.#expandHosts(hosts).flatMap((host) =>
-          type === "hostdependency" ? [host] : listOf(service).map((one) => `${host}\n${one}`)
+      const checksOf = (prefix: string) =>
+        this.#expandHosts(object.list(`${prefix}host_name`)).flatMap((host) =>
+          type === "hostdependency"
+            ? [host]
+            : object.list(`${prefix}service_description`).map((one) => `${host}\n${one}`)
         ).map((name) => this.#checks.get(name));
-      const masters = ofServices(directives.get("host_name"), directives.get("service_description"));
-      const dependents = ofServices(
-        directives.get("dependent_host_name"),
-        directives.get("dependent_service_description"),
-      );
+      const [masters, dependents] = [checksOf(""), checksOf("dependent_")];
       for (const key of dependents) if (key !== undefined) this.#depend(key, masters);
     }
   }

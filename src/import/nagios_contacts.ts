@@ -18,10 +18,9 @@ export interface NagiosNotifying {
 export function readContacts(objects: readonly NagiosObject[], draft: ConfigDraft): NagiosNotifying {
   const channels = new Map<string, string>();
   const periods = new Map(
-    objects.filter(({ type }) => type === "timeperiod").map((period) => [
-      period.directives.get("timeperiod_name") ?? "",
+    objects.filter(({ type }) => type === "timeperiod").map((
       period,
-    ]),
+    ) => [period.text("timeperiod_name"), period]),
   );
   for (const { type, directives } of objects) {
     const name = directives.get("contact_name");

@@ -2,9 +2,23 @@ import { ImportLimitError } from "./config_draft.ts";
 import { decodeText, type ForeignFile, importError } from "./foreign_text.ts";
 import type { IncludedFiles } from "./included_files.ts";
 
-export interface NagiosObject {
+export class NagiosObject {
   readonly type: string;
   readonly directives: ReadonlyMap<string, string>;
+
+  constructor(type: string, directives: ReadonlyMap<string, string>) {
+    this.type = type;
+    this.directives = directives;
+  }
+
+  /** Returns a directive; empty without it. */
+  text(name: string): string {
+    return this.directives.get(name) ?? "";
+  }
+
+  list(name: string): readonly string[] {
+    return listOf(this.directives.get(name));
+  }
 }
 
 /** Everything in object files, `resource.cfg` and `nagios.cfg`. */
@@ -65,7 +79,7 @@ function readFile(file: ForeignFile, contents: Contents): void {
     }
     if (open === null) readSetting(line, file, contents);
     else if (line === "}") {
-      contents.objects.push(open);
+      contents.objects.push(new NagiosObject(open.type, open.directives));
       open = null;
     } else if (line !== "{") {
       const [, name = line, value = ""] = /^(\S+)\s+(.*)$/s.exec(line) ?? [];
@@ -138,7 +152,7 @@ function resolveTemplates(objects: readonly NagiosObject[]): readonly NagiosObje
     // A template that uses itself inherits nothing from itself.
     resolved.set(object, object.directives);
     const inherited = new Map<string, string>();
-    for (const name of listOf(object.directives.get("use"))) {
+    for (const name of object.list("use")) {
       const template = templates.get(`${object.type} ${name}`);
       for (const [key, value] of template === undefined ? [] : resolve(template, depth + 1)) {
         if (!OWN_DIRECTIVES.includes(key) && !inherited.has(key)) inherited.set(key, value);
@@ -150,7 +164,7 @@ function resolveTemplates(objects: readonly NagiosObject[]): readonly NagiosObje
     return inherited;
   };
   return objects.filter(({ directives }) => directives.get("register") !== "0")
-    .map((object) => ({ type: object.type, directives: resolve(object) }));
+    .map((object) => new NagiosObject(object.type, resolve(object)));
 }
 
 /** `+value` adds to the inherited value. */

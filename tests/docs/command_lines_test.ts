@@ -1,6 +1,6 @@
 /** Every command line of ours in the pages is valid: the command, its options and the number of names. */
 import assert from "node:assert/strict";
-import { parseBeforeCommand, parseInvocation, splitCommand, splitTrailing } from "../../src/cli/arguments.ts";
+import { parseInvocation, splitCommand } from "../../src/cli/arguments.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { type Page, readPages } from "./pages.ts";
 
@@ -28,10 +28,7 @@ function parse(words: readonly string[]): void {
   const { name, rest } = splitCommand(words, COMMANDS);
   const command = COMMANDS.find((candidate) => candidate.name === name);
   assert.ok(command !== undefined, `no command "${name}"`);
-  const { own, trailing } = splitTrailing(command, rest);
-  const invocation = trailing === null
-    ? parseInvocation(command, own)
-    : parseBeforeCommand(command, own, trailing);
+  const invocation = parseInvocation(command, rest);
   assert.equal(invocation.usageError, undefined);
 }
 

@@ -13,7 +13,7 @@ import type { CommandContext, OpenConfig } from "../open_config.ts";
 import type { LocatedPass } from "./located_pass.ts";
 import type { RunPrinter } from "./run_printer.ts";
 import type { CheckCommandSettings } from "./settings.ts";
-import { type StartSignals, stopCode } from "./start_signals.ts";
+import { abortOnStop, type StartSignals } from "./start_signals.ts";
 
 export interface OnceOptions extends CommandContext {
   /** The whole config; the caller chooses the checks to run from it. */
@@ -48,12 +48,7 @@ export async function runChosen(checks: readonly Check[], options: ChosenOptions
   const { system, config, settings, printer, signals } = options;
   const { clock } = system;
   const fails = failRule(settings.failOn);
-  const abort = new AbortController();
-  let stoppedCode: number | null = null;
-  const stopListening = system.onStopSignal((signal) => {
-    stoppedCode ??= stopCode(signal);
-    abort.abort(new Error(`Stopped by ${signal}`));
-  });
+  const stop = abortOnStop(system);
   signals.stopIsHandled();
   const startedAtMs = clock.wallMs();
   const startedMonotonicMs = clock.monotonicMs();
@@ -64,7 +59,7 @@ export async function runChosen(checks: readonly Check[], options: ChosenOptions
     directory: config.source.directory,
     redact: config.redact,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
-    signal: abort.signal,
+    signal: stop.signal,
     ...options.located !== null && { runner: options.located.runner({ isDue: settings.due }) },
     includesOthers: settings.due,
     tracesAll: settings.traces,
@@ -81,7 +76,7 @@ export async function runChosen(checks: readonly Check[], options: ChosenOptions
   };
   const unfinished = await pass.run(checks, retry).finally(() => {
     printer.end();
-    stopListening();
+    stop.end();
   });
   await pass.finish();
   const ordered = checks.flatMap((check) => records.get(check) ?? []);
@@ -104,9 +99,9 @@ export async function runChosen(checks: readonly Check[], options: ChosenOptions
     inactiveCount: config.checks.filter(({ active }) => !active).length,
     hostName: system.hostName(),
   });
-  if (unfinished.length > 0 && stoppedCode !== null) {
+  if (unfinished.length > 0 && stop.code !== null) {
     printer.message(`stopped: no result of ${unfinished.map(({ name }) => name).join(", ")}`);
-    return stoppedCode;
+    return stop.code;
   }
   if (!isWritten) return EXIT.input_output;
   return exitCodeOf(conditions, fails);

@@ -34,6 +34,25 @@ export function listenAtStart(system: System, { once }: { readonly once: boolean
   };
 }
 
+/** Aborts a run at the first stop signal. Until then, `code` is `null`. */
+export function abortOnStop(
+  { onStopSignal }: Pick<System, "onStopSignal">,
+): { readonly signal: AbortSignal; readonly code: number | null; end(): void } {
+  const abort = new AbortController();
+  let code: number | null = null;
+  const end = onStopSignal((signal) => {
+    code ??= stopCode(signal);
+    abort.abort(new Error(`Stopped by ${signal}`));
+  });
+  return {
+    signal: abort.signal,
+    get code() {
+      return code;
+    },
+    end,
+  };
+}
+
 export function stopCode(signal: "SIGINT" | "SIGTERM"): number {
   return signal === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
 }

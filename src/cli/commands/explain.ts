@@ -3,7 +3,6 @@ import {
   explainCheck,
   explainConfig,
   type ExplainedOrigin,
-  type ExplainedSetting,
 } from "../../config/explain_check.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
@@ -21,6 +20,7 @@ import { EXIT } from "../exit_code.ts";
 import { printable } from "../../shared/printable.ts";
 import { wantsColor } from "../terminal.ts";
 import { textWidth } from "../../shared/text_width.ts";
+import { pad } from "../../shared/wrap.ts";
 
 export const explainCommand: Command = {
   name: "explain",
@@ -50,7 +50,7 @@ export const explainCommand: Command = {
       blocks.push(renderBlock(check.name, rows, { remark: check.active ? "" : " (inactive)", color }));
     }
     if (isEverything(selection)) {
-      const rows = explainConfig(config.written, config.reader).map(toRow);
+      const rows = explainConfig(config.written, config.reader);
       blocks.unshift(
         renderBlock(config.source.label, [...rows, ...includedChannels(config)], { remark: "", color }),
       );
@@ -61,15 +61,11 @@ export const explainCommand: Command = {
   },
 };
 
-type Row = readonly [path: string, value: string, origin: string];
-
-function toRow({ path, value, origin }: ExplainedSetting): Row {
-  return [path, value, origin];
-}
+type Row = Record<"path" | "value" | "origin", string>;
 
 function includedChannels({ files, reader }: OpenConfig): readonly Row[] {
   return files.slice(1).flatMap(({ source, written }) =>
-    explainChannels(written, reader).map(({ path, value }): Row => [path, value, `config (${source.label})`])
+    explainChannels(written, reader).map((row) => ({ ...row, origin: `config (${source.label})` }))
   );
 }
 
@@ -77,7 +73,7 @@ function includedChannels({ files, reader }: OpenConfig): readonly Row[] {
 function explainIn(config: OpenConfig, name: string): readonly Row[] {
   const { written, reader } = config;
   const file = config.fileOf(name);
-  if (file.source === config.source) return explainCheck(written, name, reader).map(toRow);
+  if (file.source === config.source) return explainCheck(written, name, reader);
   const origins: Readonly<Record<ExplainedOrigin, string>> = {
     check: `check (${file.source.label})`,
     defaults: `defaults (${file.source.label})`,
@@ -86,7 +82,7 @@ function explainIn(config: OpenConfig, name: string): readonly Row[] {
     "built-in": "built-in",
   };
   return explainCheck(file.written, name, reader, written)
-    .map(({ path, value, origin }): Row => [path, value, origins[origin]]);
+    .map((row) => ({ ...row, origin: origins[row.origin] }));
 }
 
 /** Adds when each window of a check is open next, to the rows of the window. */
@@ -95,45 +91,50 @@ async function withWindowTimes(
   { maintenanceWindows, notifications }: Check,
   system: System,
 ): Promise<readonly Row[]> {
-  if (rows.every(([path]) => !WINDOW_PATH.test(path))) return rows;
+  if (rows.every(({ path }) => !WINDOW_PATH.test(path))) return rows;
   const { describeNextWindow } = await import("../describe_window.ts");
   const nowMs = system.clock.wallMs();
   const timeZone = system.timeZone();
   let windowsSeen = 0;
   return rows.flatMap((row, index) => {
-    const [path, , origin] = row;
-    const [whole, channel, hours] = WINDOW_PATH.exec(path) ?? [];
-    const [next = "", , nextOrigin] = rows[index + 1] ?? [];
+    const [whole, channel, hours] = WINDOW_PATH.exec(row.path) ?? [];
+    const next = rows[index + 1];
     // The windows of the config come first, with numbers of their own.
-    const isLast = !next.startsWith(`${whole}.`) || origin === "config" && nextOrigin !== "config";
+    const isLast = next?.path.startsWith(`${whole}.`) !== true ||
+      row.origin === "config" && next.origin !== "config";
     if (whole === undefined || !isLast) return [row];
     const window = channel === undefined
       ? maintenanceWindows[windowsSeen++]
       : notifications[Number(channel)]?.hours?.[Number(hours)];
     if (window === undefined) return [row];
-    return [row, [`${whole}.next`, describeNextWindow(window, { nowMs, timeZone }), "computed"]];
+    const value = describeNextWindow(window, { nowMs, timeZone });
+    return [row, { path: `${whole}.next`, value, origin: "computed" }];
   });
 }
 
 /** A window of a check, or the hours of a channel. */
 const WINDOW_PATH = /^(?:maintenance_windows\[\d+\]|notifications\[(\d+)\]\.hours\[(\d+)\])(?=\.)/;
 
-interface BlockOptions {
-  /** Behind the heading. */
-  readonly remark: string;
-  readonly color: boolean;
-}
+const COLUMNS_MAX = 60;
 
-function renderBlock(heading: string, settings: readonly Row[], { remark, color }: BlockOptions): string {
+/** Renders settings below a heading, with a remark behind it. */
+function renderBlock(
+  heading: string,
+  settings: readonly Row[],
+  { remark, color }: { readonly remark: string; readonly color: boolean },
+): string {
   const colors = createColors(color);
-  const rows = settings.map((row) => row.map(printable));
-  const widths = [0, 1].map((column) =>
-    rows.reduce((most, row) => Math.max(most, textWidth(row[column] ?? "")), 0)
-  );
-  const pad = (text: string, column: number): string =>
-    text + " ".repeat(Math.max(0, Math.min(widths[column] ?? 0, 60) - textWidth(text)));
-  const lines = rows.map(([path = "", value = "", origin = ""]) =>
-    `  ${pad(path, 0)}  ${pad(value, 1)}  ${origin === "built-in" ? colors.dim(origin) : origin}`
+  const padded = (texts: readonly string[]): readonly string[] => {
+    const shown = texts.map(printable);
+    const columns = shown.reduce((most, text) => Math.max(most, textWidth(text)), 0);
+    return shown.map((text) => pad(text, Math.min(columns, COLUMNS_MAX)));
+  };
+  const [paths, values] = [
+    padded(settings.map(({ path }) => path)),
+    padded(settings.map(({ value }) => value)),
+  ];
+  const lines = settings.map(({ origin }, index) =>
+    `  ${paths[index]}  ${values[index]}  ${origin === "built-in" ? colors.dim(origin) : printable(origin)}`
   );
   return `${colors.bold(printable(heading))}${remark}\n${lines.join("\n")}\n`;
 }

@@ -98,17 +98,10 @@ async function start(invocation: Invocation, system: System): Promise<void> {
     const targets: readonly Target[] = tags.length > 0
       ? tags.map((tag) => ({ check: null, tag }))
       : checks.map((check) => ({ check, tag: null }));
-    const started = [...new Map(targets.map((target) => [keyOf(id, target), target]))].map((
-      [key, target],
-    ): Silence => ({
-      id: key,
-      kind: "maintenance",
-      ...target,
-      fromMs: nowMs,
-      untilMs,
-      problemBeganAtMs: null,
-      reason: optionValue(invocation, "note") ?? "",
-    }));
+    const reason = optionValue(invocation, "note") ?? "";
+    const common = { kind: "maintenance", fromMs: nowMs, untilMs, problemBeganAtMs: null, reason } as const;
+    const started = [...new Map(targets.map((target) => [keyOf(id, target), target]))]
+      .map(([key, target]): Silence => ({ id: key, ...target, ...common }));
     const replaced = (await readWindows(store, nowMs))
       .filter((window) => idOf(window) === id && !started.some((other) => other.id === window.id));
     await store.addSilences([...ended(replaced, nowMs), ...started]);
@@ -139,10 +132,8 @@ async function end(invocation: Invocation, system: System): Promise<void> {
       if (window.tag !== null) return tags.includes(window.tag);
       return window.check === null ? invocation.options.has("all") : names.includes(window.check);
     };
-    const { meant = [], others = [] } = Object.groupBy(
-      await readWindows(store, nowMs),
-      (window) => isMeant(window) ? "meant" : "others",
-    );
+    const windows = await readWindows(store, nowMs);
+    const { meant = [], others = [] } = Object.groupBy(windows, (one) => isMeant(one) ? "meant" : "others");
     await store.addSilences(ended(meant, nowMs));
     const left = hasTargets ? others.filter((window) => checks.some((check) => isAbout(window, check))) : [];
     const count = new Set(meant.map(idOf)).size;
@@ -207,12 +198,5 @@ function render(
 
 function fieldsOf(window: Silence): unknown {
   const { check, tag, fromMs, untilMs, reason } = window;
-  return {
-    id: idOf(window),
-    check,
-    tag,
-    from: isoTime(fromMs),
-    until: isoTime(untilMs),
-    reason,
-  };
+  return { id: idOf(window), check, tag, from: isoTime(fromMs), until: isoTime(untilMs), reason };
 }

@@ -75,13 +75,8 @@ async function runNotify(invocation: Invocation, system: System): Promise<number
   ];
   const trials = selectTrials(config, checks, { channelNames, isAnyCheck: isEverything(chosen) });
   const channels = trials.filter(({ check }) => check === null).map(({ channel }) => channel);
-  dropOtherPermissions(
-    await permissionsOfConfig(config, { invocation, system, checks, channels, listens: false }),
-    {
-      system,
-      config,
-    },
-  );
+  const options = { invocation, system, checks, channels, listens: false };
+  dropOtherPermissions(await permissionsOfConfig(config, options), { system, config });
   let failures = 0;
   for (const { channel, check } of trials) {
     const delivered = await sendNow(channel, testMessage(check, system), { system, config });
@@ -127,9 +122,7 @@ function selectTrials(
       throw unknownName(name, { what: "channel", known, otherwise });
     }
     if (trials.has(channel.key)) continue;
-    if (!isAnyCheck) {
-      throw new UsageError(`no selected check uses the channel "${name}"`);
-    }
+    if (!isAnyCheck) throw new UsageError(`no selected check uses the channel "${name}"`);
     trials.set(channel.key, { channel, check: null });
   }
   return [...trials.values()];

@@ -54,14 +54,8 @@ function finishedRow({ result }: RunRecord, colors: Colors): TableRow {
 }
 
 function unfinishedRow(name: string, colors: Colors): TableRow {
-  return {
-    word: "-",
-    paint: colors.dim,
-    name: printable(name),
-    duration: "",
-    output: NO_RESULT,
-    detail: [],
-  };
+  const row = { word: "-", paint: colors.dim, name: printable(name) };
+  return { ...row, duration: "", output: NO_RESULT, detail: [] };
 }
 
 /** Such as `3 checks: 2 ok, 1 critical in 1.2 s, 1 inactive`. */

@@ -38,14 +38,8 @@ export interface TableOptions {
   readonly header?: TableHeader;
 }
 
-/** Words above the columns. */
-interface TableHeader {
-  readonly word: string;
-  readonly name: string;
-  /** The heading of the durations; if those are below the names, it is before each of them. */
-  readonly duration: string;
-  readonly output: string;
-}
+/** Words above the columns. If the durations are below the names, their heading is before each of them. */
+type TableHeader = Readonly<Record<"word" | "name" | "duration" | "output", string>>;
 
 /** The width to lay out for; `null` off a terminal. */
 export function believableColumns(columns: number | null): number | null {
@@ -74,10 +68,9 @@ export function renderTable(rows: readonly TableRow[], options: TableOptions): r
   const { header, colors } = options;
   const layout = chooseLayout(rows, options);
   const lines = rows.flatMap((row) => {
-    if (!layout.stacked || header === undefined || row.duration === "") {
-      return renderRow(row, { layout, colors });
-    }
-    return renderRow({ ...row, duration: `${header.duration} ${row.duration}` }, { layout, colors });
+    const hasWord = layout.stacked && header !== undefined && row.duration !== "";
+    const shown = hasWord ? { ...row, duration: `${header.duration} ${row.duration}` } : row;
+    return renderRow(shown, { layout, colors });
   });
   return header === undefined || layout.stacked || rows.length === 0
     ? lines
@@ -94,15 +87,7 @@ function chooseLayout(rows: readonly TableRow[], options: TableOptions): Layout 
   const { columns, header } = options;
   const wordColumns = Math.max(WORD_COLUMNS_MIN, header?.word.length ?? 0);
   const durationColumns = widest([...rows.map((row) => row.duration), header?.duration ?? ""]);
-  if (columns === null) {
-    return {
-      wordColumns,
-      nameColumns,
-      durationColumns,
-      wrapped: null,
-      stacked: false,
-    };
-  }
+  if (columns === null) return { wordColumns, nameColumns, durationColumns, wrapped: null, stacked: false };
   const belowColumns = columns - BELOW_INDENT.length;
   const columnsInRow = Math.min(nameColumns, Math.floor(columns * NAME_SHARE));
   const outputColumns = columns - wordColumns - columnsInRow - durationColumns - 3 * GAP.length;
@@ -123,20 +108,14 @@ function renderHeader(
   { wordColumns, nameColumns, durationColumns }: Layout,
   colors: Colors,
 ): string {
-  const cells = [
-    pad(word, wordColumns),
-    pad(name, nameColumns),
-    duration.padStart(durationColumns),
-    output,
-  ];
+  const cells = [pad(word, wordColumns), pad(name, nameColumns), duration.padStart(durationColumns), output];
   return colors.dim(cells.join(GAP));
 }
 
 function renderRow(
   row: TableRow,
-  look: { readonly layout: Layout; readonly colors: Colors },
+  { layout, colors }: { readonly layout: Layout; readonly colors: Colors },
 ): readonly string[] {
-  const { layout, colors } = look;
   const names = wrapTo([row.name], layout.wrapped?.nameColumns ?? null);
   const output = layout.stacked && row.duration !== ""
     ? `${row.duration}${GAP}${row.output}`.trimEnd()

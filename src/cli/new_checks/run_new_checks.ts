@@ -3,7 +3,7 @@ import { highestSeverity } from "../../domain/condition.ts";
 import { type RequiredPermission, requiredPermissionsOf } from "../../permissions/required_permissions.ts";
 import { DEFAULT_LIMITS, runPass } from "../../scheduler/run_checks.ts";
 import { printable } from "../../shared/printable.ts";
-import { stopCode } from "../check/start_signals.ts";
+import { abortOnStop } from "../check/start_signals.ts";
 import { describeMissing, dropOtherPermissions } from "../config_permissions.ts";
 import type { RunRecord } from "../formats/format.ts";
 import { prettyFormat } from "../formats/pretty.ts";
@@ -40,19 +40,14 @@ export async function runNewChecks(checks: readonly Check[], options: TryOptions
     system.stderr.write(`monitor: warning: ${printable(describeMissing(need))}\n`);
   }
   const progress = startProgress(checks, system);
-  const abort = new AbortController();
-  let code: number | null = null;
-  const stopListening = system.onStopSignal((signal) => {
-    code ??= stopCode(signal);
-    abort.abort(new Error(`Stopped by ${signal}`));
-  });
+  const stop = abortOnStop(system);
   const records: RunRecord[] = [];
   await runPass(checks, {
     system,
     jobs: null,
     directory: config.source.directory,
     limits: DEFAULT_LIMITS,
-    signal: abort.signal,
+    signal: stop.signal,
     traceOf: () => traces ? "full" : null,
     redact: config.redact,
     onResult: (result) => {
@@ -63,9 +58,9 @@ export async function runNewChecks(checks: readonly Check[], options: TryOptions
     },
   }).finally(() => {
     progress.end();
-    stopListening();
+    stop.end();
   });
-  return { records, stopCode: code };
+  return { records, stopCode: stop.code };
 }
 
 /** Prints results as `check --once` does. */
