@@ -195,12 +195,3 @@ Deno.test("commandKind runs the command once for each item, and stops at the fir
   assert.deepEqual(delivery, failure('"/bin/sh" exited with code 1: b', { retryable: true }));
   assert.deepEqual(steps, ["exited with code 0"]);
 });
-
-Deno.test({
-  name: "commandKind names the flag of a permission that was not granted",
-  permissions: { run: ["/nonexistent"], read: true, sys: true, env: true },
-  fn: async () => {
-    const reason = 'cannot start "/bin/true": needs --allow-run=/bin/true,/usr/bin/kill';
-    assert.deepEqual((await run("/bin/true")).delivery, failure(reason));
-  },
-});

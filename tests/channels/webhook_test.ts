@@ -442,14 +442,3 @@ Deno.test("webhookKind prints only the host of the URL", async (t) => {
     assert.deepEqual(delivery, failure("status is 403: no entry for [secret], go away"));
   });
 });
-
-Deno.test({
-  name: "webhookKind names the flag of a permission that was not granted",
-  permissions: { net: ["127.0.0.1:1"], read: true, sys: true },
-  fn: async () => {
-    assert.deepEqual(
-      (await post("http://127.0.0.1:2/hooks/hidden")).delivery,
-      failure('needs network access to "127.0.0.1:2": grant --allow-net=127.0.0.1:2'),
-    );
-  },
-});
