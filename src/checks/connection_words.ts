@@ -1,5 +1,5 @@
 import { hostAndPort } from "../domain/runtime_permissions.ts";
-import { activity, describeFailureAt } from "../shared/failure_words.ts";
+import { activity, describeFailureAt, isOwnFailure } from "../shared/failure_words.ts";
 import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
 
 export interface ConnectionVerdict {
@@ -13,10 +13,8 @@ export function failureVerdict(
   target: ConnectionTarget,
 ): ConnectionVerdict {
   const place = failure.phase === "resolving" ? target.host : placeOf(target);
-  return { isObstacle: OBSTACLES.has(failure.phase), text: describeFailureAt(place, failure) };
+  return { isObstacle: isOwnFailure(failure), text: describeFailureAt(place, failure) };
 }
-
-const OBSTACLES: ReadonlySet<string> = new Set(["permission", "settings", "machine"]);
 
 /** Describes a timeout; a name and a connection take time in one step of the runtime. */
 export function timeoutText(timeoutMs: number, phase: ConnectionPhase, target: ConnectionTarget): string {

@@ -2,6 +2,7 @@ import type { LoadCheck } from "../domain/check.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import { describeHostError } from "../shared/describe_error.ts";
+import { targetOfMachine } from "./targets.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
 
 /** The keys of the parameters; the position is that in the averages. */
@@ -10,12 +11,7 @@ const SPANS = ["load1", "load5", "load15"] as const;
 export const loadKind: CheckKindEntry<"load"> = {
   observe: async (check, context) => await observeLoad(check, context),
   limit: "none",
-  target: {
-    form: null,
-    parametersOf: () => null,
-    nameOf: () => "load",
-    subjectsOf: () => ["load"],
-  },
+  target: targetOfMachine("load"),
   warnings: ({ parameters }) => SPANS.flatMap((name) => thresholdWarnings(parameters[name], [name])),
   requiredPermissions: () => ({ sys: ["loadavg"] }),
 };

@@ -3,17 +3,13 @@ import type { MemoryFacts } from "../domain/host.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { type CheckResult, unknownResult } from "../domain/result.ts";
 import { describeHostError } from "../shared/describe_error.ts";
+import { targetOfMachine } from "./targets.ts";
 import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";
 
 export const memoryKind: CheckKindEntry<"memory"> = {
   observe: async (check, context) => await observeMemory(check, context),
   limit: "none",
-  target: {
-    form: null,
-    parametersOf: () => null,
-    nameOf: () => "memory",
-    subjectsOf: () => ["memory"],
-  },
+  target: targetOfMachine("memory"),
   warnings: ({ parameters: { available, swapUsed } }) => [
     ...thresholdWarnings(available, ["available"]),
     ...thresholdWarnings(swapUsed, ["swap_used"]),

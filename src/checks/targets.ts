@@ -1,5 +1,12 @@
 /** Parses the words that name a target on the command line. Each kind's own file turns them into parameters. */
+import type { CheckKind } from "../domain/check.ts";
+import type { CheckTarget } from "../domain/check_kind.ts";
 import { isLoopback } from "../shared/ip_address.ts";
+
+/** Of a kind without a main parameter: a machine has one of its subject. */
+export function targetOfMachine<K extends CheckKind>(name: string): CheckTarget<K> {
+  return { form: null, parametersOf: () => null, nameOf: () => name, subjectsOf: () => [name] };
+}
 
 interface HostPort {
   /** Without brackets. */

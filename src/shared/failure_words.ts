@@ -17,6 +17,11 @@ const ACTIVITIES: Readonly<Record<Exclude<Phase, "permission" | "settings">, str
   body: "reading the response head from",
 };
 
+/** Returns whether a failure is of this machine or its config, and reveals nothing about the target. */
+export function isOwnFailure({ phase }: { readonly phase: string }): boolean {
+  return phase === "permission" || phase === "settings" || phase === "machine";
+}
+
 export function activity(phase: keyof typeof ACTIVITIES, place: string): string {
   return `${ACTIVITIES[phase]} ${place}`;
 }

@@ -2,6 +2,7 @@ import type { Range } from "../domain/range.ts";
 import { compareDecimals } from "./decimal.ts";
 
 const NUMBER = String.raw`-?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})`;
+
 const RANGE = new RegExp(`^(@?)(?:(${NUMBER}|~)?(:))?(${NUMBER})?$`);
 
 /**

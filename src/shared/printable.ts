@@ -59,12 +59,9 @@ function visible(character: string): string {
   const short = SHORT_ESCAPES[character];
   if (short !== undefined) return short;
   const code = character.codePointAt(0) ?? 0;
-  if (isNoCharacter(code)) return "\ufffd";
+  if (NO_CHARACTER.test(character)) return "\ufffd";
   if (code <= 0xff) return `\\x${code.toString(16).padStart(2, "0")}`;
   return code <= 0xffff ? `\\u${code.toString(16).padStart(4, "0")}` : `\\u{${code.toString(16)}}`;
 }
 
-function isNoCharacter(code: number): boolean {
-  return (code & 0xfffe) === 0xfffe || (code >= 0xd800 && code <= 0xdfff) ||
-    (code >= 0xfdd0 && code <= 0xfdef);
-}
+const NO_CHARACTER = /[\p{Cs}\p{Noncharacter_Code_Point}]/u;

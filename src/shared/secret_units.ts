@@ -52,8 +52,8 @@ export function createBase64Reader(text: string): ReadUnits {
   return (position) => {
     const code = text.charCodeAt(position);
     if (isLetterOrDigit(code)) return [{ unit: code, end: position + 1 }];
-    LINE_BREAK.lastIndex = position;
-    if (LINE_BREAK.test(text)) return [{ unit: SKIPPED, end: LINE_BREAK.lastIndex }];
+    const lineBreak = matchAt(LINE_BREAK, text, position);
+    if (lineBreak !== null) return [{ unit: SKIPPED, end: position + lineBreak[0].length }];
     const escaped = readEscape(text, position);
     const units = [plainAt(text, position), ...escaped === null ? [] : [escaped]];
     return units.map(({ unit, end }) => ({ unit: BASE64_UNITS.get(unit) ?? unit, end }));
@@ -127,12 +127,16 @@ function readEscape(text: string, position: number): ReadUnit | null {
   return code >= 0xc2 && code <= 0xf4 ? readBytes(text, position) : null;
 }
 
+function matchAt(sticky: RegExp, text: string, position: number): RegExpExecArray | null {
+  sticky.lastIndex = position;
+  return sticky.exec(text);
+}
+
 /** UTF-8 in a URL. */
 function readPercent(text: string, position: number): ReadUnit | null {
   // A percentage, as most of these signs are.
   if (!/[\da-f]/i.test(text.charAt(position + 1))) return null;
-  PERCENT.lastIndex = position;
-  const [found = ""] = PERCENT.exec(text) ?? [];
+  const [found = ""] = matchAt(PERCENT, text, position) ?? [];
   return readUtf8([...found.matchAll(/[\da-f]{2}/gi)].map(([digits]) => parseInt(digits, 16)), position, 3);
 }
 
@@ -140,8 +144,7 @@ const PERCENT = /%[\da-f]{2}(?:%[89ab][\da-f]){0,3}/iy;
 
 /** UTF-8 as headers carry it: a byte a character. */
 function readBytes(text: string, position: number): ReadUnit | null {
-  BYTES.lastIndex = position;
-  const [found = ""] = BYTES.exec(text) ?? [];
+  const [found = ""] = matchAt(BYTES, text, position) ?? [];
   return readUtf8(Array.from(found, (byte) => byte.charCodeAt(0)), position, 1);
 }
 
@@ -160,8 +163,7 @@ function readUtf8(bytes: readonly number[], position: number, width: number): Re
 
 /** JSON, and the literals of most programming languages and shells. */
 function readBackslash(text: string, position: number): ReadUnit | null {
-  BACKSLASH.lastIndex = position;
-  const found = BACKSLASH.exec(text);
+  const found = matchAt(BACKSLASH, text, position);
   if (found === null) return null;
   const [whole, high, low, braced, four, two, letter = ""] = found;
   const end = position + whole.length;
@@ -183,8 +185,7 @@ const LETTERS: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9, b: 8, f:
 
 /** A character reference of HTML and XML. */
 function readEntity(text: string, position: number): ReadUnit | null {
-  ENTITY.lastIndex = position;
-  const found = ENTITY.exec(text);
+  const found = matchAt(ENTITY, text, position);
   if (found === null) return null;
   const [whole, decimal, hex, name = ""] = found;
   const unit = decimal !== undefined

@@ -12,6 +12,7 @@ import { RUNTIME } from "./runtime.ts";
 import { createStoreFiles } from "./store_files.ts";
 import { trustMachine } from "./tls/trust.ts";
 import { createTerminalInput } from "./terminal_input.ts";
+import { onSignal } from "./on_signal.ts";
 import { createTextSink } from "./text_sink.ts";
 
 export interface SystemOptions {
@@ -92,21 +93,16 @@ export function createSystem(clock: Clock, { createStores, ownConfig }: SystemOp
     timeZone: systemTimeZone,
     onReloadSignal: (callback) => {
       // Windows has no hangup to send.
-      if (Deno.build.os === "windows") return () => {};
-      Deno.addSignalListener("SIGHUP", callback);
-      return () => Deno.removeSignalListener("SIGHUP", callback);
+      return Deno.build.os === "windows" ? () => {} : onSignal("SIGHUP", callback);
     },
     onStopSignal: (callback) => {
-      const onInterrupt = (): void => callback("SIGINT");
-      const onTerminate = (): void => callback("SIGTERM");
-      Deno.addSignalListener("SIGINT", onInterrupt);
       // Windows has no SIGTERM; the nearest is the break key.
       const terminate = Deno.build.os === "windows" ? "SIGBREAK" : "SIGTERM";
-      Deno.addSignalListener(terminate, onTerminate);
-      return () => {
-        Deno.removeSignalListener("SIGINT", onInterrupt);
-        Deno.removeSignalListener(terminate, onTerminate);
-      };
+      const ends = [
+        onSignal("SIGINT", () => callback("SIGINT")),
+        onSignal(terminate, () => callback("SIGTERM")),
+      ];
+      return () => ends.forEach((end) => end());
     },
   };
 }

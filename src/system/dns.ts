@@ -3,6 +3,7 @@ import type { ConnectionPhase } from "../domain/connections.ts";
 import type { Dns, DnsAnswer, DnsQuestion, DnsServerAddress } from "../domain/dns.ts";
 import { RESOLVER_FILE } from "../domain/runtime_permissions.ts";
 import { messageOf } from "../shared/describe_error.ts";
+import { isOwnFailure } from "../shared/failure_words.ts";
 import { onAbort } from "../shared/on_abort.ts";
 import { decodeResponse, encodeQuery, textOf } from "./dns_message.ts";
 import { missingNetwork } from "./http/request_failure.ts";
@@ -55,11 +56,9 @@ async function askServer(
   } catch (error) {
     signal.throwIfAborted();
     const failure = explainConnectionError(error, server, phase);
-    return { reason: failure.reason, isObstacle: OBSTACLES.has(failure.phase) };
+    return { reason: failure.reason, isObstacle: isOwnFailure(failure) };
   }
 }
-
-const OBSTACLES: ReadonlySet<string> = new Set(["permission", "settings", "machine"]);
 
 /** Reads one message; `null`: the connection was closed before its end. */
 async function readMessage(connection: Deno.Conn): Promise<Uint8Array | null> {

@@ -5,10 +5,10 @@ import { hostAndPortOf } from "../../domain/runtime_permissions.ts";
 import type { ObserveContext } from "../../domain/check_kind.ts";
 import { roundedMs } from "../../shared/json_values.ts";
 import { QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
-import { describeRequestFailure } from "../../shared/failure_words.ts";
+import { describeRequestFailure, isOwnFailure } from "../../shared/failure_words.ts";
 import { truncate } from "../../shared/truncate.ts";
 import type { HostAddress } from "../../domain/connections.ts";
-import type { IncomingResponse, OutgoingRequest, RequestFailure } from "../../domain/requests.ts";
+import type { IncomingResponse, OutgoingRequest } from "../../domain/requests.ts";
 import type { TlsMaterial } from "../../domain/tls.ts";
 import { capturesBody, captureValues } from "./captures.ts";
 import { evaluateBody, expectsBody } from "./expected_body.ts";
@@ -145,12 +145,7 @@ function findingsWithoutHead(error: unknown, exchange: Exchange, asked: Asked): 
   }
   const failure = exchange.system.requests.explain(error, asked.target);
   const text = describeRequestFailure(failure, asked.target);
-  return { ...NOTHING, asked, ...isOurs(failure) ? { obstacle: text } : { violations: [text] } };
-}
-
-/** Such a failure reveals nothing about the target. */
-function isOurs({ phase }: RequestFailure): boolean {
-  return phase === "permission" || phase === "settings" || phase === "machine";
+  return { ...NOTHING, asked, ...isOwnFailure(failure) ? { obstacle: text } : { violations: [text] } };
 }
 
 export function timeoutText({ timeoutMs }: Pick<Exchange, "timeoutMs">): string {

@@ -2,13 +2,16 @@
 import { SHOWN_CONDITIONS } from "../../domain/condition.ts";
 import { exactDuration } from "../../domain/duration.ts";
 import type { NotRunning } from "../../domain/monitor_run.ts";
-import { countText } from "./count_text.ts";
 import { truncate } from "../../shared/truncate.ts";
 import { joinMarkup, type Markup, markup } from "../markup.ts";
 import { TEXT_MAX } from "./render_check.ts";
 import { rootOf } from "./render_head.ts";
 import { DAYS_SHOWN, isUnconfirmed, notOk, type ReportSnapshot } from "./snapshot.ts";
 import { type TimeText, zoneOffset } from "./time_text.ts";
+
+export function countText(number: number): string {
+  return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+}
 
 export function renderHeader(
   snapshot: ReportSnapshot,

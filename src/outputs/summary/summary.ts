@@ -69,10 +69,6 @@ export interface ChangingCheck extends NamedCheck {
   readonly isFlapping: boolean;
 }
 
-export interface ExpiringCertificate extends NamedCheck {
-  readonly expiresAtMs: number;
-}
-
 /** A check without observed time. */
 export interface UnobservedCheck extends NamedCheck {
   /** More than 0: it was pending or unknown after each run. */
@@ -146,7 +142,7 @@ export interface Summary {
   /** Checks that flap, or changed often. */
   readonly flapping: Bounded<ChangingCheck>;
   /** The first to expire first; expired ones included. */
-  readonly certificates: Bounded<ExpiringCertificate>;
+  readonly certificates: Bounded<NamedCheck & { readonly expiresAtMs: number }>;
   readonly withoutData: Bounded<UnobservedCheck>;
   /** How many checks have data of a part of the period only. */
   readonly partlyObserved: number;

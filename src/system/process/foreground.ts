@@ -9,6 +9,7 @@ import { endsWithin, pause } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Foreground, ForegroundEnd } from "../../domain/foreground.ts";
 import { endOf } from "../deno_workarounds/real_time_signals.ts";
+import { onSignal } from "../on_signal.ts";
 import { explainSpawnFailure, isOutOfDescriptors } from "./spawn_failure.ts";
 import { createOutputTail, type OutputTail } from "./output_tail.ts";
 
@@ -158,10 +159,6 @@ function hasDescriptors(): boolean {
 /** Starts listening only after the command has started: signals that were ignored before are ignored there too. */
 function forwardSignals(child: Deno.ChildProcess): () => void {
   const isOnTerminal = [Deno.stdin, Deno.stdout, Deno.stderr].some((stream) => stream.isTerminal());
-  const listen = (signal: Deno.Signal, callback: () => void): () => void => {
-    Deno.addSignalListener(signal, callback);
-    return () => Deno.removeSignalListener(signal, callback);
-  };
   const forward = (signal: Deno.Signal): void => {
     if (isOnTerminal && TERMINAL_SIGNALS.includes(signal)) return;
     try {
@@ -171,8 +168,8 @@ function forwardSignals(child: Deno.ChildProcess): () => void {
     }
   };
   const ends = [
-    ...SIGNALS.map((signal) => listen(signal, () => forward(signal))),
-    ...SURVIVED_SIGNALS.map((signal) => listen(signal, () => {})),
+    ...SIGNALS.map((signal) => onSignal(signal, () => forward(signal))),
+    ...SURVIVED_SIGNALS.map((signal) => onSignal(signal, () => {})),
   ];
   return () => ends.forEach((end) => end());
 }

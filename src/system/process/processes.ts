@@ -1,7 +1,7 @@
 import { endsWithin, pause, startDeadline, unlessAborted } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { ProcessCommand, ProcessEnd, Processes } from "../../domain/processes.ts";
-import { type CapturedPipe, capturePipe } from "./captured_pipe.ts";
+import { capturePipe } from "./captured_pipe.ts";
 import { type ChildEnd, endOf } from "../deno_workarounds/real_time_signals.ts";
 import { createProcessGroups, type ProcessGroups } from "./process_group.ts";
 import { explainSpawnFailure } from "./spawn_failure.ts";
@@ -123,7 +123,7 @@ async function follow(leader: Deno.ChildProcess, following: Following): Promise<
     if (hasGone) await endsWithin(clock, HELD_PIPES_MS, pipesEnded);
   }
 
-  const texts = await textsOf(stdout, stderr);
+  const texts = { stdout: await stdout.stop(), stderr: await stderr.stop() };
   if (cut !== "exited") return { ended: "timed_out", survives: !hasGone, ...texts };
   const { code, signal } = await departure;
   return signal === null
@@ -178,12 +178,4 @@ async function firstCut(departure: Promise<ChildEnd>, { command, signal, clock }
   } catch {
     return deadline.isTimeUp ? "timed_out" : "aborted";
   }
-}
-
-async function textsOf(
-  stdout: CapturedPipe,
-  stderr: CapturedPipe,
-): Promise<Pick<Extract<ProcessEnd, { ended: "exited" }>, "stdout" | "stderr">> {
-  const [stdoutText, stderrText] = await Promise.all([stdout.stop(), stderr.stop()]);
-  return { stdout: stdoutText, stderr: stderrText };
 }

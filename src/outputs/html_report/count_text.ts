@@ -1,3 +1,0 @@
-export function countText(number: number): string {
-  return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
-}
