@@ -30,8 +30,8 @@ export const REDACTION: FaultyLayer = {
         ],
         [
           "a secret that begins within another one is printed",
-          "Math.max(current.end, end)",
-          "current.end",
+          "Math.max(last.end, end)",
+          "last.end",
         ],
         [
           "a secret in base64 without its padding is printed",

@@ -1,4 +1,3 @@
-/** The maximum size that is read of a response. */
 export const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** The part of a response that was read, and whether it contains the expected text. */

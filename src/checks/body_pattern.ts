@@ -21,7 +21,6 @@ async function compile(pattern: string) {
 }
 
 interface PatternSearchOptions {
-  /** A regular expression in RE2 syntax. */
   readonly pattern: string;
   readonly isWhole: boolean;
 }
@@ -63,7 +62,6 @@ export async function searchPattern(
 /** The end of the text or of a line, or of a word; also where that is only a text. */
 const ASSERTS_END = /\$|\\[zbB]/;
 
-/** Searches texts that come one by one for a regular expression. */
 interface TextMatcher {
   /** Returns `null` if the texts together are too long for the pattern; all of them take at most about 50 ms. */
   test(text: string): boolean | null;

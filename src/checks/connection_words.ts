@@ -7,7 +7,6 @@ export interface ConnectionVerdict {
   readonly text: string;
 }
 
-/** Describes a failed connection: the phase, host and port, and the reason. */
 export function failureVerdict(
   failure: ConnectionFailure,
   target: ConnectionTarget,

@@ -107,7 +107,6 @@ function evaluate(
   return { condition: violations.length > 0 ? bad : "unknown", output: `${what}: ${problems.join("; ")}` };
 }
 
-/** Lists the expectations that the records of a server do not meet. */
 function unmetBy(
   records: readonly string[],
   { type, values, contains = [], count, atLeast }: DnsLookupCheck["parameters"],

@@ -27,7 +27,6 @@ export function readPluginOutput(text: string): PluginOutput {
   };
 }
 
-/** Parses text without performance data. */
 export function readPlainOutput(text: string): PluginOutput {
   const [output = "", ...laterLines] = lines(text);
   return { output: output.trimEnd(), detail: laterLines.join("\n").trimEnd(), performanceData: "" };

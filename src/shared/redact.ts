@@ -103,24 +103,14 @@ interface Span {
 
 /** Hides spans; those that overlap are one. */
 function hide(text: string, spans: readonly Span[]): string {
-  let redacted = "";
-  let done = 0;
-  let current: Span | null = null;
-  const flush = (): void => {
-    if (current === null) return;
-    redacted += text.slice(done, current.start) + REDACTED;
-    done = current.end;
-  };
+  const joined: Span[] = [];
   for (const { start, end } of spans.toSorted((one, other) => one.start - other.start)) {
-    if (current !== null && start < current.end) {
-      current = { start: current.start, end: Math.max(current.end, end) };
-      continue;
-    }
-    flush();
-    current = { start, end };
+    const last = joined.at(-1);
+    if (last === undefined || start >= last.end) joined.push({ start, end });
+    else joined[joined.length - 1] = { start: last.start, end: Math.max(last.end, end) };
   }
-  flush();
-  return redacted + text.slice(done);
+  const parts = joined.map(({ start }, index) => text.slice(joined[index - 1]?.end ?? 0, start) + REDACTED);
+  return parts.join("") + text.slice(joined.at(-1)?.end ?? 0);
 }
 
 interface Whole {

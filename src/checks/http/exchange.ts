@@ -37,7 +37,6 @@ interface Findings {
   readonly asked: Asked | null;
   /** Plain numbers; `status` is among them when a head came. */
   readonly metrics: Readonly<Record<string, number>>;
-  /** The violations, in the order of the output. */
   readonly violations: readonly string[];
   /** The last part of the output, which is a warning regardless of the violations. */
   readonly warnings: readonly string[];

@@ -81,7 +81,6 @@ function declaredLength(response: Pick<IncomingResponse, "header">): number | nu
   return length === null || response.header("content-encoding") !== null ? null : Number(length);
 }
 
-/** The search for a text or a pattern in a body. */
 interface TextSearch {
   readonly text: string;
   readonly isExpected: boolean;

@@ -16,7 +16,6 @@ export interface JsonFindings {
 interface JsonBodyOptions {
   readonly expected: NonNullable<HttpExpectation["json"]>;
   readonly isWhole: boolean;
-  /** Wall time. */
   readonly nowMs: number;
   pause(): Promise<void>;
 }

@@ -75,7 +75,6 @@ export async function readBody(
 }
 
 interface Search {
-  /** Whether each of the texts was met, in their order. */
   readonly found: readonly boolean[];
   take(more: string): void;
 }

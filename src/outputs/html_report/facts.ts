@@ -15,7 +15,6 @@ export type PageFacts = Pick<
   | "notRunning"
 >;
 
-/** Returns the facts of a page, with those of the machine. */
 export function pageFacts(
   facts: Omit<PageFacts, "nowMs" | "hostName" | "timeZone">,
   { clock, hostName, timeZone }: Pick<System, "clock" | "hostName" | "timeZone">,

@@ -12,7 +12,6 @@ export const OLD_ICON: Markup =
 /** The words before counts of conditions that may not be true any more. */
 const LAST_KNOWN = "Last known: ";
 
-/** The class of the page. */
 export const OLD_CLASS = "old";
 
 /** A function of both scripts: shows that the page is as old as a time. */

@@ -12,7 +12,6 @@ export interface PageScale {
   readonly tracesMax: number;
 }
 
-/** How many checks have their last changes on a page. */
 export const CHECKS_WITH_CHANGES_MAX = 100;
 
 const MANY_CHECKS = 250;

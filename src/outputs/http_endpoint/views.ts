@@ -108,7 +108,6 @@ export class Views {
     return text;
   }
 
-  /** A picture of a check's condition. */
   badge(name: string): Promise<string> {
     const { check, condition } = this.#statusOf(this.#get(name));
     return Promise.resolve(renderBadge(check.title ?? check.name, condition).toString());

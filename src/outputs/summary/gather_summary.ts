@@ -8,7 +8,6 @@ import type { Period, ShortChange } from "./outages.ts";
 import { type CheckHistory, type RunSums, slowestOf, summarize, type SummaryInput } from "./summarize.ts";
 import type { Summary } from "./summary.ts";
 
-/** How many checks are read at a time. */
 const CHECKS_AT_A_TIME = 50;
 const CHANGES_MAX = 1000;
 

@@ -20,7 +20,6 @@ import type {
   Undelivered,
 } from "./summary.ts";
 
-/** The sums of a check over a time. */
 export interface RunSums {
   readonly runs: number;
   readonly durationTotalMs: number;

@@ -84,13 +84,11 @@ export interface StaleCheck extends NamedCheck {
   readonly reason: string;
 }
 
-/** A check of the state that left the config. */
 export interface RemovedCheck extends NamedCheck {
   /** `null`: it never ran. */
   readonly lastRunAtMs: number | null;
 }
 
-/** Notifications that a channel did not get. */
 export interface Undelivered {
   readonly channel: string;
   readonly dropped: number;
@@ -103,7 +101,6 @@ export interface Undelivered {
 export interface Summary {
   readonly sinceMs: number;
   readonly untilMs: number;
-  /** The time zone of its times. */
   readonly timeZone: string;
   readonly hostName: string;
   /** The process that runs the checks; `null`: it makes the summary, or none is recorded. */
@@ -129,7 +126,6 @@ export interface Summary {
   readonly downMs: number;
   /** How many were `warning` at some time. */
   readonly warningChecks: number;
-  /** How many have an objective. */
   readonly objectives: number;
   readonly missedObjectives: number;
   /** The longest first, those that last before all others. */

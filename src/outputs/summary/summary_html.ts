@@ -17,7 +17,6 @@ const BODY =
   markup`margin:0;padding:16px;font:15px/1.5 system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif`;
 const CELL = "padding:4px 12px 4px 0;vertical-align:top;text-align:left;overflow-wrap:anywhere";
 
-/** Renders a summary as a whole page. */
 export function summaryHtml(summary: Summary): Markup {
   const sentence = sentenceOf(summary);
   const { checks, downChecks, missedObjectives, pendingChecks, unknownChecks, withoutData } = summary;

@@ -32,7 +32,6 @@ interface ScheduleOptions {
 /** The longest time between two searches: another member may have died, a failure ended, or the clock been set. */
 const SEARCH_EVERY_MS = 10 * SECOND_MS;
 
-/** Queues the summaries of a service at their times. */
 export class SummarySchedule {
   readonly #options: ScheduleOptions;
   #config: SummaryConfig;

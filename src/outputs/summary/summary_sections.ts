@@ -97,7 +97,6 @@ export function describePeriod({ sinceMs, untilMs, timeZone }: Summary): string 
   return `${time(sinceMs)} to ${time(untilMs)} (${timeZone})`;
 }
 
-/** Returns the sections that have something to list. */
 export function sectionsOf(summary: Summary): readonly Section[] {
   const { outages, jobs, availability, slowest, flapping, certificates } = summary;
   const { stale, withoutData, removed, undelivered } = summary;

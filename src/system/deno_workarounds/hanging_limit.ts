@@ -32,12 +32,10 @@ export class HangingLimit {
     this.#nowMs = nowMs;
   }
 
-  /** The number of servers with such connections. */
   get serverCount(): number {
     return this.#counts.size;
   }
 
-  /** Returns whether there are as many as there may be. */
   isReached(target: ConnectionTarget): boolean {
     this.#forget();
     return (this.#counts.get(keyOf(target)) ?? 0) >= HANGING_MAX;

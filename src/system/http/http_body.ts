@@ -33,7 +33,6 @@ export function bodyReader(
   return Number(length) === 0 ? null : readLength(bytes, Number(length));
 }
 
-/** The error of an incomplete body. */
 export const BODY_BROKEN = "connection closed early or malformed body";
 
 function malformed(): HttpError {

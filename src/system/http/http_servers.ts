@@ -159,7 +159,6 @@ class Conversation {
     }).finally(() => this.close());
   }
 
-  /** Whether it waits for the client. */
   get waits(): boolean {
     return this.#waits;
   }

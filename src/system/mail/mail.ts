@@ -19,7 +19,6 @@ import { type Protection, type ProtectionFacts, protectionOf } from "./mail_prot
 import { converse } from "./mail_session.ts";
 import { SmtpConnection } from "./smtp_connection.ts";
 
-/** Sends email from this machine; `protect` decides on encryption. */
 export function createMail(
   clock: Clock,
   protect: (facts: ProtectionFacts) => Protection = protectionOf,

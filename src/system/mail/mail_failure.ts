@@ -8,7 +8,6 @@ import { explainConnectionError } from "../tcp/connection_failure.ts";
 
 type MailFailure = Extract<MailEnd, { readonly sent: false }>;
 
-/** The failure of an SMTP session; the message is one line for people. */
 export class SmtpError extends Error {
   override readonly name = "SmtpError";
   /** The code of the server's reply; `null` without one. */

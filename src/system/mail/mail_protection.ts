@@ -8,7 +8,6 @@ export type Protection = "from_start" | "required" | "offered" | "none";
 
 export interface ProtectionFacts {
   readonly port: number;
-  /** The IP address that the name was resolved to. */
   readonly address: string;
   readonly hasLogin: boolean;
 }

@@ -174,7 +174,6 @@ function forwardSignals(child: Deno.ChildProcess): () => void {
   return () => ends.forEach((end) => end());
 }
 
-/** A pipe of the command, while its output is forwarded. */
 interface Passing {
   /** Resolves when no process has the other end open, or our output is closed; never rejects. */
   readonly ended: Promise<void>;

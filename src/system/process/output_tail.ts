@@ -1,6 +1,5 @@
 import { joinBytes } from "../../shared/join_bytes.ts";
 
-/** The end of a command's output, in the order in which it arrived. */
 export interface OutputTail {
   add(source: string, bytes: Uint8Array): void;
   /**

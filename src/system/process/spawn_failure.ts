@@ -3,7 +3,6 @@ import type { Clock } from "../../domain/clock.ts";
 import { inTime } from "../in_time.ts";
 
 interface SpawnAttempt {
-  /** Absolute path. */
   readonly path: string;
   /** Working directory, absolute. */
   readonly directory: string;

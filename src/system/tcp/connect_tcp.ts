@@ -1,4 +1,3 @@
-/** Connections over TCP in clear text. */
 import { isIP } from "node:net";
 import type { Clock } from "../../domain/clock.ts";
 import type { ConnectionTarget } from "../../domain/connections.ts";
