@@ -10,6 +10,12 @@ function row(channelKey: string, owner: string | null, token = 3): QueueRow {
   return { channelKey, owner, token };
 }
 
+Deno.test("queueSteps() leaves a queue to its live owner until that one releases it", () => {
+  const rows = [row("mail", "other")];
+  const steps = queueSteps({ ...ALONE, liveIds: new Set(["own", "other"]), rows });
+  assert.deepEqual(steps, { take: [], giveBack: [], owned: [] });
+});
+
 Deno.test("queueSteps() claims nothing without participating", () => {
   const rows = [row("mail", "dead"), row("pager", "own")];
   const steps = queueSteps({ ...ALONE, hosts: ["nyc-1"], rows });

@@ -238,6 +238,15 @@ export function testSharedStore(
     assert.deepEqual((await one.outbox()).notifications.map(({ id }) => id), ["first", "second"]);
   });
 
+  test("changeOutbox() never brings back what another member has delivered", async ({ open }) => {
+    const [one, other] = [await open(), await open()];
+    await queueProblem(one, "web");
+    const { received } = await own(one, "one");
+    await other.changeOutbox({ ...NOTHING, removed: [received.id] });
+    await one.changeOutbox({ ...NOTHING, changed: [{ ...received, attempts: 1, messageId: "m" }] });
+    assert.deepEqual((await one.outbox()).notifications, []);
+  });
+
   for (const { known, sent, kept } of SENT_OPEN) {
     test(`changeOutbox() keeps that ${sent} was sent without a claim after ${known ?? "nothing"}`, async ({ open }) => {
       const [cutOff, other] = [await open(), await open()];
@@ -262,6 +271,16 @@ export function testSharedStore(
       );
     });
   }
+
+  test("takeQueue() says whether a message may be on its way, and what the channel was told", async ({ open }) => {
+    const [one, other] = [await open(), await open()];
+    await queueProblem(one, "web");
+    const { queue, received } = await own(one, "one");
+    const markers = [{ ...MARKER, check: "mail" }];
+    await one.changeOutbox({ ...NOTHING, changed: [{ ...received, attempts: 1, messageId: "m" }], markers });
+    const taken = await other.takeQueue(queue, "other");
+    assert.deepEqual([taken?.isSending, taken?.markers], [true, markers]);
+  });
 
   test("takeQueue() returns the use of the limit, which only the owner changes", async ({ open }) => {
     const [store, other] = [await open(), await open()];
