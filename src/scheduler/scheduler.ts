@@ -193,6 +193,11 @@ export class Scheduler {
     return true;
   }
 
+  /** Runs a check at once, here or at the member that owns it. */
+  request(name: string): void {
+    if (!this.runNow(name) && !this.#isStopping) this.#share.callFor?.(name, "needed");
+  }
+
   owns(name: string): boolean {
     return this.#slots.has(name);
   }
@@ -505,10 +510,7 @@ export class Scheduler {
         const isScheduled = !this.#isStopping && task !== undefined && task.state.status !== "removed";
         return isScheduled ? task.check : null;
       },
-      request: (name) => {
-        if (!this.owns(name) && !this.#isStopping) this.#share.callFor?.(name, "needed");
-        else this.runNow(name);
-      },
+      request: (name) => this.request(name),
       send: (entry) => this.#send(entry),
     });
   }

@@ -179,3 +179,17 @@ simulate("beat runs its command whatever the state is, and exits as it does", {
   },
   expect: { chat: ["12:20 problem report critical"] },
 });
+
+simulate("a check-in shows at once, by whatever way it comes", {
+  start: "2026-03-02 12:00",
+  config: { ...CONFIG, defaults: { threshold: 1, schedule: { regular_interval: "1 hour" } } },
+  actions: {
+    "12:10": [(world) => ping(world, ""), "beat report"],
+    "12:10:05": "status => 0",
+    "13:10:10": [(world) => ping(world, "/fail"), "beat report --failed"],
+    "13:10:15": "status => 2",
+    "13:20:10": ["pause", "beat report", "continue"],
+  },
+  until: "13:21",
+  expect: { chat: ["13:10 problem backup critical, problem report critical"] },
+});

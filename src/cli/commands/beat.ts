@@ -3,12 +3,15 @@ import { readJobIndex } from "../../config/job_index.ts";
 import { locateConfig } from "../../config/locate.ts";
 import type { CheckKind } from "../../domain/check.ts";
 import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
+import { isShared } from "../../domain/membership.ts";
+import type { MonitorRun } from "../../domain/monitor_run.ts";
 import { StoreError } from "../../domain/store.ts";
 import type { ForegroundEnd } from "../../domain/foreground.ts";
 import type { System } from "../../domain/system.ts";
 import { withStallSafeTimeout } from "../../shared/stall_safe_timeout.ts";
 import { lastLines } from "../../shared/last_lines.ts";
 import { createRedactor } from "../../shared/redact.ts";
+import type { ControlRequest } from "../check/control.ts";
 import { createSteadySink } from "../check/steady_sink.ts";
 import {
   type Command,
@@ -70,6 +73,9 @@ const START_MS_MAX = 250;
 
 /** How long recording the end of a run is retried while others write. */
 const END_MS_MAX = 120_000;
+
+/** How long a service that is frozen delays the command. */
+const REQUEST_MS_MAX = 1_000;
 
 /** Records a check-in without a command. There is no command to protect: a failure is an error. */
 async function note(invocation: Invocation, system: System): Promise<number> {
@@ -204,9 +210,20 @@ async function keep(
   const store = await stateAlongside(place, system, patience);
   try {
     await store.keepJobRun(name, run, system.clock.wallMs());
+    if (run.end !== null && !isShared(store)) await requestRun(name, await store.monitorRun(), system);
   } finally {
     await store.close();
   }
+}
+
+/** Has the check run at once in a service that this user can reach; in any other it runs at its interval. */
+async function requestRun(name: string, service: MonitorRun | null, system: System): Promise<void> {
+  if (service === null || service.ended !== null || service.controlPath === null) return;
+  const request: ControlRequest = { command: "run", names: [name] };
+  await system.controlSockets.send(service.controlPath, JSON.stringify(request), {
+    timeoutMs: REQUEST_MS_MAX,
+  })
+    .catch(() => {});
 }
 
 interface KeepOptions {

@@ -32,6 +32,8 @@ interface CheckInOptions {
   readonly store: Store | null;
   readonly targets: readonly PingTarget[];
   readonly redact: Redact;
+  /** Called with the check of a run that has ended, once that is recorded. */
+  onEnded(check: string): void;
 }
 
 /** Scanned for secrets; less of it is stored. */
@@ -80,7 +82,7 @@ interface CheckIn {
 async function record(
   name: string,
   { signal, rid, output }: CheckIn,
-  { system, log, store }: CheckInOptions,
+  { system, log, store, onEnded }: CheckInOptions,
 ): Promise<ServerResponse> {
   if (store === null) return respondText(503, "no state is stored, so no job can check in");
   const nowMs = system.clock.wallMs();
@@ -93,6 +95,7 @@ async function record(
       const durationMs = begun === undefined ? null : Math.max(0, nowMs - begun.startedAtMs);
       const end = { ...signal, atMs: nowMs, durationMs, reason: "", output };
       await store.keepJobRun(name, { ...begun ?? { id: newId, startedAtMs: nowMs }, end }, nowMs);
+      onEnded(name);
     }
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;

@@ -99,10 +99,17 @@ export class Endpoint {
   }
 
   async #checkIn(request: IncomingRequest, words: readonly string[]): Promise<ServerResponse> {
-    const { system, log, repository, hasState } = this.#sources;
+    const { system, log, repository, hasState, scheduler } = this.#sources;
     const { targets, config: { redact } } = this.#adopted;
     const store = hasState ? repository.store : null;
-    return await handleCheckIn(request, words, { system, log, store, targets, redact });
+    return await handleCheckIn(request, words, {
+      system,
+      log,
+      store,
+      targets,
+      redact,
+      onEnded: (check) => scheduler.request(check),
+    });
   }
 
   /** Responds to requests that only read. */

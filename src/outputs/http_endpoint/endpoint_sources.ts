@@ -13,7 +13,7 @@ export interface EndpointSources {
   readonly repository: StateRepository;
   /** Whether a state is stored, so that jobs can check in. */
   readonly hasState: boolean;
-  readonly scheduler: Pick<Scheduler, "isAdvancing">;
+  readonly scheduler: Pick<Scheduler, "isAdvancing" | "request">;
   readonly metrics: Pick<MetricsPublisher, "render">;
   /** The checks that run here, of the config's. */
   select(checks: readonly Check[]): readonly Check[];

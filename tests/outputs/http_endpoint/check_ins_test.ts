@@ -14,6 +14,7 @@ async function createJob() {
     store,
     targets: [{ name: "backup", key: KEY }],
     redact: (text: string) => text,
+    onEnded: () => {},
   };
   return {
     send: async (path: string, method = "POST"): Promise<number> => {

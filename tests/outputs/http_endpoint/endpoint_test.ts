@@ -6,7 +6,7 @@ import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
 
 Deno.test("GET /healthz is 503 while runs are late", async () => {
-  const scheduler = { isAdvancing: true };
+  const scheduler = { isAdvancing: true, request: () => {} };
   const ports: number[] = [];
   const system = createMemorySystem();
   const ignore = (): void => {};
