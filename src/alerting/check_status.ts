@@ -232,6 +232,9 @@ export function describeStale(
     return `${describeNotRunning(notRunning, nowMs)}, was ${confirmed}`;
   }
   if (state === "overdue") return `not run for ${describeDuration(agoMs)}, was ${confirmed}`;
+  if (state === "current" && record.condition.observedAtMs === null) {
+    return `not run since it came back to the config, last ${record.last.condition}`;
+  }
   if (state !== "in_future") return "";
   // The clock may also have gone ahead during the run.
   if (agoMs >= 0) return `last run ended in the future, was ${confirmed}`;
