@@ -164,17 +164,17 @@ function awaiting(
 
 /**
  * Returns the state as far as it counts for a result: after a gap no earlier `ok`, and after a stop no earlier results.
- * A problem goes on.
+ * A problem goes on, and is known to be confirmed since that result.
  *
  * Runs that are late for other reasons do count: single runs may always be further apart than the interval, and in an
  * outage checks wait for others that hang.
  */
 function afterGap(
   before: ConditionState,
-  { isAfterGap = false, isInterrupted = false }: ObservedResult,
+  { isAfterGap = false, isInterrupted = false, nowMs }: ObservedResult,
 ): ConditionState {
   if (!isAfterGap) return before;
-  const state = withoutOk(before);
+  const state = hasProblem(before) ? { ...before, confirmedSinceMs: nowMs } : withoutOk(before);
   return isInterrupted ? { ...state, ...nothingCounted(state) } : state;
 }
 

@@ -70,7 +70,7 @@ Deno.test("transition() forgets an ok from before a time without runs", async (t
     "a failure that is enough": ["O C !C", "critical 2 pending pending"],
     "an ok is known again": ["O !C O C C", "critical 4 ok ok"],
     "an ok begins then": ["O !O", "ok 1 pending -"],
-    "a problem goes on after an ok": ["W W !O", "warning 1 - -"],
+    "a problem goes on, and is known since then": ["W W !O", "warning 2 - -"],
     "a problem ends": ["W W !O O", "ok 3 warning warning"],
   };
   await testRows(t, rows, ([results, expected]) => {

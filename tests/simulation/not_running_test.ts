@@ -342,3 +342,18 @@ simulate("a service that no command can reach runs, however late one of its chec
   expect: { chat: "any" },
   finally: async (world) => assert.equal((await statusOf(world)).monitor.state, "running"),
 });
+
+for (const [way, actions] of Object.entries({ kill: ["kill"], suspend: ["suspend 8h"] })) {
+  simulate(`no condition lasts while nothing runs: ${way}`, {
+    start: START,
+    config: KEPT,
+    results: { db: "22:00 critical" },
+    actions: { "22:30": actions, ...way === "kill" && { "Tue 06:30": "start" } },
+    until: "Tue 06:40",
+    expect: { chat: "any" },
+    finally: async (world) => {
+      const text = await textOf(world, "status");
+      for (const name of ["web", "db"]) assert.match(text, new RegExp(`^[A-Z]+ +${name} +(8|9|10) min`, "m"));
+    },
+  });
+}
