@@ -1,7 +1,7 @@
 import { type Log, LOG_LEVELS, type LogFields, type LogFormat, type LogLevel } from "../domain/log.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { TextSink } from "../domain/text_sink.ts";
-import { jsonText } from "../shared/json_text.ts";
+import { jsonLine } from "../shared/json_text.ts";
 import { printable } from "../shared/printable.ts";
 
 interface LogOptions {
@@ -37,10 +37,6 @@ export function createLog(options: LogOptions): Log {
       );
     },
   };
-}
-
-function jsonLine(logFields: LogFields): string {
-  return `${jsonText(logFields, { indent: 0 })}\n`;
 }
 
 function textFields(fields: LogFields): string {

@@ -20,3 +20,13 @@ export function jsonText(value: unknown, options: JsonTextOptions): string {
 function escapeUnits(character: string): string {
   return character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
 }
+
+/** Returns a value as a JSON document for people and programs. */
+export function jsonDocument(value: unknown): string {
+  return `${jsonText(value, { indent: 2 })}\n`;
+}
+
+/** Returns a value as JSON on a line of its own. */
+export function jsonLine(value: unknown): string {
+  return `${jsonText(value, { indent: 0 })}\n`;
+}

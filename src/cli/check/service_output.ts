@@ -3,7 +3,7 @@ import type { System } from "../../domain/system.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { checkFields, recordOf } from "../formats/check_fields.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
-import { jsonText } from "../../shared/json_text.ts";
+import { jsonLine } from "../../shared/json_text.ts";
 import type { Log } from "../../domain/log.ts";
 import { printable } from "../../shared/printable.ts";
 import { VERSION } from "../version.ts";
@@ -80,7 +80,7 @@ export function createEventOutput(
   log: Log,
 ): ServiceOutput {
   const write = (event: string, fields: Readonly<Record<string, unknown>>): void =>
-    stdout.write(`${jsonText({ event, ...fields }, { indent: 0 })}\n`);
+    stdout.write(jsonLine({ event, ...fields }));
   const now = (): string => isoTime(clock.wallMs());
   return {
     started: ({ config, checks, inactive }, statePath) =>

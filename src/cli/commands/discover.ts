@@ -1,5 +1,5 @@
 import type { System } from "../../domain/system.ts";
-import { jsonText } from "../../shared/json_text.ts";
+import { jsonDocument } from "../../shared/json_text.ts";
 import { printable } from "../../shared/printable.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { truncate } from "../../shared/truncate.ts";
@@ -42,7 +42,7 @@ async function runDiscover(invocation: Invocation, system: System): Promise<numb
   const proposed = await discover({ invocation, system, target, note: (text) => void notes.push(text) });
   if (options.has("json")) {
     const checks = proposed.map(({ check, reason }) => ({ name: check.name, ...entryFor(check), reason }));
-    system.stdout.write(`${jsonText({ checks, unavailable: notes }, { indent: 2 })}\n`);
+    system.stdout.write(jsonDocument({ checks, unavailable: notes }));
     return EXIT.ok;
   }
   for (const text of notes) system.stderr.write(`monitor: warning: ${printable(text)}\n`);

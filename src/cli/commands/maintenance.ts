@@ -3,7 +3,7 @@ import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
 import { isAbout } from "../../alerting/silences.ts";
 import { isoTime } from "../../shared/json_values.ts";
-import { jsonText } from "../../shared/json_text.ts";
+import { jsonDocument } from "../../shared/json_text.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { printable } from "../../shared/printable.ts";
 import {
@@ -186,7 +186,7 @@ function render(
   windows: readonly Silence[],
   { format, timeZone }: { readonly format: ReturnType<typeof reportFormat>; readonly timeZone: string },
 ): string {
-  if (format === "json") return `${jsonText(windows.map(fieldsOf), { indent: 2 })}\n`;
+  if (format === "json") return jsonDocument(windows.map(fieldsOf));
   return windows.map((window) => {
     const { check, tag, untilMs, reason } = window;
     const target = tag === null ? check ?? "all checks" : `checks with the tag "${tag}"`;

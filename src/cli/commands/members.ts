@@ -15,7 +15,7 @@ import {
   reportFormat,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { jsonText } from "../../shared/json_text.ts";
+import { jsonDocument } from "../../shared/json_text.ts";
 import { openKnownConfig } from "../known_config.ts";
 import type { OpenConfig } from "../open_config.ts";
 import { readSharedState } from "../read_state.ts";
@@ -48,7 +48,7 @@ async function runMembers(invocation: Invocation, system: System): Promise<numbe
   const members = rows.map((row) => viewOf(row, active));
   const shares = sharesOf(members, config);
   const text = format === "json"
-    ? `${jsonText(members.map((member) => fieldsOf(member, shares)), { indent: 2 })}\n`
+    ? jsonDocument(members.map((member) => fieldsOf(member, shares)))
     : renderMembers(members, shares);
   system.stdout.write(text);
   return EXIT.ok;

@@ -8,7 +8,7 @@ import {
   REPORT_FORMAT_OPTION,
   reportFormat,
 } from "../command_definition.ts";
-import { jsonText } from "../../shared/json_text.ts";
+import { jsonDocument } from "../../shared/json_text.ts";
 import { askService } from "../control_client.ts";
 import { describeDifference, describeFailedReload } from "../check/service_output.ts";
 import { EXIT } from "../exit_code.ts";
@@ -38,7 +38,7 @@ async function runReload(invocation: Invocation, system: System): Promise<number
   const response = await askService({ command: "reload" }, invocation, system);
   if (!("reload" in response)) throw new OutputError("error" in response ? response.error : "no response");
   const { reload } = response;
-  if (format === "json") system.stdout.write(`${jsonText(reload, { indent: 2 })}\n`);
+  if (format === "json") system.stdout.write(jsonDocument(reload));
   if (!reload.adopted) {
     system.stderr.write(`monitor: error: config not reloaded: ${printable(describeFailedReload(reload))}\n`);
     const hint = hintOf(invocation, "see the errors with: monitor validate");

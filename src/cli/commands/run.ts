@@ -1,5 +1,5 @@
 import type { System } from "../../domain/system.ts";
-import { jsonText } from "../../shared/json_text.ts";
+import { jsonDocument } from "../../shared/json_text.ts";
 import { printable } from "../../shared/printable.ts";
 import {
   type Command,
@@ -51,7 +51,7 @@ async function runChecksNow(invocation: Invocation, system: System): Promise<num
   const results = response.results.filter((result) => result !== null);
   system.stdout.write(
     format === "json"
-      ? `${jsonText({ checks: results }, { indent: 2 })}\n`
+      ? jsonDocument({ checks: results })
       : results.map((result) => `${describeResult(result)}\n`).join(""),
   );
   return results.length === 0

@@ -3,7 +3,7 @@ import { quoteValue } from "../../config/problem.ts";
 import type { System } from "../../domain/system.ts";
 import type { Period } from "../../outputs/summary/outages.ts";
 import type { Summary } from "../../outputs/summary/summary.ts";
-import { jsonText } from "../../shared/json_text.ts";
+import { jsonDocument } from "../../shared/json_text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { createYield } from "../../shared/yielding.ts";
 import {
@@ -108,7 +108,7 @@ const RENDERERS: Readonly<Record<typeof FORMATS[number], (summary: Summary) => P
   html: async (summary) => `${(await import("../../outputs/summary/summary_html.ts")).summaryHtml(summary)}`,
   json: async (summary) => {
     const { summaryFields } = await import("../../outputs/summary/summary_json.ts");
-    return `${jsonText(summaryFields(summary), { indent: 2 })}\n`;
+    return jsonDocument(summaryFields(summary));
   },
 };
 

@@ -1,5 +1,5 @@
 import type { System } from "../../domain/system.ts";
-import { jsonText } from "../../shared/json_text.ts";
+import { jsonDocument } from "../../shared/json_text.ts";
 import { printable, printableBlock } from "../../shared/printable.ts";
 import {
   type Command,
@@ -63,11 +63,7 @@ async function runTry(invocation: Invocation, system: System): Promise<number> {
   if (stopCode !== null && records.length === 0) return stopCode;
   system.stdout.write(
     format === "json"
-      ? `${
-        jsonText({ checks: records.map(checkFields), config: { [check.name]: entryFor(check) } }, {
-          indent: 2,
-        })
-      }\n`
+      ? jsonDocument({ checks: records.map(checkFields), config: { [check.name]: entryFor(check) } })
       : renderRecords(records, { invocation, system, startedMonotonicMs }) +
         describeAdding(check, invocation),
   );

@@ -11,7 +11,7 @@ import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptOutbox } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { monitorFields, type MonitorStatus } from "../../outputs/json/monitor_fields.ts";
-import { jsonText } from "../../shared/json_text.ts";
+import { jsonDocument } from "../../shared/json_text.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { printable } from "../../shared/printable.ts";
@@ -279,34 +279,32 @@ function whyJson({ check, record, known, stale, channels, monitor, notes, nowMs 
   const time = (ms: number | null): string | null => ms === null ? null : isoTime(ms);
   const last = record?.last ?? null;
   const options = { known, nowMs, timeZone: "UTC" };
-  return `${
-    jsonText({
-      check: check.name,
-      condition: known.condition,
-      state: known.state,
-      reason: stale,
-      confirmed_since: known.state === "current" ? time(record?.condition.confirmedSinceMs ?? null) : null,
-      last: last === null
-        ? null
-        : { condition: last.condition, output: last.output, started_at: isoTime(last.startedAtMs) },
-      channels: channels.map((channel) => ({
-        channel: channel.name,
-        notified: channel.last.conditions[0] ?? "ok",
-        certain: channel.last.conditions.length === 1,
-        due: channel.event,
-        causes: channel.causes.map((cause) => ({ kind: cause.kind, text: describeCause(cause, options) })),
-        queued: channel.queued.map((row) => ({
-          state: row.state,
-          event: row.notification.event,
-          condition: row.notification.condition,
-          decided_at: isoTime(row.notification.decidedAtMs),
-          attempts: row.attempts,
-          next_attempt_at: row.state === "dropped" ? null : isoTime(row.nextAttemptAtMs),
-          last_failure: row.lastFailure,
-        })),
+  return jsonDocument({
+    check: check.name,
+    condition: known.condition,
+    state: known.state,
+    reason: stale,
+    confirmed_since: known.state === "current" ? time(record?.condition.confirmedSinceMs ?? null) : null,
+    last: last === null
+      ? null
+      : { condition: last.condition, output: last.output, started_at: isoTime(last.startedAtMs) },
+    channels: channels.map((channel) => ({
+      channel: channel.name,
+      notified: channel.last.conditions[0] ?? "ok",
+      certain: channel.last.conditions.length === 1,
+      due: channel.event,
+      causes: channel.causes.map((cause) => ({ kind: cause.kind, text: describeCause(cause, options) })),
+      queued: channel.queued.map((row) => ({
+        state: row.state,
+        event: row.notification.event,
+        condition: row.notification.condition,
+        decided_at: isoTime(row.notification.decidedAtMs),
+        attempts: row.attempts,
+        next_attempt_at: row.state === "dropped" ? null : isoTime(row.nextAttemptAtMs),
+        last_failure: row.lastFailure,
       })),
-      monitor: monitorFields(monitor),
-      notes,
-    }, { indent: 2 })
-  }\n`;
+    })),
+    monitor: monitorFields(monitor),
+    notes,
+  });
 }

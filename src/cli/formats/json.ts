@@ -1,14 +1,14 @@
 import { checkFields } from "./check_fields.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import type { Format, RunSummary } from "./format.ts";
-import { jsonText } from "../../shared/json_text.ts";
+import { jsonDocument } from "../../shared/json_text.ts";
 
 /** One JSON object for the whole run, printed at its end. Fields are only ever added. */
 export const jsonFormat: Format = {
   summary: (summary) => {
     const checks = summary.records.map(checkFields);
     const run = { ...summaryFields(summary), checks, unfinished: summary.unfinished };
-    return `${jsonText(run, { indent: 2 })}\n`;
+    return jsonDocument(run);
   },
 };
 

@@ -2,17 +2,17 @@ import { CONDITIONS } from "../../domain/condition.ts";
 import { checkFields } from "./check_fields.ts";
 import type { Format } from "./format.ts";
 import { summaryFields } from "./json.ts";
-import { jsonText } from "../../shared/json_text.ts";
+import { jsonLine } from "../../shared/json_text.ts";
 
 /** One JSON object a line: a `result` for each check as it finishes, and a `summary` at the end. */
 export const ndjsonFormat: Format = {
-  record: (record) => line({ event: "result", ...checkFields(record) }),
+  record: (record) => jsonLine({ event: "result", ...checkFields(record) }),
   summary: (summary) => {
     const counts = CONDITIONS.map((condition) => [
       condition,
       summary.records.filter(({ result }) => result.condition === condition).length,
     ]);
-    return line({
+    return jsonLine({
       event: "summary",
       ...summaryFields(summary),
       counts: Object.fromEntries(counts),
@@ -20,7 +20,3 @@ export const ndjsonFormat: Format = {
     });
   },
 };
-
-function line(event: object): string {
-  return `${jsonText(event, { indent: 0 })}\n`;
-}
