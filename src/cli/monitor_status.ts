@@ -4,7 +4,7 @@ import { describeDuration } from "../domain/duration.ts";
 import { ControlSocketError } from "../domain/control_sockets.ts";
 import { describeNotRunning, type MonitorRun, type NotRunning } from "../domain/monitor_run.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
-import { isLiveMember, type MemberStatus } from "../domain/membership.ts";
+import { isLiveMember } from "../domain/membership.ts";
 import type { System } from "../domain/system.ts";
 import { describeHeartbeat, locationStatuses, type MonitorStatus } from "../outputs/json/monitor_fields.ts";
 import { readServices } from "../state/read_services.ts";
@@ -43,13 +43,11 @@ export async function readMonitorStatus(
   return { state, notRunning, run, config: await compareConfig(run, config, system), members, locations };
 }
 
-interface StateOptions extends Pick<MonitorStatusOptions, "place" | "records" | "system"> {
-  readonly members: readonly MemberStatus[] | null;
-}
-
 async function stateOf(
   run: MonitorRun,
-  { place, members, records, system }: StateOptions,
+  { place, members, records, system }:
+    & Pick<MonitorStatusOptions, "place" | "records" | "system">
+    & Pick<MonitorStatus, "members">,
 ): Promise<NotRunning["state"] | "running" | "cron"> {
   const { mode, processId, ended, controlPath } = run;
   if (mode === "cron") return "cron";

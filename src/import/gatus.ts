@@ -60,11 +60,7 @@ interface Context {
 }
 
 /** The common keys of regular and external endpoints. */
-function commonOf(
-  endpoint: Foreign,
-  item: SourceItem,
-  providers: Providers,
-): written.CheckSettings {
+function commonOf(endpoint: Foreign, item: SourceItem, providers: Providers): written.CheckSettings {
   const group = endpoint.text("group");
   const windows = readWindows(endpoint, "maintenance-windows", item);
   return {
@@ -132,11 +128,7 @@ function translateExternal(endpoint: Foreign, { providers, draft }: Context): vo
   });
 }
 
-function readWindows(
-  config: Foreign,
-  key: string,
-  item: SourceItem,
-): readonly written.Window[] {
+function readWindows(config: Foreign, key: string, item: SourceItem): readonly written.Window[] {
   return config.objects(key).flatMap((window) => {
     if (window.boolean("enabled") === false) return [];
     const found = maintenanceWindow({

@@ -62,7 +62,7 @@ export function expectResponse(
       : left === "[CERTIFICATE_EXPIRATION]"
       ? expectExpiry(condition, response)
       : /\[BODY\]/.test(left)
-      ? expectBody(condition, { response, json })
+      ? expectBody(condition, response, json)
       : leftOutReason(condition);
     if (reason !== null) leave(text, reason);
   }
@@ -159,12 +159,7 @@ export function expiryOf({ operator, right }: GatusCondition): written.HttpExpec
   return { warning_before_expiry: spanText(limitMs), critical_before_expiry: spanText(limitMs) };
 }
 
-interface BodyExpectations {
-  readonly response: Response;
-  readonly json: JsonComparisons;
-}
-
-function expectBody(condition: GatusCondition, { response, json }: BodyExpectations): string | null {
+function expectBody(condition: GatusCondition, response: Response, json: JsonComparisons): string | null {
   const { left, operator, right } = condition;
   if (/\[[A-Z_]+\]/.test(right)) return "a comparison of two values of the response";
   if (left === "[BODY]" && (operator === "==" || operator === "!=")) {

@@ -28,16 +28,12 @@ export function translateSuite(
   const group = suite.text("group");
   const spanOf = (key: string, missing: string) => parseGoDuration(suite.text(key) ?? missing);
   const [intervalMs, timeoutMs] = [spanOf("interval", "10m"), spanOf("timeout", "5m")];
-  const settings = alertSettings(
-    endpoints.flatMap((endpoint) => endpoint.objects("alerts")),
-    item,
-    providers,
-  );
+  const alerts = endpoints.flatMap((endpoint) => endpoint.objects("alerts"));
   draft.addCheck(group === undefined ? name : `${group} ${name}`, {
     title: name,
     ...(group !== undefined && { tags: [group] }),
     ...(suite.boolean("enabled") === false && { active: false }),
-    ...settings,
+    ...alertSettings(alerts, item, providers),
     ...(intervalMs !== null && { schedule: { regular_interval: intervalText(intervalMs) } }),
     ...(timeoutMs !== null && { timeout: intervalText(timeoutMs) }),
     kind: "http_request",

@@ -22,7 +22,7 @@ export function translateCommand(checkCommand: string, context: CommandContext):
   const line = context.commands.get(name.trim());
   if (line === undefined) return { reason: `the command "${name.trim()}" is not defined` };
   const unknown = new Set<string>();
-  const filled = fillMacros(line, args, { context, unknown });
+  const filled = fillMacros(line, args, { ...context, unknown });
   const [macro] = unknown;
   if (macro !== undefined) return { reason: `${macro} is only known while Nagios runs` };
   const shown = context.item.commandLine(filled);
@@ -37,13 +37,12 @@ function script([path = "", ...args]: readonly string[]): NagiosCheck {
   return { kind: "script", parameters: { path, arguments: args, condition_on_timeout: "critical" } };
 }
 
-interface FillOptions {
-  readonly context: CommandContext;
-  /** Collects macros without a value. */
-  readonly unknown: Set<string>;
-}
-
-function fillMacros(line: string, args: readonly string[], { context, unknown }: FillOptions): string {
+/** Collects macros without a value in `unknown`. */
+function fillMacros(
+  line: string,
+  args: readonly string[],
+  { unknown, ...context }: CommandContext & { readonly unknown: Set<string> },
+): string {
   // Arguments may have macros too, but not of arguments.
   let length = 0;
   const fill = (text: string, isArgument: boolean): string =>

@@ -50,8 +50,7 @@ export async function parseNagios(main: ForeignFile, included: IncludedFiles): P
     if (typeof files === "string") unread.push({ item: `${name}=${value}`, reason: files });
     else for (const file of files) readFile(file, read);
   }
-  const { objects, macros, settings } = read;
-  return { objects: resolveTemplates(objects), macros, settings, unread };
+  return { ...read, objects: resolveTemplates(read.objects), unread };
 }
 
 /** What was read so far, and the files that are still to be read. */

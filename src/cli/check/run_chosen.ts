@@ -37,14 +37,16 @@ export interface PassParts extends OnceOptions {
   readonly isKept: boolean;
 }
 
-interface ChosenOptions extends PassParts {
-  readonly notifying: typeof WITHOUT_NOTIFICATIONS;
+export interface ChosenOptions extends PassParts {
   readonly printer: RunPrinter;
   onBug(error: unknown): void;
 }
 
 /** Runs the checks, prints and records their results, and returns the exit code. */
-export async function runChosen(checks: readonly Check[], options: ChosenOptions): Promise<number> {
+export async function runChosen(
+  checks: readonly Check[],
+  options: ChosenOptions & { readonly notifying: typeof WITHOUT_NOTIFICATIONS },
+): Promise<number> {
   const { system, config, settings, printer, signals } = options;
   const { clock } = system;
   const fails = failRule(settings.failOn);

@@ -10,8 +10,7 @@ import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { VERSION } from "../version.ts";
 import { describeOutboxEvent, describePending, describeUnfinished } from "./outbox_words.ts";
-import { type PassParts, runChosen } from "./run_chosen.ts";
-import type { RunPrinter } from "./run_printer.ts";
+import { type ChosenOptions, runChosen } from "./run_chosen.ts";
 import { hintOf } from "../runnable_hint.ts";
 
 /** How long a run sends notifications at its end; the others are sent by the next run. */
@@ -19,18 +18,13 @@ const DRAIN_MS = 60_000;
 
 const AT_NEXT_RUN = "retrying at the next run";
 
-interface NotifyingOptions extends PassParts {
-  readonly printer: RunPrinter;
-  onBug(error: unknown): void;
-}
-
-type WithNotifying = NotifyingOptions & { readonly notifying: Notifying };
+type WithNotifying = ChosenOptions & { readonly notifying: Notifying };
 
 /**
  * Runs the checks and sends their notifications. In the end, each pending notification is tried once more, and each
  * rejected one that is due.
  */
-export async function runNotifying(checks: readonly Check[], options: NotifyingOptions): Promise<number> {
+export async function runNotifying(checks: readonly Check[], options: ChosenOptions): Promise<number> {
   const { system, config, settings, repository, shared, printer, onBug } = options;
   const sending = shared === null ? null : await import("./send_once.ts");
   const guest = sending === null || shared === null

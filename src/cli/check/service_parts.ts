@@ -150,7 +150,8 @@ async function createSharing(
 ): Promise<Sharing | null> {
   const { invocation, system, config, scheduled, settings, log, state: { shared }, onBug } = options;
   if (shared === null) return null;
-  const { startLocatedWork, takePart, toWork } = await import("./take_part.ts");
+  const { takePart, toWork } = await import("./take_part.ts");
+  const { startLocatedWork } = await import("./located_work.ts");
   const selection = readSelection(invocation);
   const memberSettingsOf = (next: OpenConfig): MemberSettings => ({
     selection,

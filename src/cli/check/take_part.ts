@@ -14,8 +14,6 @@ import { configHash } from "../monitor_status.ts";
 import type { OpenConfig, Selection } from "../open_config.ts";
 import { StateHeldError } from "../state_errors.ts";
 
-export { startLocatedWork } from "./located_work.ts";
-
 export interface MemberSettings {
   readonly selection: Selection;
   readonly notifies: boolean;

@@ -32,12 +32,10 @@ const SOURCES: readonly ProposalSource[] = [
   discoverCronJobs,
 ];
 
-interface DiscoverOptions extends CommandContext, Pick<Discovery, "root" | "note"> {
-  readonly target: ConfigTarget;
-}
-
 /** Proposes checks for services of this machine, except for those that the config checks already. */
-export async function discover(options: DiscoverOptions): Promise<readonly ProposedCheck[]> {
+export async function discover(
+  options: CommandContext & Pick<Discovery, "root" | "note"> & { readonly target: ConfigTarget },
+): Promise<readonly ProposedCheck[]> {
   const { target, invocation, system } = options;
   const denied = new Map<string, RequiredPermission[]>();
   const deny: Discovery["deny"] = (what, need) => {

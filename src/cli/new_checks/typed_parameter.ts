@@ -22,18 +22,6 @@ export function isKeyValue(word: string): boolean {
  * @throws {UsageError} If the kind has no such key.
  */
 export function readKeyValue(word: string, kind: string, reader: SchemaReader): TypedParameter {
-  const { view, rest, path } = followKeys(word, kind, reader);
-  return { path, value: typedValue(rest, view, reader) };
-}
-
-interface Followed {
-  readonly view: SchemaView | undefined;
-  readonly path: readonly string[];
-  /** Behind the equals sign. */
-  readonly rest: string;
-}
-
-function followKeys(word: string, kind: string, reader: SchemaReader): Followed {
   const config: JsonValue = { checks: { check: { kind } } };
   const at = (path: readonly string[]): SchemaView | undefined =>
     reader.at(config, ["checks", "check", "parameters", ...path]);
@@ -43,7 +31,7 @@ function followKeys(word: string, kind: string, reader: SchemaReader): Followed 
     const [, key = "", sign, tail = ""] = /^([^.=]*)([.=])(.*)$/s.exec(rest) ?? [];
     if (here?.keys.has(key)) {
       path.push(key);
-      if (sign === "=") return { view: at(path), path, rest: tail };
+      if (sign === "=") return { path, value: typedValue(tail, at(path), reader) };
       rest = tail;
       continue;
     }
@@ -54,19 +42,19 @@ function followKeys(word: string, kind: string, reader: SchemaReader): Followed 
     // A free name may have dots, such as a path in JSON.
     const end = rest.indexOf("=");
     path.push(rest.slice(0, end));
-    return { view: at(path), path, rest: rest.slice(end + 1) };
+    return { path, value: typedValue(rest.slice(end + 1), at(path), reader) };
   }
 }
 
-interface Unknown {
-  readonly kind: string;
-  /** Of the object that lacks the key. */
-  readonly view: SchemaView | undefined;
-  /** Keys of the object that have it inside. */
-  readonly inner: readonly string[];
-}
-
-function unknownKey(path: readonly string[], { kind, view, inner }: Unknown): UsageError {
+/** `view` is of the object that lacks the key, and `inner` has the keys of objects in it that have it. */
+function unknownKey(
+  path: readonly string[],
+  { kind, view, inner }: {
+    readonly kind: string;
+    readonly view: SchemaView | undefined;
+    readonly inner: readonly string[];
+  },
+): UsageError {
   const known = [...view?.keys.keys() ?? []];
   const name = path.at(-1) ?? "";
   const before = path.slice(0, -1).map((key) => `${key}.`).join("");
