@@ -93,6 +93,8 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     objects.push(["`summary --format json`", week], ["A list of a summary", week.availability]);
     objects.push(["An objective", week.availability.items[0].objective]);
     objects.push(["A span", history.spans.day], ["A recent run", history.recent_runs[0]]);
+    const why = JSON.parse((await harness.runHere(["why", "bad", "--format", "json"])).stdout);
+    objects.push(["`why --format json`", why], ["A channel of `why`", why.channels[0]]);
 
     const tables = tablesOf(PAGE);
     for (const [heading, value] of objects) {

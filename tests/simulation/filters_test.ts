@@ -49,12 +49,17 @@ simulate("a channel gets the problems of its hours, and a lasting one when they 
   zone: "Europe/Zurich",
   config: {
     channels: { pager: { hours: NIGHT }, chat: { hours: DAY } },
-    checks: { web: {}, mail: {}, db: {} },
+    // Not at the next run of a check that runs rarely.
+    checks: {
+      web: {},
+      mail: {},
+      db: { schedule: { regular_interval: "1 hour", attentive_interval: "1 hour" } },
+    },
   },
   results: {
     web: "07:00 critical, 07:30 ok",
     mail: "07:40 critical, 08:30 ok",
-    db: "09:00 critical, 10:10 ok",
+    db: "08:05 critical, 10:10 ok",
   },
   expect: {
     pager: [
@@ -63,13 +68,13 @@ simulate("a channel gets the problems of its hours, and a lasting one when they 
       "07:40 problem mail critical",
       "08:30 recovery mail ok",
       "10:00 problem db critical",
-      "10:10 recovery db ok",
+      "10:23 recovery db ok",
     ],
     chat: [
       "08:00 problem mail critical",
+      "08:23 problem db critical",
       "08:30 recovery mail ok",
-      "09:00 problem db critical",
-      "10:10 recovery db ok",
+      "10:23 recovery db ok",
     ],
   },
 });
