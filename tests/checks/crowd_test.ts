@@ -47,7 +47,7 @@ const PROGRAMS: readonly (readonly [name: string, verdict: RegExp, ...args: read
 ];
 
 /** The number of processes of each command. */
-const COUNT = shortOrFull(campaign(220), 500);
+const COUNT = shortOrFull(campaign(110), 500);
 const ROUNDS = 3;
 
 /** The processes that were started for the crowd and live. */

@@ -95,7 +95,6 @@ Deno.test("observeDnsLookup() compares the records with the expected ones", asyn
   const rows: readonly (readonly [Partial<DnsLookupParameters>, condition: string, output: string])[] = [
     [{}, "ok", both],
     [{ count: 2, atLeast: 2, contains: ["192.0.2.2"] }, "ok", both],
-    [{ values: ["192.0.2.1"] }, "critical", `${found}, expected "192.0.2.1"`],
     [{ values: ["192.0.2.1", "192.0.2.3"] }, "critical", `${found}, expected "192.0.2.1", "192.0.2.3"`],
     [{ contains: ["192.0.2.9"], asWarning: true }, "warning", `${found} without "192.0.2.9"`],
     [{ count: 1 }, "critical", "A of www.example.test: found 2 records, expected 1"],
@@ -141,8 +140,6 @@ const HOSTILE: Readonly<Record<string, readonly [DnsBehavior, condition: string,
     "ok",
     /: "192\.0\.2\.1"$/,
   ],
-  "no DNS": [() => [new Uint8Array(50).fill(255)], "critical", /: response to another query \(/],
-  "an empty message": [() => [new Uint8Array()], "critical", /: malformed response \(/],
   "records that are announced and missing": [
     (query) => [dnsReply(query, [dnsAddress("192.0.2.1")]).slice(0, -3)],
     "critical",
@@ -193,13 +190,6 @@ const HOSTILE: Readonly<Record<string, readonly [DnsBehavior, condition: string,
     "critical",
     /: no such name \(NXDOMAIN\) \(127/,
   ],
-  "a server error": [
-    (query) => [dnsReply(query, [], { code: 2 })],
-    "critical",
-    /: server failure \(SERVFAIL\) \(/,
-  ],
-  "a refusal": [(query) => [dnsReply(query, [], { code: 5 })], "critical", /: query refused \(REFUSED\) \(/],
-  "an unknown error": [(query) => [dnsReply(query, [], { code: 11 })], "critical", /: error code 11 \(/],
   "thousands of records": [
     (query) => [
       dnsReply(
@@ -299,8 +289,6 @@ Deno.test("observeDnsLookup() without a server requires net access to the resolv
 Deno.test("dnsLookupKind rejects invalid names, servers and records", () => {
   const rows: readonly (readonly [Partial<DnsLookupParameters>, string])[] = [
     [{ name: "a..b" }, "name: is not a domain name, expected labels of 1 to 63 characters"],
-    [{ name: `${"x".repeat(64)}.test` }, "name: is not a domain name, expected labels of 1 to 63 characters"],
-    [{ name: `${"ü".repeat(58)}.test` }, "name: is not a domain name, expected labels of 1 to 63 characters"],
     [{ name: "ü/x.test" }, "name: is not a domain name, expected labels of 1 to 63 characters"],
     ...["ns.example.org", "192.0.2.256", "::1:53x", "192.0.2.1:0", "127.0.0.1:70000", "[::1]"].map((server) =>
       [

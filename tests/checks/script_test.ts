@@ -16,7 +16,6 @@ Deno.test("observeScript() maps the exit code to a condition", async (t) => {
     1: "warning: this is 1",
     2: "critical: this is 2",
     3: "unknown: this is 3",
-    4: "unknown: exit code 4 (0 to 3 are conditions): this is 4",
     255: "unknown: exit code 255 (0 to 3 are conditions): this is 255",
   };
   await testRows(t, rows, async (expected, code) => {
@@ -43,13 +42,7 @@ Deno.test("observeScript() parses the output of a plugin", async (t) => {
       "critical: cannot reach the database | none",
       "tried three times",
     ],
-    "nothing printed": ["/bin/true", {}, "ok: "],
     "nothing printed by a failing script": ["/bin/false", {}, "warning: exit code 1, no output"],
-    "nothing printed with another exit code": [
-      "/bin/sh",
-      shell("exit 7"),
-      "unknown: exit code 7 (0 to 3 are conditions), no output",
-    ],
     "only performance data": [
       "/bin/sh",
       shell("echo '| load=7'; exit 2"),
@@ -78,7 +71,6 @@ Deno.test("observeScript() compares exit code and output with the expected ones"
       { exitCodeConditions: { 0: "critical" } },
       "critical: exit code 0, no output",
     ],
-    "a text that is present": [mails, 0, { outputPart: "mails" }, `ok: ${mails}`],
     "a missing text and a missing pattern": [
       mails,
       0,
@@ -90,12 +82,6 @@ Deno.test("observeScript() compares exit code and output with the expected ones"
       2,
       { outputPart: "fine", conditionOnMismatch: "warning" },
       broken,
-    ],
-    "a value within its ranges": [
-      mails,
-      0,
-      { value: { pattern: "(\\d+) mails", warning: range("200") } },
-      `ok: ${mails}`,
     ],
     "a value outside of one": [
       mails,
@@ -153,11 +139,8 @@ Deno.test("observeScript() compares exit code and output with the expected ones"
 Deno.test("observeScript() is unknown if the ranges of performance data are not known", async (t) => {
   const rows = {
     "fine": "no performance data",
-    "fine|": "no performance data",
     "fine|a=5;abc;2": 'performance data cannot be read: "a=5;abc;2"',
-    "fine|a=5,5;1;2 b=1": 'performance data cannot be read: "a=5,5;1;2"',
     "fine|b=1 a=5s;1s;2s c=nan;1": 'performance data cannot be read: "a=5s;1s;2s" and 1 more',
-    "fine|a=;1;2": 'performance data cannot be read: "a=;1;2"',
     "fine|a=5;3:2": 'the range "3:2" of a is empty',
     "fine|a=U;1;2": "a is unknown",
     "fine|a=1;2;3'; yes | head -c 70000; echo '": "output is too long, so not all performance data is known",
@@ -195,7 +178,6 @@ Deno.test("observeScript() survives hostile commands", async (t) => {
   const timeout = "timeout after 0.7 s, terminated:";
   const missing = 'cannot start "/no/such/program": file does not exist';
   await runRows(t, {
-    "runs for ever": ["forever.sh", { timeoutMs: 700 }, `unknown: ${timeout} running`],
     "runs for ever, and the check is critical": [
       "/bin/sh",
       {
@@ -207,11 +189,6 @@ Deno.test("observeScript() survives hostile commands", async (t) => {
     ],
     "handles SIGTERM": ["answer_sigterm.sh", { timeoutMs: 700 }, `unknown: ${timeout} waiting`, "goodbye"],
     "leaves a grandchild": ["fork_grandchild.sh", {}, "warning: left a grandchild", left],
-    "is killed": [
-      "end_by_signal.sh",
-      { arguments: ["SEGV"] },
-      "unknown: terminated by SIGSEGV: this is SEGV",
-    ],
     "does not exist": ["/no/such/program", {}, `unknown: ${missing}`],
   });
 });

@@ -17,19 +17,6 @@ test(
         { kind: "script", parameters: { path: "./probe.sh", arguments: [] } },
         /--allow-run=.*probe\.sh \(check "added"\)/,
       ],
-      [
-        "a host",
-        {
-          kind: "http_request",
-          parameters: { request: { target: "http://localhost:4/" }, response: { status_code: 200 } },
-        },
-        /--allow-net=localhost:4 \(check "added"\)/,
-      ],
-      [
-        "a file to touch",
-        { ...OK, notifications: [{ kind: "file_touch", parameters: { path: "./touched" } }] },
-        /--allow-write=.*touched \(file_touch of check "added"\)/,
-      ],
       ["a variable", { ...OK, title: "${env:ADDED}" }, /the environment variable "ADDED" cannot be read/],
     ];
     for (const [what, added, reason] of additions) {

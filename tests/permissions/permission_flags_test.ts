@@ -18,15 +18,12 @@ Deno.test("permissionFlags() sorts, lists each thing once and doubles commas", (
 
 Deno.test("shellWord() is restored by a shell", async (t) => {
   const words = [
-    "plain",
     "--allow-net=a:1,[::1]:2",
     "it's",
     "a b",
     '$HOME `x` "y"',
-    "~root",
     "",
     "a\nb",
-    "*",
   ];
   for (const word of words) {
     await t.step(JSON.stringify(word), async () => {

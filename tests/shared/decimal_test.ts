@@ -13,7 +13,6 @@ Deno.test("isExactNumber() returns whether the runtime keeps every digit", async
     "9007199254740993": false,
     "0.1000000000000000055": false,
     "1e400": false,
-    "1e-400": false,
   };
   await testRows(t, rows, (isExact, written) => assert.equal(isExactNumber(written), isExact));
   fc.assert(fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {

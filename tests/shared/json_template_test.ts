@@ -19,11 +19,9 @@ const ROWS: Readonly<Record<string, readonly [template: JsonTemplate, filled: Js
   }],
   "filters": ["{{output | truncate: 1}}", "…"],
   "a choice": [{ p: { "{{condition}}": { critical: 5, "*": 3 } } }, { p: 5 }],
-  "a choice that is anything else": [{ p: { "{{ condition }}": { warning: 5, "*": 3 } } }, { p: 3 }],
   "a choice of templates": [{ "{{event}}": { problem: { text: "{{check}}" } } }, { text: "web" }],
   "a choice in a choice": [{ "{{event}}": { problem: { "{{condition}}": { critical: [1] } } } }, [1]],
   "a key without a value": [{ p: { "{{condition}}": { ok: 1 } }, q: 2 }, { q: 2 }],
-  "an element without a value": [[{ "{{condition}}": { ok: 1 } }, 2], [2]],
   "no value at the top": [{ "{{condition}}": { ok: 1 } }, undefined],
   "no cases": [{ p: { "{{condition}}": 1 }, q: 1 }, { q: 1 }],
   "names of the language itself": [

@@ -23,19 +23,10 @@ Deno.test("askFollowing() returns other 3xx statuses as responses", async () => 
   }
 });
 
-Deno.test("askFollowing() follows redirects if any status is accepted", async () => {
-  await using server = startPaths({ "/old": response(302, { location: "new" }), "/new": response(503) });
-  const checkResult = await observeTarget(`${server.origin}/old`, { statusCode: null });
-  assert.equal(checkResult.output, `status is 503 (redirected to ${server.origin}/new)`);
-  assert.equal(checkResult.condition, "ok");
-});
-
 Deno.test("askFollowing() resolves a Location relative to its own URL", async (t) => {
   const rows = {
     "new": "/a/new",
     "../new?b=c": "/new?b=c",
-    "?b=c": "/a/old?b=c",
-    "new#part": "/a/new",
     "/grün": "/gr%C3%BCn",
     "/with space": "/with%20space",
   };
@@ -51,7 +42,6 @@ Deno.test("askFollowing() returns the error of an invalid Location", async (t) =
     "": "redirect (status 302) has an empty Location",
     "http://[half": "redirect (status 302) has a Location that is not a URL",
     "file:///etc/passwd": 'redirect (status 302) leads to "file:", expected http: or https:',
-    "data:text/plain,all%20is%20well": 'redirect (status 302) leads to "data:", expected http: or https:',
   };
   await testRows(t, rows, async (expected, location) => {
     for (const statusCode of [200, null]) {

@@ -24,7 +24,6 @@ Deno.test("observeHttpRequest() compares the time until expiry of the certificat
   const rows: Readonly<Record<string, readonly [toDay: number, HttpExpectations, string]>> = {
     "enough": [60, {}, "ok: status is 200"],
     "little": [9, {}, 'warning: certificate expires in 8 d 23 h (…), issued by "test authority"'],
-    "very little": [2, {}, 'critical: certificate expires in 1 d 23 h (…), issued by "test authority"'],
     "very little as a warning": [
       2,
       { asWarning: true },

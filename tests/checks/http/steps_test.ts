@@ -158,16 +158,6 @@ Deno.test("observeSteps() returns the JSON type that it found instead of a value
   );
 });
 
-Deno.test("observeSteps() hides a captured value that a target echoes", async () => {
-  await using service = startService();
-  const { origin } = service;
-  const { output } = await observe([login(origin), {
-    request: { target: `${origin}/welcome` },
-    response: { json: { "$.token": "other" } },
-  }]);
-  assert.equal(output, 'step 2: json "$.token" is "[secret]", expected "other"');
-});
-
 Deno.test("observeSteps() captures a number as it is written, and hides it", async () => {
   await using server = startAnswering(
     response(200, {}, '{"id": 12345678901234567890, "price": 1.50, "at": 1e400}'),
@@ -302,12 +292,6 @@ Deno.test("http_request rejects invalid steps", async (t) => {
       {},
       "steps.1.name",
       "is too much like the name of step 1",
-    ],
-    "a body with GET": [
-      [step("a", { body: "x" })],
-      {},
-      "steps.0.request.body",
-      'a GET request has no body, expected another "method", such as "POST"',
     ],
     "a value of a later step": [
       [step("a", { headers: { "X-Id": "${captured:id}" } }), captures],

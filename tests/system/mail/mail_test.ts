@@ -88,11 +88,8 @@ Deno.test("send() keeps texts out of the headers, and accepts any text", async (
       name: "line breaks in the subject",
       mail: { subject: "a\r\nBcc: evil@example.org\n\nbody\rBcc: e@x.org" },
     },
-    { name: "control characters in the subject", mail: { subject: "a\0b\x1b[31mc\u2028d\u202e" } },
     { name: "a lone surrogate", mail: { subject: "a\ud800b", text: "c\udc00d" } },
     { name: "a long subject without spaces", mail: { subject: "ü".repeat(5000) } },
-    { name: "a line of a megabyte", mail: { text: "x".repeat(1_000_000) } },
-    { name: "ten thousand lone dots", mail: { text: ".\n".repeat(10_000) } },
     { name: "carriage returns and NUL in the text", mail: { text: "a\r.\r\nb\0c\r\n.\r\nQUIT\r\n" } },
     { name: "an empty text", mail: { text: "" } },
   ];
@@ -191,11 +188,6 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
       ]
     >
   > = {
-    "421 for a greeting": [
-      (visitor) => visitor.send("421 too busy\r\n"),
-      PASSES,
-      "greeting 421: server replied 421 too busy",
-    ],
     "554 for a greeting": [
       (visitor) => visitor.send("554-go\r\n554 away\r\n"),
       STAYS,
@@ -206,24 +198,10 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
       PASSES,
       "greeting null: connection closed by the server",
     ],
-    "another protocol": [
-      async (visitor) => {
-        await visitor.send("HTTP/1.1 400 Bad Request\r\n\r\n");
-        await visitor.untilGone();
-      },
-      PASSES,
-      "greeting null: reply is not SMTP: HTTP/1.1 400 Bad Request",
-    ],
     "535 for a login": [
       answer(/^AUTH/, "535 5.7.8 authentication failed"),
       STAYS,
       "login 535: server replied 535 5.7.8 authentication failed",
-      LOGIN,
-    ],
-    "454 for a login": [
-      answer(/^AUTH/, "454 temporary authentication failure"),
-      PASSES,
-      "login 454: server replied 454 temporary authentication failure",
       LOGIN,
     ],
     "offers no login": [
@@ -238,24 +216,10 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
       "login null: password is empty",
       { ...LOGIN, password: "" },
     ],
-    "421 for a login": [
-      async (visitor) => {
-        await talkUpTo(/^AUTH/, visitor);
-        await visitor.send("421 shutting down\r\n");
-      },
-      PASSES,
-      "login 421: server replied 421 shutting down",
-      LOGIN,
-    ],
     "550 for the sender": [
       answer(/^MAIL/, "550 not from you"),
       STAYS,
       "sender 550: server replied 550 not from you",
-    ],
-    "450 for the only receiver": [
-      answer(/^RCPT/, "450 greylisted"),
-      PASSES,
-      "receivers 450: server replied 450 greylisted",
     ],
     "550 for the only receiver": [
       answer(/^RCPT/, "550 no such user"),
@@ -299,16 +263,6 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
       UNSURE,
       "data null: reply is not SMTP: thanks",
     ],
-    "another protocol for the sender": [
-      answer(/^MAIL/, "what"),
-      PASSES,
-      "sender null: reply is not SMTP: what",
-    ],
-    "250 for DATA": [
-      answer(/^DATA$/, "250 queued"),
-      PASSES,
-      "data 250: server replied 250 queued, expected 354",
-    ],
     "250 for DATA, pipelined": [
       async (visitor) => {
         await talkUpTo(/^DATA$/, visitor, ["PIPELINING"]);
@@ -334,11 +288,6 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
       "data null: server replied too early",
       { text: MORE_THAN_BUFFERS },
     ],
-    "begins the next reply before the command": [
-      answer(/^MAIL/, "250 ok\r\n250-"),
-      PASSES,
-      "receivers null: server replied too early",
-    ],
     "replies after the go-ahead to STARTTLS, in clear text": [
       async (visitor) => {
         await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS"]);
@@ -354,12 +303,6 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
       answer(/^MAIL/, "250 ok\r\n421 shutting down"),
       PASSES,
       "receivers 421: server replied 421 shutting down",
-    ],
-    "rejects the email while it is sent": [
-      duringMail("552 too much"),
-      STAYS,
-      "data 552: server replied 552 too much",
-      { text: MORE_THAN_BUFFERS },
     ],
     "rejects one receiver temporarily and one permanently": [
       async (visitor) => {
@@ -424,11 +367,6 @@ Deno.test("send() limits the size of a reply", async (t) => {
     }>
   > = {
     "empty lines for a greeting": { phase: "greeting", meet: (visitor) => visitor.send(EMPTY_LINES) },
-    "an endless greeting": { phase: "greeting", meet: (visitor) => visitor.send(`220 ${"x".repeat(1e6)}`) },
-    "a greeting of many lines": {
-      phase: "greeting",
-      meet: (visitor) => visitor.send("220-mail.example.org\r\n".repeat(1e5)),
-    },
     "a challenge of white space": {
       phase: "login",
       meet: async (visitor) => {
@@ -512,11 +450,6 @@ Deno.test("send() logs in and submits with every supported method", async (t) =>
         "MAIL FROM:<übung@example.org> SIZE=# BODY=8BITMIME SMTPUTF8",
         "RCPT TO:<admin@xn--bcher-kva.example>",
       ],
-    },
-    "addresses in ASCII, and a size": {
-      extensions: ["SMTPUTF8", "8BITMIME", "SIZE 100000"],
-      mail: {},
-      commands: ["MAIL FROM:<monitor@example.org> SIZE=#", "RCPT TO:<admin@example.org>"],
     },
   };
   await testRows(t, rows, async ({ extensions, replies = {}, mail, commands }) => {
@@ -607,16 +540,6 @@ Deno.test("send() aborts with the signal, whatever the server does, and leaks no
       },
     },
     {
-      name: "drips lines that never complete a reply",
-      meet: async (visitor, ready) => {
-        for (let count = 0;; count++) {
-          await visitor.send("220-hello\r\n");
-          if (count === 5) ready();
-          await new Promise((resolve) => setTimeout(resolve, 5));
-        }
-      },
-    },
-    {
       name: "no reply to a handshake",
       protection: "from_start",
       meet: async (visitor, ready) => {
@@ -687,14 +610,7 @@ Deno.test("send() reports a refused connection", async () => {
 Deno.test("mailFailure() distinguishes resolving, connecting and missing permissions", async (t) => {
   const rows = [
     { code: "ENOTFOUND", phase: "resolving", retryable: true, reason: "name does not resolve" },
-    { code: "EAI_AGAIN", phase: "resolving", retryable: true, reason: "no response from a name server" },
     { code: "EHOSTUNREACH", phase: "connecting", retryable: true, reason: "no route to the host" },
-    {
-      code: "ETIMEDOUT",
-      phase: "connecting",
-      retryable: true,
-      reason: "no response to the connection attempt",
-    },
     {
       code: "EPERM",
       phase: "permission",
@@ -717,11 +633,9 @@ Deno.test("protectionOf() keeps credentials from the network", async (t) => {
     { port: 465, address: "192.0.2.1", hasLogin: true, protection: "from_start" },
     { port: 465, address: "127.0.0.1", hasLogin: false, protection: "from_start" },
     { port: 587, address: "192.0.2.1", hasLogin: true, protection: "required" },
-    { port: 25, address: "2001:db8::1", hasLogin: true, protection: "required" },
     { port: 25, address: "127.0.0.1.example.org", hasLogin: true, protection: "required" },
     { port: 25, address: "", hasLogin: true, protection: "required" },
     { port: 25, address: "192.0.2.1", hasLogin: false, protection: "offered" },
-    { port: 587, address: "127.0.0.1", hasLogin: true, protection: "offered" },
     { port: 587, address: "127.8.9.10", hasLogin: true, protection: "offered" },
     { port: 587, address: "::1", hasLogin: true, protection: "offered" },
     { port: 587, address: "::ffff:127.0.0.1", hasLogin: true, protection: "offered" },
