@@ -149,7 +149,11 @@ export const HTTP: FaultyLayer = {
       file: "src/outputs/http_endpoint/endpoint.ts",
       tests: ["tests/outputs/http_endpoint/access_test.ts"],
       faults: [
-        ["metrics are public", 'access === "full" ? await', 'access === "full" || area !== "" ? await'],
+        [
+          "metrics are public",
+          'if (access !== "full") return',
+          'if (access !== "full" && area === "") return',
+        ],
         [
           "the public page is the private one while it is cached",
           "JSON.stringify([access, type, area, rest])",

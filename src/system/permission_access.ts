@@ -4,11 +4,7 @@ import type { System } from "../domain/system.ts";
 import { KILL_COMMAND_PATH } from "./process/process_group.ts";
 
 /** The permissions of this process, and cached facts that require one to read. */
-interface Granted extends Permissions {
-  environment: System["environment"];
-  mayReadEnvironment: System["mayReadEnvironment"];
-  hostName: System["hostName"];
-}
+type Granted = Permissions & Pick<System, "environment" | "mayReadEnvironment" | "hostName">;
 
 /**
  * Returns the permissions of this process. Values that were read once are cached, whether their class is dropped or

@@ -13,19 +13,29 @@ export function findErrors({ parameters }: HttpRequestCheck): readonly Parameter
   const { request, response, steps } = parameters;
   if (steps !== undefined) return findStepErrors(parameters, steps);
   if (request === undefined) return [{ path: [], message: 'missing key "request" or "steps"' }];
-  return exchangeErrors({ request, response });
+  return [...exchangeErrors({ request, response })];
 }
 
 type RequestAndResponse = Pick<HttpStep, "request" | "response">;
 
-function exchangeErrors({ request, response }: RequestAndResponse): readonly ParameterProblem[] {
-  return [
-    ...headerErrors(request),
-    ...bodyErrors(request),
-    ...tlsErrors(request),
-    ...connectionErrors(request),
-    ...jsonErrors(response),
-  ];
+function* exchangeErrors({ request, response }: RequestAndResponse): Generator<ParameterProblem> {
+  const { method, body, tls = {} } = request;
+  yield* headerErrors(request);
+  if (body !== undefined && (method === "GET" || method === "HEAD")) {
+    const message = `a ${method} request has no body, expected another "method", such as "POST"`;
+    yield { path: ["request", "body"], message };
+  }
+  if ((tls.certificate === undefined) !== (tls.key === undefined)) {
+    const [given, missing] = tls.key === undefined ? ["certificate", "key"] : ["key", "certificate"];
+    const message = `tls.${given} is set without tls.${missing}, expected both`;
+    yield { path: ["request", "tls", given], message };
+  }
+  yield* connectionErrors(request);
+  for (const [name, wish] of Object.entries(response.json ?? {})) {
+    if (typeof wish !== "object" || wish === null || !("exists" in wish) || wish.exists !== false) continue;
+    if (Object.keys(wish).length === 1) continue;
+    yield { path: ["response", "json", name], message: "exists is false, so there is nothing to compare" };
+  }
 }
 
 function findStepErrors(
@@ -113,23 +123,6 @@ function* headerErrors({ headers = {} }: HttpMessage): Generator<ParameterProble
   }
 }
 
-function* bodyErrors({ method, body }: HttpMessage): Generator<ParameterProblem> {
-  if (body === undefined || method !== "GET" && method !== "HEAD") return;
-  yield {
-    path: ["request", "body"],
-    message: `a ${method} request has no body, expected another "method", such as "POST"`,
-  };
-}
-
-function* tlsErrors({ tls }: HttpMessage): Generator<ParameterProblem> {
-  if (tls === undefined || (tls.certificate === undefined) === (tls.key === undefined)) return;
-  const [given, missing] = tls.key === undefined ? ["certificate", "key"] : ["key", "certificate"];
-  yield {
-    path: ["request", "tls", given],
-    message: `tls.${given} is set without tls.${missing}, expected both`,
-  };
-}
-
 /** The client of `https:` has no such options; with a proxy in their place it sends the request in clear text. */
 function* connectionErrors(
   { target, socket, connectTo, everyAddress = false }: HttpMessage,
@@ -150,14 +143,6 @@ function* connectionErrors(
   }
 }
 
-function* jsonErrors({ json = {} }: HttpExpectation): Generator<ParameterProblem> {
-  for (const [name, wish] of Object.entries(json)) {
-    if (typeof wish !== "object" || wish === null || !("exists" in wish) || wish.exists !== false) continue;
-    if (Object.keys(wish).length === 1) continue;
-    yield { path: ["response", "json", name], message: "exists is false, so there is nothing to compare" };
-  }
-}
-
 export function findRequestWarnings(
   { parameters, timeoutMs }: HttpRequestCheck,
 ): readonly ParameterProblem[] {
@@ -165,47 +150,12 @@ export function findRequestWarnings(
   return [
     ...request === undefined ? [] : exchangeWarnings({ request, response }, timeoutMs),
     ...steps.flatMap((step, index) =>
-      exchangeWarnings(step, timeoutMs).map((warning) => ({
+      [...exchangeWarnings(step, timeoutMs)].map((warning) => ({
         ...warning,
         path: ["steps", index, ...warning.path],
       }))
     ),
   ];
-}
-
-function exchangeWarnings(
-  { request, response }: RequestAndResponse,
-  timeoutMs: number,
-): readonly ParameterProblem[] {
-  return [
-    ...certificateWarnings({ request, response }),
-    ...tlsWarnings(request),
-    ...redirectWarnings(request, response),
-    ...hiddenHeaderWarnings(response),
-    ...emptyBodyWarnings(request, response),
-    ...durationWarnings(response, timeoutMs),
-  ];
-}
-
-function* tlsWarnings({ target, tls }: HttpMessage): Generator<ParameterProblem> {
-  if (tls === undefined || URL.parse(target)?.protocol !== "http:") return;
-  yield {
-    path: ["request", "tls"],
-    message: "has no effect for http:, except after a redirect to https:",
-  };
-}
-
-function* redirectWarnings(
-  { redirects }: HttpMessage,
-  { statusCode }: HttpExpectation,
-): Generator<ParameterProblem> {
-  if (!expectsRedirection(statusCode) || redirects === undefined) return;
-  yield {
-    path: ["request", "redirects"],
-    message: redirects === "follow"
-      ? "redirects are followed, so status_code gets a 3xx only without a Location"
-      : "rejects only redirects that status_code does not expect",
-  };
 }
 
 /**
@@ -214,22 +164,31 @@ function* redirectWarnings(
  */
 const HIDDEN_HEADERS: ReadonlySet<string> = new Set(["content-encoding", "content-length"]);
 
-function* hiddenHeaderWarnings({ headers }: HttpExpectation): Generator<ParameterProblem> {
-  for (const name of Object.keys(headers)) {
-    if (!HIDDEN_HEADERS.has(name.toLowerCase())) continue;
-    yield {
-      path: ["response", "headers", name],
-      message: `header "${name}" cannot be seen on a compressed response, which is decompressed first`,
-    };
+function* exchangeWarnings(
+  { request, response }: RequestAndResponse,
+  timeoutMs: number,
+): Generator<ParameterProblem> {
+  const { target, tls, redirects, method } = request;
+  yield* certificateWarnings({ request, response });
+  if (tls !== undefined && URL.parse(target)?.protocol === "http:") {
+    const message = "has no effect for http:, except after a redirect to https:";
+    yield { path: ["request", "tls"], message };
   }
-}
-
-function* emptyBodyWarnings({ method }: HttpMessage, response: HttpExpectation): Generator<ParameterProblem> {
-  if (method !== "HEAD" || !BODY_PARTS.some((part) => response[part] !== undefined)) return;
-  yield {
-    path: ["request", "method"],
-    message: "a response to HEAD has no body to compare",
-  };
+  if (expectsRedirection(response.statusCode) && redirects !== undefined) {
+    const message = redirects === "follow"
+      ? "redirects are followed, so status_code gets a 3xx only without a Location"
+      : "rejects only redirects that status_code does not expect";
+    yield { path: ["request", "redirects"], message };
+  }
+  for (const name of Object.keys(response.headers)) {
+    if (!HIDDEN_HEADERS.has(name.toLowerCase())) continue;
+    const message = `header "${name}" cannot be seen on a compressed response, which is decompressed first`;
+    yield { path: ["response", "headers", name], message };
+  }
+  if (method === "HEAD" && BODY_PARTS.some((part) => response[part] !== undefined)) {
+    yield { path: ["request", "method"], message: "a response to HEAD has no body to compare" };
+  }
+  yield* durationWarnings(response, timeoutMs);
 }
 
 function* durationWarnings(

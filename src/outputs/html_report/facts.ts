@@ -1,18 +1,10 @@
 import type { System } from "../../domain/system.ts";
 import type { ReportSnapshot } from "./snapshot.ts";
 
-export type PageFacts = Pick<
+/** What a page shows that is not in the state. */
+export type PageFacts = Omit<
   ReportSnapshot,
-  | "nowMs"
-  | "hostName"
-  | "timeZone"
-  | "configLabel"
-  | "text"
-  | "intervalMs"
-  | "isLive"
-  | "isOfOneCheck"
-  | "canSignIn"
-  | "notRunning"
+  "checks" | "inactive" | "rows" | "members" | "silences" | "failedReload" | "isKept" | "isPublic"
 >;
 
 export function pageFacts(

@@ -118,11 +118,20 @@ export class Endpoint {
     { request, access }: { readonly request: IncomingRequest; readonly access: Access },
   ): Promise<ServerResponse> {
     const view = this.#adopted.views[access];
-    const show = (type: string, render: () => Promise<string>, headers = {}): Promise<ServerResponse> => {
-      const key = JSON.stringify([access, type, area, rest]);
-      return this.#cached(key, render, { request, headers: { "content-type": type, ...headers } });
+    const show = async (
+      type: string,
+      render: () => Promise<string>,
+      headers: Readonly<Record<string, string>> = {},
+    ): Promise<ServerResponse> => {
+      const { bytes, etag } = await this.#cache.get(JSON.stringify([access, type, area, rest]), render);
+      const known = request.header("if-none-match")?.split(/, */) ?? [];
+      const isKnown = known.some((tag) => tag.replace("W/", "") === etag);
+      const caching = { etag, "cache-control": "private, no-cache", vary: "accept, authorization" };
+      const all = { "content-type": type, ...headers, ...caching };
+      return isKnown ? respond(304, "", all) : respond(200, bytes, all);
     };
     const [one = "", two = "", three = ""] = rest;
+    const format = metricsFormatOf(request.header("accept") ?? "");
     switch (JSON.stringify([area, rest.length])) {
       case '["sign-in",0]':
         return access === "full" ? TO_PAGE : refusePublic(this.#adopted.listen);
@@ -136,7 +145,8 @@ export class Endpoint {
       case '["feed.atom",0]':
         return await show("application/atom+xml; charset=utf-8", () => view.feed());
       case '["metrics",0]':
-        return access === "full" ? await this.#metrics(request) : refusePublic(this.#adopted.listen);
+        if (access !== "full") return refusePublic(this.#adopted.listen);
+        return await show(METRICS_TYPES[format], () => this.#sources.metrics.render(format));
       case '["badge",1]': {
         const name = one.replace(/\.svg$/, "");
         if (!one.endsWith(".svg") || !view.has(name)) break;
@@ -153,31 +163,6 @@ export class Endpoint {
     // A check that is not public, or none: which of them remains hidden.
     const isHidden = access === "public" && ["checks", "badge", "api"].includes(area ?? "");
     return isHidden ? refusePublic(this.#adopted.listen) : respondText(404, "not found");
-  }
-
-  async #metrics(request: IncomingRequest): Promise<ServerResponse> {
-    const format = metricsFormatOf(request.header("accept") ?? "");
-    const headers = { "content-type": METRICS_TYPES[format] };
-    return await this.#cached(`metrics ${format}`, () => this.#sources.metrics.render(format), {
-      request,
-      headers,
-    });
-  }
-
-  async #cached(
-    key: string,
-    render: () => Promise<string>,
-    { request, headers }: {
-      readonly request: IncomingRequest;
-      readonly headers: Readonly<Record<string, string>>;
-    },
-  ): Promise<ServerResponse> {
-    const { bytes, etag } = await this.#cache.get(key, render);
-    const isKnown = request.header("if-none-match")?.split(/, */).some((tag) =>
-      tag.replace("W/", "") === etag
-    );
-    const all = { ...headers, etag, "cache-control": "private, no-cache", vary: "accept, authorization" };
-    return isKnown === true ? respond(304, "", all) : respond(200, bytes, all);
   }
 }
 

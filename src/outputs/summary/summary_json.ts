@@ -76,15 +76,13 @@ function outageFields(outage: Outage): object {
   };
 }
 
-function objectiveFields(
-  { percent, windowMs, availability, budgetMs, usedMs, isMissed }: ObjectiveResult,
-): object {
+function objectiveFields(objective: ObjectiveResult): object {
   return {
-    percent,
-    window_ms: windowMs,
-    availability,
-    budget_ms: budgetMs,
-    used_ms: Math.round(usedMs),
-    missed: isMissed,
+    percent: objective.percent,
+    window_ms: objective.windowMs,
+    availability: objective.availability,
+    budget_ms: objective.budgetMs,
+    used_ms: Math.round(objective.usedMs),
+    missed: objective.isMissed,
   };
 }

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import type { TlsMaterial } from "../../domain/tls.ts";
 
 /** Thrown if the TLS settings of a config cannot be used; the message is for people. */
@@ -75,14 +76,7 @@ const RSA_BITS_MIN = 2048;
 const CURVES: readonly (string | undefined)[] = ["prime256v1", "secp384r1", "secp521r1"];
 
 /** Rejects keys with which the runtime's TLS library cannot sign. */
-function refuseUnknownKind(
-  key: {
-    readonly asymmetricKeyType?: string | undefined;
-    readonly asymmetricKeyDetails?:
-      | { modulusLength?: number | undefined; namedCurve?: string | undefined }
-      | undefined;
-  },
-): void {
+function refuseUnknownKind(key: KeyObject): void {
   const { asymmetricKeyType: kind, asymmetricKeyDetails: details } = key;
   const isKnown = kind === "ed25519" ||
     kind === "rsa" && (details?.modulusLength ?? 0) >= RSA_BITS_MIN ||
