@@ -38,7 +38,7 @@ export async function readMonitorStatus(
     : await stateOf(run, { place, members, records, system });
   const locations = members === null ? [] : locationStatuses(config?.checks ?? [], members);
   const heartbeats = (members ?? []).map(({ silentForMs }) => system.clock.wallMs() - silentForMs);
-  const sinceMs = run.ended?.sinceMs ?? Math.max(lastSeenMs(run, records), ...heartbeats);
+  const sinceMs = Math.max(run.ended?.sinceMs ?? lastSeenMs(run, records), ...heartbeats);
   const notRunning = state === "running" || state === "cron" ? null : { state, sinceMs };
   return { state, notRunning, run, config: await compareConfig(run, config, system), members, locations };
 }

@@ -186,3 +186,21 @@ test("checks that come back begin like new ones, whichever members ran them and 
   }
   await installation.stop(...members);
 });
+
+test("a single run does not hide that the members died, and its check counts", async (installation) => {
+  const { world, names: [name = "", ...others] } = installation;
+  installation.writeConfig({ defaults: { threshold: 1, schedule: { regular_interval: 60 } } });
+  const member = installation.start("a");
+  await world.advance(120_000);
+  const single = async (): Promise<unknown> => {
+    await installation.run("check", "--once", name);
+    const { checks, monitor } = JSON.parse((await installation.run("status", "--format", "json")).stdout);
+    const ok = checks.filter(({ condition }: { readonly condition: string }) => condition === "ok").length;
+    return [monitor.state, ok];
+  };
+  assert.deepEqual(await single(), ["running", others.length + 1]);
+  member.signal("SIGKILL");
+  // Clocks may differ by 5 minutes.
+  await world.advance(400_000);
+  assert.deepEqual(await single(), ["died", 1]);
+});

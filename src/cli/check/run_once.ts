@@ -46,7 +46,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     });
     const { shared } = state;
     const located = await openLocated(checks, { ...options, shared });
-    if (!settings.due && shared === null) await recordDeath(state.store);
+    if (!settings.due) await recordDeath(state.store);
     const chosen = settings.due
       ? await chooseDue(checks, {
         repository,

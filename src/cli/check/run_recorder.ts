@@ -1,6 +1,8 @@
 import type { MonitorRun } from "../../domain/monitor_run.ts";
 import { type Store, StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
+import { isLiveMember } from "../../domain/membership.ts";
+import { readServices } from "../../state/read_services.ts";
 import type { OpenConfig } from "../open_config.ts";
 import { configHash, lastSeenMs } from "../monitor_status.ts";
 
@@ -58,13 +60,12 @@ export async function endOfService(store: Pick<Store, "monitorRun" | "records">)
   return endMs;
 }
 
-/** Records that a service died, and when it was last seen: what the call that has its lock finds is newer. */
-export async function recordDeath(
-  store: Pick<Store, "monitorRun" | "keepMonitorRun" | "records">,
-): Promise<void> {
+/** Records that a service, or the last member, died, and when it was last seen: what this single call finds is newer. */
+export async function recordDeath(store: Store): Promise<void> {
   await unlessUnusable(async () => {
     const run = await store.monitorRun();
     if (run === null || run.mode === "cron" || run.ended !== null) return;
+    if ((await readServices(store))?.some(isLiveMember) === true) return;
     const sinceMs = lastSeenMs(run, await store.records());
     await store.keepMonitorRun({ ...run, ended: { state: "died", sinceMs } });
   });
