@@ -58,10 +58,6 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
     Uint8Array.from("HTTP/1.1 204 No\r\nA: \x80\xe4\r\n\r\n", (character) => character.charCodeAt(0)),
     "204 [a=\x80\xe4] ",
   ],
-  "the same length twice": [
-    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nab",
-    "200 [content-length=2, 2] ab",
-  ],
   "two lengths": [
     "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nab",
     "head: response has a malformed content-length",
@@ -70,7 +66,6 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
     `${INFORMATIONAL}HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nA: 1\r\n\r\nab`,
     "200 [a=1] ab",
   ],
-  "as many as are accepted": [`${INFORMATIONAL.repeat(100)}HTTP/1.1 200 OK\r\n\r\nab`, "200 [] ab"],
   "one more": [
     `${INFORMATIONAL.repeat(101)}HTTP/1.1 200 OK\r\n\r\nab`,
     "head: more than 100 informational responses (1xx)",
@@ -83,13 +78,11 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
     "HTTP/1.1 200 OK\r\nA: 1\r\n 2\r\n\r\n",
     "head: response has a malformed header",
   ],
-  "a blank before a colon": ["HTTP/1.1 200 OK\r\nA : 1\r\n\r\n", "head: response has a malformed header"],
   "a NUL in a header": ["HTTP/1.1 200 OK\r\nA: 1\0\r\n\r\n", "head: response has a malformed header"],
   "a header of blanks and a bad byte, in linear time": [
     `HTTP/1.1 200 OK\r\nA:${" ".repeat(300_000)}\0\r\n\r\n`,
     "head: response has a malformed header",
   ],
-  "a header of blanks": [`HTTP/1.1 204 No\r\nA: ${" ".repeat(300_000)}\r\n\r\n`, "204 [a=] "],
   "a no-break space at the end of a header": [
     Uint8Array.from("HTTP/1.1 204 No\r\nA: \xc3\xa0 \r\n\r\n", (character) => character.charCodeAt(0)),
     "204 [a=\xc3\xa0] ",
@@ -110,7 +103,6 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
     "head: response has a transfer-encoding that its HTTP version does not have",
   ],
   "a negative chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", BROKEN],
-  "an enormous chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", BROKEN],
   "a chunk that is longer than declared": [
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n",
     BROKEN,
@@ -125,7 +117,6 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
   ],
   "no last chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n", BROKEN],
   "gzip in two members": [gzipped([gzipSync("ab"), gzipSync("cd")]), "200 [] abcd"],
-  "gzip of nothing at all": [gzipped([]), "200 [] "],
   "gzip that is cut short": [gzipped([gzipSync("ab").subarray(0, -1)]), "body: compressed data is cut short"],
   "gzip with a wrong sum": [
     gzipped([gzipSync("ab").with(-8, 1)]),
@@ -168,15 +159,6 @@ Deno.test("createRequests() decodes many small chunks in one go", async () => {
   await response.close();
   assert.equal(parts.reduce((sum, part) => sum + part.length, 0), 10_000);
   assert.ok(parts.length <= 100, `${parts.length} parts`);
-});
-
-Deno.test("createRequests() disconnects from a server that floods with informational responses", async () => {
-  await using server = startServer(async (visitor) => {
-    await visitor.readHead();
-    while (true) await visitor.send(INFORMATIONAL.repeat(1000));
-  });
-  await assert.rejects(send(server), { message: "more than 100 informational responses (1xx)" });
-  await server.untilLeft();
 });
 
 Deno.test("createRequests() reads no more of a decompression bomb than requested", async (t) => {

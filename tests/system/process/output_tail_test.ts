@@ -17,11 +17,7 @@ Deno.test("createOutputTail() keeps the end of the output", async (t) => {
     chunks: readonly (readonly [source: string, text: string])[];
     text: string;
   }[] = [
-    { name: "nothing", bytesMax: 9, chunks: [], text: "" },
     { name: "nothing of note", bytesMax: 9, chunks: [["out", ""]], text: "" },
-    { name: "all of it, if it fits", bytesMax: 4, chunks: [["out", "a\nb\n"]], text: "a\nb\n" },
-    { name: "whole lines", bytesMax: 6, chunks: [["out", "aaa\nbbb\nc\n"]], text: "c\n" },
-    { name: "the end of a line that does not fit", bytesMax: 3, chunks: [["out", "abcdef"]], text: "def" },
     { name: "the end of a line with a newline", bytesMax: 3, chunks: [["out", "abcdef\n"]], text: "ef\n" },
     {
       name: "a line in pieces",
