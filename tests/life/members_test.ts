@@ -58,6 +58,20 @@ test("members share the checks, and the others take over those of one that is ki
   });
 }, POSTGRES);
 
+test("a member that was stopped for long sends nothing twice, and takes part again", async () => {
+  await withShared(async ({ start, turn, assertEachOnce }) => {
+    const members = ["a", "b"].map((name) => start(name)) as [Program, Program];
+    await turn(500);
+    members[0].signal("SIGSTOP");
+    await turn(200);
+    members[0].signal("SIGCONT");
+    await members[1].stderr.next('member "a" joined');
+    await turn(500);
+    await stop(...members);
+    assertEachOnce();
+  });
+}, POSTGRES);
+
 test("members have no control socket, and the commands name the member to go to", async () => {
   await withShared(async ({ start, turn, run }) => {
     const members = new Map(["a", "b"].map((name) => [name, start(name)]));
