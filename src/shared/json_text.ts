@@ -1,18 +1,14 @@
 import { replaceUnsafe } from "./printable.ts";
 
-interface JsonTextOptions {
-  /** Spaces a level; 0 puts everything on one line. */
-  readonly indent: number;
-}
-
 /**
  * Returns a value as JSON that is also safe to print: characters that control a terminal, and those that some parsers
- * treat as a newline (U+0085, U+2028, U+2029), are escaped. Parsing returns the same value.
+ * treat as a newline (U+0085, U+2028, U+2029), are escaped. Parsing returns the same value. Without an indentation,
+ * everything is on one line.
  */
-export function jsonText(value: unknown, options: JsonTextOptions): string {
+export function jsonText(value: unknown, indent = 0): string {
   // A raw line feed can only be layout here: inside strings JSON escapes it.
   return replaceUnsafe(
-    JSON.stringify(value, null, options.indent),
+    JSON.stringify(value, null, indent),
     (character) => character === "\n" ? character : escapeUnits(character),
   );
 }
@@ -23,10 +19,10 @@ function escapeUnits(character: string): string {
 
 /** Returns a value as a JSON document for people and programs. */
 export function jsonDocument(value: unknown): string {
-  return `${jsonText(value, { indent: 2 })}\n`;
+  return `${jsonText(value, 2)}\n`;
 }
 
 /** Returns a value as JSON on a line of its own. */
 export function jsonLine(value: unknown): string {
-  return `${jsonText(value, { indent: 0 })}\n`;
+  return `${jsonText(value)}\n`;
 }

@@ -18,7 +18,7 @@ export function layOutJson(value: unknown, { column, ...options }: LayoutOptions
   if (column + line.length <= WIDTH || typeof value !== "object" || value === null) return line;
   const margin = options.margin + options.indent;
   const lines = Object.entries(value).map(([key, item]) => {
-    const name = Array.isArray(value) ? "" : `${jsonText(key, { indent: 0 })}: `;
+    const name = Array.isArray(value) ? "" : `${jsonText(key)}: `;
     return margin + name + layOutJson(item, { ...options, margin, column: margin.length + name.length });
   });
   const [open, close] = Array.isArray(value) ? "[]" : "{}";
@@ -26,9 +26,9 @@ export function layOutJson(value: unknown, { column, ...options }: LayoutOptions
 }
 
 function onOneLine(value: unknown): string {
-  if (typeof value !== "object" || value === null) return jsonText(value, { indent: 0 });
+  if (typeof value !== "object" || value === null) return jsonText(value);
   const items = Object.entries(value).map(([key, item]) =>
-    Array.isArray(value) ? onOneLine(item) : `${jsonText(key, { indent: 0 })}: ${onOneLine(item)}`
+    Array.isArray(value) ? onOneLine(item) : `${jsonText(key)}: ${onOneLine(item)}`
   );
   if (Array.isArray(value)) return `[${items.join(", ")}]`;
   return items.length === 0 ? "{}" : `{ ${items.join(", ")} }`;

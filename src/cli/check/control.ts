@@ -51,7 +51,7 @@ export async function startControl(options: ControlOptions): Promise<Control> {
     return await result.promise;
   };
   const handle = async (line: string): Promise<string> =>
-    jsonText(await respond(line).catch((error) => ({ error: messageOf(error) })), { indent: 0 });
+    jsonText(await respond(line).catch((error) => ({ error: messageOf(error) })));
   let path: string | null = null;
   const reasons: string[] = [];
   let close = (): Promise<void> => Promise.resolve();

@@ -87,5 +87,5 @@ function yamlBlock(values: Readonly<Record<string, string | readonly string[] | 
 }
 
 function yamlString(text: string): string {
-  return jsonText(text.toWellFormed(), { indent: 0 });
+  return jsonText(text.toWellFormed());
 }

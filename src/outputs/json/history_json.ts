@@ -81,10 +81,10 @@ export async function* historyJson(
       duration_ms: durationMs,
     })),
   };
-  yield `${jsonText(fields, { indent: 2 }).slice(0, -2)},\n  "changes": [`;
+  yield `${jsonText(fields, 2).slice(0, -2)},\n  "changes": [`;
   let isFirst = true;
   for await (const { atMs, from, to, output, trace } of changes) {
-    const text = jsonText({ at: isoTime(atMs), from, to, output, trace }, { indent: 2 }).replaceAll(
+    const text = jsonText({ at: isoTime(atMs), from, to, output, trace }, 2).replaceAll(
       "\n",
       "\n    ",
     );

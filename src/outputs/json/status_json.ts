@@ -1,7 +1,7 @@
 import type { Condition } from "../../domain/condition.ts";
 import { type CheckStatus, knownNotified, unconfirmedOf } from "../../alerting/check_status.ts";
 import { queuedNotificationFields, type QueuedNotifications } from "../../alerting/outbox_status.ts";
-import { jsonText } from "../../shared/json_text.ts";
+import { jsonDocument } from "../../shared/json_text.ts";
 import { isoTimeOrNull, roundedMs } from "../../shared/json_values.ts";
 import { locationFields } from "./location_fields.ts";
 import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
@@ -27,11 +27,11 @@ export function statusJson(
     monitor: monitorFields(monitor),
     config_error: configError,
   };
-  return `${jsonText(value, { indent: 2 })}\n`;
+  return jsonDocument(value);
 }
 
 export function checkJson(status: CheckStatus): string {
-  return `${jsonText(checkFields(status), { indent: 2 })}\n`;
+  return jsonDocument(checkFields(status));
 }
 
 function checkFields({ check, record, condition, state, maintenance, acknowledged }: CheckStatus): unknown {
