@@ -60,14 +60,11 @@ export function readCheckSettings(invocation: Invocation): CheckCommandSettings 
   }
   if (due && !once) throw new UsageError("--due requires --once", "monitor check --once --due");
   const format = optionChoice(invocation, "format", once ? FORMAT_NAMES : SERVICE_FORMAT_NAMES) ?? null;
-  if (!once && optionValue(invocation, "fail-on") !== undefined) {
-    throw new UsageError("--fail-on requires --once");
-  }
+  const needsOnce = ["fail-on", "output", "retry-for"].find((name) => invocation.options.has(name));
+  if (!once && needsOnce !== undefined) throw new UsageError(`--${needsOnce} requires --once`);
   if (once && optionValue(invocation, "listen") !== undefined) {
     throw new UsageError("--listen cannot be used with --once");
   }
-  const [output] = optionValues(invocation, "output");
-  if (!once && output !== undefined) throw new UsageError("--output requires --once");
   const traces = invocation.options.has("trace");
   if (traces && !once) throw new UsageError("--trace requires --once", "monitor check --once --trace NAME");
   if (traces && (due || (format !== null && format !== "pretty"))) {
@@ -78,7 +75,7 @@ export function readCheckSettings(invocation: Invocation): CheckCommandSettings 
     once,
     due,
     format,
-    retryForMs: readRetryFor(invocation, { once, due }),
+    retryForMs: readRetryFor(invocation, due),
     outputs: optionValues(invocation, "output").map(readOutput),
     failOn: optionChoice(invocation, "fail-on", FAIL_ON_CONDITIONS) ?? "warning",
     concurrency: readConcurrency(invocation),
@@ -103,13 +100,9 @@ function readConcurrency(invocation: Invocation): number {
   throw new UsageError(`--concurrency is "${value}", expected a whole number of 1 or more`);
 }
 
-function readRetryFor(
-  invocation: Invocation,
-  { once, due }: Pick<CheckCommandSettings, "once" | "due">,
-): number | null {
+function readRetryFor(invocation: Invocation, due: boolean): number | null {
   const value = optionValue(invocation, "retry-for");
   if (value === undefined) return null;
-  if (!once) throw new UsageError("--retry-for requires --once");
   if (due) throw new UsageError("--retry-for cannot be used with --due");
   const interval = parseIntervalText(value);
   if ("ms" in interval) return interval.ms;

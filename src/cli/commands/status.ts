@@ -120,8 +120,8 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     const reason = statuses.length === 0 ? NO_ACTIVE_CHECK : null;
     const summary = { condition: highestSeverity(conditions), reason, unfinished: [] };
     const items = statuses.map((status) => toPluginItem(status, nowMs));
-    const notes = monitorNotes(monitor, time);
-    system.stdout.write(renderPlugin(items, summary, { fails, counted: SHOWN_CONDITIONS, notes }));
+    const report = { ...summary, items, counted: SHOWN_CONDITIONS, notes: monitorNotes(monitor, time) };
+    system.stdout.write(renderPlugin(report, fails));
     return exitCodeOf(conditions, fails);
   }
   const snapshot: StatusSnapshot = { statuses, notifications, monitor, configError: error?.message ?? null };

@@ -50,39 +50,26 @@ export interface PluginItem {
  * status word matches the exit code, so it ignores conditions that `--fail-on` excludes.
  */
 export const pluginFormat: Format = {
-  summary: (summary, options) => renderPlugin(itemsOf(summary), summary, options),
+  summary: (summary, { fails }) =>
+    renderPlugin({ ...summary, items: itemsOf(summary), counted: CONDITIONS, notes: [] }, fails),
 };
 
-export function renderPlugin(
-  items: readonly PluginItem[],
-  known: Pick<RunSummary, "condition" | "reason" | "unfinished">,
-  { fails, counted = CONDITIONS, notes = [] }: PluginOptions,
-): string {
-  const answer: Answer = { ...known, items, counted, notes };
-  const problems = findProblems(answer);
-  const status = statusLine(answer, problems, fails);
-  const performance = performanceData(answer).map(formatPerformanceDatum).join(" ");
-  const lines = problems.map((problem) =>
-    truncateBytes(
-      `${problem.word} ${problem.name}${problem.output === "" ? "" : `: ${problem.output}`}`,
-      LINE_BYTES_MAX,
-    )
+export function renderPlugin(report: PluginReport, fails: FormatOptions["fails"]): string {
+  const problems = findProblems(report);
+  const status = statusLine(report, problems, fails);
+  const performance = performanceData(report).map(formatPerformanceDatum).join(" ");
+  const lines = problems.map(({ word, name, output }) =>
+    truncateBytes(`${word} ${name}${output === "" ? "" : `: ${output}`}`, LINE_BYTES_MAX)
   );
   return [`${status} | ${performance}`, ...lines].map((line) => `${line}\n`).join("");
 }
 
-interface PluginOptions extends Pick<FormatOptions, "fails"> {
-  /** The conditions whose checks are counted in the performance data. @default those of results */
-  readonly counted?: readonly ShownCondition[];
-  /** Facts about the monitor, one line each, before the counts. @default none */
-  readonly notes?: readonly string[];
-}
-
-interface Answer
-  extends
-    Required<Pick<PluginOptions, "counted" | "notes">>,
-    Pick<RunSummary, "condition" | "reason" | "unfinished"> {
+interface PluginReport extends Pick<RunSummary, "condition" | "reason" | "unfinished"> {
   readonly items: readonly PluginItem[];
+  /** The conditions whose checks are counted in the performance data. */
+  readonly counted: readonly ShownCondition[];
+  /** Facts about the monitor, one line each, before the counts. */
+  readonly notes: readonly string[];
 }
 
 function itemsOf({ records }: RunSummary): readonly PluginItem[] {
@@ -96,7 +83,7 @@ function itemsOf({ records }: RunSummary): readonly PluginItem[] {
   }));
 }
 
-function findProblems({ items, unfinished }: Answer): readonly Problem[] {
+function findProblems({ items, unfinished }: PluginReport): readonly Problem[] {
   const problems = items
     .filter((item) => item.condition !== "ok")
     .toSorted((one, other) => mostUrgentFirst(one.condition, other.condition));
@@ -111,7 +98,7 @@ function findProblems({ items, unfinished }: Answer): readonly Problem[] {
 }
 
 function statusLine(
-  answer: Answer,
+  answer: PluginReport,
   problems: readonly Problem[],
   fails: FormatOptions["fails"],
 ): string {
@@ -135,23 +122,18 @@ function statusLine(
 }
 
 /** Such as `2 of 5 checks critical, 1 warning`. */
-function countText({ items, unfinished, reason }: Answer): string {
+function countText({ items, unfinished, reason }: PluginReport): string {
   const total = items.length + unfinished.length;
   if (reason !== null) return plain(reason);
   const parts = SHOWN_CONDITIONS.toReversed()
     .map((condition) => ({ count: countOf(items, condition), word: condition as string }))
     .filter(({ count, word }) => word !== "ok" && count > 0);
-  if (unfinished.length > 0) {
-    parts.push({ count: unfinished.length, word: "without a result" });
-  }
+  if (unfinished.length > 0) parts.push({ count: unfinished.length, word: "without a result" });
   const checks = counted(total, "check");
   const [first, ...others] = parts;
   if (first === undefined) return `${checks} ok`;
-  return [
-    `${first.count} of ${checks} ${first.word}`,
-    ...others.map((part) => `${part.count} ${part.word}`),
-  ]
-    .join(", ");
+  const rest = others.map(({ count, word }) => `, ${count} ${word}`);
+  return `${first.count} of ${checks} ${first.word}${rest.join("")}`;
 }
 
 function countOf(items: readonly PluginItem[], wanted: ShownCondition): number {
@@ -159,17 +141,13 @@ function countOf(items: readonly PluginItem[], wanted: ShownCondition): number {
 }
 
 /** The counts first: a core that keeps only so much cuts at the end. */
-function performanceData({ items, unfinished, counted }: Answer): readonly PerformanceDatum[] {
+function performanceData({ items, unfinished, counted }: PluginReport): readonly PerformanceDatum[] {
   const total = String(items.length + unfinished.length);
-  return withUniqueLabels([
-    ...counted.map((condition) => ({
-      label: condition,
-      value: String(countOf(items, condition)),
-      unit: "",
-      limits: ["", "", "0", total],
-    })),
-    ...items.flatMap(itemPerformanceData),
-  ]);
+  const counts = counted.map((condition) => {
+    const value = String(countOf(items, condition));
+    return { label: condition, value, unit: "", limits: ["", "", "0", total] };
+  });
+  return withUniqueLabels([...counts, ...items.flatMap(itemPerformanceData)]);
 }
 
 /** A check's duration, its own performance data and its metrics, each label behind the check's name. */
