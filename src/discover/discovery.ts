@@ -79,37 +79,32 @@ const FILE_BYTES_MAX = 1024 * 1024;
 
 /** Returns the text of a file; `null` if there is none, or, with a note, if it can't be read. */
 export async function textOf(path: string, what: string, discovery: Discovery): Promise<string | null> {
-  const { system, root = "" } = discovery;
-  try {
-    const { kind, sizeBytes } = await system.files.stat(root + path);
+  const { files } = discovery.system;
+  return await unlessUnreadable(path, { what, discovery }, async (place) => {
+    const { kind, sizeBytes } = await files.stat(place);
     if (kind !== "file" || sizeBytes > FILE_BYTES_MAX) return null;
-    return new TextDecoder().decode(await system.files.read(root + path));
-  } catch (error) {
-    noteUnreadable(error, { path, what, discovery });
-    return null;
-  }
+    return new TextDecoder().decode(await files.read(place));
+  });
 }
 
 /** Returns the names in a directory, in order; none if there is none, or, with a note, if it can't be read. */
 export async function namesIn(path: string, what: string, discovery: Discovery): Promise<readonly string[]> {
-  const { system, root = "" } = discovery;
-  try {
-    return [...await system.files.list(root + path)].sort();
-  } catch (error) {
-    noteUnreadable(error, { path, what, discovery });
-    return [];
-  }
+  const list = async (place: string) => [...await discovery.system.files.list(place)].sort();
+  return await unlessUnreadable(path, { what, discovery }, list) ?? [];
 }
 
-function noteUnreadable(
-  error: unknown,
-  { path, what, discovery }: {
-    readonly path: string;
-    readonly what: string;
-    readonly discovery: Discovery;
-  },
-): void {
-  if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return;
-  if (error instanceof Deno.errors.NotCapable) discovery.deny(what, { permission: "read", value: path });
-  else discovery.note(`${what}: cannot read "${path}": ${describeFileError(error, { path })}`);
+async function unlessUnreadable<T>(
+  path: string,
+  { what, discovery: { root = "", note, deny } }: { readonly what: string; readonly discovery: Discovery },
+  read: (place: string) => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await read(root + path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) deny(what, { permission: "read", value: path });
+    else if (!(error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory)) {
+      note(`${what}: cannot read "${path}": ${describeFileError(error, { path })}`);
+    }
+    return null;
+  }
 }

@@ -23,7 +23,6 @@ export interface RequiredPermission {
   readonly neededBy: string;
   /** Whether nothing can run without it; otherwise only the parts that require it cannot. @default false */
   readonly isVital?: boolean;
-  /** A caution about granting it. */
   readonly caution?: string;
   /** Whether it is valid for this machine only. @default false */
   readonly isOfMachine?: boolean;

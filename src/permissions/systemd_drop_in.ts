@@ -1,6 +1,5 @@
 import { LIBRARIES, type Sandbox, type SandboxNetwork } from "./sandbox.ts";
 
-/** Returns a drop-in for a service of systemd that runs `monitor` with a config. */
 export function systemdDropIn(sandbox: Sandbox, command: readonly string[]): string {
   const { readOnly, writable, commands, network } = sandbox;
   const executable = command[0] ?? "";
@@ -35,7 +34,6 @@ export function systemdDropIn(sandbox: Sandbox, command: readonly string[]): str
   ].join("\n");
 }
 
-/** Where the interpreters of commands are. */
 const INTERPRETERS: readonly string[] = ["/bin", "/sbin", "/usr"];
 
 function networkLines(network: SandboxNetwork): readonly string[] {
