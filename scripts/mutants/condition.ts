@@ -172,8 +172,8 @@ export const CONDITION: FaultyLayer = {
         ],
         [
           "an ok from before a stop stays known",
-          "const state = withoutOk(before);",
-          "const state = before;",
+          ": withoutOk(before);",
+          ": before;",
         ],
         [
           "results from before a stop count",
