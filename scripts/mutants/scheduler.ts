@@ -259,13 +259,13 @@ export const SCHEDULER: FaultyLayer = {
       faults: [
         [
           "a result of a location counts for too long",
-          "silentForMs <= currentMs",
-          "silentForMs <= 9 * currentMs",
+          "silentForMs <= lastsMs(check, row, locationCountsMs)",
+          "silentForMs <= 9 * lastsMs(check, row, locationCountsMs)",
         ],
         [
           "a location without a member is waited for",
-          "if (mayCome && waitedMs <= currentMs) isIncomplete = true;",
-          "if (waitedMs <= currentMs) isIncomplete = true;",
+          "if (mayCome && waitedMs <= awaitedMs) isIncomplete = true;",
+          "if (waitedMs <= awaitedMs) isIncomplete = true;",
         ],
         [
           "the clock of another machine makes a new result too old",

@@ -69,14 +69,29 @@ function secondRunAfter(
 }
 
 /**
- * Returns how long after the begin of a run at one location its result is overdue there, where nothing is confirmed.
+ * Returns how long after the begin of a run at one location the next one is overdue there, where nothing is confirmed.
  */
 export function locationOverdueMs(
   { schedule, timeoutMs }: { readonly schedule: IntervalSchedule; readonly timeoutMs: number },
   condition: Condition,
 ): number {
-  const intervalMs = condition === "ok" ? schedule.regularIntervalMs : schedule.attentiveIntervalMs;
+  const intervalMs = intervalAfter(condition, schedule);
   return intervalMs + graceMs(intervalMs, timeoutMs);
+}
+
+/**
+ * Returns how long after the begin of a run at one location its result counts. Less than until it is overdue: a result
+ * of all locations rests on results as old as that, and counts until it is overdue itself.
+ */
+export function locationCountsMs(
+  { schedule, timeoutMs }: { readonly schedule: IntervalSchedule; readonly timeoutMs: number },
+  condition: Condition,
+): number {
+  return 1.5 * intervalAfter(condition, schedule) + timeoutMs;
+}
+
+function intervalAfter(condition: Condition, schedule: IntervalSchedule): number {
+  return condition === "ok" ? schedule.regularIntervalMs : schedule.attentiveIntervalMs;
 }
 
 function graceMs(intervalMs: number, timeoutMs: number): number {

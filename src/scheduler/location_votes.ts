@@ -5,7 +5,7 @@
 import type { Check } from "../domain/check.ts";
 import type { LocationVote } from "../domain/location.ts";
 import type { StoredLocationResult } from "../domain/membership.ts";
-import { locationOverdueMs } from "../alerting/overdue.ts";
+import { locationCountsMs, locationOverdueMs } from "../alerting/overdue.ts";
 import { isEdited } from "../domain/store.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
@@ -43,7 +43,7 @@ export class LocationVotes {
 
   /**
    * Returns the votes after its results were read, if these locations have a live member. Results of another definition
-   * of the check do not count: their locations are awaited for as long as an `ok` would count.
+   * of the check do not count: their locations are awaited until they are overdue.
    */
   count(
     check: Check,
@@ -63,9 +63,7 @@ export class LocationVotes {
       const last = byLocation.get(location);
       const row = last !== undefined && isEdited(check, { last: last.result }) ? undefined : last;
       const silentForMs = nowMs - (seen.get(location)?.endedAtMs ?? -Infinity);
-      const currentMs = currentForMs(check, row);
-      const isCurrent = silentForMs <= currentMs;
-      if (row !== undefined && isCurrent) {
+      if (row !== undefined && silentForMs <= lastsMs(check, row, locationCountsMs)) {
         results.set(location, row);
         const { condition, output, durationMs } = row.result;
         const vote = row.result.locations?.[0] ?? { location, condition, output, durationMs };
@@ -74,8 +72,9 @@ export class LocationVotes {
       isSilent = true;
       const mayCome = isLive(location);
       const waitedMs = nowMs - Math.max(firstReadAtMs, this.#readableSinceMs);
-      if (isCurrent) isOutdated = true;
-      if (mayCome && waitedMs <= currentMs) isIncomplete = true;
+      const awaitedMs = lastsMs(check, row, locationOverdueMs);
+      if (row === undefined && silentForMs <= awaitedMs) isOutdated = true;
+      if (mayCome && waitedMs <= awaitedMs) isIncomplete = true;
       const reasons = [
         ...mayCome ? [] : ["no live member"],
         ...row === undefined ? [] : [`has not reported for ${describeDuration(silentForMs)}`],
@@ -116,10 +115,14 @@ function seenResult(
   };
 }
 
-/** Returns how long after its end a result counts: until its location is overdue. Before the first one: as if it was ok. */
-function currentForMs({ schedule, timeoutMs }: Check, row: StoredLocationResult | undefined): number {
+/** Returns how long after its end a result lasts by a rule. Before the first one: as if it was ok. */
+function lastsMs(
+  { schedule, timeoutMs }: Check,
+  row: StoredLocationResult | undefined,
+  rule: typeof locationCountsMs,
+): number {
   // Checks with cron schedules have no locations.
   if (isCron(schedule)) return Infinity;
   const { condition, durationMs } = row?.result ?? { condition: "ok", durationMs: 0 };
-  return locationOverdueMs({ schedule, timeoutMs }, condition) - durationMs;
+  return rule({ schedule, timeoutMs }, condition) - durationMs;
 }
