@@ -2,6 +2,7 @@ import { type Log, LOG_LEVELS, type LogFields, type LogFormat, type LogLevel } f
 import type { Clock } from "../domain/clock.ts";
 import type { TextSink } from "../domain/text_sink.ts";
 import { jsonLine } from "../shared/json_text.ts";
+import { isoTime } from "../shared/json_values.ts";
 import { printable } from "../shared/printable.ts";
 
 interface LogOptions {
@@ -16,9 +17,10 @@ interface LogOptions {
 /** Makes a log. In `json`, each line is an object with `time`, `level`, `message` and the fields. */
 export function createLog(options: LogOptions): Log {
   const { sink, clock, level, format } = options;
+  const now = (): string => isoTime(clock.wallMs());
   const writer = (lineLevel: LogLevel) => (message: string, fields: LogFields = {}): void => {
     if (LOG_LEVELS.indexOf(lineLevel) > LOG_LEVELS.indexOf(level)) return;
-    const time = new Date(clock.wallMs()).toISOString();
+    const time = now();
     sink.write(
       format === "json"
         ? jsonLine({ time, level: lineLevel, message, ...fields })
@@ -31,10 +33,8 @@ export function createLog(options: LogOptions): Log {
     info: writer("info"),
     debug: writer("debug"),
     notification: (line) => {
-      const time = new Date(clock.wallMs()).toISOString();
-      sink.write(
-        format === "json" ? jsonLine({ time, level: "notification", message: line }) : `${printable(line)}\n`,
-      );
+      const fields = { time: now(), level: "notification", message: line };
+      sink.write(format === "json" ? jsonLine(fields) : `${printable(line)}\n`);
     },
   };
 }

@@ -82,10 +82,8 @@ async function openOwned(path: string, { system, warn, heldHint }: OwnOptions): 
   const lock = system.state.lock(`${path}.lock`);
   if (lock === null) {
     const holder = system.state.holder(`${path}.lock`);
-    throw new StateHeldError(
-      `cannot use state "${path}": in use by another monitor${holder === null ? "" : ` (process ${holder})`}`,
-      heldHint,
-    );
+    const process = holder === null ? "" : ` (process ${holder})`;
+    throw new StateHeldError(`cannot use state "${path}": in use by another monitor${process}`, heldHint);
   }
   try {
     const open = async (damage?: string): Promise<Store> => {
@@ -95,9 +93,8 @@ async function openOwned(path: string, { system, warn, heldHint }: OwnOptions): 
         ...damage !== undefined && { damage },
       });
       if (quarantined !== null) {
-        warn(
-          `${quarantined.reason}; it was quarantined as "${quarantined.path}" and replaced by an empty state`,
-        );
+        const { reason, path: kept } = quarantined;
+        warn(`${reason}; it was quarantined as "${kept}" and replaced by an empty state`);
       }
       return store;
     };
@@ -181,15 +178,8 @@ async function whileLocked<T>(
 }
 
 async function stateWithoutFile({ system, readsBack }: OwnOptions): Promise<OwnedState> {
-  const open = async (): Promise<Store> => readsBack ? await system.stores.openInMemory() : NO_STORE;
-  const store = await open();
-  return {
-    store,
-    path: null,
-    shared: null,
-    lockPath: null,
-    reopen: open,
-    whileLocked: (work) => work,
-    close: () => store.close(),
-  };
+  const reopen = async (): Promise<Store> => readsBack ? await system.stores.openInMemory() : NO_STORE;
+  const store = await reopen();
+  const nothing = { path: null, shared: null, lockPath: null };
+  return { store, ...nothing, reopen, whileLocked: (work) => work, close: () => store.close() };
 }

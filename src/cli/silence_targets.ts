@@ -162,9 +162,8 @@ function hintForUnit(length: string): string | undefined {
 function readUntil(text: string, context: TimeContext): number {
   const ms = parseTime(text, context);
   if (ms === null) {
-    throw new UsageError(
-      `--until is "${text}", expected a time such as 18:30, 2026-12-24 or 2026-12-24T08:00`,
-    );
+    const expected = "a time such as 18:30, 2026-12-24 or 2026-12-24T08:00";
+    throw new UsageError(`--until is "${text}", expected ${expected}`);
   }
   if (ms === "no such time") throw new UsageError(`--until is "${text}", a time that does not exist`);
   if (ms <= context.nowMs) throw new UsageError(`--until is "${text}", which is past`);

@@ -6,14 +6,11 @@ import { DAY_MS, HOUR_MS } from "../shared/time_units.ts";
 
 /** A line of a crontab, as a job that checks in. */
 export interface CronJob {
-  /** After its command. */
   readonly name: string;
   readonly command: string;
-  /** Which crontab the line is in. */
   readonly place: string;
   /** The longest time between two runs, as the config accepts it. */
   readonly every: string;
-  /** The operands of `monitor add` for the job. */
   readonly words: readonly string[];
   /** Returns the line with its command after the words of `monitor beat`. */
   lineBehind(words: readonly string[]): string;
@@ -127,7 +124,6 @@ function nameOfCommand(command: string): string {
   return nameFor((first.split("/").at(-1) ?? "").replace(/(?<=.)\.\w+$/, ""));
 }
 
-/** Commands that run another one. */
 const PREFIXES: ReadonlySet<string> = new Set(
   [...SHELL_WORDS, ..."env flock ionice nice sh sudo timeout".split(" ")],
 );

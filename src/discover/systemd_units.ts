@@ -15,9 +15,8 @@ export async function discoverUnits(discovery: Discovery): Promise<readonly Prop
     if (active === "failed") return [{ words: [name], reason: "unit that failed" }];
     // An instance such as getty@tty1.service is enabled by its template.
     const isEnabled = enabled.has(name) || enabled.has(name.replace(/@.*(?=\.)/, "@"));
-    return active === "active" && sub === "running" && isEnabled
-      ? [{ words: [name], reason: "enabled service that runs" }]
-      : [];
+    const isOurs = active === "active" && sub === "running" && isEnabled;
+    return isOurs ? [{ words: [name], reason: "enabled service that runs" }] : [];
   });
 }
 

@@ -11,10 +11,10 @@ export const licensesCommand: Command = {
   options: [],
   endings: ["done"],
   uses: ["env"],
-  examples: [["monitor licenses | less", "page through them"], [
-    "monitor licenses > licenses.txt",
-    "write them to a file",
-  ]],
+  examples: [
+    ["monitor licenses | less", "page through them"],
+    ["monitor licenses > licenses.txt", "write them to a file"],
+  ],
   run: async (_invocation, system) => {
     const { default: licenses } = await import("../generated/licenses.json", { with: { type: "json" } });
     system.stdout.write(licensesText(licenses, system.runtime));

@@ -46,10 +46,7 @@ async function runTry(invocation: Invocation, system: System): Promise<number> {
   const [check, ...others] = await readAllOperands(invocation.operands, system);
   if (check === undefined) throw new UsageError("try requires a target", "monitor try https://example.org/");
   if (others.length > 0) {
-    throw new UsageError(
-      "try runs one check",
-      `several are added with: monitor add ${typed(invocation)}`,
-    );
+    throw new UsageError("try runs one check", `several are added with: monitor add ${typed(invocation)}`);
   }
   const startedMonotonicMs = system.clock.monotonicMs();
   const config = await openNewChecks([check], { invocation, system });

@@ -109,9 +109,7 @@ function chooseChannel(channels: readonly ExplainedChannel[], name: string): rea
   const chosen = channels.filter((channel) => channel.name === name);
   if (chosen.length > 0) return chosen;
   const names = channels.map((channel) => quoteValue(channel.name)).join(", ");
-  throw new UsageError(
-    `the check has no channel ${quoteValue(name)}, expected ${names === "" ? "none" : names}`,
-  );
+  throw new UsageError(`the check has no channel ${quoteValue(name)}, expected ${names || "none"}`);
 }
 
 interface ExplainOptions {
@@ -130,9 +128,8 @@ function explain(check: Check, { config, records, monitor, outbox, silences, now
   const known = conditionOf(check, record, nowMs, notRunning);
   const names = new ConfiguredChannels({ ...channelsOf(config), redact: config.redact });
   const running = new Map(config.checks.filter(({ active }) => active).map((one) => [one.name, one]));
-  const rows = shownNotifications(outbox, nowMs).filter(({ notification }) =>
-    notification.check === check.name
-  );
+  const rows = shownNotifications(outbox, nowMs)
+    .filter(({ notification }) => notification.check === check.name);
   const lastOf = ({ key }: Channel): LastNotified =>
     lastNotified(
       rows.findLast(({ channelKey, state }) => channelKey === key && state !== "dropped") ?? null,
