@@ -107,7 +107,9 @@ Deno.test("many scripts of every behavior at once leak no process, file descript
   const [before, first, ...rest] = holdings;
   assert.ok(before !== undefined && first !== undefined);
   for (const { descriptors, timers } of [first, ...rest]) {
-    assert.deepStrictEqual({ descriptors, timers }, { descriptors: before.descriptors, timers: 0 });
+    // The runtime may still have held some of its own before.
+    assert.ok(descriptors <= before.descriptors, `${descriptors} descriptors, ${before.descriptors} before`);
+    assert.equal(timers, 0);
   }
   // The first round loads the required modules.
   const grownBytes = (rest.at(-1)?.usedBytes ?? Infinity) - first.usedBytes;
