@@ -1,6 +1,6 @@
 /** A PostgreSQL server of one's own, in a temporary directory. */
 import type { DatabaseTarget } from "../src/domain/connections.ts";
-import type { PostgresPlace } from "../src/domain/postgres_place.ts";
+import type { PostgresPlace } from "../src/domain/stores.ts";
 import type { PostgresClientOptions } from "../src/state/postgres/postgres_client.ts";
 import { createConnections } from "../src/system/tcp/connections.ts";
 import { createRealClock } from "./real_clock.ts";

@@ -81,7 +81,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/retry.ts",
+      file: "src/alerting/queue_state.ts",
       tests: QUEUE,
       faults: [
         ["the backoff does not grow", "2 ** Math.min(failures - 1, 20)", "1 ** Math.min(failures - 1, 20)"],
@@ -584,7 +584,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/outbox_changes.ts",
+      file: "src/alerting/outcome_writer.ts",
       faults: [
         [
           "a notification that is queued again after its removal is removed",

@@ -294,7 +294,7 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
-      file: "src/checks/http/expected_duration.ts",
+      file: "src/checks/http/exchange.ts",
       tests: ["tests/checks/http_request_expected_test.ts", "tests/checks/http_request_test.ts"],
       faults: [
         [

@@ -72,7 +72,7 @@ export const CONDITION: FaultyLayer = {
       ],
     },
     {
-      file: "src/condition/recent_results.ts",
+      file: "src/condition/confirm.ts",
       faults: [
         [
           "within does not count results of exactly the severity",

@@ -55,7 +55,7 @@ export const CONFIG: FaultyLayer = {
       ],
     },
     {
-      file: "src/config/dependencies.ts",
+      file: "src/config/resolve_config.ts",
       faults: [
         [
           "a cycle of dependencies is not found",
@@ -95,11 +95,11 @@ export const CONFIG: FaultyLayer = {
       faults: [["a limit of 1000 messages is rejected", "count <= 1000", "count < 1000"]],
     },
     {
-      file: "src/config/parse_limit.ts",
+      file: "src/config/parse_size.ts",
       faults: [["a limit of 100% is rejected", "Number(percent) <= 100", "Number(percent) < 100"]],
     },
     {
-      file: "src/config/parse_objective.ts",
+      file: "src/config/interval.ts",
       faults: [
         ["an objective of 100% is rejected", "percent > 100", "percent >= 100"],
         [

@@ -75,7 +75,7 @@ export const HTTP: FaultyLayer = {
       ],
     },
     {
-      file: "src/system/http/request_head.ts",
+      file: "src/system/http/http_head.ts",
       tests: ["tests/system/http/http_servers_test.ts"],
       faults: [
         ["the head of a request has any size", "HEAD_BYTES_MAX = 16_384", "HEAD_BYTES_MAX = 16_384_000"],
@@ -176,7 +176,7 @@ export const HTTP: FaultyLayer = {
       ],
     },
     {
-      file: "src/outputs/http_endpoint/render_cache.ts",
+      file: "src/outputs/http_endpoint/endpoint.ts",
       faults: [
         ["pages of any number are kept", "ENTRIES_MAX = 32", "ENTRIES_MAX = 32_000"],
         ["a slow page is rendered all the time", "VALID_TIMES = 20", "VALID_TIMES = 0"],

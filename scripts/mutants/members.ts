@@ -64,7 +64,7 @@ export const MEMBERS: FaultyLayer = {
       ],
     },
     {
-      file: "src/members/queue_ownership.ts",
+      file: "src/members/queue_share.ts",
       faults: [
         [
           "the queue of a live owner is claimed",

@@ -254,7 +254,7 @@ export const SCHEDULER: FaultyLayer = {
       ],
     },
     {
-      file: "src/scheduler/location_votes.ts",
+      file: "src/scheduler/agreed_runs.ts",
       tests: ["tests/scheduler/location_runs_test.ts"],
       faults: [
         [

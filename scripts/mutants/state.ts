@@ -240,7 +240,7 @@ export const STATE: FaultyLayer = {
       ],
     },
     {
-      file: "src/state/sqlite/sqlite_prune.ts",
+      file: "src/state/sqlite/database_store.ts",
       tests: SQLITE,
       faults: [
         ["a check is forgotten while it is in the config", "< limits.seenMs;", "> limits.seenMs;"],
@@ -262,7 +262,7 @@ export const STATE: FaultyLayer = {
       ],
     },
     {
-      file: "src/state/sqlite/job_statements.ts",
+      file: "src/state/sqlite/database_store.ts",
       tests: SQLITE,
       faults: [
         [
@@ -410,7 +410,7 @@ export const POSTGRES: FaultyLayer = {
       ],
     },
     {
-      file: "src/state/postgres/postgres_locations.ts",
+      file: "src/state/postgres/postgres_store.ts",
       tests: POSTGRES_MEMBERS,
       faults: [
         [

@@ -1,5 +1,4 @@
-import type { ChannelCount } from "../domain/channel_count.ts";
-import type { QueuedNotification } from "../domain/outbox.ts";
+import type { ChannelCount, QueuedNotification } from "../domain/outbox.ts";
 
 /** Returns the counts that notifications of one channel add; nothing if there are none. */
 export function countOf(

@@ -17,14 +17,15 @@ import {
   type ChannelQueue,
   EMPTY_QUEUE,
   type EventOf,
+  NEW_DURING_BACKOFF_MS,
   type QueueContext,
   type QueueEvent,
   type QueueIn,
   type QueueStatus,
   type QueueTransition,
+  restoredAttemptMs,
   type StatusKind,
 } from "./queue_state.ts";
-import { NEW_DURING_BACKOFF_MS, restoredAttemptMs } from "./retry.ts";
 import { onDelivered, onFailed, persistUse, rest, retrySoon, soonerForNew, startRound } from "./sending.ts";
 import { afterEnd, countedUse } from "./sending_limit.ts";
 

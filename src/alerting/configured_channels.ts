@@ -1,8 +1,7 @@
 import { channelEntryOf } from "../channels/registry.ts";
-import type { Channel } from "../domain/channel.ts";
+import { type Channel, SUMMARY_NAME, type SummarySettings } from "../domain/channel.ts";
 import type { MessageLimit } from "../domain/message_limit.ts";
 import type { Check } from "../domain/check.ts";
-import { SUMMARY_NAME, type SummarySettings } from "../domain/summary_settings.ts";
 import type { Redact } from "../shared/redact.ts";
 import type { DeliveryTarget, DispatcherOptions } from "./dispatcher.ts";
 import type { ChannelUser } from "./rekey.ts";

@@ -8,12 +8,10 @@
  *   the same state.
  */
 import type { Channel } from "../domain/channel.ts";
-import type { LimitUse } from "../domain/channel_count.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
-import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
+import type { DeliveryMarker, LimitUse, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
-import type { Failure } from "./retry.ts";
 import { endsWithin, startDeadline } from "../shared/deadline.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/schedule_time.ts";
 import { bySequence } from "./batching.ts";
@@ -26,6 +24,7 @@ import { toMessage } from "./message.ts";
 import {
   type ChannelQueue,
   EMPTY_QUEUE,
+  type Failure,
   type QueueContext,
   type QueueEffect,
   type QueueEvent,

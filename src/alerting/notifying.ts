@@ -10,11 +10,9 @@
 import { conditionBefore } from "../condition/transition.ts";
 import { channelEntryOf, deliverTo } from "../channels/registry.ts";
 import type { Channel, ChannelFilters } from "../domain/channel.ts";
-import type { ChannelCount } from "../domain/channel_count.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";
-import type { DeliverContext } from "../domain/channel_kind.ts";
-import type { Delivery } from "../domain/delivery.ts";
+import type { DeliverContext, Delivery } from "../domain/delivery.ts";
 import { isNoLongerChecked, type Notification } from "../domain/notification.ts";
 import {
   isShared,
@@ -23,6 +21,7 @@ import {
   type TakenQueue,
 } from "../domain/membership.ts";
 import {
+  type ChannelCount,
   type DeliveryMarker,
   NOTICE_PREFIX,
   type QueuedNotification,

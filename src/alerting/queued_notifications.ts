@@ -2,7 +2,7 @@ import type { Channel } from "../domain/channel.ts";
 import { conditionFor, isExcluded, isOutsideHours } from "./channel_filters.ts";
 import { truncate } from "../shared/truncate.ts";
 import type { Condition } from "../domain/condition.ts";
-import type { TextMax } from "../domain/channel_kind.ts";
+import type { TextMax } from "../domain/delivery.ts";
 import type { DeliveryMarker, QueuedNotification } from "../domain/outbox.ts";
 import type { Notification } from "../domain/notification.ts";
 

@@ -25,17 +25,21 @@ import {
   type SendingLimit,
 } from "./sending_limit.ts";
 import {
+  afterFailure,
+  backoffMs,
   type ChannelQueue,
   EMPTY_QUEUE,
   type EventOf,
+  type Failure,
+  NEW_DURING_BACKOFF_MS,
   type QueueContext,
   type QueueEffect,
   type QueueIn,
   type QueueStatus,
   type QueueTransition,
+  rejectedWaitMs,
   type SentMessage,
 } from "./queue_state.ts";
-import { afterFailure, backoffMs, type Failure, NEW_DURING_BACKOFF_MS, rejectedWaitMs } from "./retry.ts";
 
 /** A batch that fails temporarily, or may have arrived, is sent one by one after this time: one may be the cause. */
 const ONE_BY_ONE_AFTER_MS = 3_600_000;

@@ -6,8 +6,7 @@
  */
 import type { Channel } from "../domain/channel.ts";
 import type { MessageLimit } from "../domain/message_limit.ts";
-import type { ChannelCount, LimitUse } from "../domain/channel_count.ts";
-import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
+import type { ChannelCount, LimitUse, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import { countOf } from "./channel_counts.ts";
 
 /** A limit and its use. */

@@ -1,7 +1,6 @@
 import type { ChannelOf } from "../domain/channel.ts";
 import { chosenEnvironment, PASSED_VARIABLES } from "../shared/chosen_environment.ts";
-import type { ChannelKindEntry } from "../domain/channel_kind.ts";
-import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
+import type { ChannelKindEntry, Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
 import { describeItem } from "./console.ts";
 import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";

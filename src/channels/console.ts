@@ -1,6 +1,5 @@
 import { messageOf } from "../shared/describe_error.ts";
-import type { ChannelKindEntry, TextMax } from "../domain/channel_kind.ts";
-import type { MessageItem } from "../domain/delivery.ts";
+import type { ChannelKindEntry, MessageItem, TextMax } from "../domain/delivery.ts";
 import type { NotificationEvent } from "../domain/condition_state.ts";
 import { isNoLongerChecked, type Notification } from "../domain/notification.ts";
 import { DELIVERED, notDelivered } from "./failures.ts";

@@ -1,8 +1,7 @@
 import { commandPaths, type CommandSystem, findCommand, type FoundCommand } from "../shared/find_command.ts";
 import { presentVariables } from "../shared/chosen_environment.ts";
 import type { ChannelOf } from "../domain/channel.ts";
-import type { ChannelKindEntry, DeliverContext } from "../domain/channel_kind.ts";
-import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
+import type { ChannelKindEntry, DeliverContext, Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import type { RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
 import type { System } from "../domain/system.ts";

@@ -1,7 +1,6 @@
 import type { ChannelOf } from "../domain/channel.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
-import type { ChannelKindEntry, DeliverContext } from "../domain/channel_kind.ts";
-import type { Delivery, Message } from "../domain/delivery.ts";
+import type { ChannelKindEntry, DeliverContext, Delivery, Message } from "../domain/delivery.ts";
 import type { MailEnd } from "../domain/mail.ts";
 import { cleanLine } from "./clean_text.ts";
 import { DELIVERED, notDelivered } from "./failures.ts";

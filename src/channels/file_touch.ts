@@ -1,6 +1,5 @@
 import { unlessAborted } from "../shared/deadline.ts";
-import type { ChannelKindEntry } from "../domain/channel_kind.ts";
-import type { Delivery } from "../domain/delivery.ts";
+import type { ChannelKindEntry, Delivery } from "../domain/delivery.ts";
 import { describeFileError, systemCodeOf } from "../shared/describe_error.ts";
 import { DELIVERED, notDelivered } from "./failures.ts";
 

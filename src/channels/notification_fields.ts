@@ -1,5 +1,4 @@
-import type { TextMax } from "../domain/channel_kind.ts";
-import type { MessageItem } from "../domain/delivery.ts";
+import type { MessageItem, TextMax } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
 import { isoTime } from "../shared/json_values.ts";
 import { truncate } from "../shared/truncate.ts";

@@ -2,8 +2,7 @@
  * The text of a notification for all channels with text. Times are UTC, as everywhere else, so that those of two
  * machines can be compared.
  */
-import type { TextMax } from "../domain/channel_kind.ts";
-import type { MessageItem } from "../domain/delivery.ts";
+import type { MessageItem, TextMax } from "../domain/delivery.ts";
 import { CONDITIONS } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { isNoLongerChecked, type Notification } from "../domain/notification.ts";

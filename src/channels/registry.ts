@@ -1,6 +1,5 @@
 import type { Channel, ChannelKind } from "../domain/channel.ts";
-import type { ChannelKindEntry, DeliverContext } from "../domain/channel_kind.ts";
-import type { Delivery, Message } from "../domain/delivery.ts";
+import type { ChannelKindEntry, DeliverContext, Delivery, Message } from "../domain/delivery.ts";
 import { commandKind } from "./command.ts";
 import { consoleKind } from "./console.ts";
 import { desktopNotificationKind } from "./desktop_notification.ts";

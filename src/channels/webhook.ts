@@ -4,10 +4,8 @@ import type { ChannelOf } from "../domain/channel.ts";
 import type { JsonTemplate } from "../domain/generated/config.ts";
 import { hostAndPortOf, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { Condition } from "../domain/condition.ts";
-import type { ChannelKindEntry, DeliverContext } from "../domain/channel_kind.ts";
-import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
+import type { ChannelKindEntry, DeliverContext, Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import { describeRequestFailure } from "../shared/failure_words.ts";
-import { fillJsonTemplate } from "../shared/json_template.ts";
 import { createRedactor, type Redact } from "../shared/redact.ts";
 import type { IncomingResponse, OutgoingRequest } from "../domain/requests.ts";
 import {
@@ -15,6 +13,7 @@ import {
   type Escape,
   escapeHeader,
   escapeUrl,
+  fillJsonTemplate,
   fillTemplate,
   hasFields,
   literalsOf,

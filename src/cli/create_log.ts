@@ -1,9 +1,8 @@
 import { type Log, LOG_LEVELS, type LogFields, type LogFormat, type LogLevel } from "../domain/log.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { TextSink } from "../domain/text_sink.ts";
-import { jsonLine } from "../shared/json_text.ts";
 import { isoTime } from "../shared/json_values.ts";
-import { printable } from "../shared/printable.ts";
+import { jsonLine, printable } from "../shared/printable.ts";
 
 interface LogOptions {
   /** Gets each line at once, whole. */

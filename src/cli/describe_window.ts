@@ -1,6 +1,5 @@
 import type { MaintenanceWindow } from "../domain/maintenance_window.ts";
-import { isOneOff } from "../alerting/maintenance_windows.ts";
-import { nextWindow } from "../alerting/next_window.ts";
+import { isOneOff, nextWindow } from "../alerting/maintenance_windows.ts";
 import { type TimeContext, timeText } from "../shared/local_time.ts";
 
 export function describeNextWindow(window: MaintenanceWindow, { nowMs, timeZone }: TimeContext): string {

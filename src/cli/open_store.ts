@@ -1,8 +1,7 @@
 import type { PostgresSettings } from "../config/postgres_settings.ts";
 import type { SharedState } from "../domain/membership.ts";
-import type { PostgresPlace } from "../domain/postgres_place.ts";
 import { StoreError } from "../domain/store.ts";
-import type { SharedStoreOptions } from "../domain/stores.ts";
+import type { PostgresPlace, SharedStoreOptions } from "../domain/stores.ts";
 import type { System } from "../domain/system.ts";
 import type { StateTables } from "../state/copy_state.ts";
 

@@ -1,7 +1,6 @@
-import type { PostgresSettings } from "../config/postgres_settings.ts";
-import { isPostgresUrl } from "../config/postgres_settings.ts";
+import { isPostgresUrl, type PostgresSettings } from "../config/postgres_settings.ts";
 import { hashHex } from "../shared/hash.ts";
-import { isAbsolute } from "node:path";
+import { dirname, isAbsolute } from "node:path";
 import { pathFromHere } from "../config/source.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { System } from "../domain/system.ts";
@@ -83,4 +82,27 @@ function stateDirectory(system: System): string | null {
 function stateFileName(configPath: string): string {
   const readable = configPath.split(/[\\/]/).slice(-2).join("-").replaceAll(/[^\w.-]+/g, "_").slice(-80);
   return `${readable.replace(/^[.-]+/, "")}-${hashHex(configPath, 8)}.sqlite`;
+}
+
+/**
+ * Possible paths for the control socket of a service, the best first; empty: it has none. Call this before the
+ * permission to read the environment is dropped.
+ */
+export function controlPathsOf(
+  { path, postgres }: StateLocation,
+  { environment, platform }: Pick<System, "environment" | "platform">,
+): readonly string[] {
+  // Members of a shared state may run on other machines.
+  if (path === null || postgres !== undefined || platform === "windows") return [];
+  const name = `${hashHex(path, 16)}.sock`;
+  const absolute = (variable: string): readonly string[] => {
+    // systemd lists several directories with colons.
+    const [directory = ""] = environment(variable)?.split(":") ?? [];
+    return isAbsolute(directory) ? [directory] : [];
+  };
+  return [
+    ...absolute("RUNTIME_DIRECTORY").map((directory) => `${directory}/control/${name}`),
+    ...absolute("XDG_RUNTIME_DIR").map((directory) => `${directory}/monitor/${name}`),
+    `${dirname(path)}/${name}`,
+  ];
 }

@@ -6,7 +6,6 @@ import {
   type ShownCondition,
 } from "../domain/condition.ts";
 import type { ConditionCounts } from "../domain/condition_state.ts";
-import { countAtLeast } from "./recent_results.ts";
 
 /**
  * The maximum of a count: far above any useful threshold (68 years at one check result a second), and safe in every
@@ -107,4 +106,17 @@ function reasonFor(results: number, condition: Condition, beyond: " or worse" | 
 
 function rangeOf(condition: Condition, beyond: " or worse" | " or better"): string {
   return condition === "ok" || condition === "critical" ? condition : `${condition}${beyond}`;
+}
+
+// The newest results of a check as a text: one letter each, the oldest first.
+
+const LETTERS: Readonly<Record<Condition, string>> = { ok: "o", unknown: "u", warning: "w", critical: "c" };
+
+export function addResult(recent: string, condition: Condition, max: number): string {
+  return (recent + LETTERS[condition]).slice(-max);
+}
+
+function countAtLeast(recent: string, condition: Condition): number {
+  const letters = CONDITIONS.filter((one) => severity(one) >= severity(condition)).map((one) => LETTERS[one]);
+  return [...recent].filter((letter) => letters.includes(letter)).length;
 }

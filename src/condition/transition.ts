@@ -15,9 +15,16 @@ import type {
   NotificationEvent,
   Suppression,
 } from "../domain/condition_state.ts";
-import { confirm, type ConfirmedChange, count, COUNT_MAX, NO_RESULTS, occurrences } from "./confirm.ts";
+import {
+  addResult,
+  confirm,
+  type ConfirmedChange,
+  count,
+  COUNT_MAX,
+  NO_RESULTS,
+  occurrences,
+} from "./confirm.ts";
 import { FLAPPING_RESULTS, flaps } from "./flapping.ts";
-import { addResult } from "./recent_results.ts";
 
 /** The settings of a check that the machine uses. They may differ from one call to the next (a reload). */
 export type ConditionPolicy = Pick<

@@ -3,13 +3,11 @@ import { findExpressionProblems } from "./expressions.ts";
 import { findFormatProblem, type FormattedConfig, visitFormattedValues } from "./formats.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { completeIncludedFile } from "./included_file.ts";
-import { warnOfInputFiles } from "./input_files.ts";
 import type { ConfigFile } from "./config_file.ts";
 import { findUseProblems } from "./channel_uses.ts";
 import { findChannelNameProblems } from "./named_channels.ts";
 import { isPlaceholder } from "./placeholders.ts";
-import { type ConfigPath, joinProblems, type Problem, PROBLEMS_MAX } from "./problem.ts";
-import { findCommands, type FoundCommands } from "./check_commands.ts";
+import { type ConfigPath, joinProblems, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import {
   type CreateCronTimes,
   findCronProblems,
@@ -19,10 +17,14 @@ import {
 } from "./schedules.ts";
 import type { ReadWindow } from "./resolve.ts";
 import { isObject, type SchemaReader } from "./schema_view.ts";
-import { createObject, type JsonObject } from "./syntax.ts";
-import type { SchemaValidator } from "./structure_errors.ts";
-import { findStructureProblems } from "./validate_schema.ts";
+import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
+import { findStructureErrors, type SchemaValidator } from "./structure_errors.ts";
 import { warnOfExposure, warnOfFile, warnOfPaths, warnOfVariable } from "./warnings.ts";
+import type { StructureOptions } from "./explain_structure.ts";
+import { describeFileError, systemCodeOf } from "../shared/describe_error.ts";
+import type { Files } from "../domain/files.ts";
+import { absolutePath } from "./source.ts";
+import { findCommand, type FoundCommand, isCommand } from "../shared/find_command.ts";
 
 export interface ValidatedFile {
   readonly file: ConfigFile;
@@ -220,3 +222,100 @@ function isUsableWithout({ isLack = false, path }: Problem): boolean {
 }
 
 const NO_COMMANDS: FoundCommands = { commands: new Map(), problems: [] };
+
+/** Validates a config against its schema, and describes every error with the accepted values. */
+async function findStructureProblems(
+  value: JsonValue,
+  { validator, ...options }: StructureOptions & { readonly validator: SchemaValidator },
+): Promise<readonly Problem[]> {
+  const errors = await findStructureErrors(value, validator, 10 * PROBLEMS_MAX);
+  if (errors.length === 0) return [];
+  const { explainErrors } = await import("./explain_structure.ts");
+  return explainErrors(errors, value, options);
+}
+
+/**
+ * Warns of files that a check reads and that this machine lacks, such as certificates. They are read at each run, so
+ * one that appears later is used at once.
+ */
+async function warnOfInputFiles(
+  values: readonly FormattedValue[],
+  directory: string,
+  files: Pick<Files, "stat">,
+): Promise<readonly Problem[]> {
+  const warnings: Problem[] = [];
+  for (const { path, value, written } of values) {
+    const reason = await missingReason(absolutePath(String(value), directory), files);
+    if (reason !== null) {
+      warnings.push({ path, message: `the file ${quoteValue(written)} cannot be read: ${reason}` });
+    }
+  }
+  return warnings;
+}
+
+async function missingReason(path: string, files: Pick<Files, "stat">): Promise<string | null> {
+  try {
+    return (await files.stat(path)).kind === "file" ? null : "it is not a file";
+  } catch (error) {
+    // Any other failure may be transient, and the check reports it.
+    return ["ENOENT", "EACCES"].includes(systemCodeOf(error)) ? describeFileError(error, { path }) : null;
+  }
+}
+
+interface FoundCommands {
+  /** Absolute paths by the name that the config uses. */
+  readonly commands: ReadonlyMap<string, string>;
+  /** One for each position in the config that names a missing command. */
+  readonly problems: readonly Problem[];
+}
+
+/** Looks up in `PATH` every command that the config names without a slash, each name once. */
+export async function findCommands(
+  values: readonly FormattedValue[],
+  directory: string,
+  system: CommandSystem,
+): Promise<FoundCommands> {
+  const commands = new Map<string, string>();
+  const missing = new Map<string, Pick<FoundCommand, "denied"> & { readonly isAlongside: boolean }>();
+  const problems: Problem[] = [];
+  for (const { path, value, written } of values) {
+    const name = String(value);
+    if (!isLookedUp(name, system.platform) || commands.has(name)) continue;
+    let lack = missing.get(name);
+    if (lack === undefined) {
+      const { path: command, denied } = await lookUp(name, system);
+      if (command !== null) {
+        commands.set(name, command);
+        continue;
+      }
+      const isAlongside = denied === null &&
+        await isCommand(`${directory}/${name}`, system.files).catch(() => false);
+      missing.set(name, lack = { denied, isAlongside });
+    }
+    problems.push({
+      path,
+      message: `the command ${quoteValue(written)} ${
+        lack.denied === null
+          ? "is not in PATH, expected its full path or one in PATH"
+          : `cannot be looked up: grant --allow-${lack.denied.permission}=${lack.denied.value}`
+      }`,
+      isLack: true,
+      ...(lack.denied !== null && { denied: lack.denied.permission }),
+      ...(lack.isAlongside &&
+        { hint: `write ${quoteValue(`./${written}`)} for the one in the directory of the config` }),
+    });
+  }
+  return { commands, problems };
+}
+
+function isLookedUp(name: string, platform: System["platform"]): boolean {
+  return name !== "" && !name.includes("\0") && !name.includes("/") &&
+    !(platform === "windows" && name.includes("\\"));
+}
+
+type CommandSystem = Pick<System, "files" | "environment" | "mayReadEnvironment" | "platform">;
+
+async function lookUp(name: string, system: CommandSystem): Promise<FoundCommand> {
+  const denied = { permission: "env", value: "PATH" } as const;
+  return system.mayReadEnvironment("PATH") ? await findCommand(name, system) : { path: null, denied };
+}

@@ -6,18 +6,21 @@ import type { ValidatedFile } from "./check_rules.ts";
 import type { ConfigFile } from "./config_file.ts";
 import { postgresIn, type PostgresSettings } from "./postgres_settings.ts";
 import { inTextOrder } from "./source_location.ts";
-import { type PlacedProblem, type Problem, quoteValue } from "./problem.ts";
-import type { SchemaReader } from "./schema_view.ts";
+import { type ConfigPath, type PlacedProblem, type Problem, quoteValue } from "./problem.ts";
+import { isObject, type SchemaReader, valueAt } from "./schema_view.ts";
 import { createRedactor, type Redact } from "../shared/redact.ts";
 import { findSecrets } from "./secrets.ts";
 import type { ConfigLocation } from "./source.ts";
 import type { Source } from "./source_text.ts";
 import type { JsonObject } from "./syntax.ts";
-import { findListenProblems } from "./listen_rules.ts";
+import { findListenProblems, warnOfPublicTags } from "./listen_rules.ts";
 import { withoutRepeats } from "./templates.ts";
 import { type ReadConfig, readConfig, type ReadOptions } from "./read_config.ts";
-import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
-import { listWarnings } from "./list_warnings.ts";
+import { kindPath, resolveConfig, type ResolvedConfig, warnOfSummary } from "./resolve_config.ts";
+import { warnOfUnusedChannels } from "./named_channels.ts";
+import { defaultsOf } from "./resolve.ts";
+import { warnOfLateNotifications } from "./threshold_rules.ts";
+import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
 
 export interface LoadOptions extends ReadOptions {
   /** Finds the state that this config uses: outputs must not overwrite it. @default the one in the config */
@@ -200,4 +203,57 @@ function inConfigOrder(
   if (!checks.some(({ name }) => /^\d{1,10}$/.test(name))) return checks;
   const placed = checks.map((check) => ({ check, ...place({ path: ["checks", check.name], message: "" }) }));
   return inTextOrder(placed, files.map((file) => file.source)).map(({ check }) => check);
+}
+
+/** Returns the warnings about a config, except those about secrets. */
+function listWarnings(
+  { included, validated, main, lacks }: ReadConfig,
+  { checks, summary, report, metrics, listen, fileOf, isKindKnown }: ResolvedConfig,
+): readonly Problem[] {
+  const unknownKinds = checks.filter((check) => !isKindKnown(check));
+  return [
+    ...included.warnings,
+    ...validated.flatMap((file) => file.warnings),
+    ...lacks.map((lack) => ({ ...lack, message: `${lack.message}; ${describeLoss(lack.path)}` })),
+    ...warnOfUnusedChannels(included.files, { checks, summary }),
+    ...findWarnings(checks, (name, key) => locateSetting(name, key, { main, file: fileOf(name) })),
+    ...(metrics === null || main.file.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
+    ...summary === null ? [] : warnOfSummary(summary, checks),
+    ...warnOfLateNotifications(checks),
+    ...warnOfPublicTags({ report: report?.public, listen: listen?.public }, checks),
+    ...unknownKinds.map(({ name }) => ({ path: kindPath(name), message: UNKNOWN_KIND })),
+  ];
+}
+
+const UNKNOWN_KIND = "is unknown without secrets, so the parameters are not validated";
+
+function describeLoss(path: ConfigPath): string {
+  const [section, , key] = path;
+  if (section === "channels" || (section === "checks" ? key : path[1]) === "notifications") {
+    return "the channel cannot deliver";
+  }
+  if (section === "checks") return "the check is unknown";
+  return LOSSES[String(section)] ?? "it is ignored";
+}
+
+const LOSSES: Readonly<Record<string, string>> = {
+  defaults: "the checks that use it are unknown",
+  heartbeat: "no heartbeat is sent",
+  report: "no HTML report is written",
+  page: "the HTML report has no title, description and announcements",
+  metrics: "no metrics are written",
+  listen: "the HTTP endpoint does not start",
+  summary: "no summary is sent",
+  maintenance_windows: "the window is ignored",
+};
+
+function locateSetting(
+  name: string,
+  key: string,
+  { main, file }: { readonly main: ValidatedFile; readonly file: ValidatedFile },
+): SettingPlace {
+  const own = valueAt(file.written, ["checks", name]);
+  const isOwn = isObject(own) && key in own;
+  const isFromFile = isOwn || key in defaultsOf(file.written);
+  return { isOwn, source: (isFromFile ? file : main).file.source };
 }

@@ -1,7 +1,6 @@
 /** Channels with a name: `channels` has them, and lists of `notifications` refer to them. */
-import type { Channel, ChannelByKind } from "../domain/channel.ts";
+import type { Channel, ChannelByKind, SummarySettings } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
-import type { SummarySettings } from "../domain/summary_settings.ts";
 import { namedChannelKey } from "./channel_key.ts";
 import { channelNames, type ConfigFile } from "./config_file.ts";
 import type { FormattedValue } from "./formatted_value.ts";

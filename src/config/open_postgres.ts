@@ -1,7 +1,7 @@
 /** Opens the PostgreSQL database that a config or the command line names. */
 import { isLoopback } from "../shared/ip_address.ts";
 import { permissionsOfTls, type RequiredPermissions } from "../domain/runtime_permissions.ts";
-import type { PostgresPlace } from "../domain/postgres_place.ts";
+import type { PostgresPlace } from "../domain/stores.ts";
 import type { System } from "../domain/system.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { readRegularFile } from "../shared/regular_file.ts";

@@ -1,9 +1,8 @@
-import type { Channel, ChannelByKind, ChannelFilters } from "../domain/channel.ts";
+import type { Channel, ChannelByKind, ChannelFilters, SummarySettings } from "../domain/channel.ts";
 import type { Check, CheckByKind } from "../domain/check.ts";
 import type * as config from "../domain/generated/config.ts";
 import type { MaintenanceWindow } from "../domain/maintenance_window.ts";
 import type { CronTimes, Schedule } from "../domain/schedule.ts";
-import type { SummarySettings } from "../domain/summary_settings.ts";
 import { hashHex } from "../shared/hash.ts";
 import { channelKey } from "./channel_key.ts";
 import { withFilters, withoutFilters } from "./channel_uses.ts";

@@ -1,19 +1,19 @@
-import type { Channel } from "../domain/channel.ts";
-import { type Check, combinedChecks } from "../domain/check.ts";
+import { type Channel, SUMMARY_NAME, type SummarySettings } from "../domain/channel.ts";
+import { type Check, combinedChecks, dependencyNames } from "../domain/check.ts";
 import type { ConfigParts, Heartbeat, Listen, Metrics, Page, Report } from "../domain/generated/config.ts";
-import type { SummarySettings } from "../domain/summary_settings.ts";
 import type { System } from "../domain/system.ts";
 import { hashHex } from "../shared/hash.ts";
-import { findDependencyProblems } from "./dependencies.ts";
 import type { ValidatedFile } from "./check_rules.ts";
 import { checkNames } from "./config_file.ts";
 import { findThresholdProblems } from "./threshold_rules.ts";
-import { findSummaryProblems } from "./summary_rules.ts";
 import { resolveNamedChannels } from "./named_channels.ts";
-import type { ConfigPath, Problem } from "./problem.ts";
+import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import { resolveChecks, type ResolveOptions, resolveSetting, resolveSummary } from "./resolve.ts";
 import { absolutePath } from "./source.ts";
 import type { ReadConfig } from "./read_config.ts";
+import { nearest } from "./nearest.ts";
+import { exactDuration } from "../domain/duration.ts";
+import { DAY_MS } from "../shared/time_units.ts";
 
 export interface ResolvedConfig {
   /** The channels that have a name, by it; whether a check uses them or not. */
@@ -136,4 +136,148 @@ function fileFinder(main: ValidatedFile, others: readonly ValidatedFile[]): (nam
 
 export function kindPath(name: string): ConfigPath {
   return ["checks", name, "kind"];
+}
+
+/** Names in `depends_on` and of groups that are no checks, and checks that need themselves by way of others. */
+export function findDependencyProblems(checks: readonly Check[]): readonly Problem[] {
+  const byName = new Map(checks.map((check) => [check.name, check]));
+  const problems: Problem[] = [];
+  for (const check of checks) {
+    for (const { name, path } of namedChecks(check)) {
+      if (byName.has(name)) continue;
+      if (problems.length === PROBLEMS_MAX) return problems;
+      const meant = problems.length * byName.size < LOOKS_MAX
+        ? nearest(name, [...byName.keys()].filter((other) => other !== check.name))
+        : undefined;
+      problems.push({
+        path,
+        message: `is ${quoteValue(name)}, expected the name of a check`,
+        ...(meant !== undefined && { hint: `did you mean ${quoteValue(meant)}?` }),
+      });
+    }
+  }
+  return [...problems, ...findCycles(checks, byName)];
+}
+
+/** The checks that another one names, with their locations. */
+function namedChecks(check: Check): readonly { readonly name: string; readonly path: ConfigPath }[] {
+  const at = (names: readonly string[], ...path: ConfigPath) =>
+    names.map((name, index) => ({ name, path: ["checks", check.name, ...path, index] }));
+  return [
+    ...check.dependsOn.flatMap((dependency, index) =>
+      typeof dependency === "string"
+        ? [{ name: dependency, path: ["checks", check.name, "depends_on", index] }]
+        : at(dependency.any, "depends_on", index, "any")
+    ),
+    ...at(combinedChecks(check), "parameters", "checks"),
+  ];
+}
+
+/** A check on the way, with the names that it depends on: dependencies first, then those that it combines. */
+interface Frame {
+  readonly name: string;
+  readonly parents: readonly string[];
+  readonly dependencyCount: number;
+  /** The index of the next name. */
+  next: number;
+}
+
+function frameOf(name: string, byName: ReadonlyMap<string, Check>): Frame {
+  const check = byName.get(name);
+  const dependencies = check === undefined ? [] : dependencyNames(check);
+  const combined = check === undefined ? [] : combinedChecks(check);
+  return { name, parents: [...dependencies, ...combined], dependencyCount: dependencies.length, next: 0 };
+}
+
+/** The maximum number of compared pairs of names; later errors have no suggestion. */
+const LOOKS_MAX = 200_000;
+
+/** Walks the dependencies depth-first, without recursion; each circle is reported once, at its first check. */
+function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>): readonly Problem[] {
+  const problems: Problem[] = [];
+  const done = new Set<string>();
+  for (const { name: start } of checks) {
+    if (done.has(start)) continue;
+    const path: string[] = [start];
+    /** The position of each name in the path. */
+    const places = new Map([[start, 0]]);
+    const stack: Frame[] = [frameOf(start, byName)];
+    for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+      const name = top.parents[top.next];
+      top.next++;
+      const place = name === undefined ? undefined : places.get(name);
+      if (name === undefined) {
+        done.add(top.name);
+        stack.pop();
+        path.pop();
+        places.delete(top.name);
+      } else if (place !== undefined) {
+        if (problems.length === PROBLEMS_MAX) return problems;
+        const message = `is a cycle: ${describeCircle(path, place)}`;
+        // The frame of the name at which the cycle begins has just taken the edge to the next one.
+        const { next, dependencyCount } = stack[place] ?? top;
+        const isDependency = next <= dependencyCount;
+        const key = isDependency ? ["depends_on"] : ["parameters", "checks"];
+        problems.push({ path: ["checks", name, ...key], message });
+      } else if (!done.has(name) && byName.has(name)) {
+        stack.push(frameOf(name, byName));
+        places.set(name, path.length);
+        path.push(name);
+      }
+    }
+  }
+  return problems;
+}
+
+const SHOWN_MAX = 8;
+
+/** From a place of the path on, each name needs the next one, and the last needs the first; those at both ends are shown. */
+function describeCircle(path: readonly string[], place: number): string {
+  const first = path[place] ?? "";
+  const left = path.length - place + 1 - SHOWN_MAX;
+  const shown = left > 1
+    ? [
+      ...path.slice(place, place + SHOWN_MAX - 2).map(quoteValue),
+      `… (${left} more) …`,
+      quoteValue(path.at(-1) ?? ""),
+    ]
+    : path.slice(place).map(quoteValue);
+  return [...shown, quoteValue(first)].join(" depends on ");
+}
+
+// The errors and warnings of a summary whose keys are valid one by one.
+
+/** Daily sums are kept for 100 days. */
+const KEPT_MS = 100 * DAY_MS;
+
+/** Finds a check with the name under which a summary is queued. */
+function findSummaryProblems(
+  summary: SummarySettings | null,
+  checks: readonly Check[],
+): readonly Problem[] {
+  if (summary === null || checks.every(({ name }) => name !== SUMMARY_NAME)) return [];
+  return [{
+    path: ["checks", SUMMARY_NAME],
+    at: "name",
+    message: `${quoteValue(SUMMARY_NAME)} is the name of the summary, expected another name for this check`,
+  }];
+}
+
+/** Warns of a period without history, and of tags that no check has. */
+export function warnOfSummary(
+  { periodMs = 0, tags = [] }: SummarySettings,
+  checks: readonly Check[],
+): readonly Problem[] {
+  const known = new Set(checks.flatMap((check) => check.tags));
+  return [
+    ...periodMs <= KEPT_MS ? [] : [{
+      path: ["summary", "period"],
+      message: `is ${exactDuration(periodMs)}, and history is kept for ${exactDuration(KEPT_MS)} only`,
+    }],
+    ...tags.flatMap((tag, index) =>
+      known.has(tag)
+        ? []
+        : [{ path: ["summary", "tags", index], message: `no check has the tag ${quoteValue(tag)}` }]
+    ),
+  ];
 }

@@ -1,5 +1,4 @@
-import { ANY_VALUE, CHOOSING_FIELDS } from "../shared/json_template.ts";
-import { hasFields, onlyFieldOf } from "../shared/template.ts";
+import { ANY_VALUE, CHOOSING_FIELDS, hasFields, onlyFieldOf } from "../shared/template.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { nearest } from "./nearest.ts";
 import { type Problem, quoteValue } from "./problem.ts";

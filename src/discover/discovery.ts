@@ -3,7 +3,7 @@ import type { System } from "../domain/system.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { findCommand } from "../shared/find_command.ts";
 import { truncate } from "../shared/truncate.ts";
-import type { CronJob } from "./cron_line.ts";
+import { type CronJob, CronLineError, readCronLine } from "./cron_line.ts";
 
 export interface Proposal {
   /** The operands of `monitor add`. */
@@ -107,4 +107,97 @@ async function unlessUnreadable<T>(
     }
     return null;
   }
+}
+
+/** Proposes the failed units, and the enabled services that run. */
+export async function discoverUnits(discovery: Discovery): Promise<readonly Proposal[]> {
+  if (discovery.system.platform !== "linux") return [];
+  const plain = ["--plain", "--no-legend", "--no-pager", "--full"];
+  const list = (words: readonly string[]): Promise<string | null> =>
+    printedBy({ name: "systemctl", arguments: [...words, ...plain], what: "systemd units" }, discovery);
+  const units = await list(["list-units", "--all"]);
+  const files = units === null ? null : await list(["list-unit-files", "--type=service", "--state=enabled"]);
+  if (units === null || files === null) return [];
+  const enabled = new Set(rowsOf(files).map(([name = ""]) => name));
+  return rowsOf(units).flatMap(([name = "", load, active, sub]) => {
+    if (load !== "loaded") return [];
+    if (active === "failed") return [{ words: [name], reason: "unit that failed" }];
+    // An instance such as getty@tty1.service is enabled by its template.
+    const isEnabled = enabled.has(name) || enabled.has(name.replace(/@.*(?=\.)/, "@"));
+    const isOurs = active === "active" && sub === "running" && isEnabled;
+    return isOurs ? [{ words: [name], reason: "enabled service that runs" }] : [];
+  });
+}
+
+function rowsOf(text: string): readonly (readonly string[])[] {
+  return text.split("\n").map((line) => line.trim().split(/\s+/)).filter(([first]) => first !== "");
+}
+
+/** Types of file systems without a disk of this machine, or that are always full. */
+const OTHER_TYPES =
+  /^(?:tmpfs|devtmpfs|ramfs|squashfs|overlay|efivarfs|iso9660|udf|erofs|cramfs|autofs|proc|sysfs|nsfs|fuse\..*)$/;
+
+const ROW = /^(\S.*?)\s+(\S+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(?:(\d+)%|-)\s+(\/.*)$/;
+
+export async function discoverFileSystems(discovery: Discovery): Promise<readonly Proposal[]> {
+  const isLinux = discovery.system.platform === "linux";
+  const printed = await printedBy({
+    name: "df",
+    arguments: isLinux ? ["-P", "-T", "-l"] : ["-P", "-l"],
+    what: "file systems",
+    // Of one that it can't read, it prints the others.
+    codes: [0, 1],
+  }, discovery);
+  const seen = new Set<string>();
+  return (printed ?? "").split("\n").flatMap((line) => {
+    const [, device = "", type = "", , , , used = "0", path = ""] =
+      ROW.exec(isLinux ? line : line.replace(/^(\S+)/, "$1 -")) ?? [];
+    const isOurs = path === "/" || (isLinux ? isDisk(type, path) : path.startsWith("/Volumes/"));
+    // Mounted again elsewhere, it is the same space.
+    if (path === "" || !isOurs || seen.has(device)) return [];
+    if (device.startsWith("/")) seen.add(device);
+    const name = path === "/" ? "root file system" : "file system";
+    return [{ words: [path], reason: `${name}${isLinux ? ` (${type})` : ""}, ${used}% used` }];
+  });
+}
+
+/** A file mounted on another one, as in containers, is no separate file system. */
+function isDisk(type: string, path: string): boolean {
+  return !OTHER_TYPES.test(type) && !/^\/(?:dev|proc|sys|run|snap)(?:\/|$)|^\/etc\/[^/]+$/.test(path);
+}
+
+const WHAT = "cron jobs";
+
+/** Proposes the jobs of the system's crontabs and of the user's own. */
+export async function discoverCronJobs(discovery: Discovery): Promise<readonly Proposal[]> {
+  const files = ["/etc/crontab"];
+  // Cron ignores names with a dot.
+  for (const name of await namesIn("/etc/cron.d", WHAT, discovery)) {
+    if (/^[\w-]+$/.test(name)) files.push(`/etc/cron.d/${name}`);
+  }
+  const proposals: Proposal[] = [];
+  for (const file of files) {
+    const text = await textOf(file, WHAT, discovery);
+    if (text !== null) proposals.push(...jobsIn(text, { place: file, hasUser: true }));
+  }
+  if (discovery.system.platform === "windows") return proposals;
+  // Without a crontab, it exits with 1.
+  const own = await printedBy({ name: "crontab", arguments: ["-l"], what: WHAT, codes: [0, 1] }, discovery);
+  return [...proposals, ...jobsIn(own ?? "", { place: "the crontab", hasUser: false })];
+}
+
+function jobsIn(text: string, options: Parameters<typeof readCronLine>[1]): readonly Proposal[] {
+  return text.split("\n").flatMap((line) => {
+    // A job that checks in already, the monitor itself, and the directories of jobs.
+    if (/\bmonitor\s+(?:beat|check)\b|\brun-parts\b/.test(line)) return [];
+    try {
+      const cronJob = readCronLine(line, options);
+      if (cronJob === null) return [];
+      const { words, every, place } = cronJob;
+      return [{ words, reason: `job that runs every ${every}, in ${place}`, cronJob }];
+    } catch (error) {
+      if (error instanceof CronLineError) return [];
+      throw error;
+    }
+  });
 }

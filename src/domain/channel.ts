@@ -1,6 +1,7 @@
 import type { Condition } from "./condition.ts";
 import type * as config from "./generated/config.ts";
 import type { MaintenanceWindow } from "./maintenance_window.ts";
+import type { CronTimes } from "./schedule.ts";
 
 export type ChannelKind = keyof config.ChannelObjectParameters;
 
@@ -37,3 +38,16 @@ export type ChannelByKind = {
 export type Channel = ChannelIdentity & ChannelByKind;
 
 export type ChannelOf<K extends ChannelKind> = Extract<Channel, { readonly kind: K }>;
+
+export interface SummarySettings {
+  readonly times: CronTimes;
+  /** The time that it covers; absent: since the time before. */
+  readonly periodMs?: number;
+  /** Without filters, which concern single notifications. */
+  readonly notifications: readonly Channel[];
+  /** Only checks with one of these tags; absent: all. */
+  readonly tags?: readonly string[];
+}
+
+/** The name of the summary in queues; no check may have it alongside a summary. */
+export const SUMMARY_NAME = "summary";

@@ -1,7 +1,6 @@
 /** The processes that share a state (members): the data that they publish, and the interface for other layers. */
-import type { LimitUse } from "./channel_count.ts";
 import type { Notification } from "./notification.ts";
-import type { DeliveryMarker, QueuedNotification, Silence } from "./outbox.ts";
+import type { DeliveryMarker, LimitUse, QueuedNotification, Silence } from "./outbox.ts";
 import type { CheckRecord, KeptResult, Store } from "./store.ts";
 
 /** This process's share of the work of several. */

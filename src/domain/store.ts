@@ -1,11 +1,10 @@
-import type { ChannelCount } from "./channel_count.ts";
 import type { Check } from "./check.ts";
 import type { Condition, ShownCondition } from "./condition.ts";
 import type { ConditionCounts, ConditionState } from "./condition_state.ts";
 import type { LocationVote } from "./location.ts";
 import type { JobFacts, JobRun } from "./job_runs.ts";
 import type { MonitorRun } from "./monitor_run.ts";
-import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "./outbox.ts";
+import type { ChannelCount, DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "./outbox.ts";
 
 export interface KeptResult {
   /** The result, before any threshold. */

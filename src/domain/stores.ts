@@ -1,9 +1,8 @@
 /** The databases that keep states, as the machine opens them. */
 import type { Clock } from "./clock.ts";
-import type { Connections } from "./connections.ts";
+import type { Connections, DatabaseTarget } from "./connections.ts";
 import type { StateAccess } from "./lock.ts";
 import type { SharedState } from "./membership.ts";
-import type { PostgresPlace } from "./postgres_place.ts";
 import type { Store, StoreError } from "./store.ts";
 
 /**
@@ -74,4 +73,18 @@ export interface StoreMachine {
   readonly userId: number | null;
   randomId(): string;
   random(): number;
+}
+
+export interface PostgresPlace {
+  /** Tried in this order; at least one. */
+  readonly targets: readonly DatabaseTarget[];
+  readonly database: string;
+  readonly user: string;
+  /** `null`: none is needed. */
+  readonly password: string | null;
+  readonly schema: string;
+  /** Whether statements are prepared once; not with a pooler. */
+  readonly prepare: boolean;
+  /** A `postgres://` URL without a password, for messages. */
+  readonly url: string;
 }

@@ -8,12 +8,12 @@ import type { Host } from "./host.ts";
 import type { HttpServers } from "./http_servers.ts";
 import type { StateAccess } from "./lock.ts";
 import type { Mail } from "./mail.ts";
-import type { Permissions } from "./permissions.ts";
 import type { Processes } from "./processes.ts";
 import type { Requests } from "./requests.ts";
 import type { Stores } from "./stores.ts";
 import type { TerminalInput } from "./terminal_input.ts";
 import type { TextSink } from "./text_sink.ts";
+import type { PermissionClass } from "./runtime_permissions.ts";
 
 export interface System {
   readonly clock: Clock;
@@ -80,4 +80,23 @@ export interface System {
   onReloadSignal(callback: () => void): () => void;
   /** Calls back at each interrupt (SIGINT) and termination (SIGTERM); the returned function stops that. */
   onStopSignal(callback: (signal: "SIGINT" | "SIGTERM") => void): () => void;
+}
+
+export interface Permissions {
+  /**
+   * Returns whether one thing is granted, such as `net` with `example.org:443`, or without a value the whole class.
+   */
+  isGranted(permission: PermissionClass, value?: string): boolean;
+  /**
+   * Drops a permission class permanently, including granted permissions. Variables that were read before can be read
+   * again.
+   */
+  drop(permission: PermissionClass): void;
+  /** Returns whether a class was dropped, so that only a restart can restore it. */
+  isDropped(permission: PermissionClass): boolean;
+  /**
+   * The command that must be granted in addition to those that are started: it ends their process groups, which the
+   * runtime can't do with a list of commands. `null` on systems without groups.
+   */
+  readonly killPath: string | null;
 }

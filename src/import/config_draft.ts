@@ -1,5 +1,7 @@
 import { CONFIG_BYTES_MAX } from "../config/source.ts";
 import type * as written from "../domain/generated/written_config.ts";
+import type { ForeignFile } from "./foreign_text.ts";
+import type { IncludedFiles } from "./included_files.ts";
 
 /** The part of a check that combines others. */
 type GroupOfChecks = Extract<written.CheckByKind, { readonly kind: "group" }>;
@@ -199,4 +201,17 @@ function plainName(sourceName: string): string {
   const letters = sourceName.normalize("NFC").toLowerCase().slice(0, 4 * NAME_LENGTH_MAX)
     .replaceAll(/[^\p{L}\p{N}]+/gu, "_").replaceAll(/^_+|_+$/g, "");
   return [...letters].slice(0, NAME_LENGTH_MAX).join("") || "unnamed";
+}
+
+export interface Importer {
+  /** The file that is expected, for messages: "a config of Gatus in YAML". */
+  readonly expects: string;
+  /** Returns whether a file is a database, which is not read whole but opened by `translate`. */
+  isDatabase?(path: string): boolean;
+  /**
+   * Puts every check and channel of the file, and of those that it includes, into the draft, and lists the rest there.
+   *
+   * @throws {ConfigError} If the file is malformed.
+   */
+  translate(file: ForeignFile, draft: ConfigDraft, included: IncludedFiles): void | Promise<void>;
 }

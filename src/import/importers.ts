@@ -1,4 +1,4 @@
-import type { Importer } from "./importer.ts";
+import type { Importer } from "./config_draft.ts";
 
 /** The tools whose configs can be imported, in the order in which the help lists them. */
 export const IMPORTED_TOOLS = ["gatus", "uptime-kuma", "monit", "nagios", "goss", "healthchecks"] as const;

@@ -1,8 +1,7 @@
-import type { ConfigDraft } from "./config_draft.ts";
+import type { ConfigDraft, Importer } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import type { IncludedFiles } from "./included_files.ts";
 import type { ForeignFile } from "./foreign_text.ts";
-import type { Importer } from "./importer.ts";
 import { connectionCheck, type MonitCheck } from "./monit_connections.ts";
 import { type MonitSettings, readMonitSettings } from "./monit_settings.ts";
 import {

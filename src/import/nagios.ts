@@ -1,6 +1,5 @@
-import type { ConfigDraft } from "./config_draft.ts";
+import type { ConfigDraft, Importer } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
-import type { Importer } from "./importer.ts";
 import {
   FILTER_BY_HAND,
   HOST_EVENTS,

@@ -1,9 +1,8 @@
-import type { ConfigDraft } from "./config_draft.ts";
+import type { ConfigDraft, Importer } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import { escapePlaceholders, Foreign } from "./foreign_value.ts";
 import { parseJson as parseJsonText } from "../shared/parse_json.ts";
 import { type ForeignFile, importError, parseJson } from "./foreign_text.ts";
-import type { Importer } from "./importer.ts";
 import { messageOf } from "../shared/describe_error.ts";
 import { oneLine } from "../shared/truncate.ts";
 import { SourceItem } from "./source_item.ts";

@@ -24,8 +24,7 @@ import { EarlyLooks } from "./early_looks.ts";
 import { LocationShare } from "./location_share.ts";
 import type { MemberFollower, MemberWork } from "./member_follower.ts";
 import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } from "./observer.ts";
-import { type ClockReading, maySend } from "./queue_ownership.ts";
-import { QueueShare, type QueueView } from "./queue_share.ts";
+import { type ClockReading, maySend, QueueShare, type QueueView } from "./queue_share.ts";
 
 export type MemberEvent =
   | { readonly event: "joined" | "left"; readonly host: string }

@@ -12,8 +12,7 @@ import {
   permissionsOfUrl,
   type RequiredPermissions,
 } from "../domain/runtime_permissions.ts";
-import type { Permissions } from "../domain/permissions.ts";
-import type { System } from "../domain/system.ts";
+import type { Permissions, System } from "../domain/system.ts";
 
 export interface RequiredPermission {
   readonly permission: PermissionClass;

@@ -4,6 +4,7 @@ import { NET_ALL } from "../domain/runtime_permissions.ts";
 import type { System } from "../domain/system.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 import type { PermissionsByClass } from "./permission_flags.ts";
+import { shellWord } from "../shared/shell_word.ts";
 
 /** The granted access; everything else is denied. */
 export interface Sandbox {
@@ -118,4 +119,28 @@ function networkOf(hosts: readonly string[], commands: readonly string[]): Sandb
   const isKnown = !hosts.includes(NET_ALL) && commands.every((command) => LOCAL_COMMANDS.test(command)) &&
     names.every((name) => canonicalAddress(name) !== null || name === "localhost");
   return isKnown ? { kind: "addresses", addresses: [...new Set(names)].sort() } : { kind: "any" };
+}
+
+/** Returns a command that runs `monitor` with bubblewrap, in the syntax of a POSIX shell: one option a line. */
+export function bwrapCommand(sandbox: Sandbox, command: readonly string[]): string {
+  const { readOnly, writable, network } = sandbox;
+  const isWhole = readOnly.includes("/");
+  const lines: readonly (readonly string[])[] = [
+    ["bwrap", "--die-with-parent", "--cap-drop", "ALL"],
+    // Otherwise root could read all files, as /proc/ID/root of the bwrap process outside, which has no more rights.
+    ["--unshare-user", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
+    ...network.kind === "none" ? [["--unshare-net"]] : [],
+    ...isWhole ? [["--ro-bind", "/", "/"]] : [],
+    ["--dev", "/dev"],
+    // The process ids stay those of the machine: the state and checks of processes name them.
+    ["--ro-bind", "/proc", "/proc"],
+    ["--ro-bind-try", "/sys/fs/cgroup", "/sys/fs/cgroup"],
+    ["--tmpfs", "/tmp"],
+    ...readOnly.filter((path) => path !== "/").map((path) => ["--ro-bind-try", path, path]),
+    ...writable.map((path) => ["--bind", path, path]),
+    ["--ro-bind-try", command[0] ?? "", command[0] ?? ""],
+    ...isWhole ? [] : [["--remount-ro", "/"]],
+    ["--", ...command],
+  ];
+  return `${lines.map((words) => words.map(shellWord).join(" ")).join(" \\\n  ")}\n`;
 }

@@ -34,8 +34,7 @@ import {
 import { nextRunAfter, withOverdue } from "./next_run.ts";
 import type { Notifying } from "../alerting/notifying.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/schedule_time.ts";
-import { STALL_MS } from "./stall.ts";
-import { JUMP_MS } from "./stall_safe.ts";
+import { JUMP_MS, STALL_MS } from "./stall_safe.ts";
 import { SuppressedChecks } from "./suppressed_checks.ts";
 import {
   createTask,

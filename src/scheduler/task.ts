@@ -8,8 +8,7 @@ import type { Check } from "../domain/check.ts";
 import { isCron } from "../domain/schedule.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
 import { firstRun, type FirstRunOptions, missedUntil, overdueRun } from "./next_run.ts";
-import { STALL_MS } from "./stall.ts";
-import { AFTER_SUSPEND_MS, JUMP_MS } from "./stall_safe.ts";
+import { AFTER_SUSPEND_MS, JUMP_MS, STALL_MS } from "./stall_safe.ts";
 
 export interface Task {
   /** As the config has it now; a run in progress may be of the one before. */

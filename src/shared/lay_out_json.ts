@@ -1,4 +1,4 @@
-import { jsonText } from "./json_text.ts";
+import { jsonText } from "./printable.ts";
 
 interface LayoutOptions {
   /** The indentation of a deeper level, such as two spaces. */

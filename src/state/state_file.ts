@@ -3,7 +3,7 @@ import { missingUserId } from "../domain/runtime_permissions.ts";
 import { COMPANIONS, type PathFacts, type StoreFiles } from "../domain/store_files.ts";
 import { StoreError } from "../domain/store.ts";
 import { newerVersion } from "./sql/migration.ts";
-import { APPLICATION_ID, MIGRATIONS, NewerVersionError } from "./sqlite/migrations.ts";
+import { APPLICATION_ID, MIGRATIONS, NewerVersionError } from "./sqlite/sqlite_connection.ts";
 
 /** A file that is no state that a monitor can have left like this. */
 export class DamagedFileError extends Error {

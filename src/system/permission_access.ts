@@ -1,6 +1,5 @@
 import type { PermissionClass } from "../domain/runtime_permissions.ts";
-import type { Permissions } from "../domain/permissions.ts";
-import type { System } from "../domain/system.ts";
+import type { Permissions, System } from "../domain/system.ts";
 import { KILL_COMMAND_PATH } from "./process/process_group.ts";
 
 /** The permissions of this process, and cached facts that require one to read. */

@@ -9,7 +9,7 @@ import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
 import { markerKey } from "../../src/alerting/delivery_markers.ts";
 import { Dispatcher } from "../../src/alerting/dispatcher.ts";
 import { newQueued } from "../../src/alerting/queued_notifications.ts";
-import type { Failure } from "../../src/alerting/retry.ts";
+import type { Failure } from "../../src/alerting/queue_state.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { notificationOf } from "../state/records.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { nextWindow } from "../../src/alerting/next_window.ts";
+import { nextWindow } from "../../src/alerting/maintenance_windows.ts";
 import { createCronReader } from "../../src/config/cron_times.ts";
 import type { CalendarWindow, MaintenanceWindow } from "../../src/domain/maintenance_window.ts";
 

@@ -4,8 +4,7 @@ import { CHANNEL_KINDS } from "../../src/channels/registry.ts";
 import { itemFields } from "../../src/channels/notification_fields.ts";
 import { notificationBody, notificationBrief } from "../../src/channels/notification_text.ts";
 import { truncate } from "../../src/shared/truncate.ts";
-import type { MessageItem } from "../../src/domain/delivery.ts";
-import type { TextMax } from "../../src/domain/channel_kind.ts";
+import type { MessageItem, TextMax } from "../../src/domain/delivery.ts";
 import { makeItem } from "../support/channel_delivery.ts";
 
 /** The text of an item for each kind. */

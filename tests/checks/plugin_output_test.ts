@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readPlainOutput, readPluginOutput } from "../../src/checks/plugin_output.ts";
+import { readPlainOutput, readPluginOutput } from "../../src/checks/script.ts";
 import { testRows } from "../support/rows.ts";
 
 Deno.test("readPluginOutput() separates output, detail and performance data", async (t) => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { findCommands } from "../../src/config/check_commands.ts";
+import { findCommands } from "../../src/config/check_rules.ts";
 import {
   type ConfigSystemOptions,
   createConfigSystem,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { findDependencyProblems } from "../../src/config/dependencies.ts";
+import { findDependencyProblems } from "../../src/config/resolve_config.ts";
 import { testCheck } from "../support/checks.ts";
 import { problemsOf } from "../../testing/config_system.ts";
 import { campaign } from "../../testing/seed.ts";

@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import { DURATION_FORMS, parseDuration } from "../../src/config/parse_duration.ts";
-import { LIMIT_FORMS, type LimitFormat, parseLimit } from "../../src/config/parse_limit.ts";
 import { parseMessageLimit } from "../../src/config/parse_message_limit.ts";
-import { parseObjective } from "../../src/config/parse_objective.ts";
-import { parseSize } from "../../src/config/parse_size.ts";
+import { parseObjective } from "../../src/config/interval.ts";
+import { LIMIT_FORMS, type LimitFormat, parseLimit, parseSize } from "../../src/config/parse_size.ts";
 import { describeSize, exactSize, roundedSize } from "../../src/domain/describe_size.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { discoverCertificates } from "../../src/discover/certificates.ts";
-import { discoverCronJobs } from "../../src/discover/cron_jobs.ts";
-import type { ProposalSource } from "../../src/discover/discovery.ts";
-import { discoverFileSystems } from "../../src/discover/file_systems.ts";
+import {
+  discoverCronJobs,
+  discoverFileSystems,
+  discoverUnits,
+  type ProposalSource,
+} from "../../src/discover/discovery.ts";
 import { discoverPorts } from "../../src/discover/listening_ports.ts";
-import { discoverUnits } from "../../src/discover/systemd_units.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { createCertificate } from "../support/certificates.ts";
 import { type FakeMachine, printing, withMachine } from "../support/fake_machine.ts";

@@ -1,6 +1,6 @@
 /** Several monitors that share a state, with their targets and the receiver of their notifications. */
 import assert from "node:assert/strict";
-import type { PostgresPlace } from "../../src/domain/postgres_place.ts";
+import type { PostgresPlace } from "../../src/domain/stores.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
 import { type PostgresServer, storeOptions } from "../support/postgres.ts";

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import type { PostgresPlace } from "../../src/domain/postgres_place.ts";
+import type { PostgresPlace } from "../../src/domain/stores.ts";
 import { PostgresClient } from "../../src/state/postgres/postgres_client.ts";
 import {
   clientOptions,

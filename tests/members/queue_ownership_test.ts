@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import type { QueueRow } from "../../src/domain/membership.ts";
-import { maySend, queueSteps } from "../../src/members/queue_ownership.ts";
+import { maySend, queueSteps } from "../../src/members/queue_share.ts";
 
 const OWN = { host: "fra-1", id: "own" };
 const ALONE = { own: OWN, hosts: ["fra-1"], liveIds: new Set(["own"]), channelKeys: ["mail"] };

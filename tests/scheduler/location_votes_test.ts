@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { StoredLocationResult } from "../../src/domain/membership.ts";
-import { LocationVotes } from "../../src/scheduler/location_votes.ts";
+import { LocationVotes } from "../../src/scheduler/agreed_runs.ts";
 
 /** Runs every minute with a timeout of 10 seconds, so that an `ok` counts for 100 seconds; each 10 seconds after a failure. */
 const CHECK = {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { StallDetector } from "../../src/scheduler/stall.ts";
+import { StallDetector } from "../../src/scheduler/stall_safe.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 
 function start(): { clock: FakeClock; detector: StallDetector; stay: (isBusy: boolean) => void } {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describeCertificate } from "../../src/scheduler/trace/trace_certificates.ts";
+import { describeCertificate } from "../../src/scheduler/trace/trace_requests.ts";
 import { testRows } from "../support/rows.ts";
 
 Deno.test("describeCertificate() names a command that asks the same server", async (t) => {

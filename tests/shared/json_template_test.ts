@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonTemplate } from "../../src/domain/generated/config.ts";
 import { testRows } from "../support/rows.ts";
-import { fillJsonTemplate } from "../../src/shared/json_template.ts";
-import { SAMPLE_FIELDS } from "../../src/shared/template.ts";
+import { fillJsonTemplate, SAMPLE_FIELDS } from "../../src/shared/template.ts";
 
 const FIELDS = {
   ...SAMPLE_FIELDS,

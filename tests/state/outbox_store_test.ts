@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { type Store, StoreError } from "../../src/domain/store.ts";
-import { openConnection, SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
+import { migrate, openConnection, SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
 import { createDatabaseStore } from "../../src/state/sqlite/database_store.ts";
-import { migrate } from "../../src/state/sqlite/migrations.ts";
 import * as shared from "../../src/state/sql/shared_statements.ts";
 import * as own from "../../src/state/sqlite/outbox_statements.ts";
 import {

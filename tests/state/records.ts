@@ -1,8 +1,13 @@
 import type { JobEnd, JobRun } from "../../src/domain/job_runs.ts";
-import type { ChannelCount } from "../../src/domain/channel_count.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { MonitorRun } from "../../src/domain/monitor_run.ts";
-import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "../../src/domain/outbox.ts";
+import type {
+  ChannelCount,
+  DeliveryMarker,
+  OutboxChange,
+  QueuedNotification,
+  Silence,
+} from "../../src/domain/outbox.ts";
 import type { Notification } from "../../src/domain/notification.ts";
 import type {
   CheckRecord,

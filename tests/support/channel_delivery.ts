@@ -1,6 +1,11 @@
 import type { Channel } from "../../src/domain/channel.ts";
-import type { ChannelKindEntry, DeliverContext } from "../../src/domain/channel_kind.ts";
-import type { Delivery, Message, MessageItem } from "../../src/domain/delivery.ts";
+import type {
+  ChannelKindEntry,
+  DeliverContext,
+  Delivery,
+  Message,
+  MessageItem,
+} from "../../src/domain/delivery.ts";
 import type { Notification } from "../../src/domain/notification.ts";
 import type { Mail } from "../../src/domain/mail.ts";
 import { createRealClock } from "../../testing/real_clock.ts";

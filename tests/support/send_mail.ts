@@ -4,8 +4,7 @@
  */
 import type { OutgoingMail } from "../../src/domain/mail.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
-import { createMail } from "../../src/system/mail/mail.ts";
-import { type Protection, protectionOf } from "../../src/system/mail/mail_protection.ts";
+import { createMail, type Protection, protectionOf } from "../../src/system/mail/mail.ts";
 import { onUncaughtError } from "../../src/system/uncaught.ts";
 
 // As in the program itself.

@@ -4,20 +4,20 @@ import type { HttpExpectation, HttpMessage, HttpStep } from "../../domain/genera
 import { hostAndPortOf } from "../../domain/runtime_permissions.ts";
 import type { ObserveContext } from "../../domain/check_kind.ts";
 import { roundedMs } from "../../shared/json_values.ts";
-import { QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
+import { quote, QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
 import { describeRequestFailure, isOwnFailure } from "../../shared/failure_words.ts";
 import { truncate } from "../../shared/truncate.ts";
 import type { HostAddress } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest } from "../../domain/requests.ts";
 import type { TlsMaterial } from "../../domain/tls.ts";
-import { capturesBody, captureValues } from "./captures.ts";
+import { capturesBody, captureValues, readHeader } from "./captures.ts";
 import { evaluateBody, expectsBody } from "./expected_body.ts";
-import { durationViolation } from "./expected_duration.ts";
-import { headerViolations } from "./expected_headers.ts";
 import { expectsRedirection, isExpectedStatus, statusViolations } from "./expected_status.ts";
 import { type Asked, askFollowing, locationOf } from "./redirects.ts";
 import { findCertificate } from "./response_certificate.ts";
 import { readTlsFiles } from "../tls_files.ts";
+import { searchPattern } from "../body_pattern.ts";
+import { exactDuration } from "../../domain/duration.ts";
 
 export interface Exchange {
   readonly step: Pick<HttpStep, "request" | "response" | "capture">;
@@ -232,4 +232,59 @@ export function conditionOf({ violations, warnings, obstacle }: Findings, asWarn
   if (violations.length > 0) return asWarning ? "warning" : "critical";
   if (warnings.length > 0) return "warning";
   return obstacle === null ? "ok" : "unknown";
+}
+
+/** Returns the violations of a response's headers, in the config's order. */
+async function headerViolations(
+  response: IncomingResponse,
+  expectedHeaders: HttpExpectation["headers"],
+): Promise<readonly string[]> {
+  const violations: string[] = [];
+  for (const [name, wish] of Object.entries(expectedHeaders)) {
+    const actual = readHeader(response.headers, name)?.trim();
+    const expected = typeof wish === "string"
+      ? { fits: actual === wish.trim(), text: quote(wish.trim()) }
+      : { fits: await matches(actual, wish.matches), text: `a match of ${quote(wish.matches)}` };
+    if (expected.fits) continue;
+    const state = actual === undefined ? "missing" : quote(actual);
+    violations.push(`header "${name}" is ${state}, expected ${expected.text}`);
+  }
+  return violations;
+}
+
+async function matches(value: string | undefined, pattern: string): Promise<boolean> {
+  return value !== undefined && (await searchPattern(value, { pattern, isWhole: true })).found;
+}
+
+interface DurationViolation {
+  /** Such as `took 2.3 s, warning above 1 s`. */
+  readonly text: string;
+  readonly isWarning: boolean;
+}
+
+/** Compares a duration with its limits; `null` if it is within. */
+export function durationViolation(
+  durationMs: number,
+  { warningDurationMs, criticalDurationMs }: HttpExpectation,
+): DurationViolation | null {
+  if (criticalDurationMs !== undefined && durationMs > criticalDurationMs) {
+    return { text: describe(durationMs, "critical", criticalDurationMs), isWarning: false };
+  }
+  if (warningDurationMs !== undefined && durationMs > warningDurationMs) {
+    return { text: describe(durationMs, "warning", warningDurationMs), isWarning: true };
+  }
+  return null;
+}
+
+function describe(durationMs: number, name: string, limitMs: number): string {
+  const limit = exactDuration(limitMs);
+  const shownMs = shownPart(durationMs);
+  // More digits prevent "took 1 s, warning above 1 s".
+  return `took ${shownMs > limitMs ? exactDuration(shownMs) : `just over ${limit}`}, ${name} above ${limit}`;
+}
+
+/** Tenths of milliseconds below 10 ms, whole milliseconds below a second, tenths of seconds from there on. */
+function shownPart(durationMs: number): number {
+  if (durationMs < 10) return Math.floor(durationMs * 10) / 10;
+  return durationMs < 1000 ? Math.floor(durationMs) : Math.floor(durationMs / 100) * 100;
 }

@@ -1,5 +1,5 @@
 import type { IncomingResponse, OutgoingRequest, Requests } from "../../domain/requests.ts";
-import { readHeader } from "./response_headers.ts";
+import { readHeader } from "./captures.ts";
 
 const REDIRECTS_MAX = 10;
 

@@ -3,7 +3,7 @@ import type { Log } from "../../domain/log.ts";
 import type { System } from "../../domain/system.ts";
 import type { Scheduler, SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { messageOf } from "../../shared/describe_error.ts";
-import { jsonText } from "../../shared/json_text.ts";
+import { jsonText } from "../../shared/printable.ts";
 import { type CheckFields, checkFields, recordOf } from "../formats/check_fields.ts";
 import type { ReloadOutcome } from "./service_output.ts";
 

@@ -1,5 +1,5 @@
 import type { System } from "../../domain/system.ts";
-import { type ScheduledConfig } from "../../scheduler/scheduler.ts";
+import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import type { RequiredPermission } from "../../permissions/required_permissions.ts";
 import { type CommandContext, type OpenConfig, readSelection } from "../open_config.ts";
 import { describeMissing } from "../config_permissions.ts";
@@ -10,10 +10,9 @@ import { type OwnedState, ownState } from "../owned_state.ts";
 import { createReload, factsOf, logWarnings, toScheduled } from "./reload.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 import type { Control } from "./control.ts";
-import type { StartSignals } from "./start_signals.ts";
+import { type StartSignals, stopCode } from "./start_signals.ts";
 import { createSteadySink } from "./steady_sink.ts";
-import { startParts } from "./service_parts.ts";
-import { createStop } from "./stop.ts";
+import { type ServiceParts, startParts } from "./service_parts.ts";
 import { logSchedulerEvent } from "./service_log.ts";
 import {
   createEventOutput,
@@ -21,6 +20,7 @@ import {
   describeFailedReload,
   type ServiceOutput,
 } from "./service_output.ts";
+import { EXIT } from "../exit_code.ts";
 
 interface ServiceOptions extends CommandContext {
   /** Paths for the control socket, the best first; empty: there is none. */
@@ -141,4 +141,85 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     await (control as Control | null)?.end();
     stopSignals();
   }
+}
+
+/** How long running checks may take to finish after the first stop signal. */
+const STOP_GRACE_MS = 10_000;
+
+interface StopOptions extends Omit<ServiceParts, "adopt"> {
+  readonly system: Pick<System, "clock">;
+  readonly log: Log;
+  readonly output: ServiceOutput;
+  readonly stopped: PromiseWithResolvers<number>;
+}
+
+/**
+ * The first signal waits for running checks. A second one terminates at once; running commands are killed with this
+ * process.
+ */
+function createStop(
+  options: StopOptions,
+): { ask(signal: "SIGINT" | "SIGTERM"): void; readonly wasAsked: boolean } {
+  const { scheduler, repository, recorder, notifying, member, located, outputs } = options;
+  const { system, log, output, stopped } = options;
+  let wasAsked = false;
+  let isAtOnce = false;
+  const recordStop = async (): Promise<void> => {
+    // While other members run, the state is that of a running service.
+    if (member?.isOneOfSeveral !== true) await recorder.stopped(system.clock.wallMs());
+  };
+  const runningChecks = (): readonly string[] => [...scheduler.running, ...located?.running ?? []];
+  const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
+    const running = runningChecks();
+    log.info(`stopping after ${signal}${running.length === 0 ? "" : `; waiting for ${list(running)}`}`);
+    // The others run its checks meanwhile.
+    member?.withdraw().catch(stopped.reject);
+    const [here, atLocation = []] = await Promise.all([
+      scheduler.stop(STOP_GRACE_MS),
+      located?.stop(STOP_GRACE_MS),
+    ]);
+    const unfinished = [...here, ...atLocation];
+    if (unfinished.length > 0) {
+      log.warning(`no result of ${list(unfinished)}: terminated after ${STOP_GRACE_MS / 1000} s`);
+    }
+    await notifying.drain(system.clock.wallMs() + STOP_GRACE_MS);
+    await notifying.stop();
+    await member?.leave();
+    if (!isAtOnce) {
+      await recordStop();
+      await outputs.stopped(system.clock.wallMs());
+    }
+    if (!isAtOnce) output.stopped({ signal, unfinished });
+    if (repository.pending === 0) return EXIT.ok;
+    log.error("cannot write the state: the last results are lost");
+    return EXIT.input_output;
+  };
+  const stopAtOnce = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
+    isAtOnce = true;
+    const unfinished = runningChecks();
+    log.warning(`stopping at once after another ${signal}`);
+    await repository.flush();
+    await recordStop();
+    await notifying.stop();
+    await member?.leave();
+    output.stopped({ signal, unfinished });
+    return stopCode(signal);
+  };
+  return {
+    ask: (signal) => {
+      (wasAsked ? stopAtOnce(signal) : stop(signal)).then(stopped.resolve, stopped.reject);
+      wasAsked = true;
+    },
+    get wasAsked() {
+      return wasAsked;
+    },
+  };
+}
+
+const LISTED_MAX = 5;
+
+function list(names: readonly string[]): string {
+  const rest = names.length - LISTED_MAX;
+  return names.slice(0, LISTED_MAX).map((name) => `"${name}"`).join(", ") +
+    (rest > 0 ? ` and ${rest} more` : "");
 }

@@ -3,9 +3,8 @@ import type { System } from "../../domain/system.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { checkFields, recordOf } from "../formats/check_fields.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
-import { jsonLine } from "../../shared/json_text.ts";
 import type { Log } from "../../domain/log.ts";
-import { printable } from "../../shared/printable.ts";
+import { jsonLine, printable } from "../../shared/printable.ts";
 import { VERSION } from "../version.ts";
 import { notificationFields } from "../../channels/notification_fields.ts";
 

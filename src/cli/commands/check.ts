@@ -27,8 +27,7 @@ import { pathFromHere } from "../../config/source.ts";
 import { temporaryPathOf } from "../../shared/temporary_path.ts";
 import { printable } from "../../shared/printable.ts";
 import { LISTEN_OPTION } from "../listen_option.ts";
-import { controlPathsOf } from "../control_paths.ts";
-import { locateState, STATE_OPTION } from "../state_location.ts";
+import { controlPathsOf, locateState, STATE_OPTION } from "../state_location.ts";
 import { wantsColor } from "../terminal.ts";
 
 export const checkCommand: Command = {

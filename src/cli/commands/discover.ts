@@ -1,6 +1,5 @@
 import type { System } from "../../domain/system.ts";
-import { jsonDocument } from "../../shared/json_text.ts";
-import { printable } from "../../shared/printable.ts";
+import { jsonDocument, printable } from "../../shared/printable.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { truncate } from "../../shared/truncate.ts";
 import { type Command, CONFIG_OPTION, type Invocation, UsageError } from "../command_definition.ts";

@@ -16,10 +16,9 @@ import {
 import { EXIT } from "../exit_code.ts";
 import { writeNew } from "../write_output.ts";
 import { acceptDraft } from "../accept_draft.ts";
-import { ConfigDraft, ImportLimitError } from "../../import/config_draft.ts";
+import { ConfigDraft, type Importer, ImportLimitError } from "../../import/config_draft.ts";
 import { FOREIGN_BYTES_MAX, type ForeignFile, importError } from "../../import/foreign_text.ts";
 import { IncludedFiles } from "../../import/included_files.ts";
-import type { Importer } from "../../import/importer.ts";
 import { IMPORTED_TOOLS, type ImportedTool, IMPORTERS } from "../../import/importers.ts";
 import { renderConfig, renderImport, variablesOf } from "../../import/render_import.ts";
 

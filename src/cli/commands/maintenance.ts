@@ -3,9 +3,8 @@ import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
 import { isAbout } from "../../alerting/silences.ts";
 import { isoTime } from "../../shared/json_values.ts";
-import { jsonDocument } from "../../shared/json_text.ts";
 import { timeText } from "../../shared/local_time.ts";
-import { printable } from "../../shared/printable.ts";
+import { jsonDocument, printable } from "../../shared/printable.ts";
 import {
   type Command,
   CONFIG_OPTION,

@@ -5,7 +5,7 @@ import type { System } from "../../domain/system.ts";
 import { activeConfig } from "../../members/active_config.ts";
 import { activeHosts } from "../shared_control.ts";
 import { hostOf, placesOf } from "../../members/rendezvous.ts";
-import { printable } from "../../shared/printable.ts";
+import { jsonDocument, printable } from "../../shared/printable.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import {
   type Command,
@@ -15,7 +15,6 @@ import {
   reportFormat,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { jsonDocument } from "../../shared/json_text.ts";
 import { openKnownConfig } from "../known_config.ts";
 import type { OpenConfig } from "../open_config.ts";
 import { readSharedState } from "../read_state.ts";

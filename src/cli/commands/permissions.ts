@@ -23,10 +23,9 @@ import {
 import { MissingPermissionsError, permissionsOfConfig, PROXY_VARIABLES } from "../config_permissions.ts";
 import { listenOf } from "../listen_option.ts";
 import { EXIT } from "../exit_code.ts";
-import { bwrapCommand } from "../../permissions/bwrap_command.ts";
 import { groupPermissions, permissionFlags } from "../../permissions/permission_flags.ts";
 import { shellWord } from "../../shared/shell_word.ts";
-import { sandboxOf } from "../../permissions/sandbox.ts";
+import { bwrapCommand, sandboxOf } from "../../permissions/sandbox.ts";
 import { systemdDropIn } from "../../permissions/systemd_drop_in.ts";
 import { printable } from "../../shared/printable.ts";
 import { STATE_OPTION } from "../state_location.ts";

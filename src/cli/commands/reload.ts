@@ -1,6 +1,6 @@
 import { counted } from "../../shared/counted.ts";
 import type { System } from "../../domain/system.ts";
-import { printable } from "../../shared/printable.ts";
+import { jsonDocument, printable } from "../../shared/printable.ts";
 import {
   type Command,
   CONFIG_OPTION,
@@ -8,7 +8,6 @@ import {
   REPORT_FORMAT_OPTION,
   reportFormat,
 } from "../command_definition.ts";
-import { jsonDocument } from "../../shared/json_text.ts";
 import { askService } from "../control_client.ts";
 import { describeDifference, describeFailedReload } from "../check/service_output.ts";
 import { EXIT } from "../exit_code.ts";

@@ -1,6 +1,5 @@
 import type { System } from "../../domain/system.ts";
-import { jsonDocument } from "../../shared/json_text.ts";
-import { printable } from "../../shared/printable.ts";
+import { jsonDocument, printable } from "../../shared/printable.ts";
 import {
   type Command,
   CONFIG_OPTION,

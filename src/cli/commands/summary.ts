@@ -3,7 +3,6 @@ import { quoteValue } from "../../config/problem.ts";
 import type { System } from "../../domain/system.ts";
 import type { Period } from "../../outputs/summary/outages.ts";
 import type { Summary } from "../../outputs/summary/summary.ts";
-import { jsonDocument } from "../../shared/json_text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { createYield } from "../../shared/yielding.ts";
 import {
@@ -18,7 +17,7 @@ import {
 import { EXIT } from "../exit_code.ts";
 import { openKnownState } from "../known_config.ts";
 import { monitorNotes } from "../monitor_status.ts";
-import { printable } from "../../shared/printable.ts";
+import { jsonDocument, printable } from "../../shared/printable.ts";
 import {
   isEverything,
   type OpenConfig,

@@ -1,6 +1,5 @@
 import type { System } from "../../domain/system.ts";
-import { jsonDocument } from "../../shared/json_text.ts";
-import { printable, printableBlock } from "../../shared/printable.ts";
+import { jsonDocument, printable, printableBlock } from "../../shared/printable.ts";
 import {
   type Command,
   type Invocation,

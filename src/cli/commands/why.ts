@@ -11,10 +11,9 @@ import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptOutbox } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { monitorFields, type MonitorStatus } from "../../outputs/json/monitor_fields.ts";
-import { jsonDocument } from "../../shared/json_text.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
-import { printable } from "../../shared/printable.ts";
+import { jsonDocument, printable } from "../../shared/printable.ts";
 import { quoteValue } from "../../config/problem.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import {

@@ -1,9 +1,8 @@
 import type { Condition } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
-import { printable } from "../../shared/printable.ts";
+import { jsonText, printable } from "../../shared/printable.ts";
 import { roundedMs } from "../../shared/json_values.ts";
 import type { Format, FormatOptions } from "./format.ts";
-import { jsonText } from "../../shared/json_text.ts";
 import { truncate } from "../../shared/truncate.ts";
 import { NO_CHECKS, NO_RESULT } from "./without_result.ts";
 

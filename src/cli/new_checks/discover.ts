@@ -9,11 +9,15 @@ import { openNewChecks } from "./open_new_checks.ts";
 import { type NewCheck, readAllOperands } from "./read_operands.ts";
 import { type CommandContext, type OpenConfig, readKinds } from "../open_config.ts";
 import { discoverCertificates } from "../../discover/certificates.ts";
-import { discoverCronJobs } from "../../discover/cron_jobs.ts";
-import type { Discovery, Proposal, ProposalSource } from "../../discover/discovery.ts";
-import { discoverFileSystems } from "../../discover/file_systems.ts";
+import {
+  discoverCronJobs,
+  discoverFileSystems,
+  discoverUnits,
+  type Discovery,
+  type Proposal,
+  type ProposalSource,
+} from "../../discover/discovery.ts";
 import { discoverPorts } from "../../discover/listening_ports.ts";
-import { discoverUnits } from "../../discover/systemd_units.ts";
 
 export interface ProposedCheck {
   readonly check: NewCheck;

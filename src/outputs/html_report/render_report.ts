@@ -13,11 +13,10 @@ import { truncate } from "../../shared/truncate.ts";
 import { type Markup, markup } from "../markup.ts";
 import { type ItemOptions, renderCheck, renderMove, type Room, TEXT_MAX } from "./render_check.ts";
 import { FILE_SCRIPT } from "./old_page.ts";
-import { CHECKS_WITH_CHANGES_MAX, type PageScale, pageScale } from "./page_scale.ts";
 import { renderHead } from "./render_head.ts";
 import { countText, renderHeader } from "./render_header.ts";
 import { DAYS_SHOWN, HOURS_SHOWN, isUnconfirmed, type PageCheck, type ReportSnapshot } from "./snapshot.ts";
-import { firstHourMs } from "./strips.ts";
+import { CHECKS_WITH_CHANGES_MAX, firstHourMs, type PageScale, pageScale } from "./strips.ts";
 import { createPlainTime, type PlainTime, type TimeText, toTimeText } from "./time_text.ts";
 
 const LATEST_CHANGES = 20;

@@ -2,7 +2,7 @@ import type { IncomingRequest, ServerResponse } from "../../domain/http_servers.
 import type { Listen } from "../../domain/generated/config.ts";
 import { isLoopback } from "../../shared/ip_address.ts";
 import { isSameSecret } from "../../shared/same_secret.ts";
-import { respondText } from "./responses.ts";
+import { respondText } from "./check_ins.ts";
 
 /** The access of a request: everything, or the public checks without their outputs. */
 export type Access = "full" | "public";

@@ -8,7 +8,6 @@ import type { System } from "../../domain/system.ts";
 import { lastLines } from "../../shared/last_lines.ts";
 import type { Redact } from "../../shared/redact.ts";
 import { isSameSecret } from "../../shared/same_secret.ts";
-import { respondText } from "./responses.ts";
 
 export interface PingTarget {
   /** The name of its check. */
@@ -110,4 +109,28 @@ const ID_PREFIX = "ping-";
 
 function findBegun(inProgress: readonly JobRun[], rid: string | null): JobRun | undefined {
   return inProgress.findLast(({ id }) => rid === null ? id.startsWith(ID_PREFIX) : id === ID_PREFIX + rid);
+}
+
+/** The headers of every response: no foreign page may frame it, guess its type, or learn its URL. */
+const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};
+
+export function respond(
+  status: number,
+  body: string | Uint8Array,
+  headers: Readonly<Record<string, string>>,
+): ServerResponse {
+  return { status, headers: { ...SECURITY_HEADERS, "cache-control": "no-store", ...headers }, body };
+}
+
+export function respondText(
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): ServerResponse {
+  return respond(status, `${text}\n`, { "content-type": "text/plain; charset=utf-8", ...headers });
 }

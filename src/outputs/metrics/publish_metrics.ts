@@ -7,7 +7,7 @@ import type { Scheduler } from "../../scheduler/scheduler.ts";
 import { FilePublisher, type PublishedFile } from "../file_publisher.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Log } from "../../domain/log.ts";
-import type { MetricsFormat } from "./exposition.ts";
+import type { MetricsFormat } from "./families.ts";
 import { gatherMetrics } from "./gather_metrics.ts";
 import { renderMetrics, type SharingMetrics } from "./render_metrics.ts";
 

@@ -5,12 +5,12 @@ import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import {
   createExposition,
   type Exposition,
+  FAMILIES,
   type Family,
   labelText,
   type MetricsFormat,
   type Sample,
-} from "./exposition.ts";
-import { FAMILIES } from "./families.ts";
+} from "./families.ts";
 import { type Measurement, measurementsOf } from "./measurements.ts";
 
 export interface ChannelMetrics {

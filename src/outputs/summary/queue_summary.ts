@@ -2,7 +2,7 @@ import type { Notifying } from "../../alerting/notifying.ts";
 import type { Check } from "../../domain/check.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { QueuedSummary } from "../../domain/store.ts";
-import type { SummarySettings } from "../../domain/summary_settings.ts";
+import type { SummarySettings } from "../../domain/channel.ts";
 import type { System } from "../../domain/system.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { createYield } from "../../shared/yielding.ts";

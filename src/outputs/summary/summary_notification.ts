@@ -1,5 +1,5 @@
 import type { Notification } from "../../domain/notification.ts";
-import { SUMMARY_NAME } from "../../domain/summary_settings.ts";
+import { SUMMARY_NAME } from "../../domain/channel.ts";
 import type { Summary } from "./summary.ts";
 import { summaryHtml } from "./summary_html.ts";
 import { summaryFields } from "./summary_json.ts";

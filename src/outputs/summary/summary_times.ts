@@ -1,5 +1,5 @@
 /** When a summary is due, and which time it covers. Pure. */
-import type { SummarySettings } from "../../domain/summary_settings.ts";
+import type { SummarySettings } from "../../domain/channel.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import type { Period } from "./outages.ts";
 

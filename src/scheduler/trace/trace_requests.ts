@@ -1,11 +1,16 @@
 import { decoderFor } from "../../checks/http/response_body.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Connections } from "../../domain/connections.ts";
+import type { Connections, HandshakeTarget } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest, Requests } from "../../domain/requests.ts";
 import type { TraceDepth } from "../../domain/trace.ts";
 import { startDeadline, unlessAborted } from "../../shared/deadline.ts";
-import { describeCertificate } from "./trace_certificates.ts";
-import { EXCERPT_LENGTH_MAX, headerLine, hideQuery, KEPT_LENGTH_MAX, type Tracer } from "./tracer.ts";
+import { isCredentialName } from "../../config/credentials.ts";
+import { HIDDEN } from "./hidden_values.ts";
+import { hostAndPort } from "../../domain/runtime_permissions.ts";
+import type { CertificateReading } from "../../domain/tls.ts";
+import { canonicalAddress } from "../../shared/ip_address.ts";
+import { quote } from "../../shared/quote.ts";
+import { shellWord } from "../../shared/shell_word.ts";
 
 export function traceRequests(
   requests: Requests,
@@ -122,4 +127,67 @@ async function traceTls(
     const reason = signal.aborted ? "no response in time" : connections.explain(error, target, "TLS").reason;
     tracer.add(`TLS (second connection): ${reason}`);
   }
+}
+
+// The lines of a trace, and the values that they never show.
+
+/** The length of the excerpt of a body or an output, in UTF-16 units. */
+export const EXCERPT_LENGTH_MAX = 1024;
+/** The length that is kept of a body or an output until it is redacted. */
+export const KEPT_LENGTH_MAX = 8 * EXCERPT_LENGTH_MAX;
+
+export interface Tracer {
+  /** Adds a line, with the time since the begin of the run. */
+  add(text: string): void;
+  /** Adds lines of sent or received data; `mark` is before each. */
+  addBlock(mark: string, text: string): void;
+  /**
+   * Reads something for the trace alone once the check has its result, so that a server that responds only to the
+   * check changes neither result nor duration. Work of the same key is done once.
+   */
+  addLater(key: string, work: (signal: AbortSignal) => Promise<void>): void;
+}
+
+function headerLine(name: string, value: string): string {
+  return `${name}: ${isCredentialName(name) ? HIDDEN : value}`;
+}
+
+/** Names are as good as the whole query. */
+function hideQuery({ searchParams }: URL): string {
+  const shown = [...searchParams].map(([name, value]) =>
+    `${name}=${isCredentialName(name) ? HIDDEN : value}`
+  );
+  return shown.length === 0 ? "" : `?${shown.join("&")}`;
+}
+
+/**
+ * Describes a certificate. The runtime shows only the first one that a server sends, and a missing intermediate
+ * certificate makes it untrusted; so a command follows that lists them all.
+ */
+export function describeCertificate(
+  { problem, facts }: CertificateReading,
+  target: HandshakeTarget,
+): string {
+  return [
+    ...facts === null ? [] : [
+      `certificate for ${facts.names.join(", ")}, issued by ${quote(facts.issuer)}, ` +
+      `valid from ${dayOf(facts.validFromMs)} to ${dayOf(facts.validToMs)}, SHA-256 ${facts.fingerprint}`,
+    ],
+    problem === null ? "trusted" : `not accepted: ${problem.reason}`,
+    ...problem?.about === "trust" ? [`all that the server sends: ${chainCommand(target)}`] : [],
+  ].join("; ");
+}
+
+function chainCommand({ host, port, address, tls, startTls }: HandshakeTarget): string {
+  return [
+    ...["openssl", "s_client", "-showcerts", "-connect", hostAndPort(address?.address ?? host, port)],
+    ...canonicalAddress(tls.serverName.replaceAll(/[[\]]/g, "")) === null
+      ? ["-servername", tls.serverName]
+      : [],
+    ...startTls === undefined ? [] : ["-starttls", startTls],
+  ].map(shellWord).join(" ");
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
 }

@@ -7,11 +7,22 @@ import type { TraceDepth } from "../../domain/trace.ts";
 import type { Redact } from "../../shared/redact.ts";
 import { startDeadline } from "../../shared/deadline.ts";
 import { truncate } from "../../shared/truncate.ts";
-import { traceConnections } from "./trace_connections.ts";
-import { traceDns, traceFiles, traceProcesses } from "./trace_host.ts";
-import { traceRequests } from "./trace_requests.ts";
+import {
+  describeCertificate,
+  EXCERPT_LENGTH_MAX,
+  KEPT_LENGTH_MAX,
+  type Tracer,
+  traceRequests,
+} from "./trace_requests.ts";
 import { hideValues } from "./hidden_values.ts";
-import { EXCERPT_LENGTH_MAX, type Tracer } from "./tracer.ts";
+import type { Dns } from "../../domain/dns.ts";
+import type { Files } from "../../domain/files.ts";
+import type { CapturedText, Processes } from "../../domain/processes.ts";
+import { hostAndPort } from "../../domain/runtime_permissions.ts";
+import { describeFileError, messageOf } from "../../shared/describe_error.ts";
+import { quote } from "../../shared/quote.ts";
+import { timeText } from "../../shared/local_time.ts";
+import type { Connection, Connections, ConnectionTarget } from "../../domain/connections.ts";
 
 type TracedSystem = ObserveContext["system"];
 
@@ -68,5 +79,170 @@ export function startTrace(system: TracedSystem, depth: TraceDepth): TracedRun {
         truncate(hideValues(redact(text, { isCut: true })), EXCERPT_LENGTH_MAX).split("\n")
           .map((line) => `${prefix}${truncate(line, LINE_LENGTH_MAX)}`)
       ).join("\n"),
+  };
+}
+
+// Traces commands, files and DNS look-ups.
+
+function traceProcesses(processes: Processes, tracer: Tracer): Processes {
+  return {
+    ...processes,
+    async run(command, signal) {
+      tracer.add(`run ${[command.path, ...command.arguments].map(quote).join(" ")}`);
+      tracer.addBlock(
+        ">",
+        `in ${command.directory}, with ${Object.keys(command.environment).join(" ") || "no variables"}`,
+      );
+      const end = await processes.run(command, signal);
+      if (end.ended === "not_started") {
+        tracer.add(`cannot start: ${end.reason}`);
+        return end;
+      }
+      tracer.add({
+        exited: () => `exit code ${"code" in end ? end.code : ""}`,
+        signalled: () => `terminated by ${"signal" in end ? end.signal : ""}`,
+        timed_out: () => "timeout",
+      }[end.ended]());
+      addOutput("stdout", end.stdout, tracer);
+      addOutput("stderr", end.stderr, tracer);
+      return end;
+    },
+  };
+}
+
+function addOutput(name: string, { text, truncated }: CapturedText, tracer: Tracer): void {
+  if (text === "") return;
+  tracer.addBlock("<", `${name}${truncated ? " (cut)" : ""}:`);
+  tracer.addBlock("<", text.slice(0, KEPT_LENGTH_MAX).trimEnd());
+}
+
+function traceFiles(files: Files, tracer: Tracer): Files {
+  const traced = async <T>(
+    what: string,
+    path: string,
+    work: Promise<T>,
+    describe: (value: T) => string,
+  ): Promise<T> => {
+    try {
+      const value = await work;
+      tracer.add(`${what} ${quote(path)}: ${describe(value)}`);
+      return value;
+    } catch (error) {
+      tracer.add(`${what} ${quote(path)}: ${describeFileError(error, { path })}`);
+      throw error;
+    }
+  };
+  return {
+    ...files,
+    stat: (path, options) =>
+      traced(
+        "look at",
+        path,
+        files.stat(path, options),
+        ({ kind, sizeBytes, modifiedAtMs }) =>
+          `${kind}, ${sizeBytes} B, changed ${modifiedAtMs === null ? "never" : timeText(modifiedAtMs)}`,
+      ),
+    list: (directory) => traced("list", directory, files.list(directory), ({ length }) => `${length} names`),
+  };
+}
+
+function traceDns(dns: Dns, tracer: Tracer): Dns {
+  return {
+    ...dns,
+    async lookUp(question, signal) {
+      const { name, type, server } = question;
+      const place = server === null ? "" : ` at ${hostAndPort(server.host, server.port)}`;
+      const answer = await dns.lookUp(question, signal);
+      tracer.add(
+        `look up ${type} of ${name}${place}: ${
+          "records" in answer ? answer.records.join(", ") : answer.reason
+        }`,
+      );
+      return answer;
+    },
+  };
+}
+
+function traceConnections(connections: Connections, tracer: Tracer): Connections {
+  const placeOf = ({ host, port, address, socket }: ConnectionTarget): string =>
+    socket ?? `${hostAndPort(host, port)}${address === undefined ? "" : ` (${address.address})`}`;
+  return {
+    ...connections,
+    async connect(target, options) {
+      const place = placeOf(target);
+      tracer.add(`connecting to ${place}${target.tls === undefined ? "" : " with TLS"}`);
+      return await explained(
+        async () => {
+          const connection = await connections.connect(target, options);
+          tracer.add(`connected to ${place}`);
+          return traceConnection(connection, tracer);
+        },
+        place,
+        (error) => connections.explain(error, target, "connecting").reason,
+      );
+    },
+    async resolve(target, signal) {
+      return await explained(
+        async () => {
+          const addresses = await connections.resolve(target, signal);
+          tracer.add(`addresses of ${target.host}: ${addresses.map(({ address }) => address).join(", ")}`);
+          return addresses;
+        },
+        target.host,
+        (error) => connections.explain(error, target, "connecting").reason,
+      );
+    },
+    async readCertificate(target, options) {
+      tracer.add(`reading the certificate of ${placeOf(target)}`);
+      return await explained(
+        async () => {
+          const reading = await connections.readCertificate(target, options);
+          tracer.add(describeCertificate(reading, target));
+          return reading;
+        },
+        placeOf(target),
+        (error) => connections.explain(error, target, "TLS").reason,
+      );
+    },
+  };
+
+  async function explained<T>(
+    work: () => Promise<T>,
+    place: string,
+    explain: (error: unknown) => string,
+  ): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      tracer.add(`failed: ${place}: ${error instanceof DOMException ? messageOf(error) : explain(error)}`);
+      throw error;
+    }
+  }
+}
+
+/** Received data is shown in one piece: a secret may arrive in two. */
+function traceConnection(connection: Connection, tracer: Tracer): Connection {
+  const decoder = new TextDecoder();
+  let received = "";
+  return {
+    async read() {
+      const chunk = await connection.read();
+      tracer.add(chunk === null ? "the server ended the connection" : `received ${chunk.length} B`);
+      if (chunk !== null && received.length < KEPT_LENGTH_MAX) {
+        received += decoder.decode(chunk.subarray(0, KEPT_LENGTH_MAX), { stream: true });
+      }
+      return chunk;
+    },
+    async write(bytes) {
+      await connection.write(bytes);
+      tracer.add(`sent ${bytes.length} B`);
+      tracer.addBlock(">", new TextDecoder().decode(bytes.subarray(0, KEPT_LENGTH_MAX)));
+    },
+    close: () => {
+      connection.close();
+      if (received !== "") tracer.addBlock("<", received);
+      tracer.add("closed");
+      received = "";
+    },
   };
 }

@@ -1,7 +1,7 @@
 /** A connection to the writable one of several servers. It is made again if it breaks. */
 import type { Clock } from "../../domain/clock.ts";
 import type { Connection, ConnectionPhase, Connections, DatabaseTarget } from "../../domain/connections.ts";
-import type { PostgresPlace } from "../../domain/postgres_place.ts";
+import type { PostgresPlace } from "../../domain/stores.ts";
 import { pause, startDeadline } from "../../shared/deadline.ts";
 import { createAbort } from "../../shared/on_abort.ts";
 import { type Parameter, ProtocolError } from "./protocol.ts";

@@ -1,4 +1,4 @@
-import type { PostgresPlace } from "../../domain/postgres_place.ts";
+import type { PostgresPlace } from "../../domain/stores.ts";
 import { copiedColumns, type CopiedTable, keyColumns, PAGE_ROWS, type StateTables } from "../copy_state.ts";
 import { TABLES } from "../sql/tables.ts";
 import { PostgresClient, type PostgresClientOptions, type Session } from "./postgres_client.ts";

@@ -1,6 +1,6 @@
 /** The heartbeats of members in PostgreSQL, and the owners of the channel queues. */
 import type { HeartbeatStore, MemberStatus } from "../../domain/membership.ts";
-import type { PostgresPlace } from "../../domain/postgres_place.ts";
+import type { PostgresPlace } from "../../domain/stores.ts";
 import { type Codec, columnText, json, list, nullable, objectIn } from "../codec.ts";
 import type { Row } from "../sql/table_declaration.ts";
 import { SILENCES } from "../sql/tables.ts";

@@ -1,6 +1,11 @@
 /** The outbox, delivery markers, counts of channels, and silences in PostgreSQL. */
-import { addCounts, type ChannelCount } from "../../domain/channel_count.ts";
-import type { OutboxChange, QueuedNotification, Silence } from "../../domain/outbox.ts";
+import {
+  addCounts,
+  type ChannelCount,
+  type OutboxChange,
+  type QueuedNotification,
+  type Silence,
+} from "../../domain/outbox.ts";
 import type { KeptOutbox, QueuedSummary } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
 import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY } from "../sql/shared_statements.ts";

@@ -1,5 +1,5 @@
 /** The schema of a state in PostgreSQL, and its version. */
-import type { PostgresPlace } from "../../domain/postgres_place.ts";
+import type { PostgresPlace } from "../../domain/stores.ts";
 import { StoreError } from "../../domain/store.ts";
 import { type Migration, newerVersion } from "../sql/migration.ts";
 import type { PostgresClient } from "./postgres_client.ts";

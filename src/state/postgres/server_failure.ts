@@ -1,7 +1,7 @@
 /** The reason why a server can't be used, or has rejected a statement, with a hint. */
 import type { ConnectionPhase, Connections, DatabaseTarget } from "../../domain/connections.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
-import type { PostgresPlace } from "../../domain/postgres_place.ts";
+import type { PostgresPlace } from "../../domain/stores.ts";
 import { StoreError, type StoreFailure } from "../../domain/store.ts";
 import { messageOf, systemCodeOf } from "../../shared/describe_error.ts";
 import { oneLine } from "../../shared/truncate.ts";

@@ -5,13 +5,18 @@
  * The outbox, its markers, silences and jobs have names of checks, not references: if a record can't be persisted,
  * the outcomes of its notifications are persisted nevertheless, and a job may run before its check does.
  */
-import type { ChannelCount, LimitUse } from "../../domain/channel_count.ts";
 import type { ConditionCounts, ConditionState, ConditionTimes } from "../../domain/condition_state.ts";
 import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
 import type { Locations, LocationVote } from "../../domain/location.ts";
 import type { EndOfRun, MonitorRun } from "../../domain/monitor_run.ts";
 import type { Notification, RenderedSummary } from "../../domain/notification.ts";
-import type { DeliveryMarker, QueuedNotification, Silence } from "../../domain/outbox.ts";
+import type {
+  ChannelCount,
+  DeliveryMarker,
+  LimitUse,
+  QueuedNotification,
+  Silence,
+} from "../../domain/outbox.ts";
 import type { CheckRecord, ConditionChange, KeptResult, QueuedSummary, Rollup } from "../../domain/store.ts";
 import {
   byName,

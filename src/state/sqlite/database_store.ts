@@ -1,4 +1,4 @@
-import { type Store, StoreError } from "../../domain/store.ts";
+import { type PruneProgress, type Store, StoreError } from "../../domain/store.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
 import {
   keepUpdate,
@@ -9,8 +9,6 @@ import {
   readRollups,
   readRollupSums,
 } from "./sqlite_checks.ts";
-import { keepJobRun, readJob } from "./sqlite_jobs.ts";
-import { keepMonitorRun, readMonitorRun } from "./sqlite_monitor.ts";
 import {
   addSilences,
   changeOutbox,
@@ -20,9 +18,32 @@ import {
   readQueuedSummary,
   readSilences,
 } from "./sqlite_outbox.ts";
-import { type Patience, whileBusy } from "./patience.ts";
-import { createPruner } from "./sqlite_prune.ts";
-import { explainStoreFailure } from "./store_failure.ts";
+import { explainStoreFailure, type Patience, whileBusy } from "./store_failure.ts";
+import type { MonitorRun } from "../../domain/monitor_run.ts";
+import { CLOCK, JOB_RUNS, JOBS, MONITOR, ONLY_ROW } from "../sql/tables.ts";
+import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
+import { columnText, number } from "../codec.ts";
+import { endedRunOf, runOf } from "../sql/rows.ts";
+import {
+  addReading,
+  CHANGES_MAX,
+  type ClockReadings,
+  JOB_RUNS_MAX,
+  limitsAt,
+  type RetentionLimits,
+} from "../retention.ts";
+import { DELETE_DROPPED, DELETE_OLD_COUNTS, DELETE_OLD_SILENCES } from "./outbox_statements.ts";
+import {
+  ADD_HOURS_TO_DAYS,
+  DELETE_ADDED_HOURS,
+  DELETE_CHECK,
+  DELETE_OLD_CHANGES,
+  DELETE_OLD_ROLLUPS,
+  DELETE_SURPLUS_CHANGES,
+  SELECT_CHECKS_BEHIND,
+  SELECT_CLOCK,
+} from "./statements.ts";
+import { DELETE_STRAY_MARKERS } from "../sql/shared_statements.ts";
 
 /**
  * The store whose tables are in a database that is open and up to date; it closes the database in the end. The
@@ -93,3 +114,197 @@ function createAccess(connection: SqliteConnection, path: string, patience: Pati
     },
   };
 }
+
+// The process that runs the checks, in the database.
+
+/** Implements `monitorRun()` of the store. */
+function readMonitorRun(connection: SqliteConnection): MonitorRun | null {
+  const row = connection.first(`SELECT ${MONITOR.columns} FROM monitor`);
+  return row === undefined ? null : MONITOR.decode(row).run;
+}
+
+/** Implements `keepMonitorRun()` of the store. */
+function keepMonitorRun(connection: SqliteConnection, run: MonitorRun): void {
+  connection.run(MONITOR.upsert, ...MONITOR.encode({ id: ONLY_ROW, run }));
+}
+
+// The part of the store for jobs in a database. Each function is synchronous, and throws errors.
+
+/** Implements `job()` of the store. */
+function readJob(connection: SqliteConnection, name: string, nowMs: number): JobFacts {
+  return connection.transaction(() => factsIn(connection, name, nowMs), "DEFERRED") ??
+    connection.transaction(() => {
+      noteJob(connection, name, nowMs);
+      return factsIn(connection, name, nowMs);
+    }) ?? { sinceMs: nowMs, last: null, inProgress: [] };
+}
+
+/** Implements `keepJobRun()` of the store. */
+function keepJobRun(
+  connection: SqliteConnection,
+  name: string,
+  { run, nowMs }: { readonly run: JobRun; readonly nowMs: number },
+): void {
+  connection.transaction(() => {
+    const jobId = noteJob(connection, name, nowMs);
+    if (run.end === null) {
+      connection.run(INSERT_BEGUN_RUN, ...JOB_RUNS.encode({ ...run, jobId, endOrder: null }));
+    } else {
+      const endOrder = Number(connection.first(SELECT_END_ORDER, jobId)?.["end_order"]);
+      connection.run(JOB_RUNS.upsert, ...JOB_RUNS.encode({ ...run, jobId, endOrder }));
+    }
+    connection.run(DELETE_SURPLUS_RUNS, jobId, JOB_RUNS_MAX);
+  });
+}
+
+function noteJob(connection: SqliteConnection, name: string, nowMs: number): number {
+  return Number(connection.first(UPSERT_JOB, ...JOBS.encode({ name, sinceMs: nowMs }))?.["id"]);
+}
+
+/** `null` where the job is to be noted first. */
+function factsIn(connection: SqliteConnection, name: string, nowMs: number): JobFacts | null {
+  const job = connection.first(SELECT_JOB, columnText.encode(name));
+  if (job === undefined) return null;
+  const id = number.decode(job["id"], "id");
+  const sinceMs = number.decode(job["since_ms"], "since_ms");
+  if (sinceMs > nowMs) return null;
+  const last = connection.first(SELECT_LAST_RUN, id);
+  return {
+    sinceMs,
+    last: last === undefined ? null : endedRunOf(last),
+    inProgress: connection.all(SELECT_RUNS_IN_PROGRESS, id).map(runOf),
+  };
+}
+
+/**
+ * Returns a function that deletes old data of a few checks at a time, in a cycle over their ids. One call is one
+ * transaction of some milliseconds: it ends after so many checks, or earlier once it has changed so many rows.
+ */
+function createPruner(connection: SqliteConnection): (nowMs: number) => PruneProgress {
+  let lastId = 0;
+  return (nowMs) => {
+    const forgotten: string[] = [];
+    const end = connection.transaction(() => {
+      const limits = limitsAt(readClock(connection, nowMs).earlierMs);
+      const rows = pruneOutbox(connection, limits);
+      return rows >= ROWS_MAX ? lastId : pruneBehind(connection, lastId, { limits, rows, forgotten });
+    });
+    lastId = end ?? 0;
+    return { finished: end === null && shrink(connection), forgotten };
+  };
+}
+
+function readClock(connection: SqliteConnection, nowMs: number): ClockReadings {
+  const row = connection.first(SELECT_CLOCK);
+  const before = row === undefined ? null : CLOCK.decode(row);
+  const readings = addReading(before, nowMs);
+  if (readings !== before) connection.run(CLOCK.upsert, ...CLOCK.encode({ ...readings, id: ONLY_ROW }));
+  return readings;
+}
+
+/** The number of checks that one call examines. */
+const CHECKS_MAX = 200;
+
+/** After how many changed rows a call ends. */
+const ROWS_MAX = 1000;
+
+/** The number of free pages that stay for later writes: a megabyte. */
+const FREE_PAGES_MAX = 256;
+
+const FREE_PAGES = "PRAGMA freelist_count";
+
+/** How many pages one call gives back. */
+const PAGES_MAX = 250;
+
+/** Releases free pages up to a limit; returns whether that was all. The file shrinks at the next checkpoint. */
+function shrink(connection: SqliteConnection): boolean {
+  const free = number.decode(connection.first(FREE_PAGES)?.["freelist_count"], "freelist_count");
+  const surplus = free - FREE_PAGES_MAX;
+  if (surplus <= 0) return true;
+  // A page for each row that is read, so that `run` would give back one alone.
+  const count = connection.all(`PRAGMA incremental_vacuum(${PAGES_MAX})`).length;
+  return count === 0 || surplus <= PAGES_MAX;
+}
+
+/** Returns how many rows went; each statement finds its own by an index, and there are few. */
+function pruneOutbox(connection: SqliteConnection, limits: RetentionLimits): number {
+  return connection.run(DELETE_DROPPED, limits.droppedMs, ROWS_MAX) +
+    connection.run(DELETE_OLD_SILENCES, limits.silenceEndMs, ROWS_MAX) +
+    connection.run(DELETE_OLD_COUNTS, limits.countedMs);
+}
+
+/** Returns the id of the last examined check; `null` if it was the last one of all. */
+function pruneBehind(
+  connection: SqliteConnection,
+  id: number,
+  { limits, rows: rowsBefore, forgotten }: {
+    readonly limits: RetentionLimits;
+    readonly rows: number;
+    readonly forgotten: string[];
+  },
+): number | null {
+  let rows = rowsBefore;
+  const checks = connection.all(SELECT_CHECKS_BEHIND, id, CHECKS_MAX);
+  for (const check of checks) {
+    const checkId = Number(check["id"]);
+    const isForgotten = Number(check["seen_at_ms"]) < limits.seenMs;
+    rows += isForgotten ? forget(connection, checkId) : pruneCheck(connection, checkId, limits);
+    if (isForgotten) forgotten.push(columnText.decode(check["name"], "name"));
+    if (rows >= ROWS_MAX) return checkId;
+  }
+  if (checks.length === CHECKS_MAX) return Number(checks.at(-1)?.["id"]);
+  connection.run(DELETE_STRAY_MARKERS);
+  connection.run(DELETE_OLD_JOB_RUNS, limits.seenMs);
+  connection.run(DELETE_OLD_JOBS, limits.seenMs);
+  return null;
+}
+
+function forget(connection: SqliteConnection, id: number): number {
+  return DELETE_CHECK.reduce((rows, statement) => rows + connection.run(statement, id), 0);
+}
+
+function pruneCheck(connection: SqliteConnection, id: number, limits: RetentionLimits): number {
+  return connection.run(DELETE_OLD_CHANGES, id, limits.changeMs) +
+    connection.run(DELETE_SURPLUS_CHANGES, id, CHANGES_MAX) +
+    connection.run(DELETE_OLD_ROLLUPS, id, limits.rollupEndMs) +
+    connection.run(ADD_HOURS_TO_DAYS, id, limits.dailyMs) +
+    connection.run(DELETE_ADDED_HOURS, id, limits.dailyMs);
+}
+
+// The statements on jobs that are more than an upsert of a row. Names and keys are encoded as column text.
+
+/** A job: its id and the time when it was first recorded. */
+const SELECT_JOB = "SELECT id, since_ms FROM jobs WHERE name = ?";
+
+const UPSERT_JOB = `${JOBS.upsert} RETURNING id`;
+
+/** The run of a job whose end was noted last. */
+const SELECT_LAST_RUN = `SELECT ${JOB_RUNS.columns} FROM job_runs
+  WHERE job_id = ? AND end_order IS NOT NULL ORDER BY end_order DESC LIMIT 1`;
+
+/** The runs of a job without an end behind the newest one with an end, the oldest first. */
+const SELECT_RUNS_IN_PROGRESS = `SELECT ${JOB_RUNS.columns} FROM job_runs
+  WHERE job_id = ?1 AND end_order IS NULL
+    AND id > (SELECT coalesce(max(id), 0) FROM job_runs WHERE job_id = ?1 AND end_order IS NOT NULL)
+  ORDER BY id`;
+
+/** Inserts the start of a run that is not recorded yet. */
+const INSERT_BEGUN_RUN = `${JOB_RUNS.insert} ON CONFLICT (key) DO NOTHING`;
+
+/** The number of the next end of a job's run. */
+const SELECT_END_ORDER = "SELECT coalesce(max(end_order), 0) + 1 AS end_order FROM job_runs WHERE job_id = ?";
+
+/** Forgets the runs of a job beyond so many of the newest, but not the one whose end was noted last. */
+const DELETE_SURPLUS_RUNS = `DELETE FROM job_runs WHERE id IN (
+    SELECT id FROM job_runs WHERE job_id = ?1 ORDER BY id DESC LIMIT -1 OFFSET ?2)
+  AND id IS NOT (SELECT id FROM job_runs WHERE job_id = ?1 AND end_order IS NOT NULL
+    ORDER BY end_order DESC LIMIT 1)`;
+
+const OLD_JOBS = `SELECT id FROM jobs WHERE name NOT IN (SELECT name FROM checks) AND since_ms < ?1
+    AND NOT EXISTS (SELECT 1 FROM job_runs WHERE job_id = jobs.id AND started_at_ms >= ?1)`;
+
+/** Forgets the runs of jobs without a check that nothing was heard of since a time. */
+const DELETE_OLD_JOB_RUNS = `DELETE FROM job_runs WHERE job_id IN (${OLD_JOBS})`;
+
+/** Forgets those jobs themselves, once their runs are. */
+const DELETE_OLD_JOBS = `DELETE FROM jobs WHERE id IN (${OLD_JOBS})`;

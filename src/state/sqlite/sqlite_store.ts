@@ -2,11 +2,16 @@ import { dirname } from "node:path";
 import { StoreError } from "../../domain/store.ts";
 import type { StoreFiles } from "../../domain/store_files.ts";
 import type { FileStoreOptions, OpenedStore } from "../../domain/stores.ts";
-import { BUSY_TIMEOUT_MS, openConnection, type SqliteConnection } from "./sqlite_connection.ts";
+import {
+  BUSY_TIMEOUT_MS,
+  migrate,
+  MIGRATIONS,
+  openConnection,
+  type SqliteConnection,
+  versionOf,
+} from "./sqlite_connection.ts";
 import { quarantine } from "../quarantine.ts";
-import { explainStoreFailure, isBusy } from "./store_failure.ts";
-import { migrate, MIGRATIONS, versionOf } from "./migrations.ts";
-import { type Patience, whileBusy } from "./patience.ts";
+import { explainStoreFailure, isBusy, type Patience, whileBusy } from "./store_failure.ts";
 import { DamagedFileError, inspectEmptyFile, inspectHeader, inspectPlace } from "../state_file.ts";
 import { createDatabaseStore } from "./database_store.ts";
 

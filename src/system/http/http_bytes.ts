@@ -1,5 +1,3 @@
-import { giveBuffer, takeBuffer } from "./read_buffers.ts";
-
 /** Reads bytes of a connection, line by line or as they come. */
 export class ByteReader {
   readonly #read: (buffer: Uint8Array) => Promise<number | null>;
@@ -85,4 +83,21 @@ function textOf(bytes: Uint8Array): string {
     text += Reflect.apply(String.fromCharCode, null, bytes.subarray(start, start + PIECE_BYTES));
   }
   return text;
+}
+
+/** Buffers to read into, used again and again: to make one costs more than to read a small response. */
+
+const BUFFER_BYTES = 16_384;
+const KEPT_MAX = 64;
+
+const kept: ArrayBuffer[] = [];
+
+/** Returns an unused buffer; its content has no meaning. */
+export function takeBuffer(): ArrayBuffer {
+  return kept.pop() ?? new ArrayBuffer(BUFFER_BYTES);
+}
+
+/** Releases a buffer. It must not be read or written any more, by the runtime either. */
+export function giveBuffer(buffer: ArrayBuffer): void {
+  if (buffer.byteLength === BUFFER_BYTES && kept.length < KEPT_MAX) kept.push(buffer);
 }

@@ -22,8 +22,7 @@ import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { closeQuietly, writeAll } from "../tcp/tcp_stream.ts";
 import { bodyReader, type ReadBody } from "./http_body.ts";
 import { ByteReader } from "./http_bytes.ts";
-import { headerOf, HttpError } from "./http_head.ts";
-import { readRequestHead, RequestError, type RequestHead } from "./request_head.ts";
+import { headerOf, HttpError, readRequestHead, RequestError, type RequestHead } from "./http_head.ts";
 
 const CONNECTIONS_MAX = 256;
 const HEAD_MS_MAX = 10_000;

@@ -3,8 +3,7 @@ import type { Clock } from "../../domain/clock.ts";
 import { onAbort } from "../../shared/on_abort.ts";
 import { TcpStream } from "../tcp/tcp_stream.ts";
 import { beginTls, handshaken } from "../tls/tls_stream.ts";
-import { CLOSING, SmtpError } from "./mail_failure.ts";
-import { type Reply, ReplyReader } from "./smtp_reply.ts";
+import { CLOSING, type Reply, ReplyReader, SmtpError } from "./mail_failure.ts";
 
 /** For the greeting, and for a handshake. */
 const SETUP_MS = 30_000;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { durationViolation } from "../../../src/checks/http/expected_duration.ts";
+import { durationViolation } from "../../../src/checks/http/exchange.ts";
 
 Deno.test("durationViolation() permits a duration that is equal to its limit", () => {
   const expected = { statusCode: null, headers: {}, warningDurationMs: 1000, criticalDurationMs: 2000 };

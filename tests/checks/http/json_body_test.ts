@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { evaluateJson } from "../../../src/checks/http/json_body.ts";
+import { evaluateJson } from "../../../src/checks/http/expected_body.ts";
 import type { HttpExpectation } from "../../../src/domain/generated/config.ts";
 import { testRows } from "../../support/rows.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readHeader } from "../../../src/checks/http/response_headers.ts";
+import { readHeader } from "../../../src/checks/http/captures.ts";
 
 Deno.test("readHeader() decodes UTF-8, and other bytes as Latin-1", async (t) => {
   const rows = [

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type BashLine, quoteForBash, readBashLine } from "../../../src/cli/completion/bash_line.ts";
+import { type BashLine, quoteForBash, readBashLine } from "../../../src/cli/completion/shells.ts";
 
 const BREAKS = " \t\n\"'@><=;|&(:";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isKeyValue, readKeyValue, withParameter } from "../../../src/cli/new_checks/typed_parameter.ts";
+import { isKeyValue, readKeyValue, withParameter } from "../../../src/cli/new_checks/read_operands.ts";
 import { openSchema } from "../../../src/config/profile_schemas.ts";
 import type { JsonValue } from "../../../src/config/syntax.ts";
 import { testRows } from "../../support/rows.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { testRows } from "../../support/rows.ts";
-import { renderMeasures } from "../../../src/outputs/html_report/render_measures.ts";
+import { renderMeasures } from "../../../src/outputs/html_report/render_check.ts";
 
 Deno.test("renderMeasures() shows metrics that have thresholds, with their units", async (t) => {
   const rows: Readonly<Record<string, readonly [Readonly<Record<string, number>>, html: string]>> = {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { renderFeed } from "../../../src/outputs/http_endpoint/feed.ts";
+import { renderFeed } from "../../../src/outputs/http_endpoint/views.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { testCheck } from "../../support/checks.ts";
 import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";

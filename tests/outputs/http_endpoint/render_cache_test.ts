@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { RenderCache } from "../../../src/outputs/http_endpoint/render_cache.ts";
+import { RenderCache } from "../../../src/outputs/http_endpoint/endpoint.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 
 /** A cache with texts that take 100 ms each. */

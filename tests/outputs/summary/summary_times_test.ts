@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "../../support/property.ts";
 import { createCronReader } from "../../../src/config/cron_times.ts";
 import type { CronTimes } from "../../../src/domain/schedule.ts";
-import type { SummarySettings } from "../../../src/domain/summary_settings.ts";
+import type { SummarySettings } from "../../../src/domain/channel.ts";
 import { lastTime, periodOf, periodUntil } from "../../../src/outputs/summary/summary_times.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
 

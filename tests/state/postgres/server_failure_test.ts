@@ -1,6 +1,6 @@
 /** The possible failures of a database: each is one line with a hint. */
 import assert from "node:assert/strict";
-import type { PostgresPlace } from "../../../src/domain/postgres_place.ts";
+import type { PostgresPlace } from "../../../src/domain/stores.ts";
 import { StoreError } from "../../../src/domain/store.ts";
 import { PostgresClient } from "../../../src/state/postgres/postgres_client.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHash, createHmac, pbkdf2Sync } from "node:crypto";
 import { setImmediate } from "node:timers";
 import type { Connection } from "../../../src/domain/connections.ts";
-import type { PostgresPlace } from "../../../src/domain/postgres_place.ts";
+import type { PostgresPlace } from "../../../src/domain/stores.ts";
 import { PostgresClient, type PostgresClientOptions } from "../../../src/state/postgres/postgres_client.ts";
 import { explainPostgresFailure } from "../../../src/state/postgres/server_failure.ts";
 import type { StatementResult } from "../../../src/state/postgres/statement_response.ts";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { SqliteConnection } from "../../../src/state/sqlite/sqlite_connection.ts";
 import {
   APPLICATION_ID,
   migrate,
   MIGRATIONS,
   NewerVersionError,
+  SqliteConnection,
   versionOf,
-} from "../../../src/state/sqlite/migrations.ts";
+} from "../../../src/state/sqlite/sqlite_connection.ts";
 import type { Migration } from "../../../src/state/sql/migration.ts";
 import { withStatePath } from "../state_directory.ts";
 

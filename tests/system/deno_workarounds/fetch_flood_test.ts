@@ -1,6 +1,6 @@
 /**
  * `fetch` reads any number of informational responses (1xx) before a response, all that have come in one turn of the event
- * loop, so a server that sends them without end stalls the process. `src/system/http/plain_http.ts` reads HTTP in clear text
+ * loop, so a server that sends them without end stalls the process. `src/system/http/requests.ts` reads HTTP in clear text
  * instead, and `src/system/http/requests.ts` leaves out HTTP/2. Over TLS with HTTP/1.1 a turn reads little.
  *
  * Upstream: none was found; https://github.com/hyperium/hyper/issues/1828 limits the loop around it (in 2.7.11)

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ByteReader } from "../../../src/system/http/http_bytes.ts";
-import { readRequestHead, RequestError } from "../../../src/system/http/request_head.ts";
+import { readRequestHead, RequestError } from "../../../src/system/http/http_head.ts";
 
 /** Reads a head from bytes that arrive in parts. */
 function headOf(text: string): ReturnType<typeof readRequestHead> {
