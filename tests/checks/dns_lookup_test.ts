@@ -95,6 +95,7 @@ Deno.test("observeDnsLookup() compares the records with the expected ones", asyn
   const rows: readonly (readonly [Partial<DnsLookupParameters>, condition: string, output: string])[] = [
     [{}, "ok", both],
     [{ count: 2, atLeast: 2, contains: ["192.0.2.2"] }, "ok", both],
+    [{ values: ["192.0.2.1"] }, "critical", `${found}, expected "192.0.2.1"`],
     [{ values: ["192.0.2.1", "192.0.2.3"] }, "critical", `${found}, expected "192.0.2.1", "192.0.2.3"`],
     [{ contains: ["192.0.2.9"], asWarning: true }, "warning", `${found} without "192.0.2.9"`],
     [{ count: 1 }, "critical", "A of www.example.test: found 2 records, expected 1"],
@@ -190,6 +191,7 @@ const HOSTILE: Readonly<Record<string, readonly [DnsBehavior, condition: string,
     "critical",
     /: no such name \(NXDOMAIN\) \(127/,
   ],
+  "an unknown error": [(query) => [dnsReply(query, [], { code: 11 })], "critical", /: error code 11 \(/],
   "thousands of records": [
     (query) => [
       dnsReply(
@@ -289,6 +291,7 @@ Deno.test("observeDnsLookup() without a server requires net access to the resolv
 Deno.test("dnsLookupKind rejects invalid names, servers and records", () => {
   const rows: readonly (readonly [Partial<DnsLookupParameters>, string])[] = [
     [{ name: "a..b" }, "name: is not a domain name, expected labels of 1 to 63 characters"],
+    [{ name: `${"x".repeat(64)}.test` }, "name: is not a domain name, expected labels of 1 to 63 characters"],
     [{ name: "ü/x.test" }, "name: is not a domain name, expected labels of 1 to 63 characters"],
     ...["ns.example.org", "192.0.2.256", "::1:53x", "192.0.2.1:0", "127.0.0.1:70000", "[::1]"].map((server) =>
       [

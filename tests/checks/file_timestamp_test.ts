@@ -29,6 +29,10 @@ Deno.test("fileTimestampKind evaluates the age of a file", async (t) => {
   > = {
     "young": [5 * MINUTE + 900, `ok: changed at 2020-06-01 12:00:00 UTC, ${after}`],
     "as old as the warning age": [HOUR, `ok: changed at 2020-06-01 12:00:00 UTC, ${after}`],
+    "older by a part of a second, which is dropped": [
+      HOUR + 999,
+      `ok: changed at 2020-06-01 12:00:00 UTC, ${after}`,
+    ],
     "older by a second": [HOUR + SECOND, `warning: changed at 2020-06-01 12:00:00 UTC, ${before}`],
     "as old as the critical age": [DAY, `warning: changed at 2020-06-01 12:00:00 UTC, ${before}`],
     "older than the critical age": [
@@ -40,6 +44,7 @@ Deno.test("fileTimestampKind evaluates the age of a file", async (t) => {
       "critical: changed at 2020-06-01 12:00:00 UTC, critical after 1 min",
       { criticalAgeMs: MINUTE },
     ],
+    "a part of a second in the future": [-999, `ok: changed at 2020-06-01 12:00:00 UTC, ${after}`],
     "a second in the future": [-SECOND, "warning: changed at 2020-06-01 12:00:00 UTC, in the future"],
     "far in the future, which is to be ok": [
       -2 * HOUR - 5 * MINUTE,

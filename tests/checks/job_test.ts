@@ -45,6 +45,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     atMs: 2 * HOUR,
     begins: "b",
   }], "ok: ended at {2 h ago} with exit code 0 after 35 s; running since {1 h ago}"],
+  "runs that overlap": [3 * HOUR, [...ran(HOUR), { atMs: 2 * HOUR, begins: "b" }, {
+    atMs: 2.5 * HOUR,
+    begins: "c",
+  }], "ok: ended at {2 h ago} with exit code 0 after 35 s; 2 runs in progress, the longest since {1 h ago}"],
   "the older of two that overlap fails last": [4 * HOUR, [
     { atMs: HOUR, begins: "a" },
     ...ran(2 * HOUR, "b"),
@@ -124,6 +128,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     "critical: the run that ended at {1 h ago} took 3 h, at most 2 h expected",
     { durationMaxMs: 2 * HOUR },
   ],
+  "an end that is a little in the future": [
+    HOUR,
+    ran(HOUR + MINUTE),
+    "ok: ended at {in 1 min} with exit code 0 after 35 s",
+  ],
   "an end in the future, since the clock was set back": [
     HOUR,
     ran(300 * DAY),
@@ -200,6 +209,16 @@ Deno.test("observeJob() shows the last line of a failed run once", async (t) => 
     assert.equal(seen.output, `failed at ${timeText(startMs + HOUR)} with exit code 1 after 35 s: ${shown}`);
     assert.equal(seen.detail, detail);
   });
+});
+
+Deno.test("observeJob() shows the end of a long output as detail, as a terminal shows only a detail's beginning", async () => {
+  const store = await openInMemoryStore();
+  const startMs = createFakeClock().wallMs();
+  await store.job("backup", startMs);
+  const lines = Array.from({ length: 20 }, (_, index) => `line ${index + 1}`);
+  const output = `${lines.join("\n")}\n`;
+  for (const event of ran(HOUR, "a", { output })) await happen(store, event, startMs);
+  assert.equal((await look(store, HOUR)).detail, `${lines.slice(-10).join("\n")}\n`);
 });
 
 Deno.test("observeJob() counts from its own first run if the job never ran before", async () => {

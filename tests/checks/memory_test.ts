@@ -26,6 +26,11 @@ Deno.test("memory compares available memory and used swap with thresholds", asyn
       "critical",
       "available 0% (0 B of 16 GB), critical below 1 GB; swap used 50% (1 GB of 2 GB)",
     ],
+    "much swap": [
+      { swapUsedBytes: 2e9 },
+      "warning",
+      "available 25% (4 GB of 16 GB); swap used 100% (2 GB of 2 GB), warning above 60%",
+    ],
     "no swap": [
       { swapUsedBytes: 0, swapTotalBytes: 0 },
       "ok",

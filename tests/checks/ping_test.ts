@@ -115,6 +115,7 @@ const COMMANDS: Readonly<
     { roundTrip: { warningAboveMs: 100 } },
   ],
   "a signal": ["kill -9 $$", "unknown", /ping" printed no summary, terminated by SIGKILL$/],
+  "no requests": ["echo '0 packets transmitted, 0 received, 0% packet loss'", "unknown", /no summary/],
   "a flood": ["yes 'packets transmitted, 1 received' | head -c 3000000", "unknown", /no summary/],
   "a long line with control characters": [
     "printf '\\033[31m%0300d' 1 >&2; exit 1",

@@ -61,10 +61,20 @@ Deno.test("process counts the matching processes, and compares number, age and m
       "warning",
       "count 2; age min 9 s, warning below 1 min; age max 1 h; memory 6.29 MB",
     ],
+    "an old one": [
+      { name: "nginx", age: { criticalAboveMs: 600_000 } },
+      "critical",
+      "count 2; age min 9 s; age max 1 h, critical above 10 min; memory 6.29 MB",
+    ],
     "much memory": [
       { name: "nginx", memory: { warningAboveBytes: 6e6 } },
       "warning",
       "count 2; age min 9 s; age max 1 h; memory 6.29 MB, warning above 6 MB",
+    ],
+    "a name longer than the kernel keeps": [
+      { name: "a very long process name" },
+      "ok",
+      "count 1; age min 10 min; age max 10 min; memory 524 kB",
     ],
     "one whose age is below 0": [
       { name: "just_started", age: { criticalAboveMs: 600_000 } },
@@ -175,6 +185,12 @@ Deno.test("process compares the executable, and is unknown if those that it may 
       { 100: NGINX },
       "critical",
       /^count at least 1, critical above 0; .*; cannot read the executable of 1 process: permission denied$/,
+    ],
+    "one is, which may be old": [
+      { ...named, age: { criticalAboveMs: 60_000 } },
+      { 100: NGINX },
+      "unknown",
+      unread("1 process"),
     ],
     "the executable alone": [
       { executable: NGINX },

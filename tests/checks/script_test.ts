@@ -42,6 +42,7 @@ Deno.test("observeScript() parses the output of a plugin", async (t) => {
       "critical: cannot reach the database | none",
       "tried three times",
     ],
+    "nothing printed": ["/bin/true", {}, "ok: "],
     "nothing printed by a failing script": ["/bin/false", {}, "warning: exit code 1, no output"],
     "only performance data": [
       "/bin/sh",
@@ -71,6 +72,7 @@ Deno.test("observeScript() compares exit code and output with the expected ones"
       { exitCodeConditions: { 0: "critical" } },
       "critical: exit code 0, no output",
     ],
+    "a text that is present": [mails, 0, { outputPart: "mails" }, `ok: ${mails}`],
     "a missing text and a missing pattern": [
       mails,
       0,
@@ -82,6 +84,12 @@ Deno.test("observeScript() compares exit code and output with the expected ones"
       2,
       { outputPart: "fine", conditionOnMismatch: "warning" },
       broken,
+    ],
+    "a value within its ranges": [
+      mails,
+      0,
+      { value: { pattern: "(\\d+) mails", warning: range("200") } },
+      `ok: ${mails}`,
     ],
     "a value outside of one": [
       mails,

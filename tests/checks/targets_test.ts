@@ -9,6 +9,7 @@ import { testRows } from "../support/rows.ts";
 Deno.test("hostPortIn() finds a host and a port", async (t) => {
   const rows: Readonly<Record<string, readonly [string, number] | null>> = {
     "db.example.org:5432": ["db.example.org", 5432],
+    "[::1]:25": ["::1", 25],
     ":8080": ["127.0.0.1", 8080],
     "8080": ["127.0.0.1", 8080],
     "8080:80": ["127.0.0.1", 8080],
@@ -17,6 +18,7 @@ Deno.test("hostPortIn() finds a host and a port", async (t) => {
     "[::]:8080->80/tcp": ["::1", 8080],
     "8080->80/udp": null,
     "host:0": null,
+    "host:65536": null,
     "host": null,
     "https://example.org:80": null,
     "user@host:22": null,

@@ -321,6 +321,7 @@ Deno.test("tcpConnectKind rejects contradictory parameters", () => {
       'host: "host" cannot be used with "socket": remove one of them',
       'tls: "tls" cannot be used with "socket": remove one of them',
     ],
+    [{ ...plain, host: "a", port: 1, caFile: "/a" }, 'ca_file: "ca_file" requires "tls": true'],
     [{ ...plain, host: "a", port: 1, fingerprint }, 'fingerprint: "fingerprint" requires "tls": true'],
     [
       { ...plain, socket: "/a", fingerprint },

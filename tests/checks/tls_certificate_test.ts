@@ -68,6 +68,11 @@ Deno.test("observeTlsCertificate() returns the time until expiry of a certificat
         { serverName: "shop.example.org" },
         "ok: certificate expires in 59 d 23 h (DAY)",
       ],
+      "an address": [
+        { toDay: 60, hosts: [] },
+        { host: "127.0.0.1" },
+        "ok: certificate expires in 59 d 23 h (DAY)",
+      ],
       "an unknown CA": [
         { authority: stranger, toDay: 60 },
         {},

@@ -62,6 +62,7 @@ Deno.test("requiredPermissionsOf() returns the minimal permissions of each check
       checkOf("disk_space", { path: "/srv", free: {}, freeInodes: {} }),
       { read: ["/srv"], sys: ["statfs"] },
     ],
+    memory: [checkOf("memory", { available: {}, swapUsed: {} }), { sys: ["systemMemoryInfo"] }],
     load: [checkOf("load", { load1: {}, load5: {}, load15: {} }), { sys: ["loadavg"] }],
     process: [
       checkOf("process", { executable: "/bin/x", pidFile: "/run/x.pid", count: {}, age: {}, memory: {} }),
@@ -116,6 +117,10 @@ Deno.test("requiredPermissionsOf() returns the minimal permissions of each chann
   const rows: Readonly<Record<string, readonly [Channel, RequiredPermissions]>> = {
     console: [{ key: "c", kind: "console", parameters: {} }, {}],
     file_touch: [TOUCH, { write: ["/run/t"] }],
+    "email to a name": [
+      email("mx.example.org"),
+      { net: ["mx.example.org:587"], env: ["DENO_TLS_CA_STORE"] },
+    ],
     "email to an address": [email("::1"), { net: ["[::1]:587"] }],
     "email with a login": [
       email("::1", { username: "me", password: "x" }),

@@ -67,7 +67,9 @@ Deno.test("sandboxOf() restricts the network to known addresses", async (t) => {
       { kind: "addresses", addresses: ["10.0.0.1", "::1", "localhost"] },
     ],
     "a name": [{ net: ["10.0.0.1:443", "example.org:443"] }, { kind: "any" }],
+    "everything": [{ net: ["*"] }, { kind: "any" }],
     "a command alone": [{ run: ["/srv/a.sh"] }, { kind: "any" }],
+    "a command that may connect anywhere": [{ net: ["10.0.0.1:443"], run: ["/srv/a.sh"] }, { kind: "any" }],
   };
   await testRows(
     t,

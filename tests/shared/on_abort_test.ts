@@ -13,6 +13,18 @@ Deno.test("onAbort() calls each remaining listener once, in order", () => {
   assert.deepEqual(called, ["first", "third"]);
 });
 
+Deno.test("onAbort() allows a listener to remove another", () => {
+  const abort = new AbortController();
+  const called: string[] = [];
+  onAbort(abort.signal, () => {
+    called.push("first");
+    stop();
+  });
+  const stop = onAbort(abort.signal, () => called.push("second"));
+  abort.abort();
+  assert.deepEqual(called, ["first"]);
+});
+
 Deno.test("createAbort() calls all listeners once, with the reason in the signal", () => {
   const abort = createAbort();
   const called: unknown[] = [];

@@ -22,6 +22,7 @@ Deno.test("parsePerformanceData() parses the format of the guidelines", async (t
       datum("f", "1", "KB"),
       datum("g", "1", "c"),
     ]],
+    ["an unknown value", "a=U;1;2", [datum("a", "U", "", ["1", "2"])]],
     ["ranges", "a=1;10:20;@~:5;0;99 b=1;:5;5:", [
       datum("a", "1", "", ["10:20", "@~:5", "0", "99"]),
       datum("b", "1", "", [":5", "5:"]),
@@ -40,6 +41,7 @@ Deno.test("parsePerformanceData() skips only invalid values", async (t) => {
     ["an equals sign in a label", "'a=b'=1"],
     ["a quote in a bare label", "it's=1"],
     ["a quote that does not close", "'x=1"],
+    ["an exponent", "x=1e5"],
     ["too many limits", "x=1;2;3;4;5;6"],
     ["a minimum that is a range", "x=1;;;1:2"],
     ["a control character in a unit", "x=1\u0007"],

@@ -19,6 +19,10 @@ Deno.test("findErrors() finds contradictory settings", async (t) => {
       "request.body",
       'a GET request has no body, expected another "method", such as "POST"',
     ]],
+    "a body with HEAD": [{ request: { method: "HEAD", body: "x" } }, [
+      "request.body",
+      'a HEAD request has no body, expected another "method", such as "POST"',
+    ]],
     "a header of the runtime": [{ request: { headers: { "Content-LENGTH": "1" } } }, [
       "request.headers.Content-LENGTH",
       'header "Content-LENGTH" is set by the runtime, remove it',
@@ -30,6 +34,10 @@ Deno.test("findErrors() finds contradictory settings", async (t) => {
     "a certificate alone": [{ request: { tls: { certificate: "/c" } } }, [
       "request.tls.certificate",
       "tls.certificate is set without tls.key, expected both",
+    ]],
+    "a key alone": [{ request: { tls: { key: "/k" } } }, [
+      "request.tls.key",
+      "tls.key is set without tls.certificate, expected both",
     ]],
     "nothing there": [{ json: { "$.a": { exists: false }, "$.b": { exists: true, equals: 1 } } }],
     "nothing there, and compared": [{ json: { "$.a": { exists: false, lessThan: 1 } } }, [

@@ -79,6 +79,7 @@ Deno.test("HttpServers: a malformed or too large request is rejected with a resp
     const rows: Readonly<Record<string, readonly [sent: string, status: number]>> = {
       "the preface of HTTP/2": ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400],
       "a URL instead of a path": ["GET http://evil.example/ HTTP/1.1\r\n\r\n", 400],
+      "a blank in the path": ["GET /a b HTTP/1.1\r\n\r\n", 400],
       "a header of two lines": ["GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", 400],
       "a blank before the colon": ["GET / HTTP/1.1\r\nA : b\r\n\r\n", 400],
       "two declared lengths": [
@@ -87,6 +88,7 @@ Deno.test("HttpServers: a malformed or too large request is rejected with a resp
       ],
       "an unknown coding": ["POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 400],
       "a negative length": ["POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400],
+      "two lengths": ["POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400],
       "a path flood": [`GET /${"a".repeat(100_000)} HTTP/1.1\r\n\r\n`, 431],
       "a header flood": [`GET / HTTP/1.1\r\n${"A: b\r\n".repeat(20_000)}\r\n`, 431],
     };

@@ -58,6 +58,10 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
     Uint8Array.from("HTTP/1.1 204 No\r\nA: \x80\xe4\r\n\r\n", (character) => character.charCodeAt(0)),
     "204 [a=\x80\xe4] ",
   ],
+  "the same length twice": [
+    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nab",
+    "200 [content-length=2, 2] ab",
+  ],
   "two lengths": [
     "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nab",
     "head: response has a malformed content-length",
@@ -66,6 +70,7 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
     `${INFORMATIONAL}HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nA: 1\r\n\r\nab`,
     "200 [a=1] ab",
   ],
+  "as many as are accepted": [`${INFORMATIONAL.repeat(100)}HTTP/1.1 200 OK\r\n\r\nab`, "200 [] ab"],
   "one more": [
     `${INFORMATIONAL.repeat(101)}HTTP/1.1 200 OK\r\n\r\nab`,
     "head: more than 100 informational responses (1xx)",
@@ -78,6 +83,7 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
     "HTTP/1.1 200 OK\r\nA: 1\r\n 2\r\n\r\n",
     "head: response has a malformed header",
   ],
+  "a blank before a colon": ["HTTP/1.1 200 OK\r\nA : 1\r\n\r\n", "head: response has a malformed header"],
   "a NUL in a header": ["HTTP/1.1 200 OK\r\nA: 1\0\r\n\r\n", "head: response has a malformed header"],
   "a header of blanks and a bad byte, in linear time": [
     `HTTP/1.1 200 OK\r\nA:${" ".repeat(300_000)}\0\r\n\r\n`,
@@ -103,6 +109,7 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
     "head: response has a transfer-encoding that its HTTP version does not have",
   ],
   "a negative chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", BROKEN],
+  "an enormous chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", BROKEN],
   "a chunk that is longer than declared": [
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n",
     BROKEN,
@@ -117,6 +124,7 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
   ],
   "no last chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n", BROKEN],
   "gzip in two members": [gzipped([gzipSync("ab"), gzipSync("cd")]), "200 [] abcd"],
+  "gzip of nothing at all": [gzipped([]), "200 [] "],
   "gzip that is cut short": [gzipped([gzipSync("ab").subarray(0, -1)]), "body: compressed data is cut short"],
   "gzip with a wrong sum": [
     gzipped([gzipSync("ab").with(-8, 1)]),

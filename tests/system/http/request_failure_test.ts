@@ -19,6 +19,8 @@ const ROWS: Readonly<Record<keyof typeof PREFIXES, Readonly<Record<string, strin
     "tcp connect error: Connection refused (os error 111)": "connecting: connection refused",
     "tcp connect error: No connection could be made because the target machine actively refused it. (os error 10061)":
       "connecting: connection refused",
+    "tcp connect error: No route to host (os error 113)": "connecting: no route to the host",
+    "tcp connect error: Network is unreachable (os error 101)": "connecting: network is unreachable",
     "tcp connect error: Connection timed out (os error 110)":
       "connecting: no response to the connection attempt",
     "tcp connect error: Connection reset by peer (os error 104)":
@@ -33,6 +35,7 @@ const ROWS: Readonly<Record<keyof typeof PREFIXES, Readonly<Record<string, strin
     "invalid peer certificate: UnknownIssuer": "TLS: certificate is not trusted (unknown issuer)",
     "invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))":
       "TLS: certificate is not trusted (self-signed or a CA certificate)",
+    "invalid peer certificate: Expired": "TLS: certificate expired",
     "invalid peer certificate: certificate expired: verification time 1795227312 (UNIX), but certificate is not valid after 1795140912 (93600 seconds ago)":
       "TLS: certificate expired 1 d 2 h ago",
     "invalid peer certificate: certificate not valid yet: verification time 1 (UNIX), but certificate is not valid before 2 (1 seconds in future)":
@@ -58,6 +61,7 @@ const ROWS: Readonly<Record<keyof typeof PREFIXES, Readonly<Record<string, strin
   },
   send: {
     "connection error: Connection reset by peer (os error 104)": "head: connection reset by the server",
+    "connection error: connection reset": "head: connection reset by the server",
     "connection closed before message completed": "head: connection closed before a response head",
     "connection error: peer closed connection without sending TLS close_notify: https://docs.rs/rustls/latest/rustls/manual/_03_howto/index.html#unexpected-eof":
       "head: connection closed before a response head",
@@ -76,6 +80,9 @@ const ROWS: Readonly<Record<keyof typeof PREFIXES, Readonly<Record<string, strin
     "unexpected transfer-encoding parsed":
       "head: response has a transfer-encoding that its HTTP version does not have",
     "invalid HTTP version parsed": "head: response is not HTTP",
+    "invalid HTTP status-code parsed": "head: response has no valid status",
+    "invalid HTTP header parsed": "head: response has a malformed header",
+    "invalid content-length parsed": "head: response has a malformed content-length",
     "message head is too large": "head: head is too large",
     "something quite new": "head: something quite new",
   },
@@ -83,6 +90,8 @@ const ROWS: Readonly<Record<keyof typeof PREFIXES, Readonly<Record<string, strin
     "error reading a body from connection": "body: connection closed early or malformed body",
     "unexpected end of file": "body: compressed data is cut short",
     "Invalid gzip header": "body: compressed data is malformed",
+    "CRC computed does not match": "body: compressed data is malformed",
+    "amount of bytes read does not match": "body: compressed data is malformed",
     "brotli error": "body: compressed data is malformed",
     "something quite new": "body: something quite new",
   },
@@ -113,6 +122,7 @@ Deno.test("explainRequestError() shows nothing of the target", async (t) => {
     },
     { name: "several lines", text: "one\n  two\x1b[31m", reason: "one two [31m" },
     { name: "a long text", text: "a".repeat(300), reason: `${"a".repeat(199)}…` },
+    { name: "no text", text: "", reason: "the runtime gives no reason" },
   ];
   for (const { name, text, reason } of rows) {
     await t.step(name, () => assert.equal(explainRequestError(new Error(text), TARGET).reason, reason));
@@ -128,6 +138,7 @@ Deno.test("explainRequestError() names the missing permission", async (t) => {
   const rows: Readonly<Record<string, { says: string; target?: string; grant: string }>> = {
     "as the runtime names it": { says: 'Requires net access to "h:81", run again', grant: "h:81" },
     "by the target": { says: "Requires net access", grant: "example.org:8443" },
+    "a plain target": { says: "", target: "http://example.org/a?b", grant: "example.org:80" },
     "a target with TLS": { says: "", target: "https://u:p@example.org/", grant: "example.org:443" },
     "a target of IPv6": { says: "", target: "http://[::1]/", grant: "[::1]:80" },
   };

@@ -203,6 +203,12 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
       "login 535: server replied 535 5.7.8 authentication failed",
       LOGIN,
     ],
+    "454 for a login": [
+      answer(/^AUTH/, "454 temporary authentication failure"),
+      PASSES,
+      "login 454: server replied 454 temporary authentication failure",
+      LOGIN,
+    ],
     "offers no login": [
       (visitor) => talkUpTo(/^never$/, visitor, ["SIZE"]),
       STAYS,
@@ -287,6 +293,11 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
       "data null: server replied too early",
       { text: MORE_THAN_BUFFERS },
     ],
+    "begins the next reply before the command": [
+      answer(/^MAIL/, "250 ok\r\n250-"),
+      PASSES,
+      "receivers null: server replied too early",
+    ],
     "replies after the go-ahead to STARTTLS, in clear text": [
       async (visitor) => {
         await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS"]);
@@ -302,6 +313,12 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
       answer(/^MAIL/, "250 ok\r\n421 shutting down"),
       PASSES,
       "receivers 421: server replied 421 shutting down",
+    ],
+    "rejects the email while it is sent": [
+      duringMail("552 too much"),
+      STAYS,
+      "data 552: server replied 552 too much",
+      { text: MORE_THAN_BUFFERS },
     ],
     "rejects one receiver temporarily and one permanently": [
       async (visitor) => {
@@ -366,6 +383,10 @@ Deno.test("send() limits the size of a reply", async (t) => {
     }>
   > = {
     "empty lines for a greeting": { phase: "greeting", meet: (visitor) => visitor.send(EMPTY_LINES) },
+    "a greeting of many lines": {
+      phase: "greeting",
+      meet: (visitor) => visitor.send("220-mail.example.org\r\n".repeat(1e5)),
+    },
     "a challenge of white space": {
       phase: "login",
       meet: async (visitor) => {
@@ -449,6 +470,11 @@ Deno.test("send() logs in and submits with every supported method", async (t) =>
         "MAIL FROM:<übung@example.org> SIZE=# BODY=8BITMIME SMTPUTF8",
         "RCPT TO:<admin@xn--bcher-kva.example>",
       ],
+    },
+    "addresses in ASCII, and a size": {
+      extensions: ["SMTPUTF8", "8BITMIME", "SIZE 100000"],
+      mail: {},
+      commands: ["MAIL FROM:<monitor@example.org> SIZE=#", "RCPT TO:<admin@example.org>"],
     },
   };
   await testRows(t, rows, async ({ extensions, replies = {}, mail, commands }) => {
@@ -609,7 +635,14 @@ Deno.test("send() reports a refused connection", async () => {
 Deno.test("mailFailure() distinguishes resolving, connecting and missing permissions", async (t) => {
   const rows = [
     { code: "ENOTFOUND", phase: "resolving", retryable: true, reason: "name does not resolve" },
+    { code: "EAI_AGAIN", phase: "resolving", retryable: true, reason: "no response from a name server" },
     { code: "EHOSTUNREACH", phase: "connecting", retryable: true, reason: "no route to the host" },
+    {
+      code: "ETIMEDOUT",
+      phase: "connecting",
+      retryable: true,
+      reason: "no response to the connection attempt",
+    },
     {
       code: "EPERM",
       phase: "permission",
@@ -632,6 +665,7 @@ Deno.test("protectionOf() keeps credentials from the network", async (t) => {
     { port: 465, address: "192.0.2.1", hasLogin: true, protection: "from_start" },
     { port: 465, address: "127.0.0.1", hasLogin: false, protection: "from_start" },
     { port: 587, address: "192.0.2.1", hasLogin: true, protection: "required" },
+    { port: 25, address: "2001:db8::1", hasLogin: true, protection: "required" },
     { port: 25, address: "127.0.0.1.example.org", hasLogin: true, protection: "required" },
     { port: 25, address: "", hasLogin: true, protection: "required" },
     { port: 25, address: "192.0.2.1", hasLogin: false, protection: "offered" },

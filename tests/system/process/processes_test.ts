@@ -315,6 +315,7 @@ test("run() names the permission that is missing", (add) => {
   const missing = fixture("no_such_file.sh");
   const rows = [
     { name: "no command at all", list: [], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
+    { name: "the kill command", list: [path], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
     { name: "the command", list: ["/usr/bin/kill"], path, reason: `needs --allow-run=${path}` },
     {
       name: "every command, for a variable that the loader reads",
