@@ -32,13 +32,13 @@ export function regularRunAfter({ schedule }: Scheduled, nowMs: number): number 
 
 /**
  * When a planned run is so late that the monitor seems to be dead: at the second run after it, but not while it may be
- * in progress.
+ * in progress. At once if none is planned: nothing runs the check.
  */
 export function overdueAtMs(
   check: Scheduled & Pick<Check, "timeoutMs">,
   { condition, nextRunAtMs }: Pick<CheckRecord, "condition" | "nextRunAtMs">,
 ): number {
-  return nextRunAtMs === null ? Infinity : secondRunAfter(check, condition, nextRunAtMs);
+  return nextRunAtMs === null ? -Infinity : secondRunAfter(check, condition, nextRunAtMs);
 }
 
 /**

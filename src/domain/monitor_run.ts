@@ -13,6 +13,8 @@ export interface MonitorRun {
   readonly startedAtMs: number;
   /** That it was stopped by a signal, or that a single call found that it died; `null`: it runs, or it died. */
   readonly ended: EndOfRun | null;
+  /** When the service ended that ran before it; wall time. Absent: none is known, or members share the state. */
+  readonly ranUntilMs?: number;
   /** Absolute path of the config; `null` for standard input. */
   readonly configPath: string | null;
   readonly configHash: string;

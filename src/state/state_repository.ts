@@ -126,6 +126,27 @@ export class StateRepository {
     this.#buffer.add(bareUpdate(record));
   }
 
+  /** When the service ended that ran before this process; `null`: none is known. */
+  get ranUntilMs(): number | null {
+    return this.#source.ranUntilMs ?? null;
+  }
+
+  /**
+   * Leaves checks that nothing runs any more, but those of some names: their conditions are known no longer. Of those
+   * that ran after a time, nothing is said. `flush` persists it.
+   */
+  leaveOthers(running: ReadonlySet<string>, untilMs = Infinity): void {
+    for (const before of this.#cache.all()) {
+      const { name, nextRunAtMs, condition: { observedAtMs } } = before;
+      if (running.has(name) || nextRunAtMs === null || observedAtMs === null || observedAtMs > untilMs) {
+        continue;
+      }
+      const record = { ...before, nextRunAtMs: null, overdueAtMs: observedAtMs };
+      this.#cache.set(record);
+      this.#buffer.add(bareUpdate(record));
+    }
+  }
+
   /** Begins again with checks that left the config: one that comes back is pending. `flush` persists it. */
   beginAgain(checks: Iterable<string>, nowMs: number): void {
     for (const name of checks) {
@@ -185,7 +206,7 @@ export class StateRepository {
   }
 
   #sourceOptions(): NotificationSource {
-    const { newId, hostName, ranUntilMs = null } = this.#source;
-    return { newId, hostName, ranUntilMs };
+    const { newId, hostName } = this.#source;
+    return { newId, hostName, ranUntilMs: this.ranUntilMs };
   }
 }

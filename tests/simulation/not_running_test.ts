@@ -357,3 +357,83 @@ for (const [way, actions] of Object.entries({ kill: ["kill"], suspend: ["suspend
     },
   });
 }
+
+const HOURLY = { schedule: { regular_interval: "1 hour" } };
+const GROUPED = {
+  state: "kept.sqlite",
+  checks: { a: HOURLY, b: HOURLY, all: { kind: "group", parameters: { checks: ["a"] }, ...HOURLY } },
+};
+
+for (
+  const [name, { action }] of Object.entries(
+    {
+      "a service of other checks": { action: "start b" },
+      "a call by cron for other checks": { action: "check --once --due b" },
+      "a call by cron with another config": {
+        action: "check --once --due -c /etc/monitor/other.jsonc",
+      },
+    } as const satisfies Readonly<Record<string, { action: string }>>,
+  )
+) {
+  simulate(`${name} does not make the checks of a dead service ok`, {
+    start: START,
+    config: GROUPED,
+    actions: {
+      "21:56": (world) =>
+        void world.machine().files.put(
+          "/etc/monitor/other.jsonc",
+          JSON.stringify({
+            state: "kept.sqlite",
+            defaults: {},
+            checks: { z: { kind: "test", parameters: { condition: "ok" } } },
+          }),
+        ),
+      "22:00": "kill",
+      "22:01": action,
+      "22:05": async (world) => {
+        const { checks } = await statusOf(world);
+        const of = (name: string): string | undefined =>
+          checks.find((check) => check.name === name)?.condition;
+        assert.deepEqual([of("a"), of("all")], ["unknown", "unknown"]);
+        const { stdout } = await world.machine().run("summary");
+        assert.doesNotMatch(stdout, /[Aa]ll \d checks were up/);
+      },
+    },
+    until: "22:06",
+    expect: {},
+  });
+}
+
+async function observedMs(world: World, name: string): Promise<number> {
+  return JSON.parse(await textOf(world, "history", name, "--format", "json")).spans.day.observed_ms;
+}
+
+simulate("the time of a stop is not observed before the next run either", {
+  start: START,
+  config: GROUPED,
+  actions: {
+    "22:05": "stop",
+    "22:45": "start",
+    "22:46": async (world) => {
+      assert.ok(await observedMs(world, "a") <= 11 * 60_000);
+      const page = await textOf(world, "report", "--output", "-");
+      assert.match(page, /<small>9 min \d+ s observed/);
+    },
+  },
+  until: "22:47",
+});
+
+simulate("the time in which a check was not in the config is not observed", {
+  start: START,
+  config: GROUPED,
+  actions: {
+    "22:05": [{ config: { ...GROUPED, checks: { b: HOURLY } } }, "reload"],
+    "22:40": [{ config: GROUPED }, "reload"],
+    "22:45": async (world) => {
+      assert.ok(await observedMs(world, "a") <= 11 * 60_000);
+      const { checks } = await statusOf(world);
+      assert.equal(checks.find(({ name }) => name === "a")?.condition, "ok", "it ran at once");
+    },
+  },
+  until: "22:46",
+});

@@ -75,6 +75,11 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   const { member = null, located = null } = sharing ?? {};
   const recorder = createRunRecorder({ repository, system, lockPath: state.lockPath });
   await recorder.adopt(config);
+  const leaveOthers = ({ checks }: ScheduledConfig): void => {
+    // Of a shared state, other members may run them.
+    if (state.shared === null) repository.leaveOthers(new Set(checks.map(({ name }) => name)));
+  };
+  leaveOthers(scheduled);
   let { redact } = scheduled;
   const notifying = startNotifying(toNotified(config, scheduled), {
     system,
@@ -114,6 +119,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     outputs,
     adopt: (next, nextScheduled) => {
       redact = nextScheduled.redact;
+      leaveOthers(nextScheduled);
       notifying.reload(toNotified(next, nextScheduled));
       scheduler.reload(nextScheduled);
       outputs.adopt(next);

@@ -4,6 +4,7 @@ import {
   describeObserved,
   describeRunCounts,
   percent,
+  readRanUntil,
 } from "../../state/availability.ts";
 import { type CheckStatus, describeStale, statusOf } from "../../alerting/check_status.ts";
 import { allChanges } from "../../state/all_changes.ts";
@@ -83,7 +84,11 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   if (shown === undefined) throw new Error(`The check "${name}" is neither in the config nor in the state`);
   const status = statusOf(shown, { recordOf: () => record, notRunning, nowMs });
   const isInConfig = config === null ? null : config.checks.some((candidate) => candidate.name === name);
-  const history = await readHistory(store, asObserved(shown, record, notRunning?.sinceMs ?? null), nowMs);
+  const history = await readHistory(
+    store,
+    asObserved(shown, record, await readRanUntil(store, notRunning)),
+    nowMs,
+  );
   const changes = allChanges(store, name);
   const facts = { status, isInConfig, monitor };
   const pieces = format === "json" ? historyJson(history, facts, changes) : renderPretty(name, changes, {

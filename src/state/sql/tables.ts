@@ -288,6 +288,7 @@ const MONITOR_RUN: Codec<MonitorRun> = object({
   controlPath: nullable(text),
   startedAtMs: number,
   ended: nullable(object({ state: word<EndOfRun["state"]>(["stopped", "died"]), sinceMs: number })),
+  ranUntilMs: optional(number),
   configPath: nullable(text),
   configHash: text,
   configLoadedAtMs: number,
