@@ -4,9 +4,9 @@
  * No rule is written twice: the decision itself is asked what it would be without each setting that may hold a
  * notification back. The causes are the fewest settings without which it would be sent.
  */
-import { conditionBefore } from "../condition/transition.ts";
+import { conditionBefore, isAttentive } from "../condition/transition.ts";
 import type { Channel } from "../domain/channel.ts";
-import type { Check } from "../domain/check.ts";
+import { alternativesOf, type Check } from "../domain/check.ts";
 import { type Condition, severity } from "../domain/condition.ts";
 import type { ConditionState, NotificationEvent } from "../domain/condition_state.ts";
 import type { Silence } from "../domain/outbox.ts";
@@ -31,7 +31,8 @@ export type Cause =
   | { readonly kind: "silence" | "acknowledgement"; readonly silence: Silence }
   /** `null`: it does not end within a month. */
   | { readonly kind: "maintenance"; readonly untilMs: number | null; readonly reason: string }
-  | { readonly kind: "depends_on"; readonly names: readonly string[] }
+  /** All of these have a problem, or `isAwaited`: one of them has not run since this one began. */
+  | { readonly kind: "depends_on"; readonly names: readonly string[]; readonly isAwaited: boolean }
   | { readonly kind: "flapping" }
   | { readonly kind: "conditions"; readonly conditions: readonly Condition[] }
   | { readonly kind: "after"; readonly dueAtMs: number }
@@ -64,11 +65,6 @@ export interface WhyOptions {
 /** Returns what is due to a channel of a check, and why it is not sent. */
 export function explainChannel(channel: Channel, options: WhyOptions): Explanation {
   const asIs: Decision = { ...options, channel };
-  const { events } = channel;
-  // It counts as notified, so that a later event is due.
-  if (events?.includes("problem") === false && !options.lastNotifiedOf(channel).conditions.includes("ok")) {
-    return { event: "problem", causes: [{ kind: "events", events }] };
-  }
   const due = dueEvent(asIs);
   if (due !== null) return { event: due, causes: [] };
   const removals = removalsFrom(asIs);
@@ -209,8 +205,19 @@ function maintenanceIn(decision: Decision): readonly Removal[] {
 }
 
 function dependenciesIn(decision: Decision): readonly Removal[] {
-  const names = holdingDependencies(decision.check, decision).flat();
-  return names.length === 0 ? [] : [changed({ kind: "depends_on", names }, { dependsOn: [] })];
+  return holdingDependencies(decision.check, decision).map((names): Removal => ({
+    cause: {
+      kind: "depends_on",
+      names,
+      isAwaited: !names.every((name) => isAttentive(decision.stateOf(name))),
+    },
+    removedFrom: (given) => {
+      const dependsOn = given.check.dependsOn.filter((one) =>
+        !alternativesOf(one).some((name) => names.includes(name))
+      );
+      return { ...given, check: { ...given.check, dependsOn } };
+    },
+  }));
 }
 
 function filtersOf({ channel, record, nowMs }: Decision): readonly Removal[] {

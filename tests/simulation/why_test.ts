@@ -12,17 +12,18 @@ async function why(world: World, name = "web"): Promise<Readonly<Record<string, 
     readonly channels: readonly {
       readonly channel: string;
       readonly notified: string;
+      readonly certain: boolean;
       readonly due: string | null;
       readonly causes: readonly { readonly kind: string }[];
       readonly queued: readonly { readonly state: string }[];
     }[];
   };
-  return Object.fromEntries(channels.map(({ channel, notified, due, causes, queued }) => [
+  return Object.fromEntries(channels.map(({ channel, notified, certain, due, causes, queued }) => [
     channel,
     queued.length > 0
       ? queued.map(({ state }) => state).join(", ")
       : due === null
-      ? notified
+      ? `${notified}${certain ? "" : "?"}`
       : `${due}: ${causes.map(({ kind }) => kind).join(", ")}`,
   ]));
 }
@@ -46,7 +47,7 @@ simulate("why names for each channel what holds a notification back", {
         late: "problem: after",
         critical: "problem: conditions",
         night: "problem: hours",
-        ends: "problem: events",
+        ends: "warning?",
       });
       assert.deepEqual(await why(world, "router"), {
         chat: "ok",

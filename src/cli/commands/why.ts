@@ -5,6 +5,8 @@ import { type LastNotified, lastNotified } from "../../alerting/queued_notificat
 import { type Cause, explainChannel, type Explanation } from "../../alerting/why.ts";
 import { initialState } from "../../condition/transition.ts";
 import type { Channel } from "../../domain/channel.ts";
+import type { Condition } from "../../domain/condition.ts";
+import type { DeliveryMarker } from "../../domain/outbox.ts";
 import type { Check } from "../../domain/check.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -72,7 +74,10 @@ interface Why {
 
 interface ExplainedChannel extends Explanation {
   readonly name: string;
-  readonly last: LastNotified;
+  /** What it was notified of before what waits for it. */
+  readonly notified: readonly Condition[];
+  /** Its filter by event: one that is left out counts as notified, sent or not. */
+  readonly events: Channel["events"];
   /** What waits for it, was rejected or dropped. */
   readonly queued: readonly ShownNotification[];
 }
@@ -126,13 +131,19 @@ function explain(check: Check, { config, records, monitor, outbox, silences, now
   const notRunning = monitor?.notRunning ?? null;
   const known = conditionOf(check, record, nowMs, notRunning);
   const names = new ConfiguredChannels({ ...channelsOf(config), redact: config.redact });
-  const running = new Map(config.checks.filter(({ active }) => active).map((one) => [one.name, one]));
+  // One that the present service does not run suppresses nothing.
+  const isLeft = (name: string): boolean => byName.get(name)?.nextRunAtMs === null;
+  const running = new Map(
+    config.checks.filter(({ name, active }) => active && !isLeft(name)).map((one) => [one.name, one]),
+  );
   const rows = shownNotifications(outbox, nowMs)
     .filter(({ notification }) => notification.check === check.name);
-  const lastOf = ({ key }: Channel): LastNotified =>
+  const markerOf = ({ key }: Channel): DeliveryMarker | null =>
+    outbox.markers.find((marker) => marker.check === check.name && marker.channelKey === key) ?? null;
+  const lastOf = (channel: Channel): LastNotified =>
     lastNotified(
-      rows.findLast(({ channelKey, state }) => channelKey === key && state !== "dropped") ?? null,
-      outbox.markers.find((marker) => marker.check === check.name && marker.channelKey === key) ?? null,
+      rows.findLast(({ channelKey, state }) => channelKey === channel.key && state !== "dropped") ?? null,
+      markerOf(channel),
     );
   const options = {
     check,
@@ -150,7 +161,8 @@ function explain(check: Check, { config, records, monitor, outbox, silences, now
     stale: describeStale({ state: known.state, record, notRunning }, nowMs),
     channels: [...unique.values()].map((channel) => ({
       name: names.nameOf(channel),
-      last: lastOf(channel),
+      notified: lastNotified(null, markerOf(channel)).conditions,
+      events: channel.events,
       queued: rows.filter(({ channelKey }) => channelKey === channel.key),
       ...record === null || known.state !== "current"
         ? { event: null, causes: [] }
@@ -162,10 +174,14 @@ function explain(check: Check, { config, records, monitor, outbox, silences, now
   };
 }
 
-function whyText({ check, record, known, stale, channels, notes, nowMs }: Why, timeZone: string): string {
+function whyText(
+  { check, record, known, stale, channels, monitor, notes, nowMs }: Why,
+  timeZone: string,
+): string {
   const since = record?.condition.confirmedSinceMs ?? null;
   const unconfirmed = record === null ? null : unconfirmedOf(check, record);
   const last = record?.last ?? null;
+  const options = { known, nowMs, timeZone, whenDecided: describeDecision(monitor) };
   const width = Math.max(0, ...channels.map(({ name }) => textWidth(name)));
   const lines = [
     `${check.name}: ${known.condition}` +
@@ -176,7 +192,11 @@ function whyText({ check, record, known, stale, channels, notes, nowMs }: Why, t
       : ` since ${timeText(since, timeZone)}`),
     last === null
       ? "never ran"
-      : `last run ${describeDuration(Math.max(0, nowMs - last.startedAtMs))} ago: ${last.condition}` +
+      : `last run ${
+        last.startedAtMs > nowMs
+          ? `at ${timeText(last.startedAtMs, timeZone)}`
+          : `${describeDuration(nowMs - last.startedAtMs)} ago`
+      }: ${last.condition}` +
         (unconfirmed?.threshold === undefined || unconfirmed.threshold === null
           ? ""
           : `, ${unconfirmed.results} of ${unconfirmed.threshold}`) +
@@ -186,7 +206,7 @@ function whyText({ check, record, known, stale, channels, notes, nowMs }: Why, t
     ...check.active ? [] : ["The check is inactive, so it does not run."],
     ...channels.length === 0 ? ["The check has no notifications, so nobody is notified."] : [],
     ...channels.flatMap((channel) => {
-      const [first = "", ...rest] = describeChannel(channel, { known, nowMs, timeZone });
+      const [first = "", ...rest] = describeChannel(channel, options);
       const pad = " ".repeat(width - textWidth(channel.name));
       return [`${channel.name}${pad}  ${first}`, ...rest.map((line) => `${" ".repeat(width)}  ${line}`)];
     }),
@@ -198,19 +218,35 @@ interface TextOptions {
   readonly known: KnownCondition;
   readonly nowMs: number;
   readonly timeZone: string;
+  /** When something is sent that is due. */
+  readonly whenDecided: string;
 }
 
 function describeChannel(channel: ExplainedChannel, options: TextOptions): readonly string[] {
-  const { last, queued, event, causes } = channel;
-  const [condition = "ok", second] = last.conditions;
-  const told = condition === "ok" || causes.some(({ kind }) => kind === "events")
-    ? []
-    : [`notified of ${condition}${second === undefined ? "" : ", which may not have arrived"}`];
-  const waits = queued.map((row) => describeQueued(row, options.nowMs));
-  if (waits.length > 0) return waits;
-  if (event === null) return told.length > 0 ? told : [`nothing is due: ${whyNothing(options.known)}`];
-  if (causes.length === 0) return [...told, `${event} is due, and is sent with the next decision`];
-  return [...told, `${event} not sent:`, ...causes.map((cause) => `- ${describeCause(cause, options)}`)];
+  const { notified: [condition = "ok", second], events, queued, event, causes } = channel;
+  const lines = [
+    ...condition === "ok"
+      ? []
+      : isSentWhole(events)
+      ? [`notified of ${condition}${second === undefined ? "" : ", which may not have arrived"}`]
+      : [`${condition} was decided, of which "events" lets through: ${events?.join(", ")}`],
+    ...queued.map((row) => describeQueued(row, options.nowMs)),
+  ];
+  if (event === null) return lines.length > 0 ? lines : [`nothing is due: ${whyNothing(options.known)}`];
+  if (causes.length === 0) return [...lines, `${event} is due: ${options.whenDecided}`];
+  return [...lines, `${event} not sent:`, ...causes.map((cause) => `- ${describeCause(cause, options)}`)];
+}
+
+/** Returns whether a channel gets all that tells it of a problem. */
+function isSentWhole(events: Channel["events"]): boolean {
+  return events === undefined || events.includes("problem") && events.includes("change");
+}
+
+/** Of what nothing holds back. */
+function describeDecision(monitor: MonitorStatus | null): string {
+  return monitor?.config === "edited"
+    ? "it is sent once the config is reloaded"
+    : "it is sent with the next decision, unless the monitor runs with --no-notify";
 }
 
 function whyNothing({ condition, state }: KnownCondition): string {
@@ -243,23 +279,29 @@ const CAUSE_WORDS: { readonly [K in Cause["kind"]]: (cause: CauseOf<K>, options:
   threshold: describeThreshold,
   recovery_threshold: describeThreshold,
   silence: ({ silence }, { nowMs }) =>
-    `silenced: ${describeSilence(silence, nowMs)}; ends with: monitor unsilence`,
+    `silenced: ${describeSilence(silence, nowMs)}; ends with: monitor unsilence ${
+      silence.check ?? (silence.tag === null ? "--all" : `--tag ${silence.tag}`)
+    }`,
   acknowledgement: ({ silence }, { nowMs }) =>
     `acknowledged: ${describeSilence(silence, nowMs)}, so it does not escalate`,
   maintenance: ({ reason, untilMs }, { timeZone }) => {
     const until = untilMs === null ? "" : `, until ${timeText(untilMs, timeZone)}`;
     return `maintenance window${reason === "" ? "" : ` (${reason})`}${until}`;
   },
-  depends_on: ({ names }) =>
-    `"depends_on": ${names.map(quoteValue).join(", ")} has a problem, or has not run since this one began`,
+  depends_on: ({ names, isAwaited }) => {
+    const [are, have] = names.length === 1 ? ["is", "has"] : ["are", "have"];
+    const why = isAwaited ? `${have} not run since the problem began` : `${are} not ok`;
+    return `"depends_on": ${names.map(quoteValue).join(" and ")} ${why}`;
+  },
   flapping: () => '"flapping": "once": a notification was sent while it flaps',
   conditions: ({ conditions }) => `"conditions": ${conditions.join(", ")} alone`,
   after: ({ dueAtMs }, { nowMs }) =>
     dueAtMs > nowMs ? `"after": in ${describeDuration(dueAtMs - nowMs)}` : '"after"',
   hours: ({ fromMs, isLater }, { timeZone }) => {
-    if (fromMs === null) return '"hours": it is outside of them';
-    const never = isLater ? "" : ', and "outside_hours" is "never"';
-    return `"hours": they begin at ${timeText(fromMs, timeZone)}${never}`;
+    if (!isLater) return '"outside_hours": "never": it began outside of "hours"';
+    return fromMs === null
+      ? '"hours": it is outside of them'
+      : `"hours": they begin at ${timeText(fromMs, timeZone)}`;
   },
   events: ({ events }) => `"events": ${events.join(", ")} alone`,
 };
@@ -274,7 +316,7 @@ function describeThreshold(
 function whyJson({ check, record, known, stale, channels, monitor, notes, nowMs }: Why): string {
   const time = (ms: number | null): string | null => ms === null ? null : isoTime(ms);
   const last = record?.last ?? null;
-  const options = { known, nowMs, timeZone: "UTC" };
+  const options = { known, nowMs, timeZone: "UTC", whenDecided: "" };
   return jsonDocument({
     check: check.name,
     condition: known.condition,
@@ -286,8 +328,8 @@ function whyJson({ check, record, known, stale, channels, monitor, notes, nowMs 
       : { condition: last.condition, output: last.output, started_at: isoTime(last.startedAtMs) },
     channels: channels.map((channel) => ({
       channel: channel.name,
-      notified: channel.last.conditions[0] ?? "ok",
-      certain: channel.last.conditions.length === 1,
+      notified: channel.notified[0] ?? "ok",
+      certain: channel.notified.length === 1 && (channel.notified[0] === "ok" || isSentWhole(channel.events)),
       due: channel.event,
       causes: channel.causes.map((cause) => ({ kind: cause.kind, text: describeCause(cause, options) })),
       queued: channel.queued.map((row) => ({
