@@ -1,4 +1,5 @@
 /** The process that runs the checks, by the state and its lock. */
+import { MINUTE_MS } from "../shared/time_units.ts";
 import { hashHex } from "../shared/hash.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { ControlSocketError } from "../domain/control_sockets.ts";
@@ -58,10 +59,14 @@ async function stateOf(
   // A call of check --once by hand has the lock, too.
   const isIts = processId === null || system.state.holder(lockPath) === processId;
   if (!isIts || !system.state.isLocked(lockPath)) return "died";
-  const responds = await respondsAt(controlPath, system) ?? !isFrozen(run, records, system.clock.wallMs());
+  const nowMs = system.clock.wallMs();
+  const isAlive = nowMs - (run.aliveAtMs ?? nowMs) < ALIVE_MS_MAX && !isFrozen(run, records, nowMs);
+  const responds = await respondsAt(controlPath, system) ?? isAlive;
   return responds ? "running" : "hangs";
 }
 
+/** A service without a control socket is seen alive each minute. */
+const ALIVE_MS_MAX = 3 * MINUTE_MS;
 /** Less than the 10 seconds after which NRPE ends a plugin. */
 const RESPONSE_MS_MAX = 3_000;
 
@@ -88,12 +93,12 @@ function isFrozen(run: MonitorRun, records: readonly CheckRecord[], nowMs: numbe
 
 /** Returns the last time at which a service is known to have run, by what it stored. */
 export function lastSeenMs(
-  { startedAtMs, configLoadedAtMs }: MonitorRun,
+  { startedAtMs, configLoadedAtMs, aliveAtMs = 0 }: MonitorRun,
   records: readonly CheckRecord[],
 ): number {
   return records.reduce(
     (lastMs, { condition }) => Math.max(lastMs, condition.observedAtMs ?? 0),
-    Math.max(startedAtMs, configLoadedAtMs),
+    Math.max(startedAtMs, configLoadedAtMs, aliveAtMs),
   );
 }
 

@@ -15,6 +15,8 @@ export interface MonitorRun {
   readonly ended: EndOfRun | null;
   /** When the service ended that ran before it; wall time. Absent: none is known, or members share the state. */
   readonly ranUntilMs?: number;
+  /** When a service without a control socket was alive, each minute; wall time. Absent: it has one. */
+  readonly aliveAtMs?: number;
   /** Absolute path of the config; `null` for standard input. */
   readonly configPath: string | null;
   readonly configHash: string;

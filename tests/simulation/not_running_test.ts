@@ -437,3 +437,24 @@ simulate("the time in which a check was not in the config is not observed", {
   },
   until: "22:46",
 });
+
+simulate("a frozen service without a control socket runs no check, after three minutes", {
+  start: START,
+  config: GROUPED,
+  environment: { XDG_RUNTIME_DIR: "" },
+  log: ["no control socket"],
+  actions: {
+    "22:30": "pause",
+    "22:31": async (world) => assert.equal((await statusOf(world)).monitor.state, "running"),
+    "22:34": async (world) => {
+      const { checks, monitor } = await statusOf(world);
+      assert.deepEqual([monitor.state, ...checks.map((check) => check.condition)], [
+        "hangs",
+        ...Array(3).fill("unknown"),
+      ]);
+    },
+    "22:35": "continue",
+    "22:37": async (world) => assert.equal((await statusOf(world)).monitor.state, "running"),
+  },
+  until: "22:38",
+});

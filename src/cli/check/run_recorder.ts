@@ -13,6 +13,8 @@ export interface RunRecorder {
   repeat(): Promise<void>;
   stopped(atMs: number): Promise<void>;
   controlled(path: string | null): Promise<void>;
+  /** Without a control socket, nothing else shows that the service does not hang. */
+  alive(): Promise<void>;
   reloadFailed(reason: string): Promise<void>;
 }
 
@@ -56,6 +58,7 @@ export function createRunRecorder({ repository, system, lockPath }: RunRecorderO
       controlPath = path;
       if (path !== null) await write({ controlPath });
     },
+    alive: () => write({ aliveAtMs: system.clock.wallMs() }),
     reloadFailed: (reason) => write({ failedReload: { atMs: system.clock.wallMs(), reason } }),
     stopped: (atMs) => write({ ended: { state: "stopped", sinceMs: atMs } }),
   };

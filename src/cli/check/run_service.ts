@@ -128,20 +128,32 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     await recorder.controlled(control.path);
     if (control.path !== null) log.debug(`control socket at "${control.path}"`);
   };
+  let stopAlive = (): void => {};
+  const showAlive = (): void => {
+    recorder.alive().catch(stopped.reject);
+    stopAlive = system.clock.after(ALIVE_EVERY_MS, showAlive);
+  };
   // From this line on, signals may be sent.
   output.started(factsOf(config, scheduled), state.path);
   member?.join().catch(stopped.reject);
-  const starting = startControlSocket();
+  const starting = startControlSocket().then(() => {
+    // Members have heartbeats.
+    if (state.path !== null && state.shared === null && (control?.path ?? null) === null) showAlive();
+  });
   starting.catch(stopped.reject);
   try {
     return await stopped.promise;
   } finally {
     await outputs.end();
     await starting;
+    stopAlive();
     await (control as Control | null)?.end();
     stopSignals();
   }
 }
+
+/** How often a service without a control socket shows that it runs. */
+const ALIVE_EVERY_MS = 60_000;
 
 /** How long running checks may take to finish after the first stop signal. */
 const STOP_GRACE_MS = 10_000;

@@ -289,6 +289,7 @@ const MONITOR_RUN: Codec<MonitorRun> = object({
   startedAtMs: number,
   ended: nullable(object({ state: word<EndOfRun["state"]>(["stopped", "died"]), sinceMs: number })),
   ranUntilMs: optional(number),
+  aliveAtMs: optional(number),
   configPath: nullable(text),
   configHash: text,
   configLoadedAtMs: number,
