@@ -7,6 +7,35 @@ export const STATE: FaultyLayer = {
   tests: ["tests/state/state_repository_test.ts", "tests/state", "tests/simulation"],
   files: [
     {
+      file: "src/state/state_repository.ts",
+      tests: ["tests/simulation/not_running_test.ts"],
+      faults: [
+        [
+          "a check that nothing runs any more stays ok",
+          "nextRunAtMs: null, overdueAtMs: observedAtMs",
+          "overdueAtMs: observedAtMs",
+        ],
+      ],
+    },
+    {
+      file: "src/state/availability.ts",
+      tests: ["tests/simulation/not_running_test.ts"],
+      faults: [
+        [
+          "the time of a stop is observed until the next run",
+          "notRunning?.sinceMs ?? (await store?.monitorRun())?.ranUntilMs ?? null",
+          "notRunning?.sinceMs ?? null",
+        ],
+      ],
+    },
+    {
+      file: "src/cli/monitor_status.ts",
+      tests: ["tests/simulation/not_running_test.ts"],
+      faults: [
+        ["a service without a control socket never hangs", "< ALIVE_MS_MAX &&", "< Infinity &&"],
+      ],
+    },
+    {
       file: "src/state/record_result.ts",
       tests: ["tests/simulation/suppression_test.ts"],
       faults: [
