@@ -8,7 +8,7 @@ export const ALERTING: FaultyLayer = {
   files: [
     {
       file: "src/alerting/why.ts",
-      tests: ["tests/alerting/why_test.ts"],
+      tests: ["tests/alerting/why_test.ts", "tests/simulation/why_test.ts"],
       faults: [
         ["why names settings that hold nothing back", "causes.delete(removal);", "causes.has(removal);"],
         ["why names one setting of two", "causes.size < before;", "causes.size < 0;"],

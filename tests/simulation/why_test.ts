@@ -59,7 +59,7 @@ simulate("why names for each channel what holds a notification back", {
       const { stdout } = await world.machine().run("why", "web", "--channel", "late");
       assert.match(
         stdout,
-        /^web: warning since .*\n.*: warning: it is warning\n\nlate {2}problem not sent:\n {6}- "after": in 20 min\n$/,
+        /^web: warning since .*\n.*: warning: it is warning\n\nlate {2}problem not sent:\n {6}- "after": in 20 min(?: \d s)?\n$/,
       );
     },
     "22:11": "acknowledge web",
@@ -76,6 +76,12 @@ const CAUSES: Readonly<
 > = {
   threshold: { check: { threshold: 90 }, causes: "problem: threshold" },
   silence: { actions: { "21:58": "silence web --for 1h" }, causes: "problem: silence" },
+  "a silence of a problem that may be over": {
+    check: { recovery_threshold: 90 },
+    results: { web: "22:00 critical, 22:05 ok" },
+    actions: { "21:58": "silence web --for 1h" },
+    causes: "problem: silence",
+  },
   "several silences": {
     actions: { "21:58": ["silence web --for 1h", "silence --all --for 1h"] },
     causes: "problem: silence, silence",
