@@ -147,7 +147,7 @@ export const HTTP: FaultyLayer = {
     },
     {
       file: "src/outputs/http_endpoint/endpoint.ts",
-      tests: ["tests/outputs/http_endpoint/access_test.ts"],
+      tests: ["tests/outputs/http_endpoint/access_test.ts", "tests/life/endpoint_cases.ts"],
       faults: [
         [
           "metrics are public",
