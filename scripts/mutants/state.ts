@@ -15,17 +15,12 @@ export const STATE: FaultyLayer = {
           "nextRunAtMs: null, overdueAtMs: observedAtMs",
           "overdueAtMs: observedAtMs",
         ],
-      ],
-    },
-    {
-      file: "src/state/availability.ts",
-      tests: ["tests/simulation/not_running_test.ts"],
-      faults: [
         [
           "the time of a stop is observed until the next run",
-          "notRunning?.sinceMs ?? (await store?.monitorRun())?.ranUntilMs ?? null",
-          "notRunning?.sinceMs ?? null",
+          "if (this.ranUntilMs !== null) this.#settle",
+          "if (this.ranUntilMs === null) this.#settle",
         ],
+        ["a group of a check that nothing runs stays ok", "while (left.size > 0)", "while (left.size < 0)"],
       ],
     },
     {

@@ -87,7 +87,8 @@ function isFrozen(run: MonitorRun, records: readonly CheckRecord[], nowMs: numbe
   const served = new Set(run.checks.map(({ name }) => name));
   const seenMs = lastSeenMs(run, records);
   return records.some(({ name, nextRunAtMs, overdueAtMs }) =>
-    served.has(name) && nowMs > (overdueAtMs ?? Infinity) && (nextRunAtMs ?? 0) > seenMs
+    served.has(name) && nowMs > Math.max(overdueAtMs ?? Infinity, nextRunAtMs ?? 0) &&
+    (nextRunAtMs ?? 0) > seenMs
   );
 }
 

@@ -13,8 +13,6 @@ export interface MonitorRun {
   readonly startedAtMs: number;
   /** That it was stopped by a signal, or that a single call found that it died; `null`: it runs, or it died. */
   readonly ended: EndOfRun | null;
-  /** When the service ended that ran before it; wall time. Absent: none is known, or members share the state. */
-  readonly ranUntilMs?: number;
   /** When a service without a control socket was alive, each minute; wall time. Absent: it has one. */
   readonly aliveAtMs?: number;
   /** Absolute path of the config; `null` for standard input. */

@@ -98,6 +98,7 @@ export function firstRun(
 ): number {
   const { schedule } = check;
   const splay = splayOfCheck(check);
+  if (isLeft(record)) return overdueRun(check, { state: record.condition, nowMs });
   if (isCron(schedule)) {
     // Not at once if it never ran: a cron schedule names its times.
     const keptMs = record.nextRunAtMs ?? nowMs + 1;
@@ -107,6 +108,11 @@ export function firstRun(
   if (isEdited(check, record)) return overdueRun(check, { state: record.condition, nowMs });
   const intervalMs = intervalOf(schedule, record.condition);
   return planFirst({ keptMs: record.nextRunAtMs, nowMs, intervalMs, splay, isBehindOverdue });
+}
+
+/** Returns whether nothing ran a check any more for a while, so that it runs at once. */
+function isLeft({ nextRunAtMs, last }: Pick<CheckRecord, "nextRunAtMs" | "last">): boolean {
+  return nextRunAtMs === null && last !== null;
 }
 
 /** When a run that is overdue begins, so that not all that are begin at once. */
@@ -168,6 +174,7 @@ export function isCheckDue(
 ): boolean {
   const { schedule } = check;
   const state = record.condition;
+  if (isLeft(record)) return true;
   if (isCron(schedule)) {
     const keptMs = record.nextRunAtMs ?? nowMs - CALLED_EVERY_MS + 1;
     return isCronDue(schedule, plannedCronRun(schedule, { keptMs, nowMs, state }), nowMs);

@@ -10,8 +10,7 @@
 import { type Condition, CONDITIONS, eachCondition } from "../domain/condition.ts";
 import type { ConditionCounts } from "../domain/condition_state.ts";
 import { describeDuration } from "../domain/duration.ts";
-import type { NotRunning } from "../domain/monitor_run.ts";
-import { type CheckRecord, isEdited, type Rollup, type Store } from "../domain/store.ts";
+import { type CheckRecord, isEdited, type Rollup } from "../domain/store.ts";
 import type { Check } from "../domain/check.ts";
 import { SECOND_MS } from "../shared/time_units.ts";
 
@@ -103,14 +102,6 @@ export function asObserved<Record extends CheckRecord | null>(
   if (isEdited(check, record)) return { ...record, overdueAtMs: observedAtMs };
   if (!isOfStopped(record, ranUntilMs)) return record;
   return { ...record, nextRunAtMs: Math.min(nextRunAtMs ?? Infinity, ranUntilMs) };
-}
-
-/** Returns when the service ended that ran the checks, or that ran before the present one; `null`: none is known. */
-export async function readRanUntil(
-  store: Pick<Store, "monitorRun"> | null,
-  notRunning: NotRunning | null,
-): Promise<number | null> {
-  return notRunning?.sinceMs ?? (await store?.monitorRun())?.ranUntilMs ?? null;
 }
 
 /** Returns whether the last run of a record was one of a service that ran until a time; a single call may have followed. */

@@ -1,5 +1,6 @@
+import { isOfStopped, observedUntil } from "./availability.ts";
 import { initialState } from "../condition/transition.ts";
-import type { Check } from "../domain/check.ts";
+import { type Check, combinedChecks } from "../domain/check.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
 import type { Result } from "../domain/result.ts";
 import type { CheckRecord, PruneProgress, Store } from "../domain/store.ts";
@@ -68,6 +69,7 @@ export class StateRepository {
       source.onOvertaken?.(replaced.map(({ name }) => name));
       return true;
     });
+    if (this.ranUntilMs !== null) this.#settle(this.ranUntilMs);
     this.#lastResultAtMs = records.reduce(
       (ms, { condition }) => Math.max(ms, condition.observedAtMs ?? 0),
       0,
@@ -132,18 +134,58 @@ export class StateRepository {
   }
 
   /**
-   * Leaves checks that nothing runs any more, but those of some names: their conditions are known no longer. Of those
-   * that ran after a time, nothing is said. `flush` persists it.
+   * Leaves checks that nothing runs any more, all but these: their conditions are known no longer. So are those of groups
+   * of them, which run again at once. Of those that ran after a time, nothing is said. `flush` persists it.
    */
-  leaveOthers(running: ReadonlySet<string>, untilMs = Infinity): void {
+  leaveOthers(checks: readonly Pick<Check, "name" | "parameters">[], untilMs = Infinity): void {
+    const running = new Set(checks.map(({ name }) => name));
+    let left = this.#leave(({ name }) => !running.has(name), untilMs);
+    while (left.size > 0) {
+      const groups = checks.filter((check) => combinedChecks(check).some((name) => left.has(name)));
+      const names = new Set(groups.map(({ name }) => name));
+      left = this.#leave(({ name }) => names.has(name), untilMs);
+    }
+  }
+
+  #leave(isLeft: (record: CheckRecord) => boolean, untilMs: number): ReadonlySet<string> {
+    const left = new Set<string>();
     for (const before of this.#cache.all()) {
       const { name, nextRunAtMs, condition: { observedAtMs } } = before;
-      if (running.has(name) || nextRunAtMs === null || observedAtMs === null || observedAtMs > untilMs) {
+      if (nextRunAtMs === null || observedAtMs === null || observedAtMs > untilMs || !isLeft(before)) {
         continue;
       }
+      left.add(name);
       const record = { ...before, nextRunAtMs: null, overdueAtMs: observedAtMs };
       this.#cache.set(record);
       this.#buffer.add(bareUpdate(record));
+    }
+    return left;
+  }
+
+  /**
+   * Counts the time from the last run of each check until the service ended that ran it: whatever starts and stops until
+   * the next run, no more is observed.
+   */
+  #settle(endMs: number): void {
+    for (const before of this.#cache.all()) {
+      const { condition: { observedAtMs }, overdueAtMs } = before;
+      if (!isOfStopped(before, endMs) || overdueAtMs === null || overdueAtMs <= (observedAtMs ?? 0)) continue;
+      const observed = observedUntil(before, Math.min(endMs, overdueAtMs), true);
+      const record = { ...before, overdueAtMs: observedAtMs };
+      this.#cache.set(record);
+      this.#buffer.add({
+        ...bareUpdate(record),
+        ...observed !== null && observed.ms > 0 && {
+          rollup: {
+            atMs: observed.untilMs,
+            lastedMs: observed.ms,
+            lasted: observed.condition,
+            condition: null,
+            durationMs: 0,
+            failedStreak: 0,
+          },
+        },
+      });
     }
   }
 

@@ -458,3 +458,65 @@ simulate("a frozen service without a control socket runs no check, after three m
   },
   until: "22:38",
 });
+
+const callDue = async (world: World): Promise<void> =>
+  void await world.machine().run("check", "--once", "--due");
+
+simulate("a check at times of cron that came back runs at once", {
+  start: START,
+  config: KEPT,
+  mode: "manual",
+  results: { nightly: "ok, Tue 03:01 critical" },
+  actions: {
+    "Tue 03:00": callDue,
+    "Tue 03:01": [{ config: { ...KEPT, checks: { web: {} } } }, callDue],
+    "Tue 03:02": [{ config: KEPT }, callDue],
+    "Tue 03:03": async (world) => {
+      const { stdout } = await world.machine().run("status", "nightly");
+      assert.match(stdout, /^(?:PENDING|CRITICAL) +nightly/m);
+    },
+  },
+  until: "Tue 03:04",
+  expect: { chat: "any" },
+});
+
+for (const action of ["check --once --due all", "start all", "check --once all"]) {
+  simulate(`a group alone is not ok by the last run of a dead service: ${action}`, {
+    start: START,
+    config: { ...GROUPED, defaults: { threshold: 1 } },
+    actions: {
+      "22:00": "kill",
+      "22:05": async (world) => {
+        if (action.startsWith("start")) world.machine().start("check", "--format", "ndjson", "all");
+        else {
+          const { stdout } = await world.machine().run(...action.split(" "));
+          assert.doesNotMatch(stdout, /OK +all/);
+        }
+      },
+      "22:06": async (world) => {
+        const { checks } = await statusOf(world);
+        assert.notEqual(checks.find(({ name }) => name === "all")?.condition, "ok");
+      },
+    },
+    until: "22:07",
+    expect: { chat: "any" },
+  });
+}
+
+simulate("no time between several stops is observed, also once cron has taken over", {
+  start: START,
+  config: GROUPED,
+  actions: {
+    "22:00": "stop",
+    "22:20": "start",
+    "22:21": "stop",
+    "22:40": "start",
+    "22:41": async (world) => assert.ok(await observedMs(world, "a") <= 6 * 60_000),
+    "22:42": "stop",
+    "22:43": "check --once --due",
+    "23:10": "check --once --due",
+    "23:11": async (world) => assert.ok(await observedMs(world, "a") <= 7 * 60_000),
+  },
+  until: "23:12",
+  expect: {},
+});

@@ -47,6 +47,18 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     const { shared } = state;
     const located = await openLocated(checks, { ...options, shared });
     if (!settings.due) await recordDeath(state.store);
+    const isKept = state.path !== null;
+    const left = isKept && shared === null
+      ? await checksThatLeft(repository.store, config)
+      : new Set<string>();
+    if (shared === null) {
+      if (settings.due) {
+        repository.leaveOthers(config.checks.filter(({ name, active }) => active && !left.has(name)));
+      }
+      // A service that ended ran the others.
+      const { ranUntilMs } = repository;
+      if (ranUntilMs !== null) repository.leaveOthers(checks, ranUntilMs);
+    }
     const chosen = settings.due
       ? await chooseDue(checks, {
         repository,
@@ -56,17 +68,6 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
         nowMs: system.clock.wallMs(),
       })
       : checks;
-    const isKept = state.path !== null;
-    const left = isKept && shared === null
-      ? await checksThatLeft(repository.store, config)
-      : new Set<string>();
-    if (settings.due && shared === null) {
-      const active = config.checks.filter((check) => check.active).map(({ name }) => name);
-      repository.leaveOthers(new Set(active.filter((name) => !left.has(name))));
-      // A service that ended ran the others.
-      const { ranUntilMs } = repository;
-      if (ranUntilMs !== null) repository.leaveOthers(new Set(checks.map(({ name }) => name)), ranUntilMs);
-    }
     // Results are persisted even if they can't be printed.
     const code = await state.whileLocked(
       runPass(chosen, { ...options, repository, shared, overtaken, located, selected: checks, left, isKept })
@@ -75,12 +76,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     // Once the notifications about checks that left are persisted.
     if (settings.due) {
       const unended = settings.notifies ? new Set<string>() : left;
-      const { ranUntilMs } = repository;
-      await recordCronRun(repository.store, config, {
-        left: unended,
-        ranUntilMs,
-        nowMs: system.clock.wallMs(),
-      });
+      await recordCronRun(repository.store, config, { left: unended, nowMs: system.clock.wallMs() });
       await publish(config, { system, repository, warn });
     }
     if (failure === null) return code;

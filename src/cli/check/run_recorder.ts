@@ -3,7 +3,6 @@ import { type Store, StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { isLiveMember } from "../../domain/membership.ts";
 import { readServices } from "../../state/read_services.ts";
-import type { StateRepository } from "../../state/state_repository.ts";
 import type { OpenConfig } from "../open_config.ts";
 import { configHash, lastSeenMs } from "../monitor_status.ts";
 
@@ -19,9 +18,7 @@ export interface RunRecorder {
 }
 
 interface RunRecorderOptions {
-  readonly repository: Pick<StateRepository, "ranUntilMs"> & {
-    readonly store: Pick<Store, "keepMonitorRun">;
-  };
+  readonly repository: { readonly store: Pick<Store, "keepMonitorRun"> };
   readonly system: Pick<System, "clock" | "state">;
   /** The lock of the state, which has the process's id; `null`: the state has no lock. */
   readonly lockPath: string | null;
@@ -41,16 +38,7 @@ export function createRunRecorder({ repository, system, lockPath }: RunRecorderO
   return {
     adopt: (config) => {
       const facts = factsOf(config, system.clock.wallMs());
-      const { ranUntilMs } = repository;
-      run = {
-        mode: "service",
-        processId,
-        controlPath,
-        startedAtMs,
-        ended: null,
-        ...ranUntilMs !== null && { ranUntilMs },
-        ...facts,
-      };
+      run = { mode: "service", processId, controlPath, startedAtMs, ended: null, ...facts };
       return write();
     },
     repeat: () => write(),
@@ -93,11 +81,7 @@ export async function recordDeath(store: Store): Promise<void> {
 export async function recordCronRun(
   store: Pick<Store, "monitorRun" | "keepMonitorRun">,
   config: OpenConfig,
-  { left, ranUntilMs, nowMs }: {
-    readonly left: ReadonlySet<string>;
-    readonly ranUntilMs: number | null;
-    readonly nowMs: number;
-  },
+  { left, nowMs }: { readonly left: ReadonlySet<string>; readonly nowMs: number },
 ): Promise<void> {
   const active = factsOf(config, nowMs);
   const facts = { ...active, checks: [...active.checks, ...[...left].map((name) => ({ name }))] };
@@ -106,14 +90,12 @@ export async function recordCronRun(
     const isSame = before?.mode === "cron" && before.configHash === facts.configHash &&
       before.configPath === facts.configPath && before.checks.length === facts.checks.length;
     if (isSame) return;
-    const endedAtMs = ranUntilMs ?? before?.ranUntilMs;
     const run = {
       mode: "cron",
       processId: null,
       controlPath: null,
       startedAtMs: nowMs,
       ended: null,
-      ...endedAtMs !== undefined && { ranUntilMs: endedAtMs },
     } as const;
     await store.keepMonitorRun({ ...run, ...facts });
   });

@@ -77,7 +77,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   await recorder.adopt(config);
   const leaveOthers = ({ checks }: ScheduledConfig): void => {
     // Of a shared state, other members may run them.
-    if (state.shared === null) repository.leaveOthers(new Set(checks.map(({ name }) => name)));
+    if (state.shared === null) repository.leaveOthers(checks);
   };
   leaveOthers(scheduled);
   let { redact } = scheduled;

@@ -4,7 +4,6 @@ import {
   describeObserved,
   describeRunCounts,
   percent,
-  readRanUntil,
 } from "../../state/availability.ts";
 import { type CheckStatus, describeStale, statusOf } from "../../alerting/check_status.ts";
 import { allChanges } from "../../state/all_changes.ts";
@@ -86,7 +85,7 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   const isInConfig = config === null ? null : config.checks.some((candidate) => candidate.name === name);
   const history = await readHistory(
     store,
-    asObserved(shown, record, await readRanUntil(store, notRunning)),
+    asObserved(shown, record, notRunning?.sinceMs ?? null),
     nowMs,
   );
   const changes = allChanges(store, name);

@@ -3,7 +3,6 @@ import {
   type Availability,
   availabilityOf,
   lastedIn,
-  readRanUntil,
   type RunCounts,
 } from "../../state/availability.ts";
 import { type Condition, CONDITIONS, eachCondition, mostUrgentFirst } from "../../domain/condition.ts";
@@ -110,7 +109,6 @@ async function gatherChecks(
   for (const span of SPANS) sumsOfSpans.push(await sums(span));
   const recent = new Map((await store?.recentRuns(names) ?? []).map(({ name, runs }) => [name, runs]));
   const limit = isOfOneCheck === true ? CHANGES_OF_ONE_CHECK : CHANGES_EACH;
-  const ranUntilMs = await readRanUntil(store, notRunning);
   const found: PageCheck[] = [];
   for (const check of checks) {
     const record = recordOf(check.name);
@@ -121,7 +119,7 @@ async function gatherChecks(
       spans: SPANS.map(({ label, days }, index) => ({
         label,
         ms: days * DAY_MS,
-        ...addUp(own[index] ?? [], asObserved(check, record, ranUntilMs), nowMs),
+        ...addUp(own[index] ?? [], asObserved(check, record, notRunning?.sinceMs ?? null), nowMs),
       })),
       hours: withPresent(toHours(own[0] ?? [], nowMs), { status, slotMs: HOUR_MS, nowMs }),
       days: withPresent(toDays(own.at(-1) ?? [], nowMs), { status, slotMs: DAY_MS, nowMs }),

@@ -103,7 +103,7 @@ export class Views {
   async history(name: string): Promise<string> {
     const { repository, system } = this.#sources;
     const nowMs = system.clock.wallMs();
-    const record = asObserved(this.#get(name), repository.recordOf(name, nowMs), repository.ranUntilMs);
+    const record = asObserved(this.#get(name), repository.recordOf(name, nowMs), null);
     const history = await readHistory(repository.store, record, nowMs);
     const monitor = await this.#monitor();
     const facts = { status: this.#statusOf(this.#get(name)), isInConfig: true, monitor };

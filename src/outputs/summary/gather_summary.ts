@@ -3,7 +3,7 @@ import { CHECK_KINDS } from "../../checks/registry.ts";
 import type { Check, CheckKind } from "../../domain/check.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { CheckRecord, ConditionChange, RollupSum, Store } from "../../domain/store.ts";
-import { asObserved, lastedIn, observedUntil, readRanUntil, summarise } from "../../state/availability.ts";
+import { asObserved, lastedIn, observedUntil, summarise } from "../../state/availability.ts";
 import type { Period, ShortChange } from "./outages.ts";
 import { type CheckHistory, type RunSums, slowestOf, summarize, type SummaryInput } from "./summarize.ts";
 import type { Summary } from "./summary.ts";
@@ -17,7 +17,7 @@ export interface GatherSummaryOptions
     Pick<Summary, "timeZone" | "hostName">,
     Pick<SummaryInput, "monitor" | "notes" | "removed"> {
   /** The opened state; `null`: nothing yet. */
-  readonly store: Pick<Store, "rollupSums" | "rollups" | "changes" | "outbox" | "monitorRun"> | null;
+  readonly store: Pick<Store, "rollupSums" | "rollups" | "changes" | "outbox"> | null;
   /** Those of the config; only active ones count. */
   readonly checks: readonly (
     & Pick<
@@ -90,7 +90,6 @@ async function readHistories(
   for (const windowMs of new Set(checks.flatMap(({ objective }) => objective?.windowMs ?? []))) {
     ofWindow.set(windowMs, await read(untilMs - windowMs, untilMs));
   }
-  const ranUntilMs = await readRanUntil(store, monitor?.notRunning ?? null);
   const histories: CheckHistory[] = [];
   for (const check of checks) {
     const { name, title = null, kind, objective = null } = check;
@@ -98,7 +97,7 @@ async function readHistories(
     const stored = recordOf(name);
     const notRunning = monitor?.notRunning ?? null;
     const known = conditionOf(check, stored, nowMs, notRunning);
-    const record = asObserved(check, stored, ranUntilMs);
+    const record = asObserved(check, stored, notRunning?.sinceMs ?? null);
     const sums = sumsOf(name);
     const window = objective === null ? NO_SUMS : ofWindow.get(objective.windowMs)?.(name) ?? NO_SUMS;
     histories.push({

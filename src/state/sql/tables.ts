@@ -288,7 +288,6 @@ const MONITOR_RUN: Codec<MonitorRun> = object({
   controlPath: nullable(text),
   startedAtMs: number,
   ended: nullable(object({ state: word<EndOfRun["state"]>(["stopped", "died"]), sinceMs: number })),
-  ranUntilMs: optional(number),
   aliveAtMs: optional(number),
   configPath: nullable(text),
   configHash: text,
