@@ -231,7 +231,6 @@ function filtersOf({ channel, record, nowMs }: Decision): readonly Removal[] {
   });
   const begins = (hours ?? []).flatMap((window) => nextWindow(window, nowMs)?.fromMs ?? []);
   return [
-    ...conditions === undefined ? [] : [lacking({ kind: "conditions", conditions }, "conditions")],
     ...afterMs === undefined
       ? []
       : [lacking({ kind: "after", dueAtMs: dueAtMs(channel, record.condition, nowMs) }, "afterMs")],
@@ -240,6 +239,8 @@ function filtersOf({ channel, record, nowMs }: Decision): readonly Removal[] {
       fromMs: begins.length === 0 ? null : Math.min(...begins),
       isLater: outsideHours !== "never",
     }, "hours")],
+    // Without it, a delay would begin earlier.
+    ...conditions === undefined ? [] : [lacking({ kind: "conditions", conditions }, "conditions")],
     ...events === undefined ? [] : [lacking({ kind: "events", events }, "events")],
   ];
 }

@@ -101,6 +101,22 @@ const CAUSES: Readonly<
   },
 };
 
+simulate("why names the delay of a channel for a condition that it lists", {
+  start: START,
+  config: {
+    channels: { chat: {}, pager: { conditions: ["critical"], after: "10 minutes" } },
+    checks: { web: { threshold: 1 } },
+  },
+  results: { web: "22:00 warning, 22:11 critical" },
+  actions: {
+    "22:15": async (world) => {
+      assert.equal((await why(world))["pager"], "problem: after");
+    },
+  },
+  until: "22:16",
+  expect: { chat: "any" },
+});
+
 for (const [name, { check = {}, results = {}, actions = {}, causes }] of Object.entries(CAUSES)) {
   simulate(`why names ${name}`, {
     start: START,

@@ -244,6 +244,7 @@ function isSentWhole(events: Channel["events"]): boolean {
 
 /** Of what nothing holds back. */
 function describeDecision(monitor: MonitorStatus | null): string {
+  if (monitor?.state === "cron") return "it is sent with the next call";
   return monitor?.config === "edited"
     ? "it is sent once the config is reloaded"
     : "it is sent with the next decision, unless the monitor runs with --no-notify";
