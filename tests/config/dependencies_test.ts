@@ -88,6 +88,6 @@ Deno.test("loadConfig() locates errors in dependencies, and ignores unresolved n
   ]);
   assert.deepEqual(await problemsOf(config, { environment: { ROUTER: "rooter" } }), [
     'checks.web.depends_on: is a cycle: "web" depends on "web"',
-    'checks.web.depends_on[0]: is "rooter", expected the name of a check (did you mean "router"?)',
+    'checks.web.depends_on[0]: is "${env:ROUTER}", expected the name of a check',
   ]);
 });
