@@ -1,5 +1,5 @@
 /**
- * Notices about channels: if one rejects notifications, another one is told, and once more when it accepts them again.
+ * Notices about channels: if one rejects notifications, another one is notified, and once more when it accepts them again.
  * So someone learns of a wrong password or an expired token although nobody reads the log.
  */
 import type { Channel } from "../domain/channel.ts";

@@ -134,8 +134,8 @@ export class StateRepository {
   }
 
   /**
-   * Leaves checks that nothing runs any more, all but these: their conditions are known no longer. So are those of groups
-   * of them, which run again at once. Of those that ran after a time, nothing is said. `flush` persists it.
+   * Removes the planned runs of all checks but these, which nothing runs now: their conditions are unknown until they run
+   * again. Groups of them run again at once. Checks that ran after a time are left alone. `flush` persists it.
    */
   leaveOthers(checks: readonly Pick<Check, "name" | "parameters">[], untilMs = Infinity): void {
     const running = new Set(checks.map(({ name }) => name));

@@ -59,7 +59,7 @@ Deno.test("describeStatus() returns the output, and the reason why the output al
   const aheadMs = NOW + 450 * DAY;
   const rows: Readonly<Record<string, readonly [CheckRecord, string]>> = {
     "the output": [ranOnce({}), "fine"],
-    "not told": [ranOnce({ confirmed: "critical" }, { last: down }), "down [not notified]"],
+    "not notified": [ranOnce({ confirmed: "critical" }, { last: down }), "down [not notified]"],
     "not confirmed yet": [ranOnce({}, { last: down }), "last critical, 1 of 3: down"],
     "no output": [ranOnce({}, { last: { ...down, output: "" } }), "last critical, 1 of 3"],
     "pending": [ranOnce({ confirmed: null }, { last: down }), "critical, 1 of 3: down"],

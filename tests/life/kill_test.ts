@@ -40,7 +40,7 @@ Deno.test(
         notified.push(...await runAndKill(program, turn, round % 4 === 3 ? 0 : wanted));
         assertKept(harness, notified, `round ${round}`);
       }
-      assert.ok(notified.length >= ROUNDS, `only ${notified.length} changes were told before the kills`);
+      assert.ok(notified.length >= ROUNDS, `only ${notified.length} changes were sent before the kills`);
       // The next run continues from the stored state.
       assert.notEqual((await harness.runHere(["check", "--once"])).code, 74);
     }),
@@ -87,7 +87,7 @@ function assertKept({ directory }: Harness, notified: readonly string[], what: s
     assert.equal(from, before, `${what}: a change of "${name}" is lost or kept twice`);
     last.set(name, to);
   }
-  for (const text of notified) assert.equal(counts.get(text), 1, `${what}: ${text} was told`);
+  for (const text of notified) assert.equal(counts.get(text), 1, `${what}: ${text} was sent`);
   for (const { name, condition } of database.prepare("SELECT name, condition FROM checks").all()) {
     const { confirmed } = JSON.parse(String(condition));
     assert.equal(confirmed, last.get(name) ?? "ok", `${what}: "${name}" is confirmed as no change says`);

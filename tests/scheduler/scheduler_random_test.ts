@@ -237,7 +237,7 @@ async function assertInvariants(first: readonly Check[], steps: readonly Step[])
   const moves = confirmedMoves(fake.harnesses);
   const notifications = fake.harnesses.flatMap((harness) => harness.notifications())
     .map(({ check, previous, condition }) => ({ name: check, from: previous, to: condition }));
-  assertSame(notifications, moves, "every change is told once");
+  assertSame(notifications, moves, "every change is sent once");
   const saved = fake.stores.flatMap(({ saved }) => saved.flat())
     .flatMap(({ change }) =>
       change === null ? [] : [{ name: change.name, from: change.from, to: change.to }]

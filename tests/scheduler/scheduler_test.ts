@@ -197,7 +197,7 @@ Deno.test("stop() sends every notification before it resolves", async () => {
   });
   const release = store.hold();
   await clock.advance(2 * SECOND);
-  assert.strictEqual(notifications().length, 0, "it is not told before it is kept");
+  assert.strictEqual(notifications().length, 0, "it is not sent before it is kept");
   const stopped = scheduler.stop(0);
   await clock.advance(1);
   release();
@@ -226,7 +226,7 @@ Deno.test("new Scheduler() sends suppressed notifications soon after the suppres
   assert.strictEqual(notification?.problemBeganAtMs, runs()[0]?.entry.record.condition.problemBeganAtMs);
   assert.ok((notification?.nextRunAtMs ?? 0) > clock.wallMs() + 30 * MINUTE);
   await clock.advance(30 * MINUTE);
-  assert.deepStrictEqual([notifications().length, runs().length], [1, 1], "it is told once");
+  assert.deepStrictEqual([notifications().length, runs().length], [1, 1], "it is sent once");
   await end();
 });
 

@@ -1,6 +1,6 @@
 /** Compares what members decided and sent with the truth: each state of a target (a period) names itself in an output. */
 
-interface Told {
+interface Sent {
   readonly check: string;
   readonly id: string;
   readonly event: string;
@@ -12,15 +12,15 @@ interface Story {
   readonly name: string;
   /** The periods of the stored changes, in order; even ones are ok. */
   readonly decided: readonly number[];
-  readonly posts: readonly Told[];
+  readonly posts: readonly Sent[];
   /** The period that its target is in. */
   readonly present: number;
-  /** Then several decide: what was over by then may be told by what came after it, twice or late. */
+  /** Then several decide: what was over by then may be sent with what came after it, twice or late. */
   readonly hasFailedOpen: boolean;
-  periodIn(told: { readonly output: string }): number;
+  periodIn(sent: { readonly output: string }): number;
 }
 
-/** Returns what must not be: each period is decided once and in order, and told under one id. */
+/** Returns what must not be: each period is decided once and in order, and sent under one id. */
 export function compareWithTruth(
   { name, decided, posts, present, hasFailedOpen, periodIn }: Story,
 ): readonly string[] {
@@ -51,6 +51,6 @@ export function compareWithTruth(
     if (!heard.has(period) && !(hasFailedOpen && period < last)) report(`period ${period} was not notified`);
   }
   const latest = periodIn(own.at(-1) ?? { output: "" });
-  if (latest !== present) report(`was told of period ${latest} last, but is in ${present}`);
+  if (latest !== present) report(`was sent period ${latest} last, but is in ${present}`);
   return differences;
 }

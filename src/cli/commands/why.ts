@@ -204,7 +204,7 @@ function whyText(
     ...notes,
     "",
     ...check.active ? [] : ["The check is inactive, so it does not run."],
-    ...channels.length === 0 ? ["The check has no notifications, so nobody is notified."] : [],
+    ...channels.length === 0 ? ["The check has no notifications."] : [],
     ...channels.flatMap((channel) => {
       const [first = "", ...rest] = describeChannel(channel, options);
       const pad = " ".repeat(width - textWidth(channel.name));
