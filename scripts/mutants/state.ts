@@ -47,13 +47,18 @@ export const STATE: FaultyLayer = {
         ["skipped runs are forgotten", "before.missedRuns + missed", "missed"],
         [
           "the present condition counts for the time before it",
-          "asObserved(check, before, ranUntilMs),",
-          "asObserved(check, { ...before, condition: { ...before.condition, confirmed: after.condition.confirmed } }, ranUntilMs),",
+          "asObserved(check, before, null),",
+          "asObserved(check, { ...before, condition: { ...before.condition, confirmed: after.condition.confirmed } }, null),",
+        ],
+        [
+          "the time of a pause counts as observed",
+          "isInterrupted || isUnreported(result, before.last),",
+          "isUnreported(result, before.last),",
         ],
         [
           "the time of a stop counts as observed",
-          "isInterrupted || isOfStopped(before, ranUntilMs) || isUnreported(result, before.last),",
-          "isUnreported(result, before.last),",
+          "observedUntil(before, Math.min(endMs, overdueAtMs), true)",
+          "observedUntil(before, overdueAtMs, true)",
         ],
       ],
     },

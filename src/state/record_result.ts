@@ -61,8 +61,6 @@ export interface NotificationSource {
   /** A new notification's id; unique. */
   newId(facts: NotificationFacts): string;
   readonly hostName: string;
-  /** When the service ended that ran before; wall time. @default null, none is known */
-  readonly ranUntilMs?: number | null;
 }
 
 /** The consequences of a result, or of the end of a suppression. */
@@ -208,13 +206,13 @@ function rollupEntryOf(
   before: CheckRecord,
   after: CheckRecord,
   result: Result,
-  { nowMs, isInterrupted = false, ranUntilMs = null }: RecordOptions & NotificationSource,
+  { nowMs, isInterrupted = false }: RecordOptions,
 ): RollupEntry | null {
   const { check, condition, durationMs } = result;
   const observed = observedUntil(
-    asObserved(check, before, ranUntilMs),
+    asObserved(check, before, null),
     nowMs,
-    isInterrupted || isOfStopped(before, ranUntilMs) || isUnreported(result, before.last),
+    isInterrupted || isUnreported(result, before.last),
   );
   const lastedMs = observed?.ms ?? 0;
   const entry = {
@@ -227,6 +225,26 @@ function rollupEntryOf(
     return { ...entry, condition, durationMs, failedStreak: after.condition.atLeast.unknown };
   }
   return lastedMs === 0 ? null : { ...entry, condition: null, durationMs: 0, failedStreak: 0 };
+}
+
+/**
+ * Counts the time from the last run of a record until the service ended that ran it. Whatever starts and stops until the
+ * next run, no more is observed. `null`: another call ran it since, or it was counted already.
+ */
+export function settleRecord(before: CheckRecord, endMs: number): CheckUpdate | null {
+  const { condition: { observedAtMs }, overdueAtMs } = before;
+  if (!isOfStopped(before, endMs) || overdueAtMs === null || overdueAtMs <= (observedAtMs ?? 0)) return null;
+  const observed = observedUntil(before, Math.min(endMs, overdueAtMs), true);
+  const record = { ...before, overdueAtMs: observedAtMs };
+  const rollup = observed === null || observed.ms === 0 ? null : {
+    atMs: observed.untilMs,
+    lastedMs: observed.ms,
+    lasted: observed.condition,
+    condition: null,
+    durationMs: 0,
+    failedStreak: 0,
+  };
+  return { record, rollup, change: null, queued: [] };
 }
 
 /** The consequences of a decision; the record is that after it. */

@@ -1,4 +1,3 @@
-import { isOfStopped, observedUntil } from "./availability.ts";
 import { initialState } from "../condition/transition.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
@@ -13,6 +12,7 @@ import {
   recordResult,
   type ReviewOptions,
   reviewRecord,
+  settleRecord,
 } from "./record_result.ts";
 import { ReplaceableStore, type ReplaceableStoreOptions } from "./replaceable_store.ts";
 import { bareUpdate, WriteBehindBuffer } from "./write_behind.ts";
@@ -21,6 +21,8 @@ import { HOUR_MS } from "../shared/time_units.ts";
 export type { Recorded, RecordedUpdate, RecordOptions, ReviewOptions } from "./record_result.ts";
 
 interface StateRepositoryOptions extends ReplaceableStoreOptions, NotificationSource {
+  /** When the service ended that ran before; wall time. @default null, none is known */
+  readonly ranUntilMs?: number | null;
   /** Called when another process has written records of these checks, and results that were recorded here don't count. */
   onOvertaken?(checks: readonly string[]): void;
 }
@@ -43,6 +45,8 @@ export async function openStateRepository(options: StateRepositoryOptions): Prom
  * be written.
  */
 export class StateRepository {
+  /** When the service ended that ran before this process; `null`: none is known. */
+  readonly ranUntilMs: number | null;
   readonly #store: ReplaceableStore;
   readonly #source: NotificationSource;
   readonly #cache: RecordCache;
@@ -69,6 +73,7 @@ export class StateRepository {
       source.onOvertaken?.(replaced.map(({ name }) => name));
       return true;
     });
+    this.ranUntilMs = source.ranUntilMs ?? null;
     if (this.ranUntilMs !== null) this.#settle(this.ranUntilMs);
     this.#lastResultAtMs = records.reduce(
       (ms, { condition }) => Math.max(ms, condition.observedAtMs ?? 0),
@@ -128,11 +133,6 @@ export class StateRepository {
     this.#buffer.add(bareUpdate(record));
   }
 
-  /** When the service ended that ran before this process; `null`: none is known. */
-  get ranUntilMs(): number | null {
-    return this.#source.ranUntilMs ?? null;
-  }
-
   /**
    * Removes the planned runs of all checks but these, which nothing runs now: their conditions are unknown until they run
    * again. Groups of them run again at once. Checks that ran after a time are left alone. `flush` persists it.
@@ -162,30 +162,12 @@ export class StateRepository {
     return left;
   }
 
-  /**
-   * Counts the time from the last run of each check until the service ended that ran it: whatever starts and stops until
-   * the next run, no more is observed.
-   */
   #settle(endMs: number): void {
     for (const before of this.#cache.all()) {
-      const { condition: { observedAtMs }, overdueAtMs } = before;
-      if (!isOfStopped(before, endMs) || overdueAtMs === null || overdueAtMs <= (observedAtMs ?? 0)) continue;
-      const observed = observedUntil(before, Math.min(endMs, overdueAtMs), true);
-      const record = { ...before, overdueAtMs: observedAtMs };
-      this.#cache.set(record);
-      this.#buffer.add({
-        ...bareUpdate(record),
-        ...observed !== null && observed.ms > 0 && {
-          rollup: {
-            atMs: observed.untilMs,
-            lastedMs: observed.ms,
-            lasted: observed.condition,
-            condition: null,
-            durationMs: 0,
-            failedStreak: 0,
-          },
-        },
-      });
+      const update = settleRecord(before, endMs);
+      if (update === null) continue;
+      this.#cache.set(update.record);
+      this.#buffer.add(update);
     }
   }
 
@@ -249,6 +231,6 @@ export class StateRepository {
 
   #sourceOptions(): NotificationSource {
     const { newId, hostName } = this.#source;
-    return { newId, hostName, ranUntilMs: this.ranUntilMs };
+    return { newId, hostName };
   }
 }

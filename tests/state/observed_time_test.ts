@@ -14,7 +14,7 @@ import { withOverdue } from "../../src/scheduler/next_run.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
 import { asObserved, lastedIn } from "../../src/state/availability.ts";
-import { recordResult } from "../../src/state/record_result.ts";
+import { recordResult, settleRecord } from "../../src/state/record_result.ts";
 import { RecordCache } from "../../src/state/record_cache.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { createRandom } from "../../testing/random.ts";
@@ -95,6 +95,8 @@ interface Run {
   readonly ranUntilMs: number | null;
   /** That the next result is recorded after. */
   readonly record: CheckRecord;
+  /** How many there are up to this one. */
+  readonly updates: number;
 }
 
 interface History {
@@ -118,15 +120,17 @@ function createHistory(name: string): History {
   /** A stop at some time since the last run, or before it if single calls followed. */
   const stopBefore = (nowMs: number, last: Run | undefined): number | null => {
     if (last === undefined || below(3) > 0) return null;
-    return last.endedAtMs + pick([-1, 0, 3 * SECOND, below(Math.max(1, nowMs - last.endedAtMs))]);
+    const lastedMs = Math.max(0, nowMs - last.endedAtMs);
+    return last.endedAtMs + pick([-1, 0, Math.min(3 * SECOND, lastedMs), below(Math.max(1, lastedMs))]);
   };
   for (const { atMs, intervalMs, lost } of steps) {
     const nowMs = atMs + shiftMs;
     // A kill loses what was not written yet.
     for (let count = 0; count < lost && runs.length > 1; count++) {
       runs.pop();
-      updates.pop();
-      record = runs.at(-1)?.record ?? assert.fail();
+      const last = runs.at(-1) ?? assert.fail();
+      record = last.record;
+      updates.length = last.updates;
     }
     const check = testCheck("ok", {
       ...settings,
@@ -148,6 +152,11 @@ function createHistory(name: string): History {
       durationMs: 1,
       ...isWaiting && { awaits: "checks" as const },
     };
+    const settled = ranUntilMs === null ? null : settleRecord(record, ranUntilMs);
+    if (settled !== null) {
+      updates.push(settled);
+      record = settled.record;
+    }
     const { update } = recordResult(record, result, {
       nowMs,
       suppressedBy: null,
@@ -157,7 +166,6 @@ function createHistory(name: string): History {
       plan: (state) => withOverdue(check, state, { atMs: nowMs + intervalMs, missed: 0 }),
       newId: () => "id",
       hostName: "host",
-      ranUntilMs,
     });
     record = update.record;
     updates.push(update);
@@ -171,6 +179,7 @@ function createHistory(name: string): History {
       isInterrupted,
       ranUntilMs,
       record,
+      updates: updates.length,
     });
   }
   const confirmed = confirm(runs, settings);
@@ -262,9 +271,11 @@ function truthOf(
     const next = runs[index + 1];
     const nextMs = next?.endedAtMs ?? NOW;
     const lasted = confirmed[index] ?? null;
-    if (lasted === null || nextMs < endedAtMs || isOverdue(run, nextMs)) continue;
     const stopMs = next === undefined ? ranUntilMs : next.ranUntilMs;
     const hasStopped = stopMs !== null && stopMs >= endedAtMs;
+    // What was observed until a stop is counted then, whenever the next run comes.
+    const isLost = nextMs < endedAtMs || isOverdue(run, nextMs);
+    if (lasted === null || isLost && !(hasStopped && next !== undefined)) continue;
     const plannedMs = next?.isInterrupted === false && !hasStopped ? nextMs : endedAtMs + run.intervalMs;
     const untilMs = Math.min(nextMs, plannedMs, hasStopped ? stopMs : Infinity);
     lastedMs[lasted] += Math.max(0, Math.min(untilMs, endMs) - Math.max(endedAtMs, beginMs));
