@@ -12,9 +12,6 @@ import { resolveChecks, type ResolveOptions, resolveSetting, resolveSummary } fr
 import { absolutePath } from "./source.ts";
 import type { ReadConfig } from "./read_config.ts";
 import { nearest } from "./nearest.ts";
-import { isPlaceholder } from "./placeholders.ts";
-import { valueAt } from "./schema_view.ts";
-import type { JsonValue } from "./syntax.ts";
 import { exactDuration } from "../domain/duration.ts";
 import { DAY_MS } from "../shared/time_units.ts";
 
@@ -63,7 +60,7 @@ export function resolveConfig(
   const summary = resolveSummary(main.value, options);
   refuse(
     [
-      ...findDependencyProblems(checks, (path) => valueAt(fileOf(String(path[1])).written, path)),
+      ...findDependencyProblems(checks),
       ...findThresholdProblems(checks),
       ...findSummaryProblems(summary, checks),
     ]
@@ -142,25 +139,19 @@ export function kindPath(name: string): ConfigPath {
 }
 
 /** Names in `depends_on` and of groups that are no checks, and checks that need themselves by way of others. */
-export function findDependencyProblems(
-  checks: readonly Check[],
-  writtenAt: (path: ConfigPath) => JsonValue | undefined = () => undefined,
-): readonly Problem[] {
+export function findDependencyProblems(checks: readonly Check[]): readonly Problem[] {
   const byName = new Map(checks.map((check) => [check.name, check]));
   const problems: Problem[] = [];
   for (const check of checks) {
     for (const { name, path } of namedChecks(check)) {
       if (byName.has(name)) continue;
       if (problems.length === PROBLEMS_MAX) return problems;
-      const written = writtenAt(path);
-      // Its value may be a secret.
-      const isSecret = isPlaceholder(written);
-      const meant = !isSecret && problems.length * byName.size < LOOKS_MAX
+      const meant = problems.length * byName.size < LOOKS_MAX
         ? nearest(name, [...byName.keys()].filter((other) => other !== check.name))
         : undefined;
       problems.push({
         path,
-        message: `is ${quoteValue(isSecret ? written : name)}, expected the name of a check`,
+        message: `is ${quoteValue(name)}, expected the name of a check`,
         ...(meant !== undefined && { hint: `did you mean ${quoteValue(meant)}?` }),
       });
     }

@@ -1,6 +1,8 @@
+import { lazily } from "../shared/lazily.ts";
 import { channelNames, checkNames, type ConfigFile } from "./config_file.ts";
 import { createPlacer } from "./positions.ts";
 import { describePath, type PlacedProblem, type Problem, quoteValue } from "./problem.ts";
+import { valueAt } from "./schema_view.ts";
 import { templatePath } from "./templates.ts";
 import type { Source } from "./source_text.ts";
 
@@ -23,13 +25,37 @@ export function createConfigPlacer(files: readonly ConfigFile[]): (problem: Prob
     if (path === problem.path) return place(problem);
     return { ...place({ ...problem, path }), path: describePath(problem.path) };
   };
-  return (problem) => {
+  const withPlaceholders = createPlaceholderTexts(files);
+  return (given) => {
+    const problem = withPlaceholders(given);
     const { path: [key, name] } = problem;
     const owner = key === "checks" ? owners.get(String(name)) : undefined;
     const source = problem.source ?? owner ?? main?.source;
     if (source === undefined) throw new Error("A config has at least one file");
     const placed = placeIn(source, problem);
     return source === main?.source ? placed : { ...placed, source };
+  };
+}
+
+/** Shows values as the config has them where these are placeholders: a value may be a secret. */
+function createPlaceholderTexts(files: readonly ConfigFile[]): (problem: Problem) => Problem {
+  const places = lazily(() =>
+    Map.groupBy(
+      files.flatMap(({ written = null, substitutions }) => substitutions.map((one) => ({ ...one, written }))),
+      ({ path }) => JSON.stringify(path),
+    )
+  );
+  return (problem) => {
+    const { hint: _, ...rest } = problem;
+    const found = places().get(JSON.stringify(problem.path)) ?? [];
+    const message = found.reduce(
+      (text, { path, resolved, written }) =>
+        resolved === null
+          ? text
+          : text.replace(quoteValue(resolved), () => quoteValue(valueAt(written, path))),
+      problem.message,
+    );
+    return message === problem.message ? problem : { ...rest, message };
   };
 }
 
