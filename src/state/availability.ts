@@ -4,8 +4,9 @@
  *
  * The rule of all of them: the time from one run to the next counts as the condition that the first one confirmed, if
  * the second one came before the check was overdue and was of the same kind and parameters. After a pause, and since the
- * last run, only the time until the planned run counts. It ends when the service stopped or was last seen. All other
- * time is not observed, such as that in which no condition is confirmed, and a span in which the check did not run.
+ * last run, only the time until the planned run counts. It ends when the service stopped or was last seen: `settleRecord`
+ * counts it then. All other time is not observed, such as that in which no condition is confirmed, and a span in which
+ * the check did not run.
  */
 import { type Condition, CONDITIONS, eachCondition } from "../domain/condition.ts";
 import type { ConditionCounts } from "../domain/condition_state.ts";
