@@ -8,6 +8,7 @@ import type {
 } from "../../src/domain/generated/config.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
+import { createConnections } from "../../src/system/tcp/connections.ts";
 import { checkOf, contextOf } from "../../testing/builders.ts";
 import { runArguments } from "../../testing/source.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
@@ -54,16 +55,28 @@ export interface ConnectionRun {
   /** How much later it is than it is. */
   readonly aheadMs?: number;
   readonly signal?: AbortSignal;
+  /** @default the real one */
+  readonly clock?: Clock;
+  /** Called with the number of reads of a connection that have ended, after each. */
+  readonly onRead?: (count: number) => void;
 }
 
 /** Observes a target on the real machine. */
 export async function observeConnection(
   check: ConnectionCheck,
-  { aheadMs = 0, signal = new AbortController().signal }: ConnectionRun = {},
+  { aheadMs = 0, signal = new AbortController().signal, clock: given = createRealClock(), onRead }:
+    ConnectionRun = {},
 ): Promise<CheckResult> {
-  const real = createRealClock();
-  const clock: Clock = { ...real, wallMs: () => real.wallMs() + aheadMs };
-  return await (await entryOf(check)).observe(check, contextOf({ system: { clock }, signal }));
+  const clock: Clock = { ...given, wallMs: () => given.wallMs() + aheadMs };
+  const connections = createConnections(createRealClock());
+  const connect: typeof connections.connect = async (target, options) => {
+    const connection = await connections.connect(target, options);
+    let count = 0;
+    const read = () => connection.read().finally(() => onRead?.(++count));
+    return { read, write: (bytes) => connection.write(bytes), close: () => connection.close() };
+  };
+  const system = { clock, connections: { ...connections, connect } };
+  return await (await entryOf(check)).observe(check, contextOf({ system, signal }));
 }
 
 /** The options of a separate process that observes targets. */

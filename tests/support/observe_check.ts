@@ -1,6 +1,6 @@
 import { entryOf } from "../../src/checks/registry.ts";
 import type { Check } from "../../src/domain/check.ts";
-import type { ObserveContext } from "../../src/domain/check_kind.ts";
+import type { ObserveContext, ParameterProblem } from "../../src/domain/check_kind.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { testCheck } from "./checks.ts";
@@ -20,4 +20,9 @@ export async function observeCheck(
   const entry = await entryOf(check);
   const context = { system: { ...createMemorySystem(), ...system }, jobs: null, directory: "/", signal };
   return await entry.observe(check, context);
+}
+
+/** Returns errors or warnings of parameters as texts: the key and the message. */
+export function problemTexts(problems: readonly ParameterProblem[] = []): readonly string[] {
+  return problems.map(({ path, message }) => `${path.join(".")}: ${message}`);
 }

@@ -8,7 +8,7 @@ import { mailFailure } from "../../../src/system/mail/mail_failure.ts";
 import { runArguments } from "../../../testing/source.ts";
 import { inTime } from "../../life/in_time.ts";
 import { concurrentSteps } from "../../support/concurrent_tests.ts";
-import { createAuthority, createCertificate } from "../../support/certificates.ts";
+import { type Certificate, createAuthority, createCertificate } from "../../support/certificates.ts";
 import { collectPorts, startRefusing, untilLeft } from "../../support/http_servers.ts";
 import {
   type MailVisitor,
@@ -17,7 +17,7 @@ import {
   talkUpTo,
 } from "../../support/mail_server.ts";
 import { runChild } from "../../../testing/tools.ts";
-import { testRows } from "../../support/rows.ts";
+import { linesOf, testRows, testTable } from "../../support/rows.ts";
 
 const MAIL: OutgoingMail = {
   host: "localhost",
@@ -40,20 +40,58 @@ interface Sent {
   readonly steps: readonly string[];
 }
 
+interface SendOptions {
+  readonly protection?: Protection;
+  readonly signal?: AbortSignal;
+}
+
 async function send(
   mail: Partial<OutgoingMail>,
-  { protection, signal = new AbortController().signal }: {
-    readonly protection?: Protection;
-    readonly signal?: AbortSignal;
-  } = {},
+  { protection, signal = new AbortController().signal }: SendOptions = {},
 ): Promise<Sent> {
   const steps: string[] = [];
   const protect = protection === undefined ? protectionOf : () => protection;
-  const onStep = (step: string): void => {
-    steps.push(step);
-  };
+  const onStep = (step: string) => void steps.push(step);
   const end = await createMail(createRealClock(), protect).send({ ...MAIL, ...mail }, { onStep, signal });
   return { end, steps };
+}
+
+type Failure = Extract<MailEnd, { sent: false }>;
+
+/** Sends in vain; returns the failure, and the same as a text: phase, code and reason. */
+async function sendInVain(mail: Partial<OutgoingMail>, options?: SendOptions): Promise<[Failure, string]> {
+  const { end } = await send(mail, options);
+  assert(!end.sent);
+  return [end, `${end.phase} ${end.code}: ${end.reason}`];
+}
+
+/**
+ * Plays a server by a list of parts. It sends most parts as lines, with `+` between those of one piece. A command in
+ * capitals is waited for, with the extensions of EHLO in parentheses; `line`, `mail` and `bytes` are read. It waits for
+ * the client in the end unless it `closes`.
+ */
+function playing(script: string): (visitor: MailVisitor, ready?: () => void) => Promise<void> {
+  const readMail = async (visitor: MailVisitor): Promise<void> => {
+    while (await visitor.readLine() !== ".");
+  };
+  const parts: Readonly<Record<string, (visitor: MailVisitor) => Promise<unknown>>> = {
+    line: (visitor) => visitor.readLine(),
+    mail: readMail,
+    byte: (visitor) => visitor.readBytes(1),
+    bytes: (visitor) => visitor.readBytes(100_000),
+  };
+  return async (visitor, ready) => {
+    for (const part of script.split(" / ")) {
+      const [, command, extensions] = /^([A-Z]{4,})(?: \((.*)\))?$/.exec(part) ?? [];
+      if (part === "closes") return;
+      if (part === "ready") ready?.();
+      else if (command !== undefined) {
+        await talkUpTo(new RegExp(`^${command}`), visitor, extensions?.split(", "));
+      } else if (parts[part] !== undefined) await parts[part](visitor);
+      else if (part !== "") await visitor.send(`${part.replaceAll(" + ", "\r\n")}\r\n`);
+    }
+    await visitor.untilGone();
+  };
 }
 
 Deno.test("send() transmits an email with its headers, its text and its envelope", async () => {
@@ -64,10 +102,8 @@ Deno.test("send() transmits an email with its headers, its text and its envelope
   assert.deepEqual(steps, ["resolved", "connected", "login", "accepted"]);
   assert.deepEqual(server.logins, ["monitor"]);
   assert.equal(server.mails.length, 1);
-  const received = server.mails[0];
-  assert(received !== undefined);
-  assert.equal(received.sender, "monitor@example.org");
-  assert.deepEqual(received.receivers, receivers);
+  const [received = assert.fail()] = server.mails;
+  assert.deepEqual([received.sender, received.receivers], ["monitor@example.org", receivers]);
   const parsed = await PostalMime.parse(received.raw);
   assert.equal(parsed.subject, "CRITICAL: Website");
   assert.equal(parsed.text, "one\n.\n..two\nübung\n");
@@ -82,43 +118,24 @@ Deno.test("send() transmits an email with its headers, its text and its envelope
 
 Deno.test("send() keeps texts out of the headers, and accepts any text", async (t) => {
   await using steps = concurrentSteps(t);
-  const rows: readonly { readonly name: string; readonly mail: Partial<OutgoingMail> }[] = [
-    {
-      name: "line breaks in the subject",
-      mail: { subject: "a\r\nBcc: evil@example.org\n\nbody\rBcc: e@x.org" },
-    },
-    { name: "a lone surrogate", mail: { subject: "a\ud800b", text: "c\udc00d" } },
-    { name: "a long subject without spaces", mail: { subject: "ü".repeat(5000) } },
-    { name: "carriage returns and NUL in the text", mail: { text: "a\r.\r\nb\0c\r\n.\r\nQUIT\r\n" } },
-    { name: "an empty text", mail: { text: "" } },
-  ];
-  for (const { name, mail } of rows) {
+  const headers = "auto-submitted content-transfer-encoding content-type date from in-reply-to message-id " +
+    "mime-version references subject to";
+  const rows: Readonly<Record<string, Partial<OutgoingMail>>> = {
+    "line breaks in the subject": { subject: "a\r\nBcc: evil@example.org\n\nbody\rBcc: e@x.org" },
+    "a lone surrogate": { subject: "a\ud800b", text: "c\udc00d" },
+    "a long subject without spaces": { subject: "ü".repeat(5000) },
+    "carriage returns and NUL in the text": { text: "a\r.\r\nb\0c\r\n.\r\nQUIT\r\n" },
+    "an empty text": { text: "" },
+  };
+  for (const [name, mail] of Object.entries(rows)) {
     steps.add(name, async () => {
       await using server = await startMailServer();
       const { end } = await send({ port: server.port, ...mail });
       assert.deepEqual(end, { sent: true, refused: [] });
-      const received = server.mails[0];
-      assert(received !== undefined);
-      assert.equal(server.mails.length, 1);
-      assert.deepEqual(received.receivers, MAIL.receivers);
+      const [received = assert.fail(), ...others] = server.mails;
+      assert.deepEqual([received.receivers, others], [MAIL.receivers, []]);
       const parsed = await PostalMime.parse(received.raw);
-      assert.equal(parsed.bcc, undefined);
-      assert.deepEqual(
-        parsed.headers.map(({ key }) => key).toSorted(),
-        [
-          "auto-submitted",
-          "content-transfer-encoding",
-          "content-type",
-          "date",
-          "from",
-          "in-reply-to",
-          "message-id",
-          "mime-version",
-          "references",
-          "subject",
-          "to",
-        ],
-      );
+      assert.equal(parsed.headers.map(({ key }) => key).toSorted().join(" "), headers);
       for (const line of received.raw.split("\r\n")) assert(line.length <= 998);
     });
   }
@@ -142,233 +159,73 @@ Deno.test("send() names rejected receivers, and that the others were accepted", 
   assert.deepEqual(server.mails.map(({ receivers }) => receivers), [["admin@example.org"]]);
 });
 
-type Failure = Extract<MailEnd, { sent: false }>;
+/** Whether a failure is retried, and whether the email may have arrived. */
+const OUTCOMES: Readonly<Record<string, readonly [retryable: boolean, mayHaveArrived: boolean]>> = {
+  stays: [false, false],
+  passes: [true, false],
+  unsure: [true, true],
+};
 
-const REPLY = { mayHaveArrived: false } as const;
-const PASSES = { ...REPLY, retryable: true } as const;
-const UNSURE = { retryable: true, mayHaveArrived: true } as const;
-const STAYS = { ...REPLY, retryable: false } as const;
+/** The behavior of a server, the outcome, and phase, code and reason. */
+const SERVERS = `
+  554 for a greeting        | 554-go + 554 away / closes | stays | greeting 554: server replied 554-go 554 away
+  closes without a word     | closes | passes | greeting null: connection closed by the server
+  535 for a login           | AUTH / 535 5.7.8 failed | stays | login 535: server replied 535 5.7.8 failed
+  454 for a login           | AUTH / 454 temporary failure | passes | login 454: server replied 454 temporary failure
+  offers no login           | NEVER (SIZE) | stays | login null: server offers no login
+  offers no supported login | NEVER (AUTH CRAM-MD5) | stays | login null: server offers no login with PLAIN or LOGIN
+  the password is empty     | NEVER | stays | login null: password is empty
+  550 for the sender        | MAIL / 550 not from you | stays | sender 550: server replied 550 not from you
+  550 for the only receiver | RCPT / 550 no such user | stays | receivers 550: server replied 550 no such user
+  closes at DATA            | DATA / closes | passes | data null: connection closed by the server
+  closes during the email   | DATA / 354 go ahead / bytes / closes | passes | data null: connection closed by the server
+  closes after the dot      | DATA / 354 go ahead / mail / closes | unsure | data null: connection closed by the server
+  451 after the dot         | DATA / 354 go ahead / mail / 451 later | passes | data 451: server replied 451 later
+  421 after the dot         | DATA / 354 go ahead / mail / 421 closing | unsure | data 421: server replied 421 closing
+  554 after the dot         | DATA / 354 go ahead / mail / 554 spam\x07\x1b[2J | stays | data 554: server replied 554 spam [2J
+  354 after the dot         | DATA / 354 go ahead / mail / 354 go ahead | unsure | data 354: server replied 354 go ahead
+  another protocol          | DATA / 354 go ahead / mail / thanks | unsure | data null: reply is not SMTP: thanks
+  250 for DATA, pipelined   | DATA (PIPELINING) / 250 queued | passes | data 250: server replied 250 queued, expected 354
+  replies with that to DATA | DATA / 354 go ahead + 250 queued | passes | data null: server replied too early
+  replies to all commands   | RCPT / 250 ok + 354 go ahead + 250 queued | passes | receivers null: server replied too early
+  replies while it is sent  | DATA / 354 go ahead / line / 250 queued | passes | data null: server replied too early
+  begins the next reply     | MAIL / 250 ok + 250- | passes | receivers null: server replied too early
+  replies before STARTTLS   | STARTTLS (STARTTLS) / 220 go ahead + 250 mail | passes | TLS null: server replied too early
+  closes after the sender   | MAIL / 250 ok + 421 closing | passes | receivers 421: server replied 421 closing
+  rejects while it is sent  | DATA / 354 go ahead / line / 552 too much | stays | data 552: server replied 552 too much
+  rejects for now and ever  | RCPT / 550 no user / line / 450 greylisted | passes | receivers 450: server replied 450 greylisted
+  requests the login again  | AUTH / 334 ${
+  Array(30).fill("/ line / 334 ").join("")
+} | passes | login 334: server replied 334
+  rejects this size         | NEVER (SIZE 9) | stays | sender null: email is larger than the 9 bytes that the server accepts`;
+
 /** An email that the system's buffers of a connection do not hold, so the server ends it before it was sent. */
 const MORE_THAN_BUFFERS = `${"x".repeat(70)}\n`.repeat(120_000);
+
+/** What each needs. */
+const MAILS: Readonly<Record<string, Partial<OutgoingMail>>> = {
+  "the password is empty": { ...LOGIN, password: "" },
+  "closes during the email": { text: MORE_THAN_BUFFERS },
+  "replies while it is sent": { text: MORE_THAN_BUFFERS },
+  "rejects while it is sent": { text: MORE_THAN_BUFFERS },
+  "rejects for now and ever": { receivers: ["gone@example.org", "admin@example.org"] },
+};
 
 Deno.test("send() derives the phase and the outcome from a server's behavior", async (t) => {
   await using ports = collectPorts();
   await using steps = concurrentSteps(t);
-  const answer = (command: RegExp, reply: string) => async (visitor: MailVisitor): Promise<void> => {
-    await talkUpTo(command, visitor);
-    await visitor.send(`${reply}\r\n`);
-    await visitor.untilGone();
-  };
-  const afterData = (then: (visitor: MailVisitor) => Promise<void>) => async (visitor: MailVisitor) => {
-    await talkUpTo(/^DATA$/, visitor);
-    await visitor.send("354 go ahead\r\n");
-    await then(visitor);
-  };
-  const readMail = async (visitor: MailVisitor): Promise<void> => {
-    while (await visitor.readLine() !== ".");
-  };
-  const replyAfter = (read: (visitor: MailVisitor) => Promise<unknown>) => (reply: string) =>
-    afterData(async (visitor) => {
-      await read(visitor);
-      await visitor.send(`${reply}\r\n`);
-      await visitor.untilGone();
-    });
-  const afterMail = replyAfter(readMail);
-  const duringMail = replyAfter((visitor) => visitor.readLine());
-  const rows: Readonly<
-    Record<
-      string,
-      readonly [
-        meet: (visitor: MailVisitor) => Promise<void>,
-        outcome: Pick<Failure, "retryable" | "mayHaveArrived">,
-        expected: string,
-        mail?: Partial<OutgoingMail>,
-        protection?: Protection,
-      ]
-    >
-  > = {
-    "554 for a greeting": [
-      (visitor) => visitor.send("554-go\r\n554 away\r\n"),
-      STAYS,
-      "greeting 554: server replied 554-go 554 away",
-    ],
-    "closes without a word": [
-      () => Promise.resolve(),
-      PASSES,
-      "greeting null: connection closed by the server",
-    ],
-    "535 for a login": [
-      answer(/^AUTH/, "535 5.7.8 authentication failed"),
-      STAYS,
-      "login 535: server replied 535 5.7.8 authentication failed",
-      LOGIN,
-    ],
-    "454 for a login": [
-      answer(/^AUTH/, "454 temporary authentication failure"),
-      PASSES,
-      "login 454: server replied 454 temporary authentication failure",
-      LOGIN,
-    ],
-    "offers no login": [
-      (visitor) => talkUpTo(/^never$/, visitor, ["SIZE"]),
-      STAYS,
-      "login null: server offers no login",
-      LOGIN,
-    ],
-    "requires a login, and the password is empty": [
-      (visitor) => talkUpTo(/^never$/, visitor),
-      STAYS,
-      "login null: password is empty",
-      { ...LOGIN, password: "" },
-    ],
-    "550 for the sender": [
-      answer(/^MAIL/, "550 not from you"),
-      STAYS,
-      "sender 550: server replied 550 not from you",
-    ],
-    "550 for the only receiver": [
-      answer(/^RCPT/, "550 no such user"),
-      STAYS,
-      "receivers 550: server replied 550 no such user",
-    ],
-    "closes at DATA": [
-      (visitor) => talkUpTo(/^DATA$/, visitor),
-      PASSES,
-      "data null: connection closed by the server",
-    ],
-    "closes during the email": [
-      afterData((visitor) => visitor.readBytes(100_000)),
-      PASSES,
-      "data null: connection reset by the server",
-      { text: MORE_THAN_BUFFERS },
-    ],
-    "closes after the final dot": [afterData(readMail), UNSURE, "data null: connection closed by the server"],
-    "451 after the final dot": [
-      afterMail("451 try later"),
-      PASSES,
-      "data 451: server replied 451 try later",
-    ],
-    "421 after the final dot": [
-      afterMail("421 closing"),
-      UNSURE,
-      "data 421: server replied 421 closing",
-    ],
-    "554 after the final dot": [
-      afterMail("554 spam\x07\x1b[2J"),
-      STAYS,
-      "data 554: server replied 554 spam [2J",
-    ],
-    "354 once more after the final dot": [
-      afterMail("354 go ahead"),
-      UNSURE,
-      "data 354: server replied 354 go ahead",
-    ],
-    "another protocol after the final dot": [
-      afterMail("thanks"),
-      UNSURE,
-      "data null: reply is not SMTP: thanks",
-    ],
-    "250 for DATA, pipelined": [
-      async (visitor) => {
-        await talkUpTo(/^DATA$/, visitor, ["PIPELINING"]);
-        await visitor.send("250 queued\r\n");
-        await visitor.untilGone();
-      },
-      PASSES,
-      "data 250: server replied 250 queued, expected 354",
-    ],
-    "replies to the email together with the reply to DATA": [
-      answer(/^DATA$/, "354 go ahead\r\n250 queued"),
-      PASSES,
-      "data null: server replied too early",
-    ],
-    "replies to all commands before they are sent": [
-      answer(/^RCPT/, "250 ok\r\n354 go ahead\r\n250 queued"),
-      PASSES,
-      "receivers null: server replied too early",
-    ],
-    "replies to the email while it is sent": [
-      duringMail("250 queued"),
-      PASSES,
-      "data null: server replied too early",
-      { text: MORE_THAN_BUFFERS },
-    ],
-    "begins the next reply before the command": [
-      answer(/^MAIL/, "250 ok\r\n250-"),
-      PASSES,
-      "receivers null: server replied too early",
-    ],
-    "replies after the go-ahead to STARTTLS, in clear text": [
-      async (visitor) => {
-        await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS"]);
-        await visitor.send("220 go ahead\r\n250 mail.example.org\r\n");
-        await visitor.untilGone();
-      },
-      PASSES,
-      "TLS null: server replied too early",
-      {},
-      "required",
-    ],
-    "closes the session after the reply to the sender": [
-      answer(/^MAIL/, "250 ok\r\n421 shutting down"),
-      PASSES,
-      "receivers 421: server replied 421 shutting down",
-    ],
-    "rejects the email while it is sent": [
-      duringMail("552 too much"),
-      STAYS,
-      "data 552: server replied 552 too much",
-      { text: MORE_THAN_BUFFERS },
-    ],
-    "rejects one receiver temporarily and one permanently": [
-      async (visitor) => {
-        await talkUpTo(/^RCPT/, visitor);
-        await visitor.send("550 no such user\r\n");
-        await visitor.readLine();
-        await visitor.send("450 greylisted\r\n");
-        await visitor.untilGone();
-      },
-      PASSES,
-      "receivers 450: server replied 450 greylisted",
-      { receivers: ["gone@example.org", "admin@example.org"] },
-    ],
-    "offers no supported login": [
-      (visitor) => talkUpTo(/^never$/, visitor, ["AUTH CRAM-MD5"]),
-      STAYS,
-      "login null: server offers no login with PLAIN or LOGIN",
-      LOGIN,
-    ],
-    "requests the credentials again and again": [
-      async (visitor) => {
-        await talkUpTo(/^AUTH/, visitor);
-        for (;;) {
-          await visitor.send("334 \r\n");
-          await visitor.readLine();
-        }
-      },
-      PASSES,
-      "login 334: server replied 334",
-      LOGIN,
-    ],
-    "rejects an email of this size": [
-      (visitor) => talkUpTo(/^never$/, visitor, ["SIZE 100"]),
-      STAYS,
-      "sender null: email is larger than the 100 bytes that the server accepts",
-    ],
-  };
-  for (const [name, [meet, outcome, expected, mail, protection]] of Object.entries(rows)) {
+  for (const [name = "", script = "", outcome = "", expected = ""] of linesOf(SERVERS)) {
     steps.add(name, async () => {
-      await using server = startScriptedServer(meet);
+      await using server = startScriptedServer(playing(script));
       ports.add(server.port);
-      const sent = await send({ port: server.port, ...mail }, protection === undefined ? {} : { protection });
-      const { phase, code, retryable, mayHaveArrived, reason } = sent.end as Failure;
-      assert.deepEqual({ retryable, mayHaveArrived }, outcome);
-      // How the end of a connection shows is the system's choice.
-      const words = reason.replace("connection reset by", "connection closed by");
-      assert.equal(
-        `${phase} ${code}: ${words}`,
-        expected.replace("connection reset by", "connection closed by"),
+      const mail = MAILS[name] ?? (/login/.test(expected) ? LOGIN : {});
+      const [{ retryable, mayHaveArrived }, text] = await sendInVain(
+        { port: server.port, ...mail },
+        /STARTTLS/.test(script) ? { protection: "required" } : {},
       );
+      // How the end of a connection shows is the system's choice.
+      assert.equal(text.replace("connection reset by", "connection closed by"), expected);
+      assert.deepEqual([retryable, mayHaveArrived], OUTCOMES[outcome]);
     });
   }
 });
@@ -376,96 +233,67 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
 const TOO_MUCH = "reply is too long";
 
 Deno.test("send() limits the size of a reply", async (t) => {
-  const rows: Readonly<
-    Record<string, {
-      readonly phase: string;
-      readonly meet: (visitor: MailVisitor) => Promise<void>;
-    }>
-  > = {
-    "empty lines for a greeting": { phase: "greeting", meet: (visitor) => visitor.send(EMPTY_LINES) },
-    "a greeting of many lines": {
-      phase: "greeting",
-      meet: (visitor) => visitor.send("220-mail.example.org\r\n".repeat(1e5)),
-    },
-    "a challenge of white space": {
-      phase: "login",
-      meet: async (visitor) => {
-        await talkUpTo(/^AUTH LOGIN$/, visitor, ["AUTH LOGIN"]);
-        await visitor.send(`334 ${" ".repeat(1e6)}\ra\rb\r\n`);
-      },
-    },
-    "empty lines instead of a reply to the email": {
-      phase: "data",
-      meet: async (visitor) => {
-        await talkUpTo(/^DATA$/, visitor);
-        await visitor.send("354 go ahead\r\n");
-        await visitor.readLine();
-        await visitor.send(EMPTY_LINES);
-      },
-    },
+  const lines = "\n".repeat(1 << 20);
+  const rows: Readonly<Record<string, string>> = {
+    [lines]: "greeting",
+    ["220-mail.example.org\r\n".repeat(1e5)]: "greeting",
+    [`AUTH (AUTH LOGIN) / 334 ${" ".repeat(1e6)}\ra\rb`]: "login",
+    [`DATA / 354 go ahead / line / ${lines}`]: "data",
   };
-  await testRows(t, rows, async ({ phase, meet }) => {
-    await using server = startScriptedServer(async (visitor) => {
-      await meet(visitor);
-      await visitor.untilGone();
+  for (const [script, phase] of Object.entries(rows)) {
+    await t.step(script.slice(0, 40), async () => {
+      await using server = startScriptedServer(playing(script));
+      const [{ retryable }, text] = await sendInVain({ port: server.port, ...LOGIN });
+      assert.deepEqual([text, retryable], [`${phase} null: ${TOO_MUCH}`, true]);
+      await untilLeft(server.port);
     });
-    const { end } = await send({ port: server.port, ...LOGIN });
-    assert(!end.sent);
-    assert.deepEqual([end.reason, end.phase, end.retryable], [TOO_MUCH, phase, true]);
-    await untilLeft(server.port);
-  });
+  }
 });
-
-const EMPTY_LINES = "\n".repeat(1 << 20);
 
 Deno.test("send() logs in and submits with every supported method", async (t) => {
   const base64 = (text: string): string => new TextEncoder().encode(text).toBase64();
   const credentials = base64(`\0${LOGIN.username}\0${LOGIN.password}`);
-  const rows: Readonly<
-    Record<string, {
-      readonly extensions: readonly string[];
-      /** Replies other than 250 to the commands after EHLO. */
-      readonly replies?: Readonly<Record<string, string>>;
-      readonly mail: Partial<OutgoingMail>;
-      readonly commands: readonly string[];
-    }>
-  > = {
+  const [name, password] = [base64(LOGIN.username), base64(LOGIN.password)];
+  const addresses = { sender: "übung@example.org", receivers: ["admin@bücher.example"] };
+  const sender = "MAIL FROM:<monitor@example.org>";
+  interface Row {
+    readonly extensions: readonly string[];
+    /** Replies other than 250 to the commands after EHLO. */
+    readonly replies?: Readonly<Record<string, string>>;
+    readonly mail?: Partial<OutgoingMail>;
+    readonly commands: readonly string[];
+  }
+  const rows: Readonly<Record<string, Row>> = {
     "PLAIN": {
       extensions: ["auth login plain", "8BITMIME"],
       replies: { [`AUTH PLAIN ${credentials}`]: "235 welcome" },
       mail: LOGIN,
-      commands: [`AUTH PLAIN ${credentials}`, "MAIL FROM:<monitor@example.org>"],
+      commands: [`AUTH PLAIN ${credentials}`, sender],
     },
     "PLAIN, by a server that ignores an initial response": {
       extensions: ["AUTH=PLAIN"],
       replies: { [`AUTH PLAIN ${credentials}`]: "334 ", [credentials]: "235 welcome" },
       mail: LOGIN,
-      commands: [`AUTH PLAIN ${credentials}`, credentials, "MAIL FROM:<monitor@example.org>"],
+      commands: [`AUTH PLAIN ${credentials}`, credentials, sender],
     },
     "LOGIN": {
       extensions: ["AUTH CRAM-MD5 LOGIN"],
       replies: {
         "AUTH LOGIN": `334 ${base64("Username:")}`,
-        [base64(LOGIN.username)]: `334 ${base64("Password:")}`,
-        [base64(LOGIN.password)]: "235 welcome",
+        [name]: `334 ${base64("Password:")}`,
+        [password]: "235 welcome",
       },
       mail: LOGIN,
-      commands: [
-        "AUTH LOGIN",
-        base64(LOGIN.username),
-        base64(LOGIN.password),
-        "MAIL FROM:<monitor@example.org>",
-      ],
+      commands: ["AUTH LOGIN", name, password, sender],
     },
     "without EHLO": {
       extensions: [],
       replies: { EHLO: "502 what" },
-      mail: {},
-      commands: ["HELO [127.0.0.1]", "MAIL FROM:<monitor@example.org>"],
+      commands: ["HELO [127.0.0.1]", sender],
     },
     "addresses beyond ASCII": {
       extensions: ["SMTPUTF8", "8BITMIME", "SIZE"],
-      mail: { sender: "übung@example.org", receivers: ["admin@bücher.example"] },
+      mail: addresses,
       commands: [
         "MAIL FROM:<übung@example.org> SIZE=# BODY=8BITMIME SMTPUTF8",
         "RCPT TO:<admin@xn--bcher-kva.example>",
@@ -473,8 +301,7 @@ Deno.test("send() logs in and submits with every supported method", async (t) =>
     },
     "addresses in ASCII, and a size": {
       extensions: ["SMTPUTF8", "8BITMIME", "SIZE 100000"],
-      mail: {},
-      commands: ["MAIL FROM:<monitor@example.org> SIZE=#", "RCPT TO:<admin@example.org>"],
+      commands: [`${sender} SIZE=#`, "RCPT TO:<admin@example.org>"],
     },
   };
   await testRows(t, rows, async ({ extensions, replies = {}, mail, commands }) => {
@@ -531,84 +358,36 @@ Deno.test("send() accepts the verbose replies of a server", async () => {
 });
 
 Deno.test("send() ignores a missing reply to QUIT", async () => {
-  await using server = startScriptedServer(async (visitor) => {
-    await talkUpTo(/^DATA$/, visitor);
-    await visitor.send("354 go ahead\r\n");
-    while (await visitor.readLine() !== ".");
-    await visitor.send("250 taken\r\n");
-    await visitor.untilGone();
-  });
+  await using server = startScriptedServer(playing("DATA / 354 go ahead / mail / 250 taken"));
   const { end } = await send({ port: server.port });
   assert.deepEqual(end, { sent: true, refused: [] });
   await untilLeft(server.port);
 });
 
 Deno.test("send() aborts with the signal, whatever the server does, and leaks no socket", async (t) => {
-  await using steps = concurrentSteps(t);
-  type Meet = (visitor: MailVisitor, ready: () => void) => Promise<void>;
-  const rows: readonly { readonly name: string; readonly protection?: Protection; readonly meet: Meet }[] = [
-    {
-      name: "silent",
-      meet: async (visitor, ready) => {
-        ready();
-        await visitor.untilGone();
-      },
-    },
-    {
-      name: "drips its greeting",
-      meet: async (visitor, ready) => {
-        for (let count = 0;; count++) {
-          await visitor.send("2");
-          if (count === 5) ready();
-          await new Promise((resolve) => setTimeout(resolve, 5));
-        }
-      },
-    },
-    {
-      name: "no reply to a handshake",
-      protection: "from_start",
-      meet: async (visitor, ready) => {
-        await visitor.readBytes(1);
-        ready();
-        await visitor.untilGone();
-      },
-    },
-    {
-      name: "no reply to a handshake after STARTTLS",
-      protection: "required",
-      meet: async (visitor, ready) => {
-        await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS"]);
-        await visitor.send("220 go ahead\r\n");
-        await visitor.readBytes(1);
-        ready();
-        await visitor.untilGone();
-      },
-    },
-    {
-      name: "accepts the email and never replies",
-      meet: async (visitor, ready) => {
-        await talkUpTo(/^DATA$/, visitor);
-        await visitor.send("354 go ahead\r\n");
-        while (await visitor.readLine() !== ".");
-        ready();
-        await visitor.untilGone();
-      },
-    },
-  ];
-  for (const { name, protection, meet } of rows) {
-    steps.add(name, async () => {
-      const { promise: isReady, resolve: ready } = Promise.withResolvers<void>();
-      await using server = startScriptedServer((visitor) => meet(visitor, ready));
-      const abort = new AbortController();
-      const reason = new Error("Time is up");
-      const options = { signal: abort.signal, ...protection === undefined ? {} : { protection } };
-      const sending = send({ port: server.port }, options);
-      await inTime("the server to be ready", isReady);
-      abort.abort(reason);
-      await assert.rejects(sending, (error) => error === reason);
-      await untilLeft(server.port);
-    });
-  }
+  const drip = `${Array(6).fill("2").join(" / ")} / ready`;
+  const rows: Readonly<Record<string, readonly [script: string, Protection?]>> = {
+    "silent": ["ready"],
+    "begins its greeting": [drip],
+    "no reply to a handshake": ["byte / ready", "from_start"],
+    "no reply to a handshake after STARTTLS": [
+      "STARTTLS (STARTTLS) / 220 go ahead / byte / ready",
+      "required",
+    ],
+    "accepts the email and never replies": ["DATA / 354 go ahead / mail / ready"],
+  };
+  await testRows(t, rows, async ([script, protection]) => {
+    const { promise: isReady, resolve: ready } = Promise.withResolvers<void>();
+    await using server = startScriptedServer((visitor) => playing(script)(visitor, ready));
+    const abort = new AbortController();
+    const reason = new Error("Time is up");
+    const options = { signal: abort.signal, ...protection === undefined ? {} : { protection } };
+    const sending = send({ port: server.port }, options);
+    await inTime("the server to be ready", isReady);
+    abort.abort(reason);
+    await assert.rejects(sending, (error) => error === reason);
+    await untilLeft(server.port);
+  });
 });
 
 Deno.test("send() throws the signal's reason when it has aborted before", async () => {
@@ -622,173 +401,118 @@ Deno.test("send() throws the signal's reason when it has aborted before", async 
 Deno.test("send() reports a refused connection", async () => {
   using refusing = await startRefusing();
   const { end, steps } = await send({ port: refusing.port });
-  assert.deepEqual(end, {
-    sent: false,
-    phase: "connecting",
-    code: null,
-    ...PASSES,
-    reason: "connection refused",
-  });
+  const facts = { code: null, retryable: true, mayHaveArrived: false, reason: "connection refused" };
+  assert.deepEqual(end, { sent: false, phase: "connecting", ...facts });
   assert.deepEqual(steps, ["resolved"]);
 });
 
 Deno.test("mailFailure() distinguishes resolving, connecting and missing permissions", async (t) => {
-  const rows = [
-    { code: "ENOTFOUND", phase: "resolving", retryable: true, reason: "name does not resolve" },
-    { code: "EAI_AGAIN", phase: "resolving", retryable: true, reason: "no response from a name server" },
-    { code: "EHOSTUNREACH", phase: "connecting", retryable: true, reason: "no route to the host" },
-    {
-      code: "ETIMEDOUT",
-      phase: "connecting",
-      retryable: true,
-      reason: "no response to the connection attempt",
-    },
-    {
-      code: "EPERM",
-      phase: "permission",
-      retryable: false,
-      reason: 'needs network access to "localhost:25": grant --allow-net=localhost:25',
-    },
-  ];
-  for (const { code, ...expected } of rows) {
-    await t.step(code, () => {
-      const error = Object.assign(new Error("no"), { code });
-      const connecting = { phase: "connecting", wasHandedOver: false };
-      const { phase, retryable, reason } = mailFailure(error, connecting, MAIL);
-      assert.deepEqual({ phase, retryable, reason }, expected);
-    });
-  }
+  const table = `
+    ENOTFOUND    | true  | resolving: name does not resolve
+    EAI_AGAIN    | true  | resolving: no response from a name server
+    EHOSTUNREACH | true  | connecting: no route to the host
+    ETIMEDOUT    | true  | connecting: no response to the connection attempt
+    EPERM        | false | permission: needs network access to "localhost:25": grant --allow-net=localhost:25`;
+  await testTable(t, table, (code, isRetried, expected) => {
+    const error = Object.assign(new Error("no"), { code });
+    const connecting = { phase: "connecting", wasHandedOver: false };
+    const { phase, retryable, reason } = mailFailure(error, connecting, MAIL);
+    assert.deepEqual([`${phase}: ${reason}`, `${retryable}`], [expected, isRetried]);
+  });
 });
 
 Deno.test("protectionOf() keeps credentials from the network", async (t) => {
-  const rows = [
-    { port: 465, address: "192.0.2.1", hasLogin: true, protection: "from_start" },
-    { port: 465, address: "127.0.0.1", hasLogin: false, protection: "from_start" },
-    { port: 587, address: "192.0.2.1", hasLogin: true, protection: "required" },
-    { port: 25, address: "2001:db8::1", hasLogin: true, protection: "required" },
-    { port: 25, address: "127.0.0.1.example.org", hasLogin: true, protection: "required" },
-    { port: 25, address: "", hasLogin: true, protection: "required" },
-    { port: 25, address: "192.0.2.1", hasLogin: false, protection: "offered" },
-    { port: 587, address: "127.8.9.10", hasLogin: true, protection: "offered" },
-    { port: 587, address: "::1", hasLogin: true, protection: "offered" },
-    { port: 587, address: "::ffff:127.0.0.1", hasLogin: true, protection: "offered" },
-    { port: 587, address: "::ffff:192.0.2.1", hasLogin: true, protection: "required" },
-    { port: 25, address: "127.0.0.1", hasLogin: false, protection: "none" },
-  ];
-  for (const { protection, ...facts } of rows) {
-    await t.step(JSON.stringify(facts), () => assert.equal(protectionOf(facts), protection));
-  }
+  const table = `
+    465 192.0.2.1 login               | from_start
+    465 127.0.0.1                     | from_start
+    587 192.0.2.1 login               | required
+    25 2001:db8::1 login              | required
+    25 127.0.0.1.example.org login    | required
+    25  login                         | required
+    25 192.0.2.1                      | offered
+    587 127.8.9.10 login              | offered
+    587 ::1 login                     | offered
+    587 ::ffff:127.0.0.1 login        | offered
+    587 ::ffff:192.0.2.1 login        | required
+    25 127.0.0.1                      | none`;
+  await testTable(t, table, (facts, protection) => {
+    const [port, address = "", login] = facts.split(" ");
+    assert.equal(protectionOf({ port: Number(port), address, hasLogin: login === "login" }), protection);
+  });
 });
 
 Deno.test("send() sends no credentials to a server without STARTTLS unless they are safe", async (t) => {
-  const extensions = {
-    "a server that does not know it": ["AUTH PLAIN LOGIN"],
-    "a server that offers it and rejects it": ["STARTTLS", "AUTH PLAIN LOGIN"],
+  const rows = {
+    "a server that does not know it": "AUTH PLAIN LOGIN",
+    "a server that offers it and rejects it": "STARTTLS, AUTH PLAIN LOGIN",
   };
-  await testRows(t, extensions, async (offered) => {
-    await using server = startScriptedServer(async (visitor) => {
-      await talkUpTo(/^STARTTLS$/, visitor, offered);
-      await visitor.send("502 5.5.1 command not implemented\r\n");
-      await visitor.untilGone();
+  await testRows(t, rows, async (offered) => {
+    await using server = startScriptedServer(playing(`STARTTLS (${offered}) / 502 5.5.1 not implemented`));
+    const [{ retryable }, text] = await sendInVain({ port: server.port, ...LOGIN }, {
+      protection: "required",
     });
-    const { end } = await send({ port: server.port, ...LOGIN }, { protection: "required" });
-    assert.deepEqual(end, {
-      sent: false,
-      phase: "TLS",
-      code: null,
-      ...STAYS,
-      reason: "server offers no STARTTLS: monitor sends no login without TLS",
-    });
+    assert.equal(text, "TLS null: server offers no STARTTLS: monitor sends no login without TLS");
+    assert.equal(retryable, false);
     assert.equal(/AUTH|MAIL/.test(server.received), false);
     await untilLeft(server.port);
   });
 });
 
 Deno.test("send() rejects an invalid certificate and returns the reason", async (t) => {
-  const expired = createCertificate({ fromDay: -5, toDay: -2, authority: createAuthority() });
-  const rows = [
-    { name: "self-signed", certificate: createCertificate(), reason: /^certificate is not trusted/ },
-    {
-      name: "a CA's own",
-      certificate: createCertificate({ isAuthority: true }),
-      reason: /^certificate is not trusted/,
-    },
-    { name: "expired", certificate: expired, reason: /^certificate expired 2 d/ },
-  ];
-  for (const { name, certificate, reason } of rows) {
+  const rows: Readonly<Record<string, readonly [Certificate, reason: RegExp]>> = {
+    "self-signed": [createCertificate(), /^certificate is not trusted/],
+    "a CA's own": [createCertificate({ isAuthority: true }), /^certificate is not trusted/],
+    "expired": [
+      createCertificate({ fromDay: -5, toDay: -2, authority: createAuthority() }),
+      /^certificate expired 2 d/,
+    ],
+  };
+  await testRows(t, rows, async ([certificate, expected]) => {
     for (const begin of ["STARTTLS", "from_start"] as const) {
-      await t.step(`${name}, ${begin}`, async () => {
-        await using server = await startMailServer({ tls: { certificate, begin }, password: LOGIN.password });
-        const protection = begin === "STARTTLS" ? "offered" : "from_start";
-        const { end, steps } = await send({ port: server.port, ...LOGIN }, { protection });
-        assert(!end.sent);
-        assert.match(end.reason, reason);
-        assert.deepEqual({ ...end, reason: "" }, {
-          sent: false,
-          phase: "TLS",
-          code: null,
-          ...STAYS,
-          reason: "",
-        });
-        assert.deepEqual(steps, ["resolved", "connected"]);
-        assert.deepEqual(server.logins, []);
-        await untilLeft(server.port);
+      await using server = await startMailServer({ tls: { certificate, begin }, password: LOGIN.password });
+      const protection = begin === "STARTTLS" ? "offered" : "from_start";
+      const { end, steps } = await send({ port: server.port, ...LOGIN }, { protection });
+      const { reason, ...others } = end as Failure;
+      assert.match(reason, expected);
+      assert.deepEqual(others, {
+        sent: false,
+        phase: "TLS",
+        code: null,
+        retryable: false,
+        mayHaveArrived: false,
       });
+      assert.deepEqual([steps, server.logins], [["resolved", "connected"], []]);
+      await untilLeft(server.port);
     }
-  }
+  });
 });
 
 Deno.test("send() distinguishes a server without TLS from a lost connection", async (t) => {
-  const startTls = async (visitor: MailVisitor): Promise<void> => {
-    await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
-    await visitor.send("220 go ahead\r\n");
-    await visitor.readBytes(1);
-  };
+  const begin = "STARTTLS (STARTTLS, AUTH PLAIN) / 220 go ahead / byte";
   const rows: Readonly<
-    Record<string, {
-      readonly protection: Protection;
-      readonly meet: (visitor: MailVisitor) => Promise<void>;
-      readonly retryable: boolean;
-      readonly reason: RegExp;
-    }>
+    Record<string, readonly [Protection, script: string, retryable: boolean, text: RegExp]>
   > = {
-    "clear text instead of TLS from the start": {
-      protection: "from_start",
-      meet: async (visitor) => {
-        await visitor.send("220 mail.example.org ESMTP\r\n");
-        await visitor.untilGone();
-      },
-      retryable: false,
-      reason: /^response is not TLS$/,
-    },
-    "clear text after STARTTLS": {
-      protection: "required",
-      meet: async (visitor) => {
-        await startTls(visitor);
-        await visitor.send("250 hello again\r\n");
-        await visitor.untilGone();
-      },
-      retryable: false,
-      reason: /^response is not TLS$/,
-    },
-    "closes in the handshake": {
-      protection: "required",
-      meet: startTls,
-      retryable: true,
-      reason: /^connection (?:closed|reset)/,
-    },
-  };
-  await testRows(t, rows, async ({ protection, meet, retryable, reason }) => {
-    await using server = startScriptedServer(meet);
-    const { end } = await send({ port: server.port, ...LOGIN }, { protection });
-    assert(!end.sent);
-    assert.match(end.reason, reason);
-    assert.deepEqual([end.phase, end.code, end.retryable, end.mayHaveArrived], [
-      "TLS",
-      null,
-      retryable,
+    "clear text instead of TLS": ["from_start", "220 mail ESMTP", false, /^TLS null: response is not TLS$/],
+    "clear text after STARTTLS": [
+      "required",
+      `${begin} / 250 hello again`,
       false,
-    ]);
+      /^TLS null: response is not TLS$/,
+    ],
+    "closes in the handshake": [
+      "required",
+      `${begin} / closes`,
+      true,
+      /^TLS null: connection (?:closed|reset)/,
+    ],
+  };
+  await testRows(t, rows, async ([protection, script, isRetried, expected]) => {
+    await using server = startScriptedServer(playing(script));
+    const [{ retryable, mayHaveArrived }, text] = await sendInVain({ port: server.port, ...LOGIN }, {
+      protection,
+    });
+    assert.match(text, expected);
+    assert.deepEqual([retryable, mayHaveArrived], [isRetried, false]);
     assert.equal(/AUTH|MAIL/.test(server.received), false);
     await untilLeft(server.port);
   });
@@ -918,38 +642,34 @@ Deno.test("send() requires network permission to its host and port only, and tru
   await Deno.writeTextFile(caPath, authority.cert);
   const good = createCertificate({ authority });
   const other = createCertificate({ authority, hosts: ["other.example"], addresses: [] });
-  const rows: Readonly<
-    Record<string, {
-      readonly server: Parameters<typeof startMailServer>[0];
-      readonly protection?: Protection;
-      readonly steps: readonly string[];
-      readonly reason?: RegExp;
-    }>
-  > = {
-    "clear text": { server: {}, steps: ["resolved", "connected", "login", "accepted"] },
-    "STARTTLS": {
-      server: { tls: { certificate: good, begin: "STARTTLS" } },
-      steps: ["resolved", "connected", "TLS", "login", "accepted"],
-    },
-    "TLS from the start": {
-      server: { tls: { certificate: good, begin: "from_start" } },
-      protection: "from_start",
-      steps: ["resolved", "connected", "TLS", "login", "accepted"],
-    },
+  const from = (certificate: Certificate, begin: "STARTTLS" | "from_start") => ({ certificate, begin });
+  const all = ["resolved", "connected", "TLS", "login", "accepted"];
+  interface Row {
+    readonly tls?: ReturnType<typeof from>;
+    readonly steps: readonly string[];
+    readonly reason?: RegExp;
+  }
+  const rows: Readonly<Record<string, Row>> = {
+    "clear text": { steps: all.toSpliced(2, 1) },
+    "STARTTLS": { tls: from(good, "STARTTLS"), steps: all },
+    "TLS from the start": { tls: from(good, "from_start"), steps: all },
     "a certificate for another name": {
-      server: { tls: { certificate: other, begin: "STARTTLS" } },
+      tls: from(other, "STARTTLS"),
       steps: ["resolved", "connected"],
       reason: /^certificate is not valid for name "localhost"$/,
     },
   };
   try {
-    await testRows(t, rows, async ({ server: options, protection, steps, reason }) => {
-      await using server = await startMailServer({ ...options, password: LOGIN.password });
+    await testRows(t, rows, async ({ tls, steps, reason }) => {
+      await using server = await startMailServer({
+        ...tls !== undefined && { tls },
+        password: LOGIN.password,
+      });
       const mail = JSON.stringify({ ...MAIL, ...LOGIN, port: server.port });
       const { code, stdout, stderr } = await runChild(Deno.execPath(), [
         ...runArguments([`--allow-net=localhost:${server.port}`]),
         SEND_MAIL,
-        ...[mail, protection ?? ""].filter((argument) => argument !== ""),
+        ...[mail, ...tls?.begin === "from_start" ? [tls.begin] : []],
       ], { env: { DENO_CERT: caPath, DENO_TLS_CA_STORE: "mozilla" } });
       assert.equal(code, 0, stderr);
       const notified = JSON.parse(stdout) as Sent;
