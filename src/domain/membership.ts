@@ -79,7 +79,18 @@ export interface HeartbeatReply {
    * sent without the database.
    */
   readonly uncertain: readonly string[];
+  /** The jobs of which the end of a run was recorded in the last few seconds. */
+  readonly checkIns: readonly JobCheckIn[];
 }
+
+export interface JobCheckIn {
+  readonly job: string;
+  /** When it was recorded, by the clock of the database; another one for each check-in. */
+  readonly atMs: number;
+}
+
+/** Longer than the time between two heartbeats of a live member. */
+export const CHECK_INS_FOR_MS = 5_000;
 
 /** The connection of a member on which it sends its heartbeats. Every method rejects with a `StoreError`. */
 export interface HeartbeatStore {

@@ -1,8 +1,8 @@
 /**
  * The early runs that members request: each publishes its own requests with its heartbeats, and reads those of the
- * others.
+ * others. A job that checked in is requested, too.
  */
-import type { EarlyLook, MemberHeartbeat } from "../domain/membership.ts";
+import type { EarlyLook, HeartbeatReply, MemberHeartbeat } from "../domain/membership.ts";
 
 /** Long enough that each live member reads a request at least once. */
 const PUBLISHED_FOR_MS = 5_000;
@@ -15,6 +15,8 @@ export class EarlyLooks {
   #own: readonly { readonly look: EarlyLook; readonly untilMs: number }[] = [];
   /** By process, the last call that was received. */
   #received: ReadonlyMap<string, number> = new Map();
+  /** By job, its last check-in that was received. */
+  #checkedIn: ReadonlyMap<string, number> = new Map();
 
   call(check: string, why: EarlyLook["why"], nowMs: number): void {
     this.#drop(nowMs);
@@ -40,6 +42,14 @@ export class EarlyLooks {
     return members.flatMap(({ id, looks }) =>
       looks.filter(({ sequence }) => sequence > (before.get(id) ?? 0))
     );
+  }
+
+  /** Returns a request for each job with a new check-in. */
+  receiveCheckIns(checkIns: HeartbeatReply["checkIns"]): readonly Pick<EarlyLook, "check" | "why">[] {
+    const before = this.#checkedIn;
+    this.#checkedIn = new Map(checkIns.map(({ job, atMs }) => [job, atMs]));
+    return checkIns.filter(({ job, atMs }) => before.get(job) !== atMs)
+      .map(({ job }) => ({ check: job, why: "needed" }));
   }
 
   #drop(nowMs: number): void {

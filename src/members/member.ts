@@ -255,7 +255,10 @@ export class Member implements WorkShare {
       follower.silence(reply.silences);
       this.#report(before);
       this.#look();
-      const looks = this.#earlyLooks.receive(liveOthers(this.#observed));
+      const looks = [
+        ...this.#earlyLooks.receive(liveOthers(this.#observed)),
+        ...this.#earlyLooks.receiveCheckIns(reply.checkIns),
+      ];
       if (looks.length > 0) follower.look(looks);
     }
     const waitMs = sent.monotonicMs + HEARTBEAT_EVERY_MS - clock.monotonicMs();

@@ -33,8 +33,8 @@ export interface MemberFollower {
   spread(): void;
   /** Applies the changed share of the checks of its location. */
   spreadLocation(): void;
-  /** Runs checks with locations at once. */
-  look(looks: readonly EarlyLook[]): void;
+  /** Runs checks at once. */
+  look(looks: readonly Pick<EarlyLook, "check" | "why">[]): void;
   take(taken: TakenQueue): void;
   receive(received: ReceivedNotifications): void;
   /** Ends with a queue; resolves once nothing of it is being sent, and its outcomes are persisted. */

@@ -2,15 +2,16 @@
  * The database that several members share, in memory: the tables of SQLite, and what PostgreSQL has in addition. Each
  * method is one transaction, done at once. Its clock is its own.
  */
-import type {
-  HeartbeatReply,
-  KnownNotification,
-  LocationResult,
-  MemberHeartbeat,
-  MemberStatus,
-  QueueRow,
-  StoredLocationResult,
-  TakenQueue,
+import {
+  CHECK_INS_FOR_MS,
+  type HeartbeatReply,
+  type KnownNotification,
+  type LocationResult,
+  type MemberHeartbeat,
+  type MemberStatus,
+  type QueueRow,
+  type StoredLocationResult,
+  type TakenQueue,
 } from "../../src/domain/membership.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification, SentOpen } from "../../src/domain/outbox.ts";
@@ -72,6 +73,7 @@ export class MemoryDatabase {
   readonly #members = new Map<string, StoredMember>();
   readonly #queues = new Map<string, QueueRow>();
   readonly #results = new Map<string, StoredResult>();
+  readonly #checkIns = new Map<string, number>();
 
   private constructor(connection: SqliteConnection, clock: Pick<Clock, "wallMs">) {
     this.#connection = connection;
@@ -152,11 +154,20 @@ export class MemoryDatabase {
       queues: [...this.#queues.values()],
       silences,
       uncertain: [...new Set(this.#markers().filter(({ certain }) => !certain).map(({ check }) => check))],
+      checkIns: [...this.#checkIns].flatMap(([job, atMs]) =>
+        this.#nowMs() - atMs < CHECK_INS_FOR_MS ? [{ job, atMs }] : []
+      ),
     });
     if (isSuperseded) return reply;
     const heartbeat = structuredClone({ ...own, count: (present?.count ?? 0) + 1 });
     this.#members.set(own.host, { heartbeat, beatAtMs: this.#nowMs() });
     return reply;
+  }
+
+  async keepJobRun(...[name, run, nowMs]: Parameters<Store["keepJobRun"]>): Promise<void> {
+    await this.base.keepJobRun(name, run, nowMs);
+    if (run.end === null) return;
+    this.#checkIns.set(name, Math.max(this.#nowMs(), (this.#checkIns.get(name) ?? -Infinity) + 1));
   }
 
   leave({ host, id }: Pick<MemberHeartbeat, "host" | "id">): void {

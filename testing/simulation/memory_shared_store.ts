@@ -218,7 +218,7 @@ function createStore(
     addSilences: (silences) => query(() => base.addSilences(silences)),
     endSilences: (checks, nowMs) => query(() => base.endSilences(checks, nowMs)),
     job: (name, nowMs) => query(() => base.job(name, nowMs)),
-    keepJobRun: (name, run, nowMs) => transaction(3, () => base.keepJobRun(name, run, nowMs)),
+    keepJobRun: (name, run, nowMs) => transaction(3, () => database.keepJobRun(name, run, nowMs)),
     monitorRun: () => query(() => base.monitorRun()),
     keepMonitorRun: (run) => query(() => base.keepMonitorRun(run)),
     queuedSummary: () => query(() => base.queuedSummary()),

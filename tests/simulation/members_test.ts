@@ -204,3 +204,25 @@ test("a single run does not hide that the members died, and its check counts", a
   await world.advance(400_000);
   assert.deepEqual(await single(), ["died", 1]);
 });
+
+test("a job runs at once after a check-in, whichever member runs it", async (installation) => {
+  const { world, hook, names } = installation;
+  installation.writeConfig({
+    defaults: { threshold: 1, schedule: { regular_interval: 3600, attentive_interval: 3600 } },
+    checks: Object.fromEntries(names.map((name) => [
+      name,
+      { kind: "job", parameters: { expected_every: "6 hours" }, notifications: [hook.channel] },
+    ])),
+  });
+  const members = [installation.start("a"), installation.start("b")];
+  await world.advance(15 * 60_000);
+  for (const name of names) await installation.run("beat", name, "--failed");
+  await world.advance(10_000);
+  assert.deepEqual(hook.events().toSorted(), names.map((name) => `${name} problem`).toSorted());
+  for (const name of names) await installation.run("beat", name);
+  await world.advance(10_000);
+  for (const name of names) assert.deepEqual(hook.events(name), [`${name} problem`, `${name} recovery`]);
+  const { stdout } = await installation.run("history", names[0] ?? "", "--format", "json");
+  assert.equal(JSON.parse(stdout).recent_runs.length, 2, "one run for each check-in");
+  await installation.stop(...members);
+});

@@ -3,7 +3,16 @@ import assert from "node:assert/strict";
 import type { HeartbeatStore, QueueRow, SharedStore } from "../../src/domain/membership.ts";
 import { DAY_MS } from "../../src/shared/time_units.ts";
 import { pruneAll } from "./conformance.ts";
-import { countOf, notificationOf, queuedOf, resultOf, silenceOf, updateOf } from "./records.ts";
+import {
+  beatOf,
+  countOf,
+  endOf,
+  notificationOf,
+  queuedOf,
+  resultOf,
+  silenceOf,
+  updateOf,
+} from "./records.ts";
 
 /** An empty database. */
 export interface SharedDatabase {
@@ -94,6 +103,7 @@ export function testSharedStore(
         queues: [],
         silences: [],
         uncertain: [],
+        checkIns: [],
       });
       await heartbeats.beat(other, true);
       await heartbeats.beat(MEMBER, false);
@@ -113,6 +123,26 @@ export function testSharedStore(
       await heartbeats.leave(newer);
       const { members } = await heartbeats.beat({ ...MEMBER, host: "c" }, true);
       assert.deepEqual(members.map(({ host }) => host), ["b\0"]);
+    } finally {
+      await heartbeats.close();
+    }
+  });
+
+  test("beat() returns jobs of which an end was just recorded, with another time for each", async ({ open, openHeartbeats }) => {
+    const store = await open();
+    const heartbeats = openHeartbeats();
+    const checkIns = async () => (await heartbeats.beat(MEMBER, true)).checkIns;
+    try {
+      await store.keepJobRun("begun", beatOf("1"), Date.now());
+      assert.deepEqual(await checkIns(), []);
+      // By the clock of the database, whatever the others show.
+      await store.keepJobRun("job\0", beatOf("2", endOf()), 0);
+      const [first = assert.fail()] = await checkIns();
+      assert.equal(first.job, "job\0");
+      assert.deepEqual(await checkIns(), [first]);
+      await store.keepJobRun("job\0", beatOf("3", endOf()), 0);
+      const [second] = await checkIns();
+      assert.ok((second?.atMs ?? 0) > first.atMs);
     } finally {
       await heartbeats.close();
     }

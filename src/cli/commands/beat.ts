@@ -210,6 +210,7 @@ async function keep(
   const store = await stateAlongside(place, system, patience);
   try {
     await store.keepJobRun(name, run, system.clock.wallMs());
+    // The members of a shared state read it with a heartbeat.
     if (run.end !== null && !isShared(store)) await requestRun(name, await store.monitorRun(), system);
   } finally {
     await store.close();

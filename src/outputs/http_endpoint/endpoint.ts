@@ -3,6 +3,7 @@
  * anything.
  */
 import type { HttpServer, IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
+import { isShared } from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { parseListenAddress } from "../../shared/listen_address.ts";
@@ -108,7 +109,10 @@ export class Endpoint {
       store,
       targets,
       redact,
-      onEnded: (check) => scheduler.request(check),
+      // With a shared state, the next heartbeat has it.
+      onEnded: (check) => {
+        if (store !== null && !isShared(store)) scheduler.request(check);
+      },
     });
   }
 

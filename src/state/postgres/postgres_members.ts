@@ -1,7 +1,12 @@
 /** The heartbeats of members in PostgreSQL, and the owners of the channel queues. */
-import type { HeartbeatStore, MemberStatus } from "../../domain/membership.ts";
+import {
+  CHECK_INS_FOR_MS,
+  type HeartbeatStore,
+  type JobCheckIn,
+  type MemberStatus,
+} from "../../domain/membership.ts";
 import type { PostgresPlace } from "../../domain/stores.ts";
-import { type Codec, columnText, json, list, nullable, objectIn } from "../codec.ts";
+import { type Codec, columnText, json, list, nullable, number, object, objectIn } from "../codec.ts";
 import type { Row } from "../sql/table_declaration.ts";
 import { SILENCES } from "../sql/tables.ts";
 import type { Table } from "../sql/table_declaration.ts";
@@ -24,7 +29,13 @@ const BEAT = `WITH beat AS (
     (SELECT coalesce(json_agg(members), '[]') FROM members)::text AS members,
     (SELECT coalesce(json_agg(queues), '[]') FROM queues)::text AS queues,
     (SELECT coalesce(json_agg(silences ORDER BY until_ms, id), '[]') FROM silences WHERE until_ms > $7)::text AS silences,
-    (SELECT coalesce(json_agg(DISTINCT check_name), '[]') FROM delivery_markers WHERE certain = 0)::text AS uncertain`;
+    (SELECT coalesce(json_agg(DISTINCT check_name), '[]') FROM delivery_markers WHERE certain = 0)::text AS uncertain,
+    (SELECT coalesce(json_agg(json_build_object('job', name, 'atMs', extract(epoch FROM checked_in_at)::float8 * 1000)), '[]')
+      FROM jobs WHERE checked_in_at > clock_timestamp() - interval '${CHECK_INS_FOR_MS} ms')::text AS check_ins`;
+
+const CHECK_INS: Codec<readonly JobCheckIn[], string> = json(
+  list(object({ job: columnText, atMs: number })),
+);
 
 const LEAVE = "DELETE FROM members WHERE host = $1 AND process = $2";
 
@@ -62,6 +73,7 @@ export function openHeartbeats(
           queues: rowsIn(QUEUES, row["queues"]),
           silences: rowsIn(SILENCES, row["silences"]),
           uncertain: json(list(columnText)).decode(row["uncertain"], "uncertain"),
+          checkIns: CHECK_INS.decode(row["check_ins"], "check_ins"),
         };
       }),
     leave: ({ host, id }) => write(async () => void await client.query(LEAVE, [columnText.encode(host), id])),

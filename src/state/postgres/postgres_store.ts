@@ -266,6 +266,7 @@ async function keepJobRun(
       const sql = "SELECT coalesce(max(end_order), 0) + 1 AS id FROM job_runs WHERE job_id = $1";
       const endOrder = await idOf(session, sql, [jobId]);
       await session.run(upsertRows(JOB_RUNS), encodeRows(JOB_RUNS, [{ ...run, jobId, endOrder }]));
+      await session.run("UPDATE jobs SET checked_in_at = clock_timestamp() WHERE id = $1", [jobId]);
     }
     await session.run(DELETE_SURPLUS_RUNS, [jobId]);
   });

@@ -33,6 +33,8 @@ const MORE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   checks: ["version bigint NOT NULL", "replaces bigint NOT NULL"],
   members: ["beat_at timestamptz NOT NULL DEFAULT clock_timestamp()"],
   location_results: ["ended_at timestamptz NOT NULL"],
+  // When the end of a run was last recorded.
+  jobs: ["checked_in_at timestamptz"],
   // The token of the queue under which its owner received it, and in which of its calls.
   outbox: ["received_token float8", "received_call float8"],
 };
