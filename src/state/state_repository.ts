@@ -134,12 +134,26 @@ export class StateRepository {
   }
 
   /**
-   * Removes the planned runs of all checks but these, which nothing runs now: their conditions are unknown until they run
-   * again. Groups of them run again at once. Checks that ran after a time are left alone. `flush` persists it.
+   * Removes the planned runs of all checks but these, as {@linkcode leave} does.
    */
   leaveOthers(checks: readonly Pick<Check, "name" | "parameters">[], untilMs = Infinity): void {
     const running = new Set(checks.map(({ name }) => name));
-    let left = this.#leave(({ name }) => !running.has(name), untilMs);
+    this.leave((name) => !running.has(name), { checks, untilMs });
+  }
+
+  /**
+   * Removes the planned runs of checks that nothing runs now: their conditions are unknown until they run again. Groups of
+   * them run again at once. Checks that ran after a time are left alone. `flush` persists it.
+   */
+  leave(
+    isLeft: (name: string) => boolean,
+    { checks, untilMs = Infinity }: {
+      /** Those that run. */
+      readonly checks: readonly Pick<Check, "name" | "parameters">[];
+      readonly untilMs?: number;
+    },
+  ): void {
+    let left = this.#leave(({ name }) => isLeft(name), untilMs);
     while (left.size > 0) {
       const groups = checks.filter((check) => combinedChecks(check).some((name) => left.has(name)));
       const names = new Set(groups.map(({ name }) => name));

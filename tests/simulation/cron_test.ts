@@ -107,6 +107,41 @@ simulate("calls by cron exit by all checks, whichever are due", {
   expect: { chat: ["22:00 problem web critical", "22:04 problem db warning"] },
 });
 
+const HOURLY = { schedule: { regular_interval: "1 hour" } };
+const OTHER = "/etc/monitor/other.jsonc";
+const callBoth = ["check --once --due", `check --once --due -c ${OTHER}`];
+
+simulate("calls with two configs on one state keep each other's checks, and run them at their intervals", {
+  start: START,
+  mode: "manual",
+  config: {
+    state: "kept.sqlite",
+    checks: { web: HOURLY, all: { kind: "group", parameters: { checks: ["web"] }, ...HOURLY } },
+  },
+  actions: {
+    "22:00": [
+      (world) => {
+        const { files } = world.machine();
+        files.put(
+          OTHER,
+          files.textOf("/etc/monitor/monitor.jsonc").replaceAll('"web"', '"api"').replace('"all"', '"apis"'),
+        );
+      },
+      ...callBoth,
+    ],
+    ...Object.fromEntries(Array.from({ length: 9 }, (_, minute) => [`22:0${minute + 1}`, callBoth])),
+    "22:10": ["status => 0", `status -c ${OTHER} => 0`],
+    // The other config left the crontab.
+    ...Object.fromEntries(
+      ["23:00", "Tue 00:00", "Tue 01:00", "Tue 02:00"].map((time) => [time, callBoth.slice(0, 1)]),
+    ),
+    "Tue 02:10": ["status => 0", `status -c ${OTHER} => 3`],
+  },
+  until: "Tue 02:11",
+  expect: { chat: [] },
+  finally: ({ runs }) => assert.deepEqual([runs.get("web"), runs.get("api")], [4, 1]),
+});
+
 simulate("a check is unknown once it has not run for two intervals, and if it never ran", {
   start: START,
   mode: "manual",

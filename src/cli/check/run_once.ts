@@ -52,9 +52,8 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       ? await checksThatLeft(repository.store, config)
       : new Set<string>();
     if (shared === null) {
-      if (settings.due) {
-        repository.leaveOthers(config.checks.filter(({ name, active }) => active && !left.has(name)));
-      }
+      // Calls with another config may run the others: these are known until they are overdue.
+      if (settings.due) repository.leave((name) => left.has(name), config);
       // A service that ended ran the others.
       const { ranUntilMs } = repository;
       if (ranUntilMs !== null) repository.leaveOthers(checks, ranUntilMs);
