@@ -3,7 +3,6 @@ import { findCommands } from "../../src/config/check_rules.ts";
 import {
   type ConfigSystemOptions,
   createConfigSystem,
-  lacksOf,
   load,
   withCheck,
 } from "../../testing/config_system.ts";
@@ -46,20 +45,6 @@ Deno.test("findCommands() returns the first command of a name in PATH", async (t
     assert.equal(commands.get("check"), found);
     assert.equal(problems.length, found === undefined ? 1 : 0);
   });
-});
-
-Deno.test("findCommands() suggests ./name for a command in the directory of the config", async () => {
-  const inDirectory = { files: { "/etc/monitor/check.sh": program }, environment: { PATH: "/bin" } };
-  const config = withCheck({ kind: "script", parameters: { path: "check.sh" } });
-  const message =
-    'checks.web.parameters.path: the command "check.sh" is not in PATH, expected its full path or ' +
-    "one in PATH";
-  assert.deepEqual(await lacksOf(config, inDirectory), [
-    `${message} (write "./check.sh" for the one in the directory of the config)`,
-  ]);
-  assert.deepEqual(await lacksOf(config, { environment: { PATH: "/bin" } }), [message]);
-  const data = { files: { "/etc/monitor/check.sh": { mode: 0o644 } }, environment: { PATH: "/bin" } };
-  assert.deepEqual(await lacksOf(config, data), [message]);
 });
 
 Deno.test("findCommands() does not search for names with a slash", async (t) => {

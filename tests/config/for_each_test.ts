@@ -2,22 +2,8 @@
 import assert from "node:assert/strict";
 import { explainCheck } from "../../src/config/explain_check.ts";
 import { readJobIndex } from "../../src/config/job_index.ts";
-import {
-  createConfigSystem,
-  describe,
-  load,
-  loadError,
-  type LoadTestOptions,
-} from "../../testing/config_system.ts";
+import { createConfigSystem, load, problemsOf } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
-
-async function problemsIn(
-  config: unknown,
-  options: LoadTestOptions = {},
-): Promise<{ readonly problems: readonly string[]; readonly offsets: readonly number[] }> {
-  const { problems } = await loadError(config, options);
-  return { problems: problems.map(describe), offsets: problems.map(({ offset }) => offset) };
-}
 
 const ports = {
   for_each: { host: ["a", "b"], port: [80, 443] },
@@ -69,8 +55,9 @@ Deno.test("for_each accepts a list of objects, and secrets as values", async () 
       },
     },
   };
-  const { problems } = await problemsIn(config);
-  assert.deepEqual(problems, ['checks["api one"].depends_on: is a cycle: "api one" depends on "api one"']);
+  assert.deepEqual(await problemsOf(config), [
+    'checks["api one"].depends_on: is a cycle: "api one" depends on "api one"',
+  ]);
   config.checks["api ${each:name}"].depends_on = [];
   const { checks, secrets, fileOf, reader } = await load(config, { environment: { ONE: "swordfish" } });
   assert.deepEqual(
@@ -95,70 +82,18 @@ Deno.test("for_each accepts a list of objects, and secrets as values", async () 
   assert.ok(!explained.some(({ path }) => path.startsWith("for_each")));
 });
 
-Deno.test("for_each returns errors with their position in the file", async (t) => {
-  const check = (forEach: unknown, rest: object = {}): object => ({
-    for_each: forEach,
-    kind: "test",
-    parameters: { output: "${each:host}" },
-    ...rest,
-  });
-  const rows: Readonly<Record<string, readonly [name: string, check: object, problem: string]>> = {
-    "an unknown key in a text": [
-      "x",
-      check({ host: ["a"] }, { title: "${each:port}" }),
-      'checks.x.title: "${each:port}" is not a key of for_each, expected host (did you mean ${each:host}?)',
-    ],
-    "a key that one object lacks": [
-      "${each:name}",
-      check([{ name: "a", host: "a" }, { name: "b" }]),
-      'checks["${each:name}"].for_each[1]: has no key "host", which "${each:host}" uses',
-    ],
-    "one name for two": [
-      "${each:host}",
-      check({ host: ["a"], port: [1, 2] }),
-      'checks["${each:host}"]: for_each makes two checks with the name "a", expected each name once ' +
-      "(put ${each:port} into the name)",
-    ],
-    "too many": [
-      "${each:a}${each:b}${each:host}",
-      check({ host: [1], a: Array.from(Array(101).keys()), b: Array.from(Array(100).keys()) }),
-      'checks["${each:a}${each:b}${each:host}"].for_each: expands to more than 10000 checks',
-    ],
-    "too much": [
-      "${each:a}",
-      check({ a: Array.from(Array(1000).keys()), host: ["x".repeat(20_000)] }),
-      'checks["${each:a}"].for_each: expands to more than 16777216 characters',
-    ],
-    "an error that all of them share, once": [
-      "${each:host}",
-      check({ host: ["a", "b"] }, { threshold: 0 }),
-      "checks.a.threshold: is 0, expected 1 or more",
-    ],
+Deno.test("for_each expands to so many checks and characters", async (t) => {
+  const numbers = (length: number) => Array.from(Array(length).keys());
+  const rows: Readonly<Record<string, readonly [forEach: object, limit: string]>> = {
+    "too many": [{ a: numbers(101), b: numbers(100) }, "10000 checks"],
+    "too much": [{ a: numbers(1000), b: ["x".repeat(20_000)] }, "16777216 characters"],
   };
-  await testRows(t, rows, async ([key, item, problem]) => {
-    const text = JSON.stringify({
-      defaults: {},
-      checks: { other: { kind: "test", parameters: {} }, [key]: item },
-    });
-    const { problems, offsets } = await problemsIn(text);
-    assert.deepEqual(problems, [problem]);
-    assert.ok((offsets[0] ?? 0) >= text.indexOf(JSON.stringify(key)), "it is at the check");
+  await testRows(t, rows, async ([for_each, limit]) => {
+    const check = { for_each, kind: "test", parameters: { output: "${each:b}" } };
+    assert.deepEqual(await problemsOf({ defaults: {}, checks: { "${each:a} ${each:b}": check } }), [
+      `checks["\${each:a} \${each:b}"].for_each: expands to more than ${limit}`,
+    ]);
   });
-  await t.step("a profile has none", async () => {
-    const config = { defaults: {}, checks: { "${each:host}": check({ host: ["a"] }) } };
-    const { problems } = await problemsIn(config, { shape: "a" });
-    assert.match(problems.join(), /for_each: is not in profile a/);
-  });
-});
-
-Deno.test("a placeholder of a check without for_each is a warning", async () => {
-  const { warnings } = await load({
-    defaults: {},
-    checks: { x: { kind: "test", parameters: { output: "${each:host} $${each:host}" } } },
-  });
-  assert.deepEqual(warnings.map(({ message }) => message), [
-    '"${each:host}" is not a placeholder here and stays unchanged',
-  ]);
 });
 
 Deno.test("for_each works in included files, and for jobs that check in", async () => {

@@ -10,6 +10,7 @@ import { configOf, EXAMPLES, FILES, OUTPUT } from "../docs/examples.ts";
 import { load, problemsOf } from "../../testing/config_system.ts";
 import { type Json, replaceNth, textDamages, valueDamages } from "./damages.ts";
 import { HOSTILE_DOCUMENTS, HOSTILE_NAMES } from "../../testing/hostile_configs.ts";
+import { MESSAGE_CASES } from "./message_cases.ts";
 import { loadAnything } from "./load_anything.ts";
 import { campaign } from "../../testing/seed.ts";
 import { testRows } from "../support/rows.ts";
@@ -65,7 +66,7 @@ const REAL_DOCUMENTS: readonly string[] = [
   STARTER_CONFIG,
   ...EXAMPLES.filter(({ block }) => block.role !== OUTPUT).map(({ block }) => configOf(block)),
   ...configsBelow(new URL("../specs/", import.meta.url)),
-  ...configsBelow(new URL("./testdata/", import.meta.url)),
+  ...MESSAGE_CASES.map(({ config }) => config),
 ];
 
 Deno.test("loadConfig() returns located errors for a mutated real config", async () => {

@@ -246,34 +246,6 @@ Deno.test("loadConfig() resolves the secrets of included files", async () => {
 });
 
 Deno.test("loadConfig() returns warnings of included files, with their position", async (t) => {
-  await t.step("in checks and in defaults, once for each file", async () => {
-    const slow = { schedule: { regular_interval: 5, attentive_interval: 9 } };
-    await withFiles({
-      "monitor.jsonc": { include: "*.json", defaults: slow },
-      "a.json": { defaults: slow, checks: { a: CHECK, b: CHECK } },
-      "b.json": { checks: { c: CHECK, d: { ...CHECK, notifications: [] } } },
-      "c.json": {},
-    }, async ({ warnings }) => {
-      const why = "is longer than the regular interval (9 s, not 5 s), so a failing check runs less often";
-      assert.deepEqual(await warnings(), [
-        "c.json:1:1 : has no checks and no channels, and includes nothing",
-        `a.json:1:68 defaults.schedule.attentive_interval: ${why}`,
-        `monitor.jsonc:1:87 defaults.schedule.attentive_interval: ${why}`,
-        "b.json:1:99 checks.d.notifications: is empty, so no notification is sent",
-      ]);
-    });
-  });
-  await t.step("a pattern that matches nothing", async () => {
-    await withFiles(
-      { "monitor.jsonc": including(["conf.d/*.jsonc", "x*"], { a: CHECK }) },
-      async ({ warnings }) => {
-        assert.deepEqual(await warnings(), [
-          'monitor.jsonc:1:13 include[0]: "conf.d/*.jsonc" matches no file, so it includes nothing',
-          'monitor.jsonc:1:30 include[1]: "x*" matches no file, so it includes nothing',
-        ]);
-      },
-    );
-  });
   await t.step(
     "files that others can write: an included file, and a directory that a pattern searches",
     async () => {

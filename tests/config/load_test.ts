@@ -1,46 +1,15 @@
-import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { loadConfig } from "../../src/config/load.ts";
 import { CONFIG_BYTES_MAX } from "../../src/config/source.ts";
-import { createMemorySystem } from "../../testing/memory_system.ts";
 import {
   createConfigSystem,
   errorOf,
   lacksOf,
   load,
-  problemsOf,
   warningsOf,
   withCheck,
 } from "../../testing/config_system.ts";
-import { INVALID_DOCUMENTS } from "./invalid_configs.ts";
 import { testRows } from "../support/rows.ts";
-
-const TESTDATA = new URL("testdata/", import.meta.url);
-
-Deno.test("loadConfig() returns the exact errors of each invalid config", async (t) => {
-  const names = [...Deno.readDirSync(TESTDATA)].map(({ name }) => /^invalid_(.*)\.jsonc$/.exec(name)?.[1])
-    .filter((name) => name !== undefined);
-  assert.deepEqual(names.toSorted(), Object.keys(INVALID_DOCUMENTS).toSorted());
-  const system = createMemorySystem({
-    environment: { PATH: "/usr/bin:/bin", PORT: "25" },
-    workingDirectory: fileURLToPath(TESTDATA),
-  });
-  for (const [name, expected] of Object.entries(INVALID_DOCUMENTS)) {
-    await t.step(name.replaceAll("_", " "), async () => {
-      const path = `./invalid_${name}.jsonc`;
-      const error = await errorOf(loadConfig({ path, named: true }, system));
-      const show = (message: string, hint: string | null): string =>
-        hint === null ? message : `${message} → ${hint}`;
-      const problems = error.problems.map(({ line, column, path, message, hint }) =>
-        `${`${line}:${column} ${path}`.trimEnd()}: ${show(message, hint)}`
-      );
-      const errors = problems.length === 1 ? "1 error" : `${problems.length} errors`;
-      const own = show(error.message, error.hint);
-      const shown = own === `cannot use config "${path}": ${errors}` ? problems : [own, ...problems];
-      assert.deepEqual(shown, typeof expected === "string" ? [expected] : expected);
-    });
-  }
-});
 
 Deno.test("loadConfig() keeps the config's order for all names", async () => {
   const names = ["b", "10", "a", "2", "007", "4294967295", "4294967296", "-1", "c"];
@@ -104,32 +73,6 @@ Deno.test("loadConfig() locates a missing variable or file of the defaults at th
   ]);
 });
 
-Deno.test("loadConfig() returns the error of a value rather than a missing variable in the same place", async () => {
-  const wrong = { threshold: "${env:UNSET}", parameters: { output: "${env:NOT-A-NAME}" } };
-  assert.deepEqual(await problemsOf(withCheck({ kind: "test", ...wrong })), [
-    'checks.web.threshold: is the string "${env:UNSET}", expected a whole number (a placeholder is always a string)',
-    'checks.web.parameters.output: "${env:NOT-A-NAME}" names no variable, expected letters, digits and _',
-  ]);
-  const half = { request: { target: "htp://${env:HOST}/" } };
-  assert.deepEqual(
-    await problemsOf(withCheck({ kind: "http_request", parameters: half }), { environment: { HOST: "h" } }),
-    [
-      'checks.web.parameters.request.target: "htp://${env:HOST}/" is not a URL, expected one such as ' +
-      "https://example.org/health",
-    ],
-  );
-});
-
-Deno.test("loadConfig() rejects a newline in a webhook's header without printing the value", async () => {
-  const headers = { "X-Token": "${env:TOKEN}" };
-  const hook = { kind: "webhook", parameters: { target: "http://h/", headers } };
-  const environment = { TOKEN: "sword\nfish" };
-  assert.deepEqual(await lacksOf({ defaults: { notifications: [hook] }, checks: {} }, { environment }), [
-    "defaults.notifications[0].parameters.headers.X-Token: the value contains the control character U+000A, " +
-    "not allowed in headers",
-  ]);
-});
-
 Deno.test("loadConfig() without secrets ignores placeholders and commands", async (t) => {
   const config = {
     defaults: {
@@ -174,14 +117,6 @@ Deno.test("loadConfig() without secrets ignores placeholders and commands", asyn
     });
     assert.equal(checks[0]?.kind, "test");
   });
-});
-
-Deno.test("loadConfig() explains parameters by the kind that a placeholder names", async () => {
-  const config = withCheck({ kind: "${env:KIND}", parameters: { conditon: "ok" } });
-  assert.deepEqual(await problemsOf(config, { environment: { KIND: "test" } }), [
-    'checks.web.parameters.conditon: unknown key "conditon", expected one of condition, output ' +
-    '(did you mean "condition"?)',
-  ]);
 });
 
 Deno.test("loadConfig() hides secrets in titles, whatever their position in the config", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, load, problemsOf } from "../../testing/config_system.ts";
+import { load } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 
 const CONSOLE = { kind: "console", parameters: {} };
@@ -75,47 +75,9 @@ Deno.test("loadConfig() finds channels in all files, each relative to its own fi
   assert.deepEqual([...channels.keys()], ["ours", "theirs"]);
 });
 
-Deno.test("loadConfig() names the accepted channels for each unknown name", async (t) => {
-  const at = "checks.web.notifications[0]";
-  const define = (name: string) =>
-    `define it at the top level: "channels": { "${name}": { "kind": …, "parameters": { … } } }`;
-  const rows: Readonly<Record<string, readonly [name: unknown, channels: object | null, problem: string]>> = {
-    "without channels": [
-      "chat",
-      null,
-      `is "chat", expected an object: the config has no "channels" (${define("chat")})`,
-    ],
-  };
-  await testRows(t, rows, async ([channel, channels, problem]) => {
-    const config = { defaults: {}, ...channels !== null && { channels }, checks: { web: check(channel) } };
-    assert.deepEqual(await problemsOf(config, { environment: { CHANNEL: "chat" } }), [`${at}: ${problem}`]);
-  });
-});
-
-Deno.test("loadConfig() returns no unknown channel while a file cannot be read", async () => {
-  const config = { include: "a.jsonc", defaults: {}, checks: { web: check("theirs") } };
-  const problems = await problemsOf(config, {
-    files: { "/etc/monitor/a.jsonc": '{ "channels": { "theirs" } }' },
-  });
-  assert.equal(problems.length, 1);
-  assert.match(problems[0] ?? "", /expected a colon/);
-});
-
-Deno.test("loadConfig() warns of a channel that no check uses", async () => {
-  const { warnings, place } = await load({
-    defaults: { notifications: ["overridden"] },
-    channels: { chat: HOOK, unused: CONSOLE, overridden: CONSOLE },
-    checks: { web: check("chat"), off: { ...check("chat"), active: false } },
-  });
-  assert.deepEqual(warnings.map(place).map(describe), [
-    "channels.unused: no check uses this channel",
-    "channels.overridden: no check uses this channel",
-  ]);
-});
-
-Deno.test("loadConfig() locates a named channel's missing file at the channel", async () => {
+Deno.test("loadConfig() marks a named channel that lacks a secret, not its checks", async () => {
   const pager = { ...HOOK, parameters: { ...HOOK.parameters, headers: { Authorization: "${env:UNSET}" } } };
-  const { checks, lacks, warnings, place } = await load({
+  const { checks } = await load({
     defaults: {},
     channels: { pager, chat: HOOK },
     checks: { web: check("pager", "chat"), mail: check("pager") },
@@ -125,12 +87,6 @@ Deno.test("loadConfig() locates a named channel's missing file at the channel", 
     checks.map((check) => [check.lack, check.notifications.map(({ lack }) => lack)]),
     [[undefined, [lack, undefined]], [undefined, [lack]]],
   );
-  assert.deepEqual(lacks.map(place).map(describe), [
-    `channels.pager.parameters.headers.Authorization: ${lack}`,
-  ]);
-  assert.deepEqual(warnings.map(place).map(describe), [
-    `channels.pager.parameters.headers.Authorization: ${lack}; the channel cannot deliver`,
-  ]);
 });
 
 Deno.test("loadConfig() sends the summary to a named channel whatever it filters", async () => {

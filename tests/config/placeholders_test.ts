@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { SECRET_BYTES_MAX, substitute } from "../../src/config/placeholders.ts";
+import { substitute } from "../../src/config/placeholders.ts";
 import { type JsonValue, parseText } from "../../src/config/syntax.ts";
 import { type ConfigSystemOptions, createConfigSystem } from "../../testing/config_system.ts";
-import { testRows } from "../support/rows.ts";
 
 interface Options extends ConfigSystemOptions {
   readonly withoutSecrets?: boolean;
@@ -62,55 +61,6 @@ Deno.test("substitute() replaces placeholders and nothing else", async (t) => {
       assert.equal(JSON.stringify(value), JSON.stringify({ a: [resolved] }));
     });
   }
-});
-
-Deno.test("substitute() returns the placeholders without a value", async (t) => {
-  const files = {
-    "/etc/monitor/directory": { kind: "directory" },
-    "/large": { sizeBytes: SECRET_BYTES_MAX + 1 },
-    "/binary": new Uint8Array([0x66, 0xff]),
-    "/denied": new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
-    "/strange": new Error("Input/output error (os error 5)"),
-  } as const;
-  const rows: Readonly<Record<string, readonly [message: string, isLack?: boolean]>> = {
-    "${env:UNSET}": ['the environment variable "UNSET" is not set', true],
-    "${env:}": ['"${env:}" names no variable, expected letters, digits and _'],
-    "${file:/missing}": ['the file "/missing" cannot be read: file does not exist', true],
-    "${file:directory}": ['the file "directory" cannot be read: it is a directory, not a file', true],
-    "${file:/large}": [
-      'the file "/large" cannot be read: it has 1048577 bytes, expected at most 1048576',
-      true,
-    ],
-    "${file:/denied}": ['the file "/denied" cannot be read: permission denied', true],
-  };
-  await testRows(t, rows, async ([message, isLack], written) => {
-    const { value, substitutions, problems } = await substituteIn(parse({ a: written }), { files });
-    assert.deepEqual(problems, [{ path: ["a"], message, ...(isLack && { isLack }) }]);
-    assert.equal(JSON.stringify(value), JSON.stringify({ a: written }));
-    assert.deepEqual(substitutions, [{ path: ["a"], resolved: null, parts: [] }]);
-  });
-});
-
-Deno.test("substitute() warns of empty values, and of text that resembles a placeholder", async (t) => {
-  const none = (text: string, kind: string) =>
-    `${JSON.stringify(text)} is not a placeholder and stays unchanged|` +
-    `write \${${kind}} for the value, or $${text} for the literal text`;
-  const rows: Readonly<Record<string, readonly string[]>> = {
-    "${env:FULL}": [],
-    "${FILE:/run/x} ${env X}": [none("${FILE:/run/x}", "file:/run/x"), none("${env X}", "env:X")],
-    "$${ENV:X}": [],
-    "${HOME}": [],
-    "${env}": [],
-    "${FILE:-x} ${ENV:=x} ${FILE:?x} ${ENV:+x} ${FILE:0:2} ${FILE%.*} ${ENV#x} ${FILE: -3}": [],
-  };
-  await testRows(t, rows, async (expected, text) => {
-    const { warnings } = await substituteIn(parse({ a: ["", text] }), {
-      environment: { EMPTY: "", FULL: "x" },
-      files: { "/empty": "\n" },
-    });
-    assert.deepEqual(warnings.map(({ message, hint = "" }) => `${message}|${hint}`), expected);
-    for (const { path } of warnings) assert.deepEqual(path, ["a", 1]);
-  });
 });
 
 Deno.test("substitute() replaces in every string, but in no key and no other value", async () => {

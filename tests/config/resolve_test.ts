@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Channel } from "../../src/domain/channel.ts";
 import type { Check, CheckOf, ScriptCheck } from "../../src/domain/check.ts";
 import { isCron } from "../../src/domain/schedule.ts";
-import { load } from "../../testing/config_system.ts";
+import { load, problemsOf } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 
 /** A kind that has most formats; tests/scripts/make_types_test.ts tries the others. */
@@ -307,4 +307,70 @@ Deno.test("resolveChecks() resolves the config's windows, and those of the check
     [all, { fromMinute: 1320, toMinute: 360, timeZone: "Europe/Zurich", reason: "backup" }],
     [all],
   ]);
+});
+
+Deno.test("loadConfig() resolves every key of an http_request check", async () => {
+  const request = {
+    target: "https://h/",
+    method: "PUT",
+    tls: { ca_file: "ca.pem", certificate: "/c", key: "k" },
+  };
+  const response = {
+    status_code: [200, "3xx"],
+    json: { "$.a": { equals: { b_c: [{ d_e: 1 }] }, less_than: 1 }, "$.list": [{ f_g: null }], "$.b": "up" },
+    warning_duration: "500 ms",
+    critical_duration: 1.5,
+  };
+  const { checks } = await load({
+    defaults: {},
+    checks: { web: { kind: "http_request", parameters: { request, response } } },
+  });
+  const [check] = checks;
+  assert.ok(check?.kind === "http_request");
+  const { caFile: authority, certificate, key } = check.parameters.request?.tls ?? {};
+  assert.deepEqual([authority, certificate, key], ["/etc/monitor/ca.pem", "/c", "/etc/monitor/k"]);
+  const resolved = JSON.parse(JSON.stringify(check.parameters.response));
+  assert.deepEqual(resolved, {
+    statusCode: [200, "3xx"],
+    headers: {},
+    json: { "$.a": { equals: { b_c: [{ d_e: 1 }] }, lessThan: 1 }, "$.list": [{ f_g: null }], "$.b": "up" },
+    warningDurationMs: 500,
+    criticalDurationMs: 1500,
+  });
+});
+
+Deno.test("loadConfig() rejects a pattern that is too long", async () => {
+  const parameters = { request: { target: "https://h/" }, response: { body_pattern: "a".repeat(1001) } };
+  const [problem] = await problemsOf({ defaults: {}, checks: { web: { kind: "http_request", parameters } } });
+  assert.match(String(problem), /a{79}…" is not .*: it has 1001 characters, at most 1000 are accepted$/);
+});
+
+const TEST = { kind: "test", parameters: {} };
+
+Deno.test("loadConfig() parses several intervals between reminders", async () => {
+  const { checks } = await load({ defaults: { reminders: ["1 hour", 60] }, checks: { web: TEST } });
+  assert.deepEqual(checks[0]?.reminders, [3_600_000, 60_000]);
+});
+
+Deno.test("loadConfig() accepts annoy as the name of reminders in the specification", async (t) => {
+  const rows: Readonly<Record<string, readonly [defaults: object, own: object, resolved: unknown]>> = {
+    "in defaults": [{ annoy: "1 hour" }, {}, 3_600_000],
+    "in a check": [{}, { annoy: true }, true],
+    "in a check, over reminders of defaults": [{ reminders: "1 hour" }, { annoy: true }, true],
+    "in defaults, under reminders of a check": [{ annoy: true }, { reminders: [60] }, [60_000]],
+  };
+  await testRows(t, rows, async ([defaults, own, resolved]) => {
+    const { checks } = await load({ defaults, checks: { web: { ...TEST, ...own } } });
+    assert.deepEqual(checks[0]?.reminders, resolved);
+    assert.ok(!("annoy" in (checks[0] ?? {})));
+  });
+});
+
+Deno.test("loadConfig() uses no reminders if this machine lacks the value of annoy", async () => {
+  const { checks } = await load({
+    defaults: { reminders: true },
+    checks: { web: { ...TEST, annoy: "${env:MISSING}" } },
+  });
+  assert.equal(checks[0]?.reminders, false);
+  assert.match(checks[0].lack ?? "", /MISSING/);
 });

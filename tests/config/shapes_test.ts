@@ -80,12 +80,3 @@ Deno.test("loadConfig() rejects keys that a profile does not have", async (t) =>
     }
   });
 });
-
-Deno.test("loadConfig() rejects groups as undefined in every profile", async () => {
-  for (const shape of ["monitor", "a", "b"] as const) {
-    assert.deepEqual(await problemsOf({ defaults: {}, groups: {} }, { shape }), [
-      "groups: is not a key: the specification names it as required without defining it, so it has no meaning here " +
-      "(remove it)",
-    ]);
-  }
-});

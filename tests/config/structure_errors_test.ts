@@ -11,6 +11,7 @@ import { findStructureErrors } from "../../src/config/structure_errors.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { configOf, EXAMPLES, OUTPUT } from "../docs/examples.ts";
 import { type Json, valueDamages } from "./damages.ts";
+import { MESSAGE_CASES } from "./message_cases.ts";
 import { campaign } from "../../testing/seed.ts";
 
 const SCHEMAS = {
@@ -59,8 +60,7 @@ function inOrder(found: readonly Found[]): readonly string[] {
 /** The examples of the pages, and configs with errors. */
 const SEEDS: readonly Json[] = [
   ...EXAMPLES.filter(({ block }) => block.role !== OUTPUT).map(({ block }) => configOf(block)),
-  ...[...Deno.readDirSync(new URL("./testdata/", import.meta.url))]
-    .map(({ name }) => Deno.readTextFileSync(new URL(`./testdata/${name}`, import.meta.url))),
+  ...MESSAGE_CASES.map(({ config }) => config),
 ].map((text) => parseText(text).value).filter((value) => value !== undefined);
 
 for (const [name, { shape, published }] of Object.entries(SCHEMAS)) {
