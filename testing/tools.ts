@@ -1,7 +1,7 @@
 /**
  * Every external program and library that the tests use, and the one place that starts child processes for them.
  *
- * A test that needs a tool declares it: `Deno.test({ ...needs("xmllint"), name, fn })` is ignored where `xmllint` is
+ * A test that needs a tool declares it: `Deno.test({ ...needs("promtool"), name, fn })` is ignored where `promtool` is
  * missing, and the test runner lists it at the end. `deno task test` ignores all of them, so that it does the same on
  * every machine. `deno task test:all` fails before it starts if a tool is missing.
  */
@@ -60,7 +60,6 @@ export const TOOLS = {
   "python3-gi": { package: "python3-gi", path: "/usr/lib/python3/dist-packages/gi/__init__.py" },
   "redis-server": { package: "redis-server" },
   "systemd-analyze": { package: "systemd" },
-  "xmllint": { package: "libxml2-utils" },
   "zsh": { package: "zsh" },
 } as const satisfies Readonly<Record<string, Tool>>;
 

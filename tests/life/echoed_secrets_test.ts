@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type ScriptedServer, startScriptedServer, talkUpTo } from "../support/mail_server.ts";
 import { type Harness, withHarness } from "./program.ts";
+import { startEchoServer } from "./receivers.ts";
 
 const ENVIRONMENT = {
   PIPED: "pi|pe-5e1f",
@@ -64,21 +65,15 @@ Deno.test("monitor: an echoed secret is never shown, sent or persisted, in any f
       await run(["check", "--once", "--no-notify", "--format", format, "says", "floods", "web"]);
     }
     for (
-      const args of [["status"], ["status", "--format", "json"], ["history", "says"], [
-        "report",
-        "-o",
-        "page.html",
-      ], ["notify", "says"]]
+      const words of ["status", "status --format json", "history says", "report -o page.html", "notify says"]
     ) {
-      await run(args);
+      await run(words.split(" "));
     }
     end();
     for (const [index, body] of web.bodies.entries()) texts.set(`the body of request ${index}`, body);
     for (const name of ["kept.sqlite", "page.html", "monitor.prom", "channel_input"]) {
-      texts.set(
-        `the file ${name}`,
-        new TextDecoder().decode(Deno.readFileSync(`${harness.directory}/${name}`)),
-      );
+      const bytes = Deno.readFileSync(`${harness.directory}/${name}`);
+      texts.set(`the file ${name}`, new TextDecoder().decode(bytes));
     }
 
     const results = texts.get("stdout of check --once --format json") ?? "";
@@ -112,34 +107,6 @@ Deno.test("monitor: an echoed secret is never shown, sent or persisted, in any f
       }
     }
   }));
-
-interface EchoServer extends AsyncDisposable {
-  readonly port: number;
-  readonly bodies: readonly string[];
-}
-
-/** Rejects everything, with the head of the request as JSON in a header and in the body. */
-function startEchoServer(): EchoServer {
-  const bodies: string[] = [];
-  const abort = new AbortController();
-  const server = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, signal: abort.signal, onListen: () => {} },
-    async (request) => {
-      bodies.push(await request.text());
-      const head = JSON.stringify([...request.headers, decodeURIComponent(request.url), request.url]);
-      const headers = { "X-Asked": head, "Content-Type": "application/json" };
-      return new Response(head, { status: 500, headers });
-    },
-  );
-  return {
-    port: server.addr.port,
-    bodies,
-    async [Symbol.asyncDispose]() {
-      abort.abort();
-      await server.finished;
-    },
-  };
-}
 
 /** Starts an SMTP server that quotes all parts of a login when it rejects it. */
 function startEchoMail(method: "PLAIN" | "LOGIN"): ScriptedServer {

@@ -68,6 +68,40 @@ export function startHook(): Hook {
   return hook;
 }
 
+/** A webhook, or target, that rejects everything with an echo of the request. */
+export interface EchoServer extends AsyncDisposable {
+  readonly port: number;
+  /** The head of each request, in JSON. */
+  readonly heads: readonly string[];
+  readonly bodies: readonly string[];
+}
+
+/** Starts a server that has the head of the request as JSON in a header and in the body of each response. */
+export function startEchoServer(): EchoServer {
+  const heads: string[] = [];
+  const bodies: string[] = [];
+  const abort = new AbortController();
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, signal: abort.signal, onListen: () => {} },
+    async (request) => {
+      bodies.push(await request.text());
+      const head = JSON.stringify([...request.headers, decodeURIComponent(request.url), request.url]);
+      heads.push(head);
+      const headers = { "X-Asked": head, "Content-Type": "application/json" };
+      return new Response(head, { status: 500, headers });
+    },
+  );
+  return {
+    port: server.addr.port,
+    heads,
+    bodies,
+    async [Symbol.asyncDispose]() {
+      abort.abort();
+      await inTime("the server to end", server.finished);
+    },
+  };
+}
+
 /** An SMTP server that can be down. */
 export interface Mailbox extends AsyncDisposable {
   /** The channel in a config. */
