@@ -69,8 +69,6 @@ export interface Installation {
   writeConfig(others?: Readonly<Record<string, unknown>>, channels?: readonly unknown[]): void;
   /** Returns whether nothing is pending. */
   isQueueEmpty(): Promise<boolean>;
-  /** Waits until no message is in progress: after a kill, the next owner of its queue waits for its timeout. */
-  idle(): Promise<void>;
   /** A check of the config. */
   checkOf(name: string): Readonly<Record<string, unknown>>;
   /** Waits until each check has run again. */
@@ -152,11 +150,6 @@ export async function withInstallation(
       writeConfig,
       expect,
       isQueueEmpty,
-      idle: () =>
-        until("no attempt in progress", async () => {
-          const { notifications } = await store.outbox();
-          return notifications.every(({ messageId }) => messageId === null);
-        }, describe),
       checkOf,
       ranAgain: async () => {
         const before = new Map(targets.runs);

@@ -15,7 +15,6 @@ import {
 } from "../support/postgres.ts";
 import { type Installation, until, withInstallation } from "./installation.ts";
 import type { Program } from "./program.ts";
-import type { PostedNotification } from "./receivers.ts";
 
 import "./several_machines_cases.ts";
 
@@ -54,20 +53,6 @@ test("members share the checks, and the others take over those of one that is ki
     for (const name of names) assert.ok((targets.runs.get(name) ?? 0) > (before.get(name) ?? 0), name);
     await others[0].stderr.next('member "a" left or died');
     await stop(...others);
-    assertEachOnce();
-  });
-}, POSTGRES);
-
-test("a member that was stopped for long sends nothing twice, and takes part again", async () => {
-  await withShared(async ({ start, turn, assertEachOnce }) => {
-    const members = ["a", "b"].map((name) => start(name)) as [Program, Program];
-    await turn(500);
-    members[0].signal("SIGSTOP");
-    await turn(200);
-    members[0].signal("SIGCONT");
-    await members[1].stderr.next('member "a" joined');
-    await turn(500);
-    await stop(...members);
     assertEachOnce();
   });
 }, POSTGRES);
@@ -155,68 +140,6 @@ test("members send their own notifications while the database is away, and write
     assertEachOnce();
     const { stdout } = await run("history", names[0] ?? "");
     assert.equal(stdout.match(/(?:ok|pending) to critical/g)?.length, 2, stdout);
-  }, server);
-}, POSTGRES);
-
-test("a member that is killed while it sends alone sends the same again under the same id", async () => {
-  await using server = await startPostgres();
-  await withShared(async ({ names, hook, start, turn, describe, assertEachOnce }) => {
-    const killed = start("a");
-    await turn(500);
-    await turn(200);
-    await server.kill();
-    await turn(500, { isStored: false });
-    killed.signal("SIGKILL");
-    await killed.end();
-    await server.start();
-    const before = hook.posts.length;
-    const next = start("a");
-    const again = (): number =>
-      new Set(
-        hook.posts.slice(before).flatMap(({ notifications }) => notifications.map(({ check }) => check)),
-      ).size;
-    await until("the duplicates", () => again() === names.length, describe);
-    await turn(200);
-    await stop(next);
-    assertEachOnce();
-  }, server);
-}, POSTGRES);
-
-test("a member that was cut off loses to newer records, and a recovery follows what it sent", async () => {
-  await using server = await startPostgres();
-  await withShared(async ({ place, names, hook, targets, start, turn, describe }) => {
-    const other = start("b");
-    await turn(500);
-    await execute(place, `CREATE ROLE alice LOGIN IN ROLE ${place.user}`);
-    const cutOff = start("a", [], { DATABASE_USER: "alice" });
-    await other.stderr.next('member "a" joined');
-    await turn(200);
-    const before = hook.posts.length;
-    const sent = (): readonly PostedNotification[] =>
-      hook.posts.slice(before).flatMap(({ notifications }) => notifications);
-    await execute(
-      place,
-      "ALTER ROLE alice NOLOGIN",
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'alice'",
-    );
-    await other.stderr.next('member "a" left or died');
-    names.forEach((name) => targets.statuses.set(`member a ${name}`, 500));
-    await until("problems that it alone sees", () => sent().length > 0, describe);
-    await execute(place, "ALTER ROLE alice LOGIN");
-    await cutOff.stderr.next("shared state reachable again");
-    assert.ok(sent().every(({ output }) => output.endsWith("(shared state unreachable)")), describe());
-    const problems = new Set(sent().map(({ check }) => check));
-    names.forEach((name) => targets.statuses.delete(`member a ${name}`));
-    const eventsOf = (name: string): readonly string[] => [
-      ...new Map(sent().filter(({ check }) => check === name).map(({ id, event }) => [id, event])).values(),
-    ];
-    await until(
-      "the recoveries",
-      () => [...problems].every((name) => eventsOf(name).includes("recovery")),
-      describe,
-    );
-    await stop(other, cutOff);
-    for (const name of problems) assert.deepEqual(eventsOf(name), ["problem", "recovery"], describe());
   }, server);
 }, POSTGRES);
 
