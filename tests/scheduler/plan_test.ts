@@ -34,44 +34,23 @@ Deno.test("nextAtOffset() returns the next time at the offset", () => {
 });
 
 Deno.test("planNext() keeps a fixed rate at the offset, and skips the times during a long run", async (t) => {
-  const base = { regularIntervalMs: MINUTE, attentiveIntervalMs: null, splay: 0.25 };
-  const rows = [
-    { name: "a quick run", plannedMs: 15_000, nowMs: 15_400, expected: { atMs: 75_000, missed: 0 } },
-    {
-      name: "a run as long as its interval",
-      plannedMs: 15_000,
-      nowMs: 75_000,
-      expected: { atMs: 135_000, missed: 1 },
-    },
-    {
-      name: "a run over three planned times",
-      plannedMs: 15_000,
-      nowMs: 200_000,
-      expected: { atMs: 255_000, missed: 3 },
-    },
-    {
-      name: "a first run off the offset, late",
-      plannedMs: 50_000,
-      nowMs: 50_100,
-      expected: { atMs: 135_000, missed: 0 },
-    },
-    {
-      name: "a first run off the offset, early",
-      plannedMs: 20_000,
-      nowMs: 20_100,
-      expected: { atMs: 75_000, missed: 0 },
-    },
-  ];
-  for (const { name, plannedMs, nowMs, expected } of rows) {
-    await t.step(name, () => assert.deepStrictEqual(planNext({ ...base, plannedMs, nowMs }), expected));
-  }
-  await t.step("attentive runs in a row, then the offset again", () => {
-    const attentive = planNext({ ...base, plannedMs: 75_000, nowMs: 75_100, attentiveIntervalMs: 10_000 });
-    assert.deepStrictEqual(attentive, { atMs: 85_000, missed: 0 });
-    assert.deepStrictEqual(planNext({ ...base, plannedMs: 85_000, nowMs: 85_100 }), {
-      atMs: 135_000,
-      missed: 0,
-    });
+  const rows: Readonly<
+    Record<
+      string,
+      readonly [plannedMs: number, nowMs: number, atMs: number, missed: number, attentive?: number]
+    >
+  > = {
+    "a quick run": [15_000, 15_400, 75_000, 0],
+    "a run as long as its interval": [15_000, 75_000, 135_000, 1],
+    "a run over three planned times": [15_000, 200_000, 255_000, 3],
+    "a first run off the offset, late": [50_000, 50_100, 135_000, 0],
+    "a first run off the offset, early": [20_000, 20_100, 75_000, 0],
+    "an attentive run": [75_000, 75_100, 85_000, 0, 10_000],
+    "the offset again after an attentive run": [85_000, 85_100, 135_000, 0],
+  };
+  await testRows(t, rows, ([plannedMs, nowMs, atMs, missed, attentiveIntervalMs = null]) => {
+    const plan = { regularIntervalMs: MINUTE, attentiveIntervalMs, splay: 0.25, plannedMs, nowMs };
+    assert.deepStrictEqual(planNext(plan), { atMs, missed });
   });
 });
 
@@ -93,27 +72,23 @@ Deno.test("planNext() never returns a time in the past or present", () => {
 });
 
 Deno.test("planFirst() starts overdue checks, then those that never ran, and keeps the plans of the others", async (t) => {
-  const rows = {
-    "never ran, short interval": { keptMs: null, intervalMs: 10_000, splay: 0.5, expected: 1_000_500 },
-    "never ran, long interval": { keptMs: null, intervalMs: 1e9, splay: 0.5, expected: 1_005_000 },
-    "overdue": { keptMs: 900_000, intervalMs: 1e9, splay: 0.5, expected: 1_001_500 },
-    "planned": { keptMs: 1_020_000, intervalMs: MINUTE, splay: 0, expected: 1_020_000 },
-    "planned too far ahead": { keptMs: 9e9, intervalMs: MINUTE, splay: 0, expected: 1_020_000 },
+  const rows: Readonly<
+    Record<string, readonly [keptMs: number | null, intervalMs: number, splay: number, expected: number]>
+  > = {
+    "never ran, short interval": [null, 10_000, 0.5, 1_000_500],
+    "never ran, long interval": [null, 1e9, 0.5, 1_005_000],
+    "overdue": [900_000, 1e9, 0.5, 1_001_500],
+    "planned": [1_020_000, MINUTE, 0, 1_020_000],
+    "planned too far ahead": [9e9, MINUTE, 0, 1_020_000],
   };
-  await testRows(t, rows, ({ keptMs, intervalMs, splay, expected }) => {
+  await testRows(t, rows, ([keptMs, intervalMs, splay, expected]) => {
     assert.strictEqual(planFirst({ keptMs, nowMs: 1_000_000, intervalMs, splay }), expected);
   });
 });
 
-Deno.test("isDue() tolerates a tenth of the interval, 30 s at most", async (t) => {
-  const rows = [
-    { name: "past", plannedMs: 0, intervalMs: MINUTE, expected: true },
-    { name: "a tenth ahead", plannedMs: 106_000, intervalMs: MINUTE, expected: true },
-    { name: "more than a tenth ahead", plannedMs: 106_001, intervalMs: MINUTE, expected: false },
-    { name: "30 s ahead of a day", plannedMs: 130_000, intervalMs: 1440 * MINUTE, expected: true },
-    { name: "31 s ahead of a day", plannedMs: 131_000, intervalMs: 1440 * MINUTE, expected: false },
-  ];
-  for (const { name, plannedMs, intervalMs, expected } of rows) {
-    await t.step(name, () => assert.strictEqual(isDue(plannedMs, 100_000, intervalMs), expected));
-  }
+Deno.test("isDue() tolerates a tenth of the interval, 30 s at most", () => {
+  const aheadMs = (intervalMs: number, ...plans: readonly number[]): readonly boolean[] =>
+    plans.map((ms) => isDue(100_000 + ms, 100_000, intervalMs));
+  assert.deepEqual(aheadMs(MINUTE, -100_000, 6_000, 6_001), [true, true, false]);
+  assert.deepEqual(aheadMs(1440 * MINUTE, 30_000, 31_000), [true, false]);
 });

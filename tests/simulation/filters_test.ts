@@ -204,3 +204,14 @@ simulate("a check whose name is empty is notified like any other", {
   results: { "": "ok, 22:00 critical, 22:10 ok" },
   expect: { chat: ["22:00-22:01 problem  critical", "22:10-22:11 recovery  ok"] },
 });
+
+for (const [step, at] of [["-10min", "22:25-22:26"], ["-1d", "22:05-22:06"]]) {
+  simulate(`a problem escalates once it has lasted as long by a clock that was set by ${step}, or at once`, {
+    start: START,
+    config: { channels: { chat: {}, late: { after: "15 minutes" } }, checks: { web: {} } },
+    results: { web: "22:00 critical" },
+    actions: { "22:05": `clock ${step}` },
+    until: "22:40",
+    expect: { chat: ["22:00 problem web critical"], late: [`${at} problem web critical`] },
+  });
+}
