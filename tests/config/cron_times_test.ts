@@ -20,24 +20,12 @@ const ZONES = ["Europe/Zurich", "America/New_York", "Australia/Lord_Howe"];
 
 /** Those whose minute or hour is open, and those of fixed times; all of them are compared around each DST change. */
 const OPEN = ["*/7 * * * *", "30 * * * *", "*/15 2 * * *", "50 */2 * * *", "* 1-3 * * sun", "0 * 1-7 * *"];
-const FIXED = [
-  "30 2 * * *",
-  "15,45 1,2 * * *",
-  "30 1-3 * * *",
-  "0 3 * * sun",
-  "10 2 1-7 4,10,11 *",
-  "45 1 * * *",
-];
+const FIXED = "30 2 * * *; 15,45 1,2 * * *; 30 1-3 * * *; 0 3 * * sun; 10 2 1-7 4,10,11 *; 45 1 * * *".split(
+  "; ",
+);
 /** Those that are compared whole: not too many times a day. */
-const WHOLE = [
-  "5 4 13 * fri",
-  "15 8-18/5 * * mon-fri",
-  "0 */6 * * *",
-  "30 6 * * *",
-  "0 0 1 * *",
-  "0 12 29 2 *",
-  "@daily",
-];
+const WHOLE = "5 4 13 * fri; 15 8-18/5 * * mon-fri; 0 */6 * * *; 30 6 * * *; 0 0 1 * *; 0 12 29 2 *; @daily"
+  .split("; ");
 
 function timesOf(expression: string, zone: string): CronTimes {
   const times = createCronTimes(expression, zone);
@@ -75,7 +63,10 @@ function changesIn(zone: string): readonly Change[] {
 
 function show(times: readonly number[], zone: string): readonly string[] {
   return times.map((ms) =>
-    Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone).toString({ timeZoneName: "never" })
+    Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone).toString({
+      smallestUnit: "minute",
+      timeZoneName: "never",
+    })
   );
 }
 
@@ -144,42 +135,47 @@ const AUTUMN = "2026-10-24T20:00:00Z";
 
 /** In Zurich the clock goes from 02:00 to 03:00 on 29 March 2026, and from 03:00 to 02:00 on 25 October. */
 const NAMED: Readonly<
-  Record<string, readonly [expression: string, from: string, expected: readonly string[], zone?: string]>
+  Record<string, readonly [expression: string, from: string, expected: string, zone?: string]>
 > = {
-  "a fixed time in the skipped hour runs at once after it": ["30 2 * * *", SPRING, [
-    "2026-03-29T03:00:00+02:00",
-    "2026-03-30T02:30:00+02:00",
-  ]],
-  "several fixed times in the skipped hour run once": ["10,20 2,3 * * *", SPRING, [
-    "2026-03-29T03:00:00+02:00",
-    "2026-03-29T03:10:00+02:00",
-  ]],
-  "a fixed time in the repeated hour runs the first time": ["30 2 * * *", AUTUMN, [
-    "2026-10-25T02:30:00+02:00",
-    "2026-10-26T02:30:00+01:00",
-  ]],
-  "an open hour that is skipped has no run": ["30 * * * *", "2026-03-29T00:00:00Z", [
-    "2026-03-29T01:30:00+01:00",
-    "2026-03-29T03:30:00+02:00",
-  ]],
-  "an open hour that is repeated has its runs twice": ["@hourly", "2026-10-24T23:30:00Z", [
-    "2026-10-25T02:00:00+02:00",
-    "2026-10-25T02:00:00+01:00",
-    "2026-10-25T03:00:00+01:00",
-  ]],
-  "a fixed time on a day that a zone has left out does not run": ["30 2 * * *", "2011-12-29T00:00:00Z", [
-    "2011-12-29T02:30:00-10:00",
-    "2011-12-31T02:30:00+14:00",
-  ], "Pacific/Apia"],
+  "a fixed time in the skipped hour runs at once after it": [
+    "30 2 * * *",
+    SPRING,
+    "29T03:00+02:00 30T02:30+02:00",
+  ],
+  "several fixed times in the skipped hour run once": [
+    "10,20 2,3 * * *",
+    SPRING,
+    "29T03:00+02:00 29T03:10+02:00",
+  ],
+  "a fixed time in the repeated hour runs the first time": [
+    "30 2 * * *",
+    AUTUMN,
+    "25T02:30+02:00 26T02:30+01:00",
+  ],
+  "an open hour that is skipped has no run": [
+    "30 * * * *",
+    "2026-03-29T00:00Z",
+    "29T01:30+01:00 29T03:30+02:00",
+  ],
+  "an open hour that is repeated has its runs twice": [
+    "@hourly",
+    "2026-10-24T23:30Z",
+    "25T02:00+02:00 25T02:00+01:00 25T03:00+01:00",
+  ],
+  "a fixed time on a day that a zone has left out does not run": [
+    "30 2 * * *",
+    "2011-12-29T00:00Z",
+    "29T02:30-10:00 31T02:30+14:00",
+    "Pacific/Apia",
+  ],
 };
 
 for (const [name, [expression, from, expected, zone = "Europe/Zurich"]] of Object.entries(NAMED)) {
   Deno.test(`createCronReader(): ${name}`, () => {
     const times = timesOf(expression, zone);
-    const found: number[] = [];
     let atMs = Date.parse(from);
-    for (let index = 0; index < expected.length; index++) found.push(atMs = times.after(atMs));
-    assert.deepStrictEqual(show(found, zone), expected);
+    const found = expected.split(" ").map(() => atMs = times.after(atMs));
+    assert.strictEqual(show(found, zone).map((time) => time.slice("2026-03-".length)).join(" "), expected);
     // Repeated calls in any order return the same.
     for (const ms of found.toReversed()) assert.strictEqual(times.after(ms - 1), ms);
   });

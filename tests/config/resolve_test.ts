@@ -5,33 +5,6 @@ import { isCron } from "../../src/domain/schedule.ts";
 import { load, problemsOf } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 
-/** A kind that has most formats; tests/scripts/make_types_test.ts tries the others. */
-type TriedKind = "process";
-
-/** The settings of a check if the config has only required keys. */
-const SETTINGS = {
-  active: true,
-  threshold: 3,
-  recoveryThreshold: 3,
-  reminders: false,
-  schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
-  maintenanceWindows: [],
-  notifications: [{ kind: "console", key: "759b3b5e5976e80c", parameters: {} }],
-  dependsOn: [],
-  tags: [],
-} as const;
-
-/** Minimal configs of kinds that `shapes_test.ts` does not generate, and their resolved forms. */
-const LEAST: { readonly [K in TriedKind]: readonly [parameters: object, check: CheckOf<K>] } = {
-  process: [{ name: "nginx" }, {
-    ...SETTINGS,
-    name: "web",
-    kind: "process",
-    parameters: { name: "nginx", count: { criticalBelow: 1 }, age: {}, memory: {} },
-    timeoutMs: 10_000,
-  }],
-};
-
 const EMAIL = {
   kind: "email",
   parameters: {
@@ -109,9 +82,14 @@ const ALL_SETTINGS_MEANT = {
   timeoutMs: 120_000,
 };
 
-/** The maximal config of each kind. */
-const MOST: { readonly [K in TriedKind]: readonly [parameters: object, check: CheckOf<K>] } = {
-  process: [{
+const OPTIONS = {
+  files: { "/usr/lib/plugins/check_disk": { mode: 0o755 } },
+  environment: { PATH: "/usr/lib/plugins" },
+};
+
+/** A kind that has most formats; tests/scripts/make_types_test.ts tries the others, shapes_test.ts the defaults. */
+Deno.test("resolveChecks() uses every value of the check", async () => {
+  const parameters = {
     pattern: "java .*shop",
     pid_file: "shop.pid",
     executable: "bin/shop",
@@ -120,7 +98,8 @@ const MOST: { readonly [K in TriedKind]: readonly [parameters: object, check: Ch
     age: { warning_below: 60, critical_below: "30 s", warning_above: "1 day", critical_above: "2 days" },
     memory: { warning_above: "1 GB", critical_above: 2_000_000_000 },
     command: "check_disk",
-  }, {
+  };
+  const expected: CheckOf<"process"> = {
     ...ALL_SETTINGS_MEANT,
     kind: "process",
     parameters: {
@@ -138,31 +117,18 @@ const MOST: { readonly [K in TriedKind]: readonly [parameters: object, check: Ch
       memory: { warningAboveBytes: 1e9, criticalAboveBytes: 2e9 },
       command: "/usr/lib/plugins/check_disk",
     },
-  }],
-};
-
-const OPTIONS = {
-  files: { "/usr/lib/plugins/check_disk": { mode: 0o755 } },
-  environment: { PATH: "/usr/lib/plugins" },
-};
-
-Deno.test("resolveChecks() fills in every default", async (t) => {
-  await testRows(t, LEAST, async ([parameters, expected], kind) => {
-    assert.deepEqual(await resolved({ kind, parameters }), expected);
-  });
+  };
+  assert.deepEqual(await resolved({ ...ALL_SETTINGS, kind: "process", parameters }), expected);
 });
 
-Deno.test("resolveChecks() uses every value of the check", async (t) => {
-  await testRows(t, MOST, async ([parameters, expected], kind) => {
-    assert.deepEqual(await resolved({ ...ALL_SETTINGS, kind, parameters }), expected);
-  });
-});
-
-Deno.test("resolveChecks() uses the defaults for keys that a check does not set", async (t) => {
+Deno.test("resolveChecks() uses the defaults for keys that a check does not set", async () => {
   const { title: _title, timeout: _timeout, ...defaults } = ALL_SETTINGS;
-  await testRows(t, LEAST, async ([parameters, least], kind) => {
-    const { title: _title, timeoutMs: _timeoutMs, name: _name, ...settings } = ALL_SETTINGS_MEANT;
-    assert.deepEqual(await resolved({ kind, parameters }, defaults), { ...least, ...settings });
+  const { title: _meant, timeoutMs: _timeoutMs, ...settings } = ALL_SETTINGS_MEANT;
+  assert.deepEqual(await resolved({ kind: "process", parameters: { name: "nginx" } }, defaults), {
+    ...settings,
+    kind: "process",
+    parameters: { name: "nginx", count: { criticalBelow: 1 }, age: {}, memory: {} },
+    timeoutMs: 10_000,
   });
 });
 
