@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
-import { UsageError } from "../../src/cli/command_definition.ts";
 import { describeFailure } from "../../src/cli/failure.ts";
 import { rememberSecrets } from "../../src/cli/known_secrets.ts";
 import { StateHeldError } from "../../src/cli/state_errors.ts";
-import { ConfigError } from "../../src/config/problem.ts";
 import { missingUserId } from "../../src/domain/runtime_permissions.ts";
 import { StoreError } from "../../src/domain/store.ts";
 import { testRows } from "../support/rows.ts";
@@ -11,16 +9,6 @@ import { testRows } from "../support/rows.ts";
 Deno.test("describeFailure() puts an error into words and an exit code", async (t) => {
   const full = Object.assign(new Error("No space left on device"), { code: "ENOSPC" });
   const rows: Readonly<Record<string, readonly [error: unknown, exitCode: number, text: string]>> = {
-    "usage error": [
-      new UsageError('unknown command "chek"', 'did you mean "monitor check"?'),
-      64,
-      'monitor: error: unknown command "chek"\nmonitor: hint: did you mean "monitor check"?\n',
-    ],
-    "a config that cannot be read": [
-      new ConfigError('cannot read config "x": file does not exist'),
-      78,
-      'monitor: error: cannot read config "x": file does not exist\n',
-    ],
     "a full disk": [full, 74, "monitor: error: cannot write: No space left on device\n"],
     "a locked state": [
       new StateHeldError("in use by another monitor"),

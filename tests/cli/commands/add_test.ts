@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { run } from "../../../src/cli/run.ts";
-import { EMPTY_CONFIG } from "../../../src/cli/starter_config.ts";
 import {
   createMemorySystem,
   type MemorySystem,
@@ -100,66 +99,6 @@ Deno.test("monitor add writes a check of each target, and keeps comments and lay
   assert.match(
     output,
     /^@hourly \/usr\/local\/bin\/monitor beat --config .+\/monitor.jsonc'? poll -- \/bin\/poll$/m,
-  );
-});
-
-Deno.test("monitor add creates a config if there is none", async () => {
-  const { code, text } = await add(["memory"], { config: null });
-  assert.equal(code, 0);
-  const entry = '"checks": {\n    "memory": { "kind": "memory", "parameters": {} }\n  }';
-  assert.equal(text, EMPTY_CONFIG.replace('"checks": {}', entry));
-});
-
-Deno.test("monitor add prints the warnings of the new checks alone", async () => {
-  const config =
-    '{ "defaults": {}, "checks": { "old": { "kind": "file_timestamp", "parameters": { "path": "/", ' +
-    '"warning_age": 2, "critical_age": 1 } } } }';
-  const { code, system } = await add([
-    "file_timestamp",
-    "/",
-    "warning_age=2",
-    "critical_age=1",
-    "--name",
-    "new",
-  ], { config });
-  assert.equal(code, 0);
-  assert.match(system.stderr.text(), /^monitor: warning: checks\.new\.parameters\.\w+: .*\n$/);
-});
-
-Deno.test("monitor add adds the checks that it can, and names the others with the reason", async () => {
-  const config = writtenWith('"root": { "kind": "disk_space", "parameters": { "path": "/", "free": {} } }');
-  const { code, text, system } = await add(
-    ["memory", "nginx", "./none", "load", "memory", "x=1", "tcp_connect", "x:1", "port=0", "old", "/"],
-    { config },
-  );
-  assert.equal(code, 64);
-  assert.equal(
-    system.stderr.text().replaceAll(/"\/[^"]*\/none"/g, '"/none"'),
-    `monitor: not added: unknown target "nginx"
-monitor: hint: expected nginx.service, or a kind such as process nginx
-monitor: not added: cannot find "/none"
-monitor: hint: write file_timestamp before a path
-monitor: not added: unknown key "x" of memory, expected one of available, swap_used
-monitor: not added: unknown target "old"
-monitor: hint: expected old.service, or a kind such as process old
-monitor: not added: tcp_connect port: is 0, expected 1 to 65535
-`,
-  );
-  const output = system.stdout.text();
-  assert.match(output, /^not added: \/ is checked already, by "root"$/m);
-  assert.match(output, /^added 2 checks to .+: memory, load$/m);
-  assert.match(text, /"memory": \{/);
-  const again = await add(["memory", "/"], { config: text });
-  assert.deepEqual([again.code, again.text], [0, text]);
-});
-
-Deno.test("monitor add claims of no inactive check that it checks a target", async () => {
-  const written = '"root": { "active": false, "kind": "disk_space", "parameters": { "path": "/" } }';
-  const { code, system } = await add(["/"], { config: writtenWith(written) });
-  assert.equal(code, 0);
-  assert.equal(
-    system.stdout.text(),
-    'not added: / is in the config already, as "root", which is inactive\n',
   );
 });
 
