@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ProcessParameters } from "../../src/domain/generated/config.ts";
 import type { ObserveContext } from "../../src/domain/check_kind.ts";
-import type { Condition } from "../../src/domain/condition.ts";
+import type { ProcessEnd } from "../../src/domain/processes.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { createHost } from "../../src/system/host.ts";
@@ -10,7 +10,7 @@ import { startChild, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";
 import { observeCheck } from "../support/observe_check.ts";
 import { tempDirectory } from "../../testing/builders.ts";
-import { testRows } from "../support/rows.ts";
+import { fieldsOf, testRows, testTable } from "../support/rows.ts";
 
 const LIMITS = { count: { criticalBelow: 1 }, age: {}, memory: {} } as const;
 
@@ -21,13 +21,16 @@ function observePrinted(
   system: Partial<ObserveContext["system"]> = {},
   signal?: AbortSignal,
 ): Promise<CheckResult> {
-  const stdout = { text: lines.join("\n"), truncated: false };
-  const end = { ended: "exited", code: 0, stdout, stderr: { text: "", truncated: false }, leftovers: false };
-  const processes = { run: () => Promise.resolve(end as Extract<typeof end, { ended: "exited" }> as never) };
+  const processes = { run: () => Promise.resolve(endOf(lines.join("\n"))) };
   return observeCheck({ kind: "process", parameters: { ...LIMITS, ...parameters } }, {
     system: { processes, ...system },
     ...signal !== undefined && { signal },
   });
+}
+
+function endOf(stdout: string, { code = 0, stderr = "" } = {}): ProcessEnd {
+  const captured = (text: string) => ({ text, truncated: false });
+  return { ended: "exited", code, stdout: captured(stdout), stderr: captured(stderr), leftovers: false };
 }
 
 const LINES = [
@@ -43,58 +46,25 @@ const LINES = [
 ];
 
 Deno.test("process counts the matching processes, and compares number, age and memory with thresholds", async (t) => {
-  const rows: Readonly<
-    Record<string, readonly [Partial<ProcessParameters>, Condition, output: string]>
-  > = {
-    "a name, without its zombie": [
-      { name: "nginx" },
-      "ok",
-      "count 2; age min 9 s; age max 1 h; memory 6.29 MB",
-    ],
-    "too many": [
-      { name: "nginx", count: { warningAbove: 1 } },
-      "warning",
-      "count 2, warning above 1; age min 9 s; age max 1 h; memory 6.29 MB",
-    ],
-    "a young one": [
-      { name: "nginx", age: { warningBelowMs: 60_000 } },
-      "warning",
-      "count 2; age min 9 s, warning below 1 min; age max 1 h; memory 6.29 MB",
-    ],
-    "an old one": [
-      { name: "nginx", age: { criticalAboveMs: 600_000 } },
-      "critical",
-      "count 2; age min 9 s; age max 1 h, critical above 10 min; memory 6.29 MB",
-    ],
-    "much memory": [
-      { name: "nginx", memory: { warningAboveBytes: 6e6 } },
-      "warning",
-      "count 2; age min 9 s; age max 1 h; memory 6.29 MB, warning above 6 MB",
-    ],
-    "a name longer than the kernel keeps": [
-      { name: "a very long process name" },
-      "ok",
-      "count 1; age min 10 min; age max 10 min; memory 524 kB",
-    ],
-    "one whose age is below 0": [
-      { name: "just_started", age: { criticalAboveMs: 600_000 } },
-      "ok",
-      "count 1; age min 0 s; age max 0 s; memory 524 kB",
-    ],
-    "a name with a slash, which a process of Linux may give itself": [
-      { name: "agent" },
-      "critical",
-      "count 0, critical below 1",
-    ],
-    "a pattern": [
-      { pattern: "^(init|nginx)$" },
-      "ok",
-      "count 3; age min 9 s; age max 2 d 3 h; memory 16.8 MB",
-    ],
-  };
-  await testRows(t, rows, async ([parameters, condition, output]) => {
-    const result = await observePrinted(LINES, parameters);
-    assert.deepEqual([result.condition, result.output], [condition, output]);
+  const table = `
+    a name, without its zombie | name=nginx | ok: count 2; age min 9 s; age max 1 h; memory 6.29 MB
+    too many      | name=nginx count.warningAbove=1 | \
+      warning: count 2, warning above 1; age min 9 s; age max 1 h; memory 6.29 MB
+    a young one   | name=nginx age.warningBelowMs=60000 | \
+      warning: count 2; age min 9 s, warning below 1 min; age max 1 h; memory 6.29 MB
+    an old one    | name=nginx age.criticalAboveMs=600000 | \
+      critical: count 2; age min 9 s; age max 1 h, critical above 10 min; memory 6.29 MB
+    much memory   | name=nginx memory.warningAboveBytes=6e6 | \
+      warning: count 2; age min 9 s; age max 1 h; memory 6.29 MB, warning above 6 MB
+    a name longer than the kernel keeps | name="a very long process name" | \
+      ok: count 1; age min 10 min; age max 10 min; memory 524 kB
+    an age below 0 | name=just_started age.criticalAboveMs=600000 | \
+      ok: count 1; age min 0 s; age max 0 s; memory 524 kB
+    a name with a slash, which a process of Linux may give itself | name=agent | critical: count 0, critical below 1
+    a pattern     | pattern=^(init|nginx)$ | ok: count 3; age min 9 s; age max 2 d 3 h; memory 16.8 MB`;
+  await testTable(t, table, async (_, parameters, expected) => {
+    const { condition, output } = await observePrinted(LINES, fieldsOf(parameters));
+    assert.equal(`${condition}: ${output}`, expected);
   });
 });
 
@@ -154,56 +124,27 @@ function processFiles(links: Readonly<Record<number, string | null>>): ObserveCo
 Deno.test("process compares the executable, and is unknown if those that it may not read could decide", async (t) => {
   const NGINX = "/usr/sbin/nginx";
   const named = { name: "nginx", executable: "/sbin/nginx" };
-  const unread = (count: string) => `cannot read the executable of ${count}: permission denied`;
-  const rows: Readonly<
-    Record<
-      string,
-      readonly [Partial<ProcessParameters>, Record<number, string | null>, Condition, output: RegExp | string]
-    >
-  > = {
-    "one has only the name": [named, { 100: NGINX, 101: "/tmp/nginx" }, "ok", /^count 1; age min 9 s;/],
-    "one was updated since": [named, { 100: `${NGINX} (deleted)`, 101: null }, "ok", /^count 1;/],
-    "one has ended": [named, { 100: null, 101: null }, "critical", /^count 0,/],
-    "all are unreadable": [named, {}, "unknown", unread("2 processes")],
-    "one is, and one is enough": [
-      named,
-      { 101: NGINX },
-      "ok",
-      `count at least 1; age min at most 1 h; age max at least 1 h; memory at least 4.19 MB; ${
-        unread("1 process")
-      }`,
-    ],
-    "one is, and no other runs it": [named, { 100: "/tmp/nginx" }, "unknown", unread("1 process")],
-    "one is, which may be too many": [
-      { ...named, count: { warningAbove: 1 } },
-      { 100: NGINX },
-      "unknown",
-      unread("1 process"),
-    ],
-    "one is, and there are too many already": [
-      { ...named, count: { criticalAbove: 0 } },
-      { 100: NGINX },
-      "critical",
-      /^count at least 1, critical above 0; .*; cannot read the executable of 1 process: permission denied$/,
-    ],
-    "one is, which may be old": [
-      { ...named, age: { criticalAboveMs: 60_000 } },
-      { 100: NGINX },
-      "unknown",
-      unread("1 process"),
-    ],
-    "the executable alone": [
-      { executable: NGINX },
-      { 1: "/sbin/init", 100: NGINX },
-      "ok",
-      /^count at least 1;/,
-    ],
-  };
-  await testRows(t, rows, async ([parameters, links, condition, output]) => {
-    const result = await observePrinted(LINES, parameters, { files: processFiles(links) });
-    assert.equal(result.condition, condition, result.output);
-    if (typeof output === "string") assert.equal(result.output, output);
-    else assert.match(result.output, output);
+  const table = `
+    one has only the name      | | 100=nginx 101=/tmp/nginx | ok: count 1; age min 9 s; age max 9 s; memory 2.1 MB
+    one was updated since      | | 100="/usr/sbin/nginx (deleted)" 101=null | ok: count 1; age min 9 s; age max 9 s; memory 2.1 MB
+    one has ended              | | 100=null 101=null | critical: count 0, critical below 1
+    all are unreadable         | | | unknown: UNREAD 2 processes
+    one is, and one is enough  | | 101=nginx | \
+      ok: count at least 1; age min at most 1 h; age max at least 1 h; memory at least 4.19 MB; UNREAD 1 process
+    one is, and no other runs  | | 100=/tmp/nginx | unknown: UNREAD 1 process
+    which may be too many      | count.warningAbove=1 | 100=nginx | unknown: UNREAD 1 process
+    too many already           | count.criticalAbove=0 | 100=nginx | critical: count at least 1, critical above 0; \
+      age min at most 9 s; age max at least 9 s; memory at least 2.1 MB; UNREAD 1 process
+    which may be old           | age.criticalAboveMs=60000 | 100=nginx | unknown: UNREAD 1 process
+    the executable alone       | name=null executable=/usr/sbin/nginx | 1=/sbin/init 100=nginx | ok: count at least 1; \
+      age min at most 9 s; age max at least 9 s; memory at least 2.1 MB; UNREAD 5 processes`;
+  await testTable(t, table, async (_, parameters, links, expected) => {
+    const { name, ...others } = { ...named, ...fieldsOf<{ readonly name?: string | null }>(parameters) };
+    const read = fieldsOf<Record<number, string | null>>(links.replaceAll("=nginx", `=${NGINX}`));
+    const files = processFiles(read);
+    const result = await observePrinted(LINES, { ...others, ...name !== null && { name } }, { files });
+    const unread = (_: string, count: string) => `cannot read the executable of ${count}: permission denied`;
+    assert.equal(`${result.condition}: ${result.output}`, expected.replace(/UNREAD (\d+ \w+)/, unread));
   });
   await t.step("without metrics of numbers that are not known", async () => {
     const ofAll = await observePrinted(LINES, named, { files: processFiles({ 100: NGINX, 101: NGINX }) });
@@ -248,55 +189,40 @@ Deno.test("process compares the user", async (t) => {
 });
 
 Deno.test("process calls no count ok for a user that does not exist", async (t) => {
-  const missing = {
-    code: 1,
-    stderr: "error: user name does not exist\n\nUsage:\n ps [options]\n",
-  };
+  const missing = "error: user name does not exist\n\nUsage:\n ps [options]\n";
   const said = 'user "ngnix": "/usr/bin/ps" failed with exit code 1: error: user name does not exist';
-  const none = { criticalAbove: 0 };
-  const rows: Readonly<
-    Record<
-      string,
-      readonly [Partial<ProcessParameters>, answer: typeof missing, Condition, output: string]
-    >
-  > = {
-    "where none may run": [{ count: none }, missing, "unknown", `count 0; ${said}`],
-    "that exists and runs nothing": [{ count: none }, { code: 1, stderr: "" }, "ok", "count 0"],
-    "that is a number": [{ count: none, user: "1234" }, missing, "ok", "count 0"],
+  const rows: Readonly<Record<string, readonly [user: string, stderr: string, expected: string]>> = {
+    "where none may run": ["ngnix", missing, `unknown: count 0; ${said}`],
+    "that exists and runs nothing": ["ngnix", "", "ok: count 0"],
+    "that is a number": ["1234", missing, "ok: count 0"],
   };
-  await testRows(t, rows, async ([parameters, { code, stderr }, condition, output]) => {
+  await testRows(t, rows, async ([user, stderr, expected]) => {
     const list = "  100     1   100       00:09   2048 S        0 root      nginx";
-    const captured = (text: string) => ({ text, truncated: false });
     const processes: ObserveContext["system"]["processes"] = {
       run: ({ arguments: words }) =>
-        Promise.resolve({
-          ended: "exited",
-          code: words.includes("-A") ? 0 : code,
-          stdout: captured(words.includes("-A") ? list : ""),
-          stderr: captured(words.includes("-A") ? "" : stderr),
-          leftovers: false,
-        }),
+        Promise.resolve(words.includes("-A") ? endOf(list) : endOf("", { code: 1, stderr })),
     };
-    const result = await observePrinted([], { user: "ngnix", ...parameters }, { processes });
-    assert.deepEqual([result.condition, result.output], [condition, output]);
+    const { condition, output } = await observePrinted([], { user, count: { criticalAbove: 0 } }, {
+      processes,
+    });
+    assert.equal(`${condition}: ${output}`, expected);
   });
 });
 
 Deno.test("process reads a pid file", async (t) => {
   await using temporary = await tempDirectory();
   const pidFile = `${temporary.path}/own.pid`;
-  const rows: Readonly<Record<string, readonly [text: string | null, Condition, output: RegExp]>> = {
-    "of a process that runs": ["101\n", "ok", /^count 1; age min 1 h/],
-    "of a process that has gone": ["4711\n", "critical", /^count 0, critical below 1$/],
-    "that does not exist": [null, "critical", /^count 0, critical below 1$/],
-    "with other text": ["pid 101", "unknown", /: its first line is not a process id$/],
-    "that is huge": ["1".repeat(5000), "unknown", /: it has 5000 bytes, expected at most 4096$/],
+  const rows: Readonly<Record<string, readonly [text: string | null, expected: RegExp]>> = {
+    "of a process that runs": ["101\n", /^ok: count 1; age min 1 h/],
+    "of a process that has gone": ["4711\n", /^critical: count 0, critical below 1$/],
+    "that does not exist": [null, /^critical: count 0, critical below 1$/],
+    "with other text": ["pid 101", /^unknown: .*: its first line is not a process id$/],
+    "that is huge": ["1".repeat(5000), /^unknown: .*: it has 5000 bytes, expected at most 4096$/],
   };
-  await testRows(t, rows, async ([text, condition, output]) => {
+  await testRows(t, rows, async ([text, expected]) => {
     await (text === null ? Deno.remove(pidFile) : Deno.writeTextFile(pidFile, text));
-    const result = await observePrinted(LINES, { pidFile });
-    assert.equal(result.condition, condition);
-    assert.match(result.output, output);
+    const { condition, output } = await observePrinted(LINES, { pidFile });
+    assert.match(`${condition}: ${output}`, expected);
   });
   await t.step("along with the name of another process", async () => {
     await Deno.writeTextFile(pidFile, "1");
@@ -339,31 +265,25 @@ Deno.test("process finds processes of this machine, but not those that the monit
 });
 
 Deno.test("process is unknown with the reason if it cannot list processes", async (t) => {
-  const named = { ...LIMITS, name: "init" };
-  const real = (command: string) => observeCheck({ kind: "process", parameters: { ...named, command } });
-  await t.step("a missing command", async () => {
-    assert.match((await real("/does/not/ps")).output, /^cannot start "\/does\/not\/ps": /);
-  });
-  await t.step("a user that the machine does not have", async () => {
-    const parameters = { user: "no-such-user", count: { criticalAbove: 0 }, age: {}, memory: {} };
-    const { condition, output } = await observeCheck({ kind: "process", parameters });
-    assert.equal(condition, "unknown", output);
-    assert.match(output, /^count 0; user "no-such-user": .*ps" failed with exit code 1: /);
-  });
-  await t.step("a command that fails", async () => {
-    const { condition, output } = await real("/bin/false");
-    assert.deepEqual([condition, output], ["unknown", '"/bin/false" failed with exit code 1']);
-  });
-  await t.step("a command that prints nothing of a process", async () => {
-    const { condition, output } = await real("/bin/true");
-    assert.deepEqual([condition, output], ["unknown", '"/bin/true" listed no processes']);
+  const real = (parameters: Partial<ProcessParameters>) =>
+    observeCheck({ kind: "process", parameters: { ...LIMITS, ...parameters } });
+  const table = `
+    a missing command       | name=init command=/does/not/ps | ^cannot start "/does/not/ps":
+    a command that fails    | name=init command=/bin/false   | ^"/bin/false" failed with exit code 1$
+    a command that prints nothing of a process | name=init command=/bin/true | ^"/bin/true" listed no processes$
+    a user that the machine does not have | user=no-such-user count.criticalAbove=0 | \
+      ^count 0; user "no-such-user": .*ps" failed with exit code 1: `;
+  await testTable(t, table, async (_, parameters, expected) => {
+    const { condition, output } = await real(fieldsOf(parameters));
+    assert.equal(condition, "unknown");
+    assert.match(output, new RegExp(expected));
   });
   await t.step("a line that is no process", async () => {
     const { condition, output } = await observePrinted([...LINES, "garbage"], { name: "nginx" });
-    assert.deepEqual([condition, output], [
-      "unknown",
-      '"/usr/bin/ps" printed a line that is no process: "garbage"',
-    ]);
+    assert.equal(
+      `${condition}: ${output}`,
+      'unknown: "/usr/bin/ps" printed a line that is no process: "garbage"',
+    );
   });
   await t.step("endless command lines and a large pattern", async () => {
     const lines = Array.from({ length: 100 }, (_, id) => ` ${id} 0 1 00:01 1 S ${"a".repeat(100_000)}`);

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { fixture } from "../support/processes.ts";
 import type { SystemdUnitParameters } from "../../src/domain/generated/config.ts";
-import type { Condition } from "../../src/domain/condition.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { observeCheck } from "../support/observe_check.ts";
 import { tempDirectory } from "../../testing/builders.ts";
-import { testRows } from "../support/rows.ts";
+import { fieldsOf, testRows, testTable } from "../support/rows.ts";
 
 /** The output of systemd 252 for five services. */
 const RECORDED = new URL("testdata/systemctl_show.txt", import.meta.url);
@@ -33,50 +32,22 @@ async function recordedUnit(name: string): Promise<string> {
 }
 
 Deno.test("systemd_unit compares the state of a unit and its restarts with the expected ones", async (t) => {
-  const rows: Readonly<
-    Record<string, readonly [unit: string, Partial<SystemdUnitParameters>, Condition, output: string]>
-  > = {
-    "a running service": ["good.service", {}, "ok", "good.service is active (running); restarts 0"],
-    "a failed service": [
-      "bad.service",
-      {},
-      "critical",
-      "bad.service is failed (exit-code), expected active; restarts 0",
-    ],
-    "a failed service as a warning": [
-      "bad.service",
-      { asWarning: true, state: "not_failed" },
-      "warning",
-      "bad.service is failed (exit-code), expected not failed; restarts 0",
-    ],
-    "a service that ran once": [
-      "once.service",
-      {},
-      "critical",
-      "once.service is inactive (dead), expected active; restarts 0",
-    ],
-    "a service that ran once and need not be active": [
-      "once.service",
-      { state: "not_failed" },
-      "ok",
-      "once.service is inactive (dead); restarts 0",
-    ],
-    "a service that is restarted again and again": [
-      "flap.service",
-      { state: "not_failed", restarts: { warningAbove: 3 } },
-      "critical",
-      "flap.service is activating (auto-restart), expected not failed; restarts 4, warning above 3",
-    ],
-    "a service that does not exist": [
-      "nothere.service",
-      { state: "not_failed" },
-      "critical",
-      "nothere.service does not exist, expected not failed; restarts 0",
-    ],
-  };
-  await testRows(t, rows, async ([unit, parameters, condition, output]) => {
-    const result = await observe({ unit, ...parameters }, await recordedUnit(unit));
-    assert.deepEqual([result.condition, result.output], [condition, output]);
+  const table = `
+    a running service   | good | | ok: good.service is active (running); restarts 0
+    a failed service    | bad  | | critical: bad.service is failed (exit-code), expected active; restarts 0
+    as a warning        | bad  | asWarning=true state=not_failed | \
+      warning: bad.service is failed (exit-code), expected not failed; restarts 0
+    one that ran once   | once | | critical: once.service is inactive (dead), expected active; restarts 0
+    and may be inactive | once | state=not_failed | ok: once.service is inactive (dead); restarts 0
+    restarted again and again | flap | state=not_failed restarts.warningAbove=3 | \
+      critical: flap.service is activating (auto-restart), expected not failed; restarts 4, warning above 3
+    one that does not exist | nothere | state=not_failed | \
+      critical: nothere.service does not exist, expected not failed; restarts 0`;
+  await testTable(t, table, async (_, name, parameters, expected) => {
+    const unit = `${name}.service`;
+    const given = { unit, ...fieldsOf<Partial<SystemdUnitParameters>>(parameters) };
+    const { condition, output } = await observe(given, await recordedUnit(unit));
+    assert.equal(`${condition}: ${output}`, expected);
   });
   await t.step("the metrics have the threshold", async () => {
     const text = await recordedUnit("flap.service");
@@ -87,59 +58,46 @@ Deno.test("systemd_unit compares the state of a unit and its restarts with the e
 
 Deno.test("systemd_unit checks all loaded units that a pattern matches", async (t) => {
   const recorded = await Deno.readTextFile(RECORDED);
-  await t.step("some failed, and references to missing units are ignored", async () => {
-    const { condition, output, metrics } = await observe({ unit: "*", state: "not_failed" }, recorded);
-    assert.equal(condition, "critical");
-    assert.equal(
-      output,
-      "bad.service is failed (exit-code), expected not failed; " +
-        "flap.service is activating (auto-restart), expected not failed; restarts 4",
-    );
-    assert.deepEqual([metrics["units"], metrics["units_unexpected"]], [4, 2]);
-  });
-  await t.step("none failed", async () => {
-    const text = `${await recordedUnit("good.service")}\n\n${await recordedUnit("once.service")}`;
+  const [good, once] = [await recordedUnit("good.service"), await recordedUnit("once.service")];
+  const many = Array.from({ length: 8 }, (_, index) => `Id=${index}.service\nActiveState=failed`);
+  const rows: Readonly<Record<string, readonly [text: string, expected: RegExp]>> = {
+    "some failed, and references to missing units are ignored": [
+      recorded,
+      /^critical: bad\.service is failed \(exit-code\), [^;]*; flap\.service is activating [^;]*; restarts 4$/,
+    ],
+    "none failed": [`${good}\n\n${once}`, /^ok: 2 units are not failed; restarts 0$/],
+    "many failed": [many.join("\n\n"), /^critical: .*; and 3 more; restarts 0$/],
+    "none matches": ["", /^critical: no loaded unit matches "\*"$/],
+  };
+  await testRows(t, rows, async ([text, expected]) => {
     const { condition, output } = await observe({ unit: "*", state: "not_failed" }, text);
-    assert.deepEqual([condition, output], ["ok", "2 units are not failed; restarts 0"]);
+    assert.match(`${condition}: ${output}`, expected);
   });
-  await t.step("many failed", async () => {
-    const text = Array.from({ length: 8 }, (_, index) => `Id=${index}.service\nActiveState=failed`).join(
-      "\n\n",
-    );
-    const { output, detail } = await observe({ unit: "*" }, text);
-    assert.match(output, /; and 3 more; restarts 0$/);
-    assert.equal(detail.split("\n").length, 8);
-  });
-  await t.step("none matches", async () => {
-    const { condition, output } = await observe({ unit: "x*" }, "");
-    assert.deepEqual([condition, output], ["critical", 'no loaded unit matches "x*"']);
-  });
+  const { metrics } = await observe({ unit: "*", state: "not_failed" }, recorded);
+  assert.deepEqual([metrics["units"], metrics["units_unexpected"]], [4, 2]);
+  assert.equal((await observe({ unit: "*" }, many.join("\n\n"))).detail.split("\n").length, 8);
 });
 
 Deno.test("systemd_unit is unknown with the reason if systemctl fails", async (t) => {
-  await t.step("text that is no state", async () => {
-    const { condition, output } = await observe({ unit: "web" }, "=\n\n\0\nId=\nhello");
-    assert.deepEqual([condition, output], ["unknown", 'systemctl printed no state of "web"']);
-  });
-  await t.step("a part that is no state", async () => {
-    const { condition, output } = await observe({}, `${await recordedUnit("good.service")}\n\nhello`);
-    assert.deepEqual([condition, output], ["unknown", 'systemctl printed no state of "web"']);
-  });
-  await t.step("a service without the number of its restarts", async () => {
-    const text = (await recordedUnit("good.service")).replace(/NRestarts=.*\n?/, "");
-    assert.equal((await observe({}, text)).condition, "ok");
-    const { condition, output } = await observe({ restarts: { warningAbove: 3 } }, text);
-    assert.deepEqual([condition, output], [
-      "unknown",
+  const good = await recordedUnit("good.service");
+  const unnumbered = good.replace(/NRestarts=.*\n?/, "");
+  assert.equal((await observe({}, unnumbered)).condition, "ok");
+  const rows: Readonly<
+    Record<string, readonly [text: string, Partial<SystemdUnitParameters>, output: string]>
+  > = {
+    "text that is no state": ["=\n\n\0\nId=\nhello", {}, 'systemctl printed no state of "web"'],
+    "a part that is no state": [`${good}\n\nhello`, {}, 'systemctl printed no state of "web"'],
+    "a service without the number of its restarts": [
+      unnumbered,
+      { restarts: { warningAbove: 3 } },
       "good.service is active (running); restarts 0; systemctl printed no restarts of good.service",
-    ]);
+    ],
+    "a systemctl that fails": ["", { command: "/bin/false" }, '"/bin/false" failed with exit code 1'],
+  };
+  await testRows(t, rows, async ([text, parameters, expected]) => {
+    const { condition, output } = await observe(parameters, text);
+    assert.deepEqual([condition, output], ["unknown", expected]);
   });
-  await t.step("a system without systemd", async () => {
-    const { condition, output } = await observe({}, "", "darwin");
-    assert.deepEqual([condition, output], ["unknown", "systemd runs on Linux only"]);
-  });
-  await t.step("a systemctl that fails", async () => {
-    const { condition, output } = await observe({ command: "/bin/false" }, "");
-    assert.deepEqual([condition, output], ["unknown", '"/bin/false" failed with exit code 1']);
-  });
+  const { condition, output } = await observe({}, "", "darwin");
+  assert.deepEqual([condition, output], ["unknown", "systemd runs on Linux only"]);
 });

@@ -9,7 +9,8 @@ export async function testRows<Row>(
 
 /**
  * Runs a step of a test for each line of a table as text: a name and further cells, with bars between blanks in
- * between. Missing cells at the end are empty.
+ * between. Missing cells at the end are empty. A backslash at the end of a line continues it: the
+ * indentation of the next one is one blank.
  */
 export async function testTable(
   t: Deno.TestContext,
@@ -24,8 +25,10 @@ export async function testTable(
 
 /** Returns the cells of each line of a table as text. */
 export function linesOf(table: string): readonly (readonly string[])[] {
-  const lines = table.split("\n").filter((line) => line.trim() !== "");
-  return lines.map((line) => line.split(/(?<=^|\s)\|(?=\s|$)/).map((cell) => cell.trim()));
+  const lines = table.replaceAll("\\\n", "").split("\n").filter((line) => line.trim() !== "");
+  return lines.map((line) =>
+    line.split(/(?<=^|\s)\|(?=\s|$)/).map((cell) => cell.trim().replaceAll(/ {4,}/g, " "))
+  );
 }
 
 /** Returns the object of such as `state=failed limit.above=3 names=["a","b"]`; a value is JSON, or else a text. */
