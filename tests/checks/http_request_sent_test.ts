@@ -6,7 +6,8 @@ import { inTime } from "../life/in_time.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { observeTarget } from "../support/http_check.ts";
 import { startChild, tool } from "../../testing/tools.ts";
-import { testRows } from "../support/rows.ts";
+import { tempDirectory } from "../../testing/builders.ts";
+import { testRows, testTable } from "../support/rows.ts";
 
 /** A request as it came. */
 interface Received {
@@ -47,24 +48,14 @@ function startRecorder(
 }
 
 Deno.test("observeHttpRequest() sends every method, with its body if it has one", async (t) => {
-  const rows: readonly (readonly [HttpMessage["method"], body?: string])[] = [
-    ["GET"],
-    ["HEAD"],
-    ["DELETE", "which"],
-    ["POST", '{"a": "grün 🙂"}'],
-    ["PUT", ""],
-    ["PATCH", "x".repeat(200_000)],
-  ];
-  for (const [method, body] of rows) {
-    await t.step(`${method} ${body?.length ?? "without"}`, async () => {
-      await using server = startRecorder();
-      await observeTarget(`${server.origin}/a?b#c`, {
-        request: { method, ...(body !== undefined && { body }) },
-      });
-      const [one] = server.received;
-      assert.deepEqual([one?.method, one?.path, one?.body], [method, "/a?b", body ?? ""]);
-    });
-  }
+  const bodies = { GET: null, HEAD: null, DELETE: "which", POST: '{"a": "grün 🙂"}', PUT: "" };
+  await testRows(t, { ...bodies, PATCH: "x".repeat(200_000) }, async (body, name) => {
+    const method = name as HttpMessage["method"];
+    await using server = startRecorder();
+    await observeTarget(`${server.origin}/a?b#c`, { request: { method, ...body !== null && { body } } });
+    const [one] = server.received;
+    assert.deepEqual([one?.method, one?.path, one?.body], [method, "/a?b", body ?? ""]);
+  });
 });
 
 Deno.test("observeHttpRequest() sends the config's headers", async (t) => {
@@ -96,11 +87,11 @@ Deno.test("observeHttpRequest() sends the Host that the config names, over TLS t
   const certificate = createCertificate({ authority });
   for (const tls of [null, certificate]) {
     await t.step(tls === null ? "http:" : "https:", async () => {
-      await using directory = await createDirectory({ "ca.pem": authority.cert });
+      await using directory = await tempDirectory({ "ca.pem": authority.cert });
       await using server = startRecorder(undefined, tls);
       const request = {
         headers: { Host: "shop.example.org" },
-        ...(tls !== null && { tls: { caFile: directory.path("ca.pem") } }),
+        ...(tls !== null && { tls: { caFile: `${directory.path}/ca.pem` } }),
       };
       assert.equal((await observeTarget(server.origin, { request })).output, "status is 200");
       assert.equal(server.received[0]?.headers.get("host"), "shop.example.org");
@@ -109,35 +100,27 @@ Deno.test("observeHttpRequest() sends the Host that the config names, over TLS t
 });
 
 Deno.test("observeHttpRequest() sends body and headers along a redirect as a browser does", async (t) => {
-  const rows: readonly (readonly [status: number, HttpMessage["method"], next: HttpMessage["method"]])[] = [
-    [301, "POST", "GET"],
-    [303, "POST", "GET"],
-    [303, "PUT", "GET"],
-    [302, "PUT", "PUT"],
-    [307, "POST", "POST"],
-  ];
-  for (const [status, method, next] of rows) {
-    await t.step(`${method} after ${status}`, async () => {
-      await using server = startRecorder(({ path }) =>
-        path === "/" ? new Response(null, { status, headers: { location: "/next" } }) : new Response()
-      );
-      const headers = { "Content-Type": "a/b", "Content-Language": "de", Authorization: "secret" };
-      const body = method === "GET" ? {} : { body: "text" };
-      await observeTarget(`${server.origin}/`, { request: { method, headers, ...body } });
-      const [, last] = server.received;
-      assert.deepEqual([last?.method, last?.path, last?.headers.get("authorization")], [
-        next,
-        "/next",
-        "secret",
-      ]);
-      if (method === "GET") return;
-      const names = ["content-type", "content-language"];
-      assert.deepEqual(
-        [last?.body, ...names.map((name) => last?.headers.get(name))],
-        method === next ? ["text", "a/b", "de"] : ["", null, null],
-      );
+  const table = `
+    301 | POST | GET
+    303 | POST | GET
+    303 | PUT  | GET
+    302 | PUT  | PUT
+    307 | POST | POST`;
+  await testTable(t, table, async (status, method, next) => {
+    await using server = startRecorder(({ path }) => {
+      const redirect = { status: Number(status), headers: { location: "/next" } };
+      return new Response(null, path === "/" ? redirect : {});
     });
-  }
+    const headers = { "Content-Type": "a/b", "Content-Language": "de", Authorization: "secret" };
+    const request = { method: method as HttpMessage["method"], headers, body: "text" };
+    await observeTarget(`${server.origin}/`, { request });
+    const { headers: seen, ...last } = server.received[1] ?? assert.fail();
+    assert.deepEqual([last.method, last.path, seen.get("authorization")], [next, "/next", "secret"]);
+    assert.deepEqual(
+      [last.body, seen.get("content-type"), seen.get("content-language")],
+      method === next ? ["text", "a/b", "de"] : ["", null, null],
+    );
+  });
 });
 
 Deno.test("observeHttpRequest() does not send configured credentials to another origin", async () => {
@@ -166,15 +149,15 @@ Deno.test("observeHttpRequest() trusts the configured CA, and shows its certific
   const stranger = createAuthority();
   const certificate = createCertificate({ authority });
   const client = createCertificate({ authority });
-  await using directory = await createDirectory({
+  await using directory = await tempDirectory({
     "ca.pem": authority.cert,
     "other.pem": stranger.cert,
     "both.pem": `# ours\n${stranger.cert}\n${authority.cert}`,
     "client.pem": client.cert,
     "client.key": client.key,
   });
-  const ca = directory.path("ca.pem");
-  const pair = { certificate: directory.path("client.pem"), key: directory.path("client.key") };
+  const ca = `${directory.path}/ca.pem`;
+  const pair = { certificate: `${directory.path}/client.pem`, key: `${directory.path}/client.key` };
   const tls = { cert: certificate.cert, key: certificate.key };
   const other = { hosts: ["example.org"], addresses: [] };
   const rows: Readonly<
@@ -182,8 +165,8 @@ Deno.test("observeHttpRequest() trusts the configured CA, and shows its certific
   > = {
     "without it": [{}, {}, /certificate is not trusted/],
     "its own": [{ caFile: ca }, {}, null],
-    "among others": [{ caFile: directory.path("both.pem") }, {}, null],
-    "another one": [{ caFile: directory.path("other.pem") }, {}, /certificate is not (trusted|accepted)/],
+    "among others": [{ caFile: `${directory.path}/both.pem` }, {}, null],
+    "another one": [{ caFile: `${directory.path}/other.pem` }, {}, /certificate is not (trusted|accepted)/],
     "expired": [{ caFile: ca }, { fromDay: -3, toDay: -2 }, /certificate expired 2 d(?: \d+ s)? ago$/],
     "not valid yet": [{ caFile: ca }, { fromDay: 2, toDay: 3 }, /certificate is not valid yet$/],
     "for another name": [{ caFile: ca }, other, /certificate is not valid for name "127.0.0.1"$/],
@@ -219,11 +202,11 @@ Deno.test("observeHttpRequest() trusts the configured CA, and shows its certific
 
 Deno.test("observeHttpRequest() reads the files at each run", async () => {
   const authority = createAuthority();
-  await using directory = await createDirectory({ "ca.pem": createAuthority().cert });
+  await using directory = await tempDirectory({ "ca.pem": createAuthority().cert });
   await using server = startRecorder(undefined, createCertificate({ authority }));
-  const run = { request: { tls: { caFile: directory.path("ca.pem") } } };
+  const run = { request: { tls: { caFile: `${directory.path}/ca.pem` } } };
   assert.match((await observeTarget(server.origin, run)).output, /certificate is not/);
-  await Deno.writeTextFile(directory.path("ca.pem"), authority.cert);
+  await Deno.writeTextFile(`${directory.path}/ca.pem`, authority.cert);
   assert.equal((await observeTarget(server.origin, run)).output, "status is 200");
 });
 
@@ -231,62 +214,40 @@ Deno.test("observeHttpRequest() returns unknown for unusable files", async (t) =
   const authority = createAuthority();
   const { cert, key } = createCertificate({ authority });
   await using server = startRecorder(undefined, createCertificate({ authority }));
-  await using directory = await createDirectory({
+  await using directory = await tempDirectory({
     "cert.pem": cert,
     "key.pem": key,
     "other.key": createCertificate().key,
     "words.pem": "no certificate",
+    "words.key": "no key",
     "broken.pem": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
     "broken.key": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
     "encrypted.key": "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
   });
-  const at = (name: string): string => directory.path(name);
+  const at = (name: string): string => `${directory.path}/${name}`;
   const certificate = at("cert.pem");
-  const rows: Readonly<Record<string, HttpMessageTls>> = {
-    [`cannot read tls.ca_file "${at("missing.pem")}": file does not exist`]: { caFile: at("missing.pem") },
-    'tls.ca_file contains no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")': {
-      caFile: at("words.pem"),
-    },
-    "tls.ca_file has a malformed certificate (invalid peer certificate: BadEncoding)": {
-      caFile: at("broken.pem"),
-    },
-    'tls.key contains no private key, expected PEM ("-----BEGIN PRIVATE KEY-----")': {
-      certificate,
-      key: at("words.pem"),
-    },
-    "tls.key has a malformed private key": { certificate, key: at("broken.key") },
-    "tls.key is encrypted, expected one without a passphrase": { certificate, key: at("encrypted.key") },
-    "tls.key does not belong to the first certificate of tls.certificate": {
-      certificate,
-      key: at("other.key"),
-    },
-  };
-  await testRows(t, rows, async (tls, expected) => {
+  const table = `
+    missing.pem   | cannot read tls.ca_file "${at("missing.pem")}": file does not exist
+    words.pem     | tls.ca_file contains no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")
+    broken.pem    | tls.ca_file has a malformed certificate (invalid peer certificate: BadEncoding)
+    words.key     | tls.key contains no private key, expected PEM ("-----BEGIN PRIVATE KEY-----")
+    broken.key    | tls.key has a malformed private key
+    encrypted.key | tls.key is encrypted, expected one without a passphrase
+    other.key     | tls.key does not belong to the first certificate of tls.certificate`;
+  await testTable(t, table, async (name, expected) => {
+    const tls = name.endsWith(".key") ? { certificate, key: at(name) } : { caFile: at(name) };
     const { condition, output } = await observeTarget(server.origin, { request: { tls }, asWarning: true });
     assert.deepEqual([condition, output], ["unknown", expected]);
   });
 });
 
-interface Directory extends AsyncDisposable {
-  path(name: string): string;
-}
-
-async function createDirectory(files: Readonly<Record<string, string>>): Promise<Directory> {
-  const directory = await Deno.makeTempDir();
-  for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${directory}/${name}`, text);
-  return {
-    path: (name) => `${directory}/${name}`,
-    [Symbol.asyncDispose]: () => Deno.remove(directory, { recursive: true }),
-  };
-}
-
 /** Starts a server that requires a client certificate, and greets by its name; it runs in Node. */
 async function startDemanding(
   files: Readonly<Record<"cert" | "key" | "ca", string>>,
 ): Promise<AsyncDisposable & { readonly origin: string }> {
-  const directory = await createDirectory(files);
+  const directory = await tempDirectory(files);
   const program = fileURLToPath(new URL("../fixtures/demand_certificate.js", import.meta.url));
-  const paths = ["cert", "key", "ca"].map((name) => directory.path(name));
+  const paths = ["cert", "key", "ca"].map((name) => `${directory.path}/${name}`);
   const child = startChild(tool("node"), [program, ...paths], { stdout: "piped", stderr: "null" });
   const reader = child.stdout.getReader();
   const { value = new Uint8Array() } = await inTime("the server in Node to listen", reader.read());
