@@ -15,13 +15,7 @@ import {
   tcpCheck,
 } from "../support/connection_check.ts";
 import { httpCheck } from "../support/http_check.ts";
-import {
-  response,
-  startRefusing,
-  startServer,
-  type TestServer,
-  type Visitor,
-} from "../support/http_servers.ts";
+import { response, startRefusing, startServer, type Visitor } from "../support/http_servers.ts";
 import { startMailServer } from "../support/mail_server.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { fixture } from "../support/processes.ts";
@@ -72,61 +66,42 @@ async function answer(visitor: Visitor): Promise<void> {
   await visitor.send(response(200, {}, "pong"));
 }
 
-const KINDS: Readonly<
-  Record<string, { readonly isTls: boolean; readonly checkOf: (server: TestServer) => ConnectionCheck }>
-> = {
-  "tcp_connect": {
-    isTls: false,
-    checkOf: ({ port }) => tcpCheck({ host: NAME, port, send: "ping", expect: "pong" }),
-  },
-  "tcp_connect with TLS": {
-    isTls: true,
-    checkOf: ({ port }) => tcpCheck({ host: NAME, port, tls: true, send: "ping", expect: "pong" }),
-  },
-  "tls_certificate": { isTls: true, checkOf: ({ port }) => certificateCheck({ host: NAME, port }) },
-  "http_request": {
-    isTls: false,
-    checkOf: ({ port }) => httpCheck(`http://${NAME}:${port}/`, { bodyPart: "pong" }),
-  },
+/** Checks of the server on one IP address of the name, or on every one. */
+const CHECKS: Readonly<Record<string, (port: number, everyAddress: boolean) => ConnectionCheck>> = {
+  "tcp_connect": (port, everyAddress) =>
+    tcpCheck({ host: NAME, port, everyAddress, send: "ping", expect: "pong" }),
+  "tcp_connect with TLS": (port, everyAddress) =>
+    tcpCheck({ host: NAME, port, everyAddress, tls: true, send: "ping", expect: "pong" }),
+  "tls_certificate": (port, everyAddress) => certificateCheck({ host: NAME, port, everyAddress }),
+  "http_request": (port, everyAddress) =>
+    httpCheck(`http://${NAME}:${port}/`, { bodyPart: "pong", request: { everyAddress } }),
 };
 
-for (const [name, { isTls, checkOf }] of Object.entries(KINDS)) {
+/** The flags of a process that may connect to the name alone. */
+const flagsFor = (port: number): readonly string[] => [
+  "--allow-read",
+  "--allow-env",
+  "--allow-sys",
+  `--allow-net=${NAME}:${port}`,
+];
+
+for (const [name, checkOf] of Object.entries(CHECKS)) {
   Deno.test({
     ...requiresTools("nss_wrapper"),
-    name: `${name} tries all IP addresses of a name, with a permission for the name alone`,
-    fn: () =>
-      withName(async (environment, certificate) => {
-        await using server = startServer(answer, isTls ? { certificate } : {});
-        const check = checkOf(server);
-        const flags = ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=${NAME}:${server.port}`];
-        const found = await observeInOwnProcess(check, { flags, environment });
-        assert.equal(found.condition, "ok", JSON.stringify(found));
-      }),
-  });
-}
-
-const EVERY: Readonly<Record<string, (server: TestServer) => ConnectionCheck>> = {
-  "tcp_connect": ({ port }) => tcpCheck({ host: NAME, port, everyAddress: true, send: "ping" }),
-  "tcp_connect with TLS": ({ port }) => tcpCheck({ host: NAME, port, everyAddress: true, tls: true }),
-  "tls_certificate": ({ port }) => certificateCheck({ host: NAME, port, everyAddress: true }),
-  "http_request": ({ port }) => httpCheck(`http://${NAME}:${port}/`, { request: { everyAddress: true } }),
-};
-
-for (const [name, checkOf] of Object.entries(EVERY)) {
-  Deno.test({
-    ...requiresTools("nss_wrapper"),
-    name: `${name} with every_address names those that fail, with a permission for the name alone`,
+    name: `${name} tries all IP addresses of a name or names those that fail, with a permission for the name`,
     fn: () =>
       withName(async (environment, certificate) => {
         await using server = startServer(answer, /tls/i.test(name) ? { certificate } : {});
-        const flags = ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=${NAME}:${server.port}`];
-        const found = await observeInOwnProcess(checkOf(server), { flags, environment });
-        assert.equal(found.condition, "critical");
+        const { port } = server;
+        const options = { flags: flagsFor(port), environment };
+        const any = await observeInOwnProcess(checkOf(port, false), options);
+        assert.equal(any.condition, "ok", JSON.stringify(any));
+        const { condition, output, metrics } = await observeInOwnProcess(checkOf(port, true), options);
         const [first, second] = ADDRESSES.map((address) =>
-          `${address}: connecting to ${address}:${server.port} failed: connection refused`
+          `${address}: connecting to ${address}:${port} failed: connection refused`
         );
-        assert.equal(found.output, `2 of 3 addresses failed: ${first}; ${second}`);
-        assert.deepEqual([found.metrics["addresses"], found.metrics["failed_addresses"]], [3, 2]);
+        assert.equal(`${condition}: ${output}`, `critical: 2 of 3 addresses failed: ${first}; ${second}`);
+        assert.deepEqual([metrics["addresses"], metrics["failed_addresses"]], [3, 2]);
       }),
   });
 }
@@ -200,9 +175,8 @@ Deno.test({
         headers: {},
         dateMs: 0,
       };
-      const flags = ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=${NAME}:${server.port}`];
       const { code, stdout, stderr } = await runChild(Deno.execPath(), [
-        ...runArguments(flags),
+        ...runArguments(flagsFor(server.port)),
         fileURLToPath(new URL("../support/send_mail.ts", import.meta.url)),
         ...[JSON.stringify(mail), "required"],
       ], { env: environment });

@@ -77,6 +77,7 @@ Deno.test("HttpServers: a request gets its response, and the connection is close
 Deno.test("HttpServers: a malformed or too large request is rejected with a response", () =>
   withServer(async (port) => {
     const rows: Readonly<Record<string, readonly [sent: string, status: number]>> = {
+      "a version that there is not": ["GET / HTTP/1.2\r\n\r\n", 400],
       "the preface of HTTP/2": ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400],
       "a URL instead of a path": ["GET http://evil.example/ HTTP/1.1\r\n\r\n", 400],
       "a blank in the path": ["GET /a b HTTP/1.1\r\n\r\n", 400],

@@ -3,7 +3,7 @@ import type { ProcessEnd } from "../../../src/domain/processes.ts";
 import { createRealClock } from "../../../testing/real_clock.ts";
 import { createProcesses } from "../../../src/system/process/processes.ts";
 import { until } from "../../life/in_time.ts";
-import { concurrentSteps, concurrentTests } from "../../support/concurrent_tests.ts";
+import { concurrentTests } from "../../support/concurrent_tests.ts";
 import { makePipe } from "../../support/make_pipe.ts";
 import {
   fixture,
@@ -13,6 +13,7 @@ import {
   newMark,
   untilGone,
 } from "../../support/processes.ts";
+import { fieldsOf, linesOf } from "../../support/rows.ts";
 import { type ChildEnd, requiresTools, runChild } from "../../../testing/tools.ts";
 import { tempDirectory } from "../../../testing/builders.ts";
 
@@ -27,45 +28,28 @@ const KILL_WAIT_MS = 1000;
 const SOON_MS = 120_000;
 
 test("run() ends whatever a program started, and tells how it ended", (add) => {
-  const rows: Readonly<Record<string, readonly [program: string, end: object, stdout: string]>> = {
-    "a command that runs for ever": ["forever.sh", { ended: "timed_out", survives: false }, "running\n"],
-    "a command that ignores SIGTERM": [
-      "ignore_sigterm.sh",
-      { ended: "timed_out", survives: false },
-      "ignoring\n",
-    ],
-    "a command that dies of SIGTERM while its child ignores it": ["survive_leader.sh", {
-      ended: "timed_out",
-      survives: false,
-    }, "waiting\n"],
-    "a command that stops itself": ["stop_itself.sh", { ended: "timed_out", survives: false }, "stopping\n"],
-    "a command that closes its pipes and sleeps": ["close_stdout_and_sleep.sh", {
-      ended: "timed_out",
-      survives: false,
-    }, "closing\n"],
-    "a grandchild that keeps the pipes open": ["fork_grandchild.sh", {
-      ended: "exited",
-      code: 1,
-      leftovers: true,
-    }, "left a grandchild\n"],
-    "a grandchild that closed the pipes": ["leave_silent_grandchild.sh", {
-      ended: "exited",
-      code: 0,
-      leftovers: true,
-    }, "left a silent grandchild\n"],
-  };
-  for (const [name, [program, end, stdout]] of Object.entries(rows)) {
+  const table = `
+    runs for ever                     | forever.sh                | timed out                  | running
+    ignores SIGTERM                   | ignore_sigterm.sh         | timed out                  | ignoring
+    its child ignores SIGTERM         | survive_leader.sh         | timed out                  | waiting
+    stops itself                      | stop_itself.sh            | timed out                  | stopping
+    closes its pipes and sleeps       | close_stdout_and_sleep.sh | timed out                  | closing
+    a grandchild keeps the pipes open | fork_grandchild.sh        | exited code=1 leftovers=true | left a grandchild
+    a grandchild closed the pipes     | leave_silent_grandchild.sh | exited code=0 leftovers=true | left a silent grandchild`;
+  for (const [name = "", program = "", end = "", stdout] of linesOf(table)) {
     add(name, async () => {
       const mark = newMark();
       const startMs = performance.now();
-      const { stdout: written, stderr, ...rest } = started(
-        await processes.run(fixtureCommand(program, { mark, timeoutMs: 700 }), never),
-      );
+      const seen = await processes.run(fixtureCommand(program, { mark, timeoutMs: 700 }), never);
       assert.ok(performance.now() - startMs < SOON_MS);
       await untilGone(mark);
-      assert.deepEqual(rest, end);
-      assert.deepEqual(written, { text: stdout, truncated: false });
-      assert.deepEqual(stderr, { text: "", truncated: false });
+      assert.deepEqual(seen, {
+        ...end === "timed out"
+          ? { ended: "timed_out", survives: false }
+          : { ended: "exited", ...fieldsOf<object>(end) },
+        stdout: { text: `${stdout}\n`, truncated: false },
+        stderr: { text: "", truncated: false },
+      });
     });
   }
 });
@@ -82,27 +66,20 @@ test("run() comes back although a process that left the group holds the pipes", 
   await untilGone(mark);
 });
 
-Deno.test("run() keeps the configured part of a flood", async (t) => {
-  await using steps = concurrentSteps(t);
-  for (const program of ["flood_both.sh"]) {
-    steps.add(program, async () => {
-      const mark = newMark();
-      // In a separate process: other tests grow this one.
-      const { stdout, stderr } = await denoRun([
-        "--allow-all",
-        fixture("measure_program.ts"),
-        JSON.stringify(fixtureCommand(program, { mark, timeoutMs: 500 })),
-      ]);
-      assert.equal(stderr, "");
-      const { end, grownBytes } = JSON.parse(stdout);
-      await untilGone(mark);
-      assert.equal(end.ended, "timed_out");
-      assert.equal(end.stdout.truncated, true);
-      assert.equal(end.stdout.text.length, 65536);
-      assert.equal(end.stderr.text.length, program === "flood_both.sh" ? 65536 : 0);
-      assert.ok(grownBytes < 100 * 2 ** 20, `memory grew by ${grownBytes} bytes`);
-    });
-  }
+Deno.test("run() keeps the configured part of a flood", async () => {
+  const mark = newMark();
+  // In a separate process: other tests grow this one.
+  const { stdout, stderr } = await denoRun([
+    "--allow-all",
+    fixture("measure_program.ts"),
+    JSON.stringify(fixtureCommand("flood_both.sh", { mark, timeoutMs: 500 })),
+  ]);
+  assert.equal(stderr, "");
+  const { end, grownBytes } = JSON.parse(stdout);
+  await untilGone(mark);
+  assert.deepEqual([end.ended, end.stdout.truncated], ["timed_out", true]);
+  assert.deepEqual([end.stdout.text.length, end.stderr.text.length], [65536, 65536]);
+  assert.ok(grownBytes < 100 * 2 ** 20, `memory grew by ${grownBytes} bytes`);
 });
 
 test("run() reads to the end what it does not keep", async () => {
@@ -119,26 +96,14 @@ test("run() reads to the end what it does not keep", async () => {
   });
 });
 
-test("run() decodes output as UTF-8", (add) => {
-  const rows = [
-    {
-      name: "truncated characters leave no garbage: two bytes",
-      count: 6,
-      text: "aaaaaa",
-      truncated: true,
-    },
-    { name: "a whole character before the limit stays", count: 5, text: "aaaaa€", truncated: true },
-  ];
-  for (const { name, count, text, truncated } of rows) {
-    add(name, async () => {
-      const command = fixtureCommand("split_character.sh", { arguments: [`${count}`], outputBytesMax: 8 });
-      assert.deepEqual(started(await processes.run(command, never)).stdout, { text, truncated });
-    });
-  }
-  add("invalid bytes become U+FFFD", async () => {
-    const end = started(await processes.run(fixtureCommand("invalid_utf8.sh"), never));
-    assert.deepEqual(end.stdout, { text: "temperature 21 \uFFFDC\n", truncated: false });
-  });
+test("run() decodes output as UTF-8, and leaves no garbage of a truncated character", async () => {
+  const stdoutOf = async (name: string, options = {}): Promise<object> =>
+    started(await processes.run(fixtureCommand(name, options), never)).stdout;
+  const split = (count: number) =>
+    stdoutOf("split_character.sh", { arguments: [`${count}`], outputBytesMax: 8 });
+  assert.deepEqual(await split(6), { text: "aaaaaa", truncated: true });
+  assert.deepEqual(await split(5), { text: "aaaaa€", truncated: true });
+  assert.deepEqual(await stdoutOf("invalid_utf8.sh"), { text: "temperature 21 \uFFFDC\n", truncated: false });
 });
 
 test("run() names the signal that ended a program", (add) => {
@@ -177,65 +142,28 @@ test("run() gives exactly the environment, the working directory and an empty st
 });
 
 test("run() says why a program could not be started", (add) => {
-  const rows: readonly (Parameters<typeof fixtureCommand>[1] & {
-    readonly name: string;
-    readonly program: string;
-    readonly reason: string;
-  })[] = [
-    { name: "missing file", program: "no_such_file.sh", reason: "file does not exist" },
-    { name: "symlink to nothing", program: "dangling.sh", reason: "file is a symbolic link to nothing" },
-    {
-      name: "missing interpreter",
-      program: "bad_shebang.sh",
-      reason: 'its interpreter "/no/such/interpreter" does not exist',
-    },
-    {
-      name: "Windows newlines (CRLF)",
-      program: "windows_line_ends.sh",
-      reason: 'its interpreter "/bin/sh\\r" does not exist; the file has Windows newlines (CRLF)',
-    },
-    { name: "not executable", program: "not_executable.sh", reason: "file is not executable" },
-    {
-      name: "interpreter not executable",
-      program: "shebang_not_executable.sh",
-      reason: 'its interpreter "/etc/passwd" is not executable',
-    },
-    { name: "directory", program: "", reason: "path is a directory, not a program" },
-    {
-      name: "path through a file",
-      program: "forever.sh/check",
-      reason: "its path leads through something that is not a directory",
-    },
-    { name: "loop of symlinks", program: "loop_a.sh", reason: "symbolic links on its path form a loop" },
-    { name: "long name", program: "a".repeat(300), reason: "its path is longer than the system accepts" },
-    {
-      name: "missing working directory",
-      program: "forever.sh",
-      directory: "/no/such/directory",
-      reason: 'working directory "/no/such/directory" does not exist',
-    },
-    {
-      name: "working directory that is a file",
-      program: "forever.sh",
-      directory: "/etc/passwd",
-      reason: 'working directory "/etc/passwd" is not a directory',
-    },
-    {
-      name: "arguments too long",
-      program: "forever.sh",
-      arguments: ["a".repeat(4 * 2 ** 20)],
-      reason: "arguments and environment together are longer than the system accepts",
-    },
-    {
-      name: "NUL character",
-      program: "forever.sh",
-      arguments: ["a\0b"],
-      reason: "an argument or a variable of the environment contains a NUL character",
-    },
-  ];
-  for (const { name, program, reason, ...options } of rows) {
+  const table = `
+    missing file             | no_such_file.sh   | file does not exist
+    symlink to nothing       | dangling.sh       | file is a symbolic link to nothing
+    missing interpreter      | bad_shebang.sh    | its interpreter "/no/such/interpreter" does not exist
+    Windows newlines (CRLF)  | windows_line_ends.sh | \\
+      its interpreter "/bin/sh\\r" does not exist; the file has Windows newlines (CRLF)
+    not executable           | not_executable.sh | file is not executable
+    interpreter not executable | shebang_not_executable.sh | its interpreter "/etc/passwd" is not executable
+    directory                |                   | path is a directory, not a program
+    path through a file      | forever.sh/check  | its path leads through something that is not a directory
+    loop of symlinks         | loop_a.sh         | symbolic links on its path form a loop
+    long name                | ${"a".repeat(300)} | its path is longer than the system accepts
+    missing directory | forever.sh directory=/no/such | working directory "/no/such" does not exist
+    directory is a file | forever.sh directory=/etc/passwd | working directory "/etc/passwd" is not a directory
+    long arguments | forever.sh arguments=["${"a".repeat(4 * 2 ** 20)}"] | \\
+      arguments and environment together are longer than the system accepts
+    NUL character | forever.sh arguments=["a\\u0000b"] | \\
+      an argument or a variable of the environment contains a NUL character`;
+  for (const [name = "", command = "", reason] of linesOf(table)) {
     add(name, async () => {
-      const end = await processes.run(fixtureCommand(program, options), never);
+      const [program = ""] = command.split(" ");
+      const end = await processes.run(fixtureCommand(program, fieldsOf(command)), never);
       assert.deepEqual(end, { ended: "not_started", reason });
     });
   }
@@ -263,18 +191,19 @@ test("run() throws the signal's reason on an abort", (add) => {
     await assert.rejects(run, (error) => error === reason);
     assert.deepEqual(livingProcesses(mark), []);
   });
-  const rows = [
-    { program: "forever.sh", processCount: 2 },
-    { program: "survive_leader.sh", processCount: 2 },
-    { program: "flood_stdout.sh", processCount: 1 },
-  ];
-  for (const { program, processCount } of rows) {
+  for (
+    const [program, count] of Object.entries({
+      "forever.sh": 2,
+      "survive_leader.sh": 2,
+      "flood_stdout.sh": 1,
+    })
+  ) {
     add(`while it runs: ${program}`, async () => {
       const mark = newMark();
       const reason = new Error("stop");
       const controller = new AbortController();
       const run = processes.run(fixtureCommand(program, { mark }), controller.signal);
-      await untilAlive(mark, processCount);
+      await until(`${count} processes`, () => livingProcesses(mark).length >= count);
       const startMs = performance.now();
       controller.abort(reason);
       await assert.rejects(run, (error) => error === reason);
@@ -289,23 +218,22 @@ test("run() needs no more than a list of programs", (add) => {
     "/usr/bin/kill",
     ...["forever.sh", "ignore_sigterm.sh", "leave_silent_grandchild.sh"].map(fixture),
   ];
-  const rows = [
-    { program: "forever.sh", end: { ended: "timed_out", survives: false }, stdout: "running\n" },
-    {
-      program: "leave_silent_grandchild.sh",
-      end: { ended: "exited", code: 0, leftovers: true },
-      stdout: "left a silent grandchild\n",
-    },
-  ];
-  for (const { program, end, stdout } of rows) {
+  const rows = {
+    "forever.sh": ["running\n", { ended: "timed_out", survives: false }],
+    "leave_silent_grandchild.sh": ["left a silent grandchild\n", {
+      ended: "exited",
+      code: 0,
+      leftovers: true,
+    }],
+  } as const;
+  for (const [program, [text, end]] of Object.entries(rows)) {
     add(program, async () => {
       const mark = newMark();
-      const { stdout: written, stderr: _, ...rest } = started(
-        await runRestricted({ list, mark, path: fixture(program) }),
-      );
+      const seen = started(await runRestricted({ list, mark, path: fixture(program) }));
       await untilGone(mark);
-      assert.deepEqual(rest, end);
-      assert.equal(written.text, stdout);
+      const { stdout, stderr } = seen;
+      assert.deepEqual(seen, { ...end, stdout, stderr });
+      assert.equal(stdout.text, text);
     });
   }
 }, requiresTools("kill"));
@@ -313,36 +241,30 @@ test("run() needs no more than a list of programs", (add) => {
 test("run() names the permission that is missing", (add) => {
   const path = fixture("forever.sh");
   const missing = fixture("no_such_file.sh");
-  const rows = [
-    { name: "no command at all", list: [], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
-    { name: "the kill command", list: [path], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
-    { name: "the command", list: ["/usr/bin/kill"], path, reason: `needs --allow-run=${path}` },
-    {
-      name: "every command, for a variable that the loader reads",
-      list: ["/usr/bin/kill", path],
-      path,
-      environment: { LD_PRELOAD: "/no/such/library" },
-      reason: "the variable LD_PRELOAD in its environment needs --allow-run without a list of programs",
-    },
-    {
-      name: "none, but the file is unreadable",
-      list: ["/usr/bin/kill", missing],
-      path: missing,
-      reason: "the file, or the interpreter that its first line names, does not exist",
-    },
-    {
-      name: "none, but the kill command does not exist",
-      list: [path, missing],
-      path,
-      killPath: missing,
-      reason: `cannot run "${missing}", which terminates leftover processes: ` +
-        "the file, or the interpreter that its first line names, does not exist",
-    },
-  ];
-  for (const { name, reason, ...options } of rows) {
+  const gone = "the file, or the interpreter that its first line names, does not exist";
+  const loader = { LD_PRELOAD: "/no/such/library" };
+  type Options = Partial<Parameters<typeof runRestricted>[0]>;
+  const rows: Readonly<Record<string, readonly [list: readonly string[], reason: string, Options?]>> = {
+    "no command at all": [[], `needs --allow-run=${path},/usr/bin/kill`],
+    "the kill command": [[path], `needs --allow-run=${path},/usr/bin/kill`],
+    "the command": [["/usr/bin/kill"], `needs --allow-run=${path}`],
+    "every command, for a variable that the loader reads": [
+      ["/usr/bin/kill", path],
+      "the variable LD_PRELOAD in its environment needs --allow-run without a list of programs",
+      { environment: loader },
+    ],
+    "none, but the file is unreadable": [["/usr/bin/kill", missing], gone, { path: missing }],
+    "none, but the kill command does not exist": [
+      [path, missing],
+      `cannot run "${missing}", which terminates leftover processes: ${gone}`,
+      { killPath: missing },
+    ],
+  };
+  for (const [name, [list, reason, options]] of Object.entries(rows)) {
     add(name, async () => {
       const mark = newMark();
-      assert.deepEqual(await runRestricted({ mark, ...options }), { ended: "not_started", reason });
+      const end = await runRestricted({ list, mark, path, ...options });
+      assert.deepEqual(end, { ended: "not_started", reason });
       assert.deepEqual(livingProcesses(mark), []);
     });
   }
@@ -417,10 +339,6 @@ function signalled(argument: string, signal: string): ProcessEnd {
     stdout: { text: `this is ${argument}\n`, truncated: false },
     stderr: { text: "", truncated: false },
   };
-}
-
-async function untilAlive(mark: string, count: number): Promise<void> {
-  await until(`${count} processes`, () => livingProcesses(mark).length >= count);
 }
 
 async function runRestricted(options: {
