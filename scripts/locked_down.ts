@@ -1,7 +1,7 @@
 /** The parts of an executable for one config: a first module that contains the config, and its permissions. */
 import { resolve } from "node:path";
 import { runArguments } from "../testing/source.ts";
-import { permissionFlags, type PermissionsByClass } from "../src/permissions/permission_flags.ts";
+import { permissionFlags, type PermissionsByClass } from "../src/permissions/required_permissions.ts";
 
 const PROJECT = new URL("..", import.meta.url);
 

@@ -84,34 +84,20 @@ export const CONFIG: FaultyLayer = {
       ],
     },
     {
-      file: "src/config/parse_duration.ts",
+      file: "src/config/quantities.ts",
       faults: [
         ["a duration of an hour is rejected", "ms > DURATION_MS_MAX", "ms >= DURATION_MS_MAX"],
         ["a duration of nothing is accepted", "if (!(ms > 0))", "if (!(ms >= 0))"],
-      ],
-    },
-    {
-      file: "src/config/parse_message_limit.ts",
-      faults: [["a limit of 1000 messages is rejected", "count <= 1000", "count < 1000"]],
-    },
-    {
-      file: "src/config/parse_size.ts",
-      faults: [["a limit of 100% is rejected", "Number(percent) <= 100", "Number(percent) < 100"]],
-    },
-    {
-      file: "src/config/interval.ts",
-      faults: [
+        ["a limit of 1000 messages is rejected", "count <= 1000", "count < 1000"],
+        ["a limit of 100% is rejected", "Number(percent) <= 100", "Number(percent) < 100"],
         ["an objective of 100% is rejected", "percent > 100", "percent >= 100"],
         [
           "an objective over a time without history is accepted",
           "WINDOW_MS_MAX = 90 * DAY_MS",
           "WINDOW_MS_MAX = 900 * DAY_MS",
         ],
+        ["a megabyte has binary units", "`${prefix}b`, 1000 ** index", "`${prefix}b`, 1024 ** index"],
       ],
-    },
-    {
-      file: "src/config/parse_size.ts",
-      faults: [["a megabyte has binary units", "`${prefix}b`, 1000 ** index", "`${prefix}b`, 1024 ** index"]],
     },
     {
       file: "src/config/read_window.ts",
@@ -190,11 +176,8 @@ export const PERMISSIONS: FaultyLayer = {
           "if (starter !== undefined && killPath !== null) {",
           "if (starter !== undefined && killPath !== null && parts.length === 0) {",
         ],
+        ["a path with a comma grants two paths", 'value.replaceAll(",", ",,")', "value"],
       ],
-    },
-    {
-      file: "src/permissions/permission_flags.ts",
-      faults: [["a path with a comma grants two paths", 'value.replaceAll(",", ",,")', "value"]],
     },
     {
       file: "src/permissions/sandbox.ts",

@@ -126,7 +126,7 @@ export const HTTP: FaultyLayer = {
       ],
     },
     {
-      file: "src/outputs/http_endpoint/access.ts",
+      file: "src/outputs/http_endpoint/check_ins.ts",
       faults: [
         [
           "a request without the token is answered",

@@ -1,6 +1,6 @@
 import type { System } from "../domain/system.ts";
 import programHelp from "./generated/program_help.json" with { type: "json" };
-import { VERSION } from "./version.ts";
+import project from "../../deno.json" with { type: "json" };
 
 /** See `programHelp()` in `help.ts`: made of all commands, which take longer to load than most runs. */
 export const PROGRAM_HELP: string = programHelp;
@@ -17,3 +17,5 @@ export function answerAtOnce(args: readonly string[], runtime: System["runtime"]
 export function versionText({ name, version, target }: System["runtime"]): string {
   return `monitor ${VERSION}\n${name} ${version} (${target})\n`;
 }
+
+export const VERSION: string = project.version;

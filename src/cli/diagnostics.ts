@@ -1,7 +1,6 @@
 import { hideInAddress } from "../config/credentials.ts";
-import type { PlacedProblem } from "../config/problem.ts";
-import type { Source } from "../config/source_text.ts";
-import { createColors } from "./color.ts";
+import type { PlacedProblem, Source } from "../config/problem.ts";
+import { createColors } from "./terminal.ts";
 import { printable } from "../shared/printable.ts";
 import { textWidth } from "../shared/text_width.ts";
 

@@ -2,15 +2,17 @@ import { ConfigError } from "../config/problem.ts";
 import { StoreError } from "../domain/store.ts";
 import { ListenError } from "../domain/http_servers.ts";
 import { PERMISSION_CLASSES } from "../domain/runtime_permissions.ts";
-import { UsageError } from "./command_definition.ts";
+import { type Invocation, optionValue, UsageError } from "./command_definition.ts";
 import { renderProblems } from "./diagnostics.ts";
 import { MissingPermissionsError } from "./config_permissions.ts";
 import { EXIT } from "./exit_code.ts";
-import { permissionFlag } from "../permissions/permission_flags.ts";
-import { runnableHint, type TypedPlaces } from "./runnable_hint.ts";
+import { permissionFlag } from "../permissions/required_permissions.ts";
 import { hideKnownSecrets } from "./known_secrets.ts";
 import { printable, printableBlock } from "../shared/printable.ts";
 import { missingPermissionIn, StateHeldError } from "./state_errors.ts";
+import type { System } from "../domain/system.ts";
+import { describeFileError } from "../shared/describe_error.ts";
+import { shellWord } from "../shared/shell_word.ts";
 
 interface Failure {
   /** Whole lines for stderr, each with its line feed. */
@@ -94,4 +96,85 @@ function describeBug(error: unknown): Failure {
 function render(text: string, hint: string | null, places: TypedPlaces = {}): string {
   const shown = (line: string): string => printable(runnableHint(line, places));
   return `monitor: error: ${shown(text)}\n${hint === null ? "" : `monitor: hint: ${shown(hint)}\n`}`;
+}
+
+/**
+ * Writes a new file.
+ *
+ * @throws {UsageError} If it exists, unless `--force` is given.
+ * @throws {OutputError} If it can't be written.
+ */
+export async function writeNew(
+  path: string,
+  text: string,
+  { files, overwrite }: Pick<System, "files"> & { readonly overwrite: boolean },
+): Promise<void> {
+  try {
+    await files.write(path, text, { overwrite });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw writeError(error, path);
+    throw new UsageError(`cannot write "${path}": the file exists`, "overwrite it with --force");
+  }
+}
+
+/** Returns the error of a file that can't be written; a missing permission stays one. */
+export function writeError(error: unknown, path: string, label = path): unknown {
+  if (error instanceof Deno.errors.NotCapable || error instanceof OutputError) return error;
+  return new OutputError(`cannot write "${label}": ${describeFileError(error, { path, access: "write" })}`);
+}
+
+/** The commands that read no config. A test compares them with the table of commands. */
+const WITHOUT_CONFIG: readonly string[] = [
+  "try",
+  "init",
+  "import",
+  "state",
+  "schema",
+  "completions",
+  "licenses",
+];
+/** The commands that read a config and no state. */
+const WITHOUT_STATE: readonly string[] = ["add", "discover", "explain", "notify", "validate"];
+const COMMAND = /\bmonitor ([a-z]+)(?![a-z])(?! (?:-c|--config)\b)/g;
+/** What stands before a command line in a hint; elsewhere `monitor` is the subject of a sentence. */
+const BEFORE = /(?:(?:^|: |with |or |and |\()|run )$/;
+
+/** Where this call has its config and its state, as typed. */
+interface TypedPlaces {
+  readonly config?: string | undefined;
+  readonly state?: string | undefined;
+}
+
+/** Adds the `--config` and the `--state` of this call to the command lines in a hint, so that they can be run as printed. */
+export function runnableHint(text: string, { config, state }: TypedPlaces): string {
+  const ofConfig = config === undefined || config === "-" ? "" : ` -c ${shellWord(config)}`;
+  // A URL may have a password in it.
+  const isFile = state !== undefined && state !== "none" && !state.includes("://");
+  const ofState = isFile ? ` --state ${shellWord(state)}` : "";
+  return text.replace(COMMAND, (whole, name: string, index: number) => {
+    if (WITHOUT_CONFIG.includes(name) || !BEFORE.test(text.slice(0, index))) return whole;
+    return whole + ofConfig + (WITHOUT_STATE.includes(name) ? "" : ofState);
+  });
+}
+
+/** The same for a command that has parsed its options. */
+export function hintOf(invocation: Invocation, text: string): string {
+  const [config, state] = [optionValue(invocation, "config"), optionValue(invocation, "state")];
+  return runnableHint(text, { config, state });
+}
+
+/** The places in arguments that may be invalid. */
+export function typedPlaces(args: readonly string[]): TypedPlaces {
+  const end = args.indexOf("--");
+  const own = end < 0 ? args : args.slice(0, end);
+  return { config: valueIn(own, "--config", "-c"), state: valueIn(own, "--state") };
+}
+
+function valueIn(args: readonly string[], ...names: readonly string[]): string | undefined {
+  for (const [index, word] of args.entries()) {
+    if (names.includes(word)) return args[index + 1];
+    const name = names.find((one) => word.startsWith(`${one}=`));
+    if (name !== undefined) return word.slice(name.length + 1);
+  }
+  return undefined;
 }

@@ -18,7 +18,7 @@ import { type Invocation, optionValue } from "./command_definition.ts";
 import { type OpenConfig, openConfig, type Selection } from "./open_config.ts";
 import { printable } from "../shared/printable.ts";
 import { locateState, type StateLocation } from "./state_location.ts";
-import { hintOf } from "./runnable_hint.ts";
+import { hintOf } from "./failure.ts";
 
 /** A config as far as it can be used, and where its state is. */
 interface KnownConfig {

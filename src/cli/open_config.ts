@@ -1,9 +1,8 @@
 import { entriesOf } from "../checks/registry.ts";
 import { loadConfig, type LoadedConfig, type LoadOptions } from "../config/load.ts";
-import { channelsIn } from "../config/channels_in.ts";
-import { locateConfig } from "../config/locate.ts";
+import { channelsIn } from "../config/channel_uses.ts";
 import type { LocatedChecks } from "../config/locations.ts";
-import type { ConfigLocation } from "../config/source.ts";
+import { type ConfigLocation, locateConfig } from "../config/source.ts";
 import { ConfigError, countErrors, type PlacedProblem, type Problem } from "../config/problem.ts";
 import type { Check, CheckKind } from "../domain/check.ts";
 import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";

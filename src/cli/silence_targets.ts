@@ -4,7 +4,7 @@ import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import type { ShownCheck } from "../alerting/check_status.ts";
 import { hasOwnEnd, lastingSilences } from "../alerting/silences.ts";
-import { parseIntervalText } from "../config/interval.ts";
+import { parseIntervalText } from "../config/quantities.ts";
 import { parseTime, type TimeContext, timeText } from "../shared/local_time.ts";
 import { printable } from "../shared/printable.ts";
 import {

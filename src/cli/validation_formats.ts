@@ -1,6 +1,5 @@
 /** The output of `monitor validate` for programs. */
-import type { PlacedProblem } from "../config/problem.ts";
-import type { Source } from "../config/source_text.ts";
+import type { PlacedProblem, Source } from "../config/problem.ts";
 import { printable } from "../shared/printable.ts";
 
 export interface Validation {

@@ -1,6 +1,6 @@
 import { createScanner, type Node, parseTree } from "jsonc-parser";
 import { layOutJson } from "../shared/lay_out_json.ts";
-import { TOKEN } from "./tokens.ts";
+import { TOKEN } from "./positions.ts";
 
 /** The kinds of white space, numbered as {@linkcode TOKEN}. */
 const LINE_BREAK = 14;

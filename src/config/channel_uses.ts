@@ -1,9 +1,10 @@
 /** An element of a list of notifications: a channel with filters. */
 import type { Channel, ChannelFilters } from "../domain/channel.ts";
-import { channelLists } from "./channels_in.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
-import { isObject } from "./schema_view.ts";
+import { isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
+import { hashHex } from "../shared/hash.ts";
+import { absolutePath } from "./source.ts";
 
 /** The keys of filters; they don't concern the channel itself. */
 export const FILTER_KEYS: readonly string[] = ["conditions", "events", "after", "hours", "outside_hours"];
@@ -104,4 +105,112 @@ function findRepeated(items: readonly JsonValue[], path: ConfigPath): readonly P
     }
   }
   return problems;
+}
+
+interface WrittenChannel {
+  readonly path: ConfigPath;
+  /** Its kind as written; empty if that is no text. */
+  readonly kind: string;
+}
+
+/** Lists the channels that are written out in a file: those with a name, and those in lists. */
+export function channelsIn(written: JsonObject): readonly WrittenChannel[] {
+  const named = isObject(written["channels"]) ? Object.entries(written["channels"]) : [];
+  return [
+    ...named.map(([name, channel]) => ({ path: ["channels", name], kind: kindOf(channel) })),
+    ...channelLists(written).flatMap(({ path, items }) =>
+      items.flatMap((item, index) =>
+        isObject(item) && !("channel" in item) ? [{ path: [...path, index], kind: kindOf(item) }] : []
+      )
+    ),
+  ];
+}
+
+/** Lists the `notifications` of the defaults, the summary and the checks as written. */
+export function channelLists(
+  written: JsonObject,
+): readonly { readonly path: ConfigPath; readonly items: readonly JsonValue[] }[] {
+  const checks = isObject(written["checks"]) ? Object.entries(written["checks"]) : [];
+  const holders: readonly (readonly [ConfigPath, JsonValue | undefined])[] = [
+    [["defaults"], written["defaults"]],
+    [["summary"], written["summary"]],
+    ...checks.map(([name, check]) => [["checks", name], check] as const),
+  ];
+  return holders.flatMap(([path, holder]) => {
+    const items = isObject(holder) ? holder["notifications"] : undefined;
+    return Array.isArray(items) ? [{ path: [...path, "notifications"], items }] : [];
+  });
+}
+
+function kindOf(channel: JsonValue): string {
+  const kind = isObject(channel) ? channel["kind"] : "";
+  return typeof kind === "string" ? kind : "";
+}
+
+/**
+ * Formats of keys that name the sender rather than the receiver. A header may name either, so it is not one of them.
+ */
+const CREDENTIAL_FORMATS: readonly string[] = ["secret", "username"];
+
+/**
+ * Identifies channels of one kind with the same parameters except user name and password: so notifications find their
+ * channel again after a restart, after a password was changed, and from every check that has it. Made from the config
+ * as written, so it contains no secret and doesn't change with one.
+ */
+export function channelKey(
+  channel: JsonObject,
+  schema: Schema,
+  { reader, otherDirectory = null }: ChannelKeyOptions,
+): string {
+  const place = { reader, otherDirectory };
+  const own = Object.fromEntries(
+    Object.entries(channel).filter(([key]) =>
+      !FILTER_KEYS.includes(key) && key !== "at_most" && key !== "fallback"
+    ),
+  );
+  return hashHex(JSON.stringify(withoutCredentials(own, schema, place)), 16);
+}
+
+/**
+ * The key of a channel with a name, regardless of its content. In quotes, which no hash has, and escaped, so that it
+ * can be a prefix.
+ */
+export function namedChannelKey(name: string): string {
+  return JSON.stringify(name);
+}
+
+interface ChannelKeyOptions {
+  readonly reader: SchemaReader;
+  /** The directory of relative paths, if not the config's: there, the same text is another file. @default null */
+  readonly otherDirectory?: string | null;
+}
+
+function withoutCredentials(value: JsonValue, schema: Schema, place: Required<ChannelKeyOptions>): JsonValue {
+  const { reader, otherDirectory } = place;
+  const view = reader.view(schema, value);
+  if (Array.isArray(value)) {
+    const items = view.items;
+    return items === undefined ? value : value.map((item) => withoutCredentials(item, items, place));
+  }
+  if (!isObject(value)) {
+    const isElsewhere = otherDirectory !== null && typeof value === "string" &&
+      isRelative(value, view.format);
+    return isElsewhere ? absolutePath(value, otherDirectory) : value;
+  }
+  const rest: JsonObject = Object.create(null) as JsonObject;
+  for (const name of Object.keys(value).sort()) {
+    const item = value[name];
+    const key = view.keys.get(name) ?? view.otherKeys;
+    if (item === undefined || key === undefined) continue;
+    const format = view.keys.has(name) ? reader.view(key, item).format : undefined;
+    if (format === undefined || !CREDENTIAL_FORMATS.includes(format)) {
+      rest[name] = withoutCredentials(item, key, place);
+    }
+  }
+  return rest;
+}
+
+/** Returns whether a text depends on the directory of its file; a command without a slash is looked up in `PATH`. */
+function isRelative(text: string, format: string | undefined): boolean {
+  return format === "path" || format === "input_file" || (format === "command" && text.includes("/"));
 }

@@ -1,8 +1,7 @@
 import type { System } from "../domain/system.ts";
 import { substitute, type Substitution } from "./placeholders.ts";
-import type { ConfigPath, Problem } from "./problem.ts";
+import type { ConfigPath, Problem, Source } from "./problem.ts";
 import { isObject } from "./schema_view.ts";
-import type { Source } from "./source_text.ts";
 import { type JsonObject, type JsonValue, parseText } from "./syntax.ts";
 
 /** One file of a config: the config itself, or one that it includes. */

@@ -1,15 +1,18 @@
 /** The resolved values of formats: milliseconds, bytes, absolute paths and the like. */
 import { parseRange } from "../shared/parse_range.ts";
 import type { FormatValues } from "../domain/generated/config.ts";
-import type { Limit } from "../domain/thresholds.ts";
-import { parseDuration } from "./parse_duration.ts";
-import { parseInterval, parseObjective } from "./interval.ts";
-import { parseMessageLimit } from "./parse_message_limit.ts";
-import { type LimitFormat, parseLimit, parseSize } from "./parse_size.ts";
+import {
+  minuteOfDay,
+  parseDuration,
+  parseInterval,
+  parseLimit,
+  parseMessageLimit,
+  parseObjective,
+  parseSize,
+} from "./quantities.ts";
 import { absolutePath } from "./source.ts";
 import type { SchemaView } from "./schema_view.ts";
 import type { JsonValue } from "./syntax.ts";
-import { minuteOfDay } from "./time_of_day.ts";
 
 export interface ConversionOptions {
   /** The directory of relative paths, absolute. */
@@ -32,31 +35,33 @@ export function resolvedName(name: string, { format, types }: Pick<SchemaView, "
   return name.replace(/_(\w)/g, (_match, letter: string) => letter.toUpperCase()) + unit;
 }
 
-/** The conversions of formats, for texts and numbers. The other formats only describe a text. */
+/**
+ * The conversions of formats, for texts and numbers. The other formats only describe a text. What can't be read in a
+ * valid config is an unresolved placeholder.
+ */
 const CONVERSIONS: {
   readonly [Format in keyof FormatValues]: (
     value: string | number,
     options: ConversionOptions,
   ) => FormatValues[Format];
 } = {
-  duration: (value) => milliseconds(value, parseDuration),
-  interval: (value) => milliseconds(value, parseInterval),
+  duration: (value) => ({ ms: NaN, ...parseDuration(value) }).ms,
+  interval: (value) => ({ ms: NaN, ...parseInterval(value) }).ms,
   path: (value, options) => absolutePath(String(value), options.directory),
   input_file: (value, options) => absolutePath(String(value), options.directory),
   range: (value) => parseRange(String(value)) ?? { text: "", from: null, to: null, isInverted: false },
-  size: (value) => {
-    const size = parseSize(value);
-    return "bytes" in size ? size.bytes : NaN;
-  },
-  size_or_percentage: (value) => limitOf(value, "size_or_percentage"),
-  count_or_percentage: (value) => limitOf(value, "count_or_percentage"),
+  size: (value) => ({ bytes: NaN, ...parseSize(value) }).bytes,
+  size_or_percentage: (value) => ({ limit: NaN, ...parseLimit(value, "size_or_percentage") }).limit,
+  count_or_percentage: (value) => ({ limit: NaN, ...parseLimit(value, "count_or_percentage") }).limit,
   objective: (value) => {
-    const objective = parseObjective(String(value));
-    // An unresolved placeholder.
-    return "problem" in objective ? { percent: NaN, windowMs: NaN } : objective;
+    const { percent, windowMs } = { percent: NaN, windowMs: NaN, ...parseObjective(String(value)) };
+    return { percent, windowMs };
   },
   // Without a value for its placeholder, the channel sends nothing.
-  message_limit: (value) => parseMessageLimit(String(value)) ?? { count: NaN, windowMs: NaN },
+  message_limit: (value) => {
+    const { count, windowMs } = { count: NaN, windowMs: NaN, ...parseMessageLimit(String(value)) };
+    return { count, windowMs };
+  },
   time_of_day: (value) => minuteOfDay(String(value)) ?? NaN,
   command: (value, options) =>
     options.commands.get(String(value)) ?? absolutePath(String(value), options.directory),
@@ -75,15 +80,4 @@ export function convertValue(
   return convert === undefined || typeof value !== "string" && typeof value !== "number"
     ? value
     : convert(value, options);
-}
-
-/** A value that is no interval in a valid config is an unresolved placeholder. */
-function milliseconds(value: string | number, parse: typeof parseInterval): number {
-  const interval = parse(value);
-  return "ms" in interval ? interval.ms : NaN;
-}
-
-function limitOf(value: string | number, format: LimitFormat): Limit {
-  const parsed = parseLimit(value, format);
-  return "limit" in parsed ? parsed.limit : NaN;
 }

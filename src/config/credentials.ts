@@ -1,6 +1,6 @@
 /** Finds credentials in a config by their position and name, including those in plain text. */
 import { decodeComponent } from "../shared/decode_component.ts";
-import type { FormattedValue } from "./formatted_value.ts";
+import type { FormattedValue } from "./schema_view.ts";
 import { holdsSecret, maskPlaceholders } from "./placeholders.ts";
 
 /** Returns whether a header, a variable or a query parameter of this name usually has a credential. */

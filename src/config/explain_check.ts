@@ -1,5 +1,5 @@
 import { exactDuration } from "../domain/duration.ts";
-import { parseInterval } from "./interval.ts";
+import { parseInterval } from "./quantities.ts";
 import { hideInAddress, isCredential } from "./credentials.ts";
 import { holdsSecret, isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, describePath } from "./problem.ts";

@@ -1,5 +1,5 @@
 import { meantKey, meantWord } from "./foreign_keys.ts";
-import { INTERVAL_FORMS } from "./interval.ts";
+import { INTERVAL_FORMS } from "./quantities.ts";
 import { nearest } from "./nearest.ts";
 import { holdsSecret, isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";

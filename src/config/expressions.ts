@@ -1,7 +1,7 @@
 import { messageOf } from "../shared/describe_error.ts";
 import type { JSONPathQuery } from "json-p3";
 import { estimateSteps, PATTERN_STEPS_MAX } from "../shared/pattern_size.ts";
-import type { FormattedValue } from "./formatted_value.ts";
+import type { FormattedValue } from "./schema_view.ts";
 import { type Problem, quoteValue } from "./problem.ts";
 
 /**

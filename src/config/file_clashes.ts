@@ -4,9 +4,15 @@ import type { Files } from "../domain/files.ts";
 import { temporaryPathOf } from "../shared/temporary_path.ts";
 import { type FormattedConfig, visitFormattedValues } from "./formats.ts";
 import { filesInPlaceholders } from "./placeholders.ts";
-import { type ConfigPath, describePath, type PlacedProblem, type Problem, quoteValue } from "./problem.ts";
+import {
+  type ConfigPath,
+  describePath,
+  type PlacedProblem,
+  type Problem,
+  quoteValue,
+  type Source,
+} from "./problem.ts";
 import { absolutePath } from "./source.ts";
-import type { Source } from "./source_text.ts";
 
 export interface UsedFile {
   /** Absolute. */

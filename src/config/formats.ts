@@ -1,29 +1,41 @@
 import {
+  ANY_VALUE,
   bodyRuleOf,
+  CHOOSING_FIELDS,
   fillTemplate,
   FILTER_FORMS,
   hasFields,
+  onlyFieldOf,
   SAMPLE_FIELDS,
   TEMPLATE_FIELDS,
   unknownFields,
   unknownFilters,
 } from "../shared/template.ts";
 import { parseListenAddress } from "../shared/listen_address.ts";
-import { DURATION_FORMS, parseDuration } from "./parse_duration.ts";
-import { INTERVAL_FORMS, OBJECTIVE_FORMS, parseInterval, parseObjective } from "./interval.ts";
-import { LIMIT_FORMS, type LimitFormat, parseLimit, parseSize, SIZE_FORMS } from "./parse_size.ts";
-import { parseDatabaseHost } from "./database_host.ts";
+import {
+  DURATION_FORMS,
+  INTERVAL_FORMS,
+  LIMIT_FORMS,
+  type LimitFormat,
+  MESSAGE_LIMIT_FORMS,
+  minuteOfDay,
+  OBJECTIVE_FORMS,
+  parseDuration,
+  parseInterval,
+  parseLimit,
+  parseMessageLimit,
+  parseObjective,
+  parseSize,
+  SIZE_FORMS,
+} from "./quantities.ts";
+import { parseDatabaseHost } from "./postgres_settings.ts";
 import { hideInAddress } from "./credentials.ts";
-import type { FormattedValue } from "./formatted_value.ts";
 import { nearest } from "./nearest.ts";
 import { parseRange } from "../shared/parse_range.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { isLocationName, LOCATION_NAME } from "../shared/location_name.ts";
-import { minuteOfDay } from "./time_of_day.ts";
-import { MESSAGE_LIMIT_FORMS, parseMessageLimit } from "./parse_message_limit.ts";
-import { findChoiceProblem } from "./template_choices.ts";
 import { type Problem, quoteValue } from "./problem.ts";
-import { childOf, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
+import { childOf, type FormattedValue, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 import { type JsonValue, parseText } from "./syntax.ts";
 
 /** A config with its placeholders replaced, and as it is written. */
@@ -99,12 +111,22 @@ type FormatCheck = (item: FormattedValue) => Pick<Problem, "message" | "hint"> |
 
 /** The rules of each format of `schemas/source.json`. A text never contains NUL: the system would not accept it. */
 const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
-  interval: checkInterval,
+  // Numbers below 1 and fractions are the schema's business.
+  interval: (item) =>
+    typeof item.value === "number" && (item.value < 1 || !Number.isInteger(item.value))
+      ? null
+      : amount(`an interval, expected ${INTERVAL_FORMS}`, parseInterval)(item),
   url: checkUrl,
-  address: checkAddress,
+  address: rule(
+    (text) => ADDRESS.test(text),
+    "is not an email address, expected one such as admin@example.org",
+  ),
   listen_address: checkListenAddress,
   host: checkHost,
-  database_host: checkDatabaseHost,
+  database_host: rule(
+    (text) => text === "" || parseDatabaseHost(text) !== null,
+    "is not a server, expected HOST, HOST:PORT or a directory",
+  ),
   path: checkText,
   file_name: checkFileName,
   input_file: checkText,
@@ -115,87 +137,59 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   template_key: findChoiceProblem,
   include: checkInclude,
   tag: checkKnown,
-  location: checkLocation,
+  location: ({ value, written }) =>
+    isLocationName(String(value)) ? null : { message: `is ${quoteValue(written)}, ${LOCATION_NAME}` },
   channel_name: checkKnown,
   time_of_day: checkTimeOfDay,
   time_zone: checkTimeZone,
-  date: checkDate,
-  duration: checkDuration,
-  size_or_percentage: (item) => checkLimit(item, "size_or_percentage"),
-  count_or_percentage: (item) => checkLimit(item, "count_or_percentage"),
-  objective: checkObjective,
-  message_limit: checkMessageLimit,
+  date: rule(isDate, 'is not a date, expected one such as "2026-01-31" or "2026-01-31 22:00"'),
+  duration: amount(`a duration, expected ${DURATION_FORMS}`, parseDuration),
+  size_or_percentage: limit("size_or_percentage"),
+  count_or_percentage: limit("count_or_percentage"),
+  objective: amount(`an objective, expected ${OBJECTIVE_FORMS}`, (value) => parseObjective(String(value))),
+  message_limit: amount(
+    `a limit, expected ${MESSAGE_LIMIT_FORMS}`,
+    (value) => parseMessageLimit(String(value)),
+  ),
   status: checkStatus,
   header_value: checkHeaderValue,
-  range: checkRange,
-  size: checkSize,
+  range: texts(
+    rule(
+      (text) => parseRange(text) !== null,
+      'is not a range, expected one such as "10", "10:", "~:10" or "10:20"',
+    ),
+  ),
+  size: texts(amount(`a size, expected ${SIZE_FORMS}`, parseSize)),
 };
 
-function checkInterval({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
-  // Numbers below 1 and fractions are the schema's business.
-  if (typeof value === "number" && (value < 1 || !Number.isInteger(value))) return null;
-  const interval = parseInterval(value);
-  if ("ms" in interval) return null;
-  // The exact error would quote a secret.
-  const problem = value === written ? interval.problem : `is not an interval, expected ${INTERVAL_FORMS}`;
-  return { message: `${quoteValue(written)} ${problem}` };
+/** Negative numbers and fractions are the schema's business. */
+function texts(check: FormatCheck): FormatCheck {
+  return (item) => typeof item.value === "number" ? null : check(item);
 }
 
-function checkDuration({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
-  const duration = parseDuration(value);
-  if ("ms" in duration) return null;
-  const problem = value === written ? duration.problem : `is not a duration, expected ${DURATION_FORMS}`;
-  return { message: `${quoteValue(written)} ${problem}` };
+function rule(accepts: (text: string) => boolean, message: string): FormatCheck {
+  return ({ value, written }) =>
+    accepts(String(value)) ? null : { message: `${quoteValue(written)} ${message}` };
 }
 
-function checkSize({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
-  // Negative numbers and fractions are the schema's business.
-  const size = typeof value === "number" ? null : parseSize(value);
-  if (size === null || "bytes" in size) return null;
-  const problem = value === written ? size.problem : `is not a size, expected ${SIZE_FORMS}`;
-  return { message: `${quoteValue(written)} ${problem}` };
-}
-
-function checkLimit(
-  { value, written }: FormattedValue,
-  format: LimitFormat,
-): Pick<Problem, "message"> | null {
-  // Negative numbers and fractions are the schema's business.
-  const parsed = typeof value === "number" ? null : parseLimit(value, format);
-  if (parsed === null || "limit" in parsed) return null;
-  const problem = value === written ? parsed.problem : `is not a limit, expected ${LIMIT_FORMS[format]}`;
-  return { message: `${quoteValue(written)} ${problem}` };
-}
-
-function checkObjective({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
-  const parsed = parseObjective(String(value));
-  if (!("problem" in parsed)) return null;
-  const problem = value === written ? parsed.problem : `is not an objective, expected ${OBJECTIVE_FORMS}`;
-  return { message: `${quoteValue(written)} ${problem}` };
-}
-
-function checkMessageLimit({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
-  if (parseMessageLimit(String(value)) !== null) return null;
-  return { message: `${quoteValue(written)} is not a limit, expected ${MESSAGE_LIMIT_FORMS}` };
-}
-
-function checkRange({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
-  // The schema validates numbers.
-  if (typeof value === "number" || parseRange(value) !== null) return null;
-  return {
-    message: `${quoteValue(written)} is not a range, expected one such as "10", "10:", "~:10" or "10:20"`,
+/** The exact error would quote a secret. */
+function amount(noun: string, parse: (value: string | number) => object): FormatCheck {
+  return ({ value, written }) => {
+    const parsed = parse(value);
+    if (!("problem" in parsed)) return null;
+    return { message: `${quoteValue(written)} ${value === written ? parsed.problem : `is not ${noun}`}` };
   };
+}
+
+function limit(format: LimitFormat): FormatCheck {
+  return texts(amount(`a limit, expected ${LIMIT_FORMS[format]}`, (value) => parseLimit(value, format)));
 }
 
 function checkStatus({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
   // The schema validates numbers.
   if (typeof value === "number" || /^[1-5]xx$/.test(value)) return null;
-  return {
-    message: `${
-      quoteValue(written)
-    } is not a status, expected a code from 100 to 599 or a class such as "2xx"`,
-    ...statusHint(value),
-  };
+  const message = 'is not a status, expected a code from 100 to 599 or a class such as "2xx"';
+  return { message: `${quoteValue(written)} ${message}`, ...statusHint(value) };
 }
 
 function statusHint(value: string): Pick<Problem, "hint"> {
@@ -246,18 +240,6 @@ function checkUrl(
 /** One mailbox in the syntax of RFC 5321, without quoting: accepted by all SMTP servers. */
 const ADDRESS = /^[^\s@<>()[\],;:\\"\p{Cc}]+@[^\s@<>(),;\\"\p{Cc}]+$/u;
 
-function checkAddress({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
-  if (ADDRESS.test(String(value))) return null;
-  return {
-    message: `${quoteValue(written)} is not an email address, expected one such as admin@example.org`,
-  };
-}
-
-function checkDatabaseHost({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
-  if (value === "" || parseDatabaseHost(String(value)) !== null) return null;
-  return { message: `${quoteValue(written)} is not a server, expected HOST, HOST:PORT or a directory` };
-}
-
 function checkListenAddress({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
   const text = String(value);
   if (parseListenAddress(text) !== null) return null;
@@ -293,10 +275,6 @@ function checkText({ value, written }: FormattedValue): Pick<Problem, "message">
 function checkKnown({ written }: FormattedValue): Pick<Problem, "message"> | null {
   if (!holdsSecret(written)) return null;
   return { message: `${quoteValue(written)} contains a placeholder, expected plain text` };
-}
-
-function checkLocation({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
-  return isLocationName(String(value)) ? null : { message: `is ${quoteValue(written)}, ${LOCATION_NAME}` };
 }
 
 function checkFileName(item: FormattedValue): Pick<Problem, "message" | "hint"> | null {
@@ -373,13 +351,6 @@ function checkTimeOfDay({ path, value, written }: FormattedValue): Pick<Problem,
   };
 }
 
-function checkDate({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
-  if (isDate(String(value))) return null;
-  return {
-    message: `${quoteValue(written)} is not a date, expected one such as "2026-01-31" or "2026-01-31 22:00"`,
-  };
-}
-
 /** The last digits of a day that does not exist differ once it is read. */
 function isDate(text: string): boolean {
   const [, day, time = "00:00"] = /^(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d))?$/.exec(text) ?? [];
@@ -433,4 +404,36 @@ function nearestZone(name: string): string | undefined {
   const zones = Intl.supportedValuesOf("timeZone");
   const city = name.replaceAll(" ", "_").toLowerCase();
   return zones.find((zone) => zone.toLowerCase().endsWith(`/${city}`)) ?? nearest(name, [...zones, "UTC"]);
+}
+
+/** Validates a key of a JSON template: a field chooses one of the values below it, and is the only key. */
+function findChoiceProblem(
+  { value, parent = {} }: Pick<FormattedValue, "value" | "parent">,
+): Pick<Problem, "message" | "hint"> | null {
+  const key = String(value);
+  if (!hasFields(key)) return null;
+  const shown = quoteValue(key);
+  const field = onlyFieldOf(key);
+  const accepted = field === undefined ? undefined : CHOOSING_FIELDS[field];
+  if (accepted === undefined) {
+    const expected = Object.keys(CHOOSING_FIELDS).map((name) => `{{${name}}}`).join(", ");
+    return { message: `the key ${shown} cannot choose a value, expected one of ${expected}` };
+  }
+  if (Object.keys(parent).length > 1) {
+    return { message: `the key ${shown} chooses a value, expected no other key in its object` };
+  }
+  const cases = parent[key];
+  if (!isObject(cases)) {
+    const example = JSON.stringify({ [accepted[0] ?? ""]: 1, [ANY_VALUE]: 2 });
+    return {
+      message: `the key ${shown} has no values to choose from, expected an object such as ${example}`,
+    };
+  }
+  const unknown = Object.keys(cases).find((name) => name !== ANY_VALUE && !accepted.includes(name));
+  if (unknown === undefined) return null;
+  const meant = nearest(unknown, accepted);
+  return {
+    message: `${shown} is never ${quoteValue(unknown)}, expected one of ${accepted.join(", ")}, ${ANY_VALUE}`,
+    ...meant !== undefined && { hint: `did you mean ${quoteValue(meant)}?` },
+  };
 }

@@ -4,11 +4,10 @@ import type { Files } from "../domain/files.ts";
 import type { System } from "../domain/system.ts";
 import { findMatches, isGlob } from "./glob.ts";
 import { type ConfigFile, openConfigFile } from "./config_file.ts";
-import { ConfigError, type ConfigPath, type Problem, quoteValue } from "./problem.ts";
+import { ConfigError, type ConfigPath, type Problem, quoteValue, type Source } from "./problem.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { childOf, isObject } from "./schema_view.ts";
 import { absolutePath, CONFIG_BYTES_MAX, readSource } from "./source.ts";
-import type { Source } from "./source_text.ts";
 
 export interface Included {
   /** The config itself, then the other files as they are included, in depth. */

@@ -3,12 +3,11 @@ import type { System } from "../domain/system.ts";
 import { readIncluded } from "./include.ts";
 import { type ConfigFile, openConfigFile } from "./config_file.ts";
 import { createPlacer } from "./positions.ts";
-import { ConfigError, quoteValue } from "./problem.ts";
+import { ConfigError, quoteValue, type Source } from "./problem.ts";
 import { createSchemaReader, isObject } from "./schema_view.ts";
 import { findSecrets } from "./secrets.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import { postgresIn, type PostgresSettings } from "./postgres_settings.ts";
-import type { Source } from "./source_text.ts";
 
 interface JobIndex {
   /** The text and its source, without the included files. */

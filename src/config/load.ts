@@ -6,20 +6,31 @@ import type { ValidatedFile } from "./check_rules.ts";
 import type { ConfigFile } from "./config_file.ts";
 import { postgresIn, type PostgresSettings } from "./postgres_settings.ts";
 import { inTextOrder } from "./source_location.ts";
-import { type ConfigPath, type PlacedProblem, type Problem, quoteValue } from "./problem.ts";
+import {
+  type ConfigPath,
+  type PlacedProblem,
+  type Problem,
+  quoteValue,
+  type Source,
+  withoutRepeats,
+} from "./problem.ts";
 import { isObject, type SchemaReader, valueAt } from "./schema_view.ts";
 import { createRedactor, type Redact } from "../shared/redact.ts";
 import { findSecrets } from "./secrets.ts";
 import type { ConfigLocation } from "./source.ts";
-import type { Source } from "./source_text.ts";
 import type { JsonObject } from "./syntax.ts";
-import { findListenProblems, warnOfPublicTags } from "./listen_rules.ts";
-import { withoutRepeats } from "./templates.ts";
-import { type ReadConfig, readConfig, type ReadOptions } from "./read_config.ts";
-import { kindPath, resolveConfig, type ResolvedConfig, warnOfSummary } from "./resolve_config.ts";
+import {
+  kindPath,
+  type ReadConfig,
+  readConfig,
+  type ReadOptions,
+  resolveConfig,
+  type ResolvedConfig,
+  warnOfSummary,
+} from "./resolve_config.ts";
 import { warnOfUnusedChannels } from "./named_channels.ts";
 import { defaultsOf } from "./resolve.ts";
-import { warnOfLateNotifications } from "./threshold_rules.ts";
+import { findListenProblems, warnOfLateNotifications, warnOfPublicTags } from "./threshold_rules.ts";
 import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
 
 export interface LoadOptions extends ReadOptions {

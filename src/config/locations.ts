@@ -3,9 +3,8 @@ import type { Check } from "../domain/check.ts";
 import type { Locations } from "../domain/location.ts";
 import { isCron } from "../domain/schedule.ts";
 import { nearest } from "./nearest.ts";
-import { type ConfigPath, type Problem, quoteValue } from "./problem.ts";
+import { type ConfigPath, type Problem, quoteValue, type Source } from "./problem.ts";
 import { valueAt } from "./schema_view.ts";
-import type { Source } from "./source_text.ts";
 import type { JsonObject } from "./syntax.ts";
 
 interface LocationRules {

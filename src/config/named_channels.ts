@@ -1,13 +1,12 @@
 /** Channels with a name: `channels` has them, and lists of `notifications` refer to them. */
 import type { Channel, ChannelByKind, SummarySettings } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
-import { namedChannelKey } from "./channel_key.ts";
+import { namedChannelKey } from "./channel_uses.ts";
 import { channelNames, type ConfigFile } from "./config_file.ts";
-import type { FormattedValue } from "./formatted_value.ts";
 import { nearest } from "./nearest.ts";
 import { type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import { describeLacks, readHours, type ResolveOptions, resolveSetting } from "./resolve.ts";
-import type { SchemaReader } from "./schema_view.ts";
+import type { FormattedValue, SchemaReader } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
 const CHANNELS = "channels";

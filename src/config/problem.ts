@@ -1,6 +1,5 @@
 import type { PermissionClass } from "../domain/runtime_permissions.ts";
 import { truncate } from "../shared/truncate.ts";
-import type { Source } from "./source_text.ts";
 
 /** A path in the config: keys and array indexes from the top. */
 export type ConfigPath = readonly (string | number)[];
@@ -125,4 +124,37 @@ export function quoteValue(value: unknown): string {
   if (typeof value === "object" && value !== null) return "an object";
   if (typeof value !== "string") return String(value);
   return JSON.stringify(truncate(value, QUOTED_LENGTH_MAX));
+}
+
+export interface Source {
+  /** The name in messages: the path as given, or `<stdin>`. */
+  readonly label: string;
+  /** Absolute path; `null` for standard input. */
+  readonly path: string | null;
+  /** The directory that relative paths start from, absolute. */
+  readonly directory: string;
+  /** Decoded from UTF-8, without a byte-order mark. */
+  readonly text: string;
+  /** Permission bits of the file; `null` where there are none. */
+  readonly mode: number | null;
+}
+
+/** Problems without those that repeat one of another check from the same place. */
+export function withoutRepeats(
+  problems: readonly Problem[],
+  templates: ReadonlyMap<string, string>,
+): readonly Problem[] {
+  if (templates.size === 0) return problems;
+  const seen = new Set<string>();
+  return problems.filter(({ path, message, source }) => {
+    const key = JSON.stringify([templatePath(path, templates), message, source?.label]);
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+/** Maps a path of an expanded config to the one in its file. */
+export function templatePath(path: ConfigPath, templates: ReadonlyMap<string, string>): ConfigPath {
+  const [member, name, ...rest] = path;
+  const template = member === "checks" && typeof name === "string" ? templates.get(name) : undefined;
+  return template === undefined ? path : ["checks", template, ...rest];
 }

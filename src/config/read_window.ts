@@ -3,7 +3,7 @@ import type { DayRange, MaintenanceWindow } from "../domain/maintenance_window.t
 import type { CronTimes } from "../domain/schedule.ts";
 import { quoteValue } from "./problem.ts";
 import type { CreateCronTimes } from "./schedules.ts";
-import { minuteOfDay } from "./time_of_day.ts";
+import { minuteOfDay } from "./quantities.ts";
 
 interface ReadWindowOptions {
   /** For a window without one. */

@@ -1,8 +1,7 @@
 import type { CronTimes } from "../domain/schedule.ts";
-import type { FormattedValue } from "./formatted_value.ts";
 import { isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
-import { isObject, type SchemaReader, valueAt } from "./schema_view.ts";
+import { type FormattedValue, isObject, type SchemaReader, valueAt } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
 /** Parses a cron expression; `null`: it never matches a time. Throws if it is none. */

@@ -1,10 +1,15 @@
 import { lazily } from "../shared/lazily.ts";
 import { channelNames, checkNames, type ConfigFile } from "./config_file.ts";
 import { createPlacer } from "./positions.ts";
-import { describePath, type PlacedProblem, type Problem, quoteValue } from "./problem.ts";
+import {
+  describePath,
+  type PlacedProblem,
+  type Problem,
+  quoteValue,
+  type Source,
+  templatePath,
+} from "./problem.ts";
 import { valueAt } from "./schema_view.ts";
-import { templatePath } from "./templates.ts";
-import type { Source } from "./source_text.ts";
 
 /**
  * Returns a function that locates problems in a config of several files: in the file that a problem names, else in

@@ -1,4 +1,4 @@
-import { createTokenReader, TOKEN } from "./tokens.ts";
+import { createTokenReader, TOKEN } from "./positions.ts";
 
 /**
  * Finds the path of the config's `state`, even in a text with errors; `null` if there is none. With unbalanced braces,

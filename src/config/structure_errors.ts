@@ -1,5 +1,5 @@
 /** Validates a config against a schema, with validators that `scripts/generate.ts` has made with ajv. */
-import { channelsIn } from "./channels_in.ts";
+import { channelsIn } from "./channel_uses.ts";
 import type { ConfigPath } from "./problem.ts";
 import { isObject, valueAt } from "./schema_view.ts";
 import type { JsonValue } from "./syntax.ts";

@@ -1,7 +1,7 @@
 import { describeToken, explainString, hintForName, hintForValue, looksLikeYaml } from "./broken_syntax.ts";
 import { describePath, type Problem, quoteValue } from "./problem.ts";
 import { isExactNumber } from "../shared/decimal.ts";
-import { createTokenReader, FAULT, TOKEN, type TokenReader } from "./tokens.ts";
+import { createTokenReader, FAULT, TOKEN, type TokenReader } from "./positions.ts";
 
 /** A JSON value. Objects have no inherited properties, so that a key may be any text. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;

@@ -4,11 +4,10 @@ import { exactDuration } from "../domain/duration.ts";
 import { holdsCredential, isCredential, isCredentialName } from "./credentials.ts";
 import type { Metrics } from "../domain/generated/config.ts";
 import type { FileFacts, Files } from "../domain/files.ts";
-import type { FormattedValue } from "./formatted_value.ts";
+import type { FormattedValue } from "./schema_view.ts";
 import { holdsSecret } from "./placeholders.ts";
-import { type Problem, quoteValue } from "./problem.ts";
+import { type Problem, quoteValue, type Source } from "./problem.ts";
 import { absolutePath } from "./source.ts";
-import type { Source } from "./source_text.ts";
 
 export function findWarnings(
   checks: readonly Check[],

@@ -1,14 +1,13 @@
 /** The rules of maintenance windows and `hours` that the schema can't express. Read only if a config has one. */
 import { beginsOn, type CalendarWindow, type LocalDate, WEEKDAYS } from "../domain/maintenance_window.ts";
-import { channelLists } from "./channels_in.ts";
-import { parseInterval } from "./interval.ts";
+import { channelLists } from "./channel_uses.ts";
+import { minuteOfDay, parseInterval } from "./quantities.ts";
 import { isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, type Problem, quoteValue } from "./problem.ts";
 import { readDays, readTime } from "./read_window.ts";
 import type { CreateCronTimes } from "./schedules.ts";
 import { childOf, isObject, valueAt } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
-import { minuteOfDay } from "./time_of_day.ts";
 
 interface WindowsFile {
   /** With its placeholders replaced. */

@@ -1,7 +1,9 @@
 import { CONFIG_BYTES_MAX } from "../config/source.ts";
 import type * as written from "../domain/generated/written_config.ts";
-import type { ForeignFile } from "./foreign_text.ts";
-import type { IncludedFiles } from "./included_files.ts";
+import type { ForeignFile, IncludedFiles } from "./foreign_text.ts";
+import { hideInAddress, isCredentialName } from "../config/credentials.ts";
+import { printable } from "../shared/printable.ts";
+import { truncate } from "../shared/truncate.ts";
 
 /** The part of a check that combines others. */
 type GroupOfChecks = Extract<written.CheckByKind, { readonly kind: "group" }>;
@@ -214,4 +216,140 @@ export interface Importer {
    * @throws {ConfigError} If the file is malformed.
    */
   translate(file: ForeignFile, draft: ConfigDraft, included: IncludedFiles): void | Promise<void>;
+}
+
+/** A part of the source, such as an endpoint. Its secrets become placeholders, and its lost settings are listed. */
+export class SourceItem {
+  readonly draft: ConfigDraft;
+  /** Its name in the list, such as `endpoint "api"`. */
+  readonly label: string;
+  /** For the names of checks and variables. */
+  readonly name: string;
+
+  constructor(draft: ConfigDraft, label: string, name: string) {
+    this.draft = draft;
+    this.label = label;
+    this.name = name;
+  }
+
+  /** Lists a setting that the config does not have; `null`: the whole item. */
+  leaveOut(key: string | null, reason: string): void {
+    this.draft.leaveOut(this.label, key, reason);
+  }
+
+  /** Returns a placeholder for a secret; `words` name it within the item. */
+  secret(value: string, words: string, place = this.label): string {
+    return this.draft.secret(value, `${this.name} ${words}`, place);
+  }
+
+  /** Returns a placeholder for a key of check-ins over HTTP. */
+  pingKey(): string {
+    return this.draft.pingKey(this.name, this.label);
+  }
+
+  /**
+   * A URL with placeholders for its user information and for query parameters that are named like credentials. A whole
+   * login replaces the user information, and is sent with HTTP Basic.
+   */
+  url(
+    address: string,
+    { username, password }: Partial<Record<"username" | "password", string | undefined>> = {},
+  ): string {
+    const hide = (url: string): string =>
+      hideInAddress(url, (credential) => this.secret(credential, "credentials"));
+    if (username === undefined || password === undefined) return hide(address);
+    const login = `${encodeURIComponent(username)}:${encodeURIComponent(password)}`;
+    const secret = this.secret(login, "login", `${this.label}, as USER:PASSWORD escaped for a URL`);
+    const rest = address.replace(/^(\s*https?:\/\/)[^/?#]*@/i, "$1");
+    return hide(rest).replace(/^\s*https?:\/\//i, (scheme) => `${scheme}${secret}@`);
+  }
+
+  /** Headers with placeholders for credentials. */
+  headers(headers: Readonly<Record<string, string>>): Record<string, string> {
+    return Object.fromEntries(
+      Object.entries(headers).map(([header, value]) => {
+        if (!isCredentialName(header) || value === "") return [header, value];
+        const [, scheme = "", credential = ""] = /^((?:bearer|basic|token)\s+)?(.*)$/is.exec(value) ?? [];
+        return [header, scheme + this.secret(credential, header, `${this.label}, header ${header}`)];
+      }),
+    );
+  }
+
+  /** A body with placeholders for fields of JSON and of forms that are named like credentials. */
+  body(text: string): string {
+    return text
+      .replaceAll(/("([^"\\]{1,100})"\s*:\s*")((?:[^"\\]|\\.)*)(?=")/g, this.#hideAs("field"))
+      .replaceAll(/((?:^|&)([\w.-]{1,100})=)([^&\s"{}]+)/g, this.#hideAs("field"));
+  }
+
+  /** A command line with placeholders for the values of options that are named like credentials. */
+  commandLine(line: string): string {
+    return line.replaceAll(/(?<=^|\s)(--?([\w-]{2,100})[=\s]\s*)(?!-)([^\s'"]+)/g, this.#hideAs("option"));
+  }
+
+  #hideAs(what: string): (whole: string, before: string, name: string, value: string) => string {
+    return (whole, before, name, value) =>
+      !isCredentialName(name) || value === ""
+        ? whole
+        : before + this.secret(value, name, `${this.label}, ${what} ${name}`);
+  }
+}
+
+interface DraftVariable {
+  readonly name: string;
+  /** Its place in the source. */
+  readonly source: string;
+}
+
+export function renderConfig(draft: ConfigDraft): string {
+  return `${JSON.stringify(configOf(draft), null, 2)}\n`;
+}
+
+/** The URL for check-ins over HTTP. */
+const LISTEN_ADDRESS = "127.0.0.1:9797";
+
+interface WrittenConfig extends Omit<written.Config, "checks"> {
+  readonly checks: Readonly<Record<string, unknown>>;
+}
+
+function configOf({ settings, channels, checks }: ConfigDraft): WrittenConfig {
+  return {
+    ...(settings.page !== undefined && { page: settings.page }),
+    ...(settings.hasCheckIns === true && { listen: { address: LISTEN_ADDRESS } }),
+    ...(channels.size > 0 && { channels: Object.fromEntries(channels) }),
+    ...(settings.maintenance_windows !== undefined && { maintenance_windows: settings.maintenance_windows }),
+    defaults: settings.defaults,
+    checks: Object.fromEntries([...checks].map(([name, check]) => [name, inOrder(check)])),
+  };
+}
+
+/** The keys of a check in the order in which people read them. */
+function inOrder({ title, kind, parameters, ...rest }: written.Check): unknown {
+  return { title, kind, ...rest, parameters };
+}
+
+export function variablesOf(draft: ConfigDraft): readonly DraftVariable[] {
+  const names = renderConfig(draft).matchAll(/(?<!\$)\$\{env:(\w+)\}/g);
+  return [...new Set([...names].map(([, name = ""]) => name))]
+    .map((name) => ({ name, source: draft.sourceOf(name) ?? "the same variable in the source" }));
+}
+
+/** Returns the config with a comment above it: the source, the variables to set, and the missing parts. */
+export function renderImport(draft: ConfigDraft, { origin }: { readonly origin: string }): string {
+  const variables = variablesOf(draft);
+  const lines = [
+    `Imported from ${origin}.`,
+    ...(variables.length === 0
+      ? []
+      : ["", "Variables to set:", ...variables.map(({ name, source }) => `  ${name}: ${source}`)]),
+    ...(draft.leftOut.length === 0 ? [] : ["", "Not imported:", ...draft.leftOut.map(leftOutLine)]),
+  ];
+  const comment = lines.map((line) => `// ${printable(truncate(line, LINE_LENGTH_MAX))}`.trimEnd());
+  return `${comment.join("\n")}\n${renderConfig(draft)}`;
+}
+
+const LINE_LENGTH_MAX = 300;
+
+function leftOutLine({ item, key, reason }: LeftOut): string {
+  return `  ${item}: ${key === null ? "" : `${key}: `}${reason}`;
 }

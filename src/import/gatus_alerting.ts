@@ -1,4 +1,4 @@
-import type { ConfigDraft } from "./config_draft.ts";
+import { type ConfigDraft, SourceItem } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import { asText, Foreign, isObject } from "./foreign_value.ts";
 import {
@@ -10,7 +10,6 @@ import {
   webhook,
   webhookOf,
 } from "./message_channels.ts";
-import { SourceItem } from "./source_item.ts";
 import { intervalText, parseGoDuration } from "./span_text.ts";
 
 interface Provider {

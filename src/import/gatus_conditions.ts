@@ -1,9 +1,16 @@
 import type { JsonValue } from "../config/syntax.ts";
 import type * as written from "../domain/generated/written_config.ts";
-import { JSON_COMPARISONS, standardJsonPath } from "./json_path.ts";
-import { escapePattern, globPattern, partOfGlob } from "./patterns.ts";
-import { parseGoDuration, spanText } from "./span_text.ts";
-import { COMPARISONS, statusesThat } from "./status_codes.ts";
+import {
+  COMPARISONS,
+  escapePattern,
+  globPattern,
+  JSON_COMPARISONS,
+  parseGoDuration,
+  partOfGlob,
+  spanText,
+  standardJsonPath,
+  statusesThat,
+} from "./span_text.ts";
 
 /** A condition of Gatus, with its placeholder on the left. */
 export interface GatusCondition {

@@ -9,10 +9,8 @@ import {
   milliseconds,
   parseCondition,
 } from "./gatus_conditions.ts";
-import { parseHostAndPort } from "./host_and_port.ts";
-import { partOfGlob } from "./patterns.ts";
-import type { SourceItem } from "./source_item.ts";
-import { spanText } from "./span_text.ts";
+import type { SourceItem } from "./config_draft.ts";
+import { parseHostAndPort, partOfGlob, spanText } from "./span_text.ts";
 
 type Target = written.CheckByKind | { readonly reason: string };
 

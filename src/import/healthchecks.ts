@@ -1,9 +1,8 @@
 import { createCronReader } from "../config/cron_times.ts";
 import type { CronTimes } from "../domain/schedule.ts";
-import type { ConfigDraft, Importer } from "./config_draft.ts";
+import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
 import { asList, escapePlaceholders, Foreign, isObject } from "./foreign_value.ts";
 import { parseJson } from "./foreign_text.ts";
-import { SourceItem } from "./source_item.ts";
 import { intervalText } from "./span_text.ts";
 
 /** Imports checks of Healthchecks, as its Management API lists them. */

@@ -1,6 +1,6 @@
 import { decodeText, type ForeignFile, importError } from "./foreign_text.ts";
 import { hideInAddress } from "../config/credentials.ts";
-import type { COMPARISONS } from "./status_codes.ts";
+import type { COMPARISONS } from "./span_text.ts";
 
 /** A word, a quoted text or a sign of a control file. */
 export interface MonitToken {

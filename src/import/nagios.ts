@@ -1,4 +1,4 @@
-import type { ConfigDraft, Importer } from "./config_draft.ts";
+import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import {
   FILTER_BY_HAND,
@@ -10,7 +10,6 @@ import {
 } from "./nagios_contacts.ts";
 import { PLUGIN_DIRECTORY, translateCommand } from "./nagios_commands.ts";
 import { type NagiosFile, type NagiosObject, parseNagios } from "./nagios_objects.ts";
-import { SourceItem } from "./source_item.ts";
 import { intervalText } from "./span_text.ts";
 
 export const nagiosImporter: Importer = {

@@ -1,7 +1,7 @@
 import { isCredentialName } from "../config/credentials.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import type { NagiosObject } from "./nagios_objects.ts";
-import type { SourceItem } from "./source_item.ts";
+import type { SourceItem } from "./config_draft.ts";
 
 type NagiosCheck = written.CheckByKind | { readonly reason: string };
 

@@ -1,9 +1,8 @@
-import type { ConfigDraft } from "./config_draft.ts";
+import { type ConfigDraft, SourceItem } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import { emailChannel } from "./message_channels.ts";
 import { listOf, type NagiosObject } from "./nagios_objects.ts";
-import { SourceItem } from "./source_item.ts";
-import { timeOfDay } from "./daily_window.ts";
+import { timeOfDay } from "./span_text.ts";
 
 type Directive = (key: string) => string | undefined;
 

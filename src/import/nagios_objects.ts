@@ -1,6 +1,5 @@
 import { ImportLimitError } from "./config_draft.ts";
-import { decodeText, type ForeignFile, importError } from "./foreign_text.ts";
-import type { IncludedFiles } from "./included_files.ts";
+import { decodeText, type ForeignFile, importError, type IncludedFiles } from "./foreign_text.ts";
 
 export class NagiosObject {
   readonly type: string;

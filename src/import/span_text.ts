@@ -1,4 +1,6 @@
 import { counted } from "../shared/counted.ts";
+import type * as written from "../domain/generated/written_config.ts";
+import { asWord } from "./foreign_value.ts";
 
 const UNITS: readonly (readonly [name: string, lengthMs: number])[] = [
   ["day", 86_400_000],
@@ -38,4 +40,132 @@ export function parseGoDuration(text: string): number | null {
     totalMs += Number(count) * (GO_UNITS[unit] ?? 0);
   }
   return totalMs;
+}
+
+interface HostAndPort {
+  /** Without the brackets of an IPv6 address. */
+  readonly host: string;
+  readonly port: number | undefined;
+}
+
+/** Parses `host`, `host:port` or `[address]:port`, ignoring a path after a slash; `null` for anything else. */
+export function parseHostAndPort(text: string): HostAndPort | null {
+  const [authority = ""] = text.split(/[/?#]/);
+  const match = /^(?:\[([0-9a-f:.%]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/i.exec(authority);
+  if (match === null) {
+    return /^[0-9a-f]*:[0-9a-f:.]+$/i.test(authority) ? { host: authority, port: undefined } : null;
+  }
+  const [, address, name = "", port] = match;
+  return { host: address ?? name, port: port === undefined ? undefined : Number(port) };
+}
+
+/** Escapes a text for a regular expression (RE2). */
+export function escapePattern(text: string): string {
+  return text.replaceAll(/[\\.+*?()|[\]{}^$]/g, "\\$&");
+}
+
+/** A pattern with `*` and `?` as a regular expression (RE2) for the whole text, newlines included. */
+export function globPattern(glob: string): string {
+  const inner = [...glob.replaceAll(/\*+/g, "*")].map((sign) =>
+    sign === "*" ? ".*" : sign === "?" ? "." : escapePattern(sign)
+  ).join(
+    "",
+  );
+  return `(?s)^${inner}$`;
+}
+
+/** The text between the `*` of a pattern such as `*text*`; `null` if the pattern means anything else. */
+export function partOfGlob(glob: string): string | null {
+  const [, part] = /^\*+([^*?[\]]+)\*+$/.exec(glob) ?? [];
+  return part ?? null;
+}
+
+/**
+ * Turns a path such as `.data[0].name`, as other tools write it, into one of RFC 9535. `null` if it has anything but
+ * names and indexes.
+ */
+export function standardJsonPath(path: string): string | null {
+  const parts = path.matchAll(/\.?([^.[\]'"\s()*$]+)|\[(\d+)\]|\[(?:'([^'\]]+)'|"([^"\]]+)")\]/gy);
+  let standard = "$";
+  let length = 0;
+  for (const [whole, name, index, single, double] of parts) {
+    length += whole.length;
+    standard += index !== undefined ? `[${index}]` : segment(name ?? single ?? double ?? "");
+  }
+  return length === path.length ? standard : null;
+}
+
+/** The keys of expectations in `json`, by the operators of other tools. */
+export const JSON_COMPARISONS = {
+  "<": "less_than",
+  "<=": "at_most",
+  ">": "greater_than",
+  ">=": "at_least",
+} as const;
+
+function segment(name: string): string {
+  if (/^[A-Za-z_]\w*$/.test(name)) return `.${name}`;
+  return `['${name.replaceAll(/['\\]/g, "\\$&")}']`;
+}
+
+/** Comparisons of two numbers by their operators. */
+export const COMPARISONS: Readonly<
+  Record<"==" | "!=" | "<" | "<=" | ">" | ">=", (one: number, other: number) => boolean>
+> = {
+  "==": (one, other) => one === other,
+  "!=": (one, other) => one !== other,
+  "<": (one, other) => one < other,
+  "<=": (one, other) => one <= other,
+  ">": (one, other) => one > other,
+  ">=": (one, other) => one >= other,
+};
+
+const LOWEST = 100;
+const HIGHEST = 599;
+
+/** Writes the statuses that a rule accepts in the shortest form; `undefined` if it accepts none. */
+export function statusesThat(accepts: (status: number) => boolean): written.HttpExpectation["status_code"] {
+  const statuses = Array.from({ length: HIGHEST - LOWEST + 1 }, (_, index) => LOWEST + index).filter(accepts);
+  if (statuses.length === 0) return undefined;
+  if (statuses.length === HIGHEST - LOWEST + 1) return null;
+  const byClass = Map.groupBy(statuses, (status) => Math.floor(status / 100));
+  const shortest = [...byClass].flatMap<number | string>(([first, members]) =>
+    members.length === 100 ? [`${first}xx`] : members
+  );
+  const [only] = shortest;
+  return shortest.length === 1 && only !== undefined ? only : shortest;
+}
+
+type Day = NonNullable<written.Window["days"]>[number];
+
+const MINUTES_OF_DAY = 24 * 60;
+
+/** A window that begins at a time of day, on some days, and lasts so long. `null` if it does not fit a weekly one. */
+export function maintenanceWindow(
+  { start, durationMs, days, timeZone }: {
+    /** `hh:mm` */
+    readonly start: string;
+    readonly durationMs: number;
+    /** Names of days; empty: every day. */
+    readonly days: readonly string[];
+    readonly timeZone: string | undefined;
+  },
+): written.Window | null {
+  const [, hours, minutes] = /^(\d{1,2}):(\d{2})$/.exec(start) ?? [];
+  const lastsMinutes = Math.round(durationMs / 60_000);
+  if (hours === undefined || lastsMinutes < 1 || lastsMinutes >= MINUTES_OF_DAY) return null;
+  const startMinute = Number(hours) * 60 + Number(minutes);
+  const names = days.map((day) => asWord<Day>(day.slice(0, 3).toLowerCase()));
+  return {
+    ...(names.length > 0 && { days: names }),
+    from: timeOfDay(startMinute),
+    to: timeOfDay(startMinute + lastsMinutes),
+    ...(timeZone !== undefined && { time_zone: timeZone }),
+  };
+}
+
+/** Writes a minute as `hh:mm`; one of the next day counts from its midnight. */
+export function timeOfDay(minute: number): string {
+  const inDay = minute % MINUTES_OF_DAY;
+  return `${String(Math.floor(inDay / 60)).padStart(2, "0")}:${String(inDay % 60).padStart(2, "0")}`;
 }

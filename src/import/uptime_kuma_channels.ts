@@ -9,7 +9,7 @@ import {
   webhook,
   webhookOf,
 } from "./message_channels.ts";
-import type { SourceItem } from "./source_item.ts";
+import type { SourceItem } from "./config_draft.ts";
 
 export function kumaChannel(settings: Foreign, item: SourceItem): written.ChannelObject | string {
   const type = settings.text("type") ?? "";

@@ -2,10 +2,8 @@ import { parseJson } from "../shared/parse_json.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import { asText, asTexts, asWord, Foreign } from "./foreign_value.ts";
-import { JSON_COMPARISONS, standardJsonPath } from "./json_path.ts";
-import { intervalText } from "./span_text.ts";
-import { statusesThat } from "./status_codes.ts";
-import type { SourceItem } from "./source_item.ts";
+import { intervalText, JSON_COMPARISONS, standardJsonPath, statusesThat } from "./span_text.ts";
+import type { SourceItem } from "./config_draft.ts";
 
 type Target = written.CheckByKind;
 

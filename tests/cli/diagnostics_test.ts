@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Source } from "../../src/config/source_text.ts";
+import type { Source } from "../../src/config/problem.ts";
 import { renderProblems } from "../../src/cli/diagnostics.ts";
 import { testRows } from "../support/rows.ts";
 

@@ -1,7 +1,6 @@
 /** A plugin prints one line and exits with 0 to 3, however it ends. */
 import assert from "node:assert/strict";
-import { reportUncaught, run } from "../../src/cli/run.ts";
-import { PluginOutput } from "../../src/cli/plugin_output.ts";
+import { PluginOutput, reportUncaught, run } from "../../src/cli/run.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 
 Deno.test("run() leaves the exit codes of other formats alone", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { CONFIG_OPTION } from "../../src/cli/command_definition.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { runnableHint } from "../../src/cli/runnable_hint.ts";
+import { runnableHint } from "../../src/cli/failure.ts";
 import { STATE_OPTION } from "../../src/cli/state_location.ts";
 
 Deno.test("runnableHint() adds config and state to the commands that read them", async (t) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { INTERVAL_FORMS, INTERVAL_MS_MAX, parseInterval } from "../../src/config/interval.ts";
+import { INTERVAL_FORMS, INTERVAL_MS_MAX, parseInterval } from "../../src/config/quantities.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { locateConfig } from "../../src/config/locate.ts";
+import { locateConfig } from "../../src/config/source.ts";
 import { type ConfigSystemOptions, createConfigSystem, errorOf } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { parseDatabaseHost } from "../../src/config/database_host.ts";
+import { parseDatabaseHost, postgresIn } from "../../src/config/postgres_settings.ts";
 import {
   openPostgresPlace,
   parsePostgresUrl,
   permissionsOfPostgres,
 } from "../../src/config/open_postgres.ts";
-import { postgresIn } from "../../src/config/postgres_settings.ts";
 import { load } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 

@@ -1,7 +1,11 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import fc from "../support/property.ts";
-import { DURATION_MS_MAX, parseDuration } from "../../src/config/parse_duration.ts";
-import { INTERVAL_MS_MAX, parseInterval } from "../../src/config/interval.ts";
+import {
+  DURATION_MS_MAX,
+  INTERVAL_MS_MAX,
+  parseDuration,
+  parseInterval,
+} from "../../src/config/quantities.ts";
 import { describeDuration, exactDuration } from "../../src/domain/duration.ts";
 import { testRows } from "../support/rows.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import axe from "axe-core";
 import type { Check } from "../../src/domain/check.ts";
 import { LIVE_SCRIPT } from "../../src/outputs/http_endpoint/live_script.ts";
-import type { PageFacts } from "../../src/outputs/html_report/facts.ts";
+import type { PageFacts } from "../../src/outputs/html_report/snapshot.ts";
 import { truncate } from "../../src/shared/truncate.ts";
 import { type Browser, requiresBrowser, withBrowser } from "./browser.ts";
 import { inTime } from "../life/in_time.ts";

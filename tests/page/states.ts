@@ -4,7 +4,7 @@ import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Page } from "../../src/domain/generated/config.ts";
 import type { CheckUpdate, KeptResult } from "../../src/domain/store.ts";
-import type { PageFacts } from "../../src/outputs/html_report/facts.ts";
+import type { PageFacts } from "../../src/outputs/html_report/snapshot.ts";
 import { writeReport } from "../../src/outputs/html_report/write_report.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";

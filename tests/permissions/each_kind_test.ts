@@ -2,8 +2,11 @@
 import assert from "node:assert/strict";
 import type { CheckKind } from "../../src/domain/check.ts";
 import type { PermissionClass } from "../../src/domain/runtime_permissions.ts";
-import { groupPermissions, permissionFlags } from "../../src/permissions/permission_flags.ts";
-import { requiredPermissionsOf } from "../../src/permissions/required_permissions.ts";
+import {
+  groupPermissions,
+  permissionFlags,
+  requiredPermissionsOf,
+} from "../../src/permissions/required_permissions.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { requiresTools } from "../../testing/tools.ts";

@@ -1,5 +1,5 @@
 /** A config that requires some of every permission, on a new harness. */
-import { permissionFlags, type PermissionsByClass } from "../../src/permissions/permission_flags.ts";
+import { permissionFlags, type PermissionsByClass } from "../../src/permissions/required_permissions.ts";
 import type { PermissionClass } from "../../src/domain/runtime_permissions.ts";
 import { type Mailbox, startMailbox } from "../life/receivers.ts";
 import { type Harness, withHarness } from "../life/program.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { groupPermissions, permissionFlags } from "../../src/permissions/permission_flags.ts";
+import { groupPermissions, permissionFlags } from "../../src/permissions/required_permissions.ts";
 import { shellWord } from "../../src/shared/shell_word.ts";
 import { runChild, tool } from "../../testing/tools.ts";
 

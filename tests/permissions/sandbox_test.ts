@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import type { PermissionsByClass } from "../../src/permissions/permission_flags.ts";
-import { bwrapCommand, type Sandbox, sandboxOf } from "../../src/permissions/sandbox.ts";
-import { systemdDropIn } from "../../src/permissions/systemd_drop_in.ts";
+import type { PermissionsByClass } from "../../src/permissions/required_permissions.ts";
+import { bwrapCommand, type Sandbox, sandboxOf, systemdDropIn } from "../../src/permissions/sandbox.ts";
 import { createConfigSystem } from "../../testing/config_system.ts";
 import { requiresTools } from "../../testing/tools.ts";
 import { type Harness, withHarness } from "../life/program.ts";

@@ -10,8 +10,7 @@ import {
   TARGETS,
   writeChecksums,
 } from "../../scripts/compile.ts";
-import { openNewChecks } from "../../src/cli/new_checks/open_new_checks.ts";
-import { readAllOperands } from "../../src/cli/new_checks/read_operands.ts";
+import { openNewChecks, readAllOperands } from "../../src/cli/new_checks/read_operands.ts";
 import { openSchema } from "../../src/config/profile_schemas.ts";
 import { requiredPermissionsOf } from "../../src/permissions/required_permissions.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";

@@ -8,10 +8,10 @@ import { printable } from "../../shared/printable.ts";
 import { EXIT } from "../exit_code.ts";
 import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
 import { timeText } from "../../shared/local_time.ts";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../answer_at_once.ts";
 import { describeOutboxEvent, describePending, describeUnfinished } from "./outbox_words.ts";
 import { type ChosenOptions, runChosen } from "./run_chosen.ts";
-import { hintOf } from "../runnable_hint.ts";
+import { hintOf } from "../failure.ts";
 
 /** How long a run sends notifications at its end; the others are sent by the next run. */
 const DRAIN_MS = 60_000;

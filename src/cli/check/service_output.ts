@@ -5,7 +5,7 @@ import { checkFields, recordOf } from "../formats/check_fields.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import type { Log } from "../../domain/log.ts";
 import { jsonLine, printable } from "../../shared/printable.ts";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../answer_at_once.ts";
 import { notificationFields } from "../../channels/notification_fields.ts";
 
 export interface ServiceFacts {

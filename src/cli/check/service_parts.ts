@@ -7,7 +7,7 @@ import { DEFAULT_LIMITS, type Limits } from "../../scheduler/run_checks.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { jobLogOf } from "../../state/job_log.ts";
 import { openStateRepository, type StateRepository } from "../../state/state_repository.ts";
-import { listenOf } from "../listen_option.ts";
+import { listenOf } from "../config_permissions.ts";
 import {
   type CommandContext,
   isEverything,
@@ -29,7 +29,7 @@ import { startReportPublisher } from "../../outputs/html_report/publish_report.t
 import { startEndpoint } from "../../outputs/http_endpoint/endpoint_switch.ts";
 import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts";
 import { SummarySchedule } from "../../outputs/summary/summary_schedule.ts";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../answer_at_once.ts";
 
 interface ServicePartsOptions extends CommandContext {
   readonly config: OpenConfig;

@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
-import { parseIntervalText } from "../../config/interval.ts";
+import { parseIntervalText } from "../../config/quantities.ts";
 import {
   type Invocation,
   optionChoice,

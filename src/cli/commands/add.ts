@@ -8,8 +8,14 @@ import {
   UsageError,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { addChecks, type KnownCheck, partKnown, partTaken, partValid } from "../new_checks/add_checks.ts";
-import { openTarget } from "../new_checks/config_target.ts";
+import {
+  addChecks,
+  type KnownCheck,
+  openTarget,
+  partKnown,
+  partTaken,
+  partValid,
+} from "../new_checks/add_checks.ts";
 import { CHECK_OPERANDS, readOperands } from "../new_checks/read_operands.ts";
 
 export const addCommand: Command = {

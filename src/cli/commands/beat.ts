@@ -1,6 +1,6 @@
 import { CHECK_KINDS } from "../../checks/registry.ts";
 import { readJobIndex } from "../../config/job_index.ts";
-import { locateConfig } from "../../config/locate.ts";
+import { locateConfig } from "../../config/source.ts";
 import type { CheckKind } from "../../domain/check.ts";
 import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
 import { isShared } from "../../domain/membership.ts";

@@ -20,13 +20,17 @@ import {
   selectActiveChecks,
   TAG_OPTION,
 } from "../open_config.ts";
-import { describeMissing, dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
+import {
+  describeMissing,
+  dropOtherPermissions,
+  LISTEN_OPTION,
+  permissionsOfConfig,
+} from "../config_permissions.ts";
 import { FAIL_ON_CONDITIONS } from "../exit_code.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../../domain/log.ts";
 import { pathFromHere } from "../../config/source.ts";
 import { temporaryPathOf } from "../../shared/temporary_path.ts";
 import { printable } from "../../shared/printable.ts";
-import { LISTEN_OPTION } from "../listen_option.ts";
 import { controlPathsOf, locateState, STATE_OPTION } from "../state_location.ts";
 import { wantsColor } from "../terminal.ts";
 

@@ -3,13 +3,11 @@ import { jsonDocument, printable } from "../../shared/printable.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { truncate } from "../../shared/truncate.ts";
 import { type Command, CONFIG_OPTION, type Invocation, UsageError } from "../command_definition.ts";
-import { choose } from "../new_checks/choose.ts";
-import { discover, type ProposedCheck } from "../new_checks/discover.ts";
+import { choose, discover, type ProposedCheck } from "../new_checks/discover.ts";
 import { EXIT } from "../exit_code.ts";
-import { addChecks } from "../new_checks/add_checks.ts";
-import { openTarget } from "../new_checks/config_target.ts";
-import { entryFor } from "../new_checks/open_new_checks.ts";
-import { hintOf } from "../runnable_hint.ts";
+import { addChecks, openTarget } from "../new_checks/add_checks.ts";
+import { entryFor } from "../new_checks/read_operands.ts";
+import { hintOf } from "../failure.ts";
 
 export const discoverCommand: Command = {
   name: "discover",

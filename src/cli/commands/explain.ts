@@ -6,7 +6,6 @@ import {
 } from "../../config/explain_check.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
-import { createColors } from "../color.ts";
 import { type Command, CONFIG_OPTION } from "../command_definition.ts";
 import {
   isEverything,
@@ -18,7 +17,7 @@ import {
 } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
 import { printable } from "../../shared/printable.ts";
-import { wantsColor } from "../terminal.ts";
+import { createColors, wantsColor } from "../terminal.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { pad } from "../../shared/wrap.ts";
 

@@ -1,6 +1,6 @@
 import type { Command } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { writeNew } from "../write_output.ts";
+import { writeNew } from "../failure.ts";
 import { STARTER_CONFIG } from "../starter_config.ts";
 import { printable } from "../../shared/printable.ts";
 

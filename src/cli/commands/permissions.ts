@@ -1,7 +1,12 @@
 import { dirname, resolve } from "node:path";
 import { NET_ALL, PERMISSION_CLASSES } from "../../domain/runtime_permissions.ts";
 import type { System } from "../../domain/system.ts";
-import { missingPermissions, type RequiredPermission } from "../../permissions/required_permissions.ts";
+import {
+  groupPermissions,
+  missingPermissions,
+  permissionFlags,
+  type RequiredPermission,
+} from "../../permissions/required_permissions.ts";
 import {
   type Command,
   CONFIG_OPTION,
@@ -20,13 +25,15 @@ import {
   selectChecks,
   TAG_OPTION,
 } from "../open_config.ts";
-import { MissingPermissionsError, permissionsOfConfig, PROXY_VARIABLES } from "../config_permissions.ts";
-import { listenOf } from "../listen_option.ts";
+import {
+  listenOf,
+  MissingPermissionsError,
+  permissionsOfConfig,
+  PROXY_VARIABLES,
+} from "../config_permissions.ts";
 import { EXIT } from "../exit_code.ts";
-import { groupPermissions, permissionFlags } from "../../permissions/permission_flags.ts";
 import { shellWord } from "../../shared/shell_word.ts";
-import { bwrapCommand, sandboxOf } from "../../permissions/sandbox.ts";
-import { systemdDropIn } from "../../permissions/systemd_drop_in.ts";
+import { bwrapCommand, sandboxOf, systemdDropIn } from "../../permissions/sandbox.ts";
 import { printable } from "../../shared/printable.ts";
 import { STATE_OPTION } from "../state_location.ts";
 

@@ -11,9 +11,8 @@ import {
 import { askService } from "../control_client.ts";
 import { describeDifference, describeFailedReload } from "../check/service_output.ts";
 import { EXIT } from "../exit_code.ts";
-import { OutputError } from "../failure.ts";
+import { hintOf, OutputError } from "../failure.ts";
 import { STATE_OPTION } from "../state_location.ts";
-import { hintOf } from "../runnable_hint.ts";
 
 export const reloadCommand: Command = {
   name: "reload",

@@ -10,9 +10,9 @@ import {
 } from "../command_definition.ts";
 import { isEverything, readSelection, selectChecks, TAG_OPTION } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
-import { writeError } from "../write_output.ts";
+import { writeError } from "../failure.ts";
 import { openKnownState } from "../known_config.ts";
-import { pageFacts } from "../../outputs/html_report/facts.ts";
+import { pageFacts } from "../../outputs/html_report/snapshot.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
 export const reportCommand: Command = {

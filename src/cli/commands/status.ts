@@ -12,7 +12,6 @@ import {
   knownNotified,
   statusOf,
 } from "../../alerting/check_status.ts";
-import { createColors } from "../color.ts";
 import {
   type Command,
   CONFIG_OPTION,
@@ -24,11 +23,17 @@ import {
 import { isEverything, readSelection, selectActiveChecks, TAG_OPTION } from "../open_config.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
 import { statusJson, type StatusSnapshot } from "../../outputs/json/status_json.ts";
-import { NO_ACTIVE_CHECK } from "../formats/without_result.ts";
-import { conditionCounts, conditionPaints } from "../formats/condition_paints.ts";
+import { NO_ACTIVE_CHECK } from "../formats/format.ts";
 import type { PluginItem } from "../formats/plugin.ts";
 import { describeVote } from "../../condition/agreement.ts";
-import { believableColumns, renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
+import {
+  believableColumns,
+  conditionCounts,
+  conditionPaints,
+  renderTable,
+  type TableOptions,
+  type TableRow,
+} from "../formats/table.ts";
 import { wrap } from "../../shared/wrap.ts";
 import { printable } from "../../shared/printable.ts";
 import { openKnownState } from "../known_config.ts";
@@ -40,7 +45,7 @@ import {
   shortenLines,
   shownNotifications,
 } from "../../alerting/outbox_status.ts";
-import { wantsColor } from "../terminal.ts";
+import { createColors, wantsColor } from "../terminal.ts";
 import { dueEvent } from "../../condition/transition.ts";
 import type { OpenWindow } from "../../alerting/maintenance_windows.ts";
 import { type TimeContext, timeText } from "../../shared/local_time.ts";

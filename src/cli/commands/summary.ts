@@ -1,4 +1,4 @@
-import { parseIntervalText } from "../../config/interval.ts";
+import { parseIntervalText } from "../../config/quantities.ts";
 import { quoteValue } from "../../config/problem.ts";
 import type { System } from "../../domain/system.ts";
 import type { Period } from "../../outputs/summary/outages.ts";
@@ -27,7 +27,7 @@ import {
   TAG_OPTION,
 } from "../open_config.ts";
 import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
-import { summaryNotification } from "../../outputs/summary/summary_notification.ts";
+import { summaryNotification } from "../../outputs/summary/summary_json.ts";
 import { sendNow } from "../send_now.ts";
 import { STATE_OPTION } from "../state_location.ts";
 

@@ -9,8 +9,14 @@ import {
 } from "../command_definition.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { checkFields } from "../formats/check_fields.ts";
-import { entryFor, openNewChecks, renderEntry } from "../new_checks/open_new_checks.ts";
-import { CHECK_OPERANDS, type NewCheck, readAllOperands } from "../new_checks/read_operands.ts";
+import {
+  CHECK_OPERANDS,
+  entryFor,
+  type NewCheck,
+  openNewChecks,
+  readAllOperands,
+  renderEntry,
+} from "../new_checks/read_operands.ts";
 import { isTryable, renderRecords, runNewChecks } from "../new_checks/run_new_checks.ts";
 import { shellWord } from "../../shared/shell_word.ts";
 

@@ -9,14 +9,13 @@ import {
 } from "../../domain/condition.ts";
 import { truncateBytes } from "../../shared/truncate.ts";
 import { printable } from "../../shared/printable.ts";
-import type { Format, FormatOptions, RunSummary } from "./format.ts";
+import { type Format, type FormatOptions, NO_RESULT, type RunSummary } from "./format.ts";
 import {
   formatPerformanceDatum,
   parsePerformanceData,
   type PerformanceDatum,
   plainNumber,
 } from "../../shared/performance_data.ts";
-import { NO_RESULT } from "./without_result.ts";
 
 /** Cores keep about this much of a plugin's text; the performance data behind it is not counted. */
 const STATUS_BYTES_MAX = 4096;

@@ -1,13 +1,11 @@
 import { counted } from "../../shared/counted.ts";
 import { CONDITIONS } from "../../domain/condition.ts";
-import { type Colors, createColors } from "../color.ts";
+import { type Colors, createColors } from "../terminal.ts";
 import { printable, printableBlock } from "../../shared/printable.ts";
-import { conditionCounts, conditionPaints } from "./condition_paints.ts";
 import { durationText } from "../../shared/duration_text.ts";
-import type { Format, RunRecord, RunSummary } from "./format.ts";
+import { type Format, NO_RESULT, type RunRecord, type RunSummary } from "./format.ts";
 import { truncate } from "../../shared/truncate.ts";
-import { believableColumns, renderTable, type TableRow } from "./table.ts";
-import { NO_RESULT } from "./without_result.ts";
+import { believableColumns, conditionCounts, conditionPaints, renderTable, type TableRow } from "./table.ts";
 import { wrap } from "../../shared/wrap.ts";
 
 /** Maximum number of names without a result in the last line; the table has all of them. */

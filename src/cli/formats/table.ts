@@ -1,7 +1,8 @@
 import { counted } from "../../shared/counted.ts";
-import type { Colors } from "../color.ts";
+import type { Colors } from "../terminal.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { pad, wrap } from "../../shared/wrap.ts";
+import { SHOWN_CONDITIONS, type ShownCondition } from "../../domain/condition.ts";
 
 /** Longer outputs and details are truncated with a mark: the most severe checks must stay visible. */
 const LINES_MAX = 10;
@@ -146,4 +147,23 @@ function limitLines(lines: readonly string[], colors: Colors): readonly string[]
   const rest = lines.length - LINES_MAX;
   if (rest <= 0) return lines;
   return [...lines.slice(0, LINES_MAX), colors.dim(`… ${counted(rest, "more line")}`)];
+}
+
+export function conditionPaints(colors: Colors): Readonly<Record<ShownCondition, (text: string) => string>> {
+  return {
+    ok: colors.green,
+    pending: colors.cyan,
+    unknown: colors.bold,
+    warning: colors.yellow,
+    critical: (text) => colors.bold(colors.red(text)),
+  };
+}
+
+/** Returns the painted count of each condition that occurs, such as `2 ok` and `1 critical`. */
+export function conditionCounts(conditions: readonly ShownCondition[], colors: Colors): readonly string[] {
+  const paints = conditionPaints(colors);
+  return SHOWN_CONDITIONS.flatMap((condition) => {
+    const count = conditions.filter((other) => other === condition).length;
+    return count === 0 ? [] : [paints[condition](`${count} ${condition}`)];
+  });
 }

@@ -2,9 +2,8 @@ import type { Condition } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
 import { jsonText, printable } from "../../shared/printable.ts";
 import { roundedMs } from "../../shared/json_values.ts";
-import type { Format, FormatOptions } from "./format.ts";
+import { type Format, type FormatOptions, NO_CHECKS, NO_RESULT } from "./format.ts";
 import { truncate } from "../../shared/truncate.ts";
-import { NO_CHECKS, NO_RESULT } from "./without_result.ts";
 
 /** The message is the short form; `output` has all of it. */
 const MESSAGE_LENGTH_MAX = 200;

@@ -6,7 +6,7 @@ import { FilePublisher, type PublishedFile } from "../file_publisher.ts";
 import type { Check } from "../../domain/check.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Log } from "../../domain/log.ts";
-import { pageFacts } from "./facts.ts";
+import { pageFacts } from "./snapshot.ts";
 
 interface PublishedPageSource {
   readonly system: Pick<System, "clock" | "hostName" | "timeZone">;

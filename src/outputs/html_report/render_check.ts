@@ -7,9 +7,8 @@ import { describeStatus } from "../../alerting/check_status.ts";
 import type { OpenWindow } from "../../alerting/maintenance_windows.ts";
 import { type PageScale, renderStrips, STROKE_CLASSES } from "./strips.ts";
 import { truncate } from "../../shared/truncate.ts";
-import { joinMarkup, type Markup, markup, markupLines } from "../markup.ts";
+import { joinMarkup, type Markup, markup, markupLines, type PlainTime, type TimeText } from "../markup.ts";
 import { isUnconfirmed, type PageCheck, type PageSpan, type ReportSnapshot } from "./snapshot.ts";
-import type { PlainTime, TimeText } from "./time_text.ts";
 import { roundedSize } from "../../domain/describe_size.ts";
 
 /** How much of each text is shown, in UTF-16 units. */

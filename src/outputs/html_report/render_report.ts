@@ -10,14 +10,19 @@ import type { Announcement } from "../../domain/generated/config.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { describeRow, describeSilence } from "../../alerting/outbox_status.ts";
 import { truncate } from "../../shared/truncate.ts";
-import { type Markup, markup } from "../markup.ts";
+import {
+  createPlainTime,
+  type Markup,
+  markup,
+  type PlainTime,
+  type TimeText,
+  toTimeText,
+} from "../markup.ts";
 import { type ItemOptions, renderCheck, renderMove, type Room, TEXT_MAX } from "./render_check.ts";
 import { FILE_SCRIPT } from "./old_page.ts";
-import { renderHead } from "./render_head.ts";
-import { countText, renderHeader } from "./render_header.ts";
+import { countText, renderHead, renderHeader } from "./render_header.ts";
 import { DAYS_SHOWN, HOURS_SHOWN, isUnconfirmed, type PageCheck, type ReportSnapshot } from "./snapshot.ts";
 import { CHECKS_WITH_CHANGES_MAX, firstHourMs, type PageScale, pageScale } from "./strips.ts";
-import { createPlainTime, type PlainTime, type TimeText, toTimeText } from "./time_text.ts";
 
 const LATEST_CHANGES = 20;
 const LINES_MAX = 50;

@@ -7,6 +7,7 @@ import type { Page } from "../../domain/generated/config.ts";
 import type { ConditionChange, RecentRun } from "../../domain/store.ts";
 import type { ShownNotification } from "../../alerting/outbox_status.ts";
 import type { CheckStatus } from "../../alerting/check_status.ts";
+import type { System } from "../../domain/system.ts";
 
 /** How many days the strips and lines of the page show, today included. */
 export const DAYS_SHOWN = 90;
@@ -100,4 +101,17 @@ export function notOk(
   if (others.length === 0) return null;
   const word = others.every(({ condition }) => condition === "pending") ? "pending" : "not ok";
   return { count: others.length, word };
+}
+
+/** What a page shows that is not in the state. */
+export type PageFacts = Omit<
+  ReportSnapshot,
+  "checks" | "inactive" | "rows" | "members" | "silences" | "failedReload" | "isKept" | "isPublic"
+>;
+
+export function pageFacts(
+  facts: Omit<PageFacts, "nowMs" | "hostName" | "timeZone">,
+  { clock, hostName, timeZone }: Pick<System, "clock" | "hostName" | "timeZone">,
+): PageFacts {
+  return { ...facts, nowMs: clock.wallMs(), hostName: hostName(), timeZone: timeZone() };
 }

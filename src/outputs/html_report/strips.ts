@@ -4,13 +4,12 @@
  * so equal slots in a row are one stroke, a strip has one path a condition, and only slots that are not ok have a
  * tooltip.
  */
-import { type Markup, markup } from "../markup.ts";
+import { type Markup, markup, type PlainTime } from "../markup.ts";
 import { SHOWN_CONDITIONS, type ShownCondition } from "../../domain/condition.ts";
 import { durationText } from "../../shared/duration_text.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { RECENT_RUNS_MAX } from "../../state/retention.ts";
 import { DAYS_SHOWN, HOURS_SHOWN, type PageCheck, type PageDay, type PageSlot } from "./snapshot.ts";
-import type { PlainTime } from "./time_text.ts";
 
 /** Heights in the picture's units; `style.ts` gives the strokes of the strips their height. */
 const LINE_TOP = 1;

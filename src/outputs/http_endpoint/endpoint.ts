@@ -7,13 +7,20 @@ import { isShared } from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { parseListenAddress } from "../../shared/listen_address.ts";
-import { contentPolicy } from "../html_report/render_head.ts";
+import { contentPolicy } from "../html_report/render_header.ts";
 import type { MetricsFormat } from "../metrics/families.ts";
-import { type Access, accessOf, refusePublic } from "./access.ts";
-import { findPingTargets, handleCheckIn, type PingTarget, respond, respondText } from "./check_ins.ts";
-import type { EndpointConfig, EndpointSources } from "./endpoint_sources.ts";
+import {
+  type Access,
+  accessOf,
+  findPingTargets,
+  handleCheckIn,
+  type PingTarget,
+  refusePublic,
+  respond,
+  respondText,
+} from "./check_ins.ts";
 import { LIVE_SCRIPT } from "./live_script.ts";
-import { Views } from "./views.ts";
+import { type EndpointConfig, type EndpointSources, Views } from "./views.ts";
 import { pause } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 

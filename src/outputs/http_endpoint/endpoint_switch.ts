@@ -1,7 +1,7 @@
 import { ListenError } from "../../domain/http_servers.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { EndpointConfig, EndpointSources } from "./endpoint_sources.ts";
+import type { EndpointConfig, EndpointSources } from "./views.ts";
 
 interface EndpointSwitch {
   adopt(config: LoadedConfig): void;

@@ -9,20 +9,25 @@ import { type CheckStatus, countedConditions, inactiveNames, statusOf } from "..
 import type { LoadedConfig } from "../../config/load.ts";
 import { allChanges } from "../../state/all_changes.ts";
 import { readServices } from "../../state/read_services.ts";
-import { pageFacts } from "../html_report/facts.ts";
+import { pageFacts } from "../html_report/snapshot.ts";
 import { publicChange, publicChecks, publicStatus } from "../html_report/public_report.ts";
 import { writeReport } from "../html_report/write_report.ts";
 import { historyJson, readHistory } from "../json/history_json.ts";
 import { locationStatuses, type MonitorStatus } from "../json/monitor_fields.ts";
 import { checkJson, statusJson } from "../json/status_json.ts";
-import type { Access } from "./access.ts";
-import type { EndpointSources } from "./endpoint_sources.ts";
+import type { Access } from "./check_ins.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { truncate } from "../../shared/truncate.ts";
 import { type Markup, markup } from "../markup.ts";
 import { hashHex } from "../../shared/hash.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { isoTime } from "../../shared/json_values.ts";
+import type { Listen } from "../../domain/generated/config.ts";
+import type { Log } from "../../domain/log.ts";
+import type { System } from "../../domain/system.ts";
+import type { Scheduler } from "../../scheduler/scheduler.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
+import type { MetricsPublisher } from "../metrics/publish_metrics.ts";
 
 interface ViewSources extends Pick<EndpointSources, "system" | "repository" | "select" | "isWhole"> {
   readonly config: LoadedConfig;
@@ -280,4 +285,26 @@ function idOf(text: string): string {
     `8${digits.slice(17, 20)}`,
   ];
   return `urn:uuid:${parts.join("-")}-${digits.slice(20)}`;
+}
+
+export interface EndpointSources {
+  readonly system: System;
+  readonly log: Log;
+  readonly repository: StateRepository;
+  /** Whether a state is stored, so that jobs can check in. */
+  readonly hasState: boolean;
+  readonly scheduler: Pick<Scheduler, "isAdvancing" | "request">;
+  readonly metrics: Pick<MetricsPublisher, "render">;
+  /** The checks that run here, of the config's. */
+  select(checks: readonly Check[]): readonly Check[];
+  /** Whether these are all of them. */
+  readonly isWhole: boolean;
+  /** The endpoint that a config asks for; `null`: none. */
+  listenOf(config: LoadedConfig): Listen | null;
+  onBug(error: unknown): void;
+}
+
+export interface EndpointConfig {
+  readonly config: LoadedConfig;
+  readonly listen: Listen;
 }

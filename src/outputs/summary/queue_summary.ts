@@ -10,7 +10,7 @@ import type { StateRepository } from "../../state/state_repository.ts";
 import { gatherSummary } from "./gather_summary.ts";
 import type { Period } from "./outages.ts";
 import type { Summary } from "./summary.ts";
-import { summaryNotification } from "./summary_notification.ts";
+import { summaryNotification } from "./summary_json.ts";
 import { lastTime, periodOf } from "./summary_times.ts";
 
 interface QueueSummaryOptions {

@@ -3,7 +3,7 @@ import { cleanLine } from "../../channels/clean_text.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { percent } from "../../state/availability.ts";
-import { createPlainTime, type PlainTime } from "../html_report/time_text.ts";
+import { createPlainTime, type PlainTime } from "../markup.ts";
 import { WHOLE_SHARE } from "./summarize.ts";
 import type {
   Bounded,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ShownCondition } from "../../../src/domain/condition.ts";
 import { run } from "../../../src/cli/run.ts";
-import { notDueReason } from "../../../src/cli/formats/without_result.ts";
+import { notDueReason } from "../../../src/cli/formats/format.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { tempDirectory } from "../../../testing/builders.ts";
 import { testRows } from "../../support/rows.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { renderStrips } from "../../../src/outputs/html_report/strips.ts";
-import { createPlainTime } from "../../../src/outputs/html_report/time_text.ts";
+import { createPlainTime } from "../../../src/outputs/markup.ts";
 import { DAYS_SHOWN, HOURS_SHOWN, type PageDay } from "../../../src/outputs/html_report/snapshot.ts";
 import type { Condition } from "../../../src/domain/condition.ts";
 import type { RecentRun } from "../../../src/domain/store.ts";

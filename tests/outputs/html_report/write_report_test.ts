@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { PageFacts } from "../../../src/outputs/html_report/facts.ts";
+import type { PageFacts } from "../../../src/outputs/html_report/snapshot.ts";
 import { writeReport } from "../../../src/outputs/html_report/write_report.ts";
 import type { NotRunning } from "../../../src/domain/monitor_run.ts";
 import type { Check } from "../../../src/domain/check.ts";

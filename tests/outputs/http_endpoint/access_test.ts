@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { accessOf } from "../../../src/outputs/http_endpoint/access.ts";
+import { accessOf } from "../../../src/outputs/http_endpoint/check_ins.ts";
 
 const TOKEN = "a-token-of-20-letters";
 

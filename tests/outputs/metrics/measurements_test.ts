@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { measurementsOf } from "../../../src/outputs/metrics/measurements.ts";
+import { measurementsOf } from "../../../src/outputs/metrics/render_metrics.ts";
 import { observeProgram } from "../../support/script_check.ts";
 import { requiresTools, tool } from "../../../testing/tools.ts";
 
