@@ -3,9 +3,10 @@ import { groupKind } from "../../src/checks/group.ts";
 import type { GroupCheck } from "../../src/domain/check.ts";
 import type { GroupParameters } from "../../src/domain/generated/config.ts";
 import type { KnownCondition, ObserveContext } from "../../src/domain/check_kind.ts";
-import type { Awaited } from "../../src/domain/result.ts";
 import { type Condition, countedAs, type ShownCondition } from "../../src/domain/condition.ts";
 import { load, problemsOf } from "../../testing/config_system.ts";
+import { fieldsOf, linesOf, testTable } from "../support/rows.ts";
+import { problemTexts } from "../support/observe_check.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 
 async function groupOf(parameters: Partial<GroupParameters>): Promise<GroupCheck> {
@@ -39,39 +40,23 @@ function contextOf(conditions: Readonly<Record<string, Condition>>): ObserveCont
 }
 
 Deno.test("groupKind returns the highest severity beyond the checks that may fail", async (t) => {
-  const [o, u, w, c] = ["ok", "unknown", "warning", "critical"] as const;
-  const rows: readonly (readonly [
-    conditions: readonly Condition[],
-    required: Partial<GroupParameters>,
-    condition: Condition,
-    output: string,
-  ])[] = [
-    [[o, o, o], {}, o, "3 of 3 ok"],
-    [[o, w, c], {}, c, '1 of 3 ok, expected all: "c" is critical, "b" is warning'],
-    [[o, o, u], {}, u, '2 of 3 ok, expected all: "c" is unknown'],
-    [[o, c, c], { require: "any" }, o, '1 of 3 ok: "b" is critical, "c" is critical'],
-    [
-      [w, c, c],
-      { require: "any" },
-      w,
-      '0 of 3 ok, expected at least 1: "b" is critical, "c" is critical, "a" is warning',
-    ],
-    [[o, o, c], { atLeast: 2 }, o, '2 of 3 ok: "c" is critical'],
-    [[o, w, c], { atLeast: 2 }, w, '1 of 3 ok, expected at least 2: "c" is critical, "b" is warning'],
-    [[c, o, c], { atLeast: 2 }, c, '1 of 3 ok, expected at least 2: "a" is critical, "c" is critical'],
-  ];
-  for (const [conditions, required, condition, output] of rows) {
-    await t.step(`${conditions.join()} ${JSON.stringify(required)}`, async () => {
-      const check = await groupOf({ checks: ["a", "b", "c"], ...required });
-      const [a = "ok", b = "ok", c = "ok"] = conditions;
-      const result = await groupKind.observe(check, contextOf({ a, b, c }));
-      assert.deepEqual([result.condition, result.output], [condition, output]);
-      assert.deepEqual(result.metrics, {
-        ok_count: conditions.filter((one) => one === "ok").length,
-        check_count: 3,
-      });
-    });
-  }
+  const table = `
+    ok ok ok            |               | ok: 3 of 3 ok
+    ok warning critical |               | critical: 1 of 3 ok, expected all: "c" is critical, "b" is warning
+    ok ok unknown       |               | unknown: 2 of 3 ok, expected all: "c" is unknown
+    ok critical critical | require=any  | ok: 1 of 3 ok: "b" is critical, "c" is critical
+    warning critical critical | require=any | \\
+      warning: 0 of 3 ok, expected at least 1: "b" is critical, "c" is critical, "a" is warning
+    ok ok critical      | atLeast=2     | ok: 2 of 3 ok: "c" is critical
+    ok warning critical | atLeast=2     | warning: 1 of 3 ok, expected at least 2: "c" is critical, "b" is warning
+    critical ok critical | atLeast=2    | critical: 1 of 3 ok, expected at least 2: "a" is critical, "c" is critical`;
+  await testTable(t, table, async (conditions, required, expected) => {
+    const check = await groupOf({ checks: ["a", "b", "c"], ...fieldsOf<object>(required) });
+    const [a, b, c] = conditions.split(" ") as [Condition, Condition, Condition];
+    const { condition, output, metrics } = await groupKind.observe(check, contextOf({ a, b, c }));
+    assert.equal(`${condition}: ${output}`, expected);
+    assert.deepEqual(metrics, { ok_count: conditions.match(/ok/g)?.length ?? 0, check_count: 3 });
+  });
   await t.step("inactive checks are left out, but not counted as ok", async () => {
     const checks = ["a", "gone", "b"];
     const all = await groupKind.observe(await groupOf({ checks }), contextOf({ a: "ok", b: "ok" }));
@@ -110,44 +95,45 @@ Deno.test("groupKind returns the highest severity beyond the checks that may fai
     assert.deepEqual(await observe({ atLeast: 2 }), ["unknown", `1 of 5 ok, expected at least 2: ${others}`]);
   });
   await t.step("a result may only wait for checks, or for the first run of a job", async () => {
-    const neverRun: KnownCondition = { condition: "pending", state: "current", last: null };
-    const editedCron: KnownCondition = { ...OVERDUE, state: "edited", isLater: true };
-    const rows: readonly (readonly [
-      group: KnownCondition,
-      members: readonly KnownCondition[],
-      awaits: Awaited | null,
-    ])[] = [
-      // After a start or a long stop, the others run soon.
-      [NEVER_RAN, [current("ok"), NEVER_RAN], "checks"],
-      [OVERDUE, [OVERDUE, OVERDUE], "checks"],
-      [OVERDUE, [current("unknown"), OVERDUE], null],
-      [OVERDUE, [current("pending"), OVERDUE], "checks"],
-      // As long as nothing is confirmed, neither is that of a check that did not run or fails for the first time.
-      [NEVER_RAN, [current("pending"), NEVER_RAN], "checks"],
-      [current("pending"), [current("pending"), NEVER_RAN], "checks"],
-      [current("pending"), [current("ok"), OVERDUE], "checks"],
-      [current("pending"), [current("critical"), NEVER_RAN], null],
-      [current("ok"), [current("pending"), current("ok")], "checks"],
-      [current("ok"), [{ ...OVERDUE, state: "edited" }, current("ok")], "checks"],
-      // Later, it is news.
-      [current("ok"), [current("ok"), OVERDUE], null],
-      [current("ok"), [NEVER_RAN, current("ok")], null],
-      // A job that was added is none, however late it runs.
-      [current("ok"), [neverRun, current("ok")], "job"],
-      [current("pending"), [neverRun, current("pending")], "checks"],
-      [current("ok"), [neverRun, current("unknown")], null],
-      [current("ok"), [neverRun, current("critical")], null],
-      // Neither is one that runs again at a cron time, but a problem of before may be its.
-      [current("ok"), [editedCron, current("ok")], "job"],
-      [current("pending"), [editedCron, neverRun], "job"],
-      [current("critical"), [editedCron, current("ok")], "checks"],
-    ];
-    for (const [group, [a, b], awaits] of rows) {
+    const states: Readonly<Record<string, KnownCondition>> = {
+      ok: current("ok"),
+      pending: current("pending"),
+      unknown: current("unknown"),
+      critical: current("critical"),
+      never: NEVER_RAN,
+      overdue: OVERDUE,
+      edited: { ...OVERDUE, state: "edited" },
+      // A job that never ran, and a check that runs again at a cron time.
+      job: { condition: "pending", state: "current", last: null },
+      cron: { ...OVERDUE, state: "edited", isLater: true },
+    };
+    const rows = `
+      after a start or a long stop, the others run soon | never | ok never | checks
+      | overdue  | overdue overdue  | checks
+      | overdue  | unknown overdue  | nothing
+      | overdue  | pending overdue  | checks
+      as long as nothing is confirmed, neither is a check that did not run | never | pending never | checks
+      | pending  | pending never    | checks
+      | pending  | ok overdue       | checks
+      | pending  | critical never   | nothing
+      | ok       | pending ok       | checks
+      | ok       | edited ok        | checks
+      later, it is news | ok | ok overdue | nothing
+      | ok       | never ok         | nothing
+      a job that was added is none, however late it runs | ok | job ok | job
+      | pending  | job pending      | checks
+      | ok       | job unknown      | nothing
+      | ok       | job critical     | nothing
+      neither is a cron time, but a problem of before may be its | ok | cron ok | job
+      | pending  | cron job         | job
+      | critical | cron ok          | checks`;
+    for (const [, group = "", members = "", awaits] of linesOf(rows)) {
+      const [a = "", b = ""] = members.split(" ");
       const conditionOf = (name: string): KnownCondition =>
-        (name === "g" ? group : name === "a" ? a : b) ?? group;
+        states[name === "g" ? group : name === "a" ? a : b] ?? assert.fail(members);
       const check = await groupOf({ checks: ["a", "b"] });
       const result = await groupKind.observe(check, { ...contextOf({}), conditionOf });
-      assert.equal(result.awaits ?? null, awaits, JSON.stringify([group, a, b]));
+      assert.equal(result.awaits ?? "nothing", awaits, `${group}: ${members}`);
     }
   });
   await t.step("a result that waits has when a check last recovered", async () => {
@@ -209,25 +195,18 @@ Deno.test("loadConfig() rejects an invalid group", async (t) => {
       ),
     },
   });
-  await t.step("an unknown name", async () => {
-    assert.deepEqual(await problemsOf(config(["a", "bb"])), [
-      'checks.g0.parameters.checks[1]: is "bb", expected the name of a check',
-    ]);
+  const table = `
+    [["a","bb"]]        | checks.g0.parameters.checks[1]: is "bb", expected the name of a check
+    [["a","g1"],["g0"]] | checks.g0.parameters.checks: is a cycle: "g0" depends on "g1" depends on "g0"`;
+  await testTable(t, table, async (groups, problem) => {
+    assert.deepEqual(await problemsOf(config(...JSON.parse(groups))), [problem]);
   });
-  await t.step("a cycle of groups", async () => {
-    assert.deepEqual(await problemsOf(config(["a", "g1"], ["g0"])), [
-      'checks.g0.parameters.checks: is a cycle: "g0" depends on "g1" depends on "g0"',
-    ]);
+  const errors = `
+    checks=["a","b","a"]           | checks.2: "a" is specified more than once
+    checks=["a"] atLeast=2         | at_least: is 2, and the group has 1 checks
+    checks=["a","b"] atLeast=1 require=any | require: cannot be used with "at_least"`;
+  await testTable(t, errors, async (parameters, error) => {
+    const group = await groupOf(fieldsOf(parameters));
+    assert.deepEqual(problemTexts(groupKind.errors?.(group)), [error]);
   });
-  const rows: readonly (readonly [parameters: Partial<GroupParameters>, path: string, message: string])[] = [
-    [{ checks: ["a", "b", "a"] }, "checks.2", '"a" is specified more than once'],
-    [{ checks: ["a"], atLeast: 2 }, "at_least", "is 2, and the group has 1 checks"],
-    [{ checks: ["a", "b"], atLeast: 1, require: "any" }, "require", 'cannot be used with "at_least"'],
-  ];
-  for (const [parameters, path, message] of rows) {
-    await t.step(message, async () => {
-      const errors = groupKind.errors?.(await groupOf(parameters)) ?? [];
-      assert.deepEqual(errors.map((error) => [error.path.join("."), error.message]), [[path, message]]);
-    });
-  }
 });

@@ -10,7 +10,7 @@ import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { timeText } from "../../src/shared/local_time.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { problemTexts } from "../support/observe_check.ts";
-import { fieldsOf, testRows, testTable } from "../support/rows.ts";
+import { fieldsOf, spanMs, testRows, testTable } from "../support/rows.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -83,20 +83,11 @@ async function storeWith(events: readonly Event[]): Promise<readonly [Store, sta
   return [store, startMs];
 }
 
-const UNITS_MS: Readonly<Record<string, number>> = { d: 24 * HOUR, h: HOUR, min: MINUTE, s: SECOND };
-
 /** Returns an expected output with the times of such as `{1 h ago}` and `{in 1 h}`. */
 function withTimes(expected: string, nowMs: number): string {
   return expected.replaceAll(
     /\{(in )?([^}]*?)(?: ago)?\}/g,
     (_, isAhead, span: string) => timeText(nowMs + spanMs(span) * (isAhead === undefined ? -1 : 1)),
-  );
-}
-
-function spanMs(text: string): number {
-  return [...text.matchAll(/([\d.]+) (\w+)/g)].reduce(
-    (sum, [, count, unit = ""]) => sum + Number(count) * (UNITS_MS[unit] ?? NaN),
-    0,
   );
 }
 

@@ -51,3 +51,19 @@ function valueOf(text: string): unknown {
     return text;
   }
 }
+
+const UNITS_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** Returns the milliseconds of such as `1 h 30 min`. */
+export function spanMs(text: string): number {
+  return [...text.matchAll(/([\d.-]+) (\w+)/g)].reduce(
+    (sum, [, count, unit = ""]) => sum + Number(count) * (UNITS_MS[unit] ?? NaN),
+    0,
+  );
+}
