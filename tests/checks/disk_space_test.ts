@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import type { DiskSpaceParameters } from "../../src/domain/generated/config.ts";
-import type { Condition } from "../../src/domain/condition.ts";
-import type { FileSystemFacts, Host } from "../../src/domain/host.ts";
+import type { Host } from "../../src/domain/host.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { createHost } from "../../src/system/host.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { runChild, tool } from "../../testing/tools.ts";
 import { observeCheck, type ObserveOptions } from "../support/observe_check.ts";
-import { testRows } from "../support/rows.ts";
+import { testTable } from "../support/rows.ts";
 
 const BELOW = { warningBelow: { percent: 10 }, criticalBelow: { percent: 5 } };
 
@@ -26,38 +25,21 @@ function hostWith(fileSystem: Host["fileSystem"]): Host {
 }
 
 Deno.test("disk_space compares free space and free inodes with thresholds", async (t) => {
-  const half = { free: 500, total: 1000 };
-  const rows: Readonly<Record<string, readonly [FileSystemFacts, Condition, string]>> = {
-    "much of both": [
-      { freeBytes: 40e9, totalBytes: 100e9, inodes: half },
-      "ok",
-      "free 40% (40 GB of 100 GB); free inodes 50% (500 of 1000)",
-    ],
-    "little space": [
-      { freeBytes: 9e9, totalBytes: 100e9, inodes: half },
-      "warning",
-      "free 9% (9 GB of 100 GB), warning below 10%; free inodes 50% (500 of 1000)",
-    ],
-    "few inodes": [
-      { freeBytes: 40e9, totalBytes: 100e9, inodes: { free: 1, total: 1000 } },
-      "critical",
-      "free 40% (40 GB of 100 GB); free inodes 0.1% (1 of 1000), critical below 5%",
-    ],
-    "no limit of inodes": [
-      { freeBytes: 0, totalBytes: 100e9, inodes: null },
-      "critical",
-      "free 0% (0 B of 100 GB), critical below 5%",
-    ],
-    "no size at all": [
-      { freeBytes: 0, totalBytes: 0, inodes: null },
-      "unknown",
-      'the file system of "/" has no size',
-    ],
-  };
-  await testRows(t, rows, async ([facts, condition, output]) => {
+  const table = `
+    much of both       | 40 of 100 | 500 of 1000 | ok: free 40% (40 GB of 100 GB); free inodes 50% (500 of 1000)
+    little space       | 9 of 100  | 500 of 1000 | \\
+      warning: free 9% (9 GB of 100 GB), warning below 10%; free inodes 50% (500 of 1000)
+    few inodes         | 40 of 100 | 1 of 1000   | \\
+      critical: free 40% (40 GB of 100 GB); free inodes 0.1% (1 of 1000), critical below 5%
+    no limit of inodes | 0 of 100  |             | critical: free 0% (0 B of 100 GB), critical below 5%
+    no size at all     | 0 of 0    |             | unknown: the file system of "/" has no size`;
+  await testTable(t, table, async (_, space, inodes, expected) => {
+    const [freeBytes = 0, totalBytes = 0] = space.split(" of ").map((gigabytes) => Number(gigabytes) * 1e9);
+    const [free = 0, total = 0] = inodes.split(" of ").map(Number);
+    const facts = { freeBytes, totalBytes, inodes: inodes === "" ? null : { free, total } };
     const host = hostWith(() => Promise.resolve(facts));
-    const checkResult = await observe({}, { system: { host } });
-    assert.deepEqual([checkResult.condition, checkResult.output], [condition, output]);
+    const { condition, output } = await observe({}, { system: { host } });
+    assert.equal(`${condition}: ${output}`, expected);
   });
 });
 

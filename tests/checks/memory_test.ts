@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import type { MemoryParameters } from "../../src/domain/generated/config.ts";
-import type { Condition } from "../../src/domain/condition.ts";
 import type { MemoryFacts } from "../../src/domain/host.ts";
 import { createHost } from "../../src/system/host.ts";
 import { observeCheck } from "../support/observe_check.ts";
-import { testRows } from "../support/rows.ts";
+import { fieldsOf, testTable } from "../support/rows.ts";
 
 const FACTS: MemoryFacts = { availableBytes: 4e9, totalBytes: 16e9, swapUsedBytes: 1e9, swapTotalBytes: 2e9 };
 
@@ -14,36 +13,22 @@ const PARAMETERS: MemoryParameters = {
 };
 
 Deno.test("memory compares available memory and used swap with thresholds", async (t) => {
-  const rows: Readonly<Record<string, readonly [Partial<MemoryFacts>, Condition, string]>> = {
-    "enough": [{}, "ok", "available 25% (4 GB of 16 GB); swap used 50% (1 GB of 2 GB)"],
-    "little memory": [
-      { availableBytes: 1.5e9 },
-      "warning",
-      "available 9.4% (1.5 GB of 16 GB), warning below 10%; swap used 50% (1 GB of 2 GB)",
-    ],
-    "hardly any memory": [
-      { availableBytes: 0 },
-      "critical",
-      "available 0% (0 B of 16 GB), critical below 1 GB; swap used 50% (1 GB of 2 GB)",
-    ],
-    "much swap": [
-      { swapUsedBytes: 2e9 },
-      "warning",
-      "available 25% (4 GB of 16 GB); swap used 100% (2 GB of 2 GB), warning above 60%",
-    ],
-    "no swap": [
-      { swapUsedBytes: 0, swapTotalBytes: 0 },
-      "ok",
-      "available 25% (4 GB of 16 GB); swap used 0% (0 B of 0 B)",
-    ],
-    "a system without memory facts": [{ totalBytes: 0 }, "unknown", "the system does not tell its memory"],
-  };
-  await testRows(t, rows, async ([facts, condition, output]) => {
-    const host = { ...createHost(), memory: () => ({ ...FACTS, ...facts }) };
-    const checkResult = await observeCheck({ kind: "memory", parameters: PARAMETERS }, {
+  const table = `
+    enough      | | ok: available 25% (4 GB of 16 GB); swap used 50% (1 GB of 2 GB)
+    little      | availableBytes=1.5e9 | \\
+      warning: available 9.4% (1.5 GB of 16 GB), warning below 10%; swap used 50% (1 GB of 2 GB)
+    hardly any  | availableBytes=0     | \\
+      critical: available 0% (0 B of 16 GB), critical below 1 GB; swap used 50% (1 GB of 2 GB)
+    much swap   | swapUsedBytes=2e9    | \\
+      warning: available 25% (4 GB of 16 GB); swap used 100% (2 GB of 2 GB), warning above 60%
+    no swap     | swapUsedBytes=0 swapTotalBytes=0 | ok: available 25% (4 GB of 16 GB); swap used 0% (0 B of 0 B)
+    no facts    | totalBytes=0         | unknown: the system does not tell its memory`;
+  await testTable(t, table, async (_, facts, expected) => {
+    const host = { ...createHost(), memory: () => ({ ...FACTS, ...fieldsOf<Partial<MemoryFacts>>(facts) }) };
+    const { condition, output } = await observeCheck({ kind: "memory", parameters: PARAMETERS }, {
       system: { host },
     });
-    assert.deepEqual([checkResult.condition, checkResult.output], [condition, output]);
+    assert.equal(`${condition}: ${output}`, expected);
   });
 });
 

@@ -8,6 +8,7 @@ import { createMemorySystem } from "../../testing/memory_system.ts";
 import { requiresTools, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
+import { fieldsOf, linesOf } from "../support/rows.ts";
 import { observeCheck } from "../support/observe_check.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 
@@ -30,7 +31,7 @@ function observe(parameters: Partial<PingParameters>, timeoutMs = 10_000): Promi
   return observeCheck({ kind, parameters: all }, { timeoutMs });
 }
 
-/** Pings with a command that is a shell script. */
+/** Pings with a command that is a shell script; ⏎ is a line break. */
 async function observeScript(
   script: string,
   parameters: Partial<PingParameters> = {},
@@ -38,7 +39,7 @@ async function observeScript(
 ): Promise<CheckResult> {
   await using temporary = await tempDirectory();
   const command = `${temporary.path}/ping`;
-  await Deno.writeTextFile(`${command}.sh`, `${script}\n`);
+  await Deno.writeTextFile(`${command}.sh`, `${script.replaceAll("⏎", "\n")}\n`);
   await Deno.symlink(fixture("run_alongside.sh"), command);
   return await observe({ command, ...parameters }, timeoutMs);
 }
@@ -72,66 +73,42 @@ Deno.test({
   },
 });
 
-const IPUTILS = "4 packets transmitted, 3 received, 25% packet loss, time 3004ms\n" +
-  "rtt min/avg/max/mdev = 0.640/153.25/999.764/0.062 ms";
-const MACOS = "4 packets transmitted, 4 packets received, 0.0% packet loss\n" +
+const IPUTILS =
+  "4 packets transmitted, 3 received, 25% packet loss, time 3004ms⏎rtt min/avg/max/mdev = 0.640/153.25/999.764/0.062 ms";
+const MACOS = "4 packets transmitted, 4 packets received, 0.0% packet loss⏎" +
   "round-trip min/avg/max/stddev = 0.053/0.085/0.117/0.032 ms";
-const DUPLICATES = "2 packets transmitted, 2 received, +2 duplicates, 0% packet loss, time 1001ms\n" +
+const DUPLICATES = "2 packets transmitted, 2 received, +2 duplicates, 0% packet loss, time 1001ms⏎" +
   "rtt min/avg/max/mdev = 1.0/2.0/3.0/0.1 ms";
-const UNREACHABLE = "3 packets transmitted, 0 received, +3 errors, 100% packet loss, time 2042ms\npipe 3";
+const UNREACHABLE = "3 packets transmitted, 0 received, +3 errors, 100% packet loss, time 2042ms⏎pipe 3";
 
 /** The behavior of a command, and the expected result. */
-const COMMANDS: Readonly<
-  Record<string, readonly [script: string, condition: string, output: RegExp, Partial<PingParameters>?]>
-> = {
-  "loss": [
-    `echo '${IPUTILS}'`,
-    "warning",
-    /^lost 25% \(1 of 4\), warning above 20%; round trip 153\.25 ms$/,
-  ],
-  "a slow reply": [
-    `echo '${IPUTILS}'`,
-    "critical",
-    /^lost 25% \(1 of 4\); round trip 153\.25 ms, critical above 150 ms$/,
-    { loss: {}, roundTrip: { warningAboveMs: 100, criticalAboveMs: 150 } },
-  ],
-  "macOS": [`echo '${MACOS}'`, "ok", /^lost 0% \(0 of 4\); round trip 0\.09 ms$/],
-  "duplicates": [`echo '${DUPLICATES}'`, "ok", /^lost 0% \(0 of 2\); round trip 2 ms$/],
-  "no reply": [`echo '${UNREACHABLE}'; exit 1`, "critical", /^no reply from 127\.0\.0\.1 to 3 pings$/],
-  "no route": [
-    "echo 'ping: connect: Network is unreachable' >&2; exit 2",
-    "critical",
-    /^ping: connect: Network is unreachable$/,
-  ],
-  "no right to send": [
-    "echo 'ping: socktype: SOCK_RAW' >&2; echo 'ping: socket: Operation not permitted' >&2; exit 2",
-    "unknown",
-    /printed no summary, exit code 2: ping: socktype: SOCK_RAW$/,
-  ],
-  "no times, with a threshold": [
-    "echo '2 packets transmitted, 2 received, 0% packet loss'",
-    "unknown",
-    /^lost 0% \(0 of 2\); ping printed no round-trip time$/,
-    { roundTrip: { warningAboveMs: 100 } },
-  ],
-  "a signal": ["kill -9 $$", "unknown", /ping" printed no summary, terminated by SIGKILL$/],
-  "no requests": ["echo '0 packets transmitted, 0 received, 0% packet loss'", "unknown", /no summary/],
-  "a flood": ["yes 'packets transmitted, 1 received' | head -c 3000000", "unknown", /no summary/],
-  "a long line with control characters": [
-    "printf '\\033[31m%0300d' 1 >&2; exit 1",
-    "unknown",
-    /: .\[31m0+…$/,
-  ],
-  "a hang": ["sleep 60", "critical", /^timeout after 1 s while pinging 127\.0\.0\.1$/],
-};
+const COMMANDS = String.raw`
+  loss            | echo '${IPUTILS}' | | ^warning: lost 25% \(1 of 4\), warning above 20%; round trip 153\.25 ms$
+  a slow reply    | echo '${IPUTILS}' | loss={} roundTrip.warningAboveMs=100 roundTrip.criticalAboveMs=150 | \
+    ^critical: lost 25% \(1 of 4\); round trip 153\.25 ms, critical above 150 ms$
+  macOS           | echo '${MACOS}' | | ^ok: lost 0% \(0 of 4\); round trip 0\.09 ms$
+  duplicates      | echo '${DUPLICATES}' | | ^ok: lost 0% \(0 of 2\); round trip 2 ms$
+  no reply        | echo '${UNREACHABLE}'; exit 1 | | ^critical: no reply from 127\.0\.0\.1 to 3 pings$
+  no route        | echo 'ping: connect: Network is unreachable' >&2; exit 2 | | \
+    ^critical: ping: connect: Network is unreachable$
+  no right to send | echo 'ping: socktype: SOCK_RAW' >&2; echo 'ping: socket: not permitted' >&2; exit 2 | | \
+    ^unknown: .*printed no summary, exit code 2: ping: socktype: SOCK_RAW$
+  no times        | echo '2 packets transmitted, 2 received, 0% packet loss' | roundTrip.warningAboveMs=100 | \
+    ^unknown: lost 0% \(0 of 2\); ping printed no round-trip time$
+  a signal        | kill -9 $$ | | ^unknown: .*ping" printed no summary, terminated by SIGKILL$
+  no requests     | echo '0 packets transmitted, 0 received, 0% packet loss' | | ^unknown: .*no summary
+  a flood         | for i in 1 2 3 4 5 6 7 8 9; do printf '%0300000d packets transmitted, 1 received' 1; done | | \
+    ^unknown: .*no summary
+  a long line with control characters | printf '\033[31m%0300d' 1 >&2; exit 1 | | ^unknown: .*: .\[31m0+…$
+  a hang          | sleep 60 | | ^critical: timeout after 1 s while pinging 127\.0\.0\.1$`;
 
 Deno.test("observePing() parses any output of the command", async (t) => {
   await using steps = concurrentSteps(t);
-  for (const [name, [script, condition, output, parameters]] of Object.entries(COMMANDS)) {
+  for (const [name = "", script = "", parameters = "", expected = ""] of linesOf(COMMANDS)) {
     steps.add(name, async () => {
-      const found = await observeScript(script, parameters, name === "a hang" ? 1000 : 10_000);
-      assert.match(found.output, output);
-      assert.strictEqual(found.condition, condition);
+      const given = fieldsOf<Partial<PingParameters>>(parameters);
+      const { condition, output } = await observeScript(script, given, name === "a hang" ? 1000 : 10_000);
+      assert.match(`${condition}: ${output}`, new RegExp(expected));
     });
   }
 });

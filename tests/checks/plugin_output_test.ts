@@ -3,52 +3,28 @@ import { readPlainOutput, readPluginOutput } from "../../src/checks/script.ts";
 import { testRows } from "../support/rows.ts";
 
 Deno.test("readPluginOutput() separates output, detail and performance data", async (t) => {
-  const rows = [
-    { name: "blank lines only", text: " \n\n", expected: ["", "", ""] },
-    { name: "one line", text: "OK: all well\n", expected: ["OK: all well", "", ""] },
-    { name: "blank lines before", text: "\n \nOK\nmore", expected: ["OK", "more", ""] },
-    { name: "performance data", text: "OK | a=1s;2;3 b=2\n", expected: ["OK", "", "a=1s;2;3 b=2"] },
-    { name: "performance data without output", text: "|a=1\n", expected: ["", "", "a=1"] },
-    { name: "any text after the first bar", text: "a | b | c\n", expected: ["a", "", "b | c"] },
-    { name: "nothing after the bar", text: "OK |\n", expected: ["OK", "", ""] },
-    { name: "later lines", text: "OK\none\n  two\n\nthree\n\n", expected: ["OK", "one\n  two\n\nthree", ""] },
-    {
-      name: "Windows newlines (CRLF)",
-      text: "OK |a=1\r\none\r\ntwo\r\n",
-      expected: ["OK", "one\ntwo", "a=1"],
-    },
-    {
-      name: "further performance data",
-      text: "OK | a=1\none\ntwo | b=2\nc=3 d=4\n",
-      expected: ["OK", "one\ntwo", "a=1 b=2 c=3 d=4"],
-    },
-    {
-      name: "quoted labels",
-      text: "OK\n| 'C: it''s'=5% 'a=b'=U\n",
-      expected: ["OK", "", "'C: it''s'=5% 'a=b'=U"],
-    },
-    {
-      name: "negative and fractional",
-      text: "OK\n|a=-1.5;;;0 b=.5 c=+1e3\n",
-      expected: ["OK", "", "a=-1.5;;;0 b=.5 c=+1e3"],
-    },
-    {
-      name: "a table is no performance data",
-      text: "OK\n| a | b |\n| 1 | 2 |\n",
-      expected: ["OK", "| a | b |\n| 1 | 2 |", ""],
-    },
-    {
-      name: "a pipe in a sentence",
-      text: "OK\nrun x | grep y=z\n",
-      expected: ["OK", "run x | grep y=z", ""],
-    },
-    {
-      name: "text after performance data",
-      text: "OK\nx | a=1\nthe end\n",
-      expected: ["OK", "x | a=1\nthe end", ""],
-    },
-  ];
-  for (const { name, text, expected: [output, detail, performanceData] } of rows) {
+  // Line breaks are slashes.
+  const table = `
+    blank lines only              ¦  / ¦¦¦
+    one line                      ¦ OK: all well/ ¦ OK: all well ¦¦
+    blank lines before            ¦ / /OK/more ¦ OK ¦ more ¦
+    performance data              ¦ OK | a=1s;2;3 b=2/ ¦ OK ¦¦ a=1s;2;3 b=2
+    without output                ¦ |a=1/ ¦¦¦ a=1
+    any text after the first bar  ¦ a | b | c/ ¦ a ¦¦ b | c
+    nothing after the bar         ¦ OK |/ ¦ OK ¦¦
+    later lines                   ¦ OK/one/  two//three// ¦ OK ¦ one/  two//three ¦
+    Windows newlines (CRLF)       ¦ OK |a=1\\r/one\\r/two\\r/ ¦ OK ¦ one/two ¦ a=1
+    further performance data      ¦ OK | a=1/one/two | b=2/c=3 d=4/ ¦ OK ¦ one/two ¦ a=1 b=2 c=3 d=4
+    quoted labels                 ¦ OK/| 'C: it''s'=5% 'a=b'=U/ ¦ OK ¦¦ 'C: it''s'=5% 'a=b'=U
+    negative and fractional       ¦ OK/|a=-1.5;;;0 b=.5 c=+1e3/ ¦ OK ¦¦ a=-1.5;;;0 b=.5 c=+1e3
+    a table is none               ¦ OK/| a | b |/| 1 | 2 |/ ¦ OK ¦ | a | b |/| 1 | 2 | ¦
+    a pipe in a sentence is none  ¦ OK/run x | grep y=z/ ¦ OK ¦ run x | grep y=z ¦
+    text after performance data   ¦ OK/x | a=1/the end/ ¦ OK ¦ x | a=1/the end ¦`;
+  for (const line of table.trim().split("\n")) {
+    const [name = "", text = "", ...expected] = line.split("¦").map((cell) =>
+      cell.trim().replaceAll("/", "\n").replaceAll("\\r", "\r")
+    );
+    const [output, detail, performanceData] = expected;
     await t.step(name, () => assert.deepEqual(readPluginOutput(text), { output, detail, performanceData }));
   }
 });

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { scriptKind } from "../../src/checks/script.ts";
 import { parseRange } from "../../src/shared/parse_range.ts";
-import type { Range } from "../../src/domain/range.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { fixture, newMark, untilGone } from "../support/processes.ts";
 import { observeProgram, type ScriptRun } from "../support/script_check.ts";
-import { testRows } from "../support/rows.ts";
+import { fieldsOf, testRows, testTable } from "../support/rows.ts";
 
 /** A command and the expected result. */
 type Row = readonly [program: string, ScriptRun, expected: string, detail?: string, performanceData?: string];
@@ -56,91 +55,45 @@ Deno.test("observeScript() parses the output of a plugin", async (t) => {
 });
 
 Deno.test("observeScript() compares exit code and output with the expected ones", async (t) => {
-  const mails = "120 mails in queue";
-  const range = (text: string): Range => parseRange(text) ?? assert.fail(text);
-  const broken = 'critical: output does not contain "fine": broken';
-  const rows: Readonly<Record<string, readonly [line: string, code: number, ScriptRun, expected: string]>> = {
-    "an exit code with another condition": [
-      "vanished",
-      24,
-      { exitCodeConditions: { 24: "ok", 1: "critical" } },
-      "ok: vanished",
-    ],
-    "exit code 0 as a problem, without a word": [
-      "",
-      0,
-      { exitCodeConditions: { 0: "critical" } },
-      "critical: exit code 0, no output",
-    ],
-    "a text that is present": [mails, 0, { outputPart: "mails" }, `ok: ${mails}`],
-    "a missing text and a missing pattern": [
-      mails,
-      0,
-      { outputPart: "jobs", outputPattern: "^\\d jobs" },
-      `critical: output does not contain "jobs"; output does not match "^\\d jobs": ${mails}`,
-    ],
-    "a mismatch that is a warning, and a more severe exit code": [
-      "broken",
-      2,
-      { outputPart: "fine", conditionOnMismatch: "warning" },
-      broken,
-    ],
-    "a value within its ranges": [
-      mails,
-      0,
-      { value: { pattern: "(\\d+) mails", warning: range("200") } },
-      `ok: ${mails}`,
-    ],
-    "a value outside of one": [
-      mails,
-      0,
-      { value: { pattern: "\\d+", warning: range("100"), critical: range("200") } },
-      `warning: value is 120, warning outside 100: ${mails}`,
-    ],
-    "a value outside of both": [
-      mails,
-      0,
-      { value: { pattern: "\\d+", warning: range("100"), critical: range("@110:130") } },
-      `critical: value is 120, critical within 110:130: ${mails}`,
-    ],
-    "no value": [
-      mails,
-      0,
-      { value: { pattern: "(\\d+) jobs" } },
-      `unknown: no value: output does not match "(\\d+) jobs": ${mails}`,
-    ],
-    "a value that is no number": [
-      mails,
-      0,
-      { value: { pattern: "mails in (\\w+)" } },
-      `unknown: the value "queue" is not a number: ${mails}`,
-    ],
-    "performance data outside of its ranges": [
-      "fine|a=5s;4;9 b=U;;;0 c=3;;@3:4 d=1;2;3",
-      0,
-      { performanceDataRanges: true },
-      "critical: a is 5s, warning outside 4; c is 3, critical within 3:4: fine",
-    ],
-    "performance data above what the runtime's numbers can tell apart": [
-      "fine|a=9007199254740993;9007199254740992 b=9007199254740992;9007199254740992",
-      0,
-      { performanceDataRanges: true },
-      "warning: a is 9007199254740993, warning outside 9007199254740992: fine",
-    ],
-    "performance data without ranges": ["fine|a=5s;4;9", 0, {}, "ok: fine"],
-    "a command that could not run": [
-      "no",
-      127,
-      { outputPart: "fine" },
-      "unknown: exit code 127 (0 to 3 are conditions): no",
-    ],
-  };
-  await testRows(t, rows, async ([line, code, run, expected], name) => {
+  const table = `
+    an exit code with another condition | 24 vanished | exitCodeConditions.24=ok exitCodeConditions.1=critical | \\
+      ok: vanished
+    exit code 0 as a problem | 0 | exitCodeConditions.0=critical | critical: exit code 0, no output
+    a text that is present   | 0 120 mails | outputPart=mails | ok: 120 mails
+    a missing text and a missing pattern | 0 120 mails | outputPart=jobs outputPattern="^\\\\d jobs" | \\
+      critical: output does not contain "jobs"; output does not match "^\\d jobs": 120 mails
+    a mismatch that is a warning, and a more severe exit code | 2 broken | \\
+      outputPart=fine conditionOnMismatch=warning | critical: output does not contain "fine": broken
+    a value within its ranges | 0 120 mails | value.pattern="(\\\\d+) mails" value.warning=200 | ok: 120 mails
+    a value outside of one    | 0 120 mails | value.pattern=\\d+ value.warning=100 value.critical=200 | \\
+      warning: value is 120, warning outside 100: 120 mails
+    a value outside of both   | 0 120 mails | value.pattern=\\d+ value.warning=100 value.critical=@110:130 | \\
+      critical: value is 120, critical within 110:130: 120 mails
+    no value                  | 0 120 mails | value.pattern="(\\\\d+) jobs" | \\
+      unknown: no value: output does not match "(\\d+) jobs": 120 mails
+    a value that is no number | 0 120 mails | value.pattern="0 (\\\\w+)" | unknown: the value "mails" is not a number: 120 mails
+    performance data outside  | 0 fine|a=5s;4;9 b=U;;;0 c=3;;@3:4 d=1;2;3 | performanceDataRanges=true | \\
+      critical: a is 5s, warning outside 4; c is 3, critical within 3:4: fine
+    above what the runtime's numbers can tell apart | \\
+      0 fine|a=9007199254740993;9007199254740992 b=9007199254740992;9007199254740992 | performanceDataRanges=true | \\
+      warning: a is 9007199254740993, warning outside 9007199254740992: fine
+    performance data without ranges | 0 fine|a=5s;4;9 | | ok: fine
+    a command that could not run | 127 no | outputPart=fine | unknown: exit code 127 (0 to 3 are conditions): no`;
+  await testTable(t, table, async (name, end, parameters, expected) => {
+    const [code = "", line = ""] = end.split(/ (.*)/);
+    const { value, ...run } = fieldsOf<Omit<ScriptRun, "value"> & { value?: Record<string, string> }>(
+      parameters,
+    );
+    const given = Object.entries(value ?? {}).map(([name, text]) => [
+      name,
+      name === "pattern" ? text : parseRange(`${text}`) ?? assert.fail(text),
+    ]);
+    const ranges = value === undefined ? {} : { value: Object.fromEntries(given) };
     const script = ["-c", `${line === "" ? "" : `echo "${line}"; `}exit ${code}`];
-    const { condition, output, metrics } = await observeProgram("/bin/sh", { ...run, arguments: script });
-    assert.equal(`${condition}: ${output}`, expected);
-    const value = expected.includes("value is") || name.includes("within") ? { value: 120 } : {};
-    assert.deepEqual(metrics, { exit_code: code, ...value });
+    const seen = await observeProgram("/bin/sh", { ...run, ...ranges, arguments: script });
+    assert.equal(`${seen.condition}: ${seen.output}`, expected);
+    const measured = /value (?:is|within)/.test(`${name} ${expected}`) ? { value: 120 } : {};
+    assert.deepEqual(seen.metrics, { exit_code: Number(code), ...measured });
   });
 });
 

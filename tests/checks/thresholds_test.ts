@@ -1,22 +1,21 @@
 import assert from "node:assert/strict";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "../../src/checks/thresholds.ts";
-import type { Condition } from "../../src/domain/condition.ts";
 import type { Thresholds } from "../../src/domain/thresholds.ts";
-import { testRows } from "../support/rows.ts";
+import { testRows, testTable } from "../support/rows.ts";
 
 Deno.test("judgeMeasures() compares a value with the thresholds of both sides", async (t) => {
   const limits: Thresholds = { criticalBelow: 1, warningBelow: 3, warningAbove: 10, criticalAbove: 20 };
-  const rows: Readonly<Record<string, readonly [number, Condition, string]>> = {
-    "far below": [0, "critical", "count 0, critical below 1"],
-    "at the critical limit below": [1, "warning", "count 1, warning below 3"],
-    "at the warning limit below": [3, "ok", "count 3"],
-    "at the warning limit above": [10, "ok", "count 10"],
-    "at the critical limit above": [20, "warning", "count 20, warning above 10"],
-    "far above": [21, "critical", "count 21, critical above 20"],
-  };
-  await testRows(t, rows, ([value, condition, output]) => {
-    const evaluated = evaluateMeasures([{ name: "count", value, unit: "number", thresholds: limits }]);
-    assert.deepEqual([evaluated.condition, evaluated.output], [condition, output]);
+  const table = `
+    far below                   | 0  | critical: count 0, critical below 1
+    at the critical limit below | 1  | warning: count 1, warning below 3
+    at the warning limit below  | 3  | ok: count 3
+    at the warning limit above  | 10 | ok: count 10
+    at the critical limit above | 20 | warning: count 20, warning above 10
+    far above                   | 21 | critical: count 21, critical above 20`;
+  await testTable(t, table, (_, text, expected) => {
+    const measure = { name: "count", value: Number(text), unit: "number", thresholds: limits } as const;
+    const { condition, output } = evaluateMeasures([measure]);
+    assert.equal(`${condition}: ${output}`, expected);
   });
 });
 
