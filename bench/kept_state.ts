@@ -4,7 +4,7 @@ import type { Condition } from "../src/domain/condition.ts";
 import type { CheckRecord, CheckUpdate, Store } from "../src/domain/store.ts";
 import { nextAtOffset, splayOf } from "../src/scheduler/plan.ts";
 import { openSqliteStore } from "../src/state/sqlite/sqlite_store.ts";
-import { createStoreFiles } from "../src/system/store_files.ts";
+import { createStoreFiles } from "../src/system/files.ts";
 
 /** The records of checks in a state. */
 export interface KeptChecks {

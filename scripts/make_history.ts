@@ -10,8 +10,7 @@
 import { createRealClock } from "../testing/real_clock.ts";
 import type { Check, TestCheck } from "../src/domain/check.ts";
 import type { Condition } from "../src/domain/condition.ts";
-import type { QueuedNotification } from "../src/domain/outbox.ts";
-import type { Notification } from "../src/domain/notification.ts";
+import type { Notification, QueuedNotification } from "../src/domain/outbox.ts";
 import type { Store } from "../src/domain/store.ts";
 import { openStateRepository } from "../src/state/state_repository.ts";
 import { DAY_MS, HOUR_MS } from "../src/shared/time_units.ts";
@@ -271,7 +270,7 @@ export function demoChecks(count: number): readonly TestCheck[] {
 if (import.meta.main) {
   const [directory = ".", count = "3"] = Deno.args;
   const { openSqliteStore } = await import("../src/state/sqlite/sqlite_store.ts");
-  const { createStoreFiles } = await import("../src/system/store_files.ts");
+  const { createStoreFiles } = await import("../src/system/files.ts");
   await Deno.mkdir(directory, { recursive: true });
   const config = { state: "state.sqlite", ...demoConfig(Number(count)) };
   await Deno.writeTextFile(`${directory}/monitor.json`, `${JSON.stringify(config, null, 2)}\n`);

@@ -1,22 +1,20 @@
 import type { PermissionClass } from "../src/domain/runtime_permissions.ts";
 import type { StoreMachine } from "../src/domain/stores.ts";
-import type { System } from "../src/domain/system.ts";
-import type { TextSink } from "../src/domain/text_sink.ts";
+import type { System, TextSink } from "../src/domain/system.ts";
 import { testRandom } from "./seed.ts";
 import { createRealClock } from "./real_clock.ts";
 import { createStores } from "../src/state/open_stores.ts";
 import { createConnections } from "../src/system/tcp/connections.ts";
 import { createControlSockets } from "../src/system/control_sockets.ts";
 import { createDns } from "../src/system/dns.ts";
-import { createFiles } from "../src/system/files.ts";
-import { createHost } from "../src/system/host.ts";
+import { createFiles, createStoreFiles } from "../src/system/files.ts";
+import { createHost } from "../src/system/deno_system.ts";
 import { acquireLock, isLocked, lockHolder } from "../src/system/lock.ts";
 import { createForeground } from "../src/system/process/foreground.ts";
 import { createHttpServers } from "../src/system/http/http_servers.ts";
 import { createMail } from "../src/system/mail/mail.ts";
 import { createProcesses } from "../src/system/process/processes.ts";
 import { createRequests } from "../src/system/http/requests.ts";
-import { createStoreFiles } from "../src/system/store_files.ts";
 
 /** A sink that keeps its output. */
 export interface MemorySink extends TextSink {

@@ -6,7 +6,7 @@ import { membersTaken, type Node, parentOf, withWrapping } from "./syntax.ts";
 const TIME = "take it in as a value (`nowMs`) or use `Clock` of src/domain/clock.ts";
 const TIMER = "use `Clock.after` of src/domain/clock.ts";
 const RANDOM = "take the random value, or a function that makes one, in as a parameter";
-const OUTPUT = "return the text, or write to a `TextSink` of src/domain/text_sink.ts";
+const OUTPUT = "return the text, or write to a `TextSink` of src/domain/system.ts";
 const NETWORK = "use `Requests` of src/domain/system.ts, or add what is missing there and in src/system";
 const MACHINE = "use an interface of src/domain/system.ts, or add what is missing there and in src/system";
 const FILES = "use `Files` of src/domain/system.ts, or add what is missing there and in src/system";

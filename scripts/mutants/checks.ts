@@ -276,7 +276,7 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
-      file: "src/checks/answer_search.ts",
+      file: "src/checks/tcp_connect.ts",
       tests: ["tests/checks/tcp_connect_test.ts"],
       faults: [
         [
@@ -287,7 +287,7 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
-      file: "src/checks/http/expected_status.ts",
+      file: "src/checks/http/redirects.ts",
       tests: ["tests/checks/http_request_expected_test.ts", "tests/checks/http_request_test.ts"],
       faults: [
         ["any status of a class equals another", "expected.slice(0, 1)", "expected.slice(0, 0)"],

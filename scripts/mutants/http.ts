@@ -46,7 +46,7 @@ export const REDACTION: FaultyLayer = {
       ],
     },
     {
-      file: "src/shared/same_secret.ts",
+      file: "src/shared/hash.ts",
       faults: [[
         "the beginning of a token suffices",
         "let difference = sent.length ^ secret.length;",

@@ -331,7 +331,7 @@ export const SCHEDULER: FaultyLayer = {
       ],
     },
     {
-      file: "src/shared/schedule_time.ts",
+      file: "src/shared/local_time.ts",
       faults: [
         [
           "a clock that is set back is not followed",

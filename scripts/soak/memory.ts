@@ -1,7 +1,6 @@
 import { NO_REPORTING } from "./no_notifying.ts";
 import { initialState, transition } from "../../src/condition/transition.ts";
-import { CONDITIONS } from "../../src/domain/condition.ts";
-import type { ConditionState } from "../../src/domain/condition_state.ts";
+import { CONDITIONS, type ConditionState } from "../../src/domain/condition.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../../src/scheduler/run_checks.ts";

@@ -2,7 +2,7 @@ import { createRealClock } from "../../testing/real_clock.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { openSqliteStore } from "../../src/state/sqlite/sqlite_store.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
-import { createStoreFiles } from "../../src/system/store_files.ts";
+import { createStoreFiles } from "../../src/system/files.ts";
 import { clientOptions, startPostgres } from "../../testing/postgres_server.ts";
 
 /** Runs some work with a real state in a temporary directory. */

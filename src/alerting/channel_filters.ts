@@ -7,9 +7,8 @@
  * problem.
  */
 import type { ChannelFilters } from "../domain/channel.ts";
-import { type Condition, severity, SHOWN_CONDITIONS } from "../domain/condition.ts";
-import type { ConditionState } from "../domain/condition_state.ts";
-import type { Notification } from "../domain/notification.ts";
+import { type Condition, type ConditionState, severity, SHOWN_CONDITIONS } from "../domain/condition.ts";
+import type { Notification } from "../domain/outbox.ts";
 import { isInWindow } from "./maintenance_windows.ts";
 
 interface FilterOptions {

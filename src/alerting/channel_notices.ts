@@ -3,8 +3,7 @@
  * So someone learns of a wrong password or an expired token although nobody reads the log.
  */
 import type { Channel } from "../domain/channel.ts";
-import type { Notification } from "../domain/notification.ts";
-import { NOTICE_PREFIX, type QueuedNotification } from "../domain/outbox.ts";
+import { NOTICE_PREFIX, type Notification, type QueuedNotification } from "../domain/outbox.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import { newQueued } from "./queued_notifications.ts";
 

@@ -1,6 +1,6 @@
 import { channelEntryOf } from "../channels/registry.ts";
 import { type Channel, SUMMARY_NAME, type SummarySettings } from "../domain/channel.ts";
-import type { MessageLimit } from "../domain/message_limit.ts";
+import type { MessageLimit } from "../domain/limits.ts";
 import type { Check } from "../domain/check.ts";
 import type { Redact } from "../shared/redact.ts";
 import type { DeliveryTarget, DispatcherOptions } from "./dispatcher.ts";

@@ -1,6 +1,6 @@
 import { severity } from "../domain/condition.ts";
 import type { Message } from "../domain/delivery.ts";
-import type { Notification } from "../domain/notification.ts";
+import type { Notification } from "../domain/outbox.ts";
 import { describeItem } from "../channels/console.ts";
 import { countConditions } from "../channels/notification_text.ts";
 

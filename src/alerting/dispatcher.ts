@@ -13,7 +13,7 @@ import type { Delivery, Message } from "../domain/delivery.ts";
 import type { DeliveryMarker, LimitUse, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
 import { endsWithin, startDeadline } from "../shared/deadline.ts";
-import { createScheduleTime, type ScheduleTime } from "../shared/schedule_time.ts";
+import { createScheduleTime, type ScheduleTime } from "../shared/local_time.ts";
 import { bySequence } from "./batching.ts";
 import { lastNotificationOf, transitionQueue, wakeAtMs } from "./channel_queue.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";

@@ -11,9 +11,8 @@ import { conditionBefore } from "../condition/transition.ts";
 import { channelEntryOf, deliverTo } from "../channels/registry.ts";
 import type { Channel, ChannelFilters } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
-import type { ConditionState, Suppression } from "../domain/condition_state.ts";
+import type { ConditionState, Suppression } from "../domain/condition.ts";
 import type { DeliverContext, Delivery } from "../domain/delivery.ts";
-import { isNoLongerChecked, type Notification } from "../domain/notification.ts";
 import {
   isShared,
   type KnownNotification,
@@ -23,7 +22,9 @@ import {
 import {
   type ChannelCount,
   type DeliveryMarker,
+  isNoLongerChecked,
   NOTICE_PREFIX,
+  type Notification,
   type QueuedNotification,
   type Silence,
 } from "../domain/outbox.ts";

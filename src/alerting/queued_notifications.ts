@@ -1,10 +1,9 @@
 import type { Channel } from "../domain/channel.ts";
 import { conditionFor, isExcluded, isOutsideHours } from "./channel_filters.ts";
-import { truncate } from "../shared/truncate.ts";
+import { truncate } from "../shared/text.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { TextMax } from "../domain/delivery.ts";
-import type { DeliveryMarker, QueuedNotification } from "../domain/outbox.ts";
-import type { Notification } from "../domain/notification.ts";
+import type { DeliveryMarker, Notification, QueuedNotification } from "../domain/outbox.ts";
 
 /** The last notification of a channel, for a check. */
 export interface LastNotified {

@@ -5,7 +5,7 @@
  * Once it ends, it counts from its end, or not at all if it certainly did not arrive.
  */
 import type { Channel } from "../domain/channel.ts";
-import type { MessageLimit } from "../domain/message_limit.ts";
+import type { MessageLimit } from "../domain/limits.ts";
 import type { ChannelCount, LimitUse, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import { countOf } from "./channel_counts.ts";
 

@@ -1,7 +1,7 @@
 /** The suppression of notifications of a check. Pure. */
 import { dependencyHolds, dependencyIsUnknown } from "../condition/transition.ts";
 import { alternativesOf, type Check } from "../domain/check.ts";
-import type { ConditionState, Suppression } from "../domain/condition_state.ts";
+import type { ConditionState, Suppression } from "../domain/condition.ts";
 import type { Silence } from "../domain/outbox.ts";
 import { isInWindow } from "./maintenance_windows.ts";
 import { silencesOf } from "./silences.ts";

@@ -3,7 +3,7 @@
  * that never comes, and an incident would stay open. It is a recovery whose condition is `unknown`, which no other one
  * has: the problem may well go on.
  */
-import type { Notification } from "../domain/notification.ts";
+import type { Notification } from "../domain/outbox.ts";
 import type { LastNotified } from "./queued_notifications.ts";
 import type { ChannelUser } from "./rekey.ts";
 

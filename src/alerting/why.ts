@@ -7,8 +7,12 @@
 import { conditionBefore, isAttentive } from "../condition/transition.ts";
 import type { Channel } from "../domain/channel.ts";
 import { alternativesOf, type Check } from "../domain/check.ts";
-import { type Condition, severity } from "../domain/condition.ts";
-import type { ConditionState, NotificationEvent } from "../domain/condition_state.ts";
+import {
+  type Condition,
+  type ConditionState,
+  type NotificationEvent,
+  severity,
+} from "../domain/condition.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { dueAtMs, isExcluded, isLeftOut, isOutsideHours, knownTo } from "./channel_filters.ts";

@@ -3,7 +3,8 @@
  * newlines that forge a line, escape sequences, or marks that reorder a line. Receivers get none of these.
  */
 import { replaceUnsafe } from "../shared/printable.ts";
-import { truncate } from "../shared/truncate.ts";
+import { oneLine, truncate } from "../shared/text.ts";
+import type { Delivery } from "../domain/delivery.ts";
 
 const TERMINAL_SEQUENCE = new RegExp("(?:\u001b\\[|\u009b)[0-9;:?]*[@-~]", "g");
 
@@ -39,4 +40,29 @@ export function cleanLines(
 function clean(text: string): string {
   const plain = text.replace(TERMINAL_SEQUENCE, "").replaceAll("\r\n", "\n").replaceAll("\t", "    ");
   return replaceUnsafe(plain, (character) => character === "\n" ? character : " ");
+}
+
+interface FailureOptions {
+  readonly retryable: boolean;
+  /** Whether it may have arrived all the same. @default {false} */
+  readonly mayHaveArrived?: boolean;
+  /** How long the receiver asked to wait, in milliseconds. @default {null} */
+  readonly retryAfterMs?: number | null;
+}
+
+export function notDelivered(reason: string, options: FailureOptions): Delivery {
+  const { retryable, mayHaveArrived = false, retryAfterMs = null } = options;
+  return { delivered: false, retryable, mayHaveArrived, reason, retryAfterMs };
+}
+
+/** A message that was delivered without a note. */
+export const DELIVERED: Delivery = { delivered: true, note: null };
+
+export function firstLine(text: string): string {
+  return oneLine(text.trim().split(/[\r\n]/)[0] ?? "");
+}
+
+/** Puts `: ` before words, if there are any. */
+export function afterColon(words: string): string {
+  return words === "" ? "" : `: ${words}`;
 }

@@ -1,11 +1,11 @@
 import type { ChannelOf } from "../domain/channel.ts";
-import { chosenEnvironment, PASSED_VARIABLES } from "../shared/chosen_environment.ts";
+import { chosenEnvironment, PASSED_VARIABLES } from "../shared/find_command.ts";
 import type { ChannelKindEntry, Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
 import { describeItem } from "./console.ts";
-import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
+import { afterColon, DELIVERED, firstLine, notDelivered } from "./clean_text.ts";
 import { ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
-import { truncate } from "../shared/truncate.ts";
+import { truncate } from "../shared/text.ts";
 
 /** The channel that runs a command, with the notification in its environment and as JSON on its standard input. */
 export const commandKind: ChannelKindEntry<"command"> = {

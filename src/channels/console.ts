@@ -1,9 +1,9 @@
 import { messageOf } from "../shared/describe_error.ts";
 import type { ChannelKindEntry, MessageItem, TextMax } from "../domain/delivery.ts";
-import type { NotificationEvent } from "../domain/condition_state.ts";
-import { isNoLongerChecked, type Notification } from "../domain/notification.ts";
-import { DELIVERED, notDelivered } from "./failures.ts";
-import { truncate } from "../shared/truncate.ts";
+import type { NotificationEvent } from "../domain/condition.ts";
+import { isNoLongerChecked, type Notification } from "../domain/outbox.ts";
+import { DELIVERED, notDelivered } from "./clean_text.ts";
+import { truncate } from "../shared/text.ts";
 import { timeText } from "../shared/local_time.ts";
 
 const OUTPUT_LENGTH_MAX = 500;

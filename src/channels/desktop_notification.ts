@@ -1,14 +1,17 @@
-import { commandPaths, type CommandSystem, findCommand, type FoundCommand } from "../shared/find_command.ts";
-import { presentVariables } from "../shared/chosen_environment.ts";
+import {
+  commandPaths,
+  type CommandSystem,
+  findCommand,
+  type FoundCommand,
+  presentVariables,
+} from "../shared/find_command.ts";
 import type { ChannelOf } from "../domain/channel.ts";
 import type { ChannelKindEntry, DeliverContext, Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import type { RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
 import type { System } from "../domain/system.ts";
 import { describeOutput, describeResult, LINE_TEXT_MAX, recoveryWord } from "./console.ts";
-import { cleanLine } from "./clean_text.ts";
-import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
-import { toastArguments } from "./windows_toast.ts";
+import { afterColon, cleanLine, DELIVERED, firstLine, notDelivered } from "./clean_text.ts";
 
 /** An old notification is of no use when a laptop is opened. */
 const STALE_AFTER_MS = 5 * 60_000;
@@ -179,4 +182,47 @@ async function findNotifier(command: string, system: CommandSystem): Promise<Fou
 
 function hasDirectory(command: string): boolean {
   return /[\\/]/.test(command);
+}
+
+/**
+ * The application that shows the notification: only one that is registered may, and PowerShell is on every
+ * Windows.
+ */
+const APPLICATION = "{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\\WindowsPowerShell\\v1.0\\powershell.exe";
+
+/**
+ * Returns the arguments with which PowerShell shows a notification.
+ *
+ * The script contains the texts only as base64: PowerShell accepts several characters as a quotation mark, including
+ * the curly ones, so no foreign text may be in a literal.
+ */
+function toastArguments(title: string, text: string): readonly string[] {
+  const script = [
+    "$ErrorActionPreference = 'Stop'",
+    "[Windows.UI.Notifications.ToastNotificationManager, Windows.UI.Notifications, ContentType = WindowsRuntime] > $null",
+    "[Windows.Data.Xml.Dom.XmlDocument, Windows.Data.Xml.Dom, ContentType = WindowsRuntime] > $null",
+    "$type = [Windows.UI.Notifications.ToastTemplateType]::ToastText02",
+    "$xml = [Windows.UI.Notifications.ToastNotificationManager]::GetTemplateContent($type)",
+    "$lines = $xml.GetElementsByTagName('text')",
+    `$lines.Item(0).AppendChild($xml.CreateTextNode(${literal(title)})) > $null`,
+    `$lines.Item(1).AppendChild($xml.CreateTextNode(${literal(text)})) > $null`,
+    "$toast = [Windows.UI.Notifications.ToastNotification]::new($xml)",
+    `[Windows.UI.Notifications.ToastNotificationManager]::CreateToastNotifier('${APPLICATION}').Show($toast)`,
+  ].join("\n");
+  return ["-NoProfile", "-NonInteractive", "-EncodedCommand", base64(script)];
+}
+
+function literal(text: string): string {
+  return `([Text.Encoding]::Unicode.GetString([Convert]::FromBase64String('${base64(text)}')))`;
+}
+
+/** Base64 of UTF-16LE, which PowerShell calls Unicode. */
+function base64(text: string): string {
+  const bytes = new Uint8Array(text.length * 2);
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    bytes[2 * index] = code & 0xff;
+    bytes[2 * index + 1] = code >> 8;
+  }
+  return bytes.toBase64();
 }

@@ -2,8 +2,7 @@ import type { ChannelOf } from "../domain/channel.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { ChannelKindEntry, DeliverContext, Delivery, Message } from "../domain/delivery.ts";
 import type { MailEnd } from "../domain/mail.ts";
-import { cleanLine } from "./clean_text.ts";
-import { DELIVERED, notDelivered } from "./failures.ts";
+import { cleanLine, DELIVERED, notDelivered } from "./clean_text.ts";
 import {
   BODY_TEXT_MAX,
   countConditions,

@@ -1,7 +1,7 @@
 import { unlessAborted } from "../shared/deadline.ts";
 import type { ChannelKindEntry, Delivery } from "../domain/delivery.ts";
 import { describeFileError, systemCodeOf } from "../shared/describe_error.ts";
-import { DELIVERED, notDelivered } from "./failures.ts";
+import { DELIVERED, notDelivered } from "./clean_text.ts";
 
 /** The channel that sets a file's modification time for each notification, and creates the file if it is missing. */
 export const fileTouchKind: ChannelKindEntry<"file_touch"> = {

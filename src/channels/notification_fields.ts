@@ -1,7 +1,7 @@
 import type { MessageItem, TextMax } from "../domain/delivery.ts";
-import type { Notification } from "../domain/notification.ts";
+import type { Notification } from "../domain/outbox.ts";
 import { isoTime } from "../shared/json_values.ts";
-import { truncate } from "../shared/truncate.ts";
+import { truncate } from "../shared/text.ts";
 
 /**
  * A notification for machines: a webhook's JSON, a command's input, an `ndjson` event. Fields are only ever added. Times

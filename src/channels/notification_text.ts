@@ -5,7 +5,7 @@
 import type { MessageItem, TextMax } from "../domain/delivery.ts";
 import { CONDITIONS } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
-import { isNoLongerChecked, type Notification } from "../domain/notification.ts";
+import { isNoLongerChecked, type Notification } from "../domain/outbox.ts";
 import { cleanLine, cleanLines, LINES_LENGTH_MAX } from "./clean_text.ts";
 import { countResults, describeDependents, describeSummarized, recoveryWord } from "./console.ts";
 import { timeText } from "../shared/local_time.ts";

@@ -4,7 +4,7 @@ import { commandKind } from "./command.ts";
 import { consoleKind } from "./console.ts";
 import { desktopNotificationKind } from "./desktop_notification.ts";
 import { emailKind } from "./email.ts";
-import { notDelivered } from "./failures.ts";
+import { notDelivered } from "./clean_text.ts";
 import { fileTouchKind } from "./file_touch.ts";
 import { webhookKind } from "./webhook.ts";
 

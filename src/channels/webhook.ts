@@ -20,9 +20,9 @@ import {
   type TemplateField,
 } from "../shared/template.ts";
 import { describeItem } from "./console.ts";
-import { afterColon, DELIVERED, notDelivered } from "./failures.ts";
+import { afterColon, DELIVERED, notDelivered } from "./clean_text.ts";
 import { ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
-import { oneLine, truncate } from "../shared/truncate.ts";
+import { oneLine, truncate } from "../shared/text.ts";
 
 export const webhookKind: ChannelKindEntry<"webhook"> = {
   deliver: deliverWebhook,

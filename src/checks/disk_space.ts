@@ -1,6 +1,6 @@
 import type { DiskSpaceCheck } from "../domain/check.ts";
 import { describeDuration } from "../domain/duration.ts";
-import type { FileSystemFacts } from "../domain/host.ts";
+import type { FileSystemFacts } from "../domain/system.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { type CheckResult, unknownResult } from "../domain/result.ts";
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";

@@ -1,5 +1,5 @@
 import type { DnsLookupCheck } from "../domain/check.ts";
-import type { DnsAnswer, DnsServerAddress, RecordType } from "../domain/dns.ts";
+import type { DnsAnswer, DnsServerAddress, RecordType } from "../domain/connections.ts";
 import {
   hostAndPort,
   NET_ALL,
@@ -10,11 +10,10 @@ import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain
 import type { CheckResult } from "../domain/result.ts";
 import type { System } from "../domain/system.ts";
 import { startDeadline } from "../shared/deadline.ts";
-import { canonicalAddress } from "../shared/ip_address.ts";
+import { asciiName, canonicalAddress } from "../shared/ip_address.ts";
 import { roundedMs } from "../shared/json_values.ts";
-import { quote } from "../shared/quote.ts";
+import { quote } from "../shared/text.ts";
 import { nameFor } from "./targets.ts";
-import { asciiName } from "../shared/domain_name.ts";
 
 export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
   observe: observeDnsLookup,

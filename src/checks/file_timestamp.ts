@@ -6,7 +6,7 @@ import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import { matchesGlob } from "../shared/matches_glob.ts";
 import { timeText } from "../shared/local_time.ts";
-import { quote } from "../shared/quote.ts";
+import { quote } from "../shared/text.ts";
 import { describeSize } from "../domain/describe_size.ts";
 import { type CheckResult, checkResult } from "../domain/result.ts";
 import type { FileFacts } from "../domain/files.ts";

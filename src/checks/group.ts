@@ -13,8 +13,7 @@ import {
   severity,
 } from "../domain/condition.ts";
 import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
-import { firstItems } from "../shared/first_items.ts";
-import { quote } from "../shared/quote.ts";
+import { firstItems, quote } from "../shared/text.ts";
 
 /** The `group` kind: it uses only the results of other checks. */
 export const groupKind: CheckKindEntry<"group"> = {

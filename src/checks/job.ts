@@ -1,5 +1,5 @@
 import { timeText } from "../shared/local_time.ts";
-import { truncate } from "../shared/truncate.ts";
+import { truncate } from "../shared/text.ts";
 import type { JobCheck } from "../domain/check.ts";
 import type { JobParameters } from "../domain/generated/config.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";

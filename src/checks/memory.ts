@@ -1,5 +1,5 @@
 import type { MemoryCheck } from "../domain/check.ts";
-import type { MemoryFacts } from "../domain/host.ts";
+import type { MemoryFacts } from "../domain/system.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { type CheckResult, unknownResult } from "../domain/result.ts";
 import { describeHostError } from "../shared/describe_error.ts";

@@ -3,7 +3,7 @@ import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain
 import type { ProcessEnd } from "../domain/processes.ts";
 import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import type { System } from "../domain/system.ts";
-import { truncate } from "../shared/truncate.ts";
+import { truncate } from "../shared/text.ts";
 import { evaluateMeasures, type Measure, thresholdsOf, thresholdWarnings } from "./thresholds.ts";
 import { nameFor } from "./targets.ts";
 

@@ -1,4 +1,4 @@
-import { chosenEnvironment, PASSED_VARIABLES } from "../shared/chosen_environment.ts";
+import { chosenEnvironment, PASSED_VARIABLES } from "../shared/find_command.ts";
 import type { ScriptCheck } from "../domain/check.ts";
 import type { ScriptParameters } from "../domain/generated/config.ts";
 import { type Condition, severity } from "../domain/condition.ts";

@@ -1,8 +1,8 @@
 import { describeReach, searchCapture, searchPattern } from "./body_pattern.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
-import type { Range } from "../domain/range.ts";
+import type { Range } from "../domain/limits.ts";
 import type { ScriptParameters } from "../domain/generated/config.ts";
-import { quote } from "../shared/quote.ts";
+import { quote } from "../shared/text.ts";
 import { describeRange, parseRange, violatesRange } from "../shared/parse_range.ts";
 import { type PerformanceDatum, readPerformanceData } from "../shared/performance_data.ts";
 

@@ -2,7 +2,7 @@ import type { ObserveContext } from "../domain/check_kind.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
 import { type CheckResult, unknownResult } from "../domain/result.ts";
 import { describeDuration } from "../domain/duration.ts";
-import { truncate } from "../shared/truncate.ts";
+import { truncate } from "../shared/text.ts";
 
 interface SystemCommand {
   /** Absolute. */

@@ -3,7 +3,7 @@ import type { SystemdUnitParameters } from "../domain/generated/config.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
-import { firstItems } from "../shared/first_items.ts";
+import { firstItems } from "../shared/text.ts";
 import { runSystemCommand } from "./system_command.ts";
 import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";
 import { nameFor } from "./targets.ts";

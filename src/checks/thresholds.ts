@@ -3,7 +3,7 @@ import { exactSize, roundedSize } from "../domain/describe_size.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { ParameterProblem } from "../domain/check_kind.ts";
 import { type CheckResult, checkResult } from "../domain/result.ts";
-import type { Limit, Thresholds } from "../domain/thresholds.ts";
+import type { Limit, Thresholds } from "../domain/limits.ts";
 
 export interface Measure {
   /** As its key in the config, such as `swap_used`; its metrics begin with it. */

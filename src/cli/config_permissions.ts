@@ -9,9 +9,9 @@ import {
   type PermissionClass,
   type RequiredPermissions,
 } from "../domain/runtime_permissions.ts";
-import { COMPANIONS } from "../domain/store_files.ts";
+import { COMPANIONS } from "../domain/stores.ts";
 import type { System } from "../domain/system.ts";
-import { permissionsOfReplacing } from "../shared/temporary_path.ts";
+import { permissionsOfReplacing } from "../shared/regular_file.ts";
 import {
   joinPermissions,
   missingPermissions,
@@ -25,7 +25,7 @@ import { locateState, type StateLocation } from "./state_location.ts";
 import { describeExposure } from "../config/threshold_rules.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Listen } from "../domain/generated/config.ts";
-import { parseListenAddress } from "../shared/listen_address.ts";
+import { parseListenAddress } from "../shared/ip_address.ts";
 
 interface ConfigPermissionsOptions extends CommandContext {
   readonly checks: readonly Check[];

@@ -1,7 +1,7 @@
 import { pathFromHere } from "../config/source.ts";
-import { ControlSocketError } from "../domain/control_sockets.ts";
+import { ControlSocketError } from "../domain/http_servers.ts";
 import type { System } from "../domain/system.ts";
-import { readServices } from "../state/read_services.ts";
+import { readServices } from "../state/read_store.ts";
 import type { ControlRequest, ControlResponse } from "./check/control.ts";
 import { type Invocation, optionValue, UsageError } from "./command_definition.ts";
 import { OutputError } from "./failure.ts";

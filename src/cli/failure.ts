@@ -12,7 +12,7 @@ import { printable, printableBlock } from "../shared/printable.ts";
 import { missingPermissionIn, StateHeldError } from "./state_errors.ts";
 import type { System } from "../domain/system.ts";
 import { describeFileError } from "../shared/describe_error.ts";
-import { shellWord } from "../shared/shell_word.ts";
+import { shellWord } from "../shared/text.ts";
 
 interface Failure {
   /** Whole lines for stderr, each with its line feed. */

@@ -2,13 +2,13 @@
 import { MINUTE_MS } from "../shared/time_units.ts";
 import { hashHex } from "../shared/hash.ts";
 import { describeDuration } from "../domain/duration.ts";
-import { ControlSocketError } from "../domain/control_sockets.ts";
+import { ControlSocketError } from "../domain/http_servers.ts";
 import { describeNotRunning, type MonitorRun, type NotRunning } from "../domain/monitor_run.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import { isLiveMember } from "../domain/membership.ts";
 import type { System } from "../domain/system.ts";
 import { describeHeartbeat, locationStatuses, type MonitorStatus } from "../outputs/json/monitor_fields.ts";
-import { readServices } from "../state/read_services.ts";
+import { readServices } from "../state/read_store.ts";
 import { timeText } from "../shared/local_time.ts";
 import type { ControlRequest } from "./check/control.ts";
 import type { OpenConfig } from "./open_config.ts";

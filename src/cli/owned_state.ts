@@ -1,8 +1,7 @@
 import type { PostgresSettings } from "../config/postgres_settings.ts";
 import { type Store, StoreError } from "../domain/store.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Lock } from "../domain/lock.ts";
-import type { WaitingForServer } from "../domain/stores.ts";
+import type { Lock, WaitingForServer } from "../domain/stores.ts";
 import type { System } from "../domain/system.ts";
 import type { SharedState } from "../domain/membership.ts";
 import { NO_STORE } from "../state/no_store.ts";

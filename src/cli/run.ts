@@ -1,6 +1,6 @@
 import { nearest } from "../config/nearest.ts";
 import { PERMISSION_CLASSES } from "../domain/runtime_permissions.ts";
-import type { System } from "../domain/system.ts";
+import type { System, TextSink } from "../domain/system.ts";
 import { answerAtOnce, PROGRAM_HELP, versionText } from "./answer_at_once.ts";
 import { parseInvocation, splitCommand } from "./arguments.ts";
 import { type Command, CONFIG_OPTION, UsageError } from "./command_definition.ts";
@@ -9,9 +9,8 @@ import { EXIT } from "./exit_code.ts";
 import { describeFailure, typedPlaces } from "./failure.ts";
 import { usesColor } from "./terminal.ts";
 import { CONDITION_CODES } from "../domain/condition.ts";
-import type { TextSink } from "../domain/text_sink.ts";
 import { messageOf } from "../shared/describe_error.ts";
-import { truncate } from "../shared/truncate.ts";
+import { truncate } from "../shared/text.ts";
 
 export async function run(args: readonly string[], system: System): Promise<number> {
   if (!asksForPlugin(args)) return await runCommand(args, system);

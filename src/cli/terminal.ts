@@ -1,5 +1,4 @@
-import type { System } from "../domain/system.ts";
-import type { TextSink } from "../domain/text_sink.ts";
+import type { System, TextSink } from "../domain/system.ts";
 import type { Invocation } from "./command_definition.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** The result of a check that runs at several locations: pure. */
 import { type Condition, CONDITIONS, severity } from "../domain/condition.ts";
-import type { LocationVote } from "../domain/location.ts";
+import type { LocationVote } from "../domain/check.ts";
 
 interface Agreement {
   readonly condition: Condition;

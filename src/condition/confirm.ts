@@ -1,11 +1,11 @@
 import {
   type Condition,
+  type ConditionCounts,
   CONDITIONS,
   eachCondition,
   severity,
   type ShownCondition,
 } from "../domain/condition.ts";
-import type { ConditionCounts } from "../domain/condition_state.ts";
 
 /**
  * The maximum of a count: far above any useful threshold (68 years at one check result a second), and safe in every

@@ -7,14 +7,16 @@
  * sent when the suppression ends if it still matters, and dropped otherwise.
  */
 import type { CheckSettings } from "../domain/check.ts";
-import { type Condition, severity, type ShownCondition } from "../domain/condition.ts";
+import {
+  type Condition,
+  type ConditionState,
+  type ConditionTimes,
+  type NotificationEvent,
+  severity,
+  type ShownCondition,
+  type Suppression,
+} from "../domain/condition.ts";
 import type { Awaited } from "../domain/result.ts";
-import type {
-  ConditionState,
-  ConditionTimes,
-  NotificationEvent,
-  Suppression,
-} from "../domain/condition_state.ts";
 import {
   addResult,
   confirm,

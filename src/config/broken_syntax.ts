@@ -1,5 +1,5 @@
 /** Descriptions of text that is not JSON. */
-import { truncate } from "../shared/truncate.ts";
+import { truncate } from "../shared/text.ts";
 
 /** A piece of a text as messages quote it; invisible characters as their code point. */
 export function describeToken(token: string): string {

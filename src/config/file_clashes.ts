@@ -1,7 +1,7 @@
 import { basename, dirname, join, normalize } from "node:path";
-import { COMPANIONS } from "../domain/store_files.ts";
+import { COMPANIONS } from "../domain/stores.ts";
 import type { Files } from "../domain/files.ts";
-import { temporaryPathOf } from "../shared/temporary_path.ts";
+import { temporaryPathOf } from "../shared/regular_file.ts";
 import { type FormattedConfig, visitFormattedValues } from "./formats.ts";
 import { filesInPlaceholders } from "./placeholders.ts";
 import {

@@ -11,7 +11,7 @@ import {
   unknownFields,
   unknownFilters,
 } from "../shared/template.ts";
-import { parseListenAddress } from "../shared/listen_address.ts";
+import { parseListenAddress } from "../shared/ip_address.ts";
 import {
   DURATION_FORMS,
   INTERVAL_FORMS,

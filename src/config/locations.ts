@@ -1,6 +1,5 @@
 /** The rules of `locations` that need more than the value itself. */
-import type { Check } from "../domain/check.ts";
-import type { Locations } from "../domain/location.ts";
+import type { Check, Locations } from "../domain/check.ts";
 import { isCron } from "../domain/schedule.ts";
 import { nearest } from "./nearest.ts";
 import { type ConfigPath, type Problem, quoteValue, type Source } from "./problem.ts";

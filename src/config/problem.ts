@@ -1,5 +1,5 @@
 import type { PermissionClass } from "../domain/runtime_permissions.ts";
-import { truncate } from "../shared/truncate.ts";
+import { truncate } from "../shared/text.ts";
 
 /** A path in the config: keys and array indexes from the top. */
 export type ConfigPath = readonly (string | number)[];

@@ -1,7 +1,5 @@
 /** The amounts of a config: intervals, durations, sizes, limits, objectives and times of day. */
-import type { MessageLimit } from "../domain/message_limit.ts";
-import type { Objective } from "../domain/objective.ts";
-import type { Limit } from "../domain/thresholds.ts";
+import type { Limit, MessageLimit, Objective } from "../domain/limits.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
 import { quoteValue } from "./problem.ts";
 

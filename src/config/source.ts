@@ -1,5 +1,5 @@
 import { describeFileError } from "../shared/describe_error.ts";
-import { shellWord } from "../shared/shell_word.ts";
+import { shellWord } from "../shared/text.ts";
 import { missingUserId } from "../domain/runtime_permissions.ts";
 import { readRegularFile, type RegularFile, UnreadableFileError } from "../shared/regular_file.ts";
 import type { Files } from "../domain/files.ts";

@@ -4,8 +4,7 @@ import { type CronTimes, isCron, type Schedule } from "../domain/schedule.ts";
 import { DAY_MS, HOUR_MS } from "../shared/time_units.ts";
 import { type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import type { Listen } from "../domain/generated/config.ts";
-import { isLoopback } from "../shared/ip_address.ts";
-import { parseListenAddress } from "../shared/listen_address.ts";
+import { isLoopback, parseListenAddress } from "../shared/ip_address.ts";
 
 /** Finds checks whose `threshold` is never reached, since `within` is smaller. */
 export function findThresholdProblems(checks: readonly Check[]): readonly Problem[] {

@@ -1,7 +1,7 @@
 import { nameFor } from "../checks/targets.ts";
 import { createCronReader } from "../config/cron_times.ts";
 import { exactDuration } from "../domain/duration.ts";
-import { shellWord } from "../shared/shell_word.ts";
+import { shellWord } from "../shared/text.ts";
 import { DAY_MS, HOUR_MS } from "../shared/time_units.ts";
 
 /** A line of a crontab, as a job that checks in. */

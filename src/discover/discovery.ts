@@ -2,7 +2,7 @@ import type { RequiredPermission } from "../permissions/required_permissions.ts"
 import type { System } from "../domain/system.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { findCommand } from "../shared/find_command.ts";
-import { truncate } from "../shared/truncate.ts";
+import { truncate } from "../shared/text.ts";
 import { type CronJob, CronLineError, readCronLine } from "./cron_line.ts";
 
 export interface Proposal {

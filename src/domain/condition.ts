@@ -60,3 +60,77 @@ export const CONDITION_CODES: Readonly<Record<Condition, number>> = {
   critical: 2,
   unknown: 3,
 };
+
+/** The event of a notification: from `ok` to a problem, between problems, back to `ok`, or a reminder. */
+export type NotificationEvent = "problem" | "change" | "recovery" | "reminder";
+
+/** `overtaken`: another member has decided meanwhile, and the notifications of its channels are not read yet. */
+export type Suppression =
+  | "silence"
+  | "until_ok"
+  | "flapping"
+  | "maintenance"
+  | "no_notify"
+  | "dependency"
+  | "overtaken";
+
+export type ConditionCounts = Readonly<Record<Condition, number>>;
+
+/** A time for each condition, milliseconds since 1970; `null`: never. `pending`: none was confirmed. */
+export type ConditionTimes = Readonly<Record<ShownCondition, number | null>>;
+
+/**
+ * The state of one check between two results. A plain value: a restart continues from its JSON. Times are wall time,
+ * milliseconds since 1970.
+ *
+ * The attentive interval applies (see `isAttentive` in `src/condition`) while `problemBeganAtMs` is a number.
+ */
+export interface ConditionState {
+  /**
+   * The confirmed condition; `null` while there is none. The first result that is `ok` confirms that at once. Until a
+   * condition is confirmed, the check is pending: it is not `ok`, and nothing is sent. A confirmed `ok` becomes pending if
+   * the first result after a time without runs is not `ok`.
+   */
+  readonly confirmed: Condition | null;
+  /** The time of the check result that confirmed it; `null` without one. */
+  readonly confirmedSinceMs: number | null;
+  /**
+   * When the confirmed condition last changed from each condition to another one; `null` for an `ok` that is no longer
+   * known.
+   */
+  readonly leftAtMs: ConditionTimes;
+  /** How many results in a row, up to the last one, were at least of that severity. */
+  readonly atLeast: ConditionCounts;
+  /** How many results in a row, up to the last one, were at most of that severity. */
+  readonly atMost: ConditionCounts;
+  /** The newest results, see `recent_results.ts`. */
+  readonly recent: string;
+  /** How many of these came after the confirmed condition was last lowered. */
+  readonly sinceLowered: number;
+  /** Since when the check changes too often; `null` if it does not. */
+  readonly flappingSinceMs: number | null;
+  /**
+   * The condition of the last check result; `null` before the first one, and if that only awaits the first run of a job.
+   */
+  readonly observed: Condition | null;
+  /** Time of the last result; `null` before the first. */
+  readonly observedAtMs: number | null;
+  /**
+   * The first check result that was not `ok` of the problem that is confirmed, or that may become confirmed; `null`
+   * while there is none. An `ok` in a confirmed problem does not end it, a recovery does.
+   */
+  readonly problemBeganAtMs: number | null;
+  /**
+   * The condition last notified, `ok` before the first notification. While it differs from `confirmed`, a notification
+   * is suppressed.
+   */
+  readonly notified: Condition;
+  /** The last notification of any event; an escalation to further channels does not count. */
+  readonly notifiedAtMs: number | null;
+  /** When notifications of the confirmed condition were first decided and not suppressed, since it changed; `null` before. */
+  readonly notifiedSinceMs: number | null;
+  /** How many reminders there were since the last notification that is none. */
+  readonly reminders: number;
+  /** When the problem last notified began, also after its recovery; `null` before the first. */
+  readonly notifiedProblemBeganAtMs: number | null;
+}

@@ -1,5 +1,3 @@
-import type { CertificateReading, TlsExpectations } from "./tls.ts";
-
 /** How TLS is started within a protocol that begins in plain text. */
 export type StartTlsProtocol = "smtp" | "imap" | "pop3";
 
@@ -76,4 +74,81 @@ export interface Connections {
    */
   readCertificate(target: HandshakeTarget, options: ConnectionOptions): Promise<CertificateReading>;
   explain(error: unknown, target: ConnectionTarget, phase: ConnectionPhase): ConnectionFailure;
+}
+
+/** Settings of a TLS connection in addition to the defaults, as PEM. */
+export interface TlsMaterial {
+  readonly authority?: string;
+  /** The certificate for a server that asks for one, with its chain; never without `key`. */
+  readonly certificate?: string;
+  readonly key?: string;
+}
+
+/** How the identity of the other side is verified. */
+export interface TlsExpectations {
+  /** The name that the certificate must be for; the server gets it too, unless it is an IP address. */
+  readonly serverName: string;
+  /** CA certificates (PEM) that are trusted in addition to the runtime's. */
+  readonly authorities: readonly string[];
+  /**
+   * Decides on the certificate instead of CAs and name: returns the reason to reject it, `null` if it is trusted. The
+   * runtime does not verify then that the server has the key of the certificate, so send it nothing.
+   */
+  refuses?(facts: CertificateFacts): string | null;
+}
+
+export interface CertificateFacts {
+  /** Milliseconds since 1970. */
+  readonly validFromMs: number;
+  /** Milliseconds since 1970. */
+  readonly validToMs: number;
+  /** The name of the issuer; empty if it has none. */
+  readonly issuer: string;
+  /** Whether it is its own issuer. */
+  readonly isSelfSigned: boolean;
+  readonly names: readonly string[];
+  /** The SHA-256 hash of the certificate: 64 digits of hexadecimal in small letters. */
+  readonly fingerprint: string;
+}
+
+export interface CertificateProblem {
+  readonly about: "dates" | "names" | "trust";
+  readonly reason: string;
+}
+
+export interface CertificateReading {
+  /** `null` if it is valid for the name and issued by a trusted CA. */
+  readonly problem: CertificateProblem | null;
+  /** `null` if it is rejected and could not be read. */
+  readonly facts: CertificateFacts | null;
+}
+
+export type RecordType = "A" | "AAAA" | "CNAME" | "MX" | "NS" | "TXT" | "SOA" | "SRV" | "CAA" | "PTR";
+
+export interface DnsServerAddress {
+  /** An IP address, without brackets. */
+  readonly host: string;
+  /** 1 to 65535. */
+  readonly port: number;
+}
+
+export interface DnsQuestion {
+  /** Absolute, with the final dot. */
+  readonly name: string;
+  readonly type: RecordType;
+  /** `null`: those of this machine. */
+  readonly server: DnsServerAddress | null;
+}
+
+export type DnsAnswer =
+  /** Each as text in the form of zone files, names without the final dot; at least one. */
+  | { readonly records: readonly string[] }
+  /** `isObstacle`: a failure of this side, which doesn't concern the server. */
+  | { readonly reason: string; readonly isObstacle: boolean };
+
+export interface Dns {
+  /** Throws the signal's reason only. */
+  lookUp(question: DnsQuestion, signal: AbortSignal): Promise<DnsAnswer>;
+  /** The name servers of this machine; empty if they can't be found out. */
+  machineServers(): Promise<readonly DnsServerAddress[]>;
 }

@@ -1,4 +1,4 @@
-import type { Notification } from "./notification.ts";
+import type { Notification } from "./outbox.ts";
 import type { ChannelKind, ChannelOf } from "./channel.ts";
 import type { RequiredPermissions } from "./runtime_permissions.ts";
 import type { System } from "./system.ts";

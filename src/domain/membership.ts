@@ -1,6 +1,5 @@
 /** The processes that share a state (members): the data that they publish, and the interface for other layers. */
-import type { Notification } from "./notification.ts";
-import type { DeliveryMarker, LimitUse, QueuedNotification, Silence } from "./outbox.ts";
+import type { DeliveryMarker, LimitUse, Notification, QueuedNotification, Silence } from "./outbox.ts";
 import type { CheckRecord, KeptResult, Store } from "./store.ts";
 
 /** This process's share of the work of several. */

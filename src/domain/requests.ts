@@ -1,5 +1,4 @@
-import type { ConnectionTarget } from "./connections.ts";
-import type { TlsMaterial } from "./tls.ts";
+import type { ConnectionTarget, TlsMaterial } from "./connections.ts";
 
 /** One HTTP request over a fresh connection. Redirects are not followed. */
 export interface OutgoingRequest {

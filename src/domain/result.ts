@@ -1,6 +1,5 @@
-import type { Check } from "./check.ts";
+import type { Check, LocationVote } from "./check.ts";
 import type { Condition } from "./condition.ts";
-import type { LocationVote } from "./location.ts";
 
 /** What a check waits for before it has a condition: results that come soon, or the first run of a job. */
 export type Awaited = "checks" | "job";
@@ -54,3 +53,9 @@ export interface Result extends CheckResult {
   /** By the monotonic clock, without the wait for a free place before the run; may have a fraction. */
   readonly durationMs: number;
 }
+
+/**
+ * The extent of a trace: `brief` only the steps of the run itself; `full` also looks up the IP addresses and the
+ * certificate of `https:` targets, over a second connection.
+ */
+export type TraceDepth = "brief" | "full";

@@ -1,7 +1,5 @@
-import type { Check } from "./check.ts";
-import type { Condition, ShownCondition } from "./condition.ts";
-import type { ConditionCounts, ConditionState } from "./condition_state.ts";
-import type { LocationVote } from "./location.ts";
+import type { Check, LocationVote } from "./check.ts";
+import type { Condition, ConditionCounts, ConditionState, ShownCondition } from "./condition.ts";
 import type { JobFacts, JobRun } from "./job_runs.ts";
 import type { MonitorRun } from "./monitor_run.ts";
 import type { ChannelCount, DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "./outbox.ts";
@@ -216,7 +214,7 @@ export interface Store {
    * written since this store read or wrote it are not kept: returns the present records of these checks.
    */
   save(updates: readonly CheckUpdate[]): Promise<readonly CheckRecord[]>;
-  /** The changes of one check from a time on, the newest first; `src/state/all_changes.ts` reads all of them page by page. */
+  /** The changes of one check from a time on, the newest first; `src/state/read_store.ts` reads all of them page by page. */
   changes(
     name: string,
     options: { readonly sinceMs: number; readonly limit: number; readonly from?: ChangePlace },

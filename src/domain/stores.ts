@@ -1,7 +1,6 @@
 /** The databases that keep states, as the machine opens them. */
 import type { Clock } from "./clock.ts";
 import type { Connections, DatabaseTarget } from "./connections.ts";
-import type { StateAccess } from "./lock.ts";
 import type { SharedState } from "./membership.ts";
 import type { Store, StoreError } from "./store.ts";
 
@@ -87,4 +86,62 @@ export interface PostgresPlace {
   readonly prepare: boolean;
   /** A `postgres://` URL without a password, for messages. */
   readonly url: string;
+}
+
+/** A lock that this process has. It ends with the process, however that ends. */
+export interface Lock {
+  /**
+   * Returns whether its file is still the one at its path. If the file was removed or replaced, another process can
+   * lock the new one. If the file system returns an error, it is taken to be in place.
+   */
+  isInPlace(): Promise<boolean>;
+  /** Releases it; no error if it was released before. */
+  release(): void;
+}
+
+export interface StateAccess {
+  /** Operations on files other than the database itself. */
+  readonly files: StoreFiles;
+  /** Acquires the lock at a path until it is released or the process dies; `null` while another process has it. */
+  lock(path: string): Lock | null;
+  /** The id of the process that last acquired it; `null` if unknown. */
+  holder(path: string): number | null;
+  isLocked(path: string): boolean;
+}
+
+/** The files that the database keeps in addition to its own, by the end of the name. */
+export const COMPANIONS: readonly string[] = ["-wal", "-shm", "-journal"];
+
+/** The file at a path. A symlink is returned as such, not its target. */
+export interface PathFacts {
+  /** `other`: a device, a pipe, a socket. */
+  readonly kind: "file" | "directory" | "symlink" | "other";
+  /** 0 for an empty file. */
+  readonly sizeBytes: number;
+  /** The owner's user id; `null` on systems without one. */
+  readonly ownerId: number | null;
+}
+
+/**
+ * The files that a stored state needs in addition to the database itself. Errors are those of the runtime
+ * (`Deno.errors.PermissionDenied`, `NotCapable` …).
+ */
+export interface StoreFiles {
+  /**
+   * Returns the file at a path; `null` if there is none. Rejects with `TimedOut` if the file system does not respond.
+   */
+  look(path: string): Promise<PathFacts | null>;
+  /**
+   * Returns the first bytes of a file. Never use it for a database that this process has open: closing a file
+   * descriptor of it would drop the locks of the database (POSIX, fcntl).
+   */
+  readStart(path: string, bytes: number): Promise<Uint8Array>;
+  /**
+   * Makes an empty file that only its owner may read and write. Fails with `AlreadyExists` where anything is in
+   * the way, a symlink that leads nowhere too.
+   */
+  createFile(path: string): Promise<void>;
+  /** Makes a directory that only its owner may enter, with the directories above it; fine when it is there. */
+  createDirectory(path: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
 }

@@ -1,18 +1,11 @@
 import type { Clock } from "./clock.ts";
-import type { Connections } from "./connections.ts";
-import type { ControlSockets } from "./control_sockets.ts";
-import type { Dns } from "./dns.ts";
+import type { Connections, Dns } from "./connections.ts";
 import type { Files } from "./files.ts";
-import type { Foreground } from "./foreground.ts";
-import type { Host } from "./host.ts";
-import type { HttpServers } from "./http_servers.ts";
-import type { StateAccess } from "./lock.ts";
+import type { ControlSockets, HttpServers } from "./http_servers.ts";
 import type { Mail } from "./mail.ts";
-import type { Processes } from "./processes.ts";
+import type { Foreground, Processes } from "./processes.ts";
 import type { Requests } from "./requests.ts";
-import type { Stores } from "./stores.ts";
-import type { TerminalInput } from "./terminal_input.ts";
-import type { TextSink } from "./text_sink.ts";
+import type { StateAccess, Stores } from "./stores.ts";
 import type { PermissionClass } from "./runtime_permissions.ts";
 
 export interface System {
@@ -99,4 +92,53 @@ export interface Permissions {
    * runtime can't do with a list of commands. `null` on systems without groups.
    */
   readonly killPath: string | null;
+}
+
+export interface TerminalInput {
+  /** Whether standard input is one. */
+  readonly isTerminal: boolean;
+  /** The next line, without its newline; `null` at the end of the input. */
+  readLine(): Promise<string | null>;
+}
+
+/** A place for text: the process's stdout or stderr. */
+export interface TextSink {
+  /** Writes all of it, in order; after the reader has gone it does nothing and `closed` is true. */
+  write(text: string): void;
+  /** Whether the reader has gone, as noticed by a `write`. */
+  readonly closed: boolean;
+  /** Whether it leads to a terminal, rather than to a file or a pipe. */
+  readonly isTerminal: boolean;
+  /** Width of the terminal; `null` off a terminal. */
+  columns(): number | null;
+}
+
+/** The space of a file system, as `df` counts it: the part reserved for root is neither free nor in the total. */
+export interface FileSystemFacts {
+  /** The bytes that any user may still write. */
+  readonly freeBytes: number;
+  readonly totalBytes: number;
+  /** `null`: the file system has no limit of inodes, such as Btrfs. */
+  readonly inodes: { readonly free: number; readonly total: number } | null;
+}
+
+export interface MemoryFacts {
+  /** The memory that processes can get without swapping. */
+  readonly availableBytes: number;
+  readonly totalBytes: number;
+  readonly swapUsedBytes: number;
+  /** 0: there is no swap. */
+  readonly swapTotalBytes: number;
+}
+
+/** Facts of this machine. A permission that is missing throws the runtime's `NotCapable`. */
+export interface Host {
+  /** The file system of a path. One that hangs never resolves; it is asked only once at a time. */
+  fileSystem(path: string): Promise<FileSystemFacts>;
+  memory(): MemoryFacts;
+  /** The mean number of processes that run or wait, over 1, 5 and 15 minutes; zeros on Windows, which counts none. */
+  loadAverages(): readonly [number, number, number];
+  /** The number of processors that this process may use; 1 or more. */
+  readonly processors: number;
+  readonly processId: number;
 }

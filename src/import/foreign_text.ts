@@ -1,7 +1,7 @@
 import { positionOf } from "../config/positions.ts";
 import { ConfigError, countErrors, PROBLEMS_MAX } from "../config/problem.ts";
 import { describeFileError, messageOf } from "../shared/describe_error.ts";
-import { oneLine } from "../shared/truncate.ts";
+import { oneLine } from "../shared/text.ts";
 import { Foreign, isObject } from "./foreign_value.ts";
 import { findMatches } from "../config/glob.ts";
 import { absolutePath } from "../config/source.ts";

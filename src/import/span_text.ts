@@ -1,4 +1,4 @@
-import { counted } from "../shared/counted.ts";
+import { counted } from "../shared/text.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import { asWord } from "./foreign_value.ts";
 

@@ -1,10 +1,10 @@
 import { type ConfigDraft, type Importer, SourceItem } from "./config_draft.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import { asList, escapePlaceholders, Foreign, isObject } from "./foreign_value.ts";
-import { parseJson as parseJsonText } from "../shared/parse_json.ts";
+import { parseJson as parseJsonText } from "../shared/json_values.ts";
 import { type ForeignFile, importError, parseJson } from "./foreign_text.ts";
 import { messageOf } from "../shared/describe_error.ts";
-import { oneLine } from "../shared/truncate.ts";
+import { oneLine } from "../shared/text.ts";
 import { intervalText } from "./span_text.ts";
 import { kumaChannel } from "./uptime_kuma_channels.ts";
 import { KUMA_TARGETS, KUMA_TYPES_LEFT_OUT } from "./uptime_kuma_targets.ts";

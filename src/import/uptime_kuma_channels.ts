@@ -1,4 +1,4 @@
-import { parseJson } from "../shared/parse_json.ts";
+import { parseJson } from "../shared/json_values.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import { Foreign } from "./foreign_value.ts";
 import {

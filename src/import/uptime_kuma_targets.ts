@@ -1,4 +1,4 @@
-import { parseJson } from "../shared/parse_json.ts";
+import { parseJson } from "../shared/json_values.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import { asText, asTexts, asWord, Foreign } from "./foreign_value.ts";

@@ -4,7 +4,7 @@ import { NET_ALL } from "../domain/runtime_permissions.ts";
 import type { System } from "../domain/system.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 import type { PermissionsByClass } from "./required_permissions.ts";
-import { shellWord } from "../shared/shell_word.ts";
+import { shellWord } from "../shared/text.ts";
 
 /** The granted access; everything else is denied. */
 export interface Sandbox {

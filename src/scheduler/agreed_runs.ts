@@ -1,13 +1,12 @@
 /** The runs of checks with locations where they are owned: each makes one result of the last ones of all locations. */
 import { agreeOn, describeVote } from "../condition/agreement.ts";
-import type { Check } from "../domain/check.ts";
+import type { Check, LocationVote } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { EarlyLook, SharedStore, StoredLocationResult } from "../domain/membership.ts";
 import type { CheckResult, Result } from "../domain/result.ts";
 import { isEdited, StoreError } from "../domain/store.ts";
 import { sleep } from "../shared/deadline.ts";
 import { type CheckRunner, RUN_HERE, type RunOptions } from "./run_checks.ts";
-import type { LocationVote } from "../domain/location.ts";
 import { locationCountsMs, locationOverdueMs } from "../alerting/overdue.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";

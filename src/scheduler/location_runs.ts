@@ -4,11 +4,10 @@
  */
 import type { Check } from "../domain/check.ts";
 import type { EarlyLook, SharedStore, WorkShare } from "../domain/membership.ts";
-import type { Result } from "../domain/result.ts";
+import type { Result, TraceDepth } from "../domain/result.ts";
 import { WITHOUT_NOTIFICATIONS } from "./without_notifications.ts";
 import { createLocationStore } from "../state/location_store.ts";
 import { openStateRepository, type StateRepository } from "../state/state_repository.ts";
-import type { TraceDepth } from "../domain/trace.ts";
 import { mayConfirmProblem } from "./trace/trace_depth.ts";
 import { splayOf } from "./plan.ts";
 import {

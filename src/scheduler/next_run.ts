@@ -4,7 +4,7 @@
  */
 import { isAttentive } from "../condition/transition.ts";
 import type { Check } from "../domain/check.ts";
-import type { ConditionState } from "../domain/condition_state.ts";
+import type { ConditionState } from "../domain/condition.ts";
 import { type CronSchedule, type CronTimes, isCron } from "../domain/schedule.ts";
 import type { Result } from "../domain/result.ts";
 import { isAfterGap } from "../alerting/check_status.ts";

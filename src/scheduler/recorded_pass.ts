@@ -14,7 +14,7 @@ import type { KnownCondition } from "../domain/check_kind.ts";
 import type { SharedStore } from "../domain/membership.ts";
 import type { Result } from "../domain/result.ts";
 import { StoreError } from "../domain/store.ts";
-import { jobLogOf } from "../state/job_log.ts";
+import { jobLogOf } from "../state/read_store.ts";
 import { isRepeated } from "../state/record_result.ts";
 import type { Recorded, StateRepository } from "../state/state_repository.ts";
 import { WriteSchedule } from "../state/write_schedule.ts";

@@ -6,8 +6,7 @@ import type { JobLog } from "../domain/job_runs.ts";
 import type { LimitClass, ObserveContext } from "../domain/check_kind.ts";
 import { lazily } from "../shared/lazily.ts";
 import { createRedactor, type Redact, redactProcesses } from "../shared/redact.ts";
-import { type Result, unknownResult } from "../domain/result.ts";
-import type { TraceDepth } from "../domain/trace.ts";
+import { type Result, type TraceDepth, unknownResult } from "../domain/result.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import { StallSafeRuns } from "./stall_safe.ts";
 

@@ -2,21 +2,20 @@
  * The continuous loop: runs checks on their schedules until it is stopped. It executes the effects of `task.ts`,
  * such as timers and runs, and records the results. It emits events, which the caller prints.
  *
- * Times are on one line (see `schedule_time.ts`). A step of the wall clock does not move it until `#followClock`
+ * Times are on one line (see `local_time.ts`). A step of the wall clock does not move it until `#followClock`
  * handles it, whenever a timer fires or a run ends.
  */
 import { conditionOf, isAfterGap } from "../alerting/check_status.ts";
 import { hasProblem } from "../condition/transition.ts";
-import { isEdited } from "../domain/store.ts";
+import { type CheckRecord, isEdited } from "../domain/store.ts";
 import { endsWithin } from "../shared/deadline.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import { ALL_WORK, type WorkShare } from "../domain/membership.ts";
-import type { Notification } from "../domain/notification.ts";
+import type { Notification } from "../domain/outbox.ts";
 import type { Redact } from "../shared/redact.ts";
 import type { Result } from "../domain/result.ts";
-import type { CheckRecord } from "../domain/store.ts";
 import type { KnownCondition, ObserveContext } from "../domain/check_kind.ts";
 import { isRepeated } from "../state/record_result.ts";
 import { startPersisting, type WriteSchedule } from "../state/write_schedule.ts";
@@ -33,7 +32,7 @@ import {
 } from "./run_checks.ts";
 import { nextRunAfter, withOverdue } from "./next_run.ts";
 import type { Notifying } from "../alerting/notifying.ts";
-import { createScheduleTime, type ScheduleTime } from "../shared/schedule_time.ts";
+import { createScheduleTime, type ScheduleTime } from "../shared/local_time.ts";
 import { JUMP_MS, STALL_MS } from "./stall_safe.ts";
 import { SuppressedChecks } from "./suppressed_checks.ts";
 import {

@@ -1,6 +1,6 @@
 /**
  * One check of the scheduler as a pure state machine: a task and an event give the next task, and effects that the
- * scheduler carries out. Times are those of `schedule_time.ts`.
+ * scheduler carries out. Times are those of `local_time.ts`.
  *
  * Invariant: an idle task has a timer, and no other has one; a task that is not idle has one run in progress.
  */

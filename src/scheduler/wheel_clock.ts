@@ -1,5 +1,4 @@
-import type { Clock } from "../domain/clock.ts";
-import type { RawTimer } from "../domain/raw_timer.ts";
+import type { Clock, RawTimer } from "../domain/clock.ts";
 import type { TimerHandle } from "./timer_table.ts";
 import { TimerWheel } from "./wheel.ts";
 

@@ -36,3 +36,12 @@ export function hashId(text: string): string {
   const digits = hashHex(text, 32);
   return [0, 8, 12, 16, 20].map((start, index, starts) => digits.slice(start, starts[index + 1])).join("-");
 }
+
+/** Compares a received text with a secret, in a time that depends only on the length of the received text. */
+export function isSameSecret(sent: string, secret: string): boolean {
+  let difference = sent.length ^ secret.length;
+  for (let index = 0; index < sent.length; index++) {
+    difference |= sent.charCodeAt(index) ^ secret.charCodeAt(index % secret.length);
+  }
+  return difference === 0;
+}

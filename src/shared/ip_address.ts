@@ -1,3 +1,5 @@
+import type { ListenAddress } from "../domain/http_servers.ts";
+
 /** Returns an IP address in its one canonical form, without brackets; `null` if the text is not an IP address. */
 export function canonicalAddress(text: string): string | null {
   if (/^\d{1,3}(?:\.\d{1,3}){3}$/.test(text)) {
@@ -13,4 +15,25 @@ export function canonicalAddress(text: string): string | null {
  */
 export function isLoopback(host: string): boolean {
   return /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
+}
+
+const FORM = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+|localhost)):(\d{1,5})$/i;
+
+/** Parses an IP address or `localhost` with a port, such as `127.0.0.1:9797` or `[::1]:9797`; `null`: invalid. */
+export function parseListenAddress(text: string): ListenAddress | null {
+  const [, bracketed, plain = "", digits] = FORM.exec(text) ?? [];
+  const port = Number(digits);
+  const host = bracketed ?? plain.toLowerCase();
+  if (digits === undefined || port > 65_535) return null;
+  return host === "localhost" || canonicalAddress(host) !== null ? { host, port } : null;
+}
+
+/**
+ * Returns a name as it is sent to a name server: labels with other characters than ASCII are in Punycode (RFC 5891). A name
+ * that has no such form is returned as it is.
+ */
+export function asciiName(name: string): string {
+  // deno-lint-ignore no-control-regex
+  if (/^[\u0000-\u007f]*$/.test(name) || /[/?#@:\\%[\]\s]/.test(name)) return name;
+  return URL.parse(`http://${name}`)?.hostname ?? name;
 }

@@ -12,3 +12,12 @@ export function isoTimeOrNull(wallMs: number | null | undefined): string | null 
 export function roundedMs(durationMs: number): number {
   return Math.round(durationMs * 10) / 10;
 }
+
+/** Parses JSON; broken JSON counts as missing. */
+export function parseJson(text: string, missing?: unknown): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return missing;
+  }
+}

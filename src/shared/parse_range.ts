@@ -1,4 +1,4 @@
-import type { Range } from "../domain/range.ts";
+import type { Range } from "../domain/limits.ts";
 import { compareDecimals } from "./decimal.ts";
 
 const NUMBER = String.raw`-?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})`;

@@ -1,4 +1,5 @@
 import type { Files } from "../domain/files.ts";
+import type { RequiredPermissions } from "../domain/runtime_permissions.ts";
 
 /** Thrown for a path that is no regular file, or is larger than expected; the message is one line for people. */
 export class UnreadableFileError extends Error {
@@ -44,4 +45,14 @@ export async function readRegularFile(
 function refuseTooLarge(sizeBytes: number, bytesMax: number): void {
   if (sizeBytes <= bytesMax) return;
   throw new UnreadableFileError(`it has ${sizeBytes} bytes, expected at most ${bytesMax}`);
+}
+
+/** Returns the name of a file's new text until it replaces the file. */
+export function temporaryPathOf(path: string): string {
+  return `${path}.tmp`;
+}
+
+export function permissionsOfReplacing(path: string): RequiredPermissions {
+  // The runtime treats a rename as reading the renamed file.
+  return { read: [temporaryPathOf(path)], write: [path, temporaryPathOf(path)] };
 }

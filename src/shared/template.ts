@@ -1,7 +1,7 @@
-import { truncate } from "./truncate.ts";
+import { truncate } from "./text.ts";
 import type { JsonTemplate } from "../domain/generated/config.ts";
 import { CONDITIONS, SHOWN_CONDITIONS } from "../domain/condition.ts";
-import type { Notification } from "../domain/notification.ts";
+import type { Notification } from "../domain/outbox.ts";
 
 export const TEMPLATE_FIELDS = [
   "id",

@@ -8,8 +8,7 @@
  * counts it then. All other time is not observed, such as that in which no condition is confirmed, and a span in which
  * the check did not run.
  */
-import { type Condition, CONDITIONS, eachCondition } from "../domain/condition.ts";
-import type { ConditionCounts } from "../domain/condition_state.ts";
+import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { type CheckRecord, isEdited, type Rollup } from "../domain/store.ts";
 import type { Check } from "../domain/check.ts";

@@ -11,9 +11,8 @@ import { asObserved, isOfStopped, observedUntil } from "./availability.ts";
 import { occurrences } from "../condition/confirm.ts";
 import { isUnreported } from "../condition/agreement.ts";
 import type { Check } from "../domain/check.ts";
-import type { ConditionState, Suppression } from "../domain/condition_state.ts";
-import type { Notification } from "../domain/notification.ts";
-import type { QueuedNotification } from "../domain/outbox.ts";
+import type { ConditionState, Suppression } from "../domain/condition.ts";
+import type { Notification, QueuedNotification } from "../domain/outbox.ts";
 import type { Result } from "../domain/result.ts";
 import {
   type CheckRecord,

@@ -1,6 +1,6 @@
 import { DAY_MS } from "../shared/time_units.ts";
 import type { ConditionChange } from "../domain/store.ts";
-import { truncateBytes } from "../shared/truncate.ts";
+import { truncateBytes } from "../shared/text.ts";
 
 /** How many changes of one check are kept at most. */
 export const CHANGES_MAX = 1000;

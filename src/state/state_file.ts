@@ -1,8 +1,8 @@
 /** The file of a state before the database has a look at it. */
 import { missingUserId } from "../domain/runtime_permissions.ts";
-import { COMPANIONS, type PathFacts, type StoreFiles } from "../domain/store_files.ts";
+import { COMPANIONS, type PathFacts, type StoreFiles } from "../domain/stores.ts";
 import { StoreError } from "../domain/store.ts";
-import { newerVersion } from "./sql/migration.ts";
+import { newerVersion } from "./sql/tables.ts";
 import { APPLICATION_ID, MIGRATIONS, NewerVersionError } from "./sqlite/sqlite_connection.ts";
 
 /** A file that is no state that a monitor can have left like this. */

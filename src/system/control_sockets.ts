@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import type { Clock } from "../domain/clock.ts";
-import { ControlSocketError, type ControlSockets } from "../domain/control_sockets.ts";
+import { ControlSocketError, type ControlSockets } from "../domain/http_servers.ts";
 import { closeQuietly, writeAll } from "./tcp/tcp_stream.ts";
 
 const TEXT_LENGTH_MAX = 4 * 1024 * 1024;

@@ -1,19 +1,17 @@
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../domain/clock.ts";
 import type { StoreMachine, Stores } from "../domain/stores.ts";
-import type { System } from "../domain/system.ts";
-import { createFiles } from "./files.ts";
-import { createHost } from "./host.ts";
+import type { FileSystemFacts, Host, Permissions, System, TerminalInput } from "../domain/system.ts";
+import { createFiles, createStoreFiles } from "./files.ts";
 import { systemTimeZone } from "./deno_workarounds/unknown_time_zone.ts";
 import { acquireLock, isLocked, lockHolder } from "./lock.ts";
-import { lazyPart } from "./lazy_part.ts";
-import { createPermissions } from "./permission_access.ts";
 import { RUNTIME } from "./runtime.ts";
-import { createStoreFiles } from "./store_files.ts";
 import { trustMachine } from "./tls/trust.ts";
-import { createTerminalInput } from "./terminal_input.ts";
-import { onSignal } from "./on_signal.ts";
+import { onSignal } from "./process_events.ts";
 import { createTextSink } from "./text_sink.ts";
+import type { PermissionClass } from "../domain/runtime_permissions.ts";
+import { KILL_COMMAND_PATH } from "./process/process_group.ts";
+import { lazily } from "../shared/lazily.ts";
 
 export interface SystemOptions {
   /** Makes the stores over the rest of the machine. */
@@ -103,6 +101,138 @@ export function createSystem(clock: Clock, { createStores, ownConfig }: SystemOp
         onSignal(terminate, () => callback("SIGTERM")),
       ];
       return () => ends.forEach((end) => end());
+    },
+  };
+}
+
+export function createHost(): Host {
+  const pending = new Map<string, Promise<FileSystemFacts>>();
+  return {
+    // A call that hangs occupies a thread of the runtime for ever, so it is joined instead of repeated.
+    fileSystem: (path) => {
+      const running = pending.get(path);
+      if (running !== undefined) return running;
+      const started = readFileSystem(path).finally(() => pending.delete(path));
+      pending.set(path, started);
+      return started;
+    },
+    memory: () => {
+      const { available, total, swapFree, swapTotal } = Deno.systemMemoryInfo();
+      return {
+        availableBytes: available,
+        totalBytes: total,
+        swapUsedBytes: swapTotal - swapFree,
+        swapTotalBytes: swapTotal,
+      };
+    },
+    loadAverages: () => {
+      const [one = 0, five = 0, fifteen = 0] = Deno.loadavg();
+      return [one, five, fifteen];
+    },
+    processors: navigator.hardwareConcurrency,
+    processId: Deno.pid,
+  };
+}
+
+/** Uses `statfs` of Node: the runtime has none of its own. The module is loaded only here. */
+async function readFileSystem(path: string): Promise<FileSystemFacts> {
+  const { statfs } = await import("node:fs/promises");
+  const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
+  // Some file systems count below zero once root uses its reserve.
+  const freeBytes = Math.max(0, bavail) * bsize;
+  return {
+    freeBytes,
+    totalBytes: (blocks - bfree) * bsize + freeBytes,
+    inodes: files > 0 ? { free: ffree, total: files } : null,
+  };
+}
+
+/** The permissions of this process, and cached facts that require one to read. */
+type Granted = Permissions & Pick<System, "environment" | "mayReadEnvironment" | "hostName">;
+
+/**
+ * Returns the permissions of this process. Values that were read once are cached, whether their class is dropped or
+ * not.
+ */
+function createPermissions(): Granted {
+  const variables = new Map<string, string | undefined>();
+  const dropped = new Set<PermissionClass>();
+  let hostName: string | null = null;
+  const isGranted = (permission: PermissionClass, value?: string): boolean =>
+    Deno.permissions.querySync(DESCRIBE[permission](value)).state === "granted";
+  const mayReadEnvironment = (name: string): boolean => variables.has(name) || isGranted("env", name);
+  const askHostName = (): string => isGranted("sys", "hostname") ? Deno.hostname() : "localhost";
+  return {
+    isGranted,
+    killPath: Deno.build.os === "windows" ? null : KILL_COMMAND_PATH,
+    drop: (permission) => {
+      if (permission === "sys") hostName ??= askHostName();
+      Deno.permissions.revokeSync({ name: permission });
+      dropped.add(permission);
+    },
+    isDropped: (permission) => dropped.has(permission),
+    mayReadEnvironment,
+    environment: (name) => {
+      if (!mayReadEnvironment(name)) return undefined;
+      if (!variables.has(name)) variables.set(name, Deno.env.get(name));
+      return variables.get(name);
+    },
+    hostName: () => hostName ??= askHostName(),
+  };
+}
+
+const DESCRIBE: Readonly<Record<PermissionClass, (value?: string) => Deno.PermissionDescriptor>> = {
+  read: (path) => ({ name: "read", ...(path !== undefined && { path }) }),
+  write: (path) => ({ name: "write", ...(path !== undefined && { path }) }),
+  net: (host) => ({ name: "net", ...(host !== undefined && { host }) }),
+  run: (command) => ({ name: "run", ...(command !== undefined && { command }) }),
+  env: (variable) => ({ name: "env", ...(variable !== undefined && { variable }) }),
+  sys: (kind) => ({ name: "sys", ...(kind !== undefined && { kind: kind as "hostname" }) }),
+};
+
+/**
+ * Returns a part of the machine whose module is loaded at its first use: loading all of them takes longer than a run
+ * without them. A method that is synchronous can be called only after another one.
+ */
+export function lazyPart<Part extends object>(
+  methods: Readonly<Record<keyof Part, "async" | "sync">>,
+  load: () => Promise<Part>,
+): Part {
+  let made: Part | null = null;
+  const use = lazily(async () => made = await load());
+  const call = (name: string, words: readonly unknown[]): unknown => {
+    if (made === null) throw new Error(`${name}() is called of a part that was never used`);
+    const method: unknown = Reflect.get(made, name);
+    return typeof method === "function" ? Reflect.apply(method, made, words) : undefined;
+  };
+  const forwarded = Object.entries(methods).map(([name, manner]) => [
+    name,
+    manner === "sync"
+      ? (...words: readonly unknown[]) => call(name, words)
+      : async (...words: readonly unknown[]) => await use().then(() => call(name, words)),
+  ]);
+  return Object.fromEntries(forwarded) as Part;
+}
+
+/** The process's standard input, as a terminal gives it: line by line. */
+function createTerminalInput(): TerminalInput {
+  const decoder = new TextDecoder();
+  let text = "";
+  return {
+    get isTerminal() {
+      return Deno.stdin.isTerminal();
+    },
+    readLine: async () => {
+      const buffer = new Uint8Array(4096);
+      while (!text.includes("\n")) {
+        const count = await Deno.stdin.read(buffer);
+        if (count === null) return null;
+        text += decoder.decode(buffer.subarray(0, count), { stream: true });
+      }
+      const end = text.indexOf("\n");
+      const line = text.slice(0, end);
+      text = text.slice(end + 1);
+      return line;
     },
   };
 }

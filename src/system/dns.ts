@@ -1,6 +1,11 @@
 import type { Clock } from "../domain/clock.ts";
-import type { ConnectionPhase } from "../domain/connections.ts";
-import type { Dns, DnsAnswer, DnsQuestion, DnsServerAddress } from "../domain/dns.ts";
+import type {
+  ConnectionPhase,
+  Dns,
+  DnsAnswer,
+  DnsQuestion,
+  DnsServerAddress,
+} from "../domain/connections.ts";
 import { RESOLVER_FILE } from "../domain/runtime_permissions.ts";
 import { messageOf } from "../shared/describe_error.ts";
 import { isOwnFailure } from "../shared/failure_words.ts";

@@ -1,7 +1,6 @@
 /** Queries and responses of DNS (RFC 1035). Names are text in the form of zone files, without the final dot. */
-import type { RecordType } from "../domain/dns.ts";
-import { asciiName } from "../shared/domain_name.ts";
-import { canonicalAddress } from "../shared/ip_address.ts";
+import type { RecordType } from "../domain/connections.ts";
+import { asciiName, canonicalAddress } from "../shared/ip_address.ts";
 
 const TYPES: Readonly<Record<RecordType, number>> = {
   A: 1,

@@ -1,8 +1,9 @@
 import { constants, type FileHandle, open } from "node:fs/promises";
 import type { Clock } from "../domain/clock.ts";
 import type { Files } from "../domain/files.ts";
-import { inTime } from "./in_time.ts";
-import { replaceFile, rewriteFile } from "./replace_file.ts";
+import { temporaryPathOf } from "../shared/regular_file.ts";
+import type { StoreFiles } from "../domain/stores.ts";
+import { withStallSafeTimeout } from "../shared/stall_safe_timeout.ts";
 
 export function createFiles(clock: Clock): Files {
   return {
@@ -61,4 +62,127 @@ async function setTimes(file: FileHandle): Promise<void> {
     if (!facts.isFile() || facts.size > 0) throw error;
     await file.truncate(0);
   }
+}
+
+/**
+ * Replaces the file at a path. The new text is written to a temporary name in the same directory first, since a
+ * rename is atomic within one file system only. That name is fixed, so that killed processes leave one file in all,
+ * and a permission for two paths is enough.
+ */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  await putInPlace(path, (temporaryPath) => Deno.writeTextFile(temporaryPath, text, { createNew: true }));
+}
+
+/**
+ * Replaces an existing file, with its owner, group and permissions; it is on disk when it replaces the old one. The
+ * file is locked from reading until then.
+ */
+export async function rewriteFile(path: string, edit: (stored: Uint8Array) => string): Promise<void> {
+  const target = await Deno.realPath(path);
+  using _locked = await openLocked(target);
+  const { mode, uid, gid } = await Deno.stat(target);
+  const text = edit(await Deno.readFile(target));
+  await putInPlace(target, async (temporaryPath) => {
+    // Until its owner is right, it is for this user alone.
+    using file = await Deno.open(temporaryPath, { write: true, createNew: true, mode: 0o600 });
+    const own = await file.stat();
+    if (uid !== null && gid !== null && (own.uid !== uid || own.gid !== gid)) {
+      await Deno.chown(temporaryPath, uid, gid);
+    }
+    const bytes = new TextEncoder().encode(text);
+    for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+    // Last, since writing clears the set-user-id bit.
+    if (mode !== null) await Deno.chmod(temporaryPath, mode & 0o7777);
+    await file.sync();
+  });
+}
+
+/** Opens a file and locks it; again if another process has replaced it meanwhile. */
+async function openLocked(path: string): Promise<Deno.FsFile> {
+  for (;;) {
+    const file = await Deno.open(path);
+    try {
+      await file.lock(true);
+      const [own, present] = [await file.stat(), await Deno.stat(path)];
+      if (own.ino === present.ino && own.dev === present.dev) return file;
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+    file.close();
+  }
+}
+
+async function putInPlace(path: string, write: (temporaryPath: string) => Promise<void>): Promise<void> {
+  const temporaryPath = temporaryPathOf(path);
+  // The file of a killed process, or another user's link, is never written through.
+  await removeIfThere(temporaryPath);
+  try {
+    await write(temporaryPath);
+    await Deno.rename(temporaryPath, path);
+  } catch (error) {
+    // The first error is the relevant one.
+    await removeIfThere(temporaryPath).catch(() => {});
+    throw error;
+  }
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+/** The machine's files, as a store that keeps its state in one needs them. */
+export function createStoreFiles(clock: Clock): StoreFiles {
+  return {
+    look: async (path) => {
+      try {
+        const info = await inTime(Deno.lstat(path), clock);
+        return { kind: kindOf(info), sizeBytes: info.size, ownerId: info.uid };
+      } catch (error) {
+        if (error instanceof Deno.errors.NotFound) return null;
+        throw error;
+      }
+    },
+    readStart: async (path, bytes) => {
+      using file = await Deno.open(path);
+      const buffer = new Uint8Array(bytes);
+      let filled = 0;
+      while (filled < bytes) {
+        const count = await file.read(buffer.subarray(filled));
+        if (count === null) break;
+        filled += count;
+      }
+      return buffer.subarray(0, filled);
+    },
+    createFile: async (path) => {
+      const file = await Deno.open(path, { write: true, createNew: true, mode: 0o600 });
+      file.close();
+    },
+    createDirectory: (path) => Deno.mkdir(path, { recursive: true, mode: 0o700 }),
+    rename: (from, to) => Deno.rename(from, to),
+  };
+}
+
+function kindOf(info: Deno.FileInfo): "file" | "directory" | "symlink" | "other" {
+  if (info.isSymlink) return "symlink";
+  if (info.isFile) return "file";
+  return info.isDirectory ? "directory" : "other";
+}
+
+/** How long a file system may take to respond. */
+const RESPONSE_MS_MAX = 2_000;
+
+/**
+ * Waits for a file system, but no longer than the timeout: a call that hangs can't be cancelled, only abandoned.
+ *
+ * @throws {Deno.errors.TimedOut} If it doesn't respond in time.
+ */
+export function inTime<T>(response: Promise<T>, clock: Clock, timeoutMs = RESPONSE_MS_MAX): Promise<T> {
+  const late = (): Error =>
+    new Deno.errors.TimedOut(`the file system did not respond within ${timeoutMs / 1000} s`);
+  return withStallSafeTimeout(response, { clock, timeoutMs, late });
 }

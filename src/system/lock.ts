@@ -1,7 +1,7 @@
 import { describeFileError, systemCodeOf } from "../shared/describe_error.ts";
 import { dirname } from "node:path";
 import { StoreError, type StoreFailure } from "../domain/store.ts";
-import type { Lock } from "../domain/lock.ts";
+import type { Lock } from "../domain/stores.ts";
 
 /**
  * Acquires the lock of the process that runs the checks, or returns `null` while another process has it; {@linkcode

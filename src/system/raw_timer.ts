@@ -1,4 +1,4 @@
-import type { RawTimer } from "../domain/raw_timer.ts";
+import type { RawTimer } from "../domain/clock.ts";
 
 /** The runtime's timer supports 31 bits of milliseconds; anything longer fires at once. */
 const DELAY_MS_MAX = 2 ** 31 - 1;

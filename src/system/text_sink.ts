@@ -1,4 +1,4 @@
-import type { TextSink } from "../domain/text_sink.ts";
+import type { TextSink } from "../domain/system.ts";
 
 /** The required part of `Deno.stdout` or `Deno.stderr`. */
 interface SyncWriter {

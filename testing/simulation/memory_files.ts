@@ -1,8 +1,8 @@
 import { basename, dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { FileFacts } from "../../src/domain/files.ts";
-import type { PathFacts } from "../../src/domain/store_files.ts";
-import { temporaryPathOf } from "../../src/shared/temporary_path.ts";
+import type { PathFacts } from "../../src/domain/stores.ts";
+import { temporaryPathOf } from "../../src/shared/regular_file.ts";
 
 /** A file, a directory, or a symlink. */
 export interface Node {

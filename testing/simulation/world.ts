@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Connection, ConnectionTarget } from "../../src/domain/connections.ts";
-import type { FileSystemFacts, MemoryFacts } from "../../src/domain/host.ts";
+import type { FileSystemFacts, MemoryFacts } from "../../src/domain/system.ts";
 import type { SharedState } from "../../src/domain/membership.ts";
 import type { ProcessCommand } from "../../src/domain/processes.ts";
 import { StoreError } from "../../src/domain/store.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ConfiguredChannels } from "../../src/alerting/configured_channels.ts";
 import type { Channel } from "../../src/domain/channel.ts";
-import type { MessageLimit } from "../../src/domain/message_limit.ts";
+import type { MessageLimit } from "../../src/domain/limits.ts";
 
 const HOUR = 3_600_000;
 const PER_HOUR: MessageLimit = { count: 20, windowMs: HOUR };

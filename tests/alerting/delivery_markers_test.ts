@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { markerKey, markersAfter, markersOfDropped } from "../../src/alerting/delivery_markers.ts";
-import type { Notification } from "../../src/domain/notification.ts";
+import type { Notification } from "../../src/domain/outbox.ts";
 import { markerOf, notificationOf, queuedOf } from "../state/records.ts";
 
 Deno.test("markersOfDropped() marks dropped notifications that may have arrived, but recoveries", () => {

@@ -1,9 +1,8 @@
 /** A dispatcher with a fake clock, whose deliveries a test decides. */
 import type { Channel } from "../../src/domain/channel.ts";
-import type { Condition } from "../../src/domain/condition.ts";
-import type { NotificationEvent } from "../../src/domain/condition_state.ts";
+import type { Condition, NotificationEvent } from "../../src/domain/condition.ts";
 import type { Delivery, Message } from "../../src/domain/delivery.ts";
-import type { MessageLimit } from "../../src/domain/message_limit.ts";
+import type { MessageLimit } from "../../src/domain/limits.ts";
 import type { OutboxChange, QueuedNotification } from "../../src/domain/outbox.ts";
 import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
 import { markerKey } from "../../src/alerting/delivery_markers.ts";

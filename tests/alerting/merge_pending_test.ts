@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import type { Condition } from "../../src/domain/condition.ts";
-import type { NotificationEvent } from "../../src/domain/condition_state.ts";
+import type { Condition, NotificationEvent } from "../../src/domain/condition.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import { mergeNotifications } from "../../src/alerting/merge_pending.ts";
 import { notificationOf, queuedOf } from "../state/records.ts";

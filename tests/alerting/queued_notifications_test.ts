@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import type { Channel } from "../../src/domain/channel.ts";
-import type { Condition } from "../../src/domain/condition.ts";
-import type { NotificationEvent } from "../../src/domain/condition_state.ts";
-import type { Notification } from "../../src/domain/notification.ts";
+import type { Condition, NotificationEvent } from "../../src/domain/condition.ts";
+import type { Notification } from "../../src/domain/outbox.ts";
 import {
   type LastNotified,
   lastNotified,

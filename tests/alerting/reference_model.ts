@@ -5,8 +5,12 @@
 import { isInWindow } from "../../src/alerting/maintenance_windows.ts";
 import type { Channel } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
-import { type Condition, severity, type ShownCondition } from "../../src/domain/condition.ts";
-import type { NotificationEvent } from "../../src/domain/condition_state.ts";
+import {
+  type Condition,
+  type NotificationEvent,
+  severity,
+  type ShownCondition,
+} from "../../src/domain/condition.ts";
 
 /** A notification that the model expects. */
 export interface ExpectedNotification {

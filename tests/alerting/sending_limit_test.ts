@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { MessageLimit } from "../../src/domain/message_limit.ts";
+import type { MessageLimit } from "../../src/domain/limits.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Delivery, Message } from "../../src/domain/delivery.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";

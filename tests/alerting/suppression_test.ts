@@ -6,7 +6,7 @@ import {
 } from "../../src/alerting/suppression.ts";
 import { initialState } from "../../src/condition/transition.ts";
 import type { Check } from "../../src/domain/check.ts";
-import type { ConditionState, Suppression } from "../../src/domain/condition_state.ts";
+import type { ConditionState, Suppression } from "../../src/domain/condition.ts";
 import { silenceOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
 import { testRows } from "../support/rows.ts";

@@ -5,7 +5,7 @@ import { notificationTitle } from "../../src/channels/notification_text.ts";
 import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Delivery, MessageItem } from "../../src/domain/delivery.ts";
-import type { Notification } from "../../src/domain/notification.ts";
+import type { Notification } from "../../src/domain/outbox.ts";
 import type { MailEnd, OutgoingMail } from "../../src/domain/mail.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { createMail } from "../../src/system/mail/mail.ts";

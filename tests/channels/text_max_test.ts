@@ -3,7 +3,7 @@ import { describeItem } from "../../src/channels/console.ts";
 import { CHANNEL_KINDS } from "../../src/channels/registry.ts";
 import { itemFields } from "../../src/channels/notification_fields.ts";
 import { notificationBody, notificationBrief } from "../../src/channels/notification_text.ts";
-import { truncate } from "../../src/shared/truncate.ts";
+import { truncate } from "../../src/shared/text.ts";
 import type { MessageItem, TextMax } from "../../src/domain/delivery.ts";
 import { makeItem } from "../support/channel_delivery.ts";
 

@@ -3,7 +3,7 @@ import { describeItem } from "../../src/channels/console.ts";
 import { webhookKind } from "../../src/channels/webhook.ts";
 import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
-import type { Notification } from "../../src/domain/notification.ts";
+import type { Notification } from "../../src/domain/outbox.ts";
 import { TEMPLATE_FIELDS } from "../../src/shared/template.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { createRealClock } from "../../testing/real_clock.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { DiskSpaceParameters } from "../../src/domain/generated/config.ts";
-import type { Host } from "../../src/domain/host.ts";
+import type { Host } from "../../src/domain/system.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
-import { createHost } from "../../src/system/host.ts";
+import { createHost } from "../../src/system/deno_system.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { runChild, tool } from "../../testing/tools.ts";
 import { observeCheck, type ObserveOptions } from "../support/observe_check.ts";

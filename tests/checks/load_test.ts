@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { LoadParameters } from "../../src/domain/generated/config.ts";
-import { createHost } from "../../src/system/host.ts";
+import { createHost } from "../../src/system/deno_system.ts";
 import { observeCheck } from "../support/observe_check.ts";
 import { testRows } from "../support/rows.ts";
 

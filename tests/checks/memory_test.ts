@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { MemoryParameters } from "../../src/domain/generated/config.ts";
-import type { MemoryFacts } from "../../src/domain/host.ts";
-import { createHost } from "../../src/system/host.ts";
+import type { MemoryFacts } from "../../src/domain/system.ts";
+import { createHost } from "../../src/system/deno_system.ts";
 import { observeCheck } from "../support/observe_check.ts";
 import { fieldsOf, testTable } from "../support/rows.ts";
 

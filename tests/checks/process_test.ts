@@ -4,7 +4,7 @@ import type { ObserveContext } from "../../src/domain/check_kind.ts";
 import type { ProcessEnd } from "../../src/domain/processes.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
-import { createHost } from "../../src/system/host.ts";
+import { createHost } from "../../src/system/deno_system.ts";
 import { processKind } from "../../src/checks/process.ts";
 import { startChild, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";

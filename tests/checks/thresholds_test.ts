@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "../../src/checks/thresholds.ts";
-import type { Thresholds } from "../../src/domain/thresholds.ts";
+import type { Thresholds } from "../../src/domain/limits.ts";
 import { testRows, testTable } from "../support/rows.ts";
 
 Deno.test("judgeMeasures() compares a value with the thresholds of both sides", async (t) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import { agreeOn } from "../../src/condition/agreement.ts";
 import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
-import type { LocationVote } from "../../src/domain/location.ts";
+import type { LocationVote } from "../../src/domain/check.ts";
 import { testRows } from "../support/rows.ts";
 
 /** Votes such as `fra critical, nyc -`; `-` does not count. */

@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import type { Reminders } from "../../src/domain/check.ts";
-import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
-import type { ConditionState, Suppression } from "../../src/domain/condition_state.ts";
+import {
+  type Condition,
+  CONDITIONS,
+  type ConditionState,
+  severity,
+  type Suppression,
+} from "../../src/domain/condition.ts";
 import {
   type ConditionPolicy,
   dueEvent,

@@ -4,7 +4,7 @@ import axe from "axe-core";
 import type { Check } from "../../src/domain/check.ts";
 import { LIVE_SCRIPT } from "../../src/outputs/http_endpoint/live_script.ts";
 import type { PageFacts } from "../../src/outputs/html_report/snapshot.ts";
-import { truncate } from "../../src/shared/truncate.ts";
+import { truncate } from "../../src/shared/text.ts";
 import { type Browser, requiresBrowser, withBrowser } from "./browser.ts";
 import { inTime } from "../life/in_time.ts";
 import { shortOrFull } from "../../testing/full_form.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { groupPermissions, permissionFlags } from "../../src/permissions/required_permissions.ts";
-import { shellWord } from "../../src/shared/shell_word.ts";
+import { shellWord } from "../../src/shared/text.ts";
 import { runChild, tool } from "../../testing/tools.ts";
 
 Deno.test("permissionFlags() sorts, lists each thing once and doubles commas", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RawTimer } from "../../src/domain/raw_timer.ts";
+import type { RawTimer } from "../../src/domain/clock.ts";
 import { createWheelClock } from "../../src/scheduler/wheel_clock.ts";
 
 Deno.test("createWheelClock() calls back in time, and never early", async (t) => {

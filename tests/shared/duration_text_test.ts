@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { durationText } from "../../src/shared/duration_text.ts";
+import { durationText } from "../../src/shared/time_units.ts";
 
 Deno.test("durationText() picks the unit that a reader would", async (t) => {
   const cases: readonly (readonly [durationMs: number, expected: string])[] = [

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { lastLines } from "../../src/shared/last_lines.ts";
+import { lastLines } from "../../src/shared/text.ts";
 
 Deno.test("lastLines() returns the last 20 lines, and of an overwritten line its last text", () => {
   const lines = Array.from({ length: 30 }, (_, index) => `line ${index}`);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseListenAddress } from "../../src/shared/listen_address.ts";
+import { parseListenAddress } from "../../src/shared/ip_address.ts";
 
 Deno.test("parseListenAddress() accepts IP addresses and localhost with a port", () => {
   const rows: Readonly<Record<string, ReturnType<typeof parseListenAddress>>> = {

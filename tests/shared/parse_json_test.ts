@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseJson } from "../../src/shared/parse_json.ts";
+import { parseJson } from "../../src/shared/json_values.ts";
 
 Deno.test("parseJson() parses JSON, and replaces broken JSON", () => {
   assert.deepEqual(parseJson('{"a":[1,null]}'), { a: [1, null] });

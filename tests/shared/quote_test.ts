@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { quote } from "../../src/shared/quote.ts";
+import { quote } from "../../src/shared/text.ts";
 
 Deno.test("quote() escapes invisible characters", async (t) => {
   const rows = [

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isSameSecret } from "../../src/shared/same_secret.ts";
+import { isSameSecret } from "../../src/shared/hash.ts";
 
 Deno.test("isSameSecret() is true for the secret alone", () => {
   const secret = "0123456789abcdef";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createScheduleTime } from "../../src/shared/schedule_time.ts";
+import { createScheduleTime } from "../../src/shared/local_time.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { testRows } from "../support/rows.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { oneLine, truncate, truncateBytes } from "../../src/shared/truncate.ts";
+import { oneLine, truncate, truncateBytes } from "../../src/shared/text.ts";
 
 Deno.test("truncate() returns at most so many code units, without half a character", async (t) => {
   const rows = [

@@ -1,8 +1,7 @@
 /** `monitor check --once --due`, called by cron each minute, and summaries. */
 import assert from "node:assert/strict";
 import { campaign, testRandom } from "../../testing/seed.ts";
-import { playAndAssert, simulate } from "../../testing/simulation/mod.ts";
-import type { Machine } from "../../testing/simulation/mod.ts";
+import { type Machine, playAndAssert, simulate } from "../../testing/simulation/mod.ts";
 
 const START = "2026-03-02 21:55";
 

@@ -1,11 +1,10 @@
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
-import { requiresTools } from "../../testing/tools.ts";
+import { requiresTools, startChild } from "../../testing/tools.ts";
 import { campaign } from "../../testing/seed.ts";
 import type { JobRun } from "../../src/domain/job_runs.ts";
 import { runArguments } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
-import { startChild } from "../../testing/tools.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { beatOf, endOf, NOW_MS, queuedOf, silenceOf, updateOf } from "./records.ts";
 import { openState, withState, withStatePath } from "./state_directory.ts";

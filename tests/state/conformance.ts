@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import { type Rollup, type RollupSum, type Store, StoreError } from "../../src/domain/store.ts";
-import { allChanges } from "../../src/state/all_changes.ts";
+import { allChanges } from "../../src/state/read_store.ts";
 import { RecordCache } from "../../src/state/record_cache.ts";
 import { testJobs } from "./conformance_jobs.ts";
 import { testOutbox } from "./conformance_outbox.ts";

@@ -5,8 +5,7 @@
  * longer than until the service stopped or was last seen. A run that waits is none, and ends the time before it. `monitor history`, the page and the summary have to know it.
  */
 import assert from "node:assert/strict";
-import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
-import type { ConditionCounts } from "../../src/domain/condition_state.ts";
+import { type Condition, type ConditionCounts, CONDITIONS, severity } from "../../src/domain/condition.ts";
 import type { CheckRecord, CheckUpdate, Store } from "../../src/domain/store.ts";
 import { readHistory } from "../../src/outputs/json/history_json.ts";
 import { isAfterGap } from "../../src/alerting/check_status.ts";

@@ -4,11 +4,11 @@ import type { MonitorRun } from "../../src/domain/monitor_run.ts";
 import type {
   ChannelCount,
   DeliveryMarker,
+  Notification,
   OutboxChange,
   QueuedNotification,
   Silence,
 } from "../../src/domain/outbox.ts";
-import type { Notification } from "../../src/domain/notification.ts";
 import type {
   CheckRecord,
   CheckUpdate,

@@ -4,7 +4,7 @@ import { createRealClock } from "../../testing/real_clock.ts";
 import { type Store, StoreError, type StoreFailure } from "../../src/domain/store.ts";
 import type { OpenedStore } from "../../src/domain/stores.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "../../src/state/sqlite/sqlite_store.ts";
-import { createStoreFiles } from "../../src/system/store_files.ts";
+import { createStoreFiles } from "../../src/system/files.ts";
 import { NOW_MS } from "./records.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 

@@ -6,7 +6,7 @@ import type {
   Message,
   MessageItem,
 } from "../../src/domain/delivery.ts";
-import type { Notification } from "../../src/domain/notification.ts";
+import type { Notification } from "../../src/domain/outbox.ts";
 import type { Mail } from "../../src/domain/mail.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { createFiles } from "../../src/system/files.ts";

@@ -1,5 +1,5 @@
 import { run } from "../../src/cli/run.ts";
-import type { TextSink } from "../../src/domain/text_sink.ts";
+import type { TextSink } from "../../src/domain/system.ts";
 import { createMemorySink, createMemorySystem, type MemorySystem } from "../../testing/memory_system.ts";
 import { waitingFor } from "../../testing/test_notes.ts";
 

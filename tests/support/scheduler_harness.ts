@@ -1,12 +1,10 @@
 import { createSilentNotifying } from "./silent_notifying.ts";
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
-import type { Condition } from "../../src/domain/condition.ts";
-import type { Suppression } from "../../src/domain/condition_state.ts";
-import type { Notification } from "../../src/domain/notification.ts";
+import type { Condition, Suppression } from "../../src/domain/condition.ts";
+import type { Notification } from "../../src/domain/outbox.ts";
 import type { Store, StoreError } from "../../src/domain/store.ts";
-import type { Recorded } from "../../src/state/state_repository.ts";
-import { openStateRepository } from "../../src/state/state_repository.ts";
+import { openStateRepository, type Recorded } from "../../src/state/state_repository.ts";
 import type { Limits } from "../../src/scheduler/run_checks.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerEvent } from "../../src/scheduler/scheduler.ts";

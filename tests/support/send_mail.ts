@@ -5,7 +5,7 @@
 import type { OutgoingMail } from "../../src/domain/mail.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { createMail, type Protection, protectionOf } from "../../src/system/mail/mail.ts";
-import { onUncaughtError } from "../../src/system/uncaught.ts";
+import { onUncaughtError } from "../../src/system/process_events.ts";
 
 // As in the program itself.
 onUncaughtError((error) => {

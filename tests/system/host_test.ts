@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createHost } from "../../src/system/host.ts";
+import { createHost } from "../../src/system/deno_system.ts";
 
 Deno.test("createHost() queries a file system once at a time, however many checks request it", async () => {
   const host = createHost();

@@ -1,6 +1,6 @@
 import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
-import { inTime } from "../../src/system/in_time.ts";
+import { inTime } from "../../src/system/files.ts";
 
 const clock = createRealClock();
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { lazyPart } from "../../src/system/lazy_part.ts";
+import { lazyPart } from "../../src/system/deno_system.ts";
 
 Deno.test("lazyPart() loads a part once, and passes on every argument", async () => {
   let loads = 0;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { replaceFile, rewriteFile } from "../../src/system/replace_file.ts";
+import { replaceFile, rewriteFile } from "../../src/system/files.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 
 Deno.test("replaceFile() creates a file, and replaces it", () =>

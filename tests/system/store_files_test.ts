@@ -1,6 +1,6 @@
 import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
-import { createStoreFiles } from "../../src/system/store_files.ts";
+import { createStoreFiles } from "../../src/system/files.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 

@@ -4,18 +4,22 @@ import type { HttpExpectation, HttpMessage, HttpStep } from "../../domain/genera
 import { hostAndPortOf } from "../../domain/runtime_permissions.ts";
 import type { ObserveContext } from "../../domain/check_kind.ts";
 import { roundedMs } from "../../shared/json_values.ts";
-import { quote, QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
 import { describeRequestFailure, isOwnFailure } from "../../shared/failure_words.ts";
-import { truncate } from "../../shared/truncate.ts";
-import type { HostAddress } from "../../domain/connections.ts";
+import { quote, QUOTED_LENGTH_MAX, truncate } from "../../shared/text.ts";
+import type { HostAddress, TlsMaterial } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest } from "../../domain/requests.ts";
-import type { TlsMaterial } from "../../domain/tls.ts";
 import { capturesBody, captureValues, readHeader } from "./captures.ts";
 import { evaluateBody, expectsBody } from "./expected_body.ts";
-import { expectsRedirection, isExpectedStatus, statusViolations } from "./expected_status.ts";
-import { type Asked, askFollowing, locationOf } from "./redirects.ts";
+import {
+  type Asked,
+  askFollowing,
+  expectsRedirection,
+  isExpectedStatus,
+  locationOf,
+  statusViolations,
+} from "./redirects.ts";
 import { findCertificate } from "./response_certificate.ts";
-import { readTlsFiles } from "../tls_files.ts";
+import { readTlsFiles } from "../every_address.ts";
 import { searchPattern } from "../body_pattern.ts";
 import { exactDuration } from "../../domain/duration.ts";
 

@@ -1,9 +1,9 @@
 import type { HttpExpectation, JsonExpectation } from "../../domain/generated/config.ts";
 import type { IncomingResponse } from "../../domain/requests.ts";
 import { searchPattern } from "../body_pattern.ts";
-import { quote } from "../../shared/quote.ts";
+import { quote } from "../../shared/text.ts";
 import { BODY_BYTES_MAX, type BodyFindings, readBody, START_LENGTH_MAX } from "./response_body.ts";
-import { parseJson } from "../../shared/parse_json.ts";
+import { parseJson } from "../../shared/json_values.ts";
 import {
   type Comparison,
   compileExpectation,
@@ -12,7 +12,7 @@ import {
   show,
   unmarked,
 } from "./json_comparisons.ts";
-import { DEPTH_MAX, isTooDeep, REACHED_MAX, selectValues } from "./json_paths.ts";
+import { DEPTH_MAX, isTooDeep, REACHED_MAX, selectValues } from "./captures.ts";
 
 interface BodyToEvaluate {
   readonly response: Pick<IncomingResponse, "header" | "read">;

@@ -1,8 +1,7 @@
 import { createTextMatcher } from "../body_pattern.ts";
 import { exactDuration } from "../../domain/duration.ts";
 import type { JsonExpectation, JsonExpectationObject, JsonValue } from "../../domain/generated/config.ts";
-import { quote, QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
-import { truncate } from "../../shared/truncate.ts";
+import { quote, QUOTED_LENGTH_MAX, truncate } from "../../shared/text.ts";
 import { compareDecimals, isDecimal, isExactNumber } from "../../shared/decimal.ts";
 
 export interface Comparison {

@@ -1,13 +1,13 @@
 import type { HttpRequestCheck } from "../../domain/check.ts";
 import type { HttpExpectation, HttpMessage, HttpStep } from "../../domain/generated/config.ts";
 import { capturedNames, replaceCaptured } from "./captures.ts";
-import { quote } from "../../shared/quote.ts";
+import { quote } from "../../shared/text.ts";
 import { metricName, stepName } from "./steps.ts";
 import type { ParameterProblem } from "../../domain/check_kind.ts";
 import { BODY_PARTS } from "./expected_body.ts";
 import { exactDuration } from "../../domain/duration.ts";
 import { certificateWarnings } from "./response_certificate.ts";
-import { expectsRedirection } from "./expected_status.ts";
+import { expectsRedirection } from "./redirects.ts";
 
 export function findErrors({ parameters }: HttpRequestCheck): readonly ParameterProblem[] {
   const { request, response, steps } = parameters;

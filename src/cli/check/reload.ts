@@ -1,4 +1,4 @@
-import { counted } from "../../shared/counted.ts";
+import { counted } from "../../shared/text.ts";
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";

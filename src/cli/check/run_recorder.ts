@@ -2,7 +2,7 @@ import type { MonitorRun } from "../../domain/monitor_run.ts";
 import { type Store, StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { isLiveMember } from "../../domain/membership.ts";
-import { readServices } from "../../state/read_services.ts";
+import { readServices } from "../../state/read_store.ts";
 import type { OpenConfig } from "../open_config.ts";
 import { configHash, lastSeenMs } from "../monitor_status.ts";
 

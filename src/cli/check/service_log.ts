@@ -3,7 +3,7 @@ import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
 import type { Redact } from "../../shared/redact.ts";
 import { describeOutboxEvent } from "./outbox_words.ts";
 import type { Log } from "../../domain/log.ts";
-import { oneLine } from "../../shared/truncate.ts";
+import { oneLine } from "../../shared/text.ts";
 
 /**
  * Logs an event of the scheduler: results at level `debug`, changes of confirmed conditions at `info`, trouble of this

@@ -5,7 +5,7 @@ import type { KeptOutbox } from "../../domain/store.ts";
 import type { Member } from "../../members/member.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../scheduler/run_checks.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerEvent } from "../../scheduler/scheduler.ts";
-import { jobLogOf } from "../../state/job_log.ts";
+import { jobLogOf } from "../../state/read_store.ts";
 import { openStateRepository, type StateRepository } from "../../state/state_repository.ts";
 import { listenOf } from "../config_permissions.ts";
 import {

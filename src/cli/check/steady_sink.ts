@@ -1,6 +1,6 @@
 import { createTrouble } from "../../shared/trouble.ts";
 import { messageOf } from "../../shared/describe_error.ts";
-import type { TextSink } from "../../domain/text_sink.ts";
+import type { TextSink } from "../../domain/system.ts";
 
 /**
  * A sink that never throws, for a process that continues without its output. Text that can't be written (a full disk, a

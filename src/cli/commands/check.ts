@@ -29,7 +29,7 @@ import {
 import { FAIL_ON_CONDITIONS } from "../exit_code.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../../domain/log.ts";
 import { pathFromHere } from "../../config/source.ts";
-import { temporaryPathOf } from "../../shared/temporary_path.ts";
+import { temporaryPathOf } from "../../shared/regular_file.ts";
 import { printable } from "../../shared/printable.ts";
 import { controlPathsOf, locateState, STATE_OPTION } from "../state_location.ts";
 import { wantsColor } from "../terminal.ts";

@@ -1,7 +1,7 @@
 import type { System } from "../../domain/system.ts";
 import { jsonDocument, printable } from "../../shared/printable.ts";
 import { textWidth } from "../../shared/text_width.ts";
-import { truncate } from "../../shared/truncate.ts";
+import { truncate } from "../../shared/text.ts";
 import { type Command, CONFIG_OPTION, type Invocation, UsageError } from "../command_definition.ts";
 import { choose, discover, type ProposedCheck } from "../new_checks/discover.ts";
 import { EXIT } from "../exit_code.ts";

@@ -6,7 +6,7 @@ import {
   percent,
 } from "../../state/availability.ts";
 import { type CheckStatus, describeStale, statusOf } from "../../alerting/check_status.ts";
-import { allChanges } from "../../state/all_changes.ts";
+import { allChanges } from "../../state/read_store.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { System } from "../../domain/system.ts";

@@ -1,4 +1,4 @@
-import { counted } from "../../shared/counted.ts";
+import { counted } from "../../shared/text.ts";
 import { CONFIG_BYTES_MAX, pathFromHere } from "../../config/source.ts";
 import type { System } from "../../domain/system.ts";
 import { describeFileError } from "../../shared/describe_error.ts";

@@ -1,4 +1,4 @@
-import { counted } from "../../shared/counted.ts";
+import { counted } from "../../shared/text.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
 import { isAbout } from "../../alerting/silences.ts";

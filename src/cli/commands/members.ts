@@ -1,4 +1,4 @@
-import { counted } from "../../shared/counted.ts";
+import { counted } from "../../shared/text.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
 import type { System } from "../../domain/system.ts";

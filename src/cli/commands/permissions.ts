@@ -32,7 +32,7 @@ import {
   PROXY_VARIABLES,
 } from "../config_permissions.ts";
 import { EXIT } from "../exit_code.ts";
-import { shellWord } from "../../shared/shell_word.ts";
+import { shellWord } from "../../shared/text.ts";
 import { bwrapCommand, sandboxOf, systemdDropIn } from "../../permissions/sandbox.ts";
 import { printable } from "../../shared/printable.ts";
 import { STATE_OPTION } from "../state_location.ts";

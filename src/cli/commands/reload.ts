@@ -1,4 +1,4 @@
-import { counted } from "../../shared/counted.ts";
+import { counted } from "../../shared/text.ts";
 import type { System } from "../../domain/system.ts";
 import { jsonDocument, printable } from "../../shared/printable.ts";
 import {

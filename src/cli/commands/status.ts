@@ -1,4 +1,4 @@
-import { counted } from "../../shared/counted.ts";
+import { counted } from "../../shared/text.ts";
 import { highestSeverity, mostUrgentFirst, SHOWN_CONDITIONS } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";

@@ -4,7 +4,7 @@ import type { System } from "../../domain/system.ts";
 import type { Period } from "../../outputs/summary/outages.ts";
 import type { Summary } from "../../outputs/summary/summary.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
-import { createYield } from "../../shared/yielding.ts";
+import { createYield } from "../../shared/deadline.ts";
 import {
   type Command,
   CONFIG_OPTION,

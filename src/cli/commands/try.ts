@@ -18,7 +18,7 @@ import {
   renderEntry,
 } from "../new_checks/read_operands.ts";
 import { isTryable, renderRecords, runNewChecks } from "../new_checks/run_new_checks.ts";
-import { shellWord } from "../../shared/shell_word.ts";
+import { shellWord } from "../../shared/text.ts";
 
 export const tryCommand: Command = {
   name: "try",

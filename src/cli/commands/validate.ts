@@ -1,4 +1,4 @@
-import { counted } from "../../shared/counted.ts";
+import { counted } from "../../shared/text.ts";
 import type { Shape } from "../../config/profile_schemas.ts";
 import {
   type Command,

@@ -1,7 +1,7 @@
 import { type Condition, mostUrgentFirst, type ShownCondition } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
 import { printable } from "../../shared/printable.ts";
-import { truncate } from "../../shared/truncate.ts";
+import { truncate } from "../../shared/text.ts";
 
 export interface RunRecord {
   readonly result: Result;

@@ -1,4 +1,3 @@
-import { counted } from "../../shared/counted.ts";
 import {
   CONDITIONS,
   countedAs,
@@ -7,7 +6,7 @@ import {
   SHOWN_CONDITIONS,
   type ShownCondition,
 } from "../../domain/condition.ts";
-import { truncateBytes } from "../../shared/truncate.ts";
+import { counted, truncateBytes } from "../../shared/text.ts";
 import { printable } from "../../shared/printable.ts";
 import { type Format, type FormatOptions, NO_RESULT, type RunSummary } from "./format.ts";
 import {

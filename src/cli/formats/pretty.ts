@@ -1,10 +1,9 @@
-import { counted } from "../../shared/counted.ts";
+import { counted, truncate } from "../../shared/text.ts";
 import { CONDITIONS } from "../../domain/condition.ts";
 import { type Colors, createColors } from "../terminal.ts";
 import { printable, printableBlock } from "../../shared/printable.ts";
-import { durationText } from "../../shared/duration_text.ts";
+import { durationText } from "../../shared/time_units.ts";
 import { type Format, NO_RESULT, type RunRecord, type RunSummary } from "./format.ts";
-import { truncate } from "../../shared/truncate.ts";
 import { believableColumns, conditionCounts, conditionPaints, renderTable, type TableRow } from "./table.ts";
 import { wrap } from "../../shared/wrap.ts";
 

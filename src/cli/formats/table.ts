@@ -1,4 +1,4 @@
-import { counted } from "../../shared/counted.ts";
+import { counted } from "../../shared/text.ts";
 import type { Colors } from "../terminal.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { pad, wrap } from "../../shared/wrap.ts";

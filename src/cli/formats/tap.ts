@@ -3,7 +3,7 @@ import type { Result } from "../../domain/result.ts";
 import { jsonText, printable } from "../../shared/printable.ts";
 import { roundedMs } from "../../shared/json_values.ts";
 import { type Format, type FormatOptions, NO_CHECKS, NO_RESULT } from "./format.ts";
-import { truncate } from "../../shared/truncate.ts";
+import { truncate } from "../../shared/text.ts";
 
 /** The message is the short form; `output` has all of it. */
 const MESSAGE_LENGTH_MAX = 200;

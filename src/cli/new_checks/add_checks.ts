@@ -1,4 +1,4 @@
-import { counted } from "../../shared/counted.ts";
+import { counted } from "../../shared/text.ts";
 import { addEntries } from "../../config/add_entries.ts";
 import { ConfigError, describePath } from "../../config/problem.ts";
 import { isObject } from "../../config/schema_view.ts";
@@ -17,7 +17,7 @@ import {
   missingPermissions,
   type RequiredPermission,
 } from "../../permissions/required_permissions.ts";
-import { permissionsOfReplacing } from "../../shared/temporary_path.ts";
+import { permissionsOfReplacing } from "../../shared/regular_file.ts";
 import { MissingPermissionsError } from "../config_permissions.ts";
 import { OutputError, writeError } from "../failure.ts";
 import { EMPTY_CONFIG } from "../starter_config.ts";

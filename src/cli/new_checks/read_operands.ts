@@ -10,7 +10,7 @@ import type { System } from "../../domain/system.ts";
 import { UsageError } from "../command_definition.ts";
 import { type CommandContext, type OpenConfig, openConfigAt, readKinds } from "../open_config.ts";
 import { type CronJob, CronLineError, readCronLine } from "../../discover/cron_line.ts";
-import { parseJson } from "../../shared/parse_json.ts";
+import { parseJson } from "../../shared/json_values.ts";
 import { nearest } from "../../config/nearest.ts";
 import { ConfigError, describePath, type PlacedProblem, quoteValue } from "../../config/problem.ts";
 import { layOutJson } from "../../shared/lay_out_json.ts";

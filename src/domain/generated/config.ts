@@ -3,10 +3,7 @@
  * The types of a resolved config. The descriptions are those of the config as it is written: here, paths and commands
  * are absolute, and the names of times and sizes end in their unit.
  */
-import type { MessageLimit } from "../message_limit.ts";
-import type { Objective } from "../objective.ts";
-import type { Range } from "../range.ts";
-import type { Limit } from "../thresholds.ts";
+import type { Limit, MessageLimit, Objective, Range } from "../limits.ts";
 
 /** The values of formats that have other ones than the text of the config. */
 export interface FormatValues {

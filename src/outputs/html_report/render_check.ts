@@ -1,12 +1,12 @@
 import type { ShownCondition } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { ConditionChange } from "../../domain/store.ts";
-import { durationText } from "../../shared/duration_text.ts";
+import { durationText } from "../../shared/time_units.ts";
 import { describeFaults, describeObserved, describeRunCounts, percent } from "../../state/availability.ts";
 import { describeStatus } from "../../alerting/check_status.ts";
 import type { OpenWindow } from "../../alerting/maintenance_windows.ts";
 import { type PageScale, renderStrips, STROKE_CLASSES } from "./strips.ts";
-import { truncate } from "../../shared/truncate.ts";
+import { truncate } from "../../shared/text.ts";
 import { joinMarkup, type Markup, markup, markupLines, type PlainTime, type TimeText } from "../markup.ts";
 import { isUnconfirmed, type PageCheck, type PageSpan, type ReportSnapshot } from "./snapshot.ts";
 import { roundedSize } from "../../domain/describe_size.ts";

@@ -2,7 +2,7 @@
 import { SHOWN_CONDITIONS, type ShownCondition } from "../../domain/condition.ts";
 import { exactDuration } from "../../domain/duration.ts";
 import type { NotRunning } from "../../domain/monitor_run.ts";
-import { truncate } from "../../shared/truncate.ts";
+import { truncate } from "../../shared/text.ts";
 import { joinMarkup, type Markup, markup, type TimeText, zoneOffset } from "../markup.ts";
 import { TEXT_MAX } from "./render_check.ts";
 import { DAYS_SHOWN, isUnconfirmed, notOk, type ReportSnapshot } from "./snapshot.ts";

@@ -9,7 +9,7 @@ import type { Silence } from "../../domain/outbox.ts";
 import type { Announcement } from "../../domain/generated/config.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { describeRow, describeSilence } from "../../alerting/outbox_status.ts";
-import { truncate } from "../../shared/truncate.ts";
+import { truncate } from "../../shared/text.ts";
 import {
   createPlainTime,
   type Markup,

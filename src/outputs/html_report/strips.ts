@@ -6,8 +6,7 @@
  */
 import { type Markup, markup, type PlainTime } from "../markup.ts";
 import { SHOWN_CONDITIONS, type ShownCondition } from "../../domain/condition.ts";
-import { durationText } from "../../shared/duration_text.ts";
-import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
+import { DAY_MS, durationText, HOUR_MS } from "../../shared/time_units.ts";
 import { RECENT_RUNS_MAX } from "../../state/retention.ts";
 import { DAYS_SHOWN, HOURS_SHOWN, type PageCheck, type PageDay, type PageSlot } from "./snapshot.ts";
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../../domain/clock.ts";
-import { createYield } from "../../shared/yielding.ts";
+import { createYield } from "../../shared/deadline.ts";
 import { publicChecks, publicReport } from "./public_report.ts";
 import { renderReport } from "./render_report.ts";
 import {
@@ -15,7 +15,7 @@ import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
 import { shownNotifications } from "../../alerting/outbox_status.ts";
 import { lastingSilences } from "../../alerting/silences.ts";
 import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../alerting/check_status.ts";
-import { readServices } from "../../state/read_services.ts";
+import { readServices } from "../../state/read_store.ts";
 import {
   DAYS_SHOWN,
   HOURS_SHOWN,

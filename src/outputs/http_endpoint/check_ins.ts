@@ -5,9 +5,9 @@ import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
 import { type Store, StoreError } from "../../domain/store.ts";
 import type { Log } from "../../domain/log.ts";
 import type { System } from "../../domain/system.ts";
-import { lastLines } from "../../shared/last_lines.ts";
+import { lastLines } from "../../shared/text.ts";
 import type { Redact } from "../../shared/redact.ts";
-import { isSameSecret } from "../../shared/same_secret.ts";
+import { isSameSecret } from "../../shared/hash.ts";
 import type { Listen } from "../../domain/generated/config.ts";
 import { isLoopback } from "../../shared/ip_address.ts";
 

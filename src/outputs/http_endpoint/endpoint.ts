@@ -6,7 +6,7 @@ import type { HttpServer, IncomingRequest, ServerResponse } from "../../domain/h
 import { isShared } from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
-import { parseListenAddress } from "../../shared/listen_address.ts";
+import { parseListenAddress } from "../../shared/ip_address.ts";
 import { contentPolicy } from "../html_report/render_header.ts";
 import type { MetricsFormat } from "../metrics/families.ts";
 import {

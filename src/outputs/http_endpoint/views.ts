@@ -7,8 +7,7 @@ import { shownNotifications } from "../../alerting/outbox_status.ts";
 import { lastingSilences } from "../../alerting/silences.ts";
 import { type CheckStatus, countedConditions, inactiveNames, statusOf } from "../../alerting/check_status.ts";
 import type { LoadedConfig } from "../../config/load.ts";
-import { allChanges } from "../../state/all_changes.ts";
-import { readServices } from "../../state/read_services.ts";
+import { allChanges, readServices } from "../../state/read_store.ts";
 import { pageFacts } from "../html_report/snapshot.ts";
 import { publicChange, publicChecks, publicStatus } from "../html_report/public_report.ts";
 import { writeReport } from "../html_report/write_report.ts";
@@ -17,7 +16,7 @@ import { locationStatuses, type MonitorStatus } from "../json/monitor_fields.ts"
 import { checkJson, statusJson } from "../json/status_json.ts";
 import type { Access } from "./check_ins.ts";
 import { textWidth } from "../../shared/text_width.ts";
-import { truncate } from "../../shared/truncate.ts";
+import { truncate } from "../../shared/text.ts";
 import { type Markup, markup } from "../markup.ts";
 import { hashHex } from "../../shared/hash.ts";
 import type { Clock } from "../../domain/clock.ts";

@@ -1,4 +1,4 @@
-import type { LocationVote } from "../../domain/location.ts";
+import type { LocationVote } from "../../domain/check.ts";
 import { roundedMs } from "../../shared/json_values.ts";
 
 /** The contribution of a location to a result, in JSON; fields are only ever added. */

@@ -1,7 +1,7 @@
 import { conditionOf, describeStale, type ShownCheck } from "../../alerting/check_status.ts";
 import { CHECK_KINDS } from "../../checks/registry.ts";
 import type { Check, CheckKind } from "../../domain/check.ts";
-import type { ConditionCounts } from "../../domain/condition_state.ts";
+import type { ConditionCounts } from "../../domain/condition.ts";
 import type { CheckRecord, ConditionChange, RollupSum, Store } from "../../domain/store.ts";
 import { asObserved, lastedIn, observedUntil, summarise } from "../../state/availability.ts";
 import type { Period, ShortChange } from "./outages.ts";

@@ -5,7 +5,7 @@ import type { QueuedSummary } from "../../domain/store.ts";
 import type { SummarySettings } from "../../domain/channel.ts";
 import type { System } from "../../domain/system.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
-import { createYield } from "../../shared/yielding.ts";
+import { createYield } from "../../shared/deadline.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import { gatherSummary } from "./gather_summary.ts";
 import type { Period } from "./outages.ts";

@@ -1,7 +1,7 @@
 /** Creates a summary of the stored history. Pure. */
 import type { KnownCondition } from "../../domain/check_kind.ts";
-import type { ConditionCounts } from "../../domain/condition_state.ts";
-import type { Objective } from "../../domain/objective.ts";
+import type { ConditionCounts } from "../../domain/condition.ts";
+import type { Objective } from "../../domain/limits.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { MonitorStatus } from "../json/monitor_fields.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";

@@ -1,7 +1,7 @@
 /** The events of the checks in a period. Times are wall time, milliseconds since 1970. */
 import type { ResultState } from "../../domain/check_kind.ts";
 import type { Condition } from "../../domain/condition.ts";
-import type { Objective } from "../../domain/objective.ts";
+import type { Objective } from "../../domain/limits.ts";
 import type { MonitorStatus } from "../json/monitor_fields.ts";
 
 /** The first items of a list, and how many there are. */

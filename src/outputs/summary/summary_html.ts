@@ -3,7 +3,7 @@
  * inline. No text or background color is set: each program chooses both for light and dark mode, and the marks are
  * visible on either.
  */
-import { truncate } from "../../shared/truncate.ts";
+import { truncate } from "../../shared/text.ts";
 import { joinMarkup, type Markup, markup } from "../markup.ts";
 import type { Summary } from "./summary.ts";
 import { describePeriod, type Section, sectionsOf, sentenceOf } from "./summary_sections.ts";

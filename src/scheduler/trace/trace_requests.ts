@@ -1,16 +1,14 @@
 import { decoderFor } from "../../checks/http/response_body.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Connections, HandshakeTarget } from "../../domain/connections.ts";
+import type { CertificateReading, Connections, HandshakeTarget } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest, Requests } from "../../domain/requests.ts";
-import type { TraceDepth } from "../../domain/trace.ts";
+import type { TraceDepth } from "../../domain/result.ts";
 import { startDeadline, unlessAborted } from "../../shared/deadline.ts";
 import { isCredentialName } from "../../config/credentials.ts";
 import { HIDDEN } from "./hidden_values.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
-import type { CertificateReading } from "../../domain/tls.ts";
 import { canonicalAddress } from "../../shared/ip_address.ts";
-import { quote } from "../../shared/quote.ts";
-import { shellWord } from "../../shared/shell_word.ts";
+import { quote, shellWord } from "../../shared/text.ts";
 
 export function traceRequests(
   requests: Requests,

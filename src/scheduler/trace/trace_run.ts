@@ -3,10 +3,10 @@
  * of headers and of JSON whose names are those of credentials are omitted; the caller redacts the rest.
  */
 import type { ObserveContext } from "../../domain/check_kind.ts";
-import type { TraceDepth } from "../../domain/trace.ts";
+import type { TraceDepth } from "../../domain/result.ts";
 import type { Redact } from "../../shared/redact.ts";
 import { startDeadline } from "../../shared/deadline.ts";
-import { truncate } from "../../shared/truncate.ts";
+import { quote, truncate } from "../../shared/text.ts";
 import {
   describeCertificate,
   EXCERPT_LENGTH_MAX,
@@ -15,14 +15,12 @@ import {
   traceRequests,
 } from "./trace_requests.ts";
 import { hideValues } from "./hidden_values.ts";
-import type { Dns } from "../../domain/dns.ts";
 import type { Files } from "../../domain/files.ts";
 import type { CapturedText, Processes } from "../../domain/processes.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { describeFileError, messageOf } from "../../shared/describe_error.ts";
-import { quote } from "../../shared/quote.ts";
 import { timeText } from "../../shared/local_time.ts";
-import type { Connection, Connections, ConnectionTarget } from "../../domain/connections.ts";
+import type { Connection, Connections, ConnectionTarget, Dns } from "../../domain/connections.ts";
 
 type TracedSystem = ObserveContext["system"];
 

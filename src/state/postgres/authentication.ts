@@ -1,6 +1,5 @@
 /** How a session proves its user to the server, and the server that it knows the password. */
 import { BodyReader, int32, message, ProtocolError, terminated } from "./protocol.ts";
-import { Scram } from "./scram.ts";
 
 interface AuthenticationOptions {
   /** `null`: no password. */
@@ -94,4 +93,107 @@ export class Authentication {
     this.#state = { status: "accepted" };
     return null;
   }
+}
+
+// SCRAM-SHA-256 (RFC 5802, RFC 7677): the password never leaves this process, and the server proves that it has it.
+
+const ENCODER = new TextEncoder();
+
+/** With fewer iterations, another server could guess the password from the response (RFC 7677, section 4). */
+const ITERATIONS_MIN = 4_096;
+/** More would only take processor time. */
+const ITERATIONS_MAX = 1_000_000;
+
+/** The server's first message; what may follow is an extension that changes nothing. */
+const SERVER_FIRST = /^r=([!-+\--~]+),s=([A-Za-z0-9+/]+={0,2}),i=([1-9]\d{0,15})(?:,|$)/;
+
+/** One authentication. */
+class Scram {
+  readonly #password: string;
+  readonly #nonce: string;
+  /** What the server's last message must have. */
+  #signature: string | null = null;
+
+  /** Begins one; the nonce is fresh and printable. */
+  constructor(password: string, nonce: string) {
+    this.#password = password;
+    this.#nonce = nonce;
+  }
+
+  /** The first message. */
+  get first(): string {
+    return `n,,${this.#bare}`;
+  }
+
+  /** Returns the response to the server's first message. */
+  async answer(serverFirst: string): Promise<string> {
+    const [, both = "", salt = "", iterations = ""] = SERVER_FIRST.exec(serverFirst) ?? [];
+    const count = Number(iterations);
+    if (!both.startsWith(this.#nonce) || both === this.#nonce) throw unusable();
+    if (count < ITERATIONS_MIN || count > ITERATIONS_MAX) {
+      throw new ProtocolError(
+        `asks for ${count} SCRAM iterations, expected ${ITERATIONS_MIN} to ${ITERATIONS_MAX}`,
+      );
+    }
+    const withoutProof = `c=biws,r=${both}`;
+    const text = `${this.#bare},${serverFirst},${withoutProof}`;
+    const salted = await saltedPassword(this.#password, bytesOf(salt), count);
+    const clientKey = await sign(salted, "Client Key");
+    const storedKey = new Uint8Array(await crypto.subtle.digest("SHA-256", clientKey));
+    const signature = await sign(storedKey, text);
+    this.#signature = (await sign(await sign(salted, "Server Key"), text)).toBase64();
+    return `${withoutProof},p=${clientKey.map((byte, index) => byte ^ (signature[index] ?? 0)).toBase64()}`;
+  }
+
+  /** @throws {ProtocolError} If the server's last message does not prove that it has the password. */
+  verify(serverLast: string): void {
+    if (this.#signature === null || serverLast.split(",")[0] !== `v=${this.#signature}`) throw unusable();
+  }
+
+  /** The name is that of the startup message; the server ignores this one. */
+  get #bare(): string {
+    return `n=,r=${this.#nonce}`;
+  }
+}
+
+function unusable(): ProtocolError {
+  return new ProtocolError("does not prove that it knows the password");
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  try {
+    return Uint8Array.fromBase64(base64);
+  } catch {
+    throw unusable();
+  }
+}
+
+async function saltedPassword(
+  password: string,
+  salt: Uint8Array<ArrayBuffer>,
+  iterations: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const secret = ENCODER.encode(await prepare(password));
+  const key = await crypto.subtle.importKey("raw", secret, "PBKDF2", false, ["deriveBits"]);
+  return new Uint8Array(
+    await crypto.subtle.deriveBits({ name: "PBKDF2", hash: "SHA-256", salt, iterations }, key, 256),
+  );
+}
+
+/** Returns a password as the server has it: prepared (RFC 4013), or as it is if that rejects it. */
+async function prepare(password: string): Promise<string> {
+  if (/^[\0-\x7f]*$/.test(password)) return password;
+  const { saslprep } = await import("@mongodb-js/saslprep");
+  try {
+    return saslprep(password) || password;
+  } catch {
+    return password;
+  }
+}
+
+async function sign(secret: Uint8Array<ArrayBuffer>, text: string): Promise<Uint8Array<ArrayBuffer>> {
+  const key = await crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, [
+    "sign",
+  ]);
+  return new Uint8Array(await crypto.subtle.sign("HMAC", key, ENCODER.encode(text)));
 }

@@ -10,8 +10,17 @@ import type {
   SumSpan,
 } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
-import { changeIn, nameIn, rollupsOf, sumsOf, toRowLimit } from "../sql/rows.ts";
-import { FRESH_BYTES_MAX, packRun, RECENT_BYTES_MAX, unpackRuns } from "../recent_runs.ts";
+import {
+  changeIn,
+  FRESH_BYTES_MAX,
+  nameIn,
+  packRun,
+  RECENT_BYTES_MAX,
+  rollupsOf,
+  sumsOf,
+  toRowLimit,
+  unpackRuns,
+} from "../sql/rows.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import type { RecordBatch, VersionedRecord, VersionedRecords } from "../record_writer.ts";
 import { cutChange } from "../retention.ts";

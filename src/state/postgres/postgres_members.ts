@@ -7,10 +7,9 @@ import {
 } from "../../domain/membership.ts";
 import type { PostgresPlace } from "../../domain/stores.ts";
 import { type Codec, columnText, json, list, nullable, number, object, objectIn } from "../codec.ts";
-import type { Row } from "../sql/table_declaration.ts";
+import type { Row, Table } from "../sql/table_declaration.ts";
 import { SILENCES } from "../sql/tables.ts";
-import type { Table } from "../sql/table_declaration.ts";
-import { EARLY_LOOKS, MEMBERS, QUEUES } from "./member_tables.ts";
+import { EARLY_LOOKS, MEMBERS, QUEUES } from "./postgres_tables.ts";
 import { PostgresClient, type PostgresClientOptions } from "./postgres_client.ts";
 import { explainPostgresFailure } from "./server_failure.ts";
 

@@ -8,10 +8,9 @@ import { columnText } from "../codec.ts";
 import type { Row } from "../sql/table_declaration.ts";
 import type { ClaimedQueues } from "../sender_queues.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX } from "../sql/tables.ts";
-import { QUEUES } from "./member_tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
 import { addedCounts, DELETE_MARKERS, keyOfMarker, OUTBOX_ROWS } from "./postgres_outbox.ts";
-import { encodeRows, lastByKey, newRows, readAll, toArrays, upsertRows } from "./postgres_tables.ts";
+import { encodeRows, lastByKey, newRows, QUEUES, readAll, toArrays, upsertRows } from "./postgres_tables.ts";
 import { arrayText } from "./protocol.ts";
 
 const ADD_QUEUE =

@@ -1,7 +1,7 @@
 /** The schema of a state in PostgreSQL, and its version. */
 import type { PostgresPlace } from "../../domain/stores.ts";
 import { StoreError } from "../../domain/store.ts";
-import { type Migration, newerVersion } from "../sql/migration.ts";
+import { type Migration, newerVersion } from "../sql/tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
 import { PostgresError, type StatementResult } from "./statement_response.ts";
 import { CREATE_SCHEMA } from "./postgres_tables.ts";

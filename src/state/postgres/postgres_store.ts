@@ -27,8 +27,14 @@ import { createPostgresQueues, readKnown, readPendingChannels } from "./postgres
 import { prepareSchema } from "./postgres_schema.ts";
 import { explainPostgresFailure } from "./server_failure.ts";
 import { columnText } from "../codec.ts";
-import { LOCATION_RESULTS } from "./member_tables.ts";
-import { encodeRows, insertRows, newRows, toArrays, upsertRows } from "./postgres_tables.ts";
+import {
+  encodeRows,
+  insertRows,
+  LOCATION_RESULTS,
+  newRows,
+  toArrays,
+  upsertRows,
+} from "./postgres_tables.ts";
 import { arrayText } from "./protocol.ts";
 import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
 import type { MonitorRun } from "../../domain/monitor_run.ts";

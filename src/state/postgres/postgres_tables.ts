@@ -1,9 +1,59 @@
 /** The tables of `tables.ts` in PostgreSQL. Their rows are written in batches, as arrays that become rows. */
-import type { Column, Merge, Row, Table } from "../sql/table_declaration.ts";
-import { CREATE_INDEXES, TABLES } from "../sql/tables.ts";
-import { LOCATION_RESULTS, MEMBERS, QUEUES } from "./member_tables.ts";
+import {
+  type Column,
+  field,
+  integer,
+  jsonField,
+  type Merge,
+  type Row,
+  string,
+  stringOrNull,
+  type Table,
+  table,
+} from "../sql/table_declaration.ts";
+import { CREATE_INDEXES, RESULT, TABLES } from "../sql/tables.ts";
 import { itemText, type Parameter, ProtocolError } from "./protocol.ts";
 import type { StatementResult } from "./statement_response.ts";
+import type { EarlyLook, LocationResult, MemberHeartbeat, QueueRow } from "../../domain/membership.ts";
+import { type Codec, json, list, number, object, text, word } from "../codec.ts";
+
+// The tables that only a shared state has.
+
+const EARLY_LOOK: Codec<EarlyLook> = object({
+  sequence: number,
+  check: text,
+  why: word<EarlyLook["why"]>(["failing", "changed", "requested", "needed"]),
+});
+
+/** The early runs that a member requests. */
+export const EARLY_LOOKS: Codec<MemberHeartbeat["looks"], string> = json(list(EARLY_LOOK));
+
+/** The processes that share the state, by host name. */
+export const MEMBERS: Table<MemberHeartbeat> = table("members", {
+  host: string("host"),
+  id: string("process"),
+  count: integer("heartbeats"),
+  config: string("config"),
+  active: string("active_config"),
+  location: stringOrNull("location"),
+  looks: field("early_looks", "TEXT NOT NULL", EARLY_LOOKS),
+}, { primary: ["host"] });
+
+/** The owner of each channel queue. The token is incremented each time that a member claims the queue. */
+export const QUEUES: Table<QueueRow> = table("queues", {
+  channelKey: string("channel_key"),
+  owner: stringOrNull("owner"),
+  token: integer("token"),
+}, { primary: ["channel_key"] });
+
+/** The last result of each check at each of its locations, and how many there were. */
+export const LOCATION_RESULTS: Table<LocationResult & { readonly runs: number }> = table("location_results", {
+  check: string("check_name"),
+  location: string("location"),
+  runs: integer("runs"),
+  result: jsonField("result", RESULT),
+  trace: string("trace"),
+}, { primary: ["check_name", "location"] });
 
 /** The parts of a table's declaration that PostgreSQL uses. */
 type Declared = Pick<Table<never>, "name" | "declared" | "primary" | "unique">;

@@ -4,7 +4,7 @@ import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import type { PostgresPlace } from "../../domain/stores.ts";
 import { StoreError, type StoreFailure } from "../../domain/store.ts";
 import { messageOf, systemCodeOf } from "../../shared/describe_error.ts";
-import { oneLine } from "../../shared/truncate.ts";
+import { oneLine } from "../../shared/text.ts";
 import { UnreadableRowError } from "../codec.ts";
 import { ConnectionLostError } from "./postgres_connection.ts";
 import { ProtocolError } from "./protocol.ts";

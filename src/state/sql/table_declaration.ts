@@ -1,7 +1,6 @@
 /** Declares a table once: its columns, with how each is stored; the statements and conversions are made from that. */
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
-import { type Condition, CONDITIONS, eachCondition } from "../../domain/condition.ts";
-import type { ConditionCounts } from "../../domain/condition_state.ts";
+import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from "../../domain/condition.ts";
 import { bytes, type Codec, columnText, json, nullable, number } from "../codec.ts";
 
 /** A row as a database gives it, by column. */

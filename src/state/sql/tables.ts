@@ -5,16 +5,17 @@
  * The outbox, its markers, silences and jobs have names of checks, not references: if a record can't be persisted,
  * the outcomes of its notifications are persisted nevertheless, and a job may run before its check does.
  */
-import type { ConditionCounts, ConditionState, ConditionTimes } from "../../domain/condition_state.ts";
+import type { ConditionCounts, ConditionState, ConditionTimes } from "../../domain/condition.ts";
 import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
-import type { Locations, LocationVote } from "../../domain/location.ts";
+import type { Locations, LocationVote } from "../../domain/check.ts";
 import type { EndOfRun, MonitorRun } from "../../domain/monitor_run.ts";
-import type { Notification, RenderedSummary } from "../../domain/notification.ts";
 import type {
   ChannelCount,
   DeliveryMarker,
   LimitUse,
+  Notification,
   QueuedNotification,
+  RenderedSummary,
   Silence,
 } from "../../domain/outbox.ts";
 import type { CheckRecord, ConditionChange, KeptResult, QueuedSummary, Rollup } from "../../domain/store.ts";
@@ -121,7 +122,7 @@ const RECORD: Fields<StoredRecord> = {
   seenAtMs: integer("seen_at_ms"),
 };
 
-/** A record with its newest runs, see recent_runs.ts. */
+/** A record with its newest runs, see rows.ts. */
 export const CHECKS: Table<StoredRecord & { readonly freshRuns: Uint8Array }> = table(
   "checks",
   { ...RECORD, freshRuns: blob("fresh_runs", { merge: "prepend" }) },
@@ -335,3 +336,12 @@ export const CREATE_INDEXES: readonly string[] = [
 
 /** Makes all tables and their indexes. */
 export const CREATE_TABLES: readonly string[] = [...TABLES.map(({ create }) => create), ...CREATE_INDEXES];
+
+/** The statements of one step to the present tables. */
+export type Migration = readonly string[];
+
+/** Returns the error for a state that is newer than this program. */
+export function newerVersion(version: number, versionMax: number): string {
+  return `it is of version ${version}, and this monitor knows versions up to ${versionMax}; use the newer monitor, ` +
+    "or keep the state elsewhere";
+}

@@ -12,9 +12,17 @@ import type {
 import { columnText } from "../codec.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
 import { keepQueued } from "./sqlite_outbox.ts";
-import { FRESH_BYTES_MAX, packRun, unpackRuns } from "../recent_runs.ts";
 import { cutChange } from "../retention.ts";
-import { changeIn, nameIn, rollupsOf, sumsOf, toRowLimit } from "../sql/rows.ts";
+import {
+  changeIn,
+  FRESH_BYTES_MAX,
+  nameIn,
+  packRun,
+  rollupsOf,
+  sumsOf,
+  toRowLimit,
+  unpackRuns,
+} from "../sql/rows.ts";
 import { selectLatestChanges } from "../sql/shared_statements.ts";
 import {
   MOVE_FRESH_RUNS,

@@ -1,7 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { Row } from "../sql/table_declaration.ts";
-import { type Migration, newerVersion } from "../sql/migration.ts";
-import { CREATE_TABLES } from "../sql/tables.ts";
+import { CREATE_TABLES, type Migration, newerVersion } from "../sql/tables.ts";
 
 /** The parts of the runtime's database that are used. */
 export interface Database extends Pick<DatabaseSync, "isOpen" | "isTransaction" | "exec" | "close"> {

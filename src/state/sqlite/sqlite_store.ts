@@ -1,7 +1,6 @@
 import { dirname } from "node:path";
 import { StoreError } from "../../domain/store.ts";
-import type { StoreFiles } from "../../domain/store_files.ts";
-import type { FileStoreOptions, OpenedStore } from "../../domain/stores.ts";
+import { COMPANIONS, type FileStoreOptions, type OpenedStore, type StoreFiles } from "../../domain/stores.ts";
 import {
   BUSY_TIMEOUT_MS,
   migrate,
@@ -10,7 +9,6 @@ import {
   type SqliteConnection,
   versionOf,
 } from "./sqlite_connection.ts";
-import { quarantine } from "../quarantine.ts";
 import { explainStoreFailure, isBusy, type Patience, whileBusy } from "./store_failure.ts";
 import { DamagedFileError, inspectEmptyFile, inspectHeader, inspectPlace } from "../state_file.ts";
 import { createDatabaseStore } from "./database_store.ts";
@@ -228,4 +226,44 @@ async function explaining<T>(
   } catch (error) {
     throw explainStoreFailure(error, { action, path }) ?? error;
   }
+}
+
+interface QuarantineOptions {
+  readonly files: StoreFiles;
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/**
+ * Renames a damaged state and its companion files, and returns the new name, which has the time. Nothing is deleted or
+ * replaced. No process may have it open.
+ */
+async function quarantine(path: string, { files, nowMs }: QuarantineOptions): Promise<string> {
+  const newPath = await findFreeName(`${path}.damaged-${stamp(nowMs)}`, files);
+  // The file is moved last: otherwise the database would treat the remaining files as leftovers and delete them.
+  for (const companion of [...COMPANIONS, ""]) {
+    if (await files.look(path + companion) !== null) {
+      await files.rename(path + companion, newPath + companion);
+    }
+  }
+  return newPath;
+}
+
+async function findFreeName(wanted: string, files: StoreFiles): Promise<string> {
+  for (let count = 1;; count++) {
+    const candidate = count === 1 ? wanted : `${wanted}-${count}`;
+    if (await isFree(candidate, files)) return candidate;
+  }
+}
+
+async function isFree(path: string, files: StoreFiles): Promise<boolean> {
+  for (const companion of [...COMPANIONS, ""]) {
+    if (await files.look(path + companion) !== null) return false;
+  }
+  return true;
+}
+
+/** Such as `20260131T100000Z`. */
+function stamp(nowMs: number): string {
+  return new Date(nowMs).toISOString().replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
 }

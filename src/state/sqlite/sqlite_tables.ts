@@ -1,5 +1,4 @@
-import type { SqliteConnection } from "./sqlite_connection.ts";
-import { openConnection } from "./sqlite_connection.ts";
+import { openConnection, type SqliteConnection } from "./sqlite_connection.ts";
 import { copiedColumns, type CopiedTable, keyColumns, PAGE_ROWS, type StateTables } from "../copy_state.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./sqlite_store.ts";
 import { explainStoreFailure } from "./store_failure.ts";

@@ -2,7 +2,7 @@
  * The statements on checks, changes and roll-ups that are more than an insert or upsert of a row. Names are encoded as
  * column text.
  */
-import { RECENT_BYTES_MAX } from "../recent_runs.ts";
+import { RECENT_BYTES_MAX } from "../sql/rows.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { CHANGES, CHECKS, CLOCK, RECORDS, ROLLUPS } from "../sql/tables.ts";
 

@@ -9,8 +9,7 @@ import { connect, type LookupFunction, type Socket } from "node:net";
 import { onAbort } from "../../shared/on_abort.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { ConnectionTarget, HostAddress } from "../../domain/connections.ts";
-import { lookUpName } from "../tcp/look_up_name.ts";
-import { closeQuietly } from "../tcp/tcp_stream.ts";
+import { closeQuietly, lookUpName } from "../tcp/tcp_stream.ts";
 import { connectDirectly } from "./connect_directly.ts";
 import { HangingLimit } from "./hanging_limit.ts";
 

@@ -3,7 +3,7 @@
  * it may contain credentials and words that look like an error.
  */
 import { messageOf } from "../../shared/describe_error.ts";
-import { oneLine } from "../../shared/truncate.ts";
+import { oneLine } from "../../shared/text.ts";
 import { hostAndPortOf } from "../../domain/runtime_permissions.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { RequestFailure } from "../../domain/requests.ts";

@@ -10,9 +10,8 @@ import type { Clock } from "../../domain/clock.ts";
 import type { HandshakeTarget } from "../../domain/connections.ts";
 import type { Mail, MailEnd, OutgoingMail } from "../../domain/mail.ts";
 import { connectTcp } from "../tcp/connect_tcp.ts";
-import { lookUpName } from "../tcp/look_up_name.ts";
-import { withoutBrackets } from "../tcp/tcp_stream.ts";
-import { failsForGood, isLastingTlsError } from "../tls/tls_problem.ts";
+import { lookUpName, withoutBrackets } from "../tcp/tcp_stream.ts";
+import { failsForGood, isLastingTlsError } from "../tls/try_handshake.ts";
 import { compose, type Composed } from "./compose.ts";
 import {
   CLOSING,

@@ -5,7 +5,7 @@
 import type { ConnectionTarget } from "../../domain/connections.ts";
 import type { MailEnd } from "../../domain/mail.ts";
 import { explainConnectionError } from "../tcp/connection_failure.ts";
-import { oneLine } from "../../shared/truncate.ts";
+import { oneLine } from "../../shared/text.ts";
 
 type MailFailure = Extract<MailEnd, { readonly sent: false }>;
 

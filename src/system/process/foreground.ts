@@ -7,9 +7,9 @@
  */
 import { endsWithin, pause } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Foreground, ForegroundEnd } from "../../domain/foreground.ts";
+import type { Foreground, ForegroundEnd } from "../../domain/processes.ts";
 import { endOf } from "../deno_workarounds/real_time_signals.ts";
-import { onSignal } from "../on_signal.ts";
+import { onSignal } from "../process_events.ts";
 import { explainSpawnFailure, isOutOfDescriptors } from "./spawn_failure.ts";
 import { createOutputTail, type OutputTail } from "./output_tail.ts";
 

@@ -1,6 +1,6 @@
 import { messageOf, systemCodeOf } from "../../shared/describe_error.ts";
 import type { Clock } from "../../domain/clock.ts";
-import { inTime } from "../in_time.ts";
+import { inTime } from "../files.ts";
 
 interface SpawnAttempt {
   readonly path: string;

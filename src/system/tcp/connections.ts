@@ -8,6 +8,8 @@
 import { isIP } from "node:net";
 import type { Clock } from "../../domain/clock.ts";
 import type {
+  CertificateProblem,
+  CertificateReading,
   Connection,
   ConnectionOptions,
   Connections,
@@ -15,8 +17,6 @@ import type {
   HandshakeTarget,
   HostAddress,
 } from "../../domain/connections.ts";
-import type { CertificateProblem, CertificateReading } from "../../domain/tls.ts";
-import { lookUpName } from "./look_up_name.ts";
 import { onAbort } from "../../shared/on_abort.ts";
 import {
   createUnverifiedConnect,
@@ -27,7 +27,13 @@ import { connectStream, connectTcp, type ConnectTcpOptions } from "./connect_tcp
 import { explainConnectionError } from "./connection_failure.ts";
 import { HangingLimit } from "../deno_workarounds/hanging_limit.ts";
 import { explainRequestError } from "../http/request_failure.ts";
-import { closeQuietly, standingConnection, streamConnection, withoutBrackets } from "./tcp_stream.ts";
+import {
+  closeQuietly,
+  lookUpName,
+  standingConnection,
+  streamConnection,
+  withoutBrackets,
+} from "./tcp_stream.ts";
 import { tryHandshake } from "../tls/try_handshake.ts";
 
 export function createConnections(clock: Clock): Connections {

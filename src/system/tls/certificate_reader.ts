@@ -1,10 +1,9 @@
 import { connect, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../../domain/clock.ts";
-import type { HandshakeTarget } from "../../domain/connections.ts";
-import type { CertificateFacts } from "../../domain/tls.ts";
+import type { CertificateFacts, HandshakeTarget } from "../../domain/connections.ts";
 import { onAbort } from "../../shared/on_abort.ts";
-import { certificateFacts } from "./certificate_facts.ts";
+import { certificateFacts } from "./try_handshake.ts";
 import { answerLookup } from "../deno_workarounds/all_addresses.ts";
 import { HangingLimit } from "../deno_workarounds/hanging_limit.ts";
 import { askForTls, type ClearText } from "./start_tls.ts";

@@ -1,5 +1,4 @@
-import { quote } from "../../shared/quote.ts";
-import { oneLine } from "../../shared/truncate.ts";
+import { oneLine, quote } from "../../shared/text.ts";
 import type { StartTlsProtocol } from "../../domain/connections.ts";
 
 export interface ClearText {

@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import type { TlsMaterial } from "../../domain/tls.ts";
+import type { TlsMaterial } from "../../domain/connections.ts";
 
 /** Thrown if the TLS settings of a config cannot be used; the message is for people. */
 export class TlsSettingsError extends Error {

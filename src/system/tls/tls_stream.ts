@@ -2,7 +2,7 @@ import { isIP, type Socket } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../domain/clock.ts";
-import type { TlsExpectations } from "../../domain/tls.ts";
+import type { TlsExpectations } from "../../domain/connections.ts";
 import { hasShakenHands } from "../deno_workarounds/failed_handshake.ts";
 import { endProperly } from "../deno_workarounds/tls_end.ts";
 import { withoutBrackets } from "../tcp/tcp_stream.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { requiresTools } from "../../../testing/tools.ts";
 import { findExpressionProblems } from "../../../src/config/expressions.ts";
-import { DEPTH_MAX, selectValues } from "../../../src/checks/http/json_paths.ts";
+import { DEPTH_MAX, selectValues } from "../../../src/checks/http/captures.ts";
 import suite from "../testdata/jsonpath_compliance/cts.json" with { type: "json" };
 
 /** A case of the JSONPath Compliance Test Suite. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { LocationVote } from "../../../src/domain/location.ts";
+import type { LocationVote } from "../../../src/domain/check.ts";
 import { FAMILIES } from "../../../src/outputs/metrics/families.ts";
 import { type CheckMetrics, renderMetrics } from "../../../src/outputs/metrics/render_metrics.ts";
 import { recordOf } from "../../state/records.ts";

@@ -1,4 +1,4 @@
-import type { ConditionCounts } from "../../../src/domain/condition_state.ts";
+import type { ConditionCounts } from "../../../src/domain/condition.ts";
 import type { CheckHistory } from "../../../src/outputs/summary/summarize.ts";
 import { DAY_MS } from "../../../src/shared/time_units.ts";
 import { NOW_MS, recordOf } from "../../state/records.ts";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createCronReader } from "../../../src/config/cron_times.ts";
-import type { Notification } from "../../../src/domain/notification.ts";
-import type { QueuedNotification } from "../../../src/domain/outbox.ts";
+import type { Notification, QueuedNotification } from "../../../src/domain/outbox.ts";
 import type { Store } from "../../../src/domain/store.ts";
 import type { SummarySettings } from "../../../src/domain/channel.ts";
 import { queueDueSummary } from "../../../src/outputs/summary/queue_summary.ts";

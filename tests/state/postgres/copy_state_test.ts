@@ -4,7 +4,7 @@ import { copyState, type StateTables } from "../../../src/state/copy_state.ts";
 import { openPostgresTables } from "../../../src/state/postgres/postgres_copy.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
 import { openSqliteTables } from "../../../src/state/sqlite/sqlite_tables.ts";
-import { createStoreFiles } from "../../../src/system/store_files.ts";
+import { createStoreFiles } from "../../../src/system/files.ts";
 import { clientOptions, sharedPostgres, storeOptions, testPostgres } from "../../support/postgres.ts";
 import { HOSTILE_TEXTS } from "../hostile.ts";
 import {

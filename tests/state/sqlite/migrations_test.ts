@@ -8,7 +8,7 @@ import {
   SqliteConnection,
   versionOf,
 } from "../../../src/state/sqlite/sqlite_connection.ts";
-import type { Migration } from "../../../src/state/sql/migration.ts";
+import type { Migration } from "../../../src/state/sql/tables.ts";
 import { withStatePath } from "../state_directory.ts";
 
 const FIRST: Migration = ["CREATE TABLE a (x)", "INSERT INTO a VALUES (1)"];

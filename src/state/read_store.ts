@@ -1,4 +1,14 @@
+import { isShared, type MemberStatus } from "../domain/membership.ts";
 import type { ChangePlace, ConditionChange, Store } from "../domain/store.ts";
+import type { JobLog } from "../domain/job_runs.ts";
+import type { StateRepository } from "./state_repository.ts";
+
+/** Reads the members that run checks, or died; `null` if the state isn't shared. */
+export async function readServices(store: Store | null): Promise<readonly MemberStatus[] | null> {
+  if (store === null || !isShared(store)) return null;
+  // A single run has no config of its own.
+  return (await store.members()).filter(({ config }) => config !== "");
+}
 
 /** How many changes are in memory at a time. */
 const PAGE = 100;
@@ -18,4 +28,9 @@ export async function* allChanges(
     const skipped = page.filter((change) => change.atMs === atMs).length;
     from = { atMs, skip: skipped + (atMs === from.atMs ? from.skip : 0) };
   }
+}
+
+/** Reads jobs from the store of a repository, also after that was replaced. */
+export function jobLogOf(repository: Pick<StateRepository, "store">): JobLog {
+  return { recall: (name, nowMs) => repository.store.job(name, nowMs) };
 }
