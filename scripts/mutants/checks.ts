@@ -385,7 +385,7 @@ export const SUMMARY: FaultyLayer = {
       ],
     },
     {
-      file: "src/outputs/summary/summary_times.ts",
+      file: "src/outputs/summary/outages.ts",
       tests: ["tests/outputs/summary/queue_summary_test.ts"],
       faults: [
         [

@@ -169,16 +169,7 @@ function emptyFile(file: ConfigFile): ValidatedFile {
   };
 }
 
-interface ExaminedValues {
-  /** A value that doesn't match its format. */
-  readonly problems: readonly Problem[];
-  /** Warnings of secrets that others may see, and of variables that nothing expands. */
-  readonly warnings: readonly Problem[];
-  /** Returns the values of some formats that have rules of their own, in the order of the file. */
-  ofFormats(...formats: readonly string[]): readonly FormattedValue[];
-}
-
-function examineValues(config: FormattedConfig, { source, isUnresolved }: ConfigFile): ExaminedValues {
+function examineValues(config: FormattedConfig, { source, isUnresolved }: ConfigFile) {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
   const kept: FormattedValue[] = [];
@@ -200,7 +191,8 @@ function examineValues(config: FormattedConfig, { source, isUnresolved }: Config
   return {
     problems,
     warnings,
-    ofFormats: (...formats) => kept.filter(({ format }) => formats.includes(format)),
+    /** The values of some formats that have rules of their own, in the order of the file. */
+    ofFormats: (...formats: readonly string[]) => kept.filter(({ format }) => formats.includes(format)),
   };
 }
 
@@ -319,17 +311,6 @@ async function lookUp(name: string, system: CommandSystem): Promise<FoundCommand
   return system.mayReadEnvironment("PATH") ? await findCommand(name, system) : { path: null, denied };
 }
 
-/** An included file, completed so that the schema of a config can validate it. */
-interface IncludedFile {
-  /** Without the keys that only a config has. */
-  readonly value: JsonValue | undefined;
-  readonly written: JsonValue | undefined;
-  /** Errors about keys that an included file must not have. */
-  readonly problems: readonly Problem[];
-  /** Warnings about the whole file. */
-  readonly warnings: readonly Problem[];
-}
-
 const INCLUDED_KEYS: readonly string[] = ["$schema", "include", "defaults", "channels", "checks"];
 
 /**
@@ -339,7 +320,7 @@ const INCLUDED_KEYS: readonly string[] = ["$schema", "include", "defaults", "cha
 function completeIncludedFile(
   { value, written }: ConfigFile,
   { reader, configLabel }: { readonly reader: SchemaReader; readonly configLabel: string },
-): IncludedFile {
+) {
   if (!isObject(value) || !isObject(written)) return { value, written, problems: [], warnings: [] };
   const known = reader.view(reader.root, value).keys;
   const expected = `expected one of ${INCLUDED_KEYS.join(", ")} in an included file`;

@@ -59,41 +59,7 @@ export interface Schema {
 }
 
 /** The schema of one location, after `$ref` and the branch of the value's kind. */
-export interface SchemaView {
-  readonly description: string | undefined;
-  /** The accepted types of JSON; empty: any. */
-  readonly types: readonly string[];
-  /** The meaning of the value, such as `interval`. */
-  readonly format: string | undefined;
-  /** The built-in value; `undefined` if the key may be absent or is required. */
-  readonly default: JsonValue | undefined;
-  /** The accepted values; `undefined` if they are not listed. */
-  readonly enum: readonly JsonValue[] | undefined;
-  /** The least number; `undefined` where there is no bound. */
-  readonly minimum: number | undefined;
-  /** The greatest number; `undefined` where there is no bound. */
-  readonly maximum: number | undefined;
-  readonly required: readonly string[];
-  /** The schemas of fixed keys, including those of the value's kind; may be empty. */
-  readonly keys: ReadonlyMap<string, Schema>;
-  /** The same without other names of keys. */
-  readonly plainKeys: ReadonlyMap<string, Schema>;
-  /** Other names of keys, by the plain ones. */
-  readonly otherNames: ReadonlyMap<string, string>;
-  /** The schema of free keys; `undefined` if there are none. */
-  readonly otherKeys: Schema | undefined;
-  /** The schema of each element; `undefined` if it is no list. */
-  readonly items: Schema | undefined;
-  /** The rule for free names; `undefined` if any are accepted. */
-  readonly names: string | undefined;
-  /** The meaning of the free names, such as `json_path`. */
-  readonly nameFormat: string | undefined;
-  readonly notes: Readonly<Record<string, string>> | undefined;
-  /** Whether the text may contain fields of a notification, such as `{{check}}`. */
-  readonly mayHoldFields: boolean;
-  /** For words of other tools, in lower case without `_` and `-`: the accepted word, or a hint of several words. */
-  readonly hints: Readonly<Record<string, string>> | undefined;
-}
+export type SchemaView = Readonly<ReturnType<typeof merge>>;
 
 export interface SchemaReader {
   readonly root: Schema;
@@ -184,7 +150,7 @@ function lookUp(reference: string, root: Schema): Schema {
   return target;
 }
 
-function merge(schemas: readonly Schema[]): SchemaView {
+function merge(schemas: readonly Schema[]) {
   // The first of several wins. Visiting each once is several times faster than once for each keyword.
   const first: Schema = Object.assign({}, ...schemas.toReversed());
   const keys = new Map<string, Schema>();
@@ -202,18 +168,25 @@ function merge(schemas: readonly Schema[]): SchemaView {
   const other = first.additionalProperties;
   return {
     description: first.description,
+    /** Of JSON; empty: any. */
     types: type === undefined ? [] : typeof type === "string" ? [type] : type,
+    /** The meaning of the value, such as `interval`. */
     format: first.format,
     default: first.default,
     enum: first.enum,
     minimum: first.minimum,
     maximum: first.maximum,
     required: schemas.flatMap((schema) => schema.required ?? []),
+    /** Of fixed keys, including those of the value's kind. */
     keys,
+    /** The same without other names of keys. */
     plainKeys,
+    /** Other names of keys, by the plain ones. */
     otherNames: new Map(otherNames),
+    /** Of free keys; `undefined` if there are none. */
     otherKeys: typeof other === "object" ? other : undefined,
     items: first.items,
+    /** The rule for free names; `undefined` if any are accepted. */
     names: first.propertyNames?.description,
     nameFormat: first.propertyNames?.format,
     notes: first["x-notes"],

@@ -310,15 +310,7 @@ function addProgram(service: Service): void {
   }, failures);
 }
 
-interface MonitSettings {
-  /** The time between two cycles. */
-  readonly cycleMs: number;
-  /** The threshold of `defaults`: Monit acts at the first failure. */
-  readonly threshold: number;
-  /** Channels of `set alert`. */
-  readonly notifications: readonly string[];
-  channelOf(address: string): readonly string[];
-}
+type MonitSettings = ReturnType<typeof readMonitSettings>;
 
 /** Statements about Monit itself. */
 const OWN: readonly string[] =
@@ -333,7 +325,8 @@ const REASONS: Readonly<Record<string, string>> = {
 const CYCLE_SECONDS = 30;
 const THRESHOLD = 1;
 
-function readMonitSettings(statements: readonly MonitStatement[], draft: ConfigDraft): MonitSettings {
+/** The time between two cycles, the threshold of `defaults`, and the channels of `set alert`. */
+function readMonitSettings(statements: readonly MonitStatement[], draft: ConfigDraft) {
   const sets = statements.filter(({ tokens }) => tokens[0]?.word === "set").map(({ tokens }) => tokens);
   const named = (name: string) => sets.filter((tokens) => tokens[1]?.word === name);
   for (const { tokens } of statements) {

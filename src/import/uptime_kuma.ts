@@ -130,24 +130,8 @@ function timingOf(fields: Foreign, type: string): written.CheckSettings {
   };
 }
 
-/** A monitor, from a backup or a database. */
-interface KumaMonitor {
-  readonly id: string;
-  readonly name: string;
-  readonly type: string;
-  /** The id of its group. */
-  readonly parent: string | undefined;
-  readonly tags: readonly string[];
-  readonly notificationIds: readonly string[];
-  readonly fields: Foreign;
-}
-
-interface KumaBackup {
-  readonly monitors: readonly KumaMonitor[];
-  readonly notifications: readonly Foreign[];
-  /** Tables with rows that are not imported. */
-  readonly others: readonly string[];
-}
+type KumaMonitor = KumaBackup["monitors"][number];
+type KumaBackup = NonNullable<ReturnType<typeof readBackup>>;
 
 /** The fields of a monitor by their names in SQL; JSON writes most of them in camel case. */
 class KumaFields extends Foreign {
@@ -158,7 +142,7 @@ class KumaFields extends Foreign {
 }
 
 /** Reads the JSON that Uptime Kuma 1 exports; `null` if it is something else. */
-function readBackup(root: unknown): KumaBackup | null {
+function readBackup(root: unknown) {
   const backup = Foreign.of(root);
   if (!Array.isArray(backup.get("monitorList"))) return null;
   return {
@@ -169,6 +153,7 @@ function readBackup(root: unknown): KumaBackup | null {
         .filter(([, isUsed]) => isUsed === true).map(([id]) => id),
     })),
     notifications: rowsIn(backup.get("notificationList")),
+    /** Tables with rows that are not imported. */
     others: rowsIn(backup.get("proxyList")).length > 0 ? ["proxies"] : [],
   };
 }
@@ -177,7 +162,7 @@ function rowsIn(value: unknown): readonly Foreign[] {
   return asList(value).filter(isObject).map((row) => new KumaFields(row));
 }
 
-function basicsOf(fields: Foreign): Omit<KumaMonitor, "tags" | "notificationIds"> {
+function basicsOf(fields: Foreign) {
   return {
     id: fields.text("id") ?? "",
     name: fields.text("name") ?? "unnamed",

@@ -2,7 +2,7 @@ import { parseIntervalText } from "../../config/quantities.ts";
 import { quoteValue } from "../../config/problem.ts";
 import type { System } from "../../domain/system.ts";
 import type { Period } from "../../outputs/summary/outages.ts";
-import type { Summary } from "../../outputs/summary/summary.ts";
+import type { Summary } from "../../outputs/summary/summarize.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { createYield } from "../../shared/deadline.ts";
 import {
@@ -27,7 +27,9 @@ import {
   TAG_OPTION,
 } from "../open_config.ts";
 import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
-import { summaryNotification } from "../../outputs/summary/summary_json.ts";
+import { summaryFields, summaryNotification } from "../../outputs/summary/summary_json.ts";
+import { summaryHtml } from "../../outputs/summary/summary_html.ts";
+import { summaryText } from "../../outputs/summary/summary_sections.ts";
 import { sendNow } from "../send_now.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
@@ -72,7 +74,7 @@ async function runSummary(invocation: Invocation, system: System): Promise<numbe
   }
   system.permissions.drop("run");
   const summary = await readSummary(invocation, system);
-  system.stdout.write(await RENDERERS[format ?? "text"](summary));
+  system.stdout.write(RENDERERS[format ?? "text"](summary));
   return EXIT.ok;
 }
 
@@ -102,13 +104,10 @@ async function sendSummary(invocation: Invocation, system: System): Promise<numb
   return failures === 0 ? EXIT.ok : EXIT.undelivered;
 }
 
-const RENDERERS: Readonly<Record<typeof FORMATS[number], (summary: Summary) => Promise<string>>> = {
-  text: async (summary) => (await import("../../outputs/summary/summary_text.ts")).summaryText(summary),
-  html: async (summary) => `${(await import("../../outputs/summary/summary_html.ts")).summaryHtml(summary)}`,
-  json: async (summary) => {
-    const { summaryFields } = await import("../../outputs/summary/summary_json.ts");
-    return jsonDocument(summaryFields(summary));
-  },
+const RENDERERS: Readonly<Record<typeof FORMATS[number], (summary: Summary) => string>> = {
+  text: summaryText,
+  html: (summary) => `${summaryHtml(summary)}`,
+  json: (summary) => jsonDocument(summaryFields(summary)),
 };
 
 async function readSummary(invocation: Invocation, system: System): Promise<Summary> {
@@ -152,6 +151,6 @@ async function readPeriod(
   }
   const settings = config?.summary ?? null;
   if (settings === null) return { sinceMs: nowMs - 7 * DAY_MS, untilMs: nowMs };
-  const { periodUntil } = await import("../../outputs/summary/summary_times.ts");
+  const { periodUntil } = await import("../../outputs/summary/outages.ts");
   return periodUntil(settings, nowMs);
 }

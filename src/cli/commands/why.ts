@@ -2,11 +2,10 @@ import { channelsOf, ConfiguredChannels } from "../../alerting/configured_channe
 import { conditionOf, describeStale, unconfirmedOf } from "../../alerting/check_status.ts";
 import { describeSilence, type ShownNotification, shownNotifications } from "../../alerting/outbox_status.ts";
 import { type LastNotified, lastNotified } from "../../alerting/queued_notifications.ts";
-import { type Cause, explainChannel, type Explanation } from "../../alerting/why.ts";
+import { type Cause, explainChannel } from "../../alerting/why.ts";
 import { initialState } from "../../condition/transition.ts";
 import type { Channel } from "../../domain/channel.ts";
-import type { Condition } from "../../domain/condition.ts";
-import type { DeliveryMarker } from "../../domain/outbox.ts";
+import type { DeliveryMarker, Silence } from "../../domain/outbox.ts";
 import type { Check } from "../../domain/check.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -59,28 +58,8 @@ export const whyCommand: Command = {
   run: runWhy,
 };
 
-/** What is known of a check and its channels. */
-interface Why {
-  readonly check: Check;
-  readonly record: CheckRecord | null;
-  readonly known: KnownCondition;
-  /** Why its condition does not count; empty if it does. */
-  readonly stale: string;
-  readonly channels: readonly ExplainedChannel[];
-  readonly monitor: MonitorStatus | null;
-  readonly notes: readonly string[];
-  readonly nowMs: number;
-}
-
-interface ExplainedChannel extends Explanation {
-  readonly name: string;
-  /** What it was notified of before what waits for it. */
-  readonly notified: readonly Condition[];
-  /** Its filter by event: one that is left out counts as notified, sent or not. */
-  readonly events: Channel["events"];
-  /** What waits for it, was rejected or dropped. */
-  readonly queued: readonly ShownNotification[];
-}
+type Why = ReturnType<typeof explain>;
+type ExplainedChannel = Why["channels"][number];
 
 async function runWhy(invocation: Invocation, system: System): Promise<number> {
   const [name] = invocation.operands;
@@ -109,23 +88,24 @@ async function runWhy(invocation: Invocation, system: System): Promise<number> {
 
 const NO_OUTBOX: KeptOutbox = { notifications: [], markers: [], counts: [] };
 
-function chooseChannel(channels: readonly ExplainedChannel[], name: string): readonly ExplainedChannel[] {
+function chooseChannel(channels: Why["channels"], name: string): Why["channels"] {
   const chosen = channels.filter((channel) => channel.name === name);
   if (chosen.length > 0) return chosen;
   const names = channels.map((channel) => quoteValue(channel.name)).join(", ");
   throw new UsageError(`the check has no channel ${quoteValue(name)}, expected ${names || "none"}`);
 }
 
-interface ExplainOptions {
-  readonly config: OpenConfig;
-  readonly records: readonly CheckRecord[];
-  readonly monitor: MonitorStatus | null;
-  readonly outbox: KeptOutbox;
-  readonly silences: Parameters<typeof explainChannel>[1]["silences"];
-  readonly nowMs: number;
-}
-
-function explain(check: Check, { config, records, monitor, outbox, silences, nowMs }: ExplainOptions): Why {
+function explain(
+  check: Check,
+  { config, records, monitor, outbox, silences, nowMs }: {
+    readonly config: OpenConfig;
+    readonly records: readonly CheckRecord[];
+    readonly monitor: MonitorStatus | null;
+    readonly outbox: KeptOutbox;
+    readonly silences: readonly Silence[];
+    readonly nowMs: number;
+  },
+) {
   const byName = new Map(records.map((record) => [record.name, record]));
   const record = byName.get(check.name) ?? null;
   const notRunning = monitor?.notRunning ?? null;
@@ -158,11 +138,15 @@ function explain(check: Check, { config, records, monitor, outbox, silences, now
     check,
     record,
     known,
+    /** Why its condition does not count; empty if it does. */
     stale: describeStale({ state: known.state, record, notRunning }, nowMs),
     channels: [...unique.values()].map((channel) => ({
       name: names.nameOf(channel),
+      /** What it was notified of before what waits for it. */
       notified: lastNotified(null, markerOf(channel)).conditions,
+      /** One that is left out counts as notified, sent or not. */
       events: channel.events,
+      /** What waits for it, was rejected or dropped. */
       queued: rows.filter(({ channelKey }) => channelKey === channel.key),
       ...record === null || known.state !== "current"
         ? { event: null, causes: [] }

@@ -69,18 +69,8 @@ export async function complete(
   );
 }
 
-interface Typed {
-  readonly word: string | null;
-  readonly command: Command | null;
-  readonly operands: readonly string[];
-  /** Values by option name; that of a flag is empty. */
-  readonly options: ReadonlyMap<string, string>;
-  readonly awaited: OptionSpec | null;
-  /** Whether `--` came. */
-  readonly onlyOperands: boolean;
-}
-
-function readTyped(words: readonly string[], commands: readonly Command[]): Typed {
+/** The values of options by name; that of a flag is empty. `onlyOperands`: `--` came. */
+function readTyped(words: readonly string[], commands: readonly Command[]) {
   const every = [...commands.flatMap((command) => command.options), ...COMMON_OPTIONS];
   const options = new Map<string, string>();
   const others: string[] = [];

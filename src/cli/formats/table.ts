@@ -47,18 +47,7 @@ export function believableColumns(columns: number | null): number | null {
   return columns === null ? null : Math.max(columns, COLUMNS_MIN);
 }
 
-interface Layout {
-  readonly wordColumns: number;
-  readonly nameColumns: number;
-  readonly durationColumns: number;
-  /** The width of each wrapped text; `null` off a terminal, where nothing is wrapped. */
-  readonly wrapped: {
-    readonly nameColumns: number;
-    readonly outputColumns: number;
-    readonly belowColumns: number;
-  } | null;
-  readonly stacked: boolean;
-}
+type Layout = ReturnType<typeof chooseLayout>;
 
 /**
  * Lays out rows as lines: word, name, duration and output in columns, detail below. On a terminal each text wraps
@@ -78,7 +67,8 @@ export function renderTable(rows: readonly TableRow[], options: TableOptions): r
     : [renderHeader(header, layout, colors), ...lines];
 }
 
-function chooseLayout(rows: readonly TableRow[], options: TableOptions): Layout {
+/** The widths of columns; `wrapped`: those of each text, `null` off a terminal, where nothing is wrapped. */
+function chooseLayout(rows: readonly TableRow[], options: TableOptions) {
   const widest = (texts: readonly string[]) =>
     texts.reduce((width, text) => Math.max(width, textWidth(text)), 0);
   const nameColumns = Math.min(

@@ -242,28 +242,22 @@ function linePath(points: readonly (number | null)[], most: number, daysPerPoint
 }
 
 /** The limits of everything on a page. A page of a thousand checks is to stay below a megabyte. */
-export interface PageScale {
-  /** How many days make one point of the line of durations; a divisor of the days shown. */
-  readonly daysPerPoint: number;
-  /** How many stretches of time a tooltip lists, the latest ones. */
-  readonly stretchesMax: number;
-  /** How many changes each of {@linkcode CHECKS_WITH_CHANGES_MAX} checks has. */
-  readonly changesEach: number;
-  /** How many problems have their last output in full. */
-  readonly outputsMax: number;
-  /** How many problems have the trace of the run that confirmed them. */
-  readonly tracesMax: number;
-}
+export type PageScale = Readonly<typeof FEW>;
 
+/** How many checks have `changesEach` changes. */
 export const CHECKS_WITH_CHANGES_MAX = 100;
 
 const MANY_CHECKS = 250;
 
-const FEW: PageScale = {
+const FEW = {
+  /** Of the line of durations; a divisor of the days shown. */
   daysPerPoint: 1,
+  /** Stretches of time that a tooltip lists, the latest ones. */
   stretchesMax: 6,
   changesEach: 5,
+  /** Problems with their last output in full. */
   outputsMax: 50,
+  /** Problems with the trace of the run that confirmed them. */
   tracesMax: 20,
 };
 

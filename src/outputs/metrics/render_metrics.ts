@@ -263,25 +263,8 @@ function seconds(ms: number | null | undefined): number {
   return ms === null || ms === undefined ? NaN : Math.round(ms * 1000) / 1e6;
 }
 
-/** One item of performance data in base units. */
-interface Measurement {
-  /** The plugin's own; where it used one twice, the second is called `x_2`. */
-  readonly label: string;
-  /** `seconds`, `bytes` or `ratio`, else the unit of the plugin; empty for a plain number. */
-  readonly unit: string;
-  /** Whether it only increases, until its source is reset. */
-  readonly isCounter: boolean;
-  /** In that unit; `null` if the plugin returned none. */
-  readonly value: number | null;
-  /** The bounds that the plugin gave, in the same unit. */
-  readonly bounds: readonly Bound[];
-}
-
-interface Bound {
-  /** Values beyond `warning` and `critical` are no longer ok; `low` is the lower end of such a range. */
-  readonly kind: "warning" | "warning_low" | "critical" | "critical_low" | "min" | "max";
-  readonly value: number;
-}
+/** One item of performance data, in base units. */
+type Measurement = ReturnType<typeof toMeasurement>;
 
 /** Parses a plugin's performance data and converts values with a unit to the base units of Prometheus. */
 export function measurementsOf(performanceData: string): readonly Measurement[] {
@@ -290,14 +273,16 @@ export function measurementsOf(performanceData: string): readonly Measurement[] 
   return parsePerformanceData(performanceData).map((datum) => toMeasurement(datum, used));
 }
 
-function toMeasurement(datum: PerformanceDatum, used: Map<string, number>): Measurement {
+function toMeasurement(datum: PerformanceDatum, used: Map<string, number>) {
   const { base, factor } = UNITS.get(datum.unit) ?? { base: datum.unit, factor: 1 };
   const [warning = "", critical = "", min = "", max = ""] = datum.limits;
   return {
     label: uniqueLabel(datum.label, used),
+    /** `seconds`, `bytes` or `ratio`, else the unit of the plugin; empty for a plain number. */
     unit: base,
     isCounter: datum.unit === "c",
     value: datum.value === "U" ? null : scale(datum.value, factor),
+    /** Those that the plugin gave; `low` is the lower end of the range that is ok. */
     bounds: [
       ...rangeBounds(warning, "warning"),
       ...rangeBounds(critical, "critical"),
@@ -307,13 +292,8 @@ function toMeasurement(datum: PerformanceDatum, used: Map<string, number>): Meas
   };
 }
 
-interface Unit {
-  readonly base: string;
-  readonly factor: number;
-}
-
 /** Units as plugins write them: `KB` is 1000 bytes and `KiB` 1024, as Icinga reads them too; `Mb` would be bits. */
-const UNITS: ReadonlyMap<string, Unit> = new Map<string, Unit>([
+const UNITS = new Map([
   ["c", { base: "", factor: 1 }],
   ["%", { base: "ratio", factor: 0.01 }],
   ["ns", { base: "seconds", factor: 1e-9 }],
@@ -326,9 +306,9 @@ const UNITS: ReadonlyMap<string, Unit> = new Map<string, Unit>([
   ["d", { base: "seconds", factor: 86_400 }],
   ["B", { base: "bytes", factor: 1 }],
   ["kB", { base: "bytes", factor: 1000 }],
-  ...["K", "M", "G", "T", "P", "E"].flatMap((prefix, index): [string, Unit][] => [
-    [`${prefix}B`, { base: "bytes", factor: 1000 ** (index + 1) }],
-    [`${prefix}iB`, { base: "bytes", factor: 1024 ** (index + 1) }],
+  ...["K", "M", "G", "T", "P", "E"].flatMap((prefix, index) => [
+    [`${prefix}B`, { base: "bytes", factor: 1000 ** (index + 1) }] as const,
+    [`${prefix}iB`, { base: "bytes", factor: 1024 ** (index + 1) }] as const,
   ]),
 ]);
 
@@ -342,7 +322,7 @@ function scale(text: string, factor: number): number {
 function rangeBounds(
   range: string,
   kind: "warning" | "critical",
-): readonly { readonly kind: Bound["kind"]; readonly value: string }[] {
+): readonly { readonly kind: string; readonly value: string }[] {
   if (range === "" || range.startsWith("@")) return [];
   const colon = range.indexOf(":");
   const low = colon < 0 ? "" : range.slice(0, colon);

@@ -4,18 +4,20 @@ import type { Check, CheckKind } from "../../domain/check.ts";
 import type { ConditionCounts } from "../../domain/condition.ts";
 import type { CheckRecord, ConditionChange, RollupSum, Store } from "../../domain/store.ts";
 import { asObserved, lastedIn, observedUntil, summarise } from "../../state/availability.ts";
-import type { Period, ShortChange } from "./outages.ts";
-import { type CheckHistory, type RunSums, slowestOf, summarize, type SummaryInput } from "./summarize.ts";
-import type { Summary } from "./summary.ts";
+import type { ShortChange } from "./outages.ts";
+import {
+  type CheckHistory,
+  type RunSums,
+  slowestOf,
+  summarize,
+  type Summary,
+  type SummaryInput,
+} from "./summarize.ts";
 
 const CHECKS_AT_A_TIME = 50;
 const CHANGES_MAX = 1000;
 
-export interface GatherSummaryOptions
-  extends
-    Period,
-    Pick<Summary, "timeZone" | "hostName">,
-    Pick<SummaryInput, "monitor" | "notes" | "removed"> {
+export interface GatherSummaryOptions extends Omit<SummaryInput, "checks" | "queued"> {
   /** The opened state; `null`: nothing yet. */
   readonly store: Pick<Store, "rollupSums" | "rollups" | "changes" | "outbox"> | null;
   /** Those of the config; only active ones count. */

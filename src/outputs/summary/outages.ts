@@ -1,6 +1,7 @@
 import { type Condition, highestSeverity, type ShownCondition } from "../../domain/condition.ts";
 import type { CheckRecord, ConditionChange } from "../../domain/store.ts";
-import type { Outage } from "./summary.ts";
+import type { SummarySettings } from "../../domain/channel.ts";
+import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 
 /** A change without its trace, which is much longer than the rest. */
 export type ShortChange = Omit<ConditionChange, "trace">;
@@ -26,7 +27,19 @@ export function isDown(condition: ShownCondition): condition is "critical" | "un
   return condition === "critical" || condition === "unknown";
 }
 
-export type OutageSpan = Omit<Outage, "name" | "title" | "hasGap">;
+/** A time without interruption in which a check was down: confirmed as `critical` or `unknown`. */
+export interface OutageSpan {
+  /** The highest severity in it. */
+  readonly condition: Condition;
+  /** May be before the period. */
+  readonly fromMs: number;
+  /** When it recovered, when it was last observed, or the end of the period. */
+  readonly toMs: number;
+  /** How it is at the end of the period; `unobserved`: the check is overdue then. */
+  readonly end: "recovered" | "still_down" | "unobserved";
+  /** Of the result that began it; one line, may be empty. */
+  readonly output: string;
+}
 
 /** Returns the outages of a check in a period, the oldest first. */
 export function outagesOf(history: ChangeHistory, { sinceMs, untilMs }: Period): readonly OutageSpan[] {
@@ -38,7 +51,11 @@ export function outagesOf(history: ChangeHistory, { sinceMs, untilMs }: Period):
     if (!isDown(change.to)) {
       if (open !== null) outages.push({ ...open, toMs: change.atMs });
       open = null;
-    } else open = open === null ? toOutage(change) : worsened(open, change.to);
+    } else {
+      open = open === null
+        ? toOutage(change)
+        : { ...open, condition: highestSeverity([open.condition, change.to]) };
+    }
   }
   if (open === null) return outages;
   const observedMs = lastObservedMs(history, untilMs);
@@ -71,6 +88,35 @@ function toOutage({ atMs, to, output }: Pick<ShortChange, "atMs" | "to" | "outpu
   return { condition: to, fromMs: atMs, toMs: atMs, end: "recovered", output };
 }
 
-function worsened(outage: OutageSpan, to: Condition): OutageSpan {
-  return { ...outage, condition: highestSeverity([outage.condition, to]) };
+type Times = SummarySettings["times"];
+
+/** Times that come once in 28 years are found, 29 February on a certain weekday among them. */
+const SEARCHED_MS = 2 ** 18 * HOUR_MS;
+
+/** Returns the last time of an expression that is not later than another; `null`: none in many years. */
+export function lastTime(times: Times, untilMs: number): number | null {
+  for (let backMs = HOUR_MS; backMs <= SEARCHED_MS; backMs *= 2) {
+    let last: number | null = null;
+    for (let atMs = times.after(untilMs - backMs); atMs <= untilMs; atMs = times.after(atMs)) last = atMs;
+    if (last !== null) return last;
+  }
+  return null;
+}
+
+/**
+ * Returns the period of the summary of a scheduled time: the configured one, by default since the scheduled time before.
+ * A week with a DST change counts as one week, so that no hour is left out or counted twice.
+ */
+export function periodOf({ times, periodMs }: SummarySettings, scheduledMs: number): Period {
+  const beforeMs = lastTime(times, scheduledMs - 1);
+  if (periodMs === undefined) return { sinceMs: beforeMs ?? scheduledMs - 7 * DAY_MS, untilMs: scheduledMs };
+  const sinceMs = scheduledMs - periodMs;
+  const isChange = beforeMs !== null && periodMs >= DAY_MS && Math.abs(beforeMs - sinceMs) <= HOUR_MS;
+  return { sinceMs: isChange ? beforeMs : sinceMs, untilMs: scheduledMs };
+}
+
+/** Returns the period of a summary that is made at any time: as long as that of the last scheduled one. */
+export function periodUntil(settings: SummarySettings, nowMs: number): Period {
+  const { sinceMs, untilMs } = periodOf(settings, lastTime(settings.times, nowMs) ?? nowMs);
+  return { sinceMs: nowMs - (untilMs - sinceMs), untilMs: nowMs };
 }

@@ -8,10 +8,9 @@ import { DAY_MS } from "../../shared/time_units.ts";
 import { createYield } from "../../shared/deadline.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import { gatherSummary } from "./gather_summary.ts";
-import type { Period } from "./outages.ts";
-import type { Summary } from "./summary.ts";
+import { lastTime, type Period, periodOf } from "./outages.ts";
+import type { Summary } from "./summarize.ts";
 import { summaryNotification } from "./summary_json.ts";
-import { lastTime, periodOf } from "./summary_times.ts";
 
 interface QueueSummaryOptions {
   readonly settings: SummarySettings;

@@ -7,23 +7,28 @@ import type { MonitorStatus } from "../json/monitor_fields.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { availabilityOf } from "../../state/availability.ts";
 import { type ChangeHistory, outagesOf, type OutageSpan, type Period } from "./outages.ts";
-import type {
-  Bounded,
-  ChangingCheck,
-  CheckAvailability,
-  NamedCheck,
-  ObjectiveResult,
-  Outage,
-  RemovedCheck,
-  SlowCheck,
-  Summary,
-  Undelivered,
-} from "./summary.ts";
 
-export interface RunSums {
-  readonly runs: number;
-  readonly durationTotalMs: number;
+/** The first items of a list, at most 100, and how many there are. */
+export interface Bounded<T> {
+  readonly items: readonly T[];
+  readonly count: number;
 }
+
+/** A check as people call it; its title is `null` without one. */
+export type NamedCheck = Readonly<{ name: string; title: string | null }>;
+
+/** `hasGap`: nothing ran in a part of it, such as while the monitor was stopped. */
+export type Outage = NamedCheck & OutageSpan & { readonly hasGap: boolean };
+
+export type ObjectiveResult = Readonly<ReturnType<typeof toObjective>>;
+export type CheckAvailability = Readonly<ReturnType<typeof toAvailability>>;
+export type SlowCheck = Readonly<ReturnType<typeof toSlow>>;
+export type Undelivered = Readonly<ReturnType<typeof undeliveredOf>[number]>;
+
+/** The events of the checks in a period. Times are wall time, milliseconds since 1970. */
+export type Summary = Readonly<ReturnType<typeof sumUp>>;
+
+export type RunSums = Readonly<Record<"runs" | "durationTotalMs", number>>;
 
 /** The stored history of one active check. */
 export interface CheckHistory extends NamedCheck, ChangeHistory {
@@ -41,12 +46,14 @@ export interface CheckHistory extends NamedCheck, ChangeHistory {
   readonly durationMaxMs: number | null;
 }
 
-export interface SummaryInput extends Period, Pick<Summary, "timeZone" | "hostName"> {
+export interface SummaryInput extends Period {
+  readonly timeZone: string;
+  readonly hostName: string;
   /** The process that runs the checks, and lines about it. @default the one that makes the summary */
   readonly monitor?: MonitorStatus | null;
   readonly notes?: readonly string[];
-  /** Checks of the state that left the config. @default none */
-  readonly removed?: readonly RemovedCheck[];
+  /** Checks of the state that left the config; `null`: it never ran. @default none */
+  readonly removed?: readonly (NamedCheck & { readonly lastRunAtMs: number | null })[];
   readonly checks: readonly CheckHistory[];
   /** Queued notifications that are pending or were dropped. */
   readonly queued: readonly QueuedNotification[];
@@ -65,57 +72,79 @@ export const WHOLE_SHARE = 0.9;
 const DECIDED_SHARE = 0.1;
 const EXPIRING_MS = 30 * DAY_MS;
 
-export function summarize(
-  { checks, queued, monitor = null, notes = [], removed = [], ...facts }: SummaryInput,
-): Summary {
+export function summarize(input: SummaryInput): Summary {
+  return sumUp(input);
+}
+
+function sumUp({ checks, queued, monitor = null, notes = [], removed = [], ...facts }: SummaryInput) {
   const { sinceMs, untilMs } = facts;
   const outages = checks.flatMap((check) => {
     const spans = outagesOf(check, facts);
     const hasGap = haveGap(spans, { sinceMs, downMs: downMsOf(check.sums.lastedMs) });
     return spans.map((span) => ({ ...nameOf(check), isJob: check.isJob, ...span, hasGap }));
-  }).sort(longestFirst);
+  }).sort((one, other) =>
+    Number(isStillDown(other)) - Number(isStillDown(one)) ||
+    (other.toMs - other.fromMs) - (one.toMs - one.fromMs) || one.fromMs - other.fromMs
+  );
   const availability = checks.map(toAvailability);
   const wholeMs = WHOLE_SHARE * (untilMs - sinceMs);
-  const unknown = checks.filter(isStale);
+  // Overdue, not run since they were edited, or no service runs them.
+  const unknown = checks.filter(({ present: { state } }) => state !== "current" && state !== "never_ran");
   const objectives = availability.flatMap(({ objective }) => objective ?? []);
   const of = (jobs: boolean): Bounded<Outage> =>
     bounded(outages.filter(({ isJob }) => isJob === jobs).map(({ isJob: _, ...outage }) => outage));
   return {
     ...facts,
+    /** The process that runs the checks; `null`: it makes the summary, or none is recorded. */
     monitor,
     notes,
+    /** Active ones. */
     checks: checks.length,
     downChecks: new Set(outages.map(({ name }) => name)).size,
     stillDown: outages.filter(isStillDown).length,
-    pendingChecks: checks.filter(isFailingUnconfirmed).length,
+    // A job that never ran is pending, too, but has not failed.
+    pendingChecks:
+      checks.filter(({ record }) =>
+        record !== null && record.condition.confirmed === null && record.condition.atLeast.unknown > 0
+      ).length,
     unknownChecks: unknown.length,
+    /** The unknown ones without those that no service runs, which one of the notes covers. */
     stale: bounded(
       unknown.filter(({ present }) => present.state !== "not_running")
         .map(({ present: { state, reason }, ...check }) => ({ ...nameOf(check), state, reason })),
     ),
     removed: bounded(removed),
+    /** The longest time for which a check has data. */
     observedMs: availability.reduce((longest, { observedMs }) => Math.max(longest, observedMs), 0),
+    /** Of all checks together. */
     downMs: availability.reduce((sum, { downMs }) => sum + downMs, 0),
     warningChecks: checks.filter(({ sums }) => sums.lastedMs.warning > 0).length,
     objectives: objectives.length,
     missedObjectives: objectives.filter(({ isMissed }) => isMissed === true).length,
     outages: of(false),
     jobs: of(true),
+    /** Missed objectives first, then the lowest. */
     availability: bounded(
       availability.filter(({ objective, downMs }) => downMs > 0 || (objective?.availability ?? null) !== null)
-        .sort(lowestFirst),
+        .sort((one, other) =>
+          Number(other.objective?.isMissed ?? false) - Number(one.objective?.isMissed ?? false) ||
+          (one.availability ?? 1) - (other.availability ?? 1)
+        ),
     ),
     slowest: slowestOf(checks).map(toSlow),
     flapping: bounded(
-      checks.map((check) => toChanging(check, untilMs))
-        .filter(({ changes, isFlapping }) => isFlapping || changes >= CHANGES_MIN),
+      checks.map((check) => ({
+        ...nameOf(check),
+        changes: check.changes.filter(({ atMs }) => atMs <= untilMs).length,
+        isFlapping: (check.record?.condition.flappingSinceMs ?? null) !== null,
+      })).filter(({ changes, isFlapping }) => isFlapping || changes >= CHANGES_MIN),
     ),
     certificates: bounded(
       checks.flatMap((check) => expiryOf(check, untilMs))
         .sort((one, other) => one.expiresAtMs - other.expiresAtMs),
     ),
     withoutData: bounded(
-      checks.filter(hasNoData).map((check) => ({
+      checks.filter(({ sums }) => availabilityOf(sums.lastedMs).observedMs === 0).map((check) => ({
         ...nameOf(check),
         runs: check.sums.runs,
         reason: whyNoData(check),
@@ -157,17 +186,7 @@ function nameOf({ name, title }: NamedCheck): NamedCheck {
   return { name, title };
 }
 
-function longestFirst(one: Outage, other: Outage): number {
-  return Number(isStillDown(other)) - Number(isStillDown(one)) ||
-    (other.toMs - other.fromMs) - (one.toMs - one.fromMs) || one.fromMs - other.fromMs;
-}
-
-function lowestFirst(one: CheckAvailability, other: CheckAvailability): number {
-  return Number(other.objective?.isMissed ?? false) - Number(one.objective?.isMissed ?? false) ||
-    (one.availability ?? 1) - (other.availability ?? 1);
-}
-
-function isStillDown({ end }: Pick<Outage, "end">): boolean {
+function isStillDown({ end }: OutageSpan): boolean {
   return end === "still_down";
 }
 
@@ -175,7 +194,7 @@ function downMsOf({ critical, unknown }: ConditionCounts): number {
   return critical + unknown;
 }
 
-function toAvailability(check: CheckHistory): CheckAvailability {
+function toAvailability(check: CheckHistory) {
   const { observedMs, availability } = availabilityOf(check.sums.lastedMs);
   return {
     ...nameOf(check),
@@ -186,7 +205,8 @@ function toAvailability(check: CheckHistory): CheckAvailability {
   };
 }
 
-function toObjective(objective: Objective, lastedMs: ConditionCounts): ObjectiveResult {
+/** An objective, compared with the time that ends with the period. */
+function toObjective(objective: Objective, lastedMs: ConditionCounts) {
   const { observedMs, availability } = availabilityOf(lastedMs);
   const usedMs = downMsOf(lastedMs);
   // Rounded, so that 100 - 99.9 is 0.1.
@@ -195,7 +215,7 @@ function toObjective(objective: Objective, lastedMs: ConditionCounts): Objective
   return { ...objective, availability, usedMs, budgetMs, isMissed };
 }
 
-function toSlow(check: CheckHistory): SlowCheck {
+function toSlow(check: CheckHistory) {
   return {
     ...nameOf(check),
     meanMs: meanOf(check.sums),
@@ -204,29 +224,12 @@ function toSlow(check: CheckHistory): SlowCheck {
   };
 }
 
-function toChanging(check: CheckHistory, untilMs: number): ChangingCheck {
-  return {
-    ...nameOf(check),
-    changes: check.changes.filter(({ atMs }) => atMs <= untilMs).length,
-    isFlapping: (check.record?.condition.flappingSinceMs ?? null) !== null,
-  };
-}
-
-function expiryOf(check: CheckHistory, untilMs: number): Summary["certificates"]["items"] {
+function expiryOf(check: CheckHistory, untilMs: number) {
   const { last = null } = check.record ?? {};
   const leftSeconds = last?.metrics["certificate_left_seconds"];
   if (last === null || leftSeconds === undefined) return [];
   const expiresAtMs = last.startedAtMs + leftSeconds * 1000;
   return expiresAtMs > untilMs + EXPIRING_MS ? [] : [{ ...nameOf(check), expiresAtMs }];
-}
-
-/** A job that never ran is pending, too, but has not failed. */
-function isFailingUnconfirmed({ record }: CheckHistory): boolean {
-  return record !== null && record.condition.confirmed === null && record.condition.atLeast.unknown > 0;
-}
-
-function isStale({ present: { state } }: CheckHistory): boolean {
-  return state !== "current" && state !== "never_ran";
 }
 
 function whyNoData({ present: { condition, state, reason }, sums }: CheckHistory): string {
@@ -236,11 +239,7 @@ function whyNoData({ present: { condition, state, reason }, sums }: CheckHistory
   return sums.runs === 0 ? "no run in this period" : "no time between two runs observed";
 }
 
-function hasNoData({ sums }: CheckHistory): boolean {
-  return availabilityOf(sums.lastedMs).observedMs === 0;
-}
-
-function undeliveredOf(queued: readonly QueuedNotification[], sinceMs: number): readonly Undelivered[] {
+function undeliveredOf(queued: readonly QueuedNotification[], sinceMs: number) {
   const failed = queued.filter(({ state, lastFailure, nextAttemptAtMs }) =>
     state === "dropped" ? nextAttemptAtMs > sinceMs : lastFailure !== null
   );

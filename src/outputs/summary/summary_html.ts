@@ -5,7 +5,7 @@
  */
 import { truncate } from "../../shared/text.ts";
 import { joinMarkup, type Markup, markup } from "../markup.ts";
-import type { Summary } from "./summary.ts";
+import type { Summary } from "./summarize.ts";
 import { describePeriod, type Section, sectionsOf, sentenceOf } from "./summary_sections.ts";
 
 const LENGTH_MAX = 1000;

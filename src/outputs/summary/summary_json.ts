@@ -1,11 +1,10 @@
 import { isoTime, isoTimeOrNull, roundedMs } from "../../shared/json_values.ts";
 import { monitorFields } from "../json/monitor_fields.ts";
-import type { Bounded, NamedCheck, ObjectiveResult, Outage, Summary } from "./summary.ts";
-import { sentenceOf } from "./summary_sections.ts";
+import type { Bounded, NamedCheck, ObjectiveResult, Outage, Summary } from "./summarize.ts";
+import { sentenceOf, summaryText } from "./summary_sections.ts";
 import type { Notification } from "../../domain/outbox.ts";
 import { SUMMARY_NAME } from "../../domain/channel.ts";
 import { summaryHtml } from "./summary_html.ts";
-import { summaryText } from "./summary_text.ts";
 
 /** The fields of a summary in JSON; fields are only ever added. */
 export function summaryFields(summary: Summary): Readonly<Record<string, unknown>> {

@@ -4,17 +4,17 @@ import { describeDuration } from "../../domain/duration.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { percent } from "../../state/availability.ts";
 import { createPlainTime, type PlainTime } from "../markup.ts";
-import { WHOLE_SHARE } from "./summarize.ts";
-import type {
-  Bounded,
-  CheckAvailability,
-  NamedCheck,
-  ObjectiveResult,
-  Outage,
-  SlowCheck,
-  Summary,
-  Undelivered,
-} from "./summary.ts";
+import {
+  type Bounded,
+  type CheckAvailability,
+  type NamedCheck,
+  type ObjectiveResult,
+  type Outage,
+  type SlowCheck,
+  type Summary,
+  type Undelivered,
+  WHOLE_SHARE,
+} from "./summarize.ts";
 
 /** A part of a summary. All texts are one line each, without control characters. */
 export interface Section {
@@ -208,4 +208,22 @@ function toUndelivered({ channel, dropped, pending, reason }: Undelivered): Sect
     facts: why === "" ? counts : `${counts}: ${why}`,
     isBad: true,
   };
+}
+
+/** Renders a summary as plain text: lines ended by line feeds. */
+export function summaryText(summary: Summary): string {
+  const head = [
+    `${sentenceOf(summary)}.`,
+    "",
+    describePeriod(summary),
+    `Host: ${summary.hostName}`,
+    ...summary.notes,
+  ];
+  const lines = sectionsOf(summary).flatMap(({ title, items, more }) => [
+    "",
+    title,
+    ...items.map(({ name, facts }) => `- ${name}: ${facts}`),
+    ...more === "" ? [] : [`- ${more}`],
+  ]);
+  return [...head, ...lines].map((line) => `${line}\n`).join("");
 }
