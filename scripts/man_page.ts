@@ -3,17 +3,11 @@
  *
  *     deno task man   writes dist/man/monitor.1
  */
+import { type Command, COMMON_OPTIONS, OPTION, type OptionSpec } from "../src/cli/command_definition.ts";
 import project from "../deno.json" with { type: "json" };
-import {
-  type Command,
-  COMMON_OPTIONS,
-  CONFIG_OPTION,
-  type OptionSpec,
-} from "../src/cli/command_definition.ts";
 import { COMMANDS } from "../src/cli/commands.ts";
 import { EXIT_CODE_HELP } from "../src/cli/exit_code.ts";
 import { PROJECT_URL } from "../src/cli/project_url.ts";
-import { STATE_OPTION } from "../src/cli/state_location.ts";
 
 type Row = readonly [term: string, meaning: string];
 
@@ -62,7 +56,7 @@ export function manPage(commands: readonly Command[], date: string): string {
     ...COMMON_OPTIONS.flatMap(optionRow),
     ".PP",
     text("Options of commands that read a config or a state:"),
-    ...[CONFIG_OPTION, STATE_OPTION].flatMap(optionRow),
+    ...[OPTION.config, OPTION.state].flatMap(optionRow),
     ".SH EXIT STATUS",
     ...EXIT_CODE_HELP.flatMap(([codes, meaning]) => row(bold(codes), meaning)),
     ".SH ENVIRONMENT",
@@ -81,8 +75,8 @@ export function manPage(commands: readonly Command[], date: string): string {
 }
 
 function commandSection(command: Command): readonly string[] {
-  const own = command.options.filter((option) => option !== CONFIG_OPTION && option !== STATE_OPTION);
-  const general = [CONFIG_OPTION, STATE_OPTION].filter((option) => command.options.includes(option));
+  const own = command.options.filter((option) => option !== OPTION.config && option !== OPTION.state);
+  const general = [OPTION.config, OPTION.state].filter((option) => command.options.includes(option));
   const usage = [
     bold(`monitor ${command.name}`),
     ...[...general, ...own].map((option) => `[${optionTerm(option)}]`),

@@ -1,16 +1,15 @@
-import { parseArgs } from "node:util";
 import {
   type Command,
   COMMON_OPTIONS,
-  CONFIG_OPTION,
   didYouMean,
   hintForFile,
-  type Invocation,
+  Invocation,
   operandsMax,
+  OPTION,
   type OptionSpec,
-  type OptionValue,
   UsageError,
 } from "./command_definition.ts";
+import { parseArgs } from "node:util";
 
 /** Returns the command's name in the arguments and the other words; `null` for the name if there is none. */
 export function splitCommand(
@@ -43,10 +42,10 @@ export function parseInvocation(command: Command, args: readonly string[]): Invo
     throw new UsageError("missing command after --", `see: monitor ${command.name} --help`);
   }
   try {
-    return { ...parseOwn(command, args.slice(0, end)), trailing };
+    return new Invocation({ ...parseOwn(command, args.slice(0, end)), trailing });
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    return { options: new Map(), operands: [], trailing, usageError: error };
+    return new Invocation({ trailing, usageError: error });
   }
 }
 
@@ -62,7 +61,7 @@ function parseOwn(command: Command, args: readonly string[]): Invocation {
       ...(spec.short !== undefined && { short: spec.short }),
     }])),
   });
-  const options = new Map<string, OptionValue>();
+  const options = new Map<string, string | true | readonly string[]>();
   const operands: string[] = [];
   for (const token of tokens) {
     if (token.kind === "positional") operands.push(token.value);
@@ -85,13 +84,13 @@ function parseOwn(command: Command, args: readonly string[]): Invocation {
   }
   const unexpected = operands[operandsMax(command)];
   if (unexpected !== undefined) {
-    const takesConfig = command.options.includes(CONFIG_OPTION);
+    const takesConfig = command.options.includes(OPTION.config);
     throw new UsageError(
       `unexpected argument "${unexpected}" after "${command.name}"`,
       (takesConfig ? hintForFile(unexpected) : undefined) ?? `see: monitor ${command.name} --help`,
     );
   }
-  return { options, operands };
+  return new Invocation({ options, operands });
 }
 
 function readValue(spec: OptionSpec, value: string | undefined): string | true {

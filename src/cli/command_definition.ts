@@ -30,17 +30,57 @@ type OperandKind = "check" | "path" | readonly string[] | {
   readonly then: "check";
 };
 
-export interface Invocation {
+type OptionValue = string | true | readonly string[];
+
+const REPORT_FORMATS = ["pretty", "json"] as const;
+export type ReportFormat = typeof REPORT_FORMATS[number];
+
+/** A call of a command. */
+export class Invocation {
   /** Values by option name; a flag that was given is `true`, and an option that is repeatable has a list. */
   readonly options: ReadonlyMap<string, OptionValue>;
   readonly operands: readonly string[];
   /** The command line after `--`, for commands that run one; absent without `--`. */
-  readonly trailing?: readonly string[];
+  readonly trailing: readonly string[] | undefined;
   /** The error before `--`: the command that follows has to run in spite of it. */
-  readonly usageError?: UsageError;
-}
+  readonly usageError: UsageError | undefined;
 
-export type OptionValue = string | true | readonly string[];
+  constructor(given: Partial<Pick<Invocation, "options" | "operands" | "trailing" | "usageError">>) {
+    this.options = given.options ?? new Map();
+    this.operands = given.operands ?? [];
+    this.trailing = given.trailing;
+    this.usageError = given.usageError;
+  }
+
+  has(name: string): boolean {
+    return this.options.has(name);
+  }
+
+  text(name: string): string | undefined {
+    const value = this.options.get(name);
+    return typeof value === "string" ? value : undefined;
+  }
+
+  /** The values of an option that is repeatable, in the order in which they were given. */
+  texts(name: string): readonly string[] {
+    const value = this.options.get(name);
+    return Array.isArray(value) ? value : [];
+  }
+
+  /** @throws {UsageError} If it is none of the choices. */
+  choice<Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined {
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    const found = choices.find((choice) => choice === value);
+    if (found !== undefined) return found;
+    const message = `--${name} is "${value}", expected one of ${choices.join(", ")}`;
+    throw new UsageError(message, didYouMean(value, choices));
+  }
+
+  reportFormat(): ReportFormat {
+    return this.choice("format", REPORT_FORMATS) ?? "pretty";
+  }
+}
 
 export interface Command {
   /** The word that calls it; unique. */
@@ -89,20 +129,52 @@ export class UsageError extends Error {
   }
 }
 
+/** Makes an option of its usage, such as `-o, --output FILE`. */
+export function option(
+  usage: string,
+  description: string,
+  more: Pick<OptionSpec, "choices" | "names" | "repeatable"> = {},
+): OptionSpec {
+  const [, short, name = "", value] = /^(?:-(\w), )?--([\w-]+)(?: (.+))?$/.exec(usage) ?? [];
+  return {
+    name,
+    description,
+    ...short !== undefined && { short },
+    ...value !== undefined && { value },
+    ...more,
+  };
+}
+
+/** The option that chooses a format; without a value, the first one. */
+export function formatOption(choices: readonly string[], meaning?: string): OptionSpec {
+  const listed = `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;
+  return option("--format FORMAT", `${meaning ?? listed} (default: ${choices[0]})`, { choices });
+}
+
 export const COMMON_OPTIONS: readonly OptionSpec[] = [
-  { name: "no-color", description: "output without color (also: the variable NO_COLOR)" },
-  { name: "help", short: "h", description: "this help" },
-  { name: "version", short: "V", description: "version of monitor and its runtime" },
+  option("--no-color", "output without color (also: the variable NO_COLOR)"),
+  option("-h, --help", "this help"),
+  option("-V, --version", "version of monitor and its runtime"),
 ];
 
-export const CONFIG_OPTION: OptionSpec = {
-  name: "config",
-  short: "c",
-  value: "PATH",
-  description:
+/** Options of many commands. */
+export const OPTION = {
+  config: option(
+    "-c, --config PATH",
     "config file, or - for stdin (default: $MONITOR_CONFIG, else monitor.jsonc or monitor.json in ., " +
-    "$XDG_CONFIG_HOME/monitor or /etc/monitor)",
-};
+      "$XDG_CONFIG_HOME/monitor or /etc/monitor)",
+  ),
+  state: option(
+    "--state PATH",
+    'state file, postgres:// URL, or none (default: "state" of the config, else a file named after the config in ' +
+      "$STATE_DIRECTORY, $XDG_STATE_HOME/monitor or ~/.local/state/monitor)",
+  ),
+  tag: option("--tag TAG", "only checks with this tag (repeatable: with any of the tags)", {
+    repeatable: true,
+    names: "tags",
+  }),
+  format: formatOption(REPORT_FORMATS),
+} as const;
 
 /** Returns a hint for a word that names no check but resembles a config file; `undefined` for other words. */
 export function hintForFile(word: string): string | undefined {
@@ -110,54 +182,8 @@ export function hintForFile(word: string): string | undefined {
   return `name the config file with: -c ${word}`;
 }
 
-/** The option that chooses a format; without a value, the first one. */
-export function formatOption(choices: readonly string[], meaning?: string): OptionSpec {
-  const listed = `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;
-  const description = `${meaning ?? listed} (default: ${choices[0]})`;
-  return { name: "format", value: "FORMAT", choices, description };
-}
-
-const REPORT_FORMATS = ["pretty", "json"] as const;
-
-export const REPORT_FORMAT_OPTION: OptionSpec = formatOption(REPORT_FORMATS);
-
-export function reportFormat(invocation: Invocation): typeof REPORT_FORMATS[number] {
-  return optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
-}
-
-export function optionValue(invocation: Invocation, name: string): string | undefined {
-  const value = invocation.options.get(name);
-  return typeof value === "string" ? value : undefined;
-}
-
-/** The values of an option that is repeatable, in the order in which they were given. */
-export function optionValues(invocation: Invocation, name: string): readonly string[] {
-  const value = invocation.options.get(name);
-  return Array.isArray(value) ? value : [];
-}
-
 /** Returns a hint with the word that was probably meant; `undefined`: none is near. */
 export function didYouMean(word: string, known: readonly string[]): string | undefined {
   const meant = nearest(word, known);
   return meant && `did you mean "${meant}"?`;
-}
-
-/**
- * Returns the value of an option with fixed choices, if it is set.
- *
- * @throws {UsageError} If it is another value.
- */
-export function optionChoice<Choice extends string>(
-  invocation: Invocation,
-  name: string,
-  choices: readonly Choice[],
-): Choice | undefined {
-  const value = optionValue(invocation, name);
-  if (value === undefined) return undefined;
-  const found = choices.find((choice) => choice === value);
-  if (found !== undefined) return found;
-  throw new UsageError(
-    `--${name} is "${value}", expected one of ${choices.join(", ")}`,
-    didYouMean(value, choices),
-  );
 }

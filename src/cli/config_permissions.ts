@@ -1,4 +1,5 @@
 /** The permissions that a whole config needs: its checks, its text, its secrets and its state. */
+import { type Invocation, option, type OptionSpec, UsageError } from "./command_definition.ts";
 import { dirname, normalize } from "node:path";
 import { namedInPlaceholders } from "../config/placeholders.ts";
 import { absolutePath } from "../config/source.ts";
@@ -19,7 +20,6 @@ import {
   type RequiredPermission,
   requiredPermissionsOf,
 } from "../permissions/required_permissions.ts";
-import { type Invocation, type OptionSpec, optionValue, UsageError } from "./command_definition.ts";
 import type { CommandContext, OpenConfig } from "./open_config.ts";
 import { locateState, type StateLocation } from "./state_location.ts";
 import { describeExposure } from "../config/threshold_rules.ts";
@@ -58,7 +58,7 @@ export async function permissionsOfConfig(
   const isOnNetwork = config.lacks.length > 0 ||
     requiredPermissions.some(({ permission }) => permission === "net");
   const place = await locateState(invocation, config, system);
-  const named = optionValue(invocation, "config") ?? system.ownConfig ?? undefined;
+  const named = invocation.text("config") ?? system.ownConfig ?? undefined;
   const listen = listens ? listenOf(invocation, config) : null;
   const vital = joinPermissions([
     { neededBy: "the HTTP endpoint", requiredPermissions: listen === null ? {} : { net: [listen.address] } },
@@ -244,12 +244,10 @@ async function permissionsOfState(
 
 const STATE_VARIABLES: readonly string[] = ["STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"];
 
-export const LISTEN_OPTION: OptionSpec = {
-  name: "listen",
-  value: "ADDRESS",
-  description:
-    'address of the HTTP endpoint, such as 127.0.0.1:9797 (default: "listen" of the config, else none)',
-};
+export const LISTEN_OPTION: OptionSpec = option(
+  "--listen ADDRESS",
+  'address of the HTTP endpoint, such as 127.0.0.1:9797 (default: "listen" of the config, else none)',
+);
 
 const INTERVAL_MS = 10_000;
 
@@ -262,7 +260,7 @@ export function listenOf(
   invocation: Invocation,
   { listen, written }: Pick<LoadedConfig, "listen" | "written">,
 ): Listen | null {
-  const address = optionValue(invocation, LISTEN_OPTION.name);
+  const address = invocation.text("listen");
   if (address === undefined) return listen;
   // The missing part may be the token.
   if (listen === null && "listen" in written) return null;

@@ -3,7 +3,7 @@ import { ControlSocketError } from "../domain/http_servers.ts";
 import type { System } from "../domain/system.ts";
 import { readServices } from "../state/read_store.ts";
 import type { ControlRequest, ControlResponse } from "./check/control.ts";
-import { type Invocation, optionValue, UsageError } from "./command_definition.ts";
+import { type Invocation, UsageError } from "./command_definition.ts";
 import { OutputError } from "./failure.ts";
 import { openKnownConfig } from "./known_config.ts";
 import { isSameFile } from "./monitor_status.ts";
@@ -34,10 +34,10 @@ export async function askService(
     throw new OutputError(describeShared(request, members, config?.checks ?? []) ?? NOT_RUNNING);
   }
   if (run === null || run.mode !== "service" || run.ended !== null) throw new OutputError(NOT_RUNNING);
-  const named = optionValue(invocation, "config");
+  const named = invocation.text("config");
   // A config that does not exist is another one, too.
   const asked = error?.source === null && named !== undefined ? pathFromHere(named, system) : path;
-  const isAsked = named !== undefined || optionValue(invocation, "state") === undefined;
+  const isAsked = named !== undefined || invocation.text("state") === undefined;
   if (isAsked) await refuseOther(asked, run.configPath, system);
   if (run.controlPath === null) {
     const remedy = request.command === "reload"

@@ -2,7 +2,7 @@ import { ConfigError } from "../config/problem.ts";
 import { StoreError } from "../domain/store.ts";
 import { ListenError } from "../domain/http_servers.ts";
 import { PERMISSION_CLASSES } from "../domain/runtime_permissions.ts";
-import { type Invocation, optionValue, UsageError } from "./command_definition.ts";
+import { type Invocation, UsageError } from "./command_definition.ts";
 import { renderProblems } from "./diagnostics.ts";
 import { MissingPermissionsError } from "./config_permissions.ts";
 import { EXIT } from "./exit_code.ts";
@@ -159,7 +159,7 @@ export function runnableHint(text: string, { config, state }: TypedPlaces): stri
 
 /** The same for a command that has parsed its options. */
 export function hintOf(invocation: Invocation, text: string): string {
-  const [config, state] = [optionValue(invocation, "config"), optionValue(invocation, "state")];
+  const [config, state] = [invocation.text("config"), invocation.text("state")];
   return runnableHint(text, { config, state });
 }
 

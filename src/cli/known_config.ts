@@ -14,7 +14,7 @@ import type { ShownCheck } from "../alerting/check_status.ts";
 import type { MonitorStatus } from "../outputs/json/monitor_fields.ts";
 import { readState } from "./read_state.ts";
 import { readMonitorStatus } from "./monitor_status.ts";
-import { type Invocation, optionValue } from "./command_definition.ts";
+import type { Invocation } from "./command_definition.ts";
 import { type OpenConfig, openConfig, type Selection } from "./open_config.ts";
 import { printable } from "../shared/printable.ts";
 import { locateState, type StateLocation } from "./state_location.ts";
@@ -62,7 +62,7 @@ async function locateStateOf(
   invocation: Invocation,
   system: System,
 ): Promise<StateLocation | null> {
-  if (source === null && optionValue(invocation, "state") === undefined) return null;
+  if (source === null && invocation.text("state") === undefined) return null;
   const found = source === null ? null : findStatePath(source.text);
   const written = source === null ? undefined : parseText(source.text).value;
   const place = await locateState(invocation, {

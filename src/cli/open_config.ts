@@ -1,3 +1,4 @@
+import { didYouMean, hintForFile, type Invocation, UsageError } from "./command_definition.ts";
 import { entriesOf } from "../checks/registry.ts";
 import { loadConfig, type LoadedConfig, type LoadOptions } from "../config/load.ts";
 import { channelsIn } from "../config/channel_uses.ts";
@@ -10,15 +11,6 @@ import type { System } from "../domain/system.ts";
 import { rememberSecrets } from "./known_secrets.ts";
 import { locateState } from "./state_location.ts";
 import { inTextOrder } from "../config/source_location.ts";
-import {
-  didYouMean,
-  hintForFile,
-  type Invocation,
-  type OptionSpec,
-  optionValue,
-  optionValues,
-  UsageError,
-} from "./command_definition.ts";
 
 /** Loads the modules that vary by kind, for commands that create checks. */
 export async function readKinds(
@@ -90,7 +82,7 @@ export async function openConfigAt(
 
 async function locate(invocation: Invocation, system: System): Promise<ConfigLocation> {
   try {
-    return await locateConfig(optionValue(invocation, "config"), system);
+    return await locateConfig(invocation.text("config"), system);
   } catch (error) {
     const [hint] = invocation.operands.flatMap((word) => hintForFile(word) ?? []);
     if (!(error instanceof ConfigError) || hint === undefined) throw error;
@@ -178,14 +170,6 @@ async function findChannelLacks({ files }: LoadedConfig, system: System): Promis
   });
 }
 
-export const TAG_OPTION: OptionSpec = {
-  name: "tag",
-  value: "TAG",
-  repeatable: true,
-  names: "tags",
-  description: "only checks with this tag (repeatable: with any of the tags)",
-};
-
 export interface Selection {
   /** Names of checks; empty: whatever their name. */
   readonly names: readonly string[];
@@ -197,7 +181,7 @@ type Choosable = Pick<Check, "name" | "tags" | "active">;
 
 /** Reads which checks a command is about: its operands are their names. */
 export function readSelection(invocation: Invocation): Selection {
-  return { names: invocation.operands, tags: optionValues(invocation, TAG_OPTION.name) };
+  return { names: invocation.operands, tags: invocation.texts("tag") };
 }
 
 /** Returns whether a selection leaves nothing out. */

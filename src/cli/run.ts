@@ -1,9 +1,9 @@
+import { type Command, OPTION, UsageError } from "./command_definition.ts";
 import { nearest } from "../config/nearest.ts";
 import { PERMISSION_CLASSES } from "../domain/runtime_permissions.ts";
 import type { System, TextSink } from "../domain/system.ts";
 import { answerAtOnce, PROGRAM_HELP, versionText } from "./answer_at_once.ts";
 import { parseInvocation, splitCommand } from "./arguments.ts";
-import { type Command, CONFIG_OPTION, UsageError } from "./command_definition.ts";
 import { COMMAND_LOADERS } from "./command_loaders.ts";
 import { EXIT } from "./exit_code.ts";
 import { describeFailure, typedPlaces } from "./failure.ts";
@@ -50,7 +50,7 @@ async function dispatch(args: readonly string[], system: System): Promise<number
   const options = rest.slice(0, rest.includes("--") ? rest.indexOf("--") : rest.length);
   if (options.includes("--help") || options.includes("-h")) return showHelp(name, system);
   const invocation = parseInvocation(command, rest);
-  if (invocation.options.has("version")) return print(versionText(system.runtime), system);
+  if (invocation.has("version")) return print(versionText(system.runtime), system);
   if (command.uses !== undefined) {
     for (const permission of PERMISSION_CLASSES) {
       if (!command.uses.includes(permission)) system.permissions.drop(permission);
@@ -82,7 +82,7 @@ async function checkWith(word: string): Promise<string | null> {
   const option = options.find((spec) => spec.name === name || spec.short === name);
   if (option === undefined) return null;
   // The config is added to every hint.
-  return option === CONFIG_OPTION ? "monitor check" : `monitor check --${option.name}`;
+  return option === OPTION.config ? "monitor check" : `monitor check --${option.name}`;
 }
 
 async function loadCommand(name: string): Promise<Command> {

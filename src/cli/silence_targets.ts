@@ -1,4 +1,12 @@
 /** The common parts of the commands for silences and acknowledgements: the checks, the end, and the list. */
+import {
+  type Command,
+  type Invocation,
+  OPTION,
+  option,
+  type OptionSpec,
+  UsageError,
+} from "./command_definition.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
@@ -7,18 +15,9 @@ import { hasOwnEnd, lastingSilences } from "../alerting/silences.ts";
 import { parseIntervalText } from "../config/quantities.ts";
 import { parseTime, type TimeContext, timeText } from "../shared/local_time.ts";
 import { printable } from "../shared/printable.ts";
-import {
-  type Command,
-  CONFIG_OPTION,
-  type Invocation,
-  type OptionSpec,
-  optionValue,
-  UsageError,
-} from "./command_definition.ts";
 import { openKnownState } from "./known_config.ts";
-import { isEverything, readSelection, selectChecks, TAG_OPTION } from "./open_config.ts";
+import { isEverything, readSelection, selectChecks } from "./open_config.ts";
 import { stateAlongside } from "./read_state.ts";
-import { STATE_OPTION } from "./state_location.ts";
 
 export const SILENCE_COMMAND = {
   operands: "[NAME…]",
@@ -29,14 +28,13 @@ export const SILENCE_COMMAND = {
 } as const satisfies Partial<Command>;
 
 export function targetOptions(all: string): readonly OptionSpec[] {
-  return [CONFIG_OPTION, STATE_OPTION, TAG_OPTION, { name: "all", description: all }];
+  return [OPTION.config, OPTION.state, OPTION.tag, option("--all", all)];
 }
 
-export const UNTIL_OPTION: OptionSpec = {
-  name: "until",
-  value: "TIME",
-  description: "local end time, such as 18:30, 2026-12-24 or 2026-12-24T08:00",
-};
+export const UNTIL_OPTION: OptionSpec = option(
+  "--until TIME",
+  "local end time, such as 18:30, 2026-12-24 or 2026-12-24T08:00",
+);
 
 /** The opened state, and the checks of a call; `null`: all of them. */
 interface SilenceTargets {
@@ -61,7 +59,7 @@ export async function withSilences(
   const checks = selectChecks(known.checks, selection);
   const store = await stateAlongside(known.place, system);
   try {
-    const names = invocation.options.has("all") ? [null] : checks.map((check) => check.name);
+    const names = invocation.has("all") ? [null] : checks.map((check) => check.name);
     system.stdout.write(await act({ store, names, checks }));
   } finally {
     await store.close();
@@ -74,7 +72,7 @@ export async function withSilences(
  * @throws {UsageError} If neither or both are given.
  */
 export function requireTargets(invocation: Invocation, example: string): void {
-  const isAll = invocation.options.has("all");
+  const isAll = invocation.has("all");
   const isUnnamed = isEverything(readSelection(invocation));
   if (isAll && !isUnnamed) throw new UsageError("--all cannot be used with names of checks or --tag");
   if (!isAll && isUnnamed) throw new UsageError("missing names of checks, --tag or --all", example);
@@ -142,8 +140,8 @@ export async function readSilences(
  * @throws {UsageError} If both are given, or one is no time to come.
  */
 export function readEnd(invocation: Invocation, context: TimeContext): number | null {
-  const length = optionValue(invocation, "for");
-  const until = optionValue(invocation, "until");
+  const length = invocation.text("for");
+  const until = invocation.text("until");
   if (length !== undefined && until !== undefined) {
     throw new UsageError("--for cannot be used with --until");
   }

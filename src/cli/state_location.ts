@@ -1,18 +1,10 @@
+import { type Invocation, UsageError } from "./command_definition.ts";
 import { isPostgresUrl, type PostgresSettings } from "../config/postgres_settings.ts";
 import { hashHex } from "../shared/hash.ts";
 import { dirname, isAbsolute } from "node:path";
 import { pathFromHere } from "../config/source.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { System } from "../domain/system.ts";
-import { type Invocation, type OptionSpec, optionValue, UsageError } from "./command_definition.ts";
-
-export const STATE_OPTION: OptionSpec = {
-  name: "state",
-  value: "PATH",
-  description:
-    'state file, postgres:// URL, or none (default: "state" of the config, else a file named after the config in ' +
-    "$STATE_DIRECTORY, $XDG_STATE_HOME/monitor or ~/.local/state/monitor)",
-};
 
 export interface StateLocation {
   /** The absolute path of the file, or the URL of the database; `null`: nothing is stored. */
@@ -32,7 +24,7 @@ export async function locateState(
   },
   system: System,
 ): Promise<StateLocation> {
-  const named = optionValue(invocation, "state");
+  const named = invocation.text("state");
   if (named === "") throw new UsageError("--state is empty, expected a path or none");
   if (named === "none") return { path: null, named: true };
   if (named !== undefined && isPostgresUrl(named)) {

@@ -14,7 +14,7 @@ export function wantsColor(
   sink: TextSink,
   system: Pick<System, "environment">,
 ): boolean {
-  return !invocation.options.has("no-color") && usesColor(sink, system);
+  return !invocation.has("no-color") && usesColor(sink, system);
 }
 
 /** Formats for pieces of printable text. */

@@ -1,16 +1,15 @@
+import { OPTION } from "../../src/cli/command_definition.ts";
 import assert from "node:assert/strict";
-import { CONFIG_OPTION } from "../../src/cli/command_definition.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { runnableHint } from "../../src/cli/failure.ts";
-import { STATE_OPTION } from "../../src/cli/state_location.ts";
 
 Deno.test("runnableHint() adds config and state to the commands that read them", async (t) => {
   for (const { name, options } of COMMANDS) {
     await t.step(name, () => {
       const hint = `list them with: monitor ${name} NAME`;
       const words = [
-        ...options.includes(CONFIG_OPTION) ? ["-c 'a b.jsonc'"] : [],
-        ...options.includes(CONFIG_OPTION) && options.includes(STATE_OPTION) ? ["--state /x"] : [],
+        ...options.includes(OPTION.config) ? ["-c 'a b.jsonc'"] : [],
+        ...options.includes(OPTION.config) && options.includes(OPTION.state) ? ["--state /x"] : [],
       ];
       const added = hint.replace(name, [name, ...words].join(" "));
       assert.equal(runnableHint(hint, { config: "a b.jsonc", state: "/x" }), added);

@@ -1,3 +1,4 @@
+import { Invocation } from "../../src/cli/command_definition.ts";
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import {
@@ -121,7 +122,7 @@ Deno.test("the general executable grants every system permission that a kind req
   const kinds = reader.at({ checks: { x: {} } }, ["checks", "x", "kind"])?.enum ?? [];
   assert.deepStrictEqual(read.map(({ kind }) => kind).sort(), [...kinds].sort());
   const named = read.map((check, index) => ({ ...check, name: index === 0 ? "test" : `check ${index}` }));
-  const invocation = { options: new Map(), operands: [] };
+  const invocation = new Invocation({});
   const { checks } = await openNewChecks(named, { invocation, system });
   const required = await requiredPermissionsOf({ checks, heartbeat: null, notifies: false }, system);
   const facts = required.filter(({ permission }) => permission === "sys").map(({ value }) => value);

@@ -1,12 +1,6 @@
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { parseIntervalText } from "../../config/quantities.ts";
-import {
-  type Invocation,
-  optionChoice,
-  optionValue,
-  optionValues,
-  UsageError,
-} from "../command_definition.ts";
+import { type Invocation, UsageError } from "../command_definition.ts";
 import { FAIL_ON_CONDITIONS, type FailOn } from "../exit_code.ts";
 import { type FormatName, FORMATS } from "../formats/registry.ts";
 import { isLocationName, LOCATION_NAME } from "../../shared/location_name.ts";
@@ -53,19 +47,19 @@ export interface CheckCommandSettings {
  * @throws {UsageError} If a value or a combination makes no sense.
  */
 export function readCheckSettings(invocation: Invocation): CheckCommandSettings {
-  const once = invocation.options.has("once");
-  const due = invocation.options.has("due");
-  if (due && optionValue(invocation, "state") === "none") {
+  const once = invocation.has("once");
+  const due = invocation.has("due");
+  if (due && invocation.text("state") === "none") {
     throw new UsageError("--due requires a state");
   }
   if (due && !once) throw new UsageError("--due requires --once", "monitor check --once --due");
-  const format = optionChoice(invocation, "format", once ? FORMAT_NAMES : SERVICE_FORMAT_NAMES) ?? null;
-  const needsOnce = ["fail-on", "output", "retry-for"].find((name) => invocation.options.has(name));
+  const format = invocation.choice("format", once ? FORMAT_NAMES : SERVICE_FORMAT_NAMES) ?? null;
+  const needsOnce = ["fail-on", "output", "retry-for"].find((name) => invocation.has(name));
   if (!once && needsOnce !== undefined) throw new UsageError(`--${needsOnce} requires --once`);
-  if (once && optionValue(invocation, "listen") !== undefined) {
+  if (once && invocation.text("listen") !== undefined) {
     throw new UsageError("--listen cannot be used with --once");
   }
-  const traces = invocation.options.has("trace");
+  const traces = invocation.has("trace");
   if (traces && !once) throw new UsageError("--trace requires --once", "monitor check --once --trace NAME");
   if (traces && (due || (format !== null && format !== "pretty"))) {
     throw new UsageError(`--trace cannot be used with ${due ? "--due" : `--format ${format}`}`);
@@ -76,32 +70,32 @@ export function readCheckSettings(invocation: Invocation): CheckCommandSettings 
     due,
     format,
     retryForMs: readRetryFor(invocation, due),
-    outputs: optionValues(invocation, "output").map(readOutput),
-    failOn: optionChoice(invocation, "fail-on", FAIL_ON_CONDITIONS) ?? "warning",
+    outputs: invocation.texts("output").map(readOutput),
+    failOn: invocation.choice("fail-on", FAIL_ON_CONDITIONS) ?? "warning",
     concurrency: readConcurrency(invocation),
-    notifies: !invocation.options.has("no-notify"),
-    logLevel: optionChoice(invocation, "log-level", LOG_LEVELS) ?? "info",
-    logFormat: optionChoice(invocation, "log-format", LOG_FORMATS) ?? "text",
-    member: optionValue(invocation, "member") ?? null,
+    notifies: !invocation.has("no-notify"),
+    logLevel: invocation.choice("log-level", LOG_LEVELS) ?? "info",
+    logFormat: invocation.choice("log-format", LOG_FORMATS) ?? "text",
+    member: invocation.text("member") ?? null,
     location: readLocation(invocation),
   };
 }
 
 function readLocation(invocation: Invocation): string | null {
-  const value = optionValue(invocation, "location");
+  const value = invocation.text("location");
   if (value === undefined || isLocationName(value)) return value ?? null;
   throw new UsageError(`--location is ${JSON.stringify(value)}, ${LOCATION_NAME}`);
 }
 
 function readConcurrency(invocation: Invocation): number {
-  const value = optionValue(invocation, "concurrency");
+  const value = invocation.text("concurrency");
   if (value === undefined) return DEFAULT_LIMITS.process;
   if (/^[1-9]\d{0,5}$/.test(value)) return Number(value);
   throw new UsageError(`--concurrency is "${value}", expected a whole number of 1 or more`);
 }
 
 function readRetryFor(invocation: Invocation, due: boolean): number | null {
-  const value = optionValue(invocation, "retry-for");
+  const value = invocation.text("retry-for");
   if (value === undefined) return null;
   if (due) throw new UsageError("--retry-for cannot be used with --due");
   const interval = parseIntervalText(value);

@@ -1,9 +1,8 @@
+import { type Command, option } from "../command_definition.ts";
 import { hasProblem } from "../../condition/transition.ts";
 import type { CheckRecord } from "../../domain/store.ts";
-import type { System } from "../../domain/system.ts";
 import { describeCount, type ShownCheck } from "../../alerting/check_status.ts";
 import { UNTIL_OK_MS_MAX } from "../../alerting/silences.ts";
-import { type Command, type Invocation, optionValue } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { printable } from "../../shared/printable.ts";
 import {
@@ -27,40 +26,34 @@ export const acknowledgeCommand: Command = {
     "report show it. A running monitor applies it at once. unsilence ends it.",
   options: [
     ...targetOptions("every check with a problem"),
-    { name: "note", value: "TEXT", description: "note, shown by status and the next notification" },
-    {
-      name: "for",
-      value: "INTERVAL",
-      description: 'end after a duration, such as "2 hours" (default: recovery)',
-    },
+    option("--note TEXT", "note, shown by status and the next notification"),
+    option("--for INTERVAL", 'end after a duration, such as "2 hours" (default: recovery)'),
     UNTIL_OPTION,
   ],
   examples: [
     ['monitor acknowledge web --note "Ada is on it"', "acknowledge the problem of one check"],
     ["monitor acknowledge --all --until 08:00", "acknowledge every problem until the morning"],
   ],
-  run: runAcknowledge,
-};
-
-async function runAcknowledge(invocation: Invocation, system: System): Promise<number> {
-  requireTargets(invocation, "monitor acknowledge NAME");
-  const nowMs = system.clock.wallMs();
-  const timeZone = system.timeZone();
-  const untilMs = readEnd(invocation, { timeZone, nowMs }) ?? nowMs + UNTIL_OK_MS_MAX;
-  const reason = optionValue(invocation, "note") ?? "";
-  await withSilences(invocation, system, async ({ store, names, checks }) => {
-    const records = await store.records();
-    const problems = records.filter(({ condition }) => hasProblem(condition));
-    const { chosen, without } = chooseProblems(problems, names);
-    const pending = describePending(checks, records);
-    const nothing = without.filter((name) => name === null ? pending.size === 0 : !pending.has(name));
-    return await addChosen(store, { chosen, without: nothing }, {
-      ...{ kind: "acknowledgement", fromMs: nowMs, untilMs, reason, timeZone },
-      notes: [...pending.values()].join(""),
+  run: async (invocation, system) => {
+    requireTargets(invocation, "monitor acknowledge NAME");
+    const nowMs = system.clock.wallMs();
+    const timeZone = system.timeZone();
+    const untilMs = readEnd(invocation, { timeZone, nowMs }) ?? nowMs + UNTIL_OK_MS_MAX;
+    const reason = invocation.text("note") ?? "";
+    await withSilences(invocation, system, async ({ store, names, checks }) => {
+      const records = await store.records();
+      const problems = records.filter(({ condition }) => hasProblem(condition));
+      const { chosen, without } = chooseProblems(problems, names);
+      const pending = describePending(checks, records);
+      const nothing = without.filter((name) => name === null ? pending.size === 0 : !pending.has(name));
+      return await addChosen(store, { chosen, without: nothing }, {
+        ...{ kind: "acknowledgement", fromMs: nowMs, untilMs, reason, timeZone },
+        notes: [...pending.values()].join(""),
+      });
     });
-  });
-  return EXIT.ok;
-}
+    return EXIT.ok;
+  },
+};
 
 /** Returns a line for each check that fails while no problem is confirmed, by name: it is notified once it is. */
 function describePending(

@@ -1,12 +1,5 @@
-import type { System } from "../../domain/system.ts";
+import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import { printable } from "../../shared/printable.ts";
-import {
-  type Command,
-  CONFIG_OPTION,
-  type Invocation,
-  optionValue,
-  UsageError,
-} from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import {
   addChecks,
@@ -30,9 +23,9 @@ export const addCommand: Command = {
     "that the config has already are named and left out.",
   page: "guides/add_checks.md",
   options: [
-    CONFIG_OPTION,
-    { name: "name", value: "NAME", description: "name of the check; only for one check" },
-    { name: "dry-run", description: "the checks as JSON on stdout, without a change of the config" },
+    OPTION.config,
+    option("--name NAME", "name of the check; only for one check"),
+    option("--dry-run", "the checks as JSON on stdout, without a change of the config"),
   ],
   examples: [
     ["monitor add https://example.org/ nginx.service /", "add three checks"],
@@ -41,36 +34,34 @@ export const addCommand: Command = {
     ["monitor add ping 192.0.2.1 count=3", "add a check of another kind"],
   ],
   endings: ["done", "state", "permission", "config", "interrupted"],
-  run: runAdd,
+  run: async (invocation, system) => {
+    const read = await readOperands(invocation.operands, system);
+    const count = read.checks.length + read.rejected.length;
+    if (count === 0) throw new UsageError("add requires a target", "monitor add https://example.org/");
+    const name = invocation.text("name");
+    if (name !== undefined && count > 1) throw new UsageError("--name cannot be used with several checks");
+    const checks = read.checks.map((check) =>
+      name === undefined ? check : { ...check, name, target: undefined }
+    );
+    const target = await openTarget({ invocation, system });
+    const { known, added } = partKnown(checks, target);
+    for (const one of known) {
+      system.stdout.write(`not added: ${printable(describeKnown(one))}\n`);
+    }
+    const { free, taken } = partTaken(added, target);
+    const { valid, invalid } = await partValid(free, { invocation, system, target });
+    const rejected = [...read.rejected, ...taken, ...invalid];
+    const [only] = rejected;
+    if (count === 1 && only !== undefined) throw only;
+    for (const { message, hint } of rejected) {
+      system.stderr.write(`monitor: not added: ${printable(message)}\n`);
+      if (hint !== null) system.stderr.write(`monitor: hint: ${printable(hint)}\n`);
+    }
+    const isDryRun = invocation.has("dry-run");
+    const code = await addChecks(valid, { invocation, system, target, isDryRun });
+    return rejected.length > 0 && code === EXIT.ok ? EXIT.usage : code;
+  },
 };
-
-async function runAdd(invocation: Invocation, system: System): Promise<number> {
-  const read = await readOperands(invocation.operands, system);
-  const count = read.checks.length + read.rejected.length;
-  if (count === 0) throw new UsageError("add requires a target", "monitor add https://example.org/");
-  const name = optionValue(invocation, "name");
-  if (name !== undefined && count > 1) throw new UsageError("--name cannot be used with several checks");
-  const checks = read.checks.map((check) =>
-    name === undefined ? check : { ...check, name, target: undefined }
-  );
-  const target = await openTarget({ invocation, system });
-  const { known, added } = partKnown(checks, target);
-  for (const one of known) {
-    system.stdout.write(`not added: ${printable(describeKnown(one))}\n`);
-  }
-  const { free, taken } = partTaken(added, target);
-  const { valid, invalid } = await partValid(free, { invocation, system, target });
-  const rejected = [...read.rejected, ...taken, ...invalid];
-  const [only] = rejected;
-  if (count === 1 && only !== undefined) throw only;
-  for (const { message, hint } of rejected) {
-    system.stderr.write(`monitor: not added: ${printable(message)}\n`);
-    if (hint !== null) system.stderr.write(`monitor: hint: ${printable(hint)}\n`);
-  }
-  const isDryRun = invocation.options.has("dry-run");
-  const code = await addChecks(valid, { invocation, system, target, isDryRun });
-  return rejected.length > 0 && code === EXIT.ok ? EXIT.usage : code;
-}
 
 function describeKnown({ check, name, isNew, isInactive }: KnownCheck): string {
   const target = check.target ?? check.name;

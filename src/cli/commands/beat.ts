@@ -1,3 +1,11 @@
+import {
+  type Command,
+  didYouMean,
+  type Invocation,
+  OPTION,
+  option,
+  UsageError,
+} from "../command_definition.ts";
 import { CHECK_KINDS } from "../../checks/registry.ts";
 import { readJobIndex } from "../../config/job_index.ts";
 import { locateConfig } from "../../config/source.ts";
@@ -13,18 +21,10 @@ import { lastLines } from "../../shared/text.ts";
 import { createRedactor } from "../../shared/redact.ts";
 import type { ControlRequest } from "../check/control.ts";
 import { createSteadySink } from "../check/steady_sink.ts";
-import {
-  type Command,
-  CONFIG_OPTION,
-  didYouMean,
-  type Invocation,
-  optionValue,
-  UsageError,
-} from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { describeFailure } from "../failure.ts";
 import { printable } from "../../shared/printable.ts";
-import { locateState, STATE_OPTION, type StateLocation } from "../state_location.ts";
+import { locateState, type StateLocation } from "../state_location.ts";
 import { stateAlongside } from "../read_state.ts";
 import { usesColor } from "../terminal.ts";
 
@@ -42,9 +42,9 @@ export const beatCommand: Command = {
     "recorded.",
   page: "guides/cron_jobs.md",
   options: [
-    CONFIG_OPTION,
-    STATE_OPTION,
-    { name: "failed", description: "a failed run instead of a successful one; only without COMMAND" },
+    OPTION.config,
+    OPTION.state,
+    option("--failed", "a failed run instead of a successful one; only without COMMAND"),
   ],
   examples: [
     ["monitor beat backup -- /usr/local/bin/backup --full", "run a cron job"],
@@ -53,8 +53,10 @@ export const beatCommand: Command = {
     ["monitor beat backup --failed", "record a failure"],
   ],
   endings: ["done", "command", "name", "state", "permission", "config"],
-  run: ({ trailing, ...invocation }, system) =>
-    trailing === undefined ? note(invocation, system) : runJob(trailing, invocation, system),
+  run: (invocation, system) =>
+    invocation.trailing === undefined
+      ? note(invocation, system)
+      : runJob(invocation.trailing, invocation, system),
 };
 
 /** Scanned for secrets; less of it is stored. */
@@ -81,7 +83,7 @@ const REQUEST_MS_MAX = 1_000;
 async function note(invocation: Invocation, system: System): Promise<number> {
   const jobLog = await openJobLog(invocation, system);
   const nowMs = system.clock.wallMs();
-  const exitCode = invocation.options.has("failed") ? 1 : 0;
+  const exitCode = invocation.has("failed") ? 1 : 0;
   const end: JobEnd = { atMs: nowMs, durationMs: null, how: "noted", exitCode, reason: "", output: "" };
   await keep(jobLog, { id: system.randomId(), startedAtMs: nowMs, end }, { system, timeoutMs: END_MS_MAX });
   return EXIT.ok;
@@ -163,7 +165,7 @@ async function openJobLog(
   if (name === undefined) {
     throw new UsageError("beat requires the name of a check", "monitor beat NAME -- COMMAND");
   }
-  const config = optionValue(invocation, "config");
+  const config = invocation.text("config");
   if (command.length > 0 && options.has("failed")) {
     throw new UsageError("--failed cannot be used with a command");
   }

@@ -1,16 +1,9 @@
-import type { System } from "../../domain/system.ts";
+import { type Command, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { runOnce } from "../check/run_once.ts";
 import type { OnceOptions } from "../check/run_chosen.ts";
 import { FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
 import { listenAtStart, type StartSignals } from "../check/start_signals.ts";
-import {
-  type Command,
-  CONFIG_OPTION,
-  type Invocation,
-  optionValue,
-  UsageError,
-} from "../command_definition.ts";
 import { renderProblems } from "../diagnostics.ts";
 import {
   type OpenConfig,
@@ -18,7 +11,6 @@ import {
   readSelection,
   rejectUnsharedLocations,
   selectActiveChecks,
-  TAG_OPTION,
 } from "../open_config.ts";
 import {
   describeMissing,
@@ -31,7 +23,7 @@ import { LOG_FORMATS, LOG_LEVELS } from "../../domain/log.ts";
 import { pathFromHere } from "../../config/source.ts";
 import { temporaryPathOf } from "../../shared/regular_file.ts";
 import { printable } from "../../shared/printable.ts";
-import { controlPathsOf, locateState, STATE_OPTION } from "../state_location.ts";
+import { controlPathsOf, locateState } from "../state_location.ts";
 import { wantsColor } from "../terminal.ts";
 
 export const checkCommand: Command = {
@@ -44,74 +36,42 @@ export const checkCommand: Command = {
     "schedules until it is stopped.",
   page: "reference/checks.md",
   options: [
-    CONFIG_OPTION,
-    STATE_OPTION,
-    TAG_OPTION,
-    { name: "once", description: "a single run of each check" },
-    {
-      name: "due",
-      description: "with --once: only checks that are due, and only notifications as output; for cron",
-    },
-    {
-      name: "format",
-      value: "FORMAT",
-      choices: FORMAT_NAMES,
-      description: `${FORMAT_NAMES.join(", ")}; without --once pretty or ndjson (default: pretty)`,
-    },
-    {
-      name: "output",
-      value: "FORMAT=FILE",
-      repeatable: true,
-      description: "with --once: file for the results in a format, in addition to stdout (repeatable)",
-    },
-    {
-      name: "retry-for",
-      value: "DURATION",
-      description: 'with --once: how long to retry failing checks, such as "2m"; only the last result counts',
-    },
-    {
-      name: "fail-on",
-      value: "CONDITION",
-      choices: FAIL_ON_CONDITIONS,
-      description: "lowest severity that sets the exit code: warning or critical (default: warning); " +
+    OPTION.config,
+    OPTION.state,
+    OPTION.tag,
+    option("--once", "a single run of each check"),
+    option("--due", "with --once: only checks that are due, and only notifications as output; for cron"),
+    option(
+      "--format FORMAT",
+      `${FORMAT_NAMES.join(", ")}; without --once pretty or ndjson (default: pretty)`,
+      { choices: FORMAT_NAMES },
+    ),
+    option(
+      "--output FORMAT=FILE",
+      "with --once: file for the results in a format, in addition to stdout (repeatable)",
+      { repeatable: true },
+    ),
+    option(
+      "--retry-for DURATION",
+      'with --once: how long to retry failing checks, such as "2m"; only the last result counts',
+    ),
+    option(
+      "--fail-on CONDITION",
+      "lowest severity that sets the exit code: warning or critical (default: warning); " +
         "unknown always does",
-    },
-    {
-      name: "trace",
-      description: "with --once: everything that each run sends and receives, without secrets",
-    },
-    {
-      name: "no-notify",
-      description: "no notifications; a later run sends those of lasting problems",
-    },
-    {
-      name: "concurrency",
-      value: "COUNT",
-      description: `number of checks with a process that run at a time (default: ${DEFAULT_LIMITS.process})`,
-    },
+      { choices: FAIL_ON_CONDITIONS },
+    ),
+    option("--trace", "with --once: everything that each run sends and receives, without secrets"),
+    option("--no-notify", "no notifications; a later run sends those of lasting problems"),
+    option(
+      "--concurrency COUNT",
+      `number of checks with a process that run at a time (default: ${DEFAULT_LIMITS.process})`,
+    ),
     LISTEN_OPTION,
-    {
-      name: "member",
-      value: "NAME",
-      description: "name of this monitor among those that share a state (default: the host name)",
-    },
-    {
-      name: "location",
-      value: "NAME",
-      description: 'location of this monitor, for checks with "locations" (default: none)',
-    },
-    {
-      name: "log-level",
-      value: "LEVEL",
-      choices: LOG_LEVELS,
-      description: "error, warning, info or debug (default: info)",
-    },
-    {
-      name: "log-format",
-      value: "FORMAT",
-      choices: LOG_FORMATS,
-      description: "text or json (default: text)",
-    },
+    option("--member NAME", "name of this monitor among those that share a state (default: the host name)"),
+    option("--location NAME", 'location of this monitor, for checks with "locations" (default: none)'),
+    option("--log-level LEVEL", "error, warning, info or debug (default: info)", { choices: LOG_LEVELS }),
+    option("--log-format FORMAT", "text or json (default: text)", { choices: LOG_FORMATS }),
   ],
   examples: [
     ["monitor check", "run on schedules, as a service"],
@@ -127,18 +87,16 @@ export const checkCommand: Command = {
     ["monitor check --once --format plugin", "run as a plugin of Nagios or Icinga"],
   ],
   endings: ["observed", "name", "undelivered", "state", "held", "permission", "config", "interrupted"],
-  run: runCheckCommand,
+  run: async (invocation, system) => {
+    const settings = readCheckSettings(invocation);
+    const signals = listenAtStart(system, settings);
+    try {
+      return await Promise.race([signals.stopped, runChecks(invocation, { system, settings, signals })]);
+    } finally {
+      signals.end();
+    }
+  },
 };
-
-async function runCheckCommand(invocation: Invocation, system: System): Promise<number> {
-  const settings = readCheckSettings(invocation);
-  const signals = listenAtStart(system, settings);
-  try {
-    return await Promise.race([signals.stopped, runChecks(invocation, { system, settings, signals })]);
-  } finally {
-    signals.end();
-  }
-}
 
 async function runChecks(
   invocation: Invocation,
@@ -157,7 +115,7 @@ async function runChecks(
   }
   await refuseClashes(settings.outputs.map(({ path }) => pathFromHere(path, system)), config);
   // A single run without a state calls no channel.
-  const notifies = settings.notifies && !(settings.once && optionValue(invocation, "state") === "none");
+  const notifies = settings.notifies && !(settings.once && invocation.text("state") === "none");
   const place = await locateState(invocation, config, system);
   // A single run without a state is about this machine alone.
   const isHereAlone = settings.once && place.path === null;

@@ -1,6 +1,6 @@
+import { type Command, type ConfigNames, Invocation } from "../command_definition.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { System } from "../../domain/system.ts";
-import type { Command, ConfigNames, Invocation } from "../command_definition.ts";
 import { type Candidate, complete } from "../completion/complete_line.ts";
 import { answerText, SHELL_ENTRIES } from "../completion/shells.ts";
 import { openConfig } from "../open_config.ts";
@@ -41,9 +41,9 @@ async function listNames(
   if (config === "-") return [];
   // The shell would put the home in its place, but here the word comes as it was typed.
   const path = config?.replace(/^~(?=\/)/, system.environment("HOME") ?? "~");
-  const options: Invocation["options"] = new Map(path === undefined ? [] : [["config", path]]);
+  const invocation = new Invocation({ options: new Map(path === undefined ? [] : [["config", path]]) });
   try {
-    return LISTS[names](await openConfig({ options, operands: [] }, system, { withoutSecrets: true }));
+    return LISTS[names](await openConfig(invocation, system, { withoutSecrets: true }));
   } catch {
     return [];
   }

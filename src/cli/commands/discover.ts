@@ -1,8 +1,7 @@
-import type { System } from "../../domain/system.ts";
+import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import { jsonDocument, printable } from "../../shared/printable.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { truncate } from "../../shared/text.ts";
-import { type Command, CONFIG_OPTION, type Invocation, UsageError } from "../command_definition.ts";
 import { choose, discover, type ProposedCheck } from "../new_checks/discover.ts";
 import { EXIT } from "../exit_code.ts";
 import { addChecks, openTarget } from "../new_checks/add_checks.ts";
@@ -17,10 +16,10 @@ export const discoverCommand: Command = {
     "yet. On a terminal it asks which to add; the chosen ones are tried and written as with add.",
   page: "guides/add_checks.md",
   options: [
-    CONFIG_OPTION,
-    { name: "all", description: "addition of every proposed check, without a question" },
-    { name: "json", description: "the proposed checks as JSON; nothing is added" },
-    { name: "dry-run", description: "the chosen checks as JSON on stdout, without a change of the config" },
+    OPTION.config,
+    option("--all", "addition of every proposed check, without a question"),
+    option("--json", "the proposed checks as JSON; nothing is added"),
+    option("--dry-run", "the chosen checks as JSON on stdout, without a change of the config"),
   ],
   examples: [
     ["monitor discover", "choose from the proposed checks"],
@@ -28,37 +27,35 @@ export const discoverCommand: Command = {
     ["monitor discover --json", "list them for another program"],
   ],
   endings: ["done", "state", "permission", "config", "interrupted"],
-  run: runDiscover,
+  run: async (invocation, system) => {
+    const { options } = invocation;
+    if (options.has("json") && options.has("all")) throw new UsageError("--json cannot be used with --all");
+    const target = await openTarget({ invocation, system });
+    const notes: string[] = [];
+    const proposed = await discover({ invocation, system, target, note: (text) => void notes.push(text) });
+    if (options.has("json")) {
+      const checks = proposed.map(({ check, reason }) => ({ name: check.name, ...entryFor(check), reason }));
+      system.stdout.write(jsonDocument({ checks, unavailable: notes }));
+      return EXIT.ok;
+    }
+    for (const text of notes) system.stderr.write(`monitor: warning: ${printable(text)}\n`);
+    if (proposed.length === 0) {
+      system.stdout.write("nothing to propose: everything found is checked already\n");
+      return EXIT.ok;
+    }
+    const isAsked = !options.has("all") && system.terminal.isTerminal && system.stdout.isTerminal;
+    if (!options.has("all")) system.stdout.write(renderList(proposed));
+    if (!options.has("all") && !isAsked) {
+      const hint = "add them with: monitor discover --all, or one by one with: monitor add TARGET";
+      system.stdout.write(`\n${printable(hintOf(invocation, hint))}\n`);
+      return EXIT.ok;
+    }
+    const chosen = isAsked ? await choose(proposed.length, system) ?? [] : proposed.keys();
+    const checks = [...chosen].flatMap((index) => proposed[index]?.check ?? []);
+    if (checks.length === 0) system.stdout.write("nothing was added\n");
+    return await addChecks(checks, { invocation, system, target, isDryRun: options.has("dry-run") });
+  },
 };
-
-async function runDiscover(invocation: Invocation, system: System): Promise<number> {
-  const { options } = invocation;
-  if (options.has("json") && options.has("all")) throw new UsageError("--json cannot be used with --all");
-  const target = await openTarget({ invocation, system });
-  const notes: string[] = [];
-  const proposed = await discover({ invocation, system, target, note: (text) => void notes.push(text) });
-  if (options.has("json")) {
-    const checks = proposed.map(({ check, reason }) => ({ name: check.name, ...entryFor(check), reason }));
-    system.stdout.write(jsonDocument({ checks, unavailable: notes }));
-    return EXIT.ok;
-  }
-  for (const text of notes) system.stderr.write(`monitor: warning: ${printable(text)}\n`);
-  if (proposed.length === 0) {
-    system.stdout.write("nothing to propose: everything found is checked already\n");
-    return EXIT.ok;
-  }
-  const isAsked = !options.has("all") && system.terminal.isTerminal && system.stdout.isTerminal;
-  if (!options.has("all")) system.stdout.write(renderList(proposed));
-  if (!options.has("all") && !isAsked) {
-    const hint = "add them with: monitor discover --all, or one by one with: monitor add TARGET";
-    system.stdout.write(`\n${printable(hintOf(invocation, hint))}\n`);
-    return EXIT.ok;
-  }
-  const chosen = isAsked ? await choose(proposed.length, system) ?? [] : proposed.keys();
-  const checks = [...chosen].flatMap((index) => proposed[index]?.check ?? []);
-  if (checks.length === 0) system.stdout.write("nothing was added\n");
-  return await addChecks(checks, { invocation, system, target, isDryRun: options.has("dry-run") });
-}
 
 const TARGET_LENGTH_MAX = 50;
 

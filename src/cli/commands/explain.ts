@@ -1,3 +1,4 @@
+import { type Command, OPTION } from "../command_definition.ts";
 import {
   explainChannels,
   explainCheck,
@@ -6,15 +7,7 @@ import {
 } from "../../config/explain_check.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
-import { type Command, CONFIG_OPTION } from "../command_definition.ts";
-import {
-  isEverything,
-  type OpenConfig,
-  openConfig,
-  readSelection,
-  selectChecks,
-  TAG_OPTION,
-} from "../open_config.ts";
+import { isEverything, type OpenConfig, openConfig, readSelection, selectChecks } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
 import { printable } from "../../shared/printable.ts";
 import { createColors, wantsColor } from "../terminal.ts";
@@ -30,7 +23,7 @@ export const explainCommand: Command = {
     "Shows every setting of the config and of each check, or of the named or tagged ones. The last column is the " +
     "origin: check, defaults, config or built-in, and the file if it is an included one. Secrets are not resolved.",
   page: "reference/config.md",
-  options: [CONFIG_OPTION, TAG_OPTION],
+  options: [OPTION.config, OPTION.tag],
   examples: [
     ["monitor explain", "show all settings"],
     ["monitor explain web", "show the settings of one check"],

@@ -1,3 +1,4 @@
+import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import {
   asObserved,
   describeFaults,
@@ -9,15 +10,6 @@ import { type CheckStatus, describeStale, statusOf } from "../../alerting/check_
 import { allChanges } from "../../state/read_store.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import { describeDuration } from "../../domain/duration.ts";
-import type { System } from "../../domain/system.ts";
-import {
-  type Command,
-  CONFIG_OPTION,
-  type Invocation,
-  REPORT_FORMAT_OPTION,
-  reportFormat,
-  UsageError,
-} from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import {
   historyJson,
@@ -29,7 +21,6 @@ import { checksOfState, openKnownState } from "../known_config.ts";
 import { describeMonitorTrouble, monitorNotes, type NoteOptions } from "../monitor_status.ts";
 import { printable } from "../../shared/printable.ts";
 import { renderTrace } from "../render_trace.ts";
-import { STATE_OPTION } from "../state_location.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { believableColumns } from "../formats/table.ts";
 import { wrap } from "../../shared/wrap.ts";
@@ -46,10 +37,10 @@ export const historyCommand: Command = {
     "availability, failed runs and durations.",
   page: "reference/output_formats.md",
   options: [
-    CONFIG_OPTION,
-    STATE_OPTION,
-    REPORT_FORMAT_OPTION,
-    { name: "trace", description: "the trace of each run that confirmed a problem" },
+    OPTION.config,
+    OPTION.state,
+    OPTION.format,
+    option("--trace", "the trace of each run that confirmed a problem"),
   ],
   examples: [
     ["monitor history web", "show one check"],
@@ -58,51 +49,49 @@ export const historyCommand: Command = {
   ],
   uses: ["read", "write", "net", "env", "sys"],
   endings: ["done", "name", "state", "permission", "config"],
-  run: runHistory,
-};
-
-async function runHistory(invocation: Invocation, system: System): Promise<number> {
-  const [name] = invocation.operands;
-  if (name === undefined) {
-    throw new UsageError("history requires the name of a check", "monitor history NAME");
-  }
-  const format = reportFormat(invocation);
-  await using known = await openKnownState(invocation, { names: [], tags: [] }, system);
-  const { config, error, store, checks, records, monitor } = known;
-  const nowMs = system.clock.wallMs();
-  const record = records.find((candidate) => candidate.name === name);
-  const check = checks.find((candidate) => candidate.name === name);
-  if (store === null || record === undefined) {
-    throw new UsageError(
-      check !== undefined ? `the check "${name}" never ran` : `no data for check "${name}"`,
-      "list the checks with: monitor status",
+  run: async (invocation, system) => {
+    const [name] = invocation.operands;
+    if (name === undefined) {
+      throw new UsageError("history requires the name of a check", "monitor history NAME");
+    }
+    const format = invocation.reportFormat();
+    await using known = await openKnownState(invocation, { names: [], tags: [] }, system);
+    const { config, error, store, checks, records, monitor } = known;
+    const nowMs = system.clock.wallMs();
+    const record = records.find((candidate) => candidate.name === name);
+    const check = checks.find((candidate) => candidate.name === name);
+    if (store === null || record === undefined) {
+      throw new UsageError(
+        check !== undefined ? `the check "${name}" never ran` : `no data for check "${name}"`,
+        "list the checks with: monitor status",
+      );
+    }
+    const { notRunning = null } = monitor ?? {};
+    const shown = check ?? checksOfState(null, [record])[0];
+    if (shown === undefined) throw new Error(`The check "${name}" is neither in the config nor in the state`);
+    const status = statusOf(shown, { recordOf: () => record, notRunning, nowMs });
+    const isInConfig = config === null ? null : config.checks.some((candidate) => candidate.name === name);
+    const history = await readHistory(
+      store,
+      asObserved(shown, record, notRunning?.sinceMs ?? null),
+      nowMs,
     );
-  }
-  const { notRunning = null } = monitor ?? {};
-  const shown = check ?? checksOfState(null, [record])[0];
-  if (shown === undefined) throw new Error(`The check "${name}" is neither in the config nor in the state`);
-  const status = statusOf(shown, { recordOf: () => record, notRunning, nowMs });
-  const isInConfig = config === null ? null : config.checks.some((candidate) => candidate.name === name);
-  const history = await readHistory(
-    store,
-    asObserved(shown, record, notRunning?.sinceMs ?? null),
-    nowMs,
-  );
-  const changes = allChanges(store, name);
-  const facts = { status, isInConfig, monitor };
-  const pieces = format === "json" ? historyJson(history, facts, changes) : renderPretty(name, changes, {
-    notes: presentNotes(facts, { nowMs, hasErrors: error !== null }),
-    spans: history.spans,
-    traces: invocation.options.has("trace"),
-    timeZone: system.timeZone(),
-    columns: believableColumns(system.stdout.columns()) ?? COLUMNS,
-  });
-  for await (const piece of pieces) {
-    if (system.stdout.closed) break;
-    system.stdout.write(piece);
-  }
-  return EXIT.ok;
-}
+    const changes = allChanges(store, name);
+    const facts = { status, isInConfig, monitor };
+    const pieces = format === "json" ? historyJson(history, facts, changes) : renderPretty(name, changes, {
+      notes: presentNotes(facts, { nowMs, hasErrors: error !== null }),
+      spans: history.spans,
+      traces: invocation.has("trace"),
+      timeZone: system.timeZone(),
+      columns: believableColumns(system.stdout.columns()) ?? COLUMNS,
+    });
+    for await (const piece of pieces) {
+      if (system.stdout.closed) break;
+      system.stdout.write(piece);
+    }
+    return EXIT.ok;
+  },
+};
 
 /** The width off a terminal. */
 const COLUMNS = 80;

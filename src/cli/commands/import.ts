@@ -1,18 +1,17 @@
+import {
+  type Command,
+  didYouMean,
+  formatOption,
+  Invocation,
+  option,
+  UsageError,
+} from "../command_definition.ts";
 import { counted } from "../../shared/text.ts";
 import { CONFIG_BYTES_MAX, pathFromHere } from "../../config/source.ts";
 import type { System } from "../../domain/system.ts";
 import { describeFileError } from "../../shared/describe_error.ts";
 import { printable } from "../../shared/printable.ts";
 import { readRegularFile } from "../../shared/regular_file.ts";
-import {
-  type Command,
-  didYouMean,
-  formatOption,
-  type Invocation,
-  optionChoice,
-  optionValue,
-  UsageError,
-} from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { writeNew } from "../failure.ts";
 import {
@@ -46,8 +45,8 @@ export const importCommand: Command = {
     "valid.",
   page: "guides/import.md",
   options: [
-    { name: "output", value: "PATH", description: "new file for the config (default: stdout)" },
-    { name: "force", description: "overwrite of an existing file, with --output" },
+    option("--output PATH", "new file for the config (default: stdout)"),
+    option("--force", "overwrite of an existing file, with --output"),
     formatOption(FORMATS, "jsonc, or json: an object with config, variables and not_imported"),
   ],
   examples: [
@@ -56,37 +55,35 @@ export const importCommand: Command = {
   ],
   uses: ["read", "write", "env", "sys"],
   endings: ["done", "nothing", "permission", "config"],
-  run: runImport,
+  run: async (invocation, system) => {
+    const { tool, path } = readOperands(invocation);
+    const format = invocation.choice("format", FORMATS) ?? "jsonc";
+    const output = invocation.text("output");
+    if (output === undefined && invocation.has("force")) {
+      throw new UsageError("--force requires --output", "name the file: --output monitor.jsonc");
+    }
+    const importer = await IMPORTERS[tool]();
+    const file = await readFile(path, { importer, system });
+    const draft = new ConfigDraft();
+    try {
+      await importer.translate(file, draft, new IncludedFiles(file, system.files));
+      await acceptDraft(draft, system);
+    } catch (error) {
+      if (error instanceof ImportLimitError) throw importError(file, error.message);
+      throw error;
+    }
+    if (draft.checks.size + draft.channels.size + draft.leftOut.length === 0) {
+      throw importError(file, "nothing to import was found", { hint: `expected ${importer.expects}` });
+    }
+    const text = format === "json"
+      ? `${JSON.stringify(toJson(draft), null, 2)}\n`
+      : renderImport(draft, { origin: `${tool}, ${file.label}` });
+    if (output === undefined) system.stdout.write(text);
+    else await writeNew(output, text, { ...system, overwrite: invocation.has("force") });
+    system.stderr.write(summaryOf(draft, output));
+    return draft.checks.size + draft.channels.size === 0 ? EXIT.nothing : EXIT.ok;
+  },
 };
-
-async function runImport(invocation: Invocation, system: System): Promise<number> {
-  const { tool, path } = readOperands(invocation);
-  const format = optionChoice(invocation, "format", FORMATS) ?? "jsonc";
-  const output = optionValue(invocation, "output");
-  if (output === undefined && invocation.options.has("force")) {
-    throw new UsageError("--force requires --output", "name the file: --output monitor.jsonc");
-  }
-  const importer = await IMPORTERS[tool]();
-  const file = await readFile(path, { importer, system });
-  const draft = new ConfigDraft();
-  try {
-    await importer.translate(file, draft, new IncludedFiles(file, system.files));
-    await acceptDraft(draft, system);
-  } catch (error) {
-    if (error instanceof ImportLimitError) throw importError(file, error.message);
-    throw error;
-  }
-  if (draft.checks.size + draft.channels.size + draft.leftOut.length === 0) {
-    throw importError(file, "nothing to import was found", { hint: `expected ${importer.expects}` });
-  }
-  const text = format === "json"
-    ? `${JSON.stringify(toJson(draft), null, 2)}\n`
-    : renderImport(draft, { origin: `${tool}, ${file.label}` });
-  if (output === undefined) system.stdout.write(text);
-  else await writeNew(output, text, { ...system, overwrite: invocation.options.has("force") });
-  system.stderr.write(summaryOf(draft, output));
-  return draft.checks.size + draft.channels.size === 0 ? EXIT.nothing : EXIT.ok;
-}
 
 function readOperands({ operands }: Invocation): { readonly tool: ImportedTool; readonly path: string } {
   const [word, path] = operands;
@@ -172,7 +169,7 @@ async function acceptDraft(draft: ConfigDraft, system: System): Promise<void> {
 async function findProblems(text: string, system: System): Promise<readonly PlacedProblem[]> {
   const bytes = new TextEncoder().encode(text);
   const reading: System = Object.create(system, { readStdin: { value: () => Promise.resolve(bytes) } });
-  const invocation = { options: new Map([["config", "-"]]), operands: [] };
+  const invocation = new Invocation({ options: new Map([["config", "-"]]) });
   try {
     await openConfig(invocation, reading, { withoutSecrets: true });
     return [];

@@ -1,4 +1,4 @@
-import type { Command } from "../command_definition.ts";
+import { type Command, option } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { writeNew } from "../failure.ts";
 import { STARTER_CONFIG } from "../starter_config.ts";
@@ -12,7 +12,7 @@ export const initCommand: Command = {
   description:
     "Writes a starter config with comments to PATH (default: ./monitor.jsonc). It is valid and runs unchanged.",
   page: "start/tutorial.md",
-  options: [{ name: "force", description: "overwrite of an existing file" }],
+  options: [option("--force", "overwrite of an existing file")],
   examples: [
     ["monitor init", "write ./monitor.jsonc"],
     ["monitor init /etc/monitor/monitor.jsonc", "write the config of a service"],
@@ -21,7 +21,7 @@ export const initCommand: Command = {
   endings: ["done", "permission"],
   run: async (invocation, system) => {
     const path = invocation.operands[0] ?? "monitor.jsonc";
-    await writeNew(path, STARTER_CONFIG, { ...system, overwrite: invocation.options.has("force") });
+    await writeNew(path, STARTER_CONFIG, { ...system, overwrite: invocation.has("force") });
     const config = path === "monitor.jsonc" ? "" : ` -c ${printable(path)}`;
     system.stdout.write(`wrote ${printable(path)}\ntry it with: monitor check --once${config}\n`);
     return EXIT.ok;

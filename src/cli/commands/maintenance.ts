@@ -1,3 +1,11 @@
+import {
+  type Command,
+  Invocation,
+  OPTION,
+  option,
+  type ReportFormat,
+  UsageError,
+} from "../command_definition.ts";
 import { counted } from "../../shared/text.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
@@ -5,19 +13,9 @@ import { isAbout } from "../../alerting/silences.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { jsonDocument, printable } from "../../shared/printable.ts";
-import {
-  type Command,
-  CONFIG_OPTION,
-  type Invocation,
-  optionValue,
-  REPORT_FORMAT_OPTION,
-  reportFormat,
-  UsageError,
-} from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { isEverything, readSelection, TAG_OPTION } from "../open_config.ts";
+import { isEverything, readSelection } from "../open_config.ts";
 import { readEnd, requireTargets, SILENCE_COMMAND, UNTIL_OPTION, withSilences } from "../silence_targets.ts";
-import { STATE_OPTION } from "../state_location.ts";
 
 const ACTIONS = ["start", "list", "end"] as const;
 
@@ -34,44 +32,42 @@ export const maintenanceCommand: Command = {
     "the same names, tags or --all, or with the same --id.",
   page: "guides/schedules.md",
   options: [
-    CONFIG_OPTION,
-    STATE_OPTION,
-    { ...TAG_OPTION, description: "checks with this tag, also those added meanwhile (repeatable)" },
-    { name: "all", description: "every check" },
-    { name: "for", value: "INTERVAL", description: 'duration, such as "2 hours" or 90m' },
+    OPTION.config,
+    OPTION.state,
+    { ...OPTION.tag, description: "checks with this tag, also those added meanwhile (repeatable)" },
+    option("--all", "every check"),
+    option("--for INTERVAL", 'duration, such as "2 hours" or 90m'),
     UNTIL_OPTION,
-    { name: "note", value: "TEXT", description: "note, shown by list, status and the HTML report" },
-    { name: "id", value: "ID", description: "ID to end it with (default: a random one)" },
-    REPORT_FORMAT_OPTION,
+    option("--note TEXT", "note, shown by list, status and the HTML report"),
+    option("--id ID", "ID to end it with (default: a random one)"),
+    OPTION.format,
   ],
   examples: [
     ["monitor maintenance start --tag web --for 2h --note deploy", "before a deployment"],
     ["monitor maintenance end --tag web", "after it"],
     ["monitor maintenance list --format json", "list the started windows"],
   ],
-  run: runMaintenance,
+  run: async (invocation, system) => {
+    const [word, ...operands] = invocation.operands;
+    const action = ACTIONS.find((one) => one === word);
+    if (action === undefined) {
+      throw new UsageError(
+        word === undefined ? "missing start, list or end" : `maintenance has no action "${word}"`,
+        START_EXAMPLE,
+      );
+    }
+    const { call, options } = CALLS[action];
+    for (const name of ["tag", "all", "for", "until", "note", "id", "format"]) {
+      if (invocation.has(name) && !options.includes(name)) {
+        throw new UsageError(`--${name} cannot be used with ${action}`);
+      }
+    }
+    await call(new Invocation({ ...invocation, operands }), system);
+    return EXIT.ok;
+  },
 };
 
 type Call = (invocation: Invocation, system: System) => Promise<void>;
-
-async function runMaintenance(invocation: Invocation, system: System): Promise<number> {
-  const [word, ...operands] = invocation.operands;
-  const action = ACTIONS.find((one) => one === word);
-  if (action === undefined) {
-    throw new UsageError(
-      word === undefined ? "missing start, list or end" : `maintenance has no action "${word}"`,
-      START_EXAMPLE,
-    );
-  }
-  const { call, options } = CALLS[action];
-  for (const name of ["tag", "all", "for", "until", "note", "id", "format"]) {
-    if (invocation.options.has(name) && !options.includes(name)) {
-      throw new UsageError(`--${name} cannot be used with ${action}`);
-    }
-  }
-  await call({ ...invocation, operands }, system);
-  return EXIT.ok;
-}
 
 const START_EXAMPLE = "monitor maintenance start --tag web --for 2h";
 
@@ -92,12 +88,12 @@ async function start(invocation: Invocation, system: System): Promise<void> {
   const untilMs = readEnd(invocation, { timeZone, nowMs });
   if (untilMs === null) throw new UsageError("missing --for or --until", START_EXAMPLE);
   const id = readId(invocation) ?? system.randomId().slice(0, RANDOM_LENGTH);
-  const format = reportFormat(invocation);
+  const format = invocation.reportFormat();
   await withSilences(invocation, system, async ({ store, names: checks }) => {
     const targets: readonly Target[] = tags.length > 0
       ? tags.map((tag) => ({ check: null, tag }))
       : checks.map((check) => ({ check, tag: null }));
-    const reason = optionValue(invocation, "note") ?? "";
+    const reason = invocation.text("note") ?? "";
     const common = { kind: "maintenance", fromMs: nowMs, untilMs, problemBeganAtMs: null, reason } as const;
     const started = [...new Map(targets.map((target) => [keyOf(id, target), target]))]
       .map(([key, target]): Silence => ({ id: key, ...target, ...common }));
@@ -110,7 +106,7 @@ async function start(invocation: Invocation, system: System): Promise<void> {
 
 async function list(invocation: Invocation, system: System): Promise<void> {
   if (!isEverything(readSelection(invocation))) throw new UsageError("list accepts no names of checks");
-  const format = reportFormat(invocation);
+  const format = invocation.reportFormat();
   await withSilences(invocation, system, async ({ store }) => {
     const windows = await readWindows(store, system.clock.wallMs());
     return render(windows, { format, timeZone: system.timeZone() }) || "no started maintenance windows\n";
@@ -120,7 +116,7 @@ async function list(invocation: Invocation, system: System): Promise<void> {
 async function end(invocation: Invocation, system: System): Promise<void> {
   const id = readId(invocation);
   const { tags, names } = readSelection(invocation);
-  const hasTargets = invocation.options.has("all") || tags.length + names.length > 0;
+  const hasTargets = invocation.has("all") || tags.length + names.length > 0;
   if (id === undefined) requireTargets(invocation, "monitor maintenance end --tag web");
   else if (hasTargets) throw new UsageError("--id cannot be used with names of checks, --tag or --all");
   if (tags.length > 0 && names.length > 0) throw namesAndTags();
@@ -129,7 +125,7 @@ async function end(invocation: Invocation, system: System): Promise<void> {
     const isMeant = (window: Silence): boolean => {
       if (id !== undefined) return idOf(window) === id;
       if (window.tag !== null) return tags.includes(window.tag);
-      return window.check === null ? invocation.options.has("all") : names.includes(window.check);
+      return window.check === null ? invocation.has("all") : names.includes(window.check);
     };
     const windows = await readWindows(store, nowMs);
     const { meant = [], others = [] } = Object.groupBy(windows, (one) => isMeant(one) ? "meant" : "others");
@@ -152,7 +148,7 @@ const ID = /^[\w.:@/+-]{1,100}$/;
 
 /** @throws {UsageError} If the ID has other characters. */
 function readId(invocation: Invocation): string | undefined {
-  const id = optionValue(invocation, "id");
+  const id = invocation.text("id");
   if (id === undefined || ID.test(id)) return id;
   throw new UsageError(`--id is ${JSON.stringify(id)}, expected up to 100 of a-z A-Z 0-9 . : @ / + - _`);
 }
@@ -183,7 +179,7 @@ async function readWindows(
 /** Lists windows, one a line; without any, JSON is a list all the same. */
 function render(
   windows: readonly Silence[],
-  { format, timeZone }: { readonly format: ReturnType<typeof reportFormat>; readonly timeZone: string },
+  { format, timeZone }: { readonly format: ReportFormat; readonly timeZone: string },
 ): string {
   if (format === "json") return jsonDocument(windows.map(fieldsOf));
   return windows.map((window) => {

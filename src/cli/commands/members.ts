@@ -1,24 +1,16 @@
+import { type Command, OPTION } from "../command_definition.ts";
 import { counted } from "../../shared/text.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
-import type { System } from "../../domain/system.ts";
 import { activeConfig } from "../../members/active_config.ts";
 import { activeHosts } from "../shared_control.ts";
 import { hostOf, placesOf } from "../../members/rendezvous.ts";
 import { jsonDocument, printable } from "../../shared/printable.ts";
 import { textWidth } from "../../shared/text_width.ts";
-import {
-  type Command,
-  CONFIG_OPTION,
-  type Invocation,
-  REPORT_FORMAT_OPTION,
-  reportFormat,
-} from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { openKnownConfig } from "../known_config.ts";
 import type { OpenConfig } from "../open_config.ts";
 import { readSharedState } from "../read_state.ts";
-import { STATE_OPTION } from "../state_location.ts";
 
 export const membersCommand: Command = {
   name: "members",
@@ -27,31 +19,29 @@ export const membersCommand: Command = {
     "Shows each member of a state in PostgreSQL: whether it is live, its last heartbeat, its location, whether it has the config " +
     "of most members, its share of the checks, and for how many channels it sends.",
   page: "guides/several_machines.md",
-  options: [CONFIG_OPTION, STATE_OPTION, REPORT_FORMAT_OPTION],
+  options: [OPTION.config, OPTION.state, OPTION.format],
   examples: [
     ["monitor members", "show the members"],
     ["monitor members --format json", "print JSON for scripts"],
   ],
   uses: ["read", "write", "net", "env", "sys"],
   endings: ["done", "state", "permission", "config"],
-  run: runMembers,
+  run: async (invocation, system) => {
+    const format = invocation.reportFormat();
+    const { config, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
+    const store = await readSharedState(place, system);
+    const rows = await store?.members() ?? [];
+    await store?.close();
+    const active = activeConfig(rows.filter((row) => isLiveMember(row) && row.config !== ""), null);
+    const members = rows.map((row) => viewOf(row, active));
+    const shares = sharesOf(members, config);
+    const text = format === "json"
+      ? jsonDocument(members.map((member) => fieldsOf(member, shares)))
+      : renderMembers(members, shares);
+    system.stdout.write(text);
+    return EXIT.ok;
+  },
 };
-
-async function runMembers(invocation: Invocation, system: System): Promise<number> {
-  const format = reportFormat(invocation);
-  const { config, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
-  const store = await readSharedState(place, system);
-  const rows = await store?.members() ?? [];
-  await store?.close();
-  const active = activeConfig(rows.filter((row) => isLiveMember(row) && row.config !== ""), null);
-  const members = rows.map((row) => viewOf(row, active));
-  const shares = sharesOf(members, config);
-  const text = format === "json"
-    ? jsonDocument(members.map((member) => fieldsOf(member, shares)))
-    : renderMembers(members, shares);
-  system.stdout.write(text);
-  return EXIT.ok;
-}
 
 interface MemberView extends MemberStatus {
   readonly isLive: boolean;

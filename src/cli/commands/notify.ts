@@ -1,36 +1,25 @@
+import { type Command, OPTION, option, type OptionSpec, UsageError } from "../command_definition.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { Check } from "../../domain/check.ts";
 import type { Message } from "../../domain/delivery.ts";
 import type { System } from "../../domain/system.ts";
 import { regularRunAfter } from "../../alerting/overdue.ts";
 import {
-  type Command,
-  CONFIG_OPTION,
-  type Invocation,
-  type OptionSpec,
-  optionValues,
-  UsageError,
-} from "../command_definition.ts";
-import {
   isEverything,
   type OpenConfig,
   openConfig,
   readSelection,
   selectChecks,
-  TAG_OPTION,
   unknownName,
 } from "../open_config.ts";
 import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
 import { EXIT } from "../exit_code.ts";
 import { sendNow } from "../send_now.ts";
 
-const CHANNEL_OPTION: OptionSpec = {
-  name: "channel",
-  value: "NAME",
-  repeatable: true,
+const CHANNEL_OPTION: OptionSpec = option("--channel NAME", "only this channel (repeatable)", {
   names: "channels",
-  description: "only this channel (repeatable)",
-};
+  repeatable: true,
+});
 
 export const notifyCommand: Command = {
   name: "notify",
@@ -41,50 +30,48 @@ export const notifyCommand: Command = {
     "Sends a notification that is marked as a test through each channel of the config, or of the named or tagged " +
     "checks. A name that no check has may be that of a channel. It prints each step of the delivery.",
   page: "guides/notifications.md",
-  options: [CONFIG_OPTION, TAG_OPTION, CHANNEL_OPTION],
+  options: [OPTION.config, OPTION.tag, CHANNEL_OPTION],
   examples: [
     ["monitor notify", "test every channel once"],
     ["monitor notify web", "test the channels of one check"],
     ["monitor notify pager", "test one channel by its name"],
   ],
   endings: ["done", "name", "undelivered", "permission", "config"],
-  run: runNotify,
+  run: async (invocation, system) => {
+    const config = await openConfig(invocation, system);
+    const selection = readSelection(invocation);
+    const isCheck = (name: string): boolean => config.checks.some((check) => check.name === name);
+    const isChannel = (name: string): boolean => config.channels.has(name) && !isCheck(name);
+    const lost = selection.names.find((name) => !isCheck(name) && !config.channels.has(name));
+    if (lost !== undefined && config.channels.size > 0) {
+      const known = [...config.channels.keys(), ...config.checks.map(({ name }) => name)];
+      throw unknownName(lost, {
+        what: "check or channel",
+        known,
+        otherwise: "list them with: monitor explain",
+      });
+    }
+    const chosen = { ...selection, names: selection.names.filter((name) => !isChannel(name)) };
+    const checks = selectChecks(config.checks, chosen).filter(({ active }) =>
+      active || chosen.names.length > 0
+    );
+    const channelNames = [
+      ...invocation.texts("channel"),
+      ...selection.names.filter(isChannel),
+    ];
+    const trials = selectTrials(config, checks, { channelNames, isAnyCheck: isEverything(chosen) });
+    const channels = trials.filter(({ check }) => check === null).map(({ channel }) => channel);
+    const options = { invocation, system, checks, channels, listens: false };
+    dropOtherPermissions(await permissionsOfConfig(config, options), { system, config });
+    let failures = 0;
+    for (const { channel, check } of trials) {
+      const delivered = await sendNow(channel, testMessage(check, system), { system, config });
+      if (!delivered) failures++;
+    }
+    if (trials.length === 0) system.stdout.write("no channel to test\n");
+    return failures === 0 ? EXIT.ok : EXIT.undelivered;
+  },
 };
-
-async function runNotify(invocation: Invocation, system: System): Promise<number> {
-  const config = await openConfig(invocation, system);
-  const selection = readSelection(invocation);
-  const isCheck = (name: string): boolean => config.checks.some((check) => check.name === name);
-  const isChannel = (name: string): boolean => config.channels.has(name) && !isCheck(name);
-  const lost = selection.names.find((name) => !isCheck(name) && !config.channels.has(name));
-  if (lost !== undefined && config.channels.size > 0) {
-    const known = [...config.channels.keys(), ...config.checks.map(({ name }) => name)];
-    throw unknownName(lost, {
-      what: "check or channel",
-      known,
-      otherwise: "list them with: monitor explain",
-    });
-  }
-  const chosen = { ...selection, names: selection.names.filter((name) => !isChannel(name)) };
-  const checks = selectChecks(config.checks, chosen).filter(({ active }) =>
-    active || chosen.names.length > 0
-  );
-  const channelNames = [
-    ...optionValues(invocation, CHANNEL_OPTION.name),
-    ...selection.names.filter(isChannel),
-  ];
-  const trials = selectTrials(config, checks, { channelNames, isAnyCheck: isEverything(chosen) });
-  const channels = trials.filter(({ check }) => check === null).map(({ channel }) => channel);
-  const options = { invocation, system, checks, channels, listens: false };
-  dropOtherPermissions(await permissionsOfConfig(config, options), { system, config });
-  let failures = 0;
-  for (const { channel, check } of trials) {
-    const delivered = await sendNow(channel, testMessage(check, system), { system, config });
-    if (!delivered) failures++;
-  }
-  if (trials.length === 0) system.stdout.write("no channel to test\n");
-  return failures === 0 ? EXIT.ok : EXIT.undelivered;
-}
 
 interface Trial {
   readonly channel: Channel;

@@ -1,3 +1,4 @@
+import { type Command, formatOption, OPTION, option } from "../command_definition.ts";
 import { dirname, resolve } from "node:path";
 import { NET_ALL, PERMISSION_CLASSES } from "../../domain/runtime_permissions.ts";
 import type { System } from "../../domain/system.ts";
@@ -8,22 +9,12 @@ import {
   type RequiredPermission,
 } from "../../permissions/required_permissions.ts";
 import {
-  type Command,
-  CONFIG_OPTION,
-  formatOption,
-  type Invocation,
-  optionChoice,
-  optionValue,
-  optionValues,
-} from "../command_definition.ts";
-import {
   type CommandContext,
   type OpenConfig,
   openConfig,
   readSelection,
   refuseLacks,
   selectChecks,
-  TAG_OPTION,
 } from "../open_config.ts";
 import {
   listenOf,
@@ -35,7 +26,6 @@ import { EXIT } from "../exit_code.ts";
 import { shellWord } from "../../shared/text.ts";
 import { bwrapCommand, sandboxOf, systemdDropIn } from "../../permissions/sandbox.ts";
 import { printable } from "../../shared/printable.ts";
-import { STATE_OPTION } from "../state_location.ts";
 
 const FORMATS = ["flags", "json", "deno", "systemd", "bwrap"] as const;
 
@@ -49,11 +39,11 @@ export const permissionsCommand: Command = {
     "their channels and the state. With --check it prints only what the running process lacks, and exits 77.",
   page: "guides/least_privilege.md",
   options: [
-    CONFIG_OPTION,
-    STATE_OPTION,
-    TAG_OPTION,
+    OPTION.config,
+    OPTION.state,
+    OPTION.tag,
     formatOption(FORMATS, "flags, json, deno (a permission set), systemd (a drop-in) or bwrap (a command)"),
-    { name: "check", description: "comparison with the permissions of the running process" },
+    option("--check", "comparison with the permissions of the running process"),
   ],
   examples: [
     ["monitor permissions", "print the flags on one line"],
@@ -62,32 +52,30 @@ export const permissionsCommand: Command = {
     ["monitor permissions --check", "fail if a permission is missing"],
   ],
   endings: ["done", "name", "permission", "config"],
-  run: runPermissions,
-};
-
-async function runPermissions(invocation: Invocation, system: System): Promise<number> {
-  const render = RENDERERS[optionChoice(invocation, "format", FORMATS) ?? "flags"];
-  const config = await openConfig(invocation, system);
-  refuseLacks(config);
-  const checks = selectChecks(config.checks, readSelection(invocation))
-    .filter((check) => check.active || invocation.operands.length > 0);
-  const required = await permissionsOfConfig(config, { invocation, system, checks });
-  if (!invocation.options.has("check")) {
-    warnOfCautions(required, system);
-    const text = await render(required, {
-      ...programOf(system, required),
-      arguments: argumentsOf({ invocation, system, config }),
-      files: system.files,
-      listen: listenOf(invocation, config)?.address ?? null,
-    });
-    system.stdout.write(text);
+  run: async (invocation, system) => {
+    const render = RENDERERS[invocation.choice("format", FORMATS) ?? "flags"];
+    const config = await openConfig(invocation, system);
+    refuseLacks(config);
+    const checks = selectChecks(config.checks, readSelection(invocation))
+      .filter((check) => check.active || invocation.operands.length > 0);
+    const required = await permissionsOfConfig(config, { invocation, system, checks });
+    if (!invocation.has("check")) {
+      warnOfCautions(required, system);
+      const text = await render(required, {
+        ...programOf(system, required),
+        arguments: argumentsOf({ invocation, system, config }),
+        files: system.files,
+        listen: listenOf(invocation, config)?.address ?? null,
+      });
+      system.stdout.write(text);
+      return EXIT.ok;
+    }
+    warnOfProxies(required, system);
+    const missing = missingPermissions(required, system.permissions);
+    if (missing.length > 0) throw new MissingPermissionsError(missing, system);
     return EXIT.ok;
-  }
-  warnOfProxies(required, system);
-  const missing = missingPermissions(required, system.permissions);
-  if (missing.length > 0) throw new MissingPermissionsError(missing, system);
-  return EXIT.ok;
-}
+  },
+};
 
 interface RenderContext {
   /** Absolute path of the executable; from source, the command of the runtime. */
@@ -145,7 +133,7 @@ function argumentsOf(
   { invocation, system, config }: CommandContext & { readonly config: OpenConfig },
 ): readonly string[] {
   const path = config.sources[0]?.path ?? null;
-  const state = optionValue(invocation, "state");
+  const state = invocation.text("state");
   return [
     "check",
     ...path === null ? [] : ["--config", resolve(system.workingDirectory, path)],
@@ -153,7 +141,7 @@ function argumentsOf(
     ...state === undefined || state.includes("://")
       ? []
       : ["--state", state === "none" ? state : resolve(system.workingDirectory, state)],
-    ...optionValues(invocation, TAG_OPTION.name).flatMap((tag) => ["--tag", tag]),
+    ...invocation.texts("tag").flatMap((tag) => ["--tag", tag]),
     ...invocation.operands,
   ];
 }

@@ -1,19 +1,10 @@
+import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import { pathFromHere } from "../../config/source.ts";
-import type { System } from "../../domain/system.ts";
-import {
-  type Command,
-  CONFIG_OPTION,
-  type Invocation,
-  optionValue,
-  optionValues,
-  UsageError,
-} from "../command_definition.ts";
-import { isEverything, readSelection, selectChecks, TAG_OPTION } from "../open_config.ts";
+import { isEverything, readSelection, selectChecks } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
 import { writeError } from "../failure.ts";
 import { openKnownState } from "../known_config.ts";
 import { pageFacts } from "../../outputs/html_report/snapshot.ts";
-import { STATE_OPTION } from "../state_location.ts";
 
 export const reportCommand: Command = {
   name: "report",
@@ -24,22 +15,14 @@ export const reportCommand: Command = {
     'last changes of every check, or of the named or tagged ones. The key "report" of the config keeps a report up to date.',
   page: "guides/html_report.md",
   options: [
-    CONFIG_OPTION,
-    STATE_OPTION,
-    TAG_OPTION,
-    {
-      name: "output",
-      short: "o",
-      value: "FILE",
-      description: "output file, or - for stdout (default: -)",
-    },
-    {
-      name: "public",
-      value: "TAG",
-      repeatable: true,
+    OPTION.config,
+    OPTION.state,
+    OPTION.tag,
+    option("-o, --output FILE", "output file, or - for stdout (default: -)"),
+    option("--public TAG", "only checks with TAG, without outputs, host name and config", {
       names: "tags",
-      description: "only checks with TAG, without outputs, host name and config",
-    },
+      repeatable: true,
+    }),
   ],
   examples: [
     ["monitor report -o monitor.html", "write every check to a file"],
@@ -49,48 +32,46 @@ export const reportCommand: Command = {
   operandKind: "check",
   endings: ["done", "name", "state", "permission", "config"],
   uses: ["read", "write", "net", "env", "sys"],
-  run: runReport,
-};
-
-async function runReport(invocation: Invocation, system: System): Promise<number> {
-  const output = optionValue(invocation, "output") ?? "-";
-  if (output === "") throw new UsageError("--output is empty, expected a file or -");
-  const selection = readSelection(invocation);
-  await using known = await openKnownState(invocation, selection, system);
-  const { config, error, label, store, checks, monitor } = known;
-  const path = output === "-" ? null : pathFromHere(output, system);
-  // Only a config without errors shows which files must not be overwritten.
-  if (path !== null && error !== null) throw error;
-  const clash = path === null ? null : await config?.clashOf(path) ?? null;
-  if (clash !== null) throw new UsageError(`--output ${clash}`);
-  const named = optionValues(invocation, "public");
-  if (config !== null) selectChecks(config.checks, { names: [], tags: named });
-  // Written over the file that the config keeps up to date, it must not show more than that.
-  const publicTags = named.length > 0
-    ? named
-    : path === config?.report?.path
-    ? config?.report?.public
-    : undefined;
-  const { writeReport } = await import("../../outputs/html_report/write_report.ts");
-  const facts = pageFacts({
-    configLabel: label,
-    text: config?.page ?? null,
-    intervalMs: path !== null && path === config?.report?.path ? config.report.intervalMs : null,
-    notRunning: monitor?.notRunning ?? null,
-  }, system);
-  const text = await writeReport({
-    store,
-    checks: selectChecks(checks, selection),
-    isWhole: isEverything(selection),
-    public: publicTags,
-    facts,
-    clock: system.clock,
-  });
-  if (path === null) system.stdout.write(text);
-  else {
-    await system.files.replace(path, text).catch((error) => {
-      throw writeError(error, path);
+  run: async (invocation, system) => {
+    const output = invocation.text("output") ?? "-";
+    if (output === "") throw new UsageError("--output is empty, expected a file or -");
+    const selection = readSelection(invocation);
+    await using known = await openKnownState(invocation, selection, system);
+    const { config, error, label, store, checks, monitor } = known;
+    const path = output === "-" ? null : pathFromHere(output, system);
+    // Only a config without errors shows which files must not be overwritten.
+    if (path !== null && error !== null) throw error;
+    const clash = path === null ? null : await config?.clashOf(path) ?? null;
+    if (clash !== null) throw new UsageError(`--output ${clash}`);
+    const named = invocation.texts("public");
+    if (config !== null) selectChecks(config.checks, { names: [], tags: named });
+    // Written over the file that the config keeps up to date, it must not show more than that.
+    const publicTags = named.length > 0
+      ? named
+      : path === config?.report?.path
+      ? config?.report?.public
+      : undefined;
+    const { writeReport } = await import("../../outputs/html_report/write_report.ts");
+    const facts = pageFacts({
+      configLabel: label,
+      text: config?.page ?? null,
+      intervalMs: path !== null && path === config?.report?.path ? config.report.intervalMs : null,
+      notRunning: monitor?.notRunning ?? null,
+    }, system);
+    const text = await writeReport({
+      store,
+      checks: selectChecks(checks, selection),
+      isWhole: isEverything(selection),
+      public: publicTags,
+      facts,
+      clock: system.clock,
     });
-  }
-  return EXIT.ok;
-}
+    if (path === null) system.stdout.write(text);
+    else {
+      await system.files.replace(path, text).catch((error) => {
+        throw writeError(error, path);
+      });
+    }
+    return EXIT.ok;
+  },
+};

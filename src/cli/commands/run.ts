@@ -1,18 +1,9 @@
-import type { System } from "../../domain/system.ts";
+import { type Command, OPTION, UsageError } from "../command_definition.ts";
 import { jsonDocument, printable } from "../../shared/printable.ts";
-import {
-  type Command,
-  CONFIG_OPTION,
-  type Invocation,
-  REPORT_FORMAT_OPTION,
-  reportFormat,
-  UsageError,
-} from "../command_definition.ts";
 import type { CheckFields } from "../formats/check_fields.ts";
 import { askService } from "../control_client.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
-import { STATE_OPTION } from "../state_location.ts";
 
 export const runCommand: Command = {
   name: "run",
@@ -23,40 +14,38 @@ export const runCommand: Command = {
     "Runs checks now in the monitor that runs on this state, and prints their results. They count like any other result: for " +
     "thresholds, notifications and history.",
   page: "guides/systemd.md",
-  options: [CONFIG_OPTION, STATE_OPTION, REPORT_FORMAT_OPTION],
+  options: [OPTION.config, OPTION.state, OPTION.format],
   examples: [
     ["monitor run web", "run a check after a fix, without waiting for its schedule"],
     ["monitor run web mail --format json", "print the results as JSON"],
   ],
   uses: ["read", "write", "net", "env", "sys"],
   endings: ["ran", "name", "state", "permission", "config"],
-  run: runChecksNow,
-};
-
-async function runChecksNow(invocation: Invocation, system: System): Promise<number> {
-  const names = [...new Set(invocation.operands)];
-  if (names.length === 0) throw new UsageError("run requires the name of a check", "monitor run NAME");
-  const format = reportFormat(invocation);
-  const response = await askService({ command: "run", names }, invocation, system);
-  if (!("results" in response)) throw new OutputError("error" in response ? response.error : "no response");
-  const missing = names.filter((_, index) => response.results[index] === null);
-  if (missing.length > 0) {
-    const listed = missing.map((name) => `"${name}"`).join(", ");
-    throw new UsageError(
-      `the running monitor has no such check: ${listed}`,
-      "list them with: monitor status",
+  run: async (invocation, system) => {
+    const names = [...new Set(invocation.operands)];
+    if (names.length === 0) throw new UsageError("run requires the name of a check", "monitor run NAME");
+    const format = invocation.reportFormat();
+    const response = await askService({ command: "run", names }, invocation, system);
+    if (!("results" in response)) throw new OutputError("error" in response ? response.error : "no response");
+    const missing = names.filter((_, index) => response.results[index] === null);
+    if (missing.length > 0) {
+      const listed = missing.map((name) => `"${name}"`).join(", ");
+      throw new UsageError(
+        `the running monitor has no such check: ${listed}`,
+        "list them with: monitor status",
+      );
+    }
+    const results = response.results.filter((result) => result !== null);
+    system.stdout.write(
+      format === "json"
+        ? jsonDocument({ checks: results })
+        : results.map((result) => `${describeResult(result)}\n`).join(""),
     );
-  }
-  const results = response.results.filter((result) => result !== null);
-  system.stdout.write(
-    format === "json"
-      ? jsonDocument({ checks: results })
-      : results.map((result) => `${describeResult(result)}\n`).join(""),
-  );
-  return results.length === 0
-    ? EXIT.ok
-    : exitCodeOf(results.map(({ condition }) => condition), failRule("warning"));
-}
+    return results.length === 0
+      ? EXIT.ok
+      : exitCodeOf(results.map(({ condition }) => condition), failRule("warning"));
+  },
+};
 
 function describeResult(
   { name, condition, output, confirmed, occurrences, threshold }: CheckFields,

@@ -1,6 +1,5 @@
-import type { System } from "../../domain/system.ts";
+import { type Command, option, UsageError } from "../command_definition.ts";
 import { UNTIL_OK_MS_MAX } from "../../alerting/silences.ts";
-import { type Command, type Invocation, optionValue, UsageError } from "../command_definition.ts";
 import { isEverything, readSelection } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
 import {
@@ -26,11 +25,11 @@ export const silenceCommand: Command = {
     "minute. A new silence of a check replaces its old one.",
   options: [
     ...targetOptions("every check"),
-    { name: "for", value: "INTERVAL", description: 'duration, such as "2 hours" or 90m (default: 1 hour)' },
+    option("--for INTERVAL", 'duration, such as "2 hours" or 90m (default: 1 hour)'),
     UNTIL_OPTION,
-    { name: "until-ok", description: "until the problem that each check has now has recovered" },
-    { name: "reason", value: "TEXT", description: "reason, shown by --list and status" },
-    { name: "list", description: "list of the current silences" },
+    option("--until-ok", "until the problem that each check has now has recovered"),
+    option("--reason TEXT", "reason, shown by --list and status"),
+    option("--list", "list of the current silences"),
   ],
   examples: [
     ["monitor silence web --for 2h --reason deploy", "silence one check"],
@@ -40,31 +39,29 @@ export const silenceCommand: Command = {
     ["monitor silence --list", "list the current silences"],
   ],
   replaced: { "--end": "monitor unsilence" },
-  run: runSilence,
+  run: async (invocation, system) => {
+    const { options } = invocation;
+    const isList = options.has("list");
+    if (isList && (options.has("all") || !isEverything(readSelection(invocation)))) {
+      throw new UsageError("--list cannot be combined with names of checks, --tag or --all");
+    }
+    if (!isList) requireTargets(invocation, "monitor silence NAME --for 1h");
+    const nowMs = system.clock.wallMs();
+    // Before the state is opened: a wrong time is a usage error.
+    const timeZone = system.timeZone();
+    const untilOk = options.has("until-ok");
+    const untilMs = readEnd(invocation, { timeZone, nowMs }) ??
+      nowMs + (untilOk ? UNTIL_OK_MS_MAX : FOR_MS_DEFAULT);
+    await withSilences(invocation, system, async ({ store, names }) => {
+      if (isList) return renderSilences(await readSilences(store, nowMs), timeZone) || "no silences\n";
+      const chosen = untilOk
+        ? chooseProblems(await store.records(), names)
+        : { chosen: names.map((check) => ({ check, problemBeganAtMs: null })), without: [] };
+      const reason = invocation.text("reason") ?? "";
+      return await addChosen(store, chosen, { kind: "silence", fromMs: nowMs, untilMs, reason, timeZone });
+    });
+    return EXIT.ok;
+  },
 };
 
 const FOR_MS_DEFAULT = 3_600_000;
-
-async function runSilence(invocation: Invocation, system: System): Promise<number> {
-  const { options } = invocation;
-  const isList = options.has("list");
-  if (isList && (options.has("all") || !isEverything(readSelection(invocation)))) {
-    throw new UsageError("--list cannot be combined with names of checks, --tag or --all");
-  }
-  if (!isList) requireTargets(invocation, "monitor silence NAME --for 1h");
-  const nowMs = system.clock.wallMs();
-  // Before the state is opened: a wrong time is a usage error.
-  const timeZone = system.timeZone();
-  const untilOk = options.has("until-ok");
-  const untilMs = readEnd(invocation, { timeZone, nowMs }) ??
-    nowMs + (untilOk ? UNTIL_OK_MS_MAX : FOR_MS_DEFAULT);
-  await withSilences(invocation, system, async ({ store, names }) => {
-    if (isList) return renderSilences(await readSilences(store, nowMs), timeZone) || "no silences\n";
-    const chosen = untilOk
-      ? chooseProblems(await store.records(), names)
-      : { chosen: names.map((check) => ({ check, problemBeganAtMs: null })), without: [] };
-    const reason = optionValue(invocation, "reason") ?? "";
-    return await addChosen(store, chosen, { kind: "silence", fromMs: nowMs, untilMs, reason, timeZone });
-  });
-  return EXIT.ok;
-}

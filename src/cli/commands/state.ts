@@ -1,8 +1,8 @@
+import { type Command, option, UsageError } from "../command_definition.ts";
 import { isPostgresUrl } from "../../config/postgres_settings.ts";
 import { pathFromHere } from "../../config/source.ts";
 import type { System } from "../../domain/system.ts";
 import type { StateTables } from "../../state/copy_state.ts";
-import { type Command, type Invocation, optionValue, UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { locateDatabase } from "../state_location.ts";
 import { openDatabaseTables } from "../open_store.ts";
@@ -20,41 +20,39 @@ export const stateCommand: Command = {
     "Stop the monitor first. schema: prints the SQL that creates the tables in PostgreSQL, for a DBA. The monitor runs it " +
     "itself if its role may create a schema.",
   page: "guides/several_machines.md",
-  options: [{ name: "schema", value: "NAME", description: "schema of the tables (default: monitor)" }],
+  options: [option("--schema NAME", "schema of the tables (default: monitor)")],
   examples: [
     ["monitor state copy state.sqlite postgres://monitor@db.example.org/monitor", "move to PostgreSQL"],
     ["monitor state schema | psql monitor", "create the tables as a DBA"],
   ],
   uses: ["read", "write", "net", "env", "sys"],
   endings: ["done", "state", "held", "permission"],
-  run: runState,
-};
-
-async function runState(invocation: Invocation, system: System): Promise<number> {
-  const [action, from, to, ...rest] = invocation.operands;
-  if (action === "schema" && from === undefined) {
-    const { schemaSql } = await import("../../state/postgres/postgres_schema.ts");
-    system.stdout.write(schemaSql(optionValue(invocation, "schema") ?? "monitor"));
+  run: async (invocation, system) => {
+    const [action, from, to, ...rest] = invocation.operands;
+    if (action === "schema" && from === undefined) {
+      const { schemaSql } = await import("../../state/postgres/postgres_schema.ts");
+      system.stdout.write(schemaSql(invocation.text("schema") ?? "monitor"));
+      return EXIT.ok;
+    }
+    if (action !== "copy" || from === undefined || to === undefined || rest.length > 0) {
+      throw new UsageError(
+        "state requires copy FROM TO, or schema",
+        "monitor state copy state.sqlite postgres://USER@HOST/DATABASE",
+      );
+    }
+    if (invocation.has("schema")) {
+      throw new UsageError("--schema cannot be used with copy", "add ?schema=NAME to the URL");
+    }
+    const { copyState } = await import("../../state/copy_state.ts");
+    await using opened = new AsyncDisposableStack();
+    const open = async (path: string, access: "own" | "read"): Promise<StateTables> =>
+      opened.adopt(await openTables(path, access, system), (tables) => tables.close());
+    const counts = await copyState(await open(from, "read"), await open(to, "own"));
+    const lines = [...counts].map(([name, count]) => `${name.padEnd(NAME_WIDTH)}${count}\n`);
+    system.stdout.write(`${lines.join("")}copied and compared\n`);
     return EXIT.ok;
-  }
-  if (action !== "copy" || from === undefined || to === undefined || rest.length > 0) {
-    throw new UsageError(
-      "state requires copy FROM TO, or schema",
-      "monitor state copy state.sqlite postgres://USER@HOST/DATABASE",
-    );
-  }
-  if (invocation.options.has("schema")) {
-    throw new UsageError("--schema cannot be used with copy", "add ?schema=NAME to the URL");
-  }
-  const { copyState } = await import("../../state/copy_state.ts");
-  await using opened = new AsyncDisposableStack();
-  const open = async (path: string, access: "own" | "read"): Promise<StateTables> =>
-    opened.adopt(await openTables(path, access, system), (tables) => tables.close());
-  const counts = await copyState(await open(from, "read"), await open(to, "own"));
-  const lines = [...counts].map(([name, count]) => `${name.padEnd(NAME_WIDTH)}${count}\n`);
-  system.stdout.write(`${lines.join("")}copied and compared\n`);
-  return EXIT.ok;
-}
+  },
+};
 
 const NAME_WIDTH = 18;
 

@@ -1,8 +1,8 @@
+import { type Command, formatOption, OPTION, option, UsageError } from "../command_definition.ts";
 import { counted } from "../../shared/text.ts";
 import { highestSeverity, mostUrgentFirst, SHOWN_CONDITIONS } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
-import type { System } from "../../domain/system.ts";
 import { lastingSilences } from "../../alerting/silences.ts";
 import {
   type CheckStatus,
@@ -12,15 +12,7 @@ import {
   knownNotified,
   statusOf,
 } from "../../alerting/check_status.ts";
-import {
-  type Command,
-  CONFIG_OPTION,
-  formatOption,
-  type Invocation,
-  optionChoice,
-  UsageError,
-} from "../command_definition.ts";
-import { isEverything, readSelection, selectActiveChecks, TAG_OPTION } from "../open_config.ts";
+import { isEverything, readSelection, selectActiveChecks } from "../open_config.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
 import { statusJson, type StatusSnapshot } from "../../outputs/json/status_json.ts";
 import { NO_ACTIVE_CHECK } from "../formats/format.ts";
@@ -38,7 +30,6 @@ import { wrap } from "../../shared/wrap.ts";
 import { printable } from "../../shared/printable.ts";
 import { openKnownState } from "../known_config.ts";
 import { describeMonitor, describeMonitorTrouble, monitorNotes } from "../monitor_status.ts";
-import { STATE_OPTION } from "../state_location.ts";
 import {
   countQueuedNotifications,
   renderQueuedNotifications,
@@ -64,10 +55,10 @@ export const statusCommand: Command = {
     "died or hangs, all checks count so that only the service ran. Named checks are shown with their last and next run.",
   page: "reference/state.md",
   options: [
-    CONFIG_OPTION,
-    STATE_OPTION,
-    TAG_OPTION,
-    { name: "problems", description: "only problems and pending notifications" },
+    OPTION.config,
+    OPTION.state,
+    OPTION.tag,
+    option("--problems", "only problems and pending notifications"),
     formatOption(FORMATS),
   ],
   examples: [
@@ -80,72 +71,77 @@ export const statusCommand: Command = {
   ],
   uses: ["read", "write", "net", "env", "sys"],
   endings: ["confirmed", "name", "state", "permission", "config"],
-  run: runStatus,
-};
-
-async function runStatus(invocation: Invocation, system: System): Promise<number> {
-  const format = optionChoice(invocation, "format", FORMATS) ?? "pretty";
-  const hasProblemsOnly = invocation.options.has("problems");
-  if (hasProblemsOnly && format === "plugin") {
-    throw new UsageError("--problems cannot be used with --format plugin");
-  }
-  const selection = readSelection(invocation);
-  await using known = await openKnownState(invocation, selection, system);
-  const { checks: all, records: kept, monitor, store, error } = known;
-  const checks = selectActiveChecks(all, selection);
-  const records = new Map(kept.map((record) => [record.name, record]));
-  const nowMs = system.clock.wallMs();
-  const chosen = new Set(checks.map((check) => check.name));
-  const isShown = (name: string | null): boolean =>
-    isEverything(selection) || name === null || chosen.has(name);
-  const notifications = {
-    rows: shownNotifications(await store?.outbox(), nowMs).filter((row) => isShown(row.notification.check)),
-    silences: lastingSilences(await store?.silences(nowMs) ?? [], kept).filter(({ check }) => isShown(check)),
-  };
-  const recordOf = (name: string): CheckRecord | null => records.get(name) ?? null;
-  const inactive = inactiveNames(all);
-  const statuses = checks.map((check) =>
-    statusOf(check, {
-      recordOf,
-      inactive,
-      silences: notifications.silences,
-      notRunning: monitor?.notRunning ?? null,
-      nowMs,
-    })
-  );
-  const fails = failRule("warning");
-  const conditions = [
-    ...countedConditions(statuses),
-    // Results of single calls are not repeated by themselves.
-    ...monitor?.notRunning ? ["unknown" as const] : [],
-  ];
-  const time = { nowMs, hasErrors: error !== null };
-  if (format === "plugin") {
-    const { renderPlugin } = await import("../formats/plugin.ts");
-    const reason = statuses.length === 0 ? NO_ACTIVE_CHECK : null;
-    const summary = { condition: highestSeverity(conditions), reason, unfinished: [] };
-    const items = statuses.map((status) => toPluginItem(status, nowMs));
-    const report = { ...summary, items, counted: SHOWN_CONDITIONS, notes: monitorNotes(monitor, time) };
-    system.stdout.write(renderPlugin(report, fails));
+  run: async (invocation, system) => {
+    const format = invocation.choice("format", FORMATS) ?? "pretty";
+    const hasProblemsOnly = invocation.has("problems");
+    if (hasProblemsOnly && format === "plugin") {
+      throw new UsageError("--problems cannot be used with --format plugin");
+    }
+    const selection = readSelection(invocation);
+    await using known = await openKnownState(invocation, selection, system);
+    const { checks: all, records: kept, monitor, store, error } = known;
+    const checks = selectActiveChecks(all, selection);
+    const records = new Map(kept.map((record) => [record.name, record]));
+    const nowMs = system.clock.wallMs();
+    const chosen = new Set(checks.map((check) => check.name));
+    const isShown = (name: string | null): boolean =>
+      isEverything(selection) || name === null || chosen.has(name);
+    const notifications = {
+      rows: shownNotifications(await store?.outbox(), nowMs).filter((row) => isShown(row.notification.check)),
+      silences: lastingSilences(await store?.silences(nowMs) ?? [], kept).filter(({ check }) =>
+        isShown(check)
+      ),
+    };
+    const recordOf = (name: string): CheckRecord | null => records.get(name) ?? null;
+    const inactive = inactiveNames(all);
+    const statuses = checks.map((check) =>
+      statusOf(check, {
+        recordOf,
+        inactive,
+        silences: notifications.silences,
+        notRunning: monitor?.notRunning ?? null,
+        nowMs,
+      })
+    );
+    const fails = failRule("warning");
+    const conditions = [
+      ...countedConditions(statuses),
+      // Results of single calls are not repeated by themselves.
+      ...monitor?.notRunning ? ["unknown" as const] : [],
+    ];
+    const time = { nowMs, hasErrors: error !== null };
+    if (format === "plugin") {
+      const { renderPlugin } = await import("../formats/plugin.ts");
+      const reason = statuses.length === 0 ? NO_ACTIVE_CHECK : null;
+      const summary = { condition: highestSeverity(conditions), reason, unfinished: [] };
+      const items = statuses.map((status) => toPluginItem(status, nowMs));
+      const report = { ...summary, items, counted: SHOWN_CONDITIONS, notes: monitorNotes(monitor, time) };
+      system.stdout.write(renderPlugin(report, fails));
+      return exitCodeOf(conditions, fails);
+    }
+    const snapshot: StatusSnapshot = {
+      statuses,
+      notifications,
+      monitor,
+      configError: error?.message ?? null,
+    };
+    const shown = hasProblemsOnly ? problemsOf(snapshot) : snapshot;
+    system.stdout.write(
+      format === "json" ? statusJson(shown, highestSeverity(conditions)) : renderPretty(shown, {
+        nowMs,
+        timeZone: system.timeZone(),
+        all: snapshot,
+        trouble: describeMonitorTrouble(monitor, time),
+        colors: createColors(wantsColor(invocation, system.stdout, system)),
+        columns: believableColumns(system.stdout.columns()),
+        inactiveCount: isEverything(selection) ? all.length - checks.length : 0,
+        header: { word: "condition", name: "check", duration: "for", output: "output" },
+        detailed: invocation.operands.length > 0,
+      }),
+    );
     return exitCodeOf(conditions, fails);
-  }
-  const snapshot: StatusSnapshot = { statuses, notifications, monitor, configError: error?.message ?? null };
-  const shown = hasProblemsOnly ? problemsOf(snapshot) : snapshot;
-  system.stdout.write(
-    format === "json" ? statusJson(shown, highestSeverity(conditions)) : renderPretty(shown, {
-      nowMs,
-      timeZone: system.timeZone(),
-      all: snapshot,
-      trouble: describeMonitorTrouble(monitor, time),
-      colors: createColors(wantsColor(invocation, system.stdout, system)),
-      columns: believableColumns(system.stdout.columns()),
-      inactiveCount: isEverything(selection) ? all.length - checks.length : 0,
-      header: { word: "condition", name: "check", duration: "for", output: "output" },
-      detailed: invocation.operands.length > 0,
-    }),
-  );
-  return exitCodeOf(conditions, fails);
-}
+  },
+};
 
 function problemsOf(known: StatusSnapshot): StatusSnapshot {
   return {

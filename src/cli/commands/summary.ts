@@ -1,3 +1,11 @@
+import {
+  type Command,
+  formatOption,
+  type Invocation,
+  OPTION,
+  option,
+  UsageError,
+} from "../command_definition.ts";
 import { parseIntervalText } from "../../config/quantities.ts";
 import { quoteValue } from "../../config/problem.ts";
 import type { System } from "../../domain/system.ts";
@@ -5,33 +13,16 @@ import type { Period } from "../../outputs/summary/outages.ts";
 import type { Summary } from "../../outputs/summary/summarize.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { createYield } from "../../shared/deadline.ts";
-import {
-  type Command,
-  CONFIG_OPTION,
-  formatOption,
-  type Invocation,
-  optionChoice,
-  optionValue,
-  UsageError,
-} from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { openKnownState } from "../known_config.ts";
 import { monitorNotes } from "../monitor_status.ts";
 import { jsonDocument, printable } from "../../shared/printable.ts";
-import {
-  isEverything,
-  type OpenConfig,
-  openConfig,
-  readSelection,
-  selectChecks,
-  TAG_OPTION,
-} from "../open_config.ts";
+import { isEverything, type OpenConfig, openConfig, readSelection, selectChecks } from "../open_config.ts";
 import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
 import { summaryFields, summaryNotification } from "../../outputs/summary/summary_json.ts";
 import { summaryHtml } from "../../outputs/summary/summary_html.ts";
 import { summaryText } from "../../outputs/summary/summary_sections.ts";
 import { sendNow } from "../send_now.ts";
-import { STATE_OPTION } from "../state_location.ts";
 
 const FORMATS = ["text", "html", "json"] as const;
 
@@ -45,16 +36,12 @@ export const summaryCommand: Command = {
     'notifications that were not delivered. With --send, it goes to the channels of the key "summary" instead.',
   page: "guides/summary.md",
   options: [
-    CONFIG_OPTION,
-    STATE_OPTION,
-    TAG_OPTION,
-    {
-      name: "period",
-      value: "TIME",
-      description: 'time up to now, such as 1w or "30 days" (default: 1 week)',
-    },
+    OPTION.config,
+    OPTION.state,
+    OPTION.tag,
+    option("--period TIME", 'time up to now, such as 1w or "30 days" (default: 1 week)'),
     formatOption(FORMATS),
-    { name: "send", description: 'send it now to the channels of the key "summary"' },
+    option("--send", 'send it now to the channels of the key "summary"'),
   ],
   examples: [
     ["monitor summary", "print the last week as text"],
@@ -63,20 +50,18 @@ export const summaryCommand: Command = {
   ],
   uses: ["read", "write", "net", "run", "env", "sys"],
   endings: ["done", "name", "undelivered", "state", "permission", "config"],
-  run: runSummary,
+  run: async (invocation, system) => {
+    const format = invocation.choice("format", FORMATS);
+    if (invocation.has("send")) {
+      if (format !== undefined) throw new UsageError("--send cannot be used with --format");
+      return await sendSummary(invocation, system);
+    }
+    system.permissions.drop("run");
+    const summary = await readSummary(invocation, system);
+    system.stdout.write(RENDERERS[format ?? "text"](summary));
+    return EXIT.ok;
+  },
 };
-
-async function runSummary(invocation: Invocation, system: System): Promise<number> {
-  const format = optionChoice(invocation, "format", FORMATS);
-  if (invocation.options.has("send")) {
-    if (format !== undefined) throw new UsageError("--send cannot be used with --format");
-    return await sendSummary(invocation, system);
-  }
-  system.permissions.drop("run");
-  const summary = await readSummary(invocation, system);
-  system.stdout.write(RENDERERS[format ?? "text"](summary));
-  return EXIT.ok;
-}
 
 /** Past the queues: the scheduled summary is sent all the same. */
 async function sendSummary(invocation: Invocation, system: System): Promise<number> {
@@ -113,7 +98,7 @@ const RENDERERS: Readonly<Record<typeof FORMATS[number], (summary: Summary) => s
 async function readSummary(invocation: Invocation, system: System): Promise<Summary> {
   const selection = readSelection(invocation);
   await using known = await openKnownState(invocation, selection, system, {
-    usesNetwork: invocation.options.has("send"),
+    usesNetwork: invocation.has("send"),
   });
   const { config, error, store, checks, records, monitor } = known;
   const nowMs = system.clock.wallMs();
@@ -143,7 +128,7 @@ async function readPeriod(
   invocation: Invocation,
   { config, nowMs }: { readonly config: OpenConfig | null; readonly nowMs: number },
 ): Promise<Period> {
-  const text = optionValue(invocation, "period");
+  const text = invocation.text("period");
   if (text !== undefined) {
     const interval = parseIntervalText(text);
     if ("problem" in interval) throw new UsageError(`--period ${quoteValue(text)} ${interval.problem}`);

@@ -1,12 +1,5 @@
-import type { System } from "../../domain/system.ts";
+import { type Command, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
 import { jsonDocument, printable, printableBlock } from "../../shared/printable.ts";
-import {
-  type Command,
-  type Invocation,
-  REPORT_FORMAT_OPTION,
-  reportFormat,
-  UsageError,
-} from "../command_definition.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { checkFields } from "../formats/check_fields.ts";
 import {
@@ -31,8 +24,8 @@ export const tryCommand: Command = {
     "response.status_code=200.",
   page: "guides/add_checks.md",
   options: [
-    { name: "trace", description: "everything that the run sends and receives" },
-    REPORT_FORMAT_OPTION,
+    option("--trace", "everything that the run sends and receives"),
+    OPTION.format,
   ],
   examples: [
     ["monitor try https://example.org/", "request a page, and check its certificate"],
@@ -41,38 +34,38 @@ export const tryCommand: Command = {
     ["monitor try https://example.org/ response.status_code=404 --trace", "show why a check fails"],
   ],
   endings: ["ran", "permission", "interrupted"],
-  run: runTry,
-};
-
-async function runTry(invocation: Invocation, system: System): Promise<number> {
-  const format = reportFormat(invocation);
-  const traces = invocation.options.has("trace");
-  if (traces && format === "json") throw new UsageError("--trace cannot be used with --format json");
-  const [check, ...others] = await readAllOperands(invocation.operands, system);
-  if (check === undefined) throw new UsageError("try requires a target", "monitor try https://example.org/");
-  if (others.length > 0) {
-    throw new UsageError("try runs one check", `several are added with: monitor add ${typed(invocation)}`);
-  }
-  const startedMonotonicMs = system.clock.monotonicMs();
-  const config = await openNewChecks([check], { invocation, system });
-  for (const one of config.checks) {
-    if (!await isTryable(one)) {
-      const message = `cannot try kind ${check.kind}: it depends on check-ins or other checks`;
-      throw new UsageError(message, `add it with: monitor add ${typed(invocation)}`);
+  run: async (invocation, system) => {
+    const format = invocation.reportFormat();
+    const traces = invocation.has("trace");
+    if (traces && format === "json") throw new UsageError("--trace cannot be used with --format json");
+    const [check, ...others] = await readAllOperands(invocation.operands, system);
+    if (check === undefined) {
+      throw new UsageError("try requires a target", "monitor try https://example.org/");
     }
-  }
-  const { records, stopCode } = await runNewChecks(config.checks, { invocation, system, config, traces });
-  if (stopCode !== null && records.length === 0) return stopCode;
-  system.stdout.write(
-    format === "json"
-      ? jsonDocument({ checks: records.map(checkFields), config: { [check.name]: entryFor(check) } })
-      : renderRecords(records, { invocation, system, startedMonotonicMs }) +
-        describeAdding(check, invocation),
-  );
-  return records.length === 0
-    ? EXIT.ok
-    : exitCodeOf(records.map(({ result }) => result.condition), failRule("warning"));
-}
+    if (others.length > 0) {
+      throw new UsageError("try runs one check", `several are added with: monitor add ${typed(invocation)}`);
+    }
+    const startedMonotonicMs = system.clock.monotonicMs();
+    const config = await openNewChecks([check], { invocation, system });
+    for (const one of config.checks) {
+      if (!await isTryable(one)) {
+        const message = `cannot try kind ${check.kind}: it depends on check-ins or other checks`;
+        throw new UsageError(message, `add it with: monitor add ${typed(invocation)}`);
+      }
+    }
+    const { records, stopCode } = await runNewChecks(config.checks, { invocation, system, config, traces });
+    if (stopCode !== null && records.length === 0) return stopCode;
+    system.stdout.write(
+      format === "json"
+        ? jsonDocument({ checks: records.map(checkFields), config: { [check.name]: entryFor(check) } })
+        : renderRecords(records, { invocation, system, startedMonotonicMs }) +
+          describeAdding(check, invocation),
+    );
+    return records.length === 0
+      ? EXIT.ok
+      : exitCodeOf(records.map(({ result }) => result.condition), failRule("warning"));
+  },
+};
 
 /** The operands as a shell reads them back. */
 function typed({ operands }: Invocation): string {

@@ -1,5 +1,4 @@
-import type { System } from "../../domain/system.ts";
-import type { Command, Invocation } from "../command_definition.ts";
+import type { Command } from "../command_definition.ts";
 import { countSilences } from "../../alerting/outbox_status.ts";
 import { EXIT } from "../exit_code.ts";
 import {
@@ -23,19 +22,17 @@ export const unsilenceCommand: Command = {
     ["monitor unsilence web", "end the silence of one check"],
     ["monitor unsilence --all", "end every silence"],
   ],
-  run: runUnsilence,
+  run: async (invocation, system) => {
+    requireTargets(invocation, "monitor unsilence NAME");
+    const nowMs = system.clock.wallMs();
+    await withSilences(invocation, system, async ({ store, names }) => {
+      const isAll = invocation.has("all");
+      const ended = (await readSilences(store, nowMs)).filter(({ check }) => isAll || names.includes(check));
+      await store.endSilences(isAll ? "all" : names, nowMs);
+      const others = (await readSilences(store, nowMs)).filter(({ check }) => check === null);
+      const rest = others.length === 0 ? "" : `still active:\n${renderSilences(others, system.timeZone())}`;
+      return `ended ${countSilences(ended).join(" and ") || "0 silences"}\n${rest}`;
+    });
+    return EXIT.ok;
+  },
 };
-
-async function runUnsilence(invocation: Invocation, system: System): Promise<number> {
-  requireTargets(invocation, "monitor unsilence NAME");
-  const nowMs = system.clock.wallMs();
-  await withSilences(invocation, system, async ({ store, names }) => {
-    const isAll = invocation.options.has("all");
-    const ended = (await readSilences(store, nowMs)).filter(({ check }) => isAll || names.includes(check));
-    await store.endSilences(isAll ? "all" : names, nowMs);
-    const others = (await readSilences(store, nowMs)).filter(({ check }) => check === null);
-    const rest = others.length === 0 ? "" : `still active:\n${renderSilences(others, system.timeZone())}`;
-    return `ended ${countSilences(ended).join(" and ") || "0 silences"}\n${rest}`;
-  });
-  return EXIT.ok;
-}

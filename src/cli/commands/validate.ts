@@ -1,15 +1,14 @@
-import { counted } from "../../shared/text.ts";
-import type { Shape } from "../../config/profile_schemas.ts";
 import {
   type Command,
-  CONFIG_OPTION,
   formatOption,
   type Invocation,
-  optionChoice,
+  OPTION,
+  option,
   type OptionSpec,
-  optionValue,
   UsageError,
 } from "../command_definition.ts";
+import { counted } from "../../shared/text.ts";
+import type { Shape } from "../../config/profile_schemas.ts";
 import { renderProblems } from "../diagnostics.ts";
 import { ConfigError } from "../../config/problem.ts";
 import { type OpenConfig, openConfig } from "../open_config.ts";
@@ -19,15 +18,14 @@ import { EXIT } from "../exit_code.ts";
 import { wantsColor } from "../terminal.ts";
 import { printable } from "../../shared/printable.ts";
 
-export const SHAPE_OPTION: OptionSpec = {
-  name: "shape",
-  value: "SHAPE",
-  choices: ["a", "b"],
-  description: "specification profile a or b instead of the default schema",
-};
+export const SHAPE_OPTION: OptionSpec = option(
+  "--shape SHAPE",
+  "specification profile a or b instead of the default schema",
+  { choices: ["a", "b"] },
+);
 
 export function readShape(invocation: Invocation): Shape {
-  const value = optionValue(invocation, "shape");
+  const value = invocation.text("shape");
   if (value === undefined) return "monitor";
   if (value === "a" || value === "b") return value;
   throw new UsageError(`--shape is "${value}", expected a or b`);
@@ -40,13 +38,16 @@ export const validateCommand: Command = {
   summary: "check the config for errors",
   description: "Prints every error and warning of the config with its line and column. It runs no check.",
   page: "reference/config.md",
-  options: [CONFIG_OPTION, SHAPE_OPTION, {
-    name: "without-secrets",
-    description: "no lookup of ${env:…}, ${file:…} and commands, for a config of another machine",
-  }, {
-    name: "strict",
-    description: "exit code 78 for warnings too",
-  }, formatOption(FORMATS, "pretty, json, or github: annotations of GitHub Actions")],
+  options: [
+    OPTION.config,
+    SHAPE_OPTION,
+    option(
+      "--without-secrets",
+      "no lookup of ${env:…}, ${file:…} and commands, for a config of another machine",
+    ),
+    option("--strict", "exit code 78 for warnings too"),
+    formatOption(FORMATS, "pretty, json, or github: annotations of GitHub Actions"),
+  ],
   examples: [
     ["monitor validate", "validate the config that check uses"],
     ["monitor validate -c web.jsonc --without-secrets", "validate in a CI pipeline"],
@@ -57,7 +58,7 @@ export const validateCommand: Command = {
   uses: ["read", "env", "sys"],
   endings: ["done", "permission", "config"],
   run: async (invocation, system) => {
-    const format = optionChoice(invocation, "format", FORMATS) ?? "pretty";
+    const format = invocation.choice("format", FORMATS) ?? "pretty";
     if (format === "pretty") return await validate(invocation, system);
     const validation = await findProblems(invocation, system);
     const { VALIDATION_FORMATS } = await import("../validation_formats.ts");
@@ -69,14 +70,14 @@ export const validateCommand: Command = {
 async function open(invocation: Invocation, system: System): Promise<OpenConfig> {
   return await openConfig(invocation, system, {
     shape: readShape(invocation),
-    withoutSecrets: invocation.options.has("without-secrets"),
+    withoutSecrets: invocation.has("without-secrets"),
   });
 }
 
 async function validate(invocation: Invocation, system: System): Promise<number> {
   const { checks, placedWarnings, source, sources } = await open(invocation, system);
   const color = wantsColor(invocation, system.stderr, system);
-  if (invocation.options.has("strict") && placedWarnings.length > 0) {
+  if (invocation.has("strict") && placedWarnings.length > 0) {
     const warnings = counted(placedWarnings.length, "warning");
     const message = `cannot accept config "${source.label}": it has ${warnings}`;
     throw new ConfigError(message, { source, problems: placedWarnings });
@@ -97,7 +98,7 @@ async function findProblems(invocation: Invocation, system: System): Promise<Val
   try {
     const { checks, placedWarnings: warnings, source } = await open(invocation, system);
     return {
-      isValid: warnings.length === 0 || !invocation.options.has("strict"),
+      isValid: warnings.length === 0 || !invocation.has("strict"),
       ...{ source, warnings, errors: [], failure: null },
       checkCount: checks.length,
       inactiveCount: checks.filter((check) => !check.active).length,

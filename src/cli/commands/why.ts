@@ -1,3 +1,4 @@
+import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import { channelsOf, ConfiguredChannels } from "../../alerting/configured_channels.ts";
 import { conditionOf, describeStale, unconfirmedOf } from "../../alerting/check_status.ts";
 import { describeSilence, type ShownNotification, shownNotifications } from "../../alerting/outbox_status.ts";
@@ -10,27 +11,17 @@ import type { Check } from "../../domain/check.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptOutbox } from "../../domain/store.ts";
-import type { System } from "../../domain/system.ts";
 import { monitorFields, type MonitorStatus } from "../../outputs/json/monitor_fields.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { jsonDocument, printable } from "../../shared/printable.ts";
 import { quoteValue } from "../../config/problem.ts";
 import { textWidth } from "../../shared/text_width.ts";
-import {
-  type Command,
-  CONFIG_OPTION,
-  type Invocation,
-  optionValue,
-  REPORT_FORMAT_OPTION,
-  reportFormat,
-  UsageError,
-} from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { openStateOf } from "../known_config.ts";
 import { monitorNotes } from "../monitor_status.ts";
 import { type OpenConfig, openConfig } from "../open_config.ts";
-import { locateState, STATE_OPTION } from "../state_location.ts";
+import { locateState } from "../state_location.ts";
 
 export const whyCommand: Command = {
   name: "why",
@@ -43,10 +34,10 @@ export const whyCommand: Command = {
     "service itself, from the state and the config.",
   page: "guides/notifications.md",
   options: [
-    CONFIG_OPTION,
-    STATE_OPTION,
-    { name: "channel", value: "NAME", description: "only this channel" },
-    REPORT_FORMAT_OPTION,
+    OPTION.config,
+    OPTION.state,
+    option("--channel NAME", "only this channel"),
+    OPTION.format,
   ],
   examples: [
     ["monitor why web", "explain every channel of one check"],
@@ -55,36 +46,34 @@ export const whyCommand: Command = {
   ],
   uses: ["read", "write", "net", "env", "sys"],
   endings: ["done", "name", "state", "permission", "config"],
-  run: runWhy,
+  run: async (invocation, system) => {
+    const [name] = invocation.operands;
+    if (name === undefined) throw new UsageError("why requires the name of a check", "monitor why NAME");
+    const format = invocation.reportFormat();
+    const config = await openConfig(invocation, system, { withoutSecrets: true });
+    const check = config.checks.find((one) => one.name === name);
+    if (check === undefined) {
+      throw new UsageError(
+        `the config has no check ${quoteValue(name)}`,
+        "list the checks with: monitor status",
+      );
+    }
+    const place = await locateState(invocation, config, system);
+    await using state = await openStateOf({ config, place }, system);
+    const { store, records, monitor } = state;
+    const nowMs = system.clock.wallMs();
+    const outbox = await store?.outbox() ?? NO_OUTBOX;
+    const silences = await store?.silences(nowMs) ?? [];
+    const why = explain(check, { config, records, monitor, outbox, nowMs, silences });
+    const channel = invocation.text("channel");
+    const chosen = channel === undefined ? why : { ...why, channels: chooseChannel(why.channels, channel) };
+    system.stdout.write(format === "json" ? whyJson(chosen) : whyText(chosen, system.timeZone()));
+    return EXIT.ok;
+  },
 };
 
 type Why = ReturnType<typeof explain>;
 type ExplainedChannel = Why["channels"][number];
-
-async function runWhy(invocation: Invocation, system: System): Promise<number> {
-  const [name] = invocation.operands;
-  if (name === undefined) throw new UsageError("why requires the name of a check", "monitor why NAME");
-  const format = reportFormat(invocation);
-  const config = await openConfig(invocation, system, { withoutSecrets: true });
-  const check = config.checks.find((one) => one.name === name);
-  if (check === undefined) {
-    throw new UsageError(
-      `the config has no check ${quoteValue(name)}`,
-      "list the checks with: monitor status",
-    );
-  }
-  const place = await locateState(invocation, config, system);
-  await using state = await openStateOf({ config, place }, system);
-  const { store, records, monitor } = state;
-  const nowMs = system.clock.wallMs();
-  const outbox = await store?.outbox() ?? NO_OUTBOX;
-  const silences = await store?.silences(nowMs) ?? [];
-  const why = explain(check, { config, records, monitor, outbox, nowMs, silences });
-  const channel = optionValue(invocation, "channel");
-  const chosen = channel === undefined ? why : { ...why, channels: chooseChannel(why.channels, channel) };
-  system.stdout.write(format === "json" ? whyJson(chosen) : whyText(chosen, system.timeZone()));
-  return EXIT.ok;
-}
 
 const NO_OUTBOX: KeptOutbox = { notifications: [], markers: [], counts: [] };
 

@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from "../../config/syntax.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
 import { printable, printableBlock } from "../../shared/printable.ts";
-import { optionValue, UsageError } from "../command_definition.ts";
+import { UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { type CommandContext, type OpenConfig, openConfigAt } from "../open_config.ts";
 import { asUsageError, entryFor, type NewCheck, renderEntry, usageErrorOf } from "./read_operands.ts";
@@ -231,7 +231,7 @@ export interface ConfigTarget {
  * @throws {ConfigError} If it has errors.
  */
 export async function openTarget({ invocation, system }: CommandContext): Promise<ConfigTarget> {
-  const named = optionValue(invocation, "config");
+  const named = invocation.text("config");
   if (named === "-") throw new UsageError("--config is -, expected a file to add checks to");
   const location = await locateConfig(named, system).catch((error) => {
     if (!(error instanceof ConfigError)) throw error;
