@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { createMemorySystem } from "../../testing/memory_system.ts";
+import { httpRequestKind } from "../../src/checks/http_request.ts";
 import { tcpConnectKind } from "../../src/checks/tcp_connect.ts";
 import type { TcpConnectParameters } from "../../src/domain/generated/config.ts";
 import { type Certificate, createAuthority, createCertificate } from "../support/certificates.ts";
@@ -11,11 +12,13 @@ import {
   observeInOwnProcess,
   tcpCheck,
 } from "../support/connection_check.ts";
+import type { CheckResult } from "../../src/domain/result.ts";
+import { tempDirectory } from "../../testing/builders.ts";
 import { beSilent, drip, flood, leave, speakPlainly } from "../support/hostile_servers.ts";
 import { collectPorts, startRefusing, startServer, type Visitor } from "../support/http_servers.ts";
-import { createHandClock } from "../support/http_check.ts";
+import { createHandClock, httpCheck } from "../support/http_check.ts";
 import { problemTexts } from "../support/observe_check.ts";
-import { fieldsOf, linesOf, testRows } from "../support/rows.ts";
+import { fieldsOf, linesOf, testRows, testTable } from "../support/rows.ts";
 
 const answering = (answer: string | Uint8Array) => async (visitor: Visitor) => {
   await visitor.readSome();
@@ -238,82 +241,87 @@ Deno.test("tcpConnectKind requires its host and port alone", () => {
   });
 });
 
-Deno.test("observeTcpConnect() connects to a Unix socket, with permissions for it alone", async (t) => {
-  const directory = await Deno.makeTempDir();
-  const socket = `${directory}/redis.sock`;
+Deno.test("tcp_connect and http_request connect to a Unix socket, with permissions for it alone", async (t) => {
+  await using directory = await tempDirectory();
+  const socket = `${directory.path}/a.sock`;
   const listener = Deno.listen({ transport: "unix", path: socket });
   const serving = (async () => {
     for await (const connection of listener) {
-      await connection.read(new Uint8Array(16));
-      await connection.write(new TextEncoder().encode("+PONG\r\n"));
+      await connection.read(new Uint8Array(4096));
+      await connection.write(new TextEncoder().encode("HTTP/1.1 200 OK\r\n\r\n+PONG\r\n"));
       connection.close();
     }
   })();
-  const check = tcpCheck({ socket, send: "PING\r\n", expect: "+PONG" });
-  try {
-    const { condition, output } = await observeConnection(check);
-    assert.deepStrictEqual([condition, output], ["ok", 'connected, response contains "+PONG"']);
-    const required = await tcpConnectKind.requiredPermissions(check, createMemorySystem());
-    assert.deepStrictEqual(required, { read: [socket], write: [socket] });
-    const source = fileURLToPath(new URL("../..", import.meta.url));
-    const grants = { read: [source, socket], write: [socket] };
-    for (const missing of ["", "read", "write"] as const) {
-      await t.step(missing === "" ? "all" : `without --allow-${missing}`, async () => {
-        const flags = Object.entries(grants).map(([name, paths]) =>
-          `--allow-${name}=${paths.filter((path) => name !== missing || path !== socket).join(",") || source}`
+  const checks = [
+    [
+      tcpCheck({ socket, send: "PING\r\n", expect: "+PONG" }),
+      'ok: connected, response contains "+PONG"',
+      await tcpConnectKind.requiredPermissions(tcpCheck({ socket }), createMemorySystem()),
+    ],
+    [
+      httpCheck("http://docker/version", { bodyPart: "+PONG", request: { socket } }),
+      "ok: status is 200",
+      await httpRequestKind.requiredPermissions(
+        httpCheck("http://docker/", { request: { socket } }),
+        createMemorySystem(),
+      ),
+    ],
+  ] as const;
+  const source = fileURLToPath(new URL("../..", import.meta.url));
+  const textOf = ({ condition, output }: CheckResult): string => `${condition}: ${output}`;
+  for (const [check, fine, { read, write, net = [] }] of checks) {
+    assert.strictEqual(textOf(await observeConnection(check)), fine);
+    assert.deepStrictEqual({ read, write, net }, { read: [socket], write: [socket], net: [] });
+    for (const missing of ["nothing", "read", "write"] as const) {
+      await t.step(`${check.kind} without ${missing}`, async () => {
+        const flags = (["read", "write"] as const).map((name) =>
+          `--allow-${name}=${[source, ...name === missing ? [] : [socket]].join(",")}`
         );
         const found = await observeInOwnProcess(check, { flags: [...flags, "--allow-env", "--allow-sys"] });
-        const expected = missing === ""
-          ? ["ok", 'connected, response contains "+PONG"']
-          : ["unknown", `needs ${missing} access to "${socket}": grant --allow-${missing}=${socket}`];
-        assert.deepStrictEqual([found.condition, found.output], expected);
+        const lack = `unknown: needs ${missing} access to "${socket}": grant --allow-${missing}=${socket}`;
+        assert.strictEqual(textOf(found), missing === "nothing" ? fine : lack);
       });
     }
-  } finally {
-    listener.close();
-    await serving;
   }
-  const refused = await observeConnection(check);
-  assert.deepStrictEqual([refused.condition, refused.output], [
-    "critical",
-    `connecting to ${socket} failed: socket does not exist`,
-  ]);
+  listener.close();
+  await serving;
+  const failed = `critical: connecting to ${socket} failed:`;
+  for (const [check] of checks) {
+    assert.strictEqual(textOf(await observeConnection(check)), `${failed} socket does not exist`);
+  }
   await Deno.writeTextFile(socket, "");
-  assert.match((await observeConnection(check)).output, / failed: connection refused$/);
-  await Deno.remove(directory, { recursive: true });
+  assert.strictEqual(textOf(await observeConnection(checks[0][0])), `${failed} connection refused`);
 });
 
 Deno.test("observeTcpConnect() connects to another host, and verifies the configured server name", async (t) => {
   const authority = createAuthority();
   const certificate = createCertificate({ authority, hosts: ["shop.example", "www.example"], addresses: [] });
   await using server = startServer((visitor) => visitor.untilGone(), { certificate });
-  const [caFile, otherFile] = [await Deno.makeTempFile(), await Deno.makeTempFile()];
-  await Deno.writeTextFile(caFile, authority.cert);
-  await Deno.writeTextFile(otherFile, createAuthority().cert);
+  await using directory = await tempDirectory({
+    "ca.pem": authority.cert,
+    "other.pem": createAuthority().cert,
+  });
+  const caFile = `${directory.path}/ca.pem`;
   const { port } = server;
   const parameters = { host: "shop.example", connectTo: "127.0.0.1", port, tls: true, caFile };
-  const rows: readonly (readonly [Partial<TcpConnectParameters>, condition: string, output: RegExp])[] = [
-    [{}, "ok", /^connected with TLS$/],
-    [{ host: "127.0.0.1", serverName: "www.example" }, "ok", /^connected with TLS$/],
-    [{ everyAddress: true }, "ok", /^connected with TLS \(the only address\)$/],
-    [{ host: "other.example" }, "critical", /certificate is not valid for name "other\.example"$/],
-    [{ caFile: otherFile }, "critical", /certificate is not (trusted|accepted)/],
-    [{ caFile: "/none.pem" }, "unknown", /^ca_file "\/none\.pem" cannot be read: file does not exist$/],
-  ];
-  for (const [changed, condition, output] of rows) {
-    await t.step(JSON.stringify(changed), async () => {
-      const found = await observeConnection(tcpCheck({ ...parameters, ...changed }));
-      assert.match(found.output, output);
-      assert.strictEqual(found.condition, condition);
-    });
-  }
+  const table = `
+                                            | ^ok: connected with TLS$
+    host=127.0.0.1 serverName=www.example   | ^ok: connected with TLS$
+    everyAddress=true                       | ^ok: connected with TLS \\(the only address\\)$
+    host=other.example                      | ^critical: .*certificate is not valid for name "other.example"$
+    caFile=${directory.path}/other.pem      | ^critical: .*certificate is not (trusted|accepted)
+    caFile=/none.pem                        | ^unknown: ca_file "/none.pem" cannot be read: file does not exist$`;
+  await testTable(t, table, async (changed, expected) => {
+    const check = tcpCheck({ ...parameters, ...fieldsOf<Settings>(changed) });
+    const { condition, output } = await observeConnection(check);
+    assert.match(`${condition}: ${output}`, new RegExp(expected));
+  });
   const check = tcpCheck(parameters);
   assert.deepStrictEqual(await tcpConnectKind.requiredPermissions(check, createMemorySystem()), {
     net: [`127.0.0.1:${port}`],
     env: ["DENO_TLS_CA_STORE"],
     read: [caFile],
   });
-  await Promise.all([Deno.remove(caFile), Deno.remove(otherFile)]);
 });
 
 Deno.test("tcpConnectKind rejects contradictory parameters", () => {

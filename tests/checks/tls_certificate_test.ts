@@ -17,7 +17,8 @@ import { startRefusing, startServer, type Visitor } from "../support/http_server
 import { fixture } from "../support/processes.ts";
 import { startMailServer, startScriptedServer } from "../support/mail_server.ts";
 import { DAY_MS } from "../../src/shared/time_units.ts";
-import { testRows } from "../support/rows.ts";
+import { problemTexts } from "../support/observe_check.ts";
+import { fieldsOf, testRows, testTable } from "../support/rows.ts";
 
 /** Creates a CA, and a file with its certificate. */
 async function withAuthority(
@@ -33,62 +34,38 @@ async function withAuthority(
   }
 }
 
-type Settings = Partial<TlsCertificateParameters & { readonly aheadMs: number }>;
-
 Deno.test("observeTlsCertificate() returns the time until expiry of a certificate, and all its faults", async (t) => {
   await withAuthority(async (authority, path) => {
-    const www = { hosts: ["www.example.org", "example.org"], addresses: [] };
-    const shop = { hosts: ["shop.example.org"], addresses: [] };
-    const stranger = { ...createAuthority(), name: "another CA" };
-    const rows: Readonly<
-      Record<string, readonly [CertificateFacts & { readonly toDay: number }, Settings, expected: string]>
-    > = {
-      "valid for long": [{ toDay: 400 }, {}, "ok: certificate expires in 399 d 23 h (DAY)"],
-      "expires soon": [{ toDay: 9 }, {}, "warning: certificate expires in 8 d 23 h (DAY)"],
-      "expires very soon": [{ toDay: 2 }, {}, "critical: certificate expires in 1 d 23 h (DAY)"],
-      "at a later time": [
-        { toDay: 400 },
-        { aheadMs: 390 * DAY_MS },
-        "warning: certificate expires in 9 d 23 h (DAY)",
-      ],
-      "expired": [{ fromDay: -9, toDay: -2 }, {}, "critical: certificate expired 2 d ago (DAY)"],
-      "not valid yet": [
-        { fromDay: 2, toDay: 60 },
-        {},
-        "critical: certificate is not valid yet, it will be in 1 d 23 h (DAY)",
-      ],
-      "another name": [
-        { toDay: 60, ...www },
-        {},
-        'critical: certificate is not valid for name "localhost", only for "www.example.org", "example.org"; ' +
-        "it expires in 59 d 23 h (DAY)",
-      ],
-      "the requested name": [
-        { toDay: 60, ...shop },
-        { serverName: "shop.example.org" },
-        "ok: certificate expires in 59 d 23 h (DAY)",
-      ],
-      "an address": [
-        { toDay: 60, hosts: [] },
-        { host: "127.0.0.1" },
-        "ok: certificate expires in 59 d 23 h (DAY)",
-      ],
-      "an unknown CA": [
-        { authority: stranger, toDay: 60 },
-        {},
-        "critical: certificate is not trusted (unknown issuer); it expires in 59 d 23 h (DAY)",
-      ],
+    const certificates: Readonly<Record<string, CertificateFacts>> = {
+      www: { hosts: ["www.example.org", "example.org"], addresses: [] },
+      shop: { hosts: ["shop.example.org"], addresses: [] },
+      address: { hosts: [] },
+      stranger: { authority: { ...createAuthority(), name: "another CA" } },
     };
-    await testRows(t, rows, async ([facts, { aheadMs = 0, ...parameters }, expected]) => {
-      const certificate = createCertificate({ authority, ...facts });
+    const table = `
+      valid for long     |          | toDay=400 | | ok: certificate expires in 399 d 23 h (DAY)
+      expires soon       |          | toDay=9   | | warning: certificate expires in 8 d 23 h (DAY)
+      expires very soon  |          | toDay=2   | | critical: certificate expires in 1 d 23 h (DAY)
+      at a later time    |          | toDay=400 | aheadDays=390 | warning: certificate expires in 9 d 23 h (DAY)
+      expired            |          | fromDay=-9 toDay=-2 | | critical: certificate expired 2 d ago (DAY)
+      not valid yet      |          | fromDay=2 toDay=60 | | critical: certificate is not valid yet, it will be in 1 d 23 h (DAY)
+      another name       | www      | toDay=60  | | critical: certificate is not valid for name "localhost", \\
+        only for "www.example.org", "example.org"; it expires in 59 d 23 h (DAY)
+      the requested name | shop     | toDay=60  | serverName=shop.example.org | ok: certificate expires in 59 d 23 h (DAY)
+      an address         | address  | toDay=60  | host=127.0.0.1 | ok: certificate expires in 59 d 23 h (DAY)
+      an unknown CA      | stranger | toDay=60  | | \\
+        critical: certificate is not trusted (unknown issuer); it expires in 59 d 23 h (DAY)`;
+    await testTable(t, table, async (_, kind, days, settings, expected) => {
+      const facts = { authority, ...certificates[kind], ...fieldsOf<{ readonly toDay: number }>(days) };
+      const { aheadDays = 0, ...parameters } = fieldsOf<{ aheadDays?: number }>(settings);
+      const certificate = createCertificate(facts);
       await using server = startServer((visitor) => visitor.untilGone(), { certificate });
       const check = certificateCheck({ port: server.port, caFile: path, ...parameters });
-      const { condition, output, metrics } = await observeConnection(check, { aheadMs });
-      const words = output.replace(/\(\d{4}-\d\d-\d\d\)/, "(DAY)").replace(/ \d+ s ago/, " ago");
-      const issuer = facts.authority?.name ?? "test authority";
-      assert.strictEqual(`${condition}: ${words}`, `${expected}, issued by "${issuer}"`);
-      const leftDays = facts.toDay - aheadMs / DAY_MS;
-      assert(Math.abs((metrics.certificate_left_seconds ?? NaN) - leftDays * 86_400) < 600);
+      const seen = await observeConnection(check, { aheadMs: aheadDays * DAY_MS });
+      const words = seen.output.replace(/\(\d{4}-\d\d-\d\d\)/, "(DAY)").replace(/ \d+ s ago/, " ago");
+      assert.strictEqual(`${seen.condition}: ${words}`, `${expected}, issued by "${facts.authority.name}"`);
+      const left = seen.metrics.certificate_left_seconds ?? NaN;
+      assert(Math.abs(left - (facts.toDay - aheadDays) * 86_400) < 600);
       await server.untilLeft();
     });
     await t.step("self-signed", async () => {
@@ -142,31 +119,28 @@ Deno.test("observeTlsCertificate() names the failed phase if a server sends no c
     await visitor.send(new Uint8Array([0x15, 0x03, 0x03, 0x00, 0x02, 0x01, 0x00]));
     await visitor.untilGone();
   };
-  const failed = /^TLS handshake with \S+ failed: /.source;
-  const rows: Readonly<
-    Record<
-      string,
-      readonly [(visitor: Visitor) => Promise<void>, Settings, timeoutMs: number, output: RegExp]
-    >
-  > = {
-    "silent": [beSilent, {}, 200, /^timeout after 0\.2 s during the TLS handshake with \S+$/],
+  const failed = "^TLS handshake with \\S+ failed: ";
+  const smtp = { starttls: "smtp" } as const;
+  type Meet = (visitor: Visitor) => Promise<void>;
+  const rows: Readonly<Record<string, readonly [Meet, timeoutMs: number, output: string, typeof smtp?]>> = {
+    "silent": [beSilent, 200, "^timeout after 0\\.2 s during the TLS handshake with \\S+$"],
     "silent after the TLS request": [
       beSilent,
-      { starttls: "smtp" },
       200,
-      /^timeout after 0\.2 s while requesting STARTTLS from \S+$/,
+      "^timeout after 0\\.2 s while requesting STARTTLS from \\S+$",
+      smtp,
     ],
-    "leaving": [leave, {}, 15_000, new RegExp(`${failed}connection (closed|reset)`)],
-    "garbage": [speakGarbage, {}, 15_000, new RegExp(`${failed}\\S`)],
-    "clear text": [speakPlainly, {}, 15_000, new RegExp(`${failed}response is not TLS$`)],
-    "a TLS alert instead of a handshake": [sendAlert, {}, 1000, new RegExp(`${failed}\\S|^timeout after`)],
+    "leaving": [leave, 15_000, `${failed}connection (closed|reset)`],
+    "garbage": [speakGarbage, 15_000, `${failed}\\S`],
+    "clear text": [speakPlainly, 15_000, `${failed}response is not TLS$`],
+    "a TLS alert instead of a handshake": [sendAlert, 1000, `${failed}\\S|^timeout after`],
   };
-  for (const [name, [meet, parameters, timeoutMs, expected]] of Object.entries(rows)) {
+  for (const [name, [meet, timeoutMs, expected, parameters]] of Object.entries(rows)) {
     steps.add(name, async () => {
       await using server = startServer(meet);
       const check = certificateCheck({ host: "127.0.0.1", port: server.port, ...parameters }, timeoutMs);
       const { condition, output } = await observeConnection(check);
-      assert.match(output, expected);
+      assert.match(output, new RegExp(expected));
       assert.strictEqual(condition, "critical");
       await server.untilLeft();
     });
@@ -176,22 +150,13 @@ Deno.test("observeTlsCertificate() names the failed phase if a server sends no c
 Deno.test("observeTlsCertificate() returns unknown for failures of this side", async (t) => {
   using refusing = await startRefusing();
   const { port } = refusing;
-  await t.step("a missing CA file", async () => {
-    const directory = await Deno.makeTempDir();
-    const caFile = `${directory}/ca.pem`;
-    const found = await observeConnection(certificateCheck({ port, caFile }));
-    assert.deepStrictEqual([found.condition, found.output], [
-      "unknown",
-      `ca_file "${caFile}" cannot be read: file does not exist`,
-    ]);
-    await Deno.remove(directory);
-  });
-  await t.step("a CA file without a certificate", async () => {
-    const found = await observeConnection(certificateCheck({ port, caFile: fixture("forever.sh") }));
-    assert.deepStrictEqual([found.condition, found.output], [
-      "unknown",
-      `ca_file "${fixture("forever.sh")}" contains no certificate, expected PEM`,
-    ]);
+  const rows: Readonly<Record<string, string>> = {
+    "/no/such/ca.pem": "cannot be read: file does not exist",
+    [fixture("forever.sh")]: "contains no certificate, expected PEM",
+  };
+  await testRows(t, rows, async (reason, caFile) => {
+    const { condition, output } = await observeConnection(certificateCheck({ port, caFile }));
+    assert.strictEqual(`${condition}: ${output}`, `unknown: ca_file "${caFile}" ${reason}`);
   });
 });
 
@@ -235,12 +200,12 @@ Deno.test("observeTlsCertificate() requires only its host, port and CA file", as
 });
 
 Deno.test("tlsCertificateKind warns of limits in the wrong order", () => {
-  const check = certificateCheck({ port: 443, criticalBeforeExpiryMs: 30 * DAY_MS });
-  assert.deepStrictEqual(tlsCertificateKind.warnings(check), [{
-    path: ["critical_before_expiry"],
-    message: 'is longer than warning_before_expiry (30 d, not 14 d), so it is never "warning"',
-  }]);
-  assert.deepStrictEqual(tlsCertificateKind.warnings(certificateCheck({ port: 443 })), []);
+  const warned = (parameters: Partial<TlsCertificateParameters>) =>
+    problemTexts(tlsCertificateKind.warnings(certificateCheck({ port: 443, ...parameters })));
+  assert.deepStrictEqual(warned({ criticalBeforeExpiryMs: 30 * DAY_MS }), [
+    'critical_before_expiry: is longer than warning_before_expiry (30 d, not 14 d), so it is never "warning"',
+  ]);
+  assert.deepStrictEqual(warned({}), []);
 });
 
 Deno.test("observeTlsCertificate() trusts the certificate with the expected fingerprint, and no other", async (t) => {
@@ -285,16 +250,14 @@ Deno.test("observeTlsCertificate() connects to another host, with a permission f
 });
 
 Deno.test("tlsCertificateKind rejects an invalid fingerprint, and a second source of trust", () => {
-  const errorsOf = (parameters: Partial<TlsCertificateParameters>): readonly string[] =>
-    (tlsCertificateKind.errors?.(certificateCheck({ port: 1, ...parameters })) ?? []).map(({ message }) =>
-      message
-    );
+  const errorsOf = (parameters: Partial<TlsCertificateParameters>) =>
+    problemTexts(tlsCertificateKind.errors?.(certificateCheck({ port: 1, ...parameters })));
   for (const fingerprint of ["", "ab", "g0".repeat(32), "f0".repeat(33)]) {
     assert.deepStrictEqual(errorsOf({ fingerprint }), [
-      "is not a SHA-256 fingerprint, expected 64 hexadecimal digits",
+      "fingerprint: is not a SHA-256 fingerprint, expected 64 hexadecimal digits",
     ]);
   }
   assert.deepStrictEqual(errorsOf({ fingerprint: "f0".repeat(32), caFile: "/a" }), [
-    '"fingerprint" cannot be used with "ca_file": remove one of them',
+    'fingerprint: "fingerprint" cannot be used with "ca_file": remove one of them',
   ]);
 });

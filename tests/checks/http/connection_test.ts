@@ -1,55 +1,11 @@
-import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { httpRequestKind } from "../../../src/checks/http_request.ts";
 import type { HttpMessage } from "../../../src/domain/generated/config.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
-import { observeConnection, observeInOwnProcess } from "../../support/connection_check.ts";
+import { observeConnection } from "../../support/connection_check.ts";
 import { httpCheck } from "../../support/http_check.ts";
+import { problemTexts } from "../../support/observe_check.ts";
 import { response, startAnswering, startRefusing } from "../../support/http_servers.ts";
-
-Deno.test("http_request sends a request to a Unix socket, with permissions for it alone", async (t) => {
-  const directory = await Deno.makeTempDir();
-  const socket = `${directory}/docker.sock`;
-  const server = Deno.serve(
-    { path: socket, onListen: () => {} },
-    (request) => new Response(`${request.headers.get("host")} ${new URL(request.url).pathname}`),
-  );
-  const check = httpCheck("http://docker/version", { bodyPart: "docker /version", request: { socket } });
-  try {
-    const { condition, output } = await observeConnection(check);
-    assert.deepStrictEqual([condition, output], ["ok", "status is 200"]);
-    assert.deepStrictEqual(await httpRequestKind.requiredPermissions(check, createMemorySystem()), {
-      net: [],
-      env: [],
-      read: [socket],
-      write: [socket],
-    });
-    const source = fileURLToPath(new URL("../../..", import.meta.url));
-    const grants = { read: [source, socket], write: [source, socket] };
-    for (const missing of ["", "read", "write"]) {
-      await t.step(missing === "" ? "all" : `without --allow-${missing}`, async () => {
-        const flags = Object.entries(grants).map(([name, paths]) =>
-          `--allow-${name}=${name === missing ? source : paths.join(",")}`
-        );
-        const found = await observeInOwnProcess(check, {
-          flags: [...flags, "--allow-env", "--allow-sys"],
-        });
-        const expected = missing === ""
-          ? ["ok", "status is 200"]
-          : ["unknown", `needs ${missing} access to "${socket}": grant --allow-${missing}=${socket}`];
-        assert.deepStrictEqual([found.condition, found.output], expected);
-      });
-    }
-  } finally {
-    await server.shutdown();
-  }
-  const { condition, output } = await observeConnection(check);
-  assert.deepStrictEqual([condition, output], [
-    "critical",
-    `connecting to ${socket} failed: socket does not exist`,
-  ]);
-  await Deno.remove(directory, { recursive: true });
-});
 
 Deno.test("http_request connects to connect_to, with a permission for that host alone", async () => {
   await using other = startAnswering(response(200));
@@ -80,9 +36,8 @@ Deno.test("http_request names the place to which it connected", async () => {
 });
 
 Deno.test("httpRequestKind rejects other connections for https:, in steps, and a socket with other ones", () => {
-  const errorsOf = (target: string, request: Partial<HttpMessage>): readonly string[] =>
-    (httpRequestKind.errors?.(httpCheck(target, { request })) ?? [])
-      .map(({ path, message }) => `${path.join(".")}: ${message}`);
+  const errorsOf = (target: string, request: Partial<HttpMessage>) =>
+    problemTexts(httpRequestKind.errors?.(httpCheck(target, { request })));
   const all = { socket: "/a", connectTo: "a", everyAddress: true };
   const reason = "requires http:, the client of https: connects to its host alone";
   assert.deepStrictEqual(errorsOf("https://a/", all), [
