@@ -2,7 +2,7 @@ import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { desktopNotificationKind } from "../../src/channels/desktop_notification.ts";
 import type { Files } from "../../src/domain/files.ts";
-import type { ProcessCommand } from "../../src/domain/processes.ts";
+import type { ProcessCommand, ProcessEnd } from "../../src/domain/processes.ts";
 import { createFiles } from "../../src/system/files.ts";
 import {
   deliverOver,
@@ -17,6 +17,7 @@ import { requiresSessionBus, startSessionBus } from "../support/notification_ser
 import { tempDirectory } from "../../testing/builders.ts";
 
 const PATH = "/usr/bin:/bin";
+const NONE = { text: "", truncated: false };
 
 function show(settings: DeliverySettings = {}, icon?: string): Promise<DeliveryFindings> {
   const parameters = icon === undefined ? {} : { icon };
@@ -41,7 +42,7 @@ Deno.test({
         application: "monitor",
         icon: "dialog-warning",
         title: "CRITICAL: Website",
-        body: "status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31 09:58:00 UTC)",
+        body: BODY,
         urgency: 2,
       });
     });
@@ -134,61 +135,44 @@ Deno.test("desktopNotificationKind runs no notifier from the working directory, 
 });
 
 Deno.test("desktopNotificationKind returns a timeout if the desktop does not respond in time", async () => {
-  const none = { text: "", truncated: false };
   const run = () =>
-    Promise.resolve({ ended: "timed_out", stdout: none, stderr: none, survives: false } as const);
+    Promise.resolve({ ended: "timed_out", stdout: NONE, stderr: NONE, survives: false } as const);
   const { delivery } = await show({ system: { platform: "darwin", processes: { run } } });
   assert.ok(!delivery.delivered && delivery.retryable && delivery.mayHaveArrived);
   assert.equal(delivery.reason, "no response from the desktop within 10 s");
 });
 
 /** Returns the command that would be started on another system. */
-async function commandOn(
-  platform: "darwin" | "windows",
-  settings: DeliverySettings = {},
-): Promise<ProcessCommand> {
+async function commandOn(platform: "darwin" | "windows", title: string): Promise<ProcessCommand> {
   const commands: ProcessCommand[] = [];
-  const none = { text: "", truncated: false };
-  await show({
-    ...settings,
-    system: {
-      platform,
-      processes: {
-        run: (command) => {
-          commands.push(command);
-          return Promise.resolve({ ended: "exited", code: 0, stdout: none, stderr: none, leftovers: false });
-        },
-      },
-    },
-  });
-  const [command] = commands;
-  assert.ok(command !== undefined && commands.length === 1);
+  const run = (command: ProcessCommand): Promise<ProcessEnd> => {
+    commands.push(command);
+    return Promise.resolve({ ended: "exited", code: 0, stdout: NONE, stderr: NONE, leftovers: false });
+  };
+  await show({ message: makeMessage([makeItem({ title })]), system: { platform, processes: { run } } });
+  const [command = assert.fail()] = commands;
   return command;
 }
 
+const BODY = "status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31 09:58:00 UTC)";
+
 Deno.test("desktopNotificationKind passes texts to osascript as arguments only", async () => {
-  const command = await commandOn("darwin", { message: makeMessage([makeItem({ title: '" & beep' })]) });
+  const command = await commandOn("darwin", '" & beep');
   assert.equal(command.path, "/usr/bin/osascript");
-  assert.deepEqual(command.arguments.slice(-2), [
-    'CRITICAL: " & beep',
-    "status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31 09:58:00 UTC)",
-  ]);
+  assert.deepEqual(command.arguments.slice(-2), ['CRITICAL: " & beep', BODY]);
 });
 
 Deno.test("desktopNotificationKind puts no text into PowerShell's script as it is", async () => {
   // PowerShell accepts each of these as a quotation mark.
   const title = "'; beep #\u2018\u2019\u201a\u201b$(beep)";
-  const command = await commandOn("windows", { message: makeMessage([makeItem({ title })]) });
+  const command = await commandOn("windows", title);
   assert.match(command.path, /powershell\.exe$/);
   const script = decodeUtf16(command.arguments.at(-1) ?? "");
   assert.doesNotMatch(script, /beep|[\u2018-\u201b]/);
   const texts = [...script.matchAll(/FromBase64String\('([A-Za-z0-9+/=]*)'\)/g)].map(([, text = ""]) =>
     decodeUtf16(text)
   );
-  assert.deepEqual(texts, [
-    `CRITICAL: ${title}`,
-    "status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31 09:58:00 UTC)",
-  ]);
+  assert.deepEqual(texts, [`CRITICAL: ${title}`, BODY]);
 });
 
 function decodeUtf16(base64: string): string {

@@ -13,6 +13,7 @@ import {
   deliverOver,
   type DeliveryFindings,
   failure,
+  makeItem,
   makeNotification,
 } from "../support/channel_delivery.ts";
 import { testRows } from "../support/rows.ts";
@@ -20,14 +21,11 @@ import { startMailServer } from "../support/mail_server.ts";
 
 const BEGAN_MS = Date.UTC(2026, 0, 31, 12, 3, 0);
 const DECIDED_MS = Date.UTC(2026, 0, 31, 12, 9, 30);
+const NEXT_MS = DECIDED_MS + 60_000;
 
-const REPORT = makeNotification({
-  detail: "first line\nsecond line\n",
-  problemBeganAtMs: BEGAN_MS,
-  decidedAtMs: DECIDED_MS,
-  nextRunAtMs: DECIDED_MS + 60_000,
-  hostName: "server1",
-});
+const PLACE = { detail: "first line\nsecond line\n", hostName: "server1" };
+const TIMES = { problemBeganAtMs: BEGAN_MS, decidedAtMs: DECIDED_MS, nextRunAtMs: NEXT_MS };
+const REPORT = makeNotification({ ...PLACE, ...TIMES });
 
 const CHANNEL: ChannelOf<"email"> = {
   kind: "email",
@@ -41,13 +39,7 @@ const CHANNEL: ChannelOf<"email"> = {
 };
 
 function item(notification: Partial<Notification> = {}, rest: Partial<MessageItem> = {}): MessageItem {
-  return {
-    notification: { ...REPORT, ...notification },
-    missedProblem: null,
-    summarized: 0,
-    threadId: null,
-    ...rest,
-  };
+  return { ...makeItem({ ...REPORT, ...notification }), ...rest };
 }
 
 interface Sending {

@@ -24,7 +24,7 @@ import {
   startServer,
   type Visitor,
 } from "../support/http_servers.ts";
-import { testRows } from "../support/rows.ts";
+import { fieldsOf, testRows, testTable } from "../support/rows.ts";
 
 type Parameters = ChannelOf<"webhook">["parameters"];
 
@@ -82,8 +82,7 @@ Deno.test("webhookKind posts the notifications as JSON with an id for dropping t
   const { posted: [posted], findings } = await received({}, { message });
   assert.deepEqual(findings.delivery, { delivered: true, note: null });
   assert.deepEqual(findings.steps, ["accepted with status 204"]);
-  assert.equal(posted?.method, "POST");
-  assert.equal(posted?.path, "/hooks/x?y=z");
+  assert.equal(`${posted?.method} ${posted?.path}`, "POST /hooks/x?y=z");
   assert.equal(posted?.headers.get("Content-Type"), "application/json");
   assert.equal(posted?.headers.get("Idempotency-Key"), "message-1");
   const output = "status is 500, expected 200";
@@ -121,11 +120,8 @@ Deno.test("webhookKind posts the notifications as JSON with an id for dropping t
 Deno.test("webhookKind sends the configured method and headers, whatever the case of their names", async () => {
   const headers = { "content-type": "text/plain", "AUTHORIZATION": "Bearer x", "idempotency-key": "mine" };
   const { posted: [posted] } = await received({ method: "PUT", headers, body: "{{check}}" });
-  assert.equal(posted?.method, "PUT");
-  assert.equal(posted?.text, "web");
-  assert.equal(posted?.headers.get("Content-Type"), "text/plain");
-  assert.equal(posted?.headers.get("Authorization"), "Bearer x");
-  assert.equal(posted?.headers.get("Idempotency-Key"), "mine");
+  const seen = ["Content-Type", "Authorization", "Idempotency-Key"].map((name) => posted?.headers.get(name));
+  assert.deepEqual([posted?.method, posted?.text, ...seen], ["PUT", "web", "text/plain", "Bearer x", "mine"]);
 });
 
 Deno.test("webhookKind fills fields in path, query and headers, each escaped for its place", async (t) => {
@@ -173,17 +169,21 @@ Deno.test("webhookKind sends one notification in each request if its URL, header
 
 Deno.test("webhookKind escapes values of a body for its Content-Type", async (t) => {
   const output = 'a "b" & c=d\n+ü';
-  const rows: Readonly<Record<string, readonly [type: string | null, sent: string]>> = {
-    "none": [null, '=a \\"b\\" & c=d\\n+ü'],
-    "JSON": ["application/json; charset=utf-8", '=a \\"b\\" & c=d\\n+ü'],
-    "a kind of JSON": ["application/vnd.api+json", '=a \\"b\\" & c=d\\n+ü'],
-    "a form": ["application/x-www-form-urlencoded", "=a+%22b%22+%26+c%3Dd%0A%2B%C3%BC"],
-    "plain text": ["Text/Plain; charset=utf-8", `=${output}`],
-    "another type": ["application/x-custom", '=a \\"b\\" & c=d\\n+ü'],
+  const table = `
+    none           |                                   | json
+    JSON           | application/json; charset=utf-8   | json
+    a kind of JSON | application/vnd.api+json          | json
+    a form         | application/x-www-form-urlencoded | form
+    plain text     | Text/Plain; charset=utf-8         | plain
+    another type   | application/x-custom              | json`;
+  const sent: Readonly<Record<string, string>> = {
+    json: '=a \\"b\\" & c=d\\n+ü',
+    form: "=a+%22b%22+%26+c%3Dd%0A%2B%C3%BC",
+    plain: `=${output}`,
   };
-  await testRows(t, rows, async ([type, sent]) => {
-    const headers = type === null ? {} : { "content-Type": type };
-    assert.equal((await receivedOf({ output }, { headers, body: "={{output}}" })).text, sent);
+  await testTable(t, table, async (_, type, form) => {
+    const headers = type === "" ? {} : { "content-Type": type };
+    assert.equal((await receivedOf({ output }, { headers, body: "={{output}}" })).text, sent[form]);
   });
 });
 
@@ -234,29 +234,17 @@ Deno.test("webhookKind fills every field of a template with the text of its valu
   assert.equal(summary, describeItem(makeItem()));
 });
 
-Deno.test("webhookKind fills a body that is a JSON value", async () => {
-  const output = 'a "b"\n\\';
-  const body = { o: "{{output}}", n: 1, p: { "{{condition}}": { critical: 5, "*": 3 } }, l: ["{{check}}"] };
-  const { text } = await receivedOf({ output }, { body });
-  assert.equal(text, JSON.stringify({ o: output, n: 1, p: 5, l: ["web"] }));
-});
-
 Deno.test("webhookKind sends a JSON value as a form if the Content-Type is form-urlencoded", async () => {
   const headers = { "Content-Type": "application/x-www-form-urlencoded" };
-  const body = {
-    To: "+49 1",
-    Body: "{{output}}",
-    n: 1,
-    payload: { text: "{{check}}" },
-    no: { "{{event}}": {} },
-  };
+  const choice = { "{{event}}": {} };
+  const body = { To: "+49 1", Body: "{{output}}", n: 1, payload: { text: "{{check}}" }, no: choice };
   const { text } = await receivedOf({ output: "a&b=c ü\n" }, { headers, body });
-  assert.deepEqual([...new URLSearchParams(text)], [
-    ["To", "+49 1"],
-    ["Body", "a&b=c ü\n"],
-    ["n", "1"],
-    ["payload", '{"text":"web"}'],
-  ]);
+  assert.deepEqual(Object.fromEntries(new URLSearchParams(text)), {
+    To: "+49 1",
+    Body: "a&b=c ü\n",
+    n: "1",
+    payload: '{"text":"web"}',
+  });
 });
 
 Deno.test("webhookKind sends recoveries, and nothing else, to recovery_target", async () => {
@@ -282,14 +270,21 @@ Deno.test("webhookKind sends user name and password of the URL as HTTP Basic", a
   assert.match(server.heads[0] ?? "", new RegExp(`^authorization: Basic ${btoa("AC1:s&cret")}\r$`, "im"));
 });
 
+const channelTo = (target: string, recoveryTarget?: string): ChannelOf<"webhook"> => ({
+  kind: "webhook",
+  key: "k",
+  parameters: {
+    target,
+    method: "POST",
+    headers: {},
+    timeoutMs: 1,
+    ...recoveryTarget !== undefined && { recoveryTarget },
+  },
+});
+
 Deno.test("webhookKind requires the hosts of both its URLs", async () => {
-  const parameters = { method: "POST", headers: {}, timeoutMs: 1 } as const;
   const needed = (target: string, recoveryTarget?: string) =>
-    webhookKind.requiredPermissions({
-      kind: "webhook",
-      key: "k",
-      parameters: { ...parameters, target, ...recoveryTarget !== undefined && { recoveryTarget } },
-    }, createMemorySystem());
+    webhookKind.requiredPermissions(channelTo(target, recoveryTarget), createMemorySystem());
   assert.deepEqual(await needed("http://a/"), { net: ["a:80"] });
   assert.deepEqual(await needed("http://a/", "http://a/x"), { net: ["a:80"] });
   const { net, env } = await needed("http://a/", "https://b/x");
@@ -313,14 +308,27 @@ Deno.test("webhookKind limits the size of a request, of one notification and of 
   assert.ok((many?.text.length ?? Infinity) < MEGABYTE, `${many?.text.length}`);
 });
 
-/** The response and the failure; `null`: delivered. */
-const ANSWERS: Readonly<Record<string, readonly [answer: string, delivery: Delivery | null]>> = {
-  "200": [response(200, {}, "fine"), null],
-  "202 without an end": ["HTTP/1.1 202 OK\r\ncontent-length: 100\r\n\r\nx", null],
-  "a redirect": [
-    response(302, { location: "http://127.0.0.1:1/" }),
-    failure("status is 302, and redirects are not followed"),
-  ],
+/** The status and headers of a response, the failure, and whether it is retried, after so many milliseconds. */
+const ANSWERS = `
+  200 | delivered
+  302 location=http://127.0.0.1:1/ | status is 302, and redirects are not followed
+  403 retry-after=5   | status is 403
+  408                 | status is 408 | retried
+  425                 | status is 425 | retried
+  429 retry-after=120 | status is 429 | retried 120000
+  503 retry-after="Sat, 31 Jan 2026 10:01:30 GMT" | status is 503 | retried 90000
+  503 retry-after="Sat, 31 Jan 2026 09:00:00 GMT" | status is 503 | retried 0
+  503 retry-after="${"9".repeat(400)}" | status is 503 | retried 3600000
+  503 retry-after="Saturday, 31-Jan-26 10:01:30 GMT" | status is 503 | retried 90000
+  503 retry-after="Sat Jan 31 10:01:30 2026" | status is 503 | retried 90000
+  503 retry-after=""  | status is 503 | retried
+  503 retry-after=-5  | status is 503 | retried
+  503 retry-after="5, 10" | status is 503 | retried
+  503 retry-after="31 Jan 2026 10:01:30" | status is 503 | retried`;
+
+/** Responses with a body. */
+const BODIES: Readonly<Record<string, readonly [answer: string, delivery: Delivery]>> = {
+  "202 without an end": ["HTTP/1.1 202 OK\r\ncontent-length: 100\r\n\r\nx", { delivered: true, note: null }],
   "400 with words": [
     response(400, {}, "  invalid\u001b[31m\0payload\nmore "),
     failure("status is 400: invalid [31m payload more"),
@@ -330,48 +338,35 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string, delivery: Deliv
     response(404, { "content-type": "text/html; charset=utf-8" }, "<!DOCTYPE html><p>Cannot POST /hooks"),
     failure("status is 404"),
   ],
-  "403 with a time to wait": [response(403, { "retry-after": "5" }), failure("status is 403")],
-  "408": [response(408), failure("status is 408", { retryable: true })],
-  "425": [response(425), failure("status is 425", { retryable: true })],
-  "429 with seconds to wait": [
-    response(429, { "retry-after": "120" }),
-    failure("status is 429", { retryable: true, retryAfterMs: 120_000 }),
-  ],
   "500 whose words end early": [
     "HTTP/1.1 500 Test\r\ncontent-length: 100\r\n\r\noops",
     failure("status is 500: oops…", { retryable: true }),
   ],
-  ...Object.fromEntries(
-    Object.entries({
-      "Sat, 31 Jan 2026 10:01:30 GMT": 90_000,
-      "Sat, 31 Jan 2026 09:00:00 GMT": 0,
-      ["9".repeat(400)]: 3_600_000,
-      "Saturday, 31-Jan-26 10:01:30 GMT": 90_000,
-      "Sat Jan 31 10:01:30 2026": 90_000,
-      "": null,
-      "-5": null,
-      "5, 10": null,
-      "31 Jan 2026 10:01:30": null,
-    }).map(([value, retryAfterMs]) => [
-      `503 with the Retry-After "${value}"`,
-      [
-        response(503, { "retry-after": value }),
-        failure("status is 503", { retryable: true, retryAfterMs }),
-      ] as const,
-    ]),
-  ),
 };
 
 Deno.test("webhookKind classifies a response", async (t) => {
   // The wall clock stands; the timers run.
   const clock = { ...createRealClock(), wallMs: () => Date.UTC(2026, 0, 31, 10, 0) };
   await using ports = collectPorts();
-  await testRows(t, ANSWERS, async ([answer, expected]) => {
+  const check = async (answer: string, expected: Delivery): Promise<void> => {
     await using server = startAnswering(answer);
     const { delivery } = await post(server.origin, {}, { system: { clock } });
-    assert.deepEqual(delivery, expected ?? { delivered: true, note: null });
+    assert.deepEqual(delivery, expected);
     ports.add(server.port);
+  };
+  await testTable(t, ANSWERS, async (answer, reason, retry) => {
+    const [status, headers] = answer.split(/ (.*)/);
+    const [retried, ms] = retry.split(" ");
+    const facts = retried === ""
+      ? {}
+      : { retryable: true, retryAfterMs: ms === undefined ? null : Number(ms) };
+    const given = Object.entries(fieldsOf<object>(headers ?? "")).map(([name, value]) => [name, `${value}`]);
+    await check(
+      response(Number(status), Object.fromEntries(given)),
+      reason === "delivered" ? { delivered: true, note: null } : failure(reason, facts),
+    );
   });
+  await testRows(t, BODIES, ([answer, delivery]) => check(answer, delivery));
 });
 
 Deno.test("webhookKind retries if there is no response", async () => {
@@ -416,19 +411,8 @@ Deno.test("webhookKind throws its signal's reason when it aborts", async () => {
 });
 
 Deno.test("webhookKind prints only the host of the URL", async (t) => {
-  assert.equal(
-    webhookKind.describe({
-      kind: "webhook",
-      key: "k",
-      parameters: {
-        target: "https://u:p@h.example:8443/hooks/T0KEN?k=1",
-        method: "POST",
-        headers: {},
-        timeoutMs: 1,
-      },
-    }),
-    "webhook h.example:8443",
-  );
+  const target = "https://u:p@h.example:8443/hooks/T0KEN?k=1";
+  assert.equal(webhookKind.describe(channelTo(target)), "webhook h.example:8443");
   const headers = { Authorization: "Bearer planted-header" };
   const rows = {
     path: "planted-path",
