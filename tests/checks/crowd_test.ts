@@ -5,6 +5,7 @@ import type { CrowdFindings, CrowdOrder } from "../fixtures/crowd.ts";
 import { until } from "../life/in_time.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { fixture } from "../support/processes.ts";
+import { linesOf } from "../support/rows.ts";
 import { runArguments } from "../../testing/source.ts";
 import { runChild } from "../../testing/tools.ts";
 
@@ -18,33 +19,33 @@ const ENDLESS_TIMEOUT_MS = 100;
 const ENDING_TIMEOUT_MS = 180_000;
 
 /** The condition of each command and the start of its output: of every run, so that none hides another. */
-const PROGRAMS: readonly (readonly [name: string, verdict: RegExp, ...args: readonly string[]])[] = [
-  ["answer_sigterm.sh", ENDLESS],
-  [
-    "bad_shebang.sh",
-    /^unknown: cannot start "[^"]+": its interpreter "\/no\/such\/interpreter" does not exist$/,
-  ],
-  ["close_stdout_and_sleep.sh", ENDLESS],
-  ["complain_on_stderr.sh", /^critical: cannot reach the database \| none$/],
-  ["count_stdin.sh", /^ok: 0$/],
-  ["end_by_signal.sh", /^unknown: terminated by SIGSEGV: this is SEGV$/, "SEGV"],
-  ["exit_code.sh", /^warning: this is 1$/, "1"],
-  ["flood_both.sh", ENDLESS],
-  ["flood_stdout.sh", ENDLESS],
-  ["forever.sh", ENDLESS],
-  ["fork_grandchild.sh", /^warning: left a grandchild$/],
-  ["ignore_sigterm.sh", ENDLESS],
-  ["invalid_utf8.sh", /^ok: temperature 21 \ufffdC$/],
-  ["leave_silent_grandchild.sh", /^ok: left a silent grandchild$/],
-  ["missing.sh", /^unknown: cannot start "[^"]+": file does not exist$/],
-  ["not_executable.sh", /^unknown: cannot start "[^"]+": file is not executable/],
-  ["print_megabytes.sh", /^critical: first line$/, "1"],
-  ["print_performance_data.sh", /^ok: DISK OK - free space: \/ 3326 MB \(56%\);$/],
-  ["print_table.sh", /^warning: 2 queues$/],
-  ["split_character.sh", /^ok: a+/, "65535"],
-  ["stop_itself.sh", ENDLESS],
-  ["survive_leader.sh", ENDLESS],
-];
+const PROGRAMS = String.raw`
+  answer_sigterm.sh         | ENDLESS
+  bad_shebang.sh            | ^unknown: cannot start "[^"]+": its interpreter "/no/such/interpreter" does not exist$
+  close_stdout_and_sleep.sh | ENDLESS
+  complain_on_stderr.sh     | ^critical: cannot reach the database \| none$
+  count_stdin.sh            | ^ok: 0$
+  end_by_signal.sh SEGV     | ^unknown: terminated by SIGSEGV: this is SEGV$
+  exit_code.sh 1            | ^warning: this is 1$
+  flood_both.sh             | ENDLESS
+  flood_stdout.sh           | ENDLESS
+  forever.sh                | ENDLESS
+  fork_grandchild.sh        | ^warning: left a grandchild$
+  ignore_sigterm.sh         | ENDLESS
+  invalid_utf8.sh           | ^ok: temperature 21 \ufffdC$
+  leave_silent_grandchild.sh | ^ok: left a silent grandchild$
+  missing.sh                | ^unknown: cannot start "[^"]+": file does not exist$
+  not_executable.sh         | ^unknown: cannot start "[^"]+": file is not executable
+  print_megabytes.sh 1      | ^critical: first line$
+  print_performance_data.sh | ^ok: DISK OK - free space: / 3326 MB \(56%\);$
+  print_table.sh            | ^warning: 2 queues$
+  split_character.sh 65535  | ^ok: a+
+  stop_itself.sh            | ENDLESS
+  survive_leader.sh         | ENDLESS`;
+const VERDICTS = linesOf(PROGRAMS).map(([command = "", text = ""]) => {
+  const [name = "", ...args] = command.split(" ");
+  return [name, text === "ENDLESS" ? ENDLESS : new RegExp(text), ...args] as const;
+});
 
 /** The number of processes of each command. */
 const COUNT = shortOrFull(campaign(110), 500);
@@ -65,20 +66,10 @@ function survivors(mark: string): readonly number[] {
   return found;
 }
 
-function endSurvivors(mark: string): void {
-  for (const pid of survivors(mark)) {
-    try {
-      Deno.kill(pid, "SIGKILL");
-    } catch {
-      // It has ended.
-    }
-  }
-}
-
 Deno.test("many scripts of every behavior at once leak no process, file descriptor, timer or memory", async () => {
   const mark = crypto.randomUUID();
   const order: CrowdOrder = {
-    programs: PROGRAMS.map(([name, verdict, ...args]) => ({
+    programs: VERDICTS.map(([name, verdict, ...args]) => ({
       path: fixture(name),
       arguments: args,
       timeoutMs: verdict === ENDLESS ? ENDLESS_TIMEOUT_MS : ENDING_TIMEOUT_MS,
@@ -90,15 +81,15 @@ Deno.test("many scripts of every behavior at once leak no process, file descript
   const program = fileURLToPath(new URL("../fixtures/crowd.ts", import.meta.url));
   const args = runArguments(["--allow-all", "--v8-flags=--expose-gc"]);
   // Even if the test fails.
-  using _end = { [Symbol.dispose]: () => endSurvivors(mark) };
+  using _end = { [Symbol.dispose]: () => survivors(mark).forEach((pid) => Deno.kill(pid, "SIGKILL")) };
   const { success, stdout, stderr } = await runChild(
     Deno.execPath(),
     [...args, program, JSON.stringify(order)],
   );
   assert.ok(success, stderr);
   const { seen, holdings } = JSON.parse(stdout) as CrowdFindings;
-  for (const [index, [name, verdict]] of PROGRAMS.entries()) {
-    const share = Math.floor(COUNT / PROGRAMS.length) + (index < COUNT % PROGRAMS.length ? 1 : 0);
+  for (const [index, [name, verdict]] of VERDICTS.entries()) {
+    const share = Math.floor(COUNT / VERDICTS.length) + (index < COUNT % VERDICTS.length ? 1 : 0);
     const counts = seen[name] ?? {};
     const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
     assert.strictEqual(total, share * ROUNDS, `${name} was observed each time`);

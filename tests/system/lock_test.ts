@@ -3,6 +3,7 @@ import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
 import { acquireLock, isLocked, lockHolder } from "../../src/system/lock.ts";
 import { SOURCE_FLAGS } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
+import { testRows } from "../support/rows.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { startChild } from "../../testing/tools.ts";
 import { tempDirectory } from "../../testing/builders.ts";
@@ -31,14 +32,6 @@ Deno.test("acquireLock() creates a file for its owner alone with the id of its h
     lock?.release();
   }));
 
-Deno.test("acquireLock() writes over a longer id of before", () =>
-  withLockPath((path) => {
-    Deno.writeTextFileSync(path, "999999999999\nand more");
-    const lock = acquireLock(path);
-    assert.equal(lockHolder(path), Deno.pid);
-    lock?.release();
-  }));
-
 Deno.test("isLocked() returns whether a process has a lock, and blocks no other process", () =>
   withLockPath(async (path) => {
     assert.equal(isLocked(path), false, "no file");
@@ -59,28 +52,16 @@ Deno.test("isLocked() returns whether a process has a lock, and blocks no other 
     }
   }));
 
-Deno.test("isLocked() opens nothing but files", () =>
+Deno.test("lockHolder() returns nothing for a file without an id, which a lock writes over", () =>
   withLockPath(async (path) => {
-    await makePipe(path);
-    assert.equal(isLocked(path), false);
+    assert.equal(lockHolder(path), null);
+    for (const text of ["", "me", "0", "12345678901", "999999999999\nand more"]) {
+      await Deno.writeTextFile(path, text);
+      assert.equal(lockHolder(path), null, text);
+    }
+    acquireLock(path)?.release();
+    assert.equal(lockHolder(path), Deno.pid);
   }));
-
-Deno.test("lockHolder() returns nothing for a file without an id", async (t) => {
-  const table: readonly { name: string; text: string | null }[] = [
-    { name: "no file", text: null },
-    { name: "an empty one", text: "" },
-    { name: "text", text: "me" },
-    { name: "a zero", text: "0" },
-    { name: "too much", text: "12345678901" },
-  ];
-  for (const { name, text } of table) {
-    await t.step(name, () =>
-      withLockPath((path) => {
-        if (text !== null) Deno.writeTextFileSync(path, text);
-        assert.equal(lockHolder(path), null);
-      }));
-  }
-});
 
 Deno.test("acquireLock() fails while another process has the lock, and succeeds once that was killed", () =>
   withLockPath(async (path) => {
@@ -118,12 +99,10 @@ Deno.test({
   permissions: { read: true, write: true },
   fn: () => {
     for (const path of ["/proc/monitor.lock", "/sys/monitor.lock", "/dev/monitor.lock"]) {
+      const reason = "/proc, /sys and /dev are not for files; set --state to another path";
       assert.throws(() => acquireLock(path), (error) => {
         assert.ok(error instanceof StoreError);
-        assert.equal(
-          error.message,
-          `cannot lock "${path}": /proc, /sys and /dev are not for files; set --state to another path`,
-        );
+        assert.equal(error.message, `cannot lock "${path}": ${reason}`);
         assert.equal(error.cause, undefined, "it is no missing permission");
         return true;
       });
@@ -132,110 +111,69 @@ Deno.test({
 });
 
 Deno.test("isInPlace() notices that the locked file was removed or replaced, and nothing else", async (t) => {
-  const table: readonly { name: string; change: (path: string) => void; isInPlace: boolean }[] = [
-    { name: "nothing happened", change: () => {}, isInPlace: true },
-    { name: "other permissions", change: (path) => Deno.chmodSync(path, 0o644), isInPlace: true },
-    { name: "other content", change: (path) => Deno.writeTextFileSync(path, "1\n"), isInPlace: true },
-    { name: "removed", change: (path) => Deno.removeSync(path), isInPlace: false },
-    {
-      name: "another file in its place",
-      change: (path) => {
-        Deno.writeTextFileSync(`${path}.new`, "");
-        Deno.renameSync(`${path}.new`, path);
-      },
-      isInPlace: false,
-    },
-    {
-      name: "a link to it in its place",
-      change: (path) => {
-        Deno.renameSync(path, `${path}.old`);
-        Deno.symlinkSync(`${path}.old`, path);
-      },
-      isInPlace: false,
-    },
-    {
-      name: "its directory renamed",
-      change: (path) => {
-        const directory = path.slice(0, path.lastIndexOf("/"));
-        Deno.renameSync(directory, `${directory}.old`);
-        Deno.mkdirSync(directory);
-      },
-      isInPlace: false,
-    },
-  ];
-  for (const { name, change, isInPlace } of table) {
-    await t.step(name, () =>
-      withLockPath(async (path) => {
-        const deep = `${path}.d/state.lock`;
-        const lock = acquireLock(deep);
-        change(deep);
-        assert.equal(await lock?.isInPlace(), isInPlace);
-        lock?.release();
-      }));
-  }
+  const replace = (path: string, to: string, make: () => void): void => {
+    Deno.renameSync(path, to);
+    make();
+  };
+  const rows: Readonly<Record<string, readonly [isInPlace: boolean, change: (path: string) => void]>> = {
+    "nothing happened": [true, () => {}],
+    "other permissions": [true, (path) => Deno.chmodSync(path, 0o644)],
+    "other content": [true, (path) => Deno.writeTextFileSync(path, "1\n")],
+    "removed": [false, (path) => Deno.removeSync(path)],
+    "another file in its place": [
+      false,
+      (path) => replace(path, `${path}.old`, () => Deno.writeTextFileSync(path, "")),
+    ],
+    "a link to it in its place": [
+      false,
+      (path) => replace(path, `${path}.old`, () => Deno.symlinkSync(`${path}.old`, path)),
+    ],
+    "its directory renamed": [false, (path) => {
+      const directory = path.slice(0, path.lastIndexOf("/"));
+      replace(directory, `${directory}.old`, () => Deno.mkdirSync(directory));
+    }],
+  };
+  await testRows(t, rows, ([isInPlace, change]) =>
+    withLockPath(async (path) => {
+      const deep = `${path}.d/state.lock`;
+      const lock = acquireLock(deep);
+      change(deep);
+      assert.equal(await lock?.isInPlace(), isInPlace);
+      lock?.release();
+    }));
 });
 
 Deno.test("acquireLock() rejects paths that are no file, and writes nothing to the target of a symlink", async (t) => {
-  const table: readonly {
-    name: string;
-    make: (path: string) => void;
-    failure: StoreFailure;
-    reason: RegExp;
-  }[] = [
-    {
-      name: "a symlink",
-      make: (path) => {
-        Deno.writeTextFileSync(`${path}.target`, "precious");
-        Deno.symlinkSync(`${path}.target`, path);
-      },
-      failure: "denied",
-      reason: /: it is a symlink, not a file$/,
-    },
-    {
-      name: "a symlink to nothing",
-      make: (path) => Deno.symlinkSync(`${path}.missing`, path),
-      failure: "denied",
-      reason: /: it is a symlink, not a file$/,
-    },
-    {
-      name: "another name of a file",
-      make: (path) => {
-        Deno.writeTextFileSync(`${path}.target`, "precious");
-        Deno.linkSync(`${path}.target`, path);
-      },
-      failure: "denied",
-      reason: /: it is a hard link$/,
-    },
-    {
-      name: "a directory",
-      make: (path) => Deno.mkdirSync(path),
-      failure: "denied",
-      reason: /: it is a directory, not a file$/,
-    },
-    {
-      name: "a pipe",
-      make: makePipe,
-      failure: "denied",
-      reason: /: it is a device or a pipe, not a file$/,
-    },
-  ];
-  for (const { name, make, failure, reason } of table) {
-    await t.step(name, () =>
-      withLockPath(async (path) => {
-        await make(path);
-        assert.throws(() => acquireLock(path), failing(failure, reason));
-        if (name === "a symlink") assert.equal(Deno.readTextFileSync(`${path}.target`), "precious");
-        assert.throws(() => Deno.lstatSync(`${path}.missing`), Deno.errors.NotFound);
-      }));
-  }
-  await t.step("a path below a file", () =>
-    withLockPath((path) => {
-      Deno.writeTextFileSync(path, "");
-      assert.throws(
-        () => acquireLock(`${path}/state.lock`),
-        failing("other", /leads through something that is not a directory/),
-      );
+  const precious = (link: (old: string, path: string) => void) => (path: string): void => {
+    Deno.writeTextFileSync(`${path}.target`, "precious");
+    link(`${path}.target`, path);
+  };
+  type Make = (path: string) => void | Promise<void>;
+  const rows: Readonly<Record<string, readonly [make: Make, reason: RegExp]>> = {
+    "a symlink": [precious(Deno.symlinkSync), /: it is a symlink, not a file$/],
+    "a symlink to nothing": [
+      (path) => Deno.symlinkSync(`${path}.missing`, path),
+      /: it is a symlink, not a file$/,
+    ],
+    "another name of a file": [precious(Deno.linkSync), /: it is a hard link$/],
+    "a directory": [(path) => Deno.mkdirSync(path), /: it is a directory, not a file$/],
+    "a pipe": [makePipe, /: it is a device or a pipe, not a file$/],
+  };
+  await testRows(t, rows, ([make, reason], name) =>
+    withLockPath(async (path) => {
+      await make(path);
+      if (name === "a pipe") assert.equal(isLocked(path), false);
+      assert.throws(() => acquireLock(path), failing("denied", reason));
+      if (name === "a symlink") assert.equal(Deno.readTextFileSync(`${path}.target`), "precious");
+      assert.throws(() => Deno.lstatSync(`${path}.missing`), Deno.errors.NotFound);
     }));
+  await withLockPath((path) => {
+    Deno.writeTextFileSync(path, "");
+    assert.throws(
+      () => acquireLock(`${path}/state.lock`),
+      failing("other", /leads through something that is not a directory/),
+    );
+  });
 });
 
 Deno.test({

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { httpRequestKind } from "../../../src/checks/http_request.ts";
-import type { HttpRequestCheck } from "../../../src/domain/check.ts";
 import type { HttpExpectationCertificate } from "../../../src/domain/generated/config.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
 import { observeInOwnProcess } from "../../support/connection_check.ts";
@@ -8,7 +7,9 @@ import { httpCheck, type HttpExpectations, observeAnswer, observeTarget } from "
 import { beSilent } from "../../support/hostile_servers.ts";
 import { response, startAnswering, startServer } from "../../support/http_servers.ts";
 import { DAY_MS } from "../../../src/shared/time_units.ts";
-import { testRows } from "../../support/rows.ts";
+import { problemTexts } from "../../support/observe_check.ts";
+import { tempDirectory } from "../../../testing/builders.ts";
+import { fieldsOf, testTable } from "../../support/rows.ts";
 
 const CERTIFICATE: HttpExpectationCertificate = {
   warningBeforeExpiryMs: 14 * DAY_MS,
@@ -17,27 +18,19 @@ const CERTIFICATE: HttpExpectationCertificate = {
 
 Deno.test("observeHttpRequest() compares the time until expiry of the certificate with its limits", async (t) => {
   const authority = createAuthority();
-  const caFile = await Deno.makeTempFile({ suffix: ".pem" });
-  await using _removal = { [Symbol.asyncDispose]: () => Deno.remove(caFile) };
-  await Deno.writeTextFile(caFile, authority.cert);
+  await using directory = await tempDirectory({ "ca.pem": authority.cert });
+  const caFile = `${directory.path}/ca.pem`;
   const trusting = { request: { tls: { caFile } } };
-  const rows: Readonly<Record<string, readonly [toDay: number, HttpExpectations, string]>> = {
-    "enough": [60, {}, "ok: status is 200"],
-    "little": [9, {}, 'warning: certificate expires in 8 d 23 h (…), issued by "test authority"'],
-    "very little as a warning": [
-      2,
-      { asWarning: true },
-      'warning: certificate expires in 1 d 23 h (…), issued by "test authority"',
-    ],
-    "little with another status": [
-      9,
-      { statusCode: 500 },
-      'critical: status is 200, expected 500; certificate expires in 8 d 23 h (…), issued by "test authority"',
-    ],
-  };
-  await testRows(t, rows, async ([toDay, expectations, expected]) => {
+  const little = 'certificate expires in 8 d 23 h (…), issued by "test authority"';
+  const table = `
+    enough      | 60 |                | ok: status is 200
+    little      | 9  |                | warning: ${little}
+    very little as a warning | 2 | asWarning=true | warning: ${little.replace("8 d", "1 d")}
+    little with another status | 9 | statusCode=500 | critical: status is 200, expected 500; ${little}`;
+  await testTable(t, table, async (_, days, expectations, expected) => {
+    const toDay = Number(days);
     const certificate = createCertificate({ authority, toDay });
-    const run = { ...trusting, ...expectations, certificate: CERTIFICATE };
+    const run = { ...trusting, ...fieldsOf<HttpExpectations>(expectations), certificate: CERTIFICATE };
     const { condition, output, metrics } = await observeAnswer(response(200), run, { certificate });
     assert.strictEqual(`${condition}: ${output.replace(/\(.*?\)/, "(…)")}`, expected);
     assert.ok(Math.abs((metrics["certificate_left_seconds"] ?? NaN) - toDay * 86_400) < 600);
@@ -76,48 +69,22 @@ Deno.test("observeHttpRequest() compares the time until expiry of the certificat
 });
 
 /** Leads the first connection to one port, and every other one to another. */
-function startRelay(firstPort: number, otherPort: number): AsyncDisposable & { readonly port: number } {
-  let count = 0;
-  const open: Deno.Conn[] = [];
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const accepting = (async () => {
-    for await (const client of listener) {
-      const port = count++ === 0 ? firstPort : otherPort;
-      const server = await Deno.connect({ hostname: "127.0.0.1", port });
-      open.push(client, server);
-      client.readable.pipeTo(server.writable).catch(() => {});
-      server.readable.pipeTo(client.writable).catch(() => {});
-    }
-  })().catch(() => {});
-  return {
-    port: listener.addr.port,
-    async [Symbol.asyncDispose]() {
-      listener.close();
-      for (const connection of open) {
-        try {
-          connection.close();
-        } catch {
-          // The pipe has closed it.
-        }
-      }
-      await accepting;
-    },
-  };
+function startRelay(firstPort: number, otherPort: number): ReturnType<typeof startServer> {
+  return startServer(async (visitor) => {
+    const port = visitor.number === 0 ? firstPort : otherPort;
+    await visitor.exchange(await Deno.connect({ hostname: "127.0.0.1", port }));
+  });
 }
 
 Deno.test("httpRequestKind warns of a certificate without TLS, and of limits in the wrong order", () => {
-  const warned = (target: string, certificate: HttpExpectationCertificate): readonly string[] => {
-    const check: HttpRequestCheck = httpCheck(target, { certificate });
-    return httpRequestKind.warnings(check).map(({ path, message }) => `${path.join(".")}: ${message}`);
-  };
+  const warned = (target: string, certificate: HttpExpectationCertificate) =>
+    problemTexts(httpRequestKind.warnings(httpCheck(target, { certificate })));
   assert.deepStrictEqual(warned("https://a.example/", CERTIFICATE), []);
   assert.deepStrictEqual(warned("http://a.example/", CERTIFICATE), [
     "response.certificate: the target is not https:, so it has no certificate",
   ]);
-  assert.deepStrictEqual(
-    warned("https://a.example/", { ...CERTIFICATE, criticalBeforeExpiryMs: 30 * DAY_MS }),
-    [
-      'response.certificate.critical_before_expiry: is longer than warning_before_expiry (30 d, not 14 d), so it is never "warning"',
-    ],
-  );
+  const crossed = { ...CERTIFICATE, criticalBeforeExpiryMs: 30 * DAY_MS };
+  assert.deepStrictEqual(warned("https://a.example/", crossed), [
+    'response.certificate.critical_before_expiry: is longer than warning_before_expiry (30 d, not 14 d), so it is never "warning"',
+  ]);
 });

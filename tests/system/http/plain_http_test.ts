@@ -9,6 +9,7 @@ import { createAuthority, createCertificate } from "../../support/certificates.t
 import { collectPorts, startAnswering, startServer, type TestServer } from "../../support/http_servers.ts";
 import { testRows } from "../../support/rows.ts";
 
+const newRequests = () => createRequests({ clock: createRealClock() });
 const NEVER = new AbortController().signal;
 const INFORMATIONAL = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -17,7 +18,7 @@ function send(
   request: Partial<Omit<OutgoingRequest, "target">> & { readonly path?: string } = {},
 ): Promise<IncomingResponse> {
   const { path = "/", ...others } = request;
-  return createRequests({ clock: createRealClock() }).send(
+  return newRequests().send(
     { target: `${server.origin}${path}`, method: "GET", headers: {}, ...others },
     NEVER,
   );
@@ -26,7 +27,7 @@ function send(
 /** Returns the response, or the reason of the failure. `onPort` gets the port, which no socket leads to afterward. */
 async function receive(answer: string | Uint8Array, onPort: (port: number) => void): Promise<string> {
   await using server = startAnswering(answer);
-  const requests = createRequests({ clock: createRealClock() });
+  const requests = newRequests();
   const target = `${server.origin}/`;
   let response: IncomingResponse | null = null;
   try {
@@ -191,6 +192,7 @@ Deno.test("createRequests() sends a request in clear text once, whatever fails",
     message: "connection closed before a response head",
   });
   assert.equal(server.visits, 1);
+  assert.match(server.heads[0] ?? "", /^POST \/ HTTP\/1\.1\r\n[^]*\r\ncontent-length: 0\r\n/);
 });
 
 Deno.test("createRequests() reads a response that arrives before its request was read", async () => {
@@ -211,7 +213,7 @@ Deno.test("createRequests() sends the same bytes as the runtime's client", async
   const target = `http://us%20er:p%C3%A4ss@${host}/a b?x=ü#fragment`;
   const headers = { "X-Name": "Zürich", "User-Agent": "test" };
   const request = { target, method: "PUT", headers, body: "hé" };
-  await (await createRequests({ clock: createRealClock() }).send(request, NEVER)).close();
+  await (await newRequests().send(request, NEVER)).close();
   const [head = "", body] = server.heads[0]?.split("\r\n\r\n") ?? [];
   const [first, ...lines] = head.split("\r\n");
   assert.deepEqual([first, body], ["PUT /a%20b?x=%C3%BC HTTP/1.1", "hé"]);
@@ -248,7 +250,7 @@ Deno.test("createRequests() offers only HTTP/1.1 over TLS", async () => {
   });
   const target = `https://127.0.0.1:${listener.addr.port}/`;
   const request = { target, method: "GET", headers: {}, tls: { authority: authority.cert } };
-  const response = await createRequests({ clock: createRealClock() }).send(request, NEVER);
+  const response = await newRequests().send(request, NEVER);
   await response.close();
   assert.deepEqual([response.status, await agreeing], [204, "http/1.1"]);
 });
