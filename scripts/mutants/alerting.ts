@@ -374,7 +374,7 @@ export const ALERTING: FaultyLayer = {
     },
     {
       file: "src/alerting/maintenance_windows.ts",
-      tests: ["tests/alerting/window_property_test.ts", "tests/alerting/next_window_test.ts"],
+      tests: ["tests/alerting/window_property_test.ts"],
       faults: [
         [
           "a maintenance window includes the minute of its end",

@@ -4,6 +4,7 @@ import {
   type ChannelQueue,
   EMPTY_QUEUE,
   type QueueContext,
+  type QueueEffect,
   type QueueEvent,
 } from "../../src/alerting/queue_state.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
@@ -27,19 +28,6 @@ function notifications(text: string): readonly QueuedNotification[] {
       messageId: marks.includes("!") ? `m-${check}` : null,
     });
   });
-}
-
-function contextAt(afterMs: number, batches: boolean): QueueContext {
-  return {
-    nowMs: NOW + afterMs,
-    batchingMs: 2 * SECOND,
-    batches,
-    staleAfterMs: null,
-    limit: null,
-    markers: new Map(),
-    isStillTrue: () => true,
-    isExcluded: () => false,
-  };
 }
 
 /** Short names of events; a number advances the time. */
@@ -66,45 +54,62 @@ const EVENTS: Readonly<Record<string, QueueEvent>> = {
  */
 type Row = readonly [queued: string, events: string, sent: string, status: string, single?: boolean];
 
-function runRow(
-  [queued, events, , , single = false]: Row,
-): { readonly sent: string; readonly queue: ChannelQueue; readonly afterMs: number } {
-  const sent: string[] = [];
-  let afterMs = 0;
-  let queue = EMPTY_QUEUE;
-  let sequence = 100;
-  const act = (event: QueueEvent): void => {
-    const step = transitionQueue(queue, event, contextAt(afterMs, !single));
-    queue = step.queue;
-    for (const effect of step.effects) {
-      if (effect.kind !== "deliver") continue;
-      sent.push(effect.message.notifications.map(({ notification }) => notification.check).join(" "));
-      const persisted = step.effects.findIndex((one) =>
-        one.kind === "persist" && one.change.changed[0]?.messageId === effect.message.id
-      );
-      assert.ok(
-        persisted >= 0 && persisted < step.effects.indexOf(effect),
-        "persisted before it is delivered",
-      );
-    }
+/** Starts an empty queue, which a test sends events; the messages are those that it delivers. */
+function startQueue(batches: boolean) {
+  const context: QueueContext = {
+    nowMs: NOW,
+    batchingMs: 2 * SECOND,
+    batches,
+    staleAfterMs: null,
+    limit: null,
+    markers: new Map(),
+    isStillTrue: () => true,
+    isExcluded: () => false,
   };
-  if (queued !== "") act({ kind: "added", notifications: notifications(queued) });
+  const messages: (readonly QueuedNotification[])[] = [];
+  const started = {
+    queue: EMPTY_QUEUE as ChannelQueue,
+    afterMs: 0,
+    messages,
+    act: (event: QueueEvent): readonly QueueEffect[] => {
+      const step = transitionQueue(started.queue, event, { ...context, nowMs: NOW + started.afterMs });
+      started.queue = step.queue;
+      for (const effect of step.effects) {
+        if (effect.kind !== "deliver") continue;
+        messages.push(effect.message.notifications);
+        const persisted = step.effects.findIndex((one) =>
+          one.kind === "persist" && one.change.changed[0]?.messageId === effect.message.id
+        );
+        assert.ok(persisted >= 0 && persisted < step.effects.indexOf(effect), "persisted before delivery");
+      }
+      return step.effects;
+    },
+  };
+  return started;
+}
+
+/** Sends the events of a row, and returns the messages and the status. */
+function runRow([queued, events, , , single = false]: Row): readonly [sent: string, status: string] {
+  const started = startQueue(!single);
+  let sequence = 100;
+  if (queued !== "") started.act({ kind: "added", notifications: notifications(queued) });
   for (const event of events.split(", ").filter((name) => name !== "")) {
-    if (/^-?[\d.]+$/.test(event)) afterMs += Number(event) * SECOND;
+    if (/^-?[\d.]+$/.test(event)) started.afterMs += Number(event) * SECOND;
     else if (event.startsWith("+")) {
-      act({
+      const added = notifications(event.slice(1));
+      started.act({
         kind: "added",
-        notifications: notifications(event.slice(1)).map((one) => ({
-          ...one,
-          id: `${one.id}-${++sequence}`,
-          sequence,
-        })),
+        notifications: added.map((one) => ({ ...one, id: `${one.id}-${++sequence}`, sequence })),
       });
     } else if (event.startsWith("=")) {
-      act({ kind: "reloaded", notifications: notifications(event.slice(1)), moved: new Set() });
-    } else act(EVENTS[event] ?? assert.fail(event));
+      started.act({ kind: "reloaded", notifications: notifications(event.slice(1)), moved: new Set() });
+    } else started.act(EVENTS[event] ?? assert.fail(event));
   }
-  return { sent: sent.join(" | "), queue, afterMs };
+  const { queue, afterMs, messages } = started;
+  const isWaiting = "untilMs" in queue.status || queue.mergeAtMs !== null && queue.status.kind === "sending";
+  assert.strictEqual(Number.isFinite(wakeAtMs(queue)), isWaiting);
+  const sent = messages.map((one) => one.map(({ notification }) => notification.check).join(" "));
+  return [sent.join(" | "), describe(queue, afterMs)];
 }
 
 function describe({ status }: ChannelQueue, afterMs: number): string {
@@ -197,28 +202,14 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
 
 for (const [status, rows] of Object.entries(TABLES)) {
   Deno.test(`transition() of a ${status} queue`, async (t) => {
-    await testRows(t, rows, (row) => {
-      const { sent, queue, afterMs } = runRow(row);
-      const [, , expectedSent, expectedStatus] = row;
-      assert.deepStrictEqual([sent, describe(queue, afterMs)], [expectedSent, expectedStatus]);
-      const isWaiting = "untilMs" in queue.status;
-      assert.strictEqual(
-        Number.isFinite(wakeAtMs(queue)),
-        isWaiting || queue.mergeAtMs !== null && queue.status.kind === "sending",
-      );
-    });
+    await testRows(t, rows, (row) => assert.deepStrictEqual(runRow(row), [row[2], row[3]]));
   });
 }
 
 Deno.test("the outcome of a message does not count for notifications that a reload has moved", () => {
   const [moved, left] = notifications("a b");
   assert.ok(moved !== undefined && left !== undefined);
-  let queue = EMPTY_QUEUE;
-  const act = (event: QueueEvent) => {
-    const step = transitionQueue(queue, event, contextAt(2 * SECOND, true));
-    queue = step.queue;
-    return step.effects;
-  };
+  const { act } = startQueue(true);
   act({ kind: "added", notifications: [moved, left] });
   act({ kind: "woke", isForced: true });
   act({ kind: "reloaded", notifications: [left], moved: new Set([moved.id]) });
@@ -231,23 +222,15 @@ Deno.test("the outcome of a message does not count for notifications that a relo
 /** Returns the ids of each message until nothing is sent any more, if each has the same outcome. */
 function messagesOf(
   added: readonly QueuedNotification[],
-  { outcome = "delivered", batches = true } = {},
+  outcome = "delivered",
 ): readonly (readonly string[])[] {
-  const messages: (readonly string[])[] = [];
-  let queue = EMPTY_QUEUE;
-  const act = (event: QueueEvent): void => {
-    const step = transitionQueue(queue, event, contextAt(2 * SECOND, batches));
-    queue = step.queue;
-    for (const effect of step.effects) {
-      if (effect.kind === "deliver") messages.push(effect.message.notifications.map(({ id }) => id));
-    }
-  };
-  act({ kind: "added", notifications: added });
-  act({ kind: "woke", isForced: true });
-  for (let count = 0; queue.status.kind === "sending" && count < 10; count++) {
-    act(EVENTS[outcome] ?? assert.fail(outcome));
+  const started = startQueue(outcome === "delivered");
+  started.act({ kind: "added", notifications: added });
+  started.act({ kind: "woke", isForced: true });
+  for (let count = 0; started.queue.status.kind === "sending" && count < 10; count++) {
+    started.act(EVENTS[outcome] ?? assert.fail(outcome));
   }
-  return messages;
+  return started.messages.map((one) => one.map(({ id }) => id));
 }
 
 Deno.test("a summary is sent by itself, also by a channel that batches", () => {
@@ -268,5 +251,5 @@ Deno.test("a rejected recovery is tried once, and the next problem of its check 
       ? one
       : { ...one, nextAttemptAtMs: 0, notification: { ...one.notification, event: "recovery" as const } }
   );
-  assert.deepEqual(messagesOf(queued, { outcome: "rejected", batches: false }), [["a0"]]);
+  assert.deepEqual(messagesOf(queued, "rejected"), [["a0"]]);
 });

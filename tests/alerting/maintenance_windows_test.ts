@@ -1,17 +1,30 @@
 import assert from "node:assert/strict";
 import { createCronReader } from "../../src/config/cron_times.ts";
-import type { CalendarWindow, MaintenanceWindow } from "../../src/domain/maintenance_window.ts";
-import { isInWindow, openWindow } from "../../src/alerting/maintenance_windows.ts";
+import {
+  type CalendarWindow,
+  type MaintenanceWindow,
+  WEEKDAYS,
+} from "../../src/domain/maintenance_window.ts";
+import { isInWindow, nextWindow, openWindow } from "../../src/alerting/maintenance_windows.ts";
+import { testRows } from "../support/rows.ts";
 
 const MINUTE = 60_000;
+const SATURDAYS = createCronReader()("0 3 * * sat", "Europe/Zurich") ?? assert.fail();
 
-function window(
-  from: string,
-  to: string,
-  options: Partial<Pick<CalendarWindow, "days" | "timeZone">> = {},
-): CalendarWindow {
-  const minuteOf = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
-  return { fromMinute: minuteOf(from), toMinute: minuteOf(to), timeZone: "Europe/Zurich", ...options };
+/** Reads a window such as `22:00-06:00 sat 1..7 feb Europe/Zurich`, of which the times alone are required. */
+function windowOf(text: string): CalendarWindow {
+  const [times = "", ...words] = text.split(" ");
+  const [fromMinute = NaN, toMinute = NaN] = times.split("-").map((time) =>
+    Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
+  );
+  const others: Record<string, unknown> = {};
+  for (const word of words) {
+    const [from = NaN, to = from] = word.split("..").map(Number);
+    if (word.includes("/")) others["timeZone"] = word;
+    else if (!Number.isNaN(from)) others["daysOfMonth"] = [{ from, to }];
+    else others[(WEEKDAYS as readonly string[]).includes(word) ? "days" : "months"] = [word];
+  }
+  return { fromMinute, toMinute, timeZone: "UTC", ...others };
 }
 
 /**
@@ -21,39 +34,25 @@ function window(
 const WEEKEND = ["2026-01-09T00:00Z", "2026-01-13T00:00Z"] as const;
 const SPRING = ["2026-03-28T12:00Z", "2026-03-29T12:00Z"] as const;
 const AUTUMN = ["2026-10-24T12:00Z", "2026-10-25T12:00Z"] as const;
-const LORD_HOWE = { timeZone: "Australia/Lord_Howe" };
-const SATURDAYS = createCronReader()("0 3 * * sat", "Europe/Zurich") ?? assert.fail();
 
-const ROWS: Readonly<
-  Record<string, readonly [readonly MaintenanceWindow[], period: readonly [string, string], open: string]>
-> = {
-  "the weekday of its begin": [[window("22:00", "06:00", { days: ["sat"] })], WEEKEND, "10T21:00 11T05:00"],
-  "equal times are a day": [[window("12:00", "12:00", { days: ["sun"] })], WEEKEND, "11T11:00 12T11:00"],
-  "a cron schedule": [[{ times: SATURDAYS, durationMs: 90 * MINUTE }], WEEKEND, "10T02:00 10T03:30"],
-  "the skipped hour is in no window": [[window("02:00", "03:00")], SPRING, ""],
-  "a window that begins in the skipped hour begins after it, one that ends in it ends before": [
-    [window("02:30", "04:00"), window("01:00", "02:30")],
-    SPRING,
-    "29T00:00 29T02:00",
-  ],
-  "the repeated hour is in its window twice": [[window("02:00", "03:00")], AUTUMN, "25T00:00 25T02:00"],
-  "part of the repeated hour": [[window("02:15", "02:45")], AUTUMN, "25T00:15 25T00:45, 25T01:15 25T01:45"],
-  "a window that ends with the repeated hour is split by the DST change": [
-    [window("02:30", "03:00")],
-    AUTUMN,
-    "25T00:30 25T01:00, 25T01:30 25T02:00",
-  ],
-  "a night is an hour shorter in spring": [[window("22:00", "06:00")], SPRING, "28T21:00 29T04:00"],
-  "a night is an hour longer in autumn": [[window("22:00", "06:00")], AUTUMN, "24T20:00 25T05:00"],
-  "a skipped half hour": [
-    [window("02:10", "02:40", LORD_HOWE)],
-    ["2026-10-03T12:00Z", "2026-10-04T06:00Z"],
-    "03T15:30 03T15:40",
-  ],
-};
-
-for (const [name, [windows, [from, to], open]] of Object.entries(ROWS)) {
-  Deno.test(`isInWindow() and openWindow(): ${name}`, () => {
+Deno.test("isInWindow() and openWindow() return when a window is open, and until when", async (t) => {
+  const rows: Readonly<
+    Record<string, readonly [string | MaintenanceWindow, period: readonly [string, string], open: string]>
+  > = {
+    "the weekday of its begin": ["22:00-06:00 sat Europe/Zurich", WEEKEND, "10T21:00 11T05:00"],
+    "equal times are a day": ["12:00-12:00 sun Europe/Zurich", WEEKEND, "11T11:00 12T11:00"],
+    "a cron schedule": [{ times: SATURDAYS, durationMs: 90 * MINUTE }, WEEKEND, "10T02:00 10T03:30"],
+    "the skipped hour is in none": ["02:00-03:00 Europe/Zurich", SPRING, ""],
+    "from the skipped hour": ["02:30-04:00 Europe/Zurich", SPRING, "29T01:00 29T02:00"],
+    "to the skipped hour": ["01:00-02:30 Europe/Zurich", SPRING, "29T00:00 29T01:00"],
+    "the repeated hour counts twice": ["02:00-03:00 Europe/Zurich", AUTUMN, "25T00:00 25T02:00"],
+    "part of it": ["02:15-02:45 Europe/Zurich", AUTUMN, "25T00:15 25T00:45, 25T01:15 25T01:45"],
+    "to its end": ["02:30-03:00 Europe/Zurich", AUTUMN, "25T00:30 25T01:00, 25T01:30 25T02:00"],
+    "a night is shorter in spring": ["22:00-06:00 Europe/Zurich", SPRING, "28T21:00 29T04:00"],
+    "a night is longer in autumn": ["22:00-06:00 Europe/Zurich", AUTUMN, "24T20:00 25T05:00"],
+  };
+  await testRows(t, rows, ([written, [from, to], open]) => {
+    const windows = [typeof written === "string" ? windowOf(written) : written];
     const found: string[] = [];
     let beganMs: number | null = null;
     const show = (ms: number): string => new Date(ms).toISOString().slice(8, 16);
@@ -71,16 +70,42 @@ for (const [name, [windows, [from, to], open]] of Object.entries(ROWS)) {
     }
     assert.strictEqual(found.join(", "), open);
   });
-}
+});
 
 Deno.test("openWindow() continues from one window to the next, and returns no end of endless ones", () => {
-  const night = [window("22:00", "24:00"), { ...window("00:00", "06:00"), reason: "restart" }];
-  const atMs = Date.parse("2026-01-10T22:00Z");
-  assert.deepStrictEqual(openWindow(night, atMs), {
-    reason: "restart",
-    untilMs: Date.parse("2026-01-11T05:00Z"),
-  });
-  const always = [window("00:00", "24:00")];
-  assert.deepStrictEqual(openWindow(always, atMs), { reason: "", untilMs: null });
+  const night = [windowOf("22:00-24:00"), { ...windowOf("00:00-06:00"), reason: "restart" }];
+  const atMs = Date.parse("2026-01-10T23:00Z");
+  const untilMs = Date.parse("2026-01-11T06:00Z");
+  assert.deepStrictEqual(openWindow(night, atMs), { reason: "restart", untilMs });
+  assert.deepStrictEqual(openWindow([windowOf("00:00-24:00")], atMs), { reason: "", untilMs: null });
   assert.strictEqual(openWindow([], atMs), null);
+});
+
+Deno.test("nextWindow() returns the present or next time of a window", async (t) => {
+  const nowMs = Date.parse("2026-11-23T12:00Z");
+  // Begin and end; `-`: open now, or without end.
+  const rows: Readonly<Record<string, readonly [string | MaintenanceWindow, expected: string]>> = {
+    "tomorrow": ["02:00-04:00", "2026-11-24T02:00 2026-11-24T04:00"],
+    "open now": ["10:00-13:00", "- 2026-11-23T13:00"],
+    "the first Sunday of a month": ["02:00-04:00 sun 1..7", "2026-12-06T02:00 2026-12-06T04:00"],
+    "the last day of February": ["02:00-04:00 -1 feb", "2027-02-28T02:00 2027-02-28T04:00"],
+    "February 29": ["02:00-04:00 29 feb", "2028-02-29T02:00 2028-02-29T04:00"],
+    "a Saturday, February 29": ["02:00-04:00 29 feb sat", "2048-02-29T02:00 2048-02-29T04:00"],
+    "a day that never comes": ["02:00-04:00 31 feb", ""],
+    "all the time": ["00:00-24:00", "- -"],
+    // On 2027-03-28, 02:00 to 03:00 is skipped.
+    "a skipped hour once a year": ["02:00-03:00 28 mar Europe/Zurich", "2028-03-28T00:00 2028-03-28T01:00"],
+    "a cron schedule": [
+      { times: SATURDAYS, durationMs: 120 * MINUTE },
+      "2026-11-28T02:00 2026-11-28T04:00",
+    ],
+    "to come": [{ fromMs: nowMs + MINUTE, untilMs: nowMs + 2 * MINUTE }, "2026-11-23T12:01 2026-11-23T12:02"],
+    "once, over": [{ fromMs: nowMs - MINUTE, untilMs: nowMs }, ""],
+  };
+  await testRows(t, rows, ([written, expected]) => {
+    const next = nextWindow(typeof written === "string" ? windowOf(written) : written, nowMs);
+    const times = next === null ? [] : [next.fromMs, next.untilMs];
+    const shown = times.map((ms) => ms === null ? "-" : new Date(ms).toISOString().slice(0, 16));
+    assert.equal(shown.join(" "), expected);
+  });
 });

@@ -214,6 +214,14 @@ const TO = (name: string, others = {}): Record<string, unknown> => ({
   ...others,
 });
 
+simulate("a channel that is new is sent a problem that goes on, and the others are not again", {
+  start: START,
+  config: { channels: { chat: {} }, ...WEB },
+  results: { web: "22:00 critical" },
+  actions: { "22:10": [{ config: { channels: { chat: {}, new: {} }, ...WEB } }, "reload"] },
+  expect: { chat: ["22:00 problem web critical"], new: ["22:10-22:11 problem web critical"] },
+});
+
 simulate("what an edited channel rejected goes to its new receiver, and its recovery too", {
   start: START,
   config: { channels: { chat: TO("old") }, ...WEB },
