@@ -671,6 +671,7 @@ export const ALERTING: FaultyLayer = {
     },
     {
       file: "src/alerting/dependents.ts",
+      tests: ["tests/simulation/suppression_test.ts"],
       faults: [
         [
           "only direct dependents are counted",

@@ -182,7 +182,14 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   rejected: {
     "is retried when it is due": ["a:r b:r", "300, woke", "a b", "sending"],
     "is retried no later after the clock was set back": ["a:r", "set back, -3600, 300, woke", "a", "sending"],
-    "is retried after new notifications": ["a:r b", "forced", "b", "sending"],
+    "is retried after new notifications": ["a:r b", "300, woke, delivered", "b | a", "sending"],
+    "is retried before later ones of its check": [
+      "a:1! a b",
+      "woke, rejected, delivered",
+      "a | b",
+      "rejected 300",
+      true,
+    ],
     "waits for its time also if forced": ["a:r", "forced", "", "rejected 300"],
     "delays later notifications of its check": ["a:r", "+a, 3, woke", "", "rejected 297"],
     "delays no other check": ["a:r", "+b, 2, woke, delivered", "b", "rejected 298"],

@@ -62,6 +62,17 @@ Deno.test("reload() deletes the delivery markers of a channel that left the chec
   assert.equal((await store.outbox()).markers.length, 0);
 });
 
+Deno.test("persistPending() writes an outcome that could not be written before", async () => {
+  const { store, notifying, observe, drain } = await openDesk([FREE]);
+  await observe(FREE, "critical");
+  store.failure = "full";
+  await drain();
+  store.failure = null;
+  await notifying.persistPending();
+  const { notifications, markers } = await store.outbox();
+  assert.deepEqual([notifications, markers.length], [[], 1]);
+});
+
 Deno.test("catchUp() writes what is pending to the replacement of a damaged store, and not what was sent", async () => {
   const fresh = await openFaultyStore();
   const check = withChannels(FREE, [fileChannel("/notified"), ...HOPELESS.notifications]);

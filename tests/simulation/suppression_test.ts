@@ -149,19 +149,26 @@ simulate("a maintenance window of the config opens and closes by its time zone, 
   },
 });
 
-const DEPENDENT = { checks: { web: { depends_on: ["router"] }, router: {} } };
-
 simulate("a dependency suppresses a problem, and never a recovery", {
   start: START,
-  config: DEPENDENT,
+  // Some depend on it by way of others, each counts once.
+  config: {
+    checks: {
+      web: { depends_on: ["router"] },
+      page: { depends_on: ["web", "router"] },
+      mail: { depends_on: ["web", { any: ["dns", "page"] }] },
+      dns: {},
+      router: {},
+    },
+  },
   results: { web: "22:10 critical, 22:50 ok", router: "22:10 critical, 22:30 ok, 22:50 critical" },
   expect: {
     chat: [
-      "22:10 problem router critical (1 dependent)",
+      "22:10 problem router critical (2 dependents)",
       "22:30 recovery router ok",
       "22:30 problem web critical",
       "22:50 recovery web ok",
-      "22:50 problem router critical (1 dependent)",
+      "22:50 problem router critical (2 dependents)",
     ],
   },
 });
