@@ -12,6 +12,7 @@ import {
   REJECTED,
   row,
   SECOND,
+  START,
   UNSURE,
 } from "./dispatching.ts";
 
@@ -153,6 +154,15 @@ Deno.test("reload() keeps the id of a message only if all of it moves to one cha
     const later = sent.slice(1).flatMap(({ message }) => checksOf(message));
     assert.deepEqual(later.toSorted(), [...checks].toSorted());
   });
+});
+
+Deno.test("Dispatcher ignores a restored time that is over an hour in the future", async () => {
+  for (const [aheadMs, dueMs] of [[30 * MINUTE, 30 * MINUTE], [5 * HOUR, 0]] as const) {
+    const notifications = [{ ...row(), attempts: 3, nextAttemptAtMs: START + aheadMs }];
+    const { clock, sent } = dispatch({ outbox: { notifications } });
+    await clock.advance(HOUR);
+    assert.deepEqual(sent.map(({ atMs }) => atMs), [dueMs]);
+  }
 });
 
 Deno.test("Dispatcher counts accepted and dropped notifications, and failed attempts", async () => {

@@ -164,11 +164,11 @@ simulate("a dependency suppresses a problem, and never a recovery", {
   results: { web: "22:10 critical, 22:50 ok", router: "22:10 critical, 22:30 ok, 22:50 critical" },
   expect: {
     chat: [
-      "22:10 problem router critical (2 dependents)",
+      "22:10 problem router critical (3 dependents)",
       "22:30 recovery router ok",
-      "22:30 problem web critical",
+      "22:30 problem web critical (2 dependents)",
       "22:50 recovery web ok",
-      "22:50 problem router critical (2 dependents)",
+      "22:50 problem router critical (3 dependents)",
     ],
   },
 });
