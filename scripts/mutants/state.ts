@@ -214,8 +214,8 @@ export const STATE: FaultyLayer = {
       faults: [
         [
           "two processes queue the same summary",
-          "if (present?.schedule !== before?.schedule || present?.scheduledMs !== before?.scheduledMs) return false;",
-          "if (present?.schedule !== before?.schedule) return false;",
+          "if (present?.schedule !== before?.schedule || present?.scheduledMs !== before?.scheduledMs) {",
+          "if (present?.schedule !== before?.schedule) {",
         ],
       ],
     },

@@ -203,11 +203,8 @@ export interface PruneProgress {
   readonly forgotten: readonly string[];
 }
 
-/**
- * A stored state. Asynchronous, so that a shared database can be behind it. Every method rejects with a {@linkcode
- * StoreError}.
- */
-export interface Store {
+/** The checks of a stored state, their changes and roll-ups. */
+export interface CheckStore {
   records(): Promise<readonly CheckRecord[]>;
   /**
    * Keeps some runs in one transaction, in order. Durable once this resolves. Updates of a check that another process has
@@ -234,6 +231,10 @@ export interface Store {
   ): Promise<readonly RollupSum[]>;
   /** The last 50 runs of some checks, in no order of checks; a check that never ran is left out. */
   recentRuns(names: readonly string[]): Promise<readonly RecentRuns[]>;
+}
+
+/** Its queued notifications and summary, and its silences. */
+export interface OutboxStore {
   outbox(): Promise<KeptOutbox>;
   /**
    * Keeps the outcome of deliveries, in one transaction. A notification that is both changed and removed is removed; a
@@ -253,6 +254,24 @@ export interface Store {
    * or all of both, and returns their number. Not maintenance windows. Durable once this resolves.
    */
   endSilences(checks: readonly (string | null)[] | "all", nowMs: number): Promise<number>;
+  /** Returns the summary that was queued last; `null`: none was. */
+  queuedSummary(): Promise<QueuedSummary | null>;
+  /**
+   * Queues a summary for its channels in one transaction, if `before` still is the one that was queued last. Returns
+   * whether it was. Persisted once this resolves.
+   */
+  queueSummary(
+    summary: QueuedSummary,
+    before: QueuedSummary | null,
+    queued: readonly QueuedNotification[],
+  ): Promise<boolean>;
+}
+
+/**
+ * A stored state. Asynchronous, so that a shared database can be behind it. Every method rejects with a {@linkcode
+ * StoreError}.
+ */
+export interface Store extends CheckStore, OutboxStore {
   /**
    * Returns the facts of a job at one moment. Records that it was asked for if the job is new, or if that time is later
    * than now because the clock was set back.
@@ -267,17 +286,6 @@ export interface Store {
   monitorRun(): Promise<MonitorRun | null>;
   /** Replaces the recorded process that runs the checks. Persisted once this resolves. */
   keepMonitorRun(run: MonitorRun): Promise<void>;
-  /** Returns the summary that was queued last; `null`: none was. */
-  queuedSummary(): Promise<QueuedSummary | null>;
-  /**
-   * Queues a summary for its channels in one transaction, if `before` still is the one that was queued last. Returns
-   * whether it was. Persisted once this resolves.
-   */
-  queueSummary(
-    summary: QueuedSummary,
-    before: QueuedSummary | null,
-    queued: readonly QueuedNotification[],
-  ): Promise<boolean>;
   /**
    * Prunes data that is too old: checks not seen for 30 days, changes after 400 days and beyond the newest 1,000 of a
    * check, roll-ups after 100 days. Hourly roll-ups of days (in UTC) that ended 8 days ago become daily ones. With a

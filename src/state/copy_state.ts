@@ -25,15 +25,27 @@ export interface StateTables {
 }
 
 /** How many rows a page has at most. */
-export const PAGE_ROWS = 2_000;
+const PAGE_ROWS = 2_000;
 
 /** The columns of a row, with the `id` that the database has given it. */
 export function copiedColumns({ declared, primary }: CopiedTable): readonly string[] {
   return [...primary === null ? ["id"] : [], ...declared.map(({ name }) => name)];
 }
 
+/** Selects the next rows, behind those with a key, whose values are parameters. */
+export function selectPage(
+  table: CopiedTable,
+  isBehind: boolean,
+  parameter: (index: number) => string,
+): string {
+  const keys = keyColumns(table).join(", ");
+  const behind = `WHERE (${keys}) > (${keyColumns(table).map((_, index) => parameter(index)).join(", ")})`;
+  return `SELECT ${copiedColumns(table).join(", ")} FROM ${table.name} ${isBehind ? behind : ""}
+    ORDER BY ${keys} LIMIT ${PAGE_ROWS}`;
+}
+
 /** The columns that order the rows of a table. */
-export function keyColumns({ primary }: CopiedTable): readonly string[] {
+function keyColumns({ primary }: CopiedTable): readonly string[] {
   return primary ?? ["id"];
 }
 

@@ -1,14 +1,6 @@
 /** Checks, their changes and roll-ups in PostgreSQL. */
 import { eachCondition } from "../../domain/condition.ts";
-import type {
-  CheckUpdate,
-  ConditionChange,
-  RecentRuns,
-  Rollup,
-  RollupSum,
-  Store,
-  SumSpan,
-} from "../../domain/store.ts";
+import type { CheckStore, CheckUpdate, Rollup, SumSpan } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
 import {
   changeIn,
@@ -16,6 +8,7 @@ import {
   nameIn,
   packRun,
   RECENT_BYTES_MAX,
+  rollupIn,
   rollupsOf,
   sumsOf,
   toRowLimit,
@@ -27,7 +20,7 @@ import { cutChange } from "../retention.ts";
 import { selectLatestChanges } from "../sql/shared_statements.ts";
 import type { Table } from "../sql/table_declaration.ts";
 import { CHANGES, CHECKS, OUTBOX, RECORDS, ROLLUPS } from "../sql/tables.ts";
-import type { PostgresClient } from "./postgres_client.ts";
+import type { Access, PostgresClient } from "./postgres_client.ts";
 import type { StatementResult } from "./statement_response.ts";
 import { lastByKey, newRows, onConflict, readAll, toArrays } from "./postgres_tables.ts";
 import { joinBytes } from "../../shared/join_bytes.ts";
@@ -187,47 +180,10 @@ const OF_NAME = "check_id = (SELECT id FROM checks WHERE name = $1)";
 const SELECT_CHANGES = `SELECT ${CHANGES.columns} FROM changes
   WHERE ${OF_NAME} AND at_ms >= $2 AND at_ms <= $3 ORDER BY at_ms DESC, id DESC LIMIT $4::bigint OFFSET $5::bigint`;
 
-/** Implements `changes()` of the store. */
-export async function readChanges(
-  client: PostgresClient,
-  name: string,
-  { sinceMs, limit, from = { atMs: Infinity, skip: 0 } }: Parameters<Store["changes"]>[1],
-): Promise<readonly ConditionChange[]> {
-  const values = [columnText.encode(name), sinceMs, from.atMs, toRowLimit(limit), from.skip];
-  const { rows } = await client.query(SELECT_CHANGES, values);
-  return rows.map((row) => {
-    const { checkId: _, ...change } = CHANGES.decode(row);
-    return { name, ...change };
-  });
-}
-
 const SELECT_LATEST_CHANGES = selectLatestChanges("SELECT unnest($1::text[])", "$2::bigint");
-
-/** Implements `latestChanges()` of the store. */
-export async function readLatestChanges(
-  client: PostgresClient,
-  names: readonly string[],
-  limit: number,
-): Promise<readonly ConditionChange[]> {
-  const { rows } = await client.query(SELECT_LATEST_CHANGES, [toNames(names), toRowLimit(limit)]);
-  return rows.map(changeIn);
-}
 
 const SELECT_ROLLUPS = `SELECT ${ROLLUPS.columns} FROM rollups
   WHERE ${OF_NAME} AND start_ms + span_ms > $2 ORDER BY start_ms, span_ms DESC`;
-
-/** Implements `rollups()` of the store. */
-export async function readRollups(
-  client: PostgresClient,
-  name: string,
-  sinceMs: number,
-): Promise<readonly Rollup[]> {
-  const { rows } = await client.query(SELECT_ROLLUPS, [columnText.encode(name), sinceMs]);
-  return rows.map((row) => {
-    const { checkId: _, ...rollup } = ROLLUPS.decode(row);
-    return { name, ...rollup };
-  });
-}
 
 const FAILED = "observed_unknown + observed_warning + observed_critical";
 const START: Readonly<Record<SumSpan, string>> = {
@@ -250,27 +206,30 @@ function selectSums(each: SumSpan): string {
     GROUP BY name`;
 }
 
-/** Implements `rollupSums()` of the store. */
-export async function readRollupSums(
-  client: PostgresClient,
-  names: readonly string[],
-  { sinceMs, untilMs, each }: Parameters<Store["rollupSums"]>[1],
-): Promise<readonly RollupSum[]> {
-  const { rows } = await client.query(selectSums(each), [toNames(names), sinceMs, untilMs]);
-  return rows.flatMap(sumsOf);
-}
-
 const SELECT_RECENT = `SELECT name, substr(fresh_runs || coalesce(runs, ''), 1, ${RECENT_BYTES_MAX}) AS recent
   FROM checks LEFT JOIN recent_runs ON recent_runs.check_id = checks.id
   WHERE name = ANY($1::text[]) AND (fresh_runs <> '' OR runs IS NOT NULL)`;
 
-/** Implements `recentRuns()` of the store. */
-export async function readRecentRuns(
-  client: PostgresClient,
-  names: readonly string[],
-): Promise<readonly RecentRuns[]> {
-  const { rows } = await client.query(SELECT_RECENT, [toNames(names)]);
-  return rows.map((row) => ({ name: nameIn(row), runs: unpackRuns(row["recent"]) }));
+/** The writer of a process does the rest. */
+export function createCheckReads({ select }: Access): Omit<CheckStore, "records" | "save"> {
+  return {
+    changes: (name, { sinceMs, limit, from = { atMs: Infinity, skip: 0 } }) => {
+      const values = [columnText.encode(name), sinceMs, from.atMs, toRowLimit(limit), from.skip];
+      return select(SELECT_CHANGES, values, (row) => changeIn(row, name));
+    },
+    latestChanges: (names, limit) =>
+      select(SELECT_LATEST_CHANGES, [toNames(names), toRowLimit(limit)], (row) => changeIn(row)),
+    rollups: (name, sinceMs) =>
+      select(SELECT_ROLLUPS, [columnText.encode(name), sinceMs], (row) => rollupIn(row, name)),
+    rollupSums: async (names, { sinceMs, untilMs, each }) =>
+      (await select(selectSums(each), [toNames(names), sinceMs, untilMs], sumsOf)).flat(),
+    recentRuns: (names) =>
+      select(
+        SELECT_RECENT,
+        [toNames(names)],
+        (row) => ({ name: nameIn(row), runs: unpackRuns(row["recent"]) }),
+      ),
+  };
 }
 
 function toNames(names: readonly string[]): string {

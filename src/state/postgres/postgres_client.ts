@@ -4,6 +4,7 @@ import type { Connection, ConnectionPhase, Connections, DatabaseTarget } from ".
 import type { PostgresPlace } from "../../domain/stores.ts";
 import { pause, startDeadline } from "../../shared/deadline.ts";
 import { createAbort } from "../../shared/on_abort.ts";
+import type { Row } from "../sql/table_declaration.ts";
 import { type Parameter, ProtocolError } from "./protocol.ts";
 import { ConnectionLostError, PostgresConnection } from "./postgres_connection.ts";
 import { PostgresError, type StatementResult } from "./statement_response.ts";
@@ -220,4 +221,12 @@ export class PostgresClient {
       throw new ConnectionLostError(`no response within ${CONNECT_TIMEOUT_MS / 1000} s`);
     }
   }
+}
+
+/** Runs work on a store in PostgreSQL; errors become a {@linkcode StoreError}. */
+export interface Access {
+  read<T>(work: () => Promise<T>): Promise<T>;
+  write<T>(work: () => Promise<T>): Promise<T>;
+  /** Reads the rows of a query. */
+  select<T>(sql: string, parameters: readonly Parameter[], read: (row: Row) => T): Promise<readonly T[]>;
 }

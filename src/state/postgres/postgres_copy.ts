@@ -1,10 +1,10 @@
 import type { PostgresPlace } from "../../domain/stores.ts";
-import { copiedColumns, type CopiedTable, keyColumns, PAGE_ROWS, type StateTables } from "../copy_state.ts";
+import { copiedColumns, type CopiedTable, selectPage, type StateTables } from "../copy_state.ts";
 import { TABLES } from "../sql/tables.ts";
 import { PostgresClient, type PostgresClientOptions, type Session } from "./postgres_client.ts";
 import { prepareSchema } from "./postgres_schema.ts";
 import { newRows, toArrays } from "./postgres_tables.ts";
-import { explainPostgresFailure } from "./server_failure.ts";
+import { explaining } from "./server_failure.ts";
 
 /**
  * Opens the tables of a state in PostgreSQL; they are created unless they are only to be read.
@@ -16,15 +16,8 @@ export async function openPostgresTables(
   options: PostgresClientOptions & { readonly access: "own" | "read" },
 ): Promise<StateTables> {
   const client = new PostgresClient(place, options);
-  const explaining = async <T>(action: "open" | "read" | "write", work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work();
-    } catch (error) {
-      throw explainPostgresFailure(error, { action, place }) ?? error;
-    }
-  };
   try {
-    await explaining("open", () => prepareSchema(client, place, options.access));
+    await explaining({ action: "open", place }, () => prepareSchema(client, place, options.access));
   } catch (error) {
     client.close();
     throw error;
@@ -32,13 +25,16 @@ export async function openPostgresTables(
   return {
     path: place.url,
     page: (table, after) =>
-      explaining("read", async () => {
-        const { rows } = await client.query(selectPage(table, after !== null), after?.map(toParameter) ?? []);
+      explaining({ action: "read", place }, async () => {
+        const { rows } = await client.query(
+          selectPage(table, after !== null, (index) => `$${index + 1}`),
+          after?.map(Number) ?? [],
+        );
         const columns = copiedColumns(table);
         return rows.map((row) => columns.map((name) => row[name] ?? null));
       }),
     fill: (work) =>
-      explaining("write", () =>
+      explaining({ action: "write", place }, () =>
         client.transaction(async (session) => {
           await work(async (table, rows) => {
             await session.run(insertRows(table), toArrays(rows, copiedColumns(table).length));
@@ -50,21 +46,6 @@ export async function openPostgresTables(
       return Promise.resolve();
     },
   };
-}
-
-/** Keys are numbers. */
-function toParameter(value: unknown): number {
-  return Number(value);
-}
-
-function selectPage(table: CopiedTable, isBehind: boolean): string {
-  const keys = keyColumns(table).join(", ");
-  const behind = isBehind
-    ? `WHERE (${keys}) > (${keyColumns(table).map((_, index) => `$${index + 1}`).join(", ")})`
-    : "";
-  return `SELECT ${
-    copiedColumns(table).join(", ")
-  } FROM ${table.name} ${behind} ORDER BY ${keys} LIMIT ${PAGE_ROWS}`;
 }
 
 /** Columns without a default that no other database has: records begin with a version. */

@@ -11,7 +11,7 @@ import type { Row, Table } from "../sql/table_declaration.ts";
 import { SILENCES } from "../sql/tables.ts";
 import { EARLY_LOOKS, MEMBERS, QUEUES } from "./postgres_tables.ts";
 import { PostgresClient, type PostgresClientOptions } from "./postgres_client.ts";
-import { explainPostgresFailure } from "./server_failure.ts";
+import { explaining } from "./server_failure.ts";
 
 /** A slower heartbeat has failed. */
 const HEARTBEAT_TIMEOUT_MS = 2_000;
@@ -44,13 +44,7 @@ export function openHeartbeats(
   options: PostgresClientOptions & { readonly open?: () => Promise<void> },
 ): HeartbeatStore {
   const client = new PostgresClient(place, { ...options, timeoutMs: HEARTBEAT_TIMEOUT_MS });
-  const write = async <T>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work();
-    } catch (error) {
-      throw explainPostgresFailure(error, { action: "write", place }) ?? error;
-    }
-  };
+  const write = <T>(work: () => Promise<T>): Promise<T> => explaining({ action: "write", place }, work);
   return {
     beat: (own, isFirst) =>
       write(async () => {
@@ -92,17 +86,15 @@ function rowsIn<T>(table: Table<T>, stored: unknown): readonly T[] {
   return json(list(row)).decode(stored, table.name);
 }
 
-const SELECT_MEMBERS =
+export const SELECT_MEMBERS =
   `SELECT ${MEMBERS.columns}, extract(epoch FROM clock_timestamp() - beat_at)::float8 * 1000 AS silent_for_ms,
     (SELECT coalesce(json_agg(channel_key ORDER BY channel_key), '[]') FROM queues WHERE owner = process)::text AS channel_keys
   FROM members ORDER BY host`;
 
-/** Implements `members()` of the store. */
-export async function readMembers(client: PostgresClient): Promise<readonly MemberStatus[]> {
-  const { rows } = await client.query(SELECT_MEMBERS);
-  return rows.map((row) => ({
+export function memberIn(row: Row): MemberStatus {
+  return {
     ...MEMBERS.decode(row),
     silentForMs: Number(row["silent_for_ms"]),
     channelKeys: json(list(columnText)).decode(row["channel_keys"], "channel_keys"),
-  }));
+  };
 }

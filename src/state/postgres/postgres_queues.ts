@@ -108,7 +108,7 @@ export function createPostgresQueues(client: PostgresClient): ClaimedQueues {
 async function lock(session: Session, queues: readonly QueueRow[]): Promise<ReadonlySet<string>> {
   if (queues.length === 0) return new Set();
   const { rows } = await session.run(OWNED, ownedParameters(queues));
-  return new Set(rows.map((row) => columnText.decode(row["channel_key"], "channel_key")));
+  return new Set(rows.map(channelKeyIn));
 }
 
 async function writeChange(
@@ -229,10 +229,10 @@ function keyOf({ check, channelKey }: { readonly check: string; readonly channel
   return JSON.stringify([check, channelKey]);
 }
 
-/** Implements `pendingChannels()` of the store. */
-export async function readPendingChannels(client: PostgresClient): Promise<readonly string[]> {
-  const { rows } = await client.query("SELECT DISTINCT channel_key FROM outbox WHERE state <> 'dropped'");
-  return rows.map((row) => columnText.decode(row["channel_key"], "channel_key"));
+export const SELECT_PENDING_CHANNELS = "SELECT DISTINCT channel_key FROM outbox WHERE state <> 'dropped'";
+
+export function channelKeyIn(row: Row): string {
+  return columnText.decode(row["channel_key"], "channel_key");
 }
 
 const PENDING_ROWS = { ...OUTBOX_ROWS, where: "state <> 'dropped'" };

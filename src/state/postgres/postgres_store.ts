@@ -1,31 +1,16 @@
-import type { LocationResult, SharedStore, StoredLocationResult } from "../../domain/membership.ts";
+import type { LocationResult, SharedStore } from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
 import type { PostgresPlace, SharedStoreOptions } from "../../domain/stores.ts";
 import { RecordWriter } from "../record_writer.ts";
 import { SenderQueues } from "../sender_queues.ts";
-import {
-  createPostgresRecords,
-  readChanges,
-  readLatestChanges,
-  readRecentRuns,
-  readRollups,
-  readRollupSums,
-} from "./postgres_checks.ts";
-import { PostgresClient, type PostgresClientOptions, type Session } from "./postgres_client.ts";
-import {
-  addSilences,
-  changeOutbox,
-  endSilences,
-  queueSummary,
-  readOutbox,
-  readQueuedSummary,
-  readSilences,
-} from "./postgres_outbox.ts";
+import { createCheckReads, createPostgresRecords } from "./postgres_checks.ts";
+import { type Access, PostgresClient, type PostgresClientOptions, type Session } from "./postgres_client.ts";
+import { createOutboxStore } from "./postgres_outbox.ts";
 import { createPruner } from "./postgres_prune.ts";
-import { readMembers } from "./postgres_members.ts";
-import { createPostgresQueues, readKnown, readPendingChannels } from "./postgres_queues.ts";
+import { memberIn, SELECT_MEMBERS } from "./postgres_members.ts";
+import { channelKeyIn, createPostgresQueues, readKnown, SELECT_PENDING_CHANNELS } from "./postgres_queues.ts";
 import { prepareSchema } from "./postgres_schema.ts";
-import { explainPostgresFailure } from "./server_failure.ts";
+import { explaining } from "./server_failure.ts";
 import { columnText } from "../codec.ts";
 import {
   encodeRows,
@@ -37,7 +22,6 @@ import {
 } from "./postgres_tables.ts";
 import { arrayText } from "./protocol.ts";
 import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
-import type { MonitorRun } from "../../domain/monitor_run.ts";
 import type { Row } from "../sql/table_declaration.ts";
 import { endedRunOf, runOf } from "../sql/rows.ts";
 import { JOB_RUNS_MAX } from "../retention.ts";
@@ -59,13 +43,8 @@ export async function openPostgresStore(
 ): Promise<SharedStore> {
   const client = new PostgresClient(place, options);
   const { access, waiting } = options;
-  const prepare = async (): Promise<void> => {
-    try {
-      await prepareSchema(client, place, access);
-    } catch (error) {
-      throw explainPostgresFailure(error, { action: "open", place }) ?? error;
-    }
-  };
+  const prepare = (): Promise<void> =>
+    explaining({ action: "open", place }, () => prepareSchema(client, place, access));
   let opening: Promise<void> | null = prepare();
   try {
     await opening;
@@ -90,36 +69,24 @@ function isUnreachable(error: unknown): error is StoreError {
   return error instanceof StoreError && error.failure === "unreachable";
 }
 
-interface Access {
-  read<T>(work: () => Promise<T>): Promise<T>;
-  write<T>(work: () => Promise<T>): Promise<T>;
-  /** Does work that needs the versions of the work before. */
-  inTurn<T>(work: () => Promise<T>): Promise<T>;
-  /** From now on, all work is rejected. */
-  end(): void;
-}
-
-/** Explains the failures of work; `open` resolves once the tables exist. */
-function createAccess(place: PostgresPlace, open: () => Promise<void>): Access {
+/** Explains the failures of work; `open` resolves once the tables exist. After `end`, all work is rejected. */
+function createAccess(
+  client: PostgresClient,
+  { place, open }: { readonly place: PostgresPlace; readonly open: () => Promise<void> },
+): Access & { end(): void } {
   let isClosed = false;
-  let last: Promise<unknown> = Promise.resolve();
-  const explaining = async <T>(action: "read" | "write", work: () => Promise<T>): Promise<T> => {
+  const attempt = async <T>(action: "read" | "write", work: () => Promise<T>): Promise<T> => {
     if (isClosed) throw new StoreError(`cannot ${action} state "${place.url}": it was closed`, "other");
-    try {
+    return await explaining({ action, place }, async () => {
       await open();
       return await work();
-    } catch (error) {
-      throw explainPostgresFailure(error, { action, place }) ?? error;
-    }
+    });
   };
   return {
-    read: (work) => explaining("read", work),
-    write: (work) => explaining("write", work),
-    inTurn: (work) => {
-      const turn = last.then(work);
-      last = turn.catch(() => {});
-      return turn;
-    },
+    read: (work) => attempt("read", work),
+    write: (work) => attempt("write", work),
+    select: (sql, parameters, read) =>
+      attempt("read", async () => (await client.query(sql, parameters)).rows.map((row) => read(row))),
     end: () => isClosed = true,
   };
 }
@@ -136,27 +103,25 @@ function createPostgresStore(
   const writer = new RecordWriter(createPostgresRecords(client), random);
   const pruneSome = createPruner(client);
   const queues = new SenderQueues(createPostgresQueues(client));
-  const { read, write, inTurn, end } = createAccess(place, open);
+  const access = createAccess(client, { place, open });
+  const { read, write, select } = access;
+  let last: Promise<unknown> = Promise.resolve();
+  /** Does work that needs the versions of the work before. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = last.then(work);
+    last = turn.catch(() => {});
+    return turn;
+  };
   return {
+    ...createCheckReads(access),
+    ...createOutboxStore(client, { ...access, queues }),
     records: () => inTurn(() => read(() => writer.records())),
     load: (names) => inTurn(() => read(() => writer.load(names))),
     save: (updates) => inTurn(() => write(() => writer.save(updates))),
-    changes: (name, options) => read(() => readChanges(client, name, options)),
-    latestChanges: (names, limit) => read(() => readLatestChanges(client, names, limit)),
-    rollups: (name, sinceMs) => read(() => readRollups(client, name, sinceMs)),
-    rollupSums: (names, options) => read(() => readRollupSums(client, names, options)),
-    recentRuns: (names) => read(() => readRecentRuns(client, names)),
-    outbox: () => read(() => readOutbox(client)),
-    changeOutbox: (change) =>
-      write(() =>
-        queues.isShared || change.sentOpen !== undefined
-          ? queues.change(change)
-          : changeOutbox(client, change)
-      ),
-    members: () => read(() => readMembers(client)),
+    members: () => select(SELECT_MEMBERS, [], memberIn),
     readOthers: (names) => read(() => writer.readOthers(names)),
     known: (names) => read(() => readKnown(client, names)),
-    pendingChannels: () => read(() => readPendingChannels(client)),
+    pendingChannels: () => select(SELECT_PENDING_CHANNELS, [], channelKeyIn),
     takeQueue: (queue, owner) => write(() => queues.take(queue, owner)),
     giveBackQueue: (queue) => write(() => queues.giveBack(queue)),
     receive: (some) => write(() => queues.receive(some)),
@@ -164,23 +129,26 @@ function createPostgresStore(
     open: () => read(open),
     versionOf: (name) => writer.versionOf(name),
     saveLocationResults: (results) => write(() => saveLocationResults(client, results)),
-    locationResults: (checks) => read(() => readLocationResults(client, checks)),
-    silences: (nowMs) => read(() => readSilences(client, nowMs)),
-    addSilences: (silences) => write(() => addSilences(client, silences)),
-    endSilences: (checks, nowMs) => write(() => endSilences(client, checks, nowMs)),
+    locationResults: (checks) =>
+      select(SELECT_RESULTS, [arrayText([...new Set(checks)].map(columnText.encode))], (row) => ({
+        ...LOCATION_RESULTS.decode(row),
+        ageMs: Math.max(0, Number(row["age_ms"])),
+      })),
     job: (name, nowMs) => read(() => readJob(client, name, nowMs)),
     keepJobRun: (name, run, nowMs) => write(() => keepJobRun(client, name, { run, nowMs })),
-    monitorRun: () => read(() => readMonitorRun(client)),
-    keepMonitorRun: (run) => write(() => keepMonitorRun(client, run)),
-    queuedSummary: () => read(() => readQueuedSummary(client)),
-    queueSummary: (summary, before, queued) => write(() => queueSummary(client, { summary, before, queued })),
+    monitorRun: async () =>
+      (await select(`SELECT ${MONITOR.columns} FROM monitor`, [], MONITOR.decode))[0]?.run ?? null,
+    keepMonitorRun: (run) =>
+      write(async () => {
+        await client.query(upsertRows(MONITOR), encodeRows(MONITOR, [{ id: ONLY_ROW, run }]));
+      }),
     prune: async (nowMs) => {
       const progress = await write(() => pruneSome(nowMs));
       writer.forget(progress.forgotten);
       return progress;
     },
     close: () => {
-      end();
+      access.end();
       client.close();
       return Promise.resolve();
     },
@@ -206,20 +174,11 @@ async function saveLocationResults(
   await client.query(SAVE, toArrays(rows, 1 + LOCATION_RESULTS.declared.length));
 }
 
-const SELECT =
+const SELECT_RESULTS =
   `SELECT ${LOCATION_RESULTS.columns}, extract(epoch FROM clock_timestamp() - ended_at)::float8 * 1000 AS age_ms
   FROM location_results WHERE check_name = ANY($1::text[])`;
 
-/** Returns the results of some checks, in no order. */
-async function readLocationResults(
-  client: PostgresClient,
-  checks: readonly string[],
-): Promise<readonly StoredLocationResult[]> {
-  const { rows } = await client.query(SELECT, [arrayText([...new Set(checks)].map(columnText.encode))]);
-  return rows.map((row) => ({ ...LOCATION_RESULTS.decode(row), ageMs: Math.max(0, Number(row["age_ms"])) }));
-}
-
-// Jobs, and the process that runs the checks, in PostgreSQL.
+// Jobs in PostgreSQL.
 
 /** A job with the run that ended last and those behind it without an end; one row without a run if there is none. */
 const SELECT_JOB =
@@ -230,7 +189,6 @@ const SELECT_JOB =
 
 const UPSERT_JOB = `${upsertRows(JOBS)} RETURNING id`;
 
-/** Implements `job()` of the store. */
 async function readJob(client: PostgresClient, name: string, nowMs: number): Promise<JobFacts> {
   const rows = await readRows(client, name);
   if (Number(rows[0]?.["since_ms"] ?? Infinity) <= nowMs) return factsOf(rows);
@@ -258,7 +216,7 @@ const DELETE_SURPLUS_RUNS = `DELETE FROM job_runs WHERE job_id = $1
   AND id NOT IN (SELECT id FROM job_runs WHERE job_id = $1 ORDER BY id DESC LIMIT ${JOB_RUNS_MAX})
   AND end_order IS DISTINCT FROM (SELECT max(end_order) FROM job_runs WHERE job_id = $1)`;
 
-/** Implements `keepJobRun()` of the store. The row of the job is locked, so that ends get their order one by one. */
+/** The row of the job is locked, so that ends get their order one by one. */
 async function keepJobRun(
   client: PostgresClient,
   name: string,
@@ -284,15 +242,4 @@ async function idOf(
   parameters: readonly (string | number)[],
 ): Promise<number> {
   return Number((await session.run(sql, parameters)).rows[0]?.["id"]);
-}
-
-/** Implements `monitorRun()` of the store. */
-async function readMonitorRun(client: PostgresClient): Promise<MonitorRun | null> {
-  const [row] = (await client.query(`SELECT ${MONITOR.columns} FROM monitor`)).rows;
-  return row === undefined ? null : MONITOR.decode(row).run;
-}
-
-/** Implements `keepMonitorRun()` of the store. */
-async function keepMonitorRun(client: PostgresClient, run: MonitorRun): Promise<void> {
-  await client.query(upsertRows(MONITOR), encodeRows(MONITOR, [{ id: ONLY_ROW, run }]));
 }

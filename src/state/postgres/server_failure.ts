@@ -100,11 +100,21 @@ function explainSqlState({ code, message }: PostgresError, place: PostgresPlace)
   return fix ?? `server error: ${oneLine(message)}${code === "" ? "" : ` (SQLSTATE ${oneLine(code)})`}`;
 }
 
+interface Attempt {
+  readonly action: "open" | "read" | "write";
+  readonly place: PostgresPlace;
+}
+
+export async function explaining<T>(attempt: Attempt, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw explainPostgresFailure(error, attempt) ?? error;
+  }
+}
+
 /** Turns an error of the client into one of a store; `null` for one that is a bug. */
-export function explainPostgresFailure(
-  error: unknown,
-  { action, place }: { readonly action: "open" | "read" | "write"; readonly place: PostgresPlace },
-): StoreError | null {
+export function explainPostgresFailure(error: unknown, { action, place }: Attempt): StoreError | null {
   if (error instanceof StoreError) return error;
   const failed = `cannot ${action} state "${place.url}": `;
   if (error instanceof ServerUnusableError) {

@@ -6,7 +6,7 @@ import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { columnText, json, list, number, UnreadableRowError } from "../codec.ts";
 import { limitsAt, RECENT_RUNS_MAX, startOf } from "../retention.ts";
 import type { Row } from "./table_declaration.ts";
-import { CHANGES, JOB_RUNS } from "./tables.ts";
+import { CHANGES, JOB_RUNS, ROLLUPS } from "./tables.ts";
 
 /** The roll-ups of one run: that of its hour, the last one, and those that the time since the run before is in. */
 export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
@@ -65,10 +65,15 @@ export function nameIn(row: Row): string {
   return columnText.decode(row["name"], "name");
 }
 
-/** Returns the change in a row that has the name of its check. */
-export function changeIn(row: Row): ConditionChange {
+/** Returns the change of a check in a row, which has its name if that is not given. */
+export function changeIn(row: Row, name: string = nameIn(row)): ConditionChange {
   const { checkId: _, ...change } = CHANGES.decode(row);
-  return { name: nameIn(row), ...change };
+  return { name, ...change };
+}
+
+export function rollupIn(row: Row, name: string): Rollup {
+  const { checkId: _, ...rollup } = ROLLUPS.decode(row);
+  return { name, ...rollup };
 }
 
 /** A list of start, runs, failed runs, longest streak of these, four times and duration for each roll-up. */

@@ -1,25 +1,8 @@
 import { type PruneProgress, type Store, StoreError } from "../../domain/store.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
-import {
-  keepUpdate,
-  readChanges,
-  readLatestChanges,
-  readRecentRuns,
-  readRecords,
-  readRollups,
-  readRollupSums,
-} from "./sqlite_checks.ts";
-import {
-  addSilences,
-  changeOutbox,
-  endSilences,
-  queueSummary,
-  readOutbox,
-  readQueuedSummary,
-  readSilences,
-} from "./sqlite_outbox.ts";
-import { explainStoreFailure, type Patience, whileBusy } from "./store_failure.ts";
-import type { MonitorRun } from "../../domain/monitor_run.ts";
+import { createCheckStore } from "./sqlite_checks.ts";
+import { createOutboxStore } from "./sqlite_outbox.ts";
+import { type Access, explaining, type Patience, whileBusy } from "./store_failure.ts";
 import { CLOCK, JOB_RUNS, JOBS, MONITOR, ONLY_ROW } from "../sql/tables.ts";
 import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
 import { columnText, number } from "../codec.ts";
@@ -51,33 +34,20 @@ import { DELETE_STRAY_MARKERS } from "../sql/shared_statements.ts";
  */
 export function createDatabaseStore(connection: SqliteConnection, path: string, patience?: Patience): Store {
   const pruneSome = createPruner(connection);
-  const { read, write } = createAccess(connection, path, patience);
+  const access = createAccess(connection, path, patience);
+  const { read, write } = access;
   return {
-    records: () => read(() => readRecords(connection)),
-    save: (updates) =>
-      write(() => {
-        // One process owns the file, so no other has written a record meanwhile.
-        if (updates.length === 0) return [];
-        connection.transaction(() => updates.forEach((update) => keepUpdate(connection, update)));
-        return [];
-      }),
-    changes: (name, options) => read(() => readChanges(connection, name, options)),
-    latestChanges: (names, limit) => read(() => readLatestChanges(connection, names, limit)),
-    rollups: (name, sinceMs) => read(() => readRollups(connection, name, sinceMs)),
-    rollupSums: (names, options) => read(() => readRollupSums(connection, names, options)),
-    recentRuns: (names) => read(() => readRecentRuns(connection, names)),
-    outbox: () => read(() => readOutbox(connection)),
-    changeOutbox: (change) => write(() => changeOutbox(connection, change)),
-    silences: (nowMs) => read(() => readSilences(connection, nowMs)),
-    addSilences: (silences) => write(() => addSilences(connection, silences)),
-    endSilences: (checks, nowMs) => write(() => endSilences(connection, checks, nowMs)),
+    ...createCheckStore(connection, access),
+    ...createOutboxStore(connection, access),
     job: (name, nowMs) => read(() => readJob(connection, name, nowMs)),
     keepJobRun: (name, run, nowMs) => write(() => keepJobRun(connection, name, { run, nowMs })),
-    monitorRun: () => read(() => readMonitorRun(connection)),
-    keepMonitorRun: (run) => write(() => keepMonitorRun(connection, run)),
-    queuedSummary: () => read(() => readQueuedSummary(connection)),
-    queueSummary: (summary, before, queued) =>
-      write(() => queueSummary(connection, { summary, before, queued })),
+    monitorRun: () =>
+      read(() => {
+        const row = connection.first(`SELECT ${MONITOR.columns} FROM monitor`);
+        return row === undefined ? null : MONITOR.decode(row).run;
+      }),
+    keepMonitorRun: (run) =>
+      write(() => void connection.run(MONITOR.upsert, ...MONITOR.encode({ id: ONLY_ROW, run }))),
     prune: (nowMs) => write(() => pruneSome(nowMs)),
     close: () => {
       connection.close();
@@ -86,25 +56,14 @@ export function createDatabaseStore(connection: SqliteConnection, path: string, 
   };
 }
 
-/** Runs work on a database; errors become a {@linkcode StoreError}. */
-interface Access {
-  read<T>(work: () => T): Promise<T>;
-  /** Each write waits for the one before, so that their order stays even if they wait for other processes. */
-  write<T>(work: () => T): Promise<T>;
-}
-
 function createAccess(connection: SqliteConnection, path: string, patience: Patience | undefined): Access {
   let writing: Promise<unknown> = Promise.resolve();
-  const attempt = async <T>(action: "read" | "write", work: () => T): Promise<T> => {
-    try {
-      return await whileBusy(() => {
+  const attempt = <T>(action: "read" | "write", work: () => T): Promise<T> =>
+    explaining({ action, path }, () =>
+      whileBusy(() => {
         if (connection.isOpen) return work();
         throw new StoreError(`cannot ${action} state "${path}": it was closed`, "other");
-      }, patience);
-    } catch (error) {
-      throw explainStoreFailure(error, { action, path }) ?? error;
-    }
-  };
+      }, patience));
   return {
     read: (work) => attempt("read", work),
     write: (work) => {
@@ -115,22 +74,6 @@ function createAccess(connection: SqliteConnection, path: string, patience: Pati
   };
 }
 
-// The process that runs the checks, in the database.
-
-/** Implements `monitorRun()` of the store. */
-function readMonitorRun(connection: SqliteConnection): MonitorRun | null {
-  const row = connection.first(`SELECT ${MONITOR.columns} FROM monitor`);
-  return row === undefined ? null : MONITOR.decode(row).run;
-}
-
-/** Implements `keepMonitorRun()` of the store. */
-function keepMonitorRun(connection: SqliteConnection, run: MonitorRun): void {
-  connection.run(MONITOR.upsert, ...MONITOR.encode({ id: ONLY_ROW, run }));
-}
-
-// The part of the store for jobs in a database. Each function is synchronous, and throws errors.
-
-/** Implements `job()` of the store. */
 function readJob(connection: SqliteConnection, name: string, nowMs: number): JobFacts {
   return connection.transaction(() => factsIn(connection, name, nowMs), "DEFERRED") ??
     connection.transaction(() => {
@@ -139,7 +82,6 @@ function readJob(connection: SqliteConnection, name: string, nowMs: number): Job
     }) ?? { sinceMs: nowMs, last: null, inProgress: [] };
 }
 
-/** Implements `keepJobRun()` of the store. */
 function keepJobRun(
   connection: SqliteConnection,
   name: string,

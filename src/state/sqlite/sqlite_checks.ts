@@ -1,16 +1,8 @@
-/** Checks, their changes and roll-ups in the database: each function returns at once, or throws. */
-import type {
-  CheckRecord,
-  CheckUpdate,
-  ConditionChange,
-  RecentRuns,
-  Rollup,
-  RollupSum,
-  Store,
-  SumSpan,
-} from "../../domain/store.ts";
+/** Checks, their changes and roll-ups in the database. */
+import type { CheckStore, CheckUpdate } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
+import type { Access } from "./store_failure.ts";
 import { keepQueued } from "./sqlite_outbox.ts";
 import { cutChange } from "../retention.ts";
 import {
@@ -18,6 +10,7 @@ import {
   FRESH_BYTES_MAX,
   nameIn,
   packRun,
+  rollupIn,
   rollupsOf,
   sumsOf,
   toRowLimit,
@@ -27,12 +20,10 @@ import { selectLatestChanges } from "../sql/shared_statements.ts";
 import {
   MOVE_FRESH_RUNS,
   SELECT_CHANGES,
-  SELECT_CHECK_SUMS,
-  SELECT_DAY_SUMS,
-  SELECT_HOUR_SUMS,
   SELECT_RECENT,
   SELECT_RECORDS,
   SELECT_ROLLUPS,
+  SELECT_SUMS,
   UPSERT_CHECK,
 } from "./statements.ts";
 import { CHANGES, CHECKS, RECORDS, ROLLUPS } from "../sql/tables.ts";
@@ -59,65 +50,39 @@ export function keepUpdate(
   for (const notification of queued) keepQueued(connection, notification);
 }
 
-/** Implements `records()` of the store. */
-export function readRecords(connection: SqliteConnection): readonly CheckRecord[] {
-  return connection.all(SELECT_RECORDS).map(RECORDS.decode);
-}
-
-/** Implements `changes()` of the store. */
-export function readChanges(
-  connection: SqliteConnection,
-  name: string,
-  { sinceMs, limit, from = { atMs: Infinity, skip: 0 } }: Parameters<Store["changes"]>[1],
-): readonly ConditionChange[] {
-  const values = [columnText.encode(name), sinceMs, from.atMs, toRowLimit(limit), from.skip];
-  return connection.all(SELECT_CHANGES, ...values).map((row) => {
-    const { checkId: _, ...change } = CHANGES.decode(row);
-    return { name, ...change };
-  });
-}
-
 const SELECT_LATEST_CHANGES = selectLatestChanges("SELECT value FROM json_each(?)", "?");
 
-/** Implements `latestChanges()` of the store. */
-export function readLatestChanges(
-  connection: SqliteConnection,
-  names: readonly string[],
-  limit: number,
-): readonly ConditionChange[] {
-  return connection.all(SELECT_LATEST_CHANGES, toNames(names), toRowLimit(limit)).map(changeIn);
-}
-
-/** Implements `rollups()` of the store. */
-export function readRollups(connection: SqliteConnection, name: string, sinceMs: number): readonly Rollup[] {
-  return connection.all(SELECT_ROLLUPS, columnText.encode(name), sinceMs).map((row) => {
-    const { checkId: _, ...rollup } = ROLLUPS.decode(row);
-    return { name, ...rollup };
-  });
-}
-
-/** Implements `rollupSums()` of the store. */
-export function readRollupSums(
-  connection: SqliteConnection,
-  names: readonly string[],
-  { sinceMs, untilMs, each }: Parameters<Store["rollupSums"]>[1],
-): readonly RollupSum[] {
-  return connection.all(SELECT_SUMS[each], toNames(names), sinceMs, untilMs).flatMap(sumsOf);
-}
-
-const SELECT_SUMS: Readonly<Record<SumSpan, string>> = {
-  hour: SELECT_HOUR_SUMS,
-  day: SELECT_DAY_SUMS,
-  check: SELECT_CHECK_SUMS,
-};
-
-/** Implements `recentRuns()` of the store. */
-export function readRecentRuns(
-  connection: SqliteConnection,
-  names: readonly string[],
-): readonly RecentRuns[] {
-  return connection.all(SELECT_RECENT, toNames(names))
-    .map((row) => ({ name: nameIn(row), runs: unpackRuns(row["recent"]) }));
+export function createCheckStore(connection: SqliteConnection, { read, write }: Access): CheckStore {
+  return {
+    records: () => read(() => connection.all(SELECT_RECORDS).map(RECORDS.decode)),
+    save: (updates) =>
+      write(() => {
+        // One process owns the file, so no other has written a record meanwhile.
+        if (updates.length === 0) return [];
+        connection.transaction(() => updates.forEach((update) => keepUpdate(connection, update)));
+        return [];
+      }),
+    changes: (name, { sinceMs, limit, from = { atMs: Infinity, skip: 0 } }) =>
+      read(() => {
+        const values = [columnText.encode(name), sinceMs, from.atMs, toRowLimit(limit), from.skip];
+        return connection.all(SELECT_CHANGES, ...values).map((row) => changeIn(row, name));
+      }),
+    latestChanges: (names, limit) =>
+      read(() =>
+        connection.all(SELECT_LATEST_CHANGES, toNames(names), toRowLimit(limit)).map((row) => changeIn(row))
+      ),
+    rollups: (name, sinceMs) =>
+      read(() =>
+        connection.all(SELECT_ROLLUPS, columnText.encode(name), sinceMs).map((row) => rollupIn(row, name))
+      ),
+    rollupSums: (names, { sinceMs, untilMs, each }) =>
+      read(() => connection.all(SELECT_SUMS[each], toNames(names), sinceMs, untilMs).flatMap(sumsOf)),
+    recentRuns: (names) =>
+      read(() =>
+        connection.all(SELECT_RECENT, toNames(names))
+          .map((row) => ({ name: nameIn(row), runs: unpackRuns(row["recent"]) }))
+      ),
+  };
 }
 
 /** A JSON list of names, each once. */

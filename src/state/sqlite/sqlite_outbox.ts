@@ -1,6 +1,8 @@
-/** The part of the store for notifications in a database. Each function is synchronous, and throws errors. */
-import type { OutboxChange, QueuedNotification, Silence } from "../../domain/outbox.ts";
-import type { KeptOutbox, QueuedSummary } from "../../domain/store.ts";
+/** The outbox, its summary and silences in the database. */
+import type { QueuedNotification } from "../../domain/outbox.ts";
+import type { OutboxStore, QueuedSummary } from "../../domain/store.ts";
+import type { Table } from "../sql/table_declaration.ts";
+import type { Access } from "./store_failure.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
 import { columnText, nullable } from "../codec.ts";
 import {
@@ -19,83 +21,69 @@ export function keepQueued(connection: SqliteConnection, row: QueuedNotification
   connection.run(OUTBOX.upsert, ...OUTBOX.encode(row));
 }
 
-/** Implements `outbox()` of the store. */
-export function readOutbox(connection: SqliteConnection): KeptOutbox {
-  return connection.transaction(() => ({
-    notifications: connection.all(SELECT_OUTBOX).map(OUTBOX.decode),
-    markers: connection.all(SELECT_MARKERS).map(DELIVERY_MARKERS.decode),
-    counts: connection.all(SELECT_COUNTS).map(CHANNEL_COUNTS.decode),
-  }), "DEFERRED");
+export function createOutboxStore(connection: SqliteConnection, { read, write }: Access): OutboxStore {
+  const readQueuedSummary = (): QueuedSummary | null => {
+    const row = connection.first(SELECT_SUMMARY);
+    if (row === undefined) return null;
+    const { schedule, scheduledMs } = SUMMARY.decode(row);
+    return { schedule, scheduledMs };
+  };
+  return {
+    outbox: () =>
+      read(() =>
+        connection.transaction(() => ({
+          notifications: connection.all(SELECT_OUTBOX).map(OUTBOX.decode),
+          markers: connection.all(SELECT_MARKERS).map(DELIVERY_MARKERS.decode),
+          counts: connection.all(SELECT_COUNTS).map(CHANNEL_COUNTS.decode),
+        }), "DEFERRED")
+      ),
+    changeOutbox: (change) =>
+      write(() => {
+        const { changed, removed, markers, cleared, notices = [], counted = [] } = change;
+        if ([changed, notices, removed, markers, cleared, counted].every(({ length }) => length === 0)) {
+          return;
+        }
+        connection.transaction(() => {
+          for (const row of [...notices, ...changed]) keepQueued(connection, row);
+          for (const id of removed) connection.run(DELETE_QUEUED, columnText.encode(id));
+          for (const { check, channelKey } of cleared) {
+            connection.run(DELETE_MARKER, columnText.encode(check), columnText.encode(channelKey));
+          }
+          upsertAll(connection, DELIVERY_MARKERS, markers);
+          upsertAll(connection, CHANNEL_COUNTS, counted);
+        });
+      }),
+    queuedSummary: () => read(readQueuedSummary),
+    queueSummary: (summary, before, queued) =>
+      write(() =>
+        connection.transaction(() => {
+          const present = readQueuedSummary();
+          if (present?.schedule !== before?.schedule || present?.scheduledMs !== before?.scheduledMs) {
+            return false;
+          }
+          upsertAll(connection, SUMMARY, [{ id: ONLY_ROW, ...summary }]);
+          for (const row of queued) keepQueued(connection, row);
+          return true;
+        })
+      ),
+    silences: (nowMs) => read(() => connection.all(SELECT_SILENCES, nowMs).map(SILENCES.decode)),
+    addSilences: (silences) =>
+      write(() => {
+        if (silences.length > 0) connection.transaction(() => upsertAll(connection, SILENCES, silences));
+      }),
+    endSilences: (checks, nowMs) =>
+      write(() => {
+        if (checks.length === 0) return 0;
+        return connection.transaction(() =>
+          checks === "all" ? connection.run(END_ALL_SILENCES, nowMs) : checks.reduce(
+            (sum, check) => sum + connection.run(END_SILENCES, nowMs, nullable(columnText).encode(check)),
+            0,
+          )
+        );
+      }),
+  };
 }
 
-/** Implements `changeOutbox()` of the store. */
-export function changeOutbox(connection: SqliteConnection, change: OutboxChange): void {
-  const { changed, removed, markers, cleared, notices = [], counted = [] } = change;
-  const count = changed.length + notices.length + removed.length + markers.length + cleared.length +
-    counted.length;
-  if (count === 0) return;
-  connection.transaction(() => {
-    for (const row of [...notices, ...changed]) keepQueued(connection, row);
-    for (const id of removed) connection.run(DELETE_QUEUED, columnText.encode(id));
-    for (const { check, channelKey } of cleared) {
-      connection.run(DELETE_MARKER, columnText.encode(check), columnText.encode(channelKey));
-    }
-    for (const marker of markers) connection.run(DELIVERY_MARKERS.upsert, ...DELIVERY_MARKERS.encode(marker));
-    for (const count of counted) connection.run(CHANNEL_COUNTS.upsert, ...CHANNEL_COUNTS.encode(count));
-  });
-}
-
-/** Implements `queuedSummary()` of the store. */
-export function readQueuedSummary(connection: SqliteConnection): QueuedSummary | null {
-  const row = connection.first(SELECT_SUMMARY);
-  if (row === undefined) return null;
-  const { schedule, scheduledMs } = SUMMARY.decode(row);
-  return { schedule, scheduledMs };
-}
-
-/** Implements `queueSummary()` of the store. */
-export function queueSummary(
-  connection: SqliteConnection,
-  { summary, before, queued }: {
-    readonly summary: QueuedSummary;
-    readonly before: QueuedSummary | null;
-    readonly queued: readonly QueuedNotification[];
-  },
-): boolean {
-  return connection.transaction(() => {
-    const present = readQueuedSummary(connection);
-    if (present?.schedule !== before?.schedule || present?.scheduledMs !== before?.scheduledMs) return false;
-    connection.run(SUMMARY.upsert, ...SUMMARY.encode({ id: ONLY_ROW, ...summary }));
-    for (const row of queued) keepQueued(connection, row);
-    return true;
-  });
-}
-
-/** Implements `silences()` of the store. */
-export function readSilences(connection: SqliteConnection, nowMs: number): readonly Silence[] {
-  return connection.all(SELECT_SILENCES, nowMs).map(SILENCES.decode);
-}
-
-/** Implements `addSilences()` of the store. */
-export function addSilences(connection: SqliteConnection, silences: readonly Silence[]): void {
-  if (silences.length === 0) return;
-  connection.transaction(() => {
-    for (const silence of silences) connection.run(SILENCES.upsert, ...SILENCES.encode(silence));
-  });
-}
-
-/** Implements `endSilences()` of the store. */
-export function endSilences(
-  connection: SqliteConnection,
-  checks: readonly (string | null)[] | "all",
-  nowMs: number,
-): number {
-  if (checks === "all") return connection.transaction(() => connection.run(END_ALL_SILENCES, nowMs));
-  if (checks.length === 0) return 0;
-  return connection.transaction(() =>
-    checks.reduce(
-      (sum, check) => sum + connection.run(END_SILENCES, nowMs, nullable(columnText).encode(check)),
-      0,
-    )
-  );
+function upsertAll<T>(connection: SqliteConnection, table: Table<T>, rows: readonly T[]): void {
+  for (const row of rows) connection.run(table.upsert, ...table.encode(row));
 }

@@ -9,7 +9,7 @@ import {
   type SqliteConnection,
   versionOf,
 } from "./sqlite_connection.ts";
-import { explainStoreFailure, isBusy, type Patience, whileBusy } from "./store_failure.ts";
+import { explaining, isBusy, type Patience, whileBusy } from "./store_failure.ts";
 import { DamagedFileError, inspectEmptyFile, inspectHeader, inspectPlace } from "../state_file.ts";
 import { createDatabaseStore } from "./database_store.ts";
 
@@ -55,7 +55,7 @@ export async function openSqliteStore(path: string, options: SqliteStoreOptions)
 }
 
 async function openAfresh(path: string, reason: string, options: SqliteStoreOptions): Promise<OpenedStore> {
-  const newPath = await explaining(path, "quarantine", () => quarantine(path, options));
+  const newPath = await explaining({ action: "quarantine", path }, () => quarantine(path, options));
   const connection = await opening(path, options, connectToWrite);
   return {
     store: createDatabaseStore(connection, path, options.patience),
@@ -66,7 +66,10 @@ async function openAfresh(path: string, reason: string, options: SqliteStoreOpti
 type Connect = (path: string, options: SqliteStoreOptions) => Promise<SqliteConnection>;
 
 function opening(path: string, options: SqliteStoreOptions, connect: Connect): Promise<SqliteConnection> {
-  return explaining(path, "open", () => whileBusy(() => connect(path, options), options.patience));
+  return explaining(
+    { action: "open", path },
+    () => whileBusy(() => connect(path, options), options.patience),
+  );
 }
 
 /** One process owns the state, but others may be making it at the same moment, to keep a silence or a beat. */
@@ -216,29 +219,14 @@ async function usingOrClosing(
   }
 }
 
-async function explaining<T>(
-  path: string,
-  action: "open" | "quarantine",
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw explainStoreFailure(error, { action, path }) ?? error;
-  }
-}
-
-interface QuarantineOptions {
-  readonly files: StoreFiles;
-  /** Wall time, milliseconds since 1970. */
-  readonly nowMs: number;
-}
-
 /**
  * Renames a damaged state and its companion files, and returns the new name, which has the time. Nothing is deleted or
  * replaced. No process may have it open.
  */
-async function quarantine(path: string, { files, nowMs }: QuarantineOptions): Promise<string> {
+async function quarantine(
+  path: string,
+  { files, nowMs }: Pick<SqliteStoreOptions, "files" | "nowMs">,
+): Promise<string> {
   const newPath = await findFreeName(`${path}.damaged-${stamp(nowMs)}`, files);
   // The file is moved last: otherwise the database would treat the remaining files as leftovers and delete them.
   for (const companion of [...COMPANIONS, ""]) {

@@ -1,7 +1,7 @@
 import { openConnection, type SqliteConnection } from "./sqlite_connection.ts";
-import { copiedColumns, type CopiedTable, keyColumns, PAGE_ROWS, type StateTables } from "../copy_state.ts";
+import { copiedColumns, selectPage, type StateTables } from "../copy_state.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./sqlite_store.ts";
-import { explainStoreFailure } from "./store_failure.ts";
+import { explaining } from "./store_failure.ts";
 
 /**
  * Opens the tables of a state in a SQLite database, which this process owns. Only a target is created.
@@ -12,35 +12,20 @@ export async function openSqliteTables(path: string, options: SqliteStoreOptions
   const { store } = await openSqliteStore(path, options);
   await store.close();
   const connection = await openConnection(path, { readOnly: options.access === "read" });
-  const explaining = async <T>(action: "read" | "write", work: () => T | Promise<T>): Promise<T> => {
-    try {
-      return await work();
-    } catch (error) {
-      throw explainStoreFailure(error, { action, path }) ?? error;
-    }
-  };
   return {
     path,
     page: (table, after) =>
-      explaining("read", () => {
+      explaining({ action: "read", path }, () => {
         const columns = copiedColumns(table);
-        const rows = connection.all(selectPage(table, after !== null), ...after ?? []);
+        const rows = connection.all(selectPage(table, after !== null, () => "?"), ...after ?? []);
         return rows.map((row) => columns.map((name) => row[name] ?? null));
       }),
-    fill: (work) => explaining("write", () => fill(connection, work)),
+    fill: (work) => explaining({ action: "write", path }, () => fill(connection, work)),
     close: () => {
       connection.close();
       return Promise.resolve();
     },
   };
-}
-
-function selectPage(table: CopiedTable, isBehind: boolean): string {
-  const keys = keyColumns(table).join(", ");
-  const behind = isBehind ? `WHERE (${keys}) > (${keyColumns(table).map(() => "?").join(", ")})` : "";
-  return `SELECT ${
-    copiedColumns(table).join(", ")
-  } FROM ${table.name} ${behind} ORDER BY ${keys} LIMIT ${PAGE_ROWS}`;
 }
 
 async function fill(connection: SqliteConnection, work: Parameters<StateTables["fill"]>[0]): Promise<void> {

@@ -3,6 +3,7 @@
  * column text.
  */
 import { RECENT_BYTES_MAX } from "../sql/rows.ts";
+import type { SumSpan } from "../../domain/store.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { CHANGES, CHECKS, CLOCK, RECORDS, ROLLUPS } from "../sql/tables.ts";
 
@@ -57,32 +58,34 @@ const PACKED =
   `json_group_array(json_array(start_ms, runs, failed, failed_streak_max, lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms,
     lasted_critical_ms, duration_total_ms)) AS sums`;
 
+const AS_THEY_ARE =
+  `SELECT checks.id AS id, checks.name AS name, start_ms, ${RUNS} AS runs, ${FAILED} AS failed, failed_streak_max,
+    lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms, lasted_critical_ms, rollups.duration_total_ms ${ROLLUPS_OF_NAMES}`;
+
+const HOURS = `${AS_THEY_ARE} AND span_ms = ${HOUR_MS}`;
+
+const DAYS = `${AS_THEY_ARE} AND span_ms = ${DAY_MS}
+  UNION ALL SELECT checks.id AS id, checks.name AS name, ${START_OF_DAY} AS start_ms, ${SUMS}
+    ${ROLLUPS_OF_NAMES} AND span_ms = ${HOUR_MS} GROUP BY checks.id, ${START_OF_DAY}`;
+
+const ALL = `SELECT checks.id AS id, checks.name AS name, min(start_ms) AS start_ms, ${SUMS}
+  ${ROLLUPS_OF_NAMES} GROUP BY checks.id`;
+
+function packed(rollups: string): string {
+  return `SELECT name, ${PACKED} FROM (${rollups}) GROUP BY id`;
+}
+
 /**
  * The roll-ups of a JSON list of names that end after a time and do not begin after another, as one row a check: its
  * name, and a JSON list of lists of start, runs, failed ones, the longest streak of those, four times and duration.
  * Roll-ups of days as they are, those of hours added up to days, in no order; that takes half the time of a row for
- * each, and of adding up days again.
+ * each, and of adding up days again. Or one sum a check, or the roll-ups of hours alone.
  */
-export const SELECT_DAY_SUMS = `SELECT name, ${PACKED} FROM (
-    SELECT checks.id AS id, checks.name AS name, start_ms, ${RUNS} AS runs,
-      ${FAILED} AS failed, failed_streak_max, lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms, lasted_critical_ms, rollups.duration_total_ms
-    ${ROLLUPS_OF_NAMES} AND span_ms = ${DAY_MS}
-    UNION ALL
-    SELECT checks.id AS id, checks.name AS name, ${START_OF_DAY} AS start_ms, ${SUMS}
-    ${ROLLUPS_OF_NAMES} AND span_ms = ${HOUR_MS} GROUP BY checks.id, ${START_OF_DAY}
-  ) GROUP BY id`;
-
-/** The same, each check with a list of one sum. */
-export const SELECT_CHECK_SUMS = `SELECT name, ${PACKED} FROM (
-    SELECT checks.id AS id, checks.name AS name, min(start_ms) AS start_ms, ${SUMS} ${ROLLUPS_OF_NAMES} GROUP BY checks.id
-  ) GROUP BY id`;
-
-/** The same of roll-ups of hours alone, as they are. */
-export const SELECT_HOUR_SUMS = `SELECT name, ${PACKED} FROM (
-    SELECT checks.id AS id, checks.name AS name, start_ms, ${RUNS} AS runs,
-      ${FAILED} AS failed, failed_streak_max, lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms, lasted_critical_ms, rollups.duration_total_ms
-    ${ROLLUPS_OF_NAMES} AND span_ms = ${HOUR_MS}
-  ) GROUP BY id`;
+export const SELECT_SUMS: Readonly<Record<SumSpan, string>> = {
+  hour: packed(HOURS),
+  day: packed(DAYS),
+  check: packed(ALL),
+};
 
 /** Adds a check's hourly roll-ups that began before a time to those of their days. */
 export const ADD_HOURS_TO_DAYS = `INSERT INTO rollups (${ROLLUPS.columns})

@@ -25,9 +25,16 @@ export function explainStoreFailure(error: unknown, { action, path }: Attempt): 
   if (error instanceof StoreError) return error;
   const explanation = explain(error);
   if (explanation === null) return null;
-  return new StoreError(`cannot ${action} state "${path}": ${explanation.reason}`, explanation.failure, {
-    cause: error,
-  });
+  const message = `cannot ${action} state "${path}": ${explanation.reason}`;
+  return new StoreError(message, explanation.failure, { cause: error });
+}
+
+export async function explaining<T>(attempt: Attempt, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw explainStoreFailure(error, attempt) ?? error;
+  }
 }
 
 /** Returns whether another process has a lock that the database requires (SQLITE_BUSY in any of its forms). */
@@ -152,4 +159,11 @@ export async function whileBusy<T>(work: () => T | Promise<T>, patience: Patienc
       await pause(clock, pauseMs);
     }
   }
+}
+
+/** Runs work on a database; errors become a {@linkcode StoreError}. */
+export interface Access {
+  read<T>(work: () => T): Promise<T>;
+  /** Each write waits for the one before, so that their order stays even if they wait for other processes. */
+  write<T>(work: () => T): Promise<T>;
 }
