@@ -201,6 +201,7 @@ async function startMember(
       release: nothing,
       silence: () => {},
       failOpen: () => {},
+      leaveOthers: () => Promise.resolve(),
       failClosed: () => Promise.resolve(true),
       attemptTimeoutMs: () => 0,
     },

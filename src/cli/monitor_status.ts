@@ -38,8 +38,7 @@ export async function readMonitorStatus(
     ? "running"
     : await stateOf(run, { place, members, records, system });
   const locations = members === null ? [] : locationStatuses(config?.checks ?? [], members);
-  const heartbeats = (members ?? []).map(({ silentForMs }) => system.clock.wallMs() - silentForMs);
-  const sinceMs = Math.max(run.ended?.sinceMs ?? lastSeenMs(run, records), ...heartbeats);
+  const sinceMs = endOf(run, { records, members, nowMs: system.clock.wallMs() });
   const notRunning = state === "running" || state === "cron" ? null : { state, sinceMs };
   return { state, notRunning, run, config: await compareConfig(run, config, system), members, locations };
 }
@@ -90,6 +89,17 @@ function isFrozen(run: MonitorRun, records: readonly CheckRecord[], nowMs: numbe
     served.has(name) && nowMs > Math.max(overdueAtMs ?? Infinity, nextRunAtMs ?? 0) &&
     (nextRunAtMs ?? 0) > seenMs
   );
+}
+
+/** Returns when a service ended that does not run, or the last of several members. */
+export function endOf(
+  run: MonitorRun,
+  { records, members, nowMs }: Pick<MonitorStatusOptions, "records"> & Pick<MonitorStatus, "members"> & {
+    readonly nowMs: number;
+  },
+): number {
+  const heartbeats = (members ?? []).map(({ silentForMs }) => nowMs - silentForMs);
+  return Math.max(run.ended?.sinceMs ?? lastSeenMs(run, records), ...heartbeats);
 }
 
 /** Returns the last time at which a service is known to have run, by what it stored. */

@@ -128,7 +128,7 @@ export interface SharedStore extends Store {
    * of such a queue, and detects if another member has claimed it.
    */
   owns(channelKey: string): boolean;
-  /** The version of a record as this process read or saved it last; `null` if nothing is stored of its check. */
+  /** The version of a record as this process read it or saved a result last; `null` if nothing is stored of its check. */
   versionOf(check: string): number | null;
   /** Saves results at a location, each in the place of the last one; at most one of each check and location. */
   saveLocationResults(

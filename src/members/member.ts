@@ -77,6 +77,8 @@ export class Member implements WorkShare {
   readonly #earlyLooks = new EarlyLooks();
   /** Whether it followed the other members at least once. */
   #hasFollowed = false;
+  /** Whether it left the checks that its config does not have, which is active. */
+  #hasLeftOthers = false;
   /** When the first heartbeat failed of those that failed since the last good one; monotonic clock. */
   #failingSinceMs: number | null = null;
   #isOpen = false;
@@ -175,6 +177,7 @@ export class Member implements WorkShare {
   /** Applies a reloaded config. */
   adopt(work: MemberWork): void {
     this.#work = work;
+    this.#hasLeftOthers = false;
     this.#checkShare.adopt(work);
     this.#queueShare.expectAbandoned();
     if (!this.isConnected) this.#runAllAlone();
@@ -188,6 +191,8 @@ export class Member implements WorkShare {
 
   /** Reads the delivery markers of checks again whose results another member has overtaken. */
   overtaken(checks: readonly string[]): void {
+    // A member with another config may have run a check that this one has left.
+    this.#hasLeftOthers = false;
     this.#checkShare.overtaken(checks);
     this.#follow();
   }
@@ -321,6 +326,7 @@ export class Member implements WorkShare {
     const isActive = !this.#takesWork || this.#active === own.config;
     if (isActive !== this.#isActive) {
       this.#queueShare.expectAbandoned();
+      this.#hasLeftOthers = false;
       onEvent({ event: "config", isActive });
     }
     this.#isActive = isActive;
@@ -353,6 +359,7 @@ export class Member implements WorkShare {
         if (this.#isOpen && !await this.#failClosed()) return;
         await this.#checkShare.follow();
         this.#hasFollowed ||= this.#hasJoined;
+        await this.#leaveOthers();
         await this.#checkShare.readOthers();
         if (!this.#isWithdrawn) await this.#queueShare.follow(this.#queueView());
         await this.#queueShare.receive();
@@ -361,6 +368,13 @@ export class Member implements WorkShare {
         if (!(error instanceof StoreError)) throw error;
       }
     }).catch(this.#options.onBug);
+  }
+
+  /** Leaves the checks that it knows and no member runs any more. */
+  async #leaveOthers(): Promise<void> {
+    if (this.#hasLeftOthers || !this.#hasJoined || !this.hasActiveConfig) return;
+    this.#hasLeftOthers = true;
+    await this.#options.follower.leaveOthers(this.#work.checks);
   }
 
   #queueView(): QueueView {

@@ -29,6 +29,8 @@ export interface MemberFollower {
     checks: readonly string[],
     read: (checks: readonly string[]) => Promise<readonly KnownNotification[]>,
   ): Promise<void>;
+  /** Persists that nothing runs other checks than these. */
+  leaveOthers(checks: MemberWork["checks"]): Promise<void>;
   /** Applies the changed share of checks. */
   spread(): void;
   /** Applies the changed share of the checks of its location. */

@@ -7,7 +7,7 @@ import { hashId } from "../shared/hash.ts";
 import type { NotificationFacts } from "./record_result.ts";
 
 interface NotificationIdOptions {
-  /** The stored version of a check's record; `null` if nothing is stored of it. */
+  /** The stored version of a check's record with its last result; `null` if nothing is stored of it. */
   versionOf(check: string): number | null;
   randomId(): string;
 }

@@ -36,6 +36,8 @@ export class RecordWriter {
   readonly #records: VersionedRecords;
   readonly #random: () => number;
   readonly #versions = new Map<string, number>();
+  /** Of each record, the version with its last result: this process may have saved a later one without any. */
+  readonly #decided = new Map<string, { readonly version: number; readonly ofResult: number }>();
   /** A batch whose commit is uncertain. */
   #uncertain: RecordBatch | null = null;
   /** Records that other processes have written, until the caller receives them. */
@@ -102,20 +104,31 @@ export class RecordWriter {
     for (const name of names) this.#versions.delete(name);
   }
 
-  /** Returns the cached version of a record; `null` if it was never read. */
+  /** Returns the cached version of a record's last result; `null` if it was never read. */
   versionOf(name: string): number | null {
-    return this.#versions.get(name) ?? null;
+    return this.#versions.has(name) ? this.#decided.get(name)?.ofResult ?? null : null;
   }
 
   #note(some: readonly VersionedRecord[]): readonly CheckRecord[] {
-    for (const { record, version } of some) this.#versions.set(record.name, version);
+    for (const { record: { name }, version } of some) {
+      this.#versions.set(name, version);
+      if (this.#decided.get(name)?.version !== version) {
+        this.#decided.set(name, { version, ofResult: version });
+      }
+    }
     return some.map(({ record }) => asShared(record));
   }
 
   async #send(batch: RecordBatch): Promise<void> {
     this.#uncertain = batch;
     const saved = await this.#records.save(batch);
-    for (const name of saved) this.#versions.set(name, batch.versions.get(name)?.version ?? 0);
+    const results = new Set(batch.updates.filter(hasResult).map(({ record }) => record.name));
+    for (const name of saved) {
+      const { version = 0 } = batch.versions.get(name) ?? {};
+      const ofResult = results.has(name) ? version : this.#decided.get(name)?.ofResult ?? version;
+      this.#versions.set(name, version);
+      this.#decided.set(name, { version, ofResult });
+    }
     const others = [...batch.versions.keys()].filter((name) => !saved.has(name));
     if (others.length > 0) {
       const present = await this.#records.some(others);
@@ -128,6 +141,10 @@ export class RecordWriter {
     // Not before: without the versions, a batch that was saved at an earlier attempt would seem to be another's.
     this.#uncertain = null;
   }
+}
+
+function hasResult({ rollup, change, queued }: CheckUpdate): boolean {
+  return (rollup?.condition ?? null) !== null || change !== null || queued.length > 0;
 }
 
 /** Another process may have written it, by its own clock. */

@@ -27,6 +27,7 @@ const FOLLOWER: MemberFollower = {
   release: () => Promise.resolve(),
   silence: () => {},
   failOpen: () => {},
+  leaveOthers: () => Promise.resolve(),
   failClosed: () => Promise.resolve(true),
   attemptTimeoutMs: () => 10_000,
 };

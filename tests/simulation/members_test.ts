@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { Hook, test } from "./installation.ts";
+import type { Program } from "../../testing/simulation/mod.ts";
+import { Hook, type Installation, test } from "./installation.ts";
 
 test("a member that leaves sends one heartbeat a second, and does not come back", async (installation) => {
   const { world, shared, hook, names, statuses } = installation;
@@ -226,3 +227,80 @@ test("a job runs at once after a check-in, whichever member runs it", async (ins
   assert.equal(JSON.parse(stdout).recent_runs.length, 2, "one run for each check-in");
   await installation.stop(...members);
 });
+
+const HOURLY = { threshold: 1, schedule: { regular_interval: "1 hour", attentive_interval: "1 hour" } };
+
+async function shownOf(installation: Installation, name: string): Promise<{
+  readonly condition: string;
+  readonly observedMs: number;
+}> {
+  const { stdout } = await installation.run("history", name, "--format", "json");
+  const { condition, spans } = JSON.parse(stdout);
+  return { condition, observedMs: spans.day.observed_ms };
+}
+
+for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+  test(`the time after the end of all members is not observed, by ${signal}`, async (installation) => {
+    const { world, names } = installation;
+    installation.writeConfig({ defaults: HOURLY });
+    const start = (): readonly Program[] => ["a", "b"].map((name) => installation.start(name));
+    let members = start();
+    await world.advance(10 * 60_000);
+    for (const member of members) member.signal(signal);
+    await world.advance(30 * 60_000);
+    members = start();
+    await world.advance(60_000);
+    for (const name of names) {
+      const { observedMs } = await shownOf(installation, name);
+      assert.ok(observedMs > 8 * 60_000 && observedMs <= 12 * 60_000, `${name}: ${observedMs} ms`);
+    }
+    await world.advance(60 * 60_000);
+    for (const name of names) {
+      const { observedMs } = await shownOf(installation, name);
+      assert.ok(observedMs <= 72 * 60_000, `${name}: ${observedMs} ms`);
+    }
+    await installation.stop(...members);
+  });
+}
+
+for (const way of ["reload", "restart"] as const) {
+  test(`a check that no member runs any more is unknown, and runs at once when it is back, by ${way}`, async (installation) => {
+    const { world, hook, names } = installation;
+    const [gone = "", ...others] = names;
+    const hosts = ["a", "b", "c"];
+    let members = hosts.map((host) => installation.start(host));
+    const use = async (checks: readonly string[]): Promise<void> => {
+      installation.writeConfig({
+        defaults: HOURLY,
+        checks: Object.fromEntries(checks.map((name) => [name, installation.checkOf(name)])),
+      });
+      for (const [index, host] of hosts.entries()) {
+        if (way === "reload") members[index]?.signal("SIGHUP");
+        else {
+          members[index]?.signal("SIGTERM");
+          await world.advance(2_000);
+          members = members.with(index, installation.start(host));
+        }
+        await world.advance(10_000);
+      }
+    };
+    await world.advance(10_000);
+    await use(names);
+    await world.advance(10 * 60_000);
+    await use(others);
+    await world.advance(5 * 60_000);
+    installation.writeConfig({ defaults: HOURLY }, { machines: ["office"] });
+    assert.equal((await shownOf(installation, gone)).condition, "unknown");
+    assert.equal((await shownOf(installation, others[0] ?? "")).condition, "ok");
+    await world.advance(20 * 60_000);
+    const before = installation.runs.get(gone) ?? 0;
+    await use(names);
+    await world.advance(60_000);
+    assert.equal(installation.runs.get(gone), before + 1);
+    const { condition, observedMs } = await shownOf(installation, gone);
+    assert.equal(condition, "ok");
+    assert.ok(observedMs <= 14 * 60_000, `${observedMs} ms`);
+    assert.deepEqual(hook.posts, []);
+    await installation.stop(...members);
+  });
+}

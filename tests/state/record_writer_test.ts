@@ -64,6 +64,21 @@ function test(
   });
 }
 
+test("versionOf() stays that of the last result, so that ids do, until another process saves", async ({ writer, other }) => {
+  const version = writer.versionOf("web");
+  const bare = updateOf("web");
+  await writer.save([bare]);
+  await writer.load(["web"]);
+  await writer.save([bare]);
+  assert.equal(writer.versionOf("web"), version);
+  await writer.save([updateOf("web", { queued: [queuedOf("id", 1)] })]);
+  const saved = writer.versionOf("web");
+  await other.load(["web"]);
+  await other.save([bare]);
+  await writer.load(["web"]);
+  assert.equal(new Set([version, saved, writer.versionOf("web")]).size, 3);
+});
+
 test("save() takes a record for its own if the connection broke after it was saved", async (parts) => {
   const { writer, connection, other } = parts;
   await other.save([updateOf("mail")]);

@@ -41,7 +41,8 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       reopen: state.reopen,
       newId: state.shared?.newId ?? system.randomId,
       hostName: system.hostName(),
-      ranUntilMs: state.shared === null ? await endOfService(state.store) : null,
+      // Of members, one may run without reaching the state just now.
+      ranUntilMs: state.shared === null ? await endOfService(state.store, system.clock.wallMs()) : null,
       onOvertaken: (names) => names.forEach((name) => overtaken.add(name)),
     });
     const { shared } = state;

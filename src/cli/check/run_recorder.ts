@@ -4,12 +4,13 @@ import type { System } from "../../domain/system.ts";
 import { isLiveMember } from "../../domain/membership.ts";
 import { readServices } from "../../state/read_store.ts";
 import type { OpenConfig } from "../open_config.ts";
-import { configHash, lastSeenMs } from "../monitor_status.ts";
+import { configHash, endOf, lastSeenMs } from "../monitor_status.ts";
 
 export interface RunRecorder {
   adopt(config: OpenConfig): Promise<void>;
   /** Writes the run again after the store failed or was replaced. */
   repeat(): Promise<void>;
+  /** While other members run, the state is that of a running service. */
   stopped(atMs: number): Promise<void>;
   controlled(path: string | null): Promise<void>;
   /** Without a control socket, nothing else shows that the service does not hang. */
@@ -18,7 +19,7 @@ export interface RunRecorder {
 }
 
 interface RunRecorderOptions {
-  readonly repository: { readonly store: Pick<Store, "keepMonitorRun"> };
+  readonly repository: { readonly store: Store };
   readonly system: Pick<System, "clock" | "state">;
   /** The lock of the state, which has the process's id; `null`: the state has no lock. */
   readonly lockPath: string | null;
@@ -48,17 +49,28 @@ export function createRunRecorder({ repository, system, lockPath }: RunRecorderO
     },
     alive: () => write({ aliveAtMs: system.clock.wallMs() }),
     reloadFailed: (reason) => write({ failedReload: { atMs: system.clock.wallMs(), reason } }),
-    stopped: (atMs) => write({ ended: { state: "stopped", sinceMs: atMs } }),
+    stopped: async (atMs) => {
+      let isLast = false;
+      await unlessUnusable(async () => {
+        isLast = (await readServices(repository.store))?.some(isLiveMember) !== true;
+      });
+      if (isLast) await write({ ended: { state: "stopped", sinceMs: atMs } });
+    },
   };
 }
 
-/** Returns when the service ended that ran before this process; `null`: there was none, or the state can't be read. */
-export async function endOfService(store: Pick<Store, "monitorRun" | "records">): Promise<number | null> {
+/**
+ * Returns when the service ended that ran before this process, or the last member; `null`: there was none, a member runs,
+ * or the state can't be read.
+ */
+export async function endOfService(store: Store, nowMs: number): Promise<number | null> {
   let endMs: number | null = null;
   await unlessUnusable(async () => {
     const run = await store.monitorRun();
     if (run === null || run.mode === "cron") return;
-    endMs = run.ended?.sinceMs ?? lastSeenMs(run, await store.records());
+    const members = await readServices(store);
+    if (members?.some(isLiveMember) === true) return;
+    endMs = endOf(run, { records: run.ended === null ? await store.records() : [], members, nowMs });
   });
   return endMs;
 }

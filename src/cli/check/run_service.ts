@@ -176,10 +176,6 @@ function createStop(
   const { system, log, output, stopped } = options;
   let wasAsked = false;
   let isAtOnce = false;
-  const recordStop = async (): Promise<void> => {
-    // While other members run, the state is that of a running service.
-    if (member?.isOneOfSeveral !== true) await recorder.stopped(system.clock.wallMs());
-  };
   const runningChecks = (): readonly string[] => [...scheduler.running, ...located?.running ?? []];
   const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
     const running = runningChecks();
@@ -198,7 +194,7 @@ function createStop(
     await notifying.stop();
     await member?.leave();
     if (!isAtOnce) {
-      await recordStop();
+      await recorder.stopped(system.clock.wallMs());
       await outputs.stopped(system.clock.wallMs());
     }
     if (!isAtOnce) output.stopped({ signal, unfinished });
@@ -211,9 +207,9 @@ function createStop(
     const unfinished = runningChecks();
     log.warning(`stopping at once after another ${signal}`);
     await repository.flush();
-    await recordStop();
     await notifying.stop();
     await member?.leave();
+    await recorder.stopped(system.clock.wallMs());
     output.stopped({ signal, unfinished });
     return stopCode(signal);
   };

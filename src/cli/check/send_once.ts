@@ -44,6 +44,7 @@ export function createGuest({ shared, system, config, notifying, onBug }: GuestO
       release: (channelKey) => notifying().release(channelKey),
       silence: (silences) => notifying().silence(silences),
       failOpen: () => {},
+      leaveOthers: () => Promise.resolve(),
       failClosed: () => Promise.resolve(true),
       attemptTimeoutMs: (channelKey) => notifying().attemptTimeoutMs(channelKey),
     },

@@ -151,8 +151,7 @@ async function openRepository(
     reopen: state.reopen,
     newId: state.shared?.newId ?? system.randomId,
     hostName: system.hostName(),
-    // Other members may have run the checks meanwhile.
-    ranUntilMs: state.shared === null ? await endOfService(state.store) : null,
+    ranUntilMs: isStart ? null : await endOfService(state.store, system.clock.wallMs()),
     onOvertaken,
   });
 }

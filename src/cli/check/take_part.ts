@@ -68,6 +68,11 @@ export function takePart(
         for (const { name } of changed) scheduler.runGroupsOf(name);
       },
       know: (checks, read) => parts().notifying.know(checks, read),
+      leaveOthers: (checks) => {
+        const { repository } = parts();
+        repository.leaveOthers(checks);
+        return repository.flush();
+      },
       spread: () => parts().scheduler.spread(),
       spreadLocation: () => parts().located.spread(),
       look: (looks) => parts().located.look(looks),
