@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
-import PostalMime from "postal-mime";
 import { emailKind } from "../../src/channels/email.ts";
-import { notificationTitle } from "../../src/channels/notification_text.ts";
 import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Delivery, MessageItem } from "../../src/domain/delivery.ts";
 import type { Notification } from "../../src/domain/outbox.ts";
 import type { MailEnd, OutgoingMail } from "../../src/domain/mail.ts";
-import { createRealClock } from "../../testing/real_clock.ts";
-import { createMail } from "../../src/system/mail/mail.ts";
 import {
   deliverOver,
   type DeliveryFindings,
@@ -17,7 +13,6 @@ import {
   makeNotification,
 } from "../support/channel_delivery.ts";
 import { testRows } from "../support/rows.ts";
-import { startMailServer } from "../support/mail_server.ts";
 
 const BEGAN_MS = Date.UTC(2026, 0, 31, 12, 3, 0);
 const DECIDED_MS = Date.UTC(2026, 0, 31, 12, 9, 30);
@@ -251,24 +246,6 @@ Deno.test("deliver() returns the outcome of the server, or throws the error of t
   }
   const reason = new Error("Time is up");
   await assert.rejects(deliver([item()], () => Promise.reject(reason)), (error) => error === reason);
-});
-
-Deno.test("deliver() sends an email to a real server, which decodes the original text", async () => {
-  await using server = await startMailServer({ password: "correct horse" });
-  const access = { host: "localhost", port: server.port, username: "monitor", password: "correct horse" };
-  const channel = { ...CHANNEL, parameters: { ...CHANNEL.parameters, access, tags: ["Büro"] } };
-  const title = "Größe \u{1f525} der\r\nX-Evil: 1 日本語 ".repeat(10);
-  const items = [item({ title, output: "Überlauf: .\n.\n" }, { threadId: "message-0" })];
-  const message = { id: "message-1", items, isTest: false, decidedAtMs: DECIDED_MS };
-  const system = { mail: createMail(createRealClock()) };
-  const { delivery, steps } = await deliverOver(emailKind, channel, { message, system });
-  assert.deepEqual(delivery, { delivered: true, note: null });
-  const parsed = await PostalMime.parse(server.mails[0]?.raw ?? "");
-  assert.equal(parsed.subject, `[Büro] CRITICAL: ${notificationTitle({ title, check: "web" })}`);
-  assert.match(parsed.text ?? "", /^Überlauf: \. \.$/m);
-  assert.equal(parsed.headers.some(({ key }) => key === "x-evil"), false);
-  assert.equal(parsed.inReplyTo, "<message-0@example.org>");
-  assert.deepEqual(steps, ["resolved", "connected", "login", "accepted"]);
 });
 
 Deno.test("describe() names the first receiver and counts the others", () => {

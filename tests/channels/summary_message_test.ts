@@ -34,14 +34,16 @@ Deno.test("emailKind sends a summary as text and HTML, through a real server", a
     access,
     sender: "monitor@example.org",
     receivers: ["team@example.org"],
-    tags: ["home"],
+    tags: ["Büro"],
   };
   const system = { mail: createMail(createRealClock()) };
-  await deliverOver(emailKind, { kind: "email", key: "k", parameters }, { message: MESSAGE, system });
+  const channel = { kind: "email", key: "k", parameters } as const;
+  const { steps } = await deliverOver(emailKind, channel, { message: MESSAGE, system });
+  assert.deepEqual(steps, ["resolved", "connected", "accepted"]);
   const raw = server.mails[0]?.raw ?? "";
   assert.match(raw, /^Content-Type: multipart\/alternative/m);
   const { subject, text, html } = await PostalMime.parse(raw);
-  assert.equal(subject, `[home] Summary: ${SENTENCE}`);
+  assert.equal(subject, `[Büro] Summary: ${SENTENCE}`);
   assert.equal(text?.trim(), `${SENTENCE}.\n\nDown\n- Größe: 5 min`);
   assert.equal(html?.trim(), "<!DOCTYPE html><p>Größe</p>");
 });

@@ -6,12 +6,7 @@ import { tlsCertificateKind } from "../../src/checks/tls_certificate.ts";
 import type { TlsCertificateParameters } from "../../src/domain/generated/config.ts";
 import { type CertificateFacts, createAuthority, createCertificate } from "../support/certificates.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
-import {
-  certificateCheck,
-  countLeftSockets,
-  observeConnection,
-  observeInOwnProcess,
-} from "../support/connection_check.ts";
+import { certificateCheck, observeConnection, observeInOwnProcess } from "../support/connection_check.ts";
 import { beSilent, leave, speakGarbage, speakPlainly } from "../support/hostile_servers.ts";
 import { startRefusing, startServer, type Visitor } from "../support/http_servers.ts";
 import { fixture } from "../support/processes.ts";
@@ -157,25 +152,6 @@ Deno.test("observeTlsCertificate() returns unknown for failures of this side", a
   await testRows(t, rows, async (reason, caFile) => {
     const { condition, output } = await observeConnection(certificateCheck({ port, caFile }));
     assert.strictEqual(`${condition}: ${output}`, `unknown: ca_file "${caFile}" ${reason}`);
-  });
-});
-
-Deno.test("observeTlsCertificate() leaves no socket open", async () => {
-  await withAuthority(async (authority, caFile) => {
-    const certificate = createCertificate({ authority, toDay: 60 });
-    const expired = createCertificate({ authority, fromDay: -9, toDay: -2 });
-    await using servers = new AsyncDisposableStack();
-    const checks = [
-      startServer((visitor) => visitor.untilGone(), { certificate }),
-      startServer((visitor) => visitor.untilGone(), { certificate: expired }),
-      startServer(leave, { certificate }),
-      startServer(beSilent),
-      startServer(speakPlainly),
-    ].map((server, index) =>
-      certificateCheck({ port: servers.use(server).port, caFile }, index === 3 ? 100 : 15_000)
-    );
-    // The runtime opens up to two for itself, at any time; one for each run would be many more.
-    assert.ok(await countLeftSockets(checks, 5) <= 2);
   });
 });
 

@@ -79,33 +79,16 @@ export async function observeConnection(
   return await (await entryOf(check)).observe(check, contextOf({ system, signal }));
 }
 
-/** The options of a separate process that observes targets. */
-export interface ConnectionProcess {
-  readonly flags?: readonly string[];
-  readonly environment?: Readonly<Record<string, string>>;
-}
-
 /** Observes a target in a separate process, with its own permissions and environment. */
 export async function observeInOwnProcess(
   check: ConnectionCheck,
-  options: ConnectionProcess = {},
+  { flags = ["--allow-all"], environment = {} }: {
+    readonly flags?: readonly string[];
+    readonly environment?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<CheckResult> {
-  const { results: [result] } = await runProcess({ checks: [check], times: 1 }, options);
-  if (result === undefined) throw new Error("The process has no result");
-  return result;
-}
-
-/** Observes targets in a separate process again and again, and returns how many sockets that leaves open. */
-export async function countLeftSockets(checks: readonly ConnectionCheck[], times: number): Promise<number> {
-  return (await runProcess({ checks, times })).socketGrowth;
-}
-
-async function runProcess(
-  order: { readonly checks: readonly ConnectionCheck[]; readonly times: number },
-  { flags = ["--allow-all"], environment = {} }: ConnectionProcess = {},
-): Promise<{ readonly results: readonly CheckResult[]; readonly socketGrowth: number }> {
   const program = fileURLToPath(new URL("../fixtures/observe_connection.ts", import.meta.url));
-  const args = [...runArguments(flags), program, JSON.stringify(order)];
+  const args = [...runArguments(flags), program, JSON.stringify(check)];
   const { success, stdout, stderr } = await runChild(Deno.execPath(), args, {
     env: { NO_COLOR: "1", ...environment },
   });

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { measurementsOf } from "../../../src/outputs/metrics/render_metrics.ts";
-import { observeProgram } from "../../support/script_check.ts";
-import { requiresTools, tool } from "../../../testing/tools.ts";
 
 Deno.test("measurementsOf() brings units to their base", () => {
   const rows: readonly (readonly [text: string, value: number | null, unit: string])[] = [
@@ -46,33 +44,4 @@ Deno.test("measurementsOf() returns the bounds of ranges", () => {
 Deno.test("measurementsOf() distinguishes duplicate labels of a plugin", () => {
   const labels = measurementsOf("x=1 x=2 x_2=3 x=4 'it''s a \"label\"'=5").map(({ label }) => label);
   assert.deepEqual(labels, ["x", "x_2", "x_2_2", "x_3", 'it\'s a "label"']);
-});
-
-/** The arguments of plugins, and the units of what they measure. */
-const PLUGINS = {
-  check_disk: ["-w 10% -c 5% -p /", { "/": "bytes" }],
-  check_load: ["-w 90,90,90 -c 99,99,99", { load1: "", load5: "", load15: "" }],
-  check_users: ["-w 50 -c 100", { users: "" }],
-  check_procs: ["-w 90000", { procs: "" }],
-  check_ping: ["-H 127.0.0.1 -p 1 -w 10,10% -c 20,20%", { rta: "seconds", pl: "ratio" }],
-  check_file_age: ["-f /etc/passwd", { age: "seconds", size: "bytes" }],
-} as const;
-const NAMES = Object.keys(PLUGINS) as (keyof typeof PLUGINS)[];
-
-Deno.test({
-  ...requiresTools(...NAMES),
-  name: "measurementsOf() parses the output of Debian's plugins",
-  fn: async () => {
-    for (const plugin of NAMES) {
-      const [args, units] = PLUGINS[plugin];
-      const { performanceData, output } = await observeProgram(tool(plugin), { arguments: args.split(" ") });
-      const measurements = measurementsOf(performanceData);
-      assert.deepEqual(
-        Object.fromEntries(measurements.map(({ label, unit }) => [label, unit])),
-        units,
-        output,
-      );
-      for (const { value } of measurements) assert.ok(value !== null && value >= 0);
-    }
-  },
 });

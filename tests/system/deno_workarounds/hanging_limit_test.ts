@@ -48,43 +48,36 @@ Deno.test("HangingLimit forgets servers that are never asked about again", async
   assert.equal(limit.serverCount, 0);
 });
 
-/** Begins a handshake with a port of this machine; returns a function that closes the connection. */
-type Begin = (port: number) => Promise<() => void>;
-
-const HANDSHAKES: Readonly<
-  Record<"Deno.startTls" | "node:tls over a socket" | "node:tls over a stream", Begin>
-> = {
-  "Deno.startTls": async (port) => {
+/** Begins handshakes with a port of this machine; each returns a function that closes the connection. */
+const HANDSHAKES = {
+  "Deno.startTls": async (port: number) => {
     const connection = await Deno.connect({ hostname: "127.0.0.1", port });
     const secured = await Deno.startTls(connection, { hostname: "localhost" });
     secured.handshake().catch(() => {});
     return () => secured.close();
   },
-  "node:tls over a socket": async (port) => {
+  "node:tls over a socket": async (port: number) => {
     const socket = connectSocket(port, "127.0.0.1");
     await new Promise<void>((resolve) => socket.once("connect", resolve));
-    const secured = beginTls({ socket, servername: "localhost" });
-    for (const stream of [socket, secured]) stream.on("error", () => {});
-    return () => {
-      secured.destroy();
-      socket.destroy();
-    };
+    return secure(socket);
   },
-  "node:tls over a stream": async (port) => {
-    const stream = new TcpStream(await Deno.connect({ hostname: "127.0.0.1", port }));
-    const secured = beginTls({ socket: stream as unknown as Socket, servername: "localhost" });
-    secured.on("error", () => {});
-    return () => {
-      secured.destroy();
-      stream.destroy();
-    };
-  },
+  "node:tls over a stream": async (port: number) =>
+    secure(new TcpStream(await Deno.connect({ hostname: "127.0.0.1", port })) as unknown as Socket),
 };
 
+function secure(socket: Socket): () => void {
+  const secured = beginTls({ socket, servername: "localhost" });
+  for (const stream of [socket, secured]) stream.on("error", () => {});
+  return () => {
+    secured.destroy();
+    socket.destroy();
+  };
+}
+
 /** Returns whether a client still responds to clear text, when it has closed its connection in the handshake. */
-async function answersAfterClose(begin: Begin): Promise<boolean> {
+async function answersAfterClose(kind: keyof typeof HANDSHAKES): Promise<boolean> {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const [close, connection] = await Promise.all([begin(listener.addr.port), listener.accept()]);
+  const [close, connection] = await Promise.all([HANDSHAKES[kind](listener.addr.port), listener.accept()]);
   try {
     await connection.read(new Uint8Array(4096));
     close();
@@ -99,17 +92,15 @@ async function answersAfterClose(begin: Begin): Promise<boolean> {
 
 for (const kind of ["Deno.startTls", "node:tls over a socket"] as const) {
   Deno.test(
-    `${kind} still keeps a connection that is closed in its handshake: see hanging_limit.ts if this fails`,
+    `${kind} keeps a connection that is closed in its handshake: see hanging_limit.ts if this fails`,
     {
       sanitizeOps: false,
       sanitizeResources: false,
     },
-    async () => {
-      assert.equal(await answersAfterClose(HANDSHAKES[kind]), true);
-    },
+    async () => assert.equal(await answersAfterClose(kind), true),
   );
 }
 
 Deno.test("TcpStream closes a connection in its TLS handshake at once", async () => {
-  assert.equal(await answersAfterClose(HANDSHAKES["node:tls over a stream"]), false);
+  assert.equal(await answersAfterClose("node:tls over a stream"), false);
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../../support/property.ts";
+import { testRows } from "../../support/rows.ts";
 import { createOutputTail } from "../../../src/system/process/output_tail.ts";
 
 const encoder = new TextEncoder();
@@ -11,36 +12,17 @@ function tailOf(bytesMax: number, chunks: readonly (readonly [source: string, te
 }
 
 Deno.test("createOutputTail() keeps the end of the output", async (t) => {
-  const table: readonly {
-    name: string;
-    bytesMax: number;
-    chunks: readonly (readonly [source: string, text: string])[];
-    text: string;
-  }[] = [
-    { name: "nothing of note", bytesMax: 9, chunks: [["out", ""]], text: "" },
-    { name: "the end of a line with a newline", bytesMax: 3, chunks: [["out", "abcdef\n"]], text: "ef\n" },
-    {
-      name: "a line in pieces",
-      bytesMax: 9,
-      chunks: [["out", "a"], ["out", "b"], ["out", "\nc"]],
-      text: "ab\nc",
-    },
-    {
-      name: "two sources, each on its own lines",
-      bytesMax: 99,
-      chunks: [["out", "half"], ["err", "oops\n"], ["out", " a line\n"]],
-      text: "half\noops\n a line\n",
-    },
-    {
-      name: "output after a flood",
-      bytesMax: 4,
-      chunks: [["out", "x".repeat(1000)], ["out", "\nend"]],
-      text: "end",
-    },
-  ];
-  for (const { name, bytesMax, chunks, text } of table) {
-    await t.step(name, () => assert.equal(tailOf(bytesMax, chunks), text));
-  }
+  const rows: Readonly<
+    Record<string, readonly [chunks: readonly (readonly [string, string])[], text: string]>
+  > = {
+    "nothing of note": [[["out", ""]], ""],
+    "two sources, each on its own lines": [
+      [["out", "half"], ["err", "oops\n"], ["out", " a line\n"]],
+      "half\noops\n a line\n",
+    ],
+    "output after a flood": [[["out", "x".repeat(1000)], ["out", "\nend"]], "end"],
+  };
+  await testRows(t, rows, ([chunks, text]) => assert.equal(tailOf(99, chunks), text));
 });
 
 Deno.test("createOutputTail() accepts bytes that are no text", () => {
