@@ -1,30 +1,39 @@
 /** The accepted results of a check after a fault. */
 import assert from "node:assert/strict";
 import { type Certificate, createAuthority, createCertificate } from "./certificates.ts";
-import type { FaultRun } from "./fault_runs.ts";
-import type { FaultKind } from "./fault_proxy.ts";
+import type { FaultTarget } from "./fault_runs.ts";
+import type { Course, FaultKind } from "./fault_proxy.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 
-/** The rule for a result. */
-export interface Verdict {
-  /** Whether the received data is correct nevertheless. */
-  readonly isRight: boolean;
+/** A check whose target suffers faults, ready until it is disposed of. */
+export type CheckTarget = FaultTarget<CheckResult> & AsyncDisposable;
+
+interface CheckTargetOptions extends Omit<FaultTarget<CheckResult>, "serverPort" | "evaluate"> {
+  readonly server: AsyncDisposable & { readonly port: number };
+  /** Returns whether the received data is correct, so that the check may be ok. */
+  isRight(courses: readonly Course[], whole: readonly Course[]): boolean;
   /** All accepted messages of a failure. */
-  readonly sentences: readonly RegExp[];
+  readonly sentence: RegExp;
 }
 
 /**
- * Compares a result with the rule: `ok` only if the received data is correct and complete; otherwise critical, with
- * one sentence for people about the failure.
+ * Compares the results of a check with the rule: `ok` only if the received data is correct and complete; otherwise
+ * critical, with one sentence for people about the failure.
  */
-export function evaluateResult({ outcome, fault }: FaultRun<CheckResult>, verdict: Verdict): void {
-  const { condition, output } = outcome;
-  if (fault === null || fault.kind === "delay") assert.equal(condition, "ok");
-  if (condition === "ok") return assert.ok(verdict.isRight, "what arrived is not right");
-  assert.equal(condition, "critical");
-  assertPlain(output);
-  assert.ok(verdict.sentences.some((sentence) => sentence.test(output)), "unknown words");
-  if (fault !== null) assertNotified(output, fault.kind);
+export function checkTarget({ server, isRight, sentence, ...target }: CheckTargetOptions): CheckTarget {
+  return {
+    ...target,
+    serverPort: server.port,
+    evaluate({ outcome: { condition, output }, fault, courses, whole }) {
+      if (fault === null || fault.kind === "delay") assert.equal(condition, "ok");
+      if (condition === "ok") return assert.ok(isRight(courses, whole), "what arrived is not right");
+      assert.equal(condition, "critical");
+      assertPlain(output);
+      assert.match(output, sentence, "unknown words");
+      if (fault !== null) assertNotified(output, fault.kind);
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
 }
 
 /** The accepted messages of invalid TLS, as sources of expressions. */

@@ -1,28 +1,19 @@
 /** `tcp_connect` and `tls_certificate` checks, for faults at every byte. */
-import { CHECK_KINDS } from "../../src/checks/registry.ts";
+import { entryOf } from "../../src/checks/registry.ts";
 import type { CheckOf } from "../../src/domain/check.ts";
-import type { CheckResult } from "../../src/domain/result.ts";
-import type { Clock } from "../../src/domain/clock.ts";
 import type { Connections } from "../../src/domain/connections.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
-import { evaluateResult, TLS_FAILURES, type Trust } from "./check_faults.ts";
+import { type CheckTarget, checkTarget, TLS_FAILURES, type Trust } from "./check_faults.ts";
 import { certificateCheck, tcpCheck } from "./connection_check.ts";
 import type { Course } from "./fault_proxy.ts";
-import type { FaultTarget } from "./fault_runs.ts";
 import { startServer, type Visitor } from "./http_servers.ts";
 import { startMailServer } from "./mail_server.ts";
-import { createMemorySystem } from "../../testing/memory_system.ts";
+import { contextOf } from "../../testing/builders.ts";
 import { behindClearText, recordBytes, unharmedRecords } from "./tls_records.ts";
-
-/** A check that runs until it is disposed of. */
-export type ConnectionTarget = FaultTarget<CheckResult> & AsyncDisposable;
 
 type AnyCheck = CheckOf<"tcp_connect"> | CheckOf<"tls_certificate">;
 
-interface Form {
-  readonly name: string;
-  readonly server: AsyncDisposable & { readonly port: number };
-  readonly connection?: number;
+interface Form extends Pick<Parameters<typeof checkTarget>[0], "name" | "server" | "connection" | "isRight"> {
   /**
    * The runtime cannot end a later handshake before the server does. Where each connection has the fault, a later one
    * may have it where the first one was over: signatures differ in length.
@@ -31,12 +22,10 @@ interface Form {
   /** The trusted CA of a check that has no parameter for it. */
   readonly authority?: string;
   check(port: number, timeoutMs: number): AnyCheck;
-  /** Returns whether the received data is correct. */
-  isRight(courses: readonly Course[], whole: readonly Course[]): boolean;
 }
 
 /** Checks of connections, in clear text and over TLS. */
-export async function startConnectionTargets(trust: Trust): Promise<readonly ConnectionTarget[]> {
+export async function startConnectionTargets(trust: Trust): Promise<readonly CheckTarget[]> {
   const { certificate, authority, path } = trust;
   const greeting = GREETING.trim();
   const forms: readonly Form[] = [
@@ -80,7 +69,18 @@ export async function startConnectionTargets(trust: Trust): Promise<readonly Con
         courses.some(({ server }) => unharmedRecords(behindClearText(server)) >= HANDSHAKE_RECORDS),
     },
   ];
-  return forms.map((form) => targetOf(form));
+  return forms.map(({ check, authority, ...form }) =>
+    checkTarget({
+      ...form,
+      sentence: SENTENCE,
+      ask: async (port, { timeoutMs, clock }) => {
+        const connections = trusting(createConnections(clock), authority);
+        const context = contextOf({ system: { clock, connections } });
+        const given = check(port, timeoutMs);
+        return await (await entryOf(given)).observe(given, context);
+      },
+    })
+  );
 }
 
 const GREETING = "220 ready\r\n";
@@ -108,39 +108,6 @@ function mostUnharmed(courses: readonly Course[]): number {
 
 function textOf(course: Course | undefined): string {
   return String.fromCharCode(...course?.server.arrived ?? []);
-}
-
-function targetOf(
-  { name, server, connection, mayLinger, authority, check, isRight }: Form,
-): ConnectionTarget {
-  return {
-    name,
-    serverPort: server.port,
-    ...connection !== undefined && { connection },
-    ...mayLinger !== undefined && { mayLinger },
-    ask: (port, { timeoutMs, clock }) => observe(check(port, timeoutMs), { clock, authority }),
-    evaluate: (run) =>
-      evaluateResult(run, { isRight: isRight(run.courses, run.whole), sentences: SENTENCES }),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
-}
-
-interface ObserveOptions {
-  readonly clock: Clock;
-  readonly authority: string | undefined;
-}
-
-async function observe(check: AnyCheck, { clock, authority }: ObserveOptions): Promise<CheckResult> {
-  const connections = trusting(createConnections(clock), authority);
-  const context = {
-    system: { ...createMemorySystem(), clock, connections },
-    jobs: null,
-    directory: "/",
-    signal: new AbortController().signal,
-  };
-  return check.kind === "tcp_connect"
-    ? await (await CHECK_KINDS.tcp_connect()).observe(check, context)
-    : await (await CHECK_KINDS.tls_certificate()).observe(check, context);
 }
 
 /** Returns connections that trust an additional CA. */
@@ -172,4 +139,4 @@ const ENDS = [
 ];
 
 /** All accepted messages of a failure. */
-const SENTENCES: readonly RegExp[] = [new RegExp(`^(?:${ENDS.join("|")})$`)];
+const SENTENCE = new RegExp(`^(?:${ENDS.join("|")})$`);

@@ -2,36 +2,19 @@
 import { closeQuietly, startServer } from "./http_servers.ts";
 import { resetConnection } from "./reset_connection.ts";
 
-/** The kind of fault at a byte. */
-export type FaultKind =
-  /** Both sides read the end of the connection; earlier data arrives. */
-  | "cut"
-  /** Both sides see a reset. */
-  | "reset"
-  /** Nothing gets through any more, either way; the connection stays until the client leaves. */
-  | "stall"
-  /**
-   * Later data in this direction is lost, the other direction continues; the connection stays until the client
-   * disconnects.
-   */
-  | "truncate"
-  /** Later data is delayed. */
-  | "delay"
-  /** The byte is lost. */
-  | "drop"
-  /** The byte is another. */
-  | "corrupt";
-
-/** All of them. */
-export const FAULT_KINDS: readonly FaultKind[] = [
-  "cut",
-  "reset",
-  "stall",
-  "truncate",
-  "delay",
-  "drop",
-  "corrupt",
-];
+/**
+ * The kinds of faults at a byte:
+ * - `cut`: both sides read the end of the connection; earlier data arrives
+ * - `reset`: both sides see a reset
+ * - `stall`: nothing gets through any more, either way; the connection stays until the client leaves
+ * - `truncate`: later data in this direction is lost, the other direction continues; the connection stays until the
+ *   client disconnects
+ * - `delay`: later data is delayed
+ * - `drop`: the byte is lost
+ * - `corrupt`: the byte is another
+ */
+export const FAULT_KINDS = ["cut", "reset", "stall", "truncate", "delay", "drop", "corrupt"] as const;
+export type FaultKind = typeof FAULT_KINDS[number];
 
 /** The sender of the byte. */
 export type Way = "client" | "server";

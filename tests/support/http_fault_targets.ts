@@ -1,9 +1,7 @@
 /** `http_request` checks of every form of response, for faults at every byte. */
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { CheckResult } from "../../src/domain/result.ts";
-import { evaluateResult, TLS_FAILURES, type Trust } from "./check_faults.ts";
+import { type CheckTarget, checkTarget, TLS_FAILURES, type Trust } from "./check_faults.ts";
 import type { Course } from "./fault_proxy.ts";
-import type { FaultTarget } from "./fault_runs.ts";
 import { type HttpExpectations, observeTarget } from "./http_check.ts";
 import { type ReadResponse, readResponse } from "./http_rules.ts";
 import { startServer } from "./http_servers.ts";
@@ -110,88 +108,55 @@ function inflated(body: string): string | null {
   }
 }
 
-/** A check that runs until it is disposed of. */
-export type HttpTarget = FaultTarget<CheckResult> & AsyncDisposable;
-
 /** Starts a check of each form of response, in clear text. */
-export function startHttpTargets(): readonly HttpTarget[] {
-  return FORMS.map(({ name, answers, expected, isRight, connection }) => {
-    const server = startAnswers(answers);
-    return {
+export function startHttpTargets(): readonly CheckTarget[] {
+  return FORMS.map(({ name, answers, expected, isRight, connection }) =>
+    checkTarget({
       name: `http_request: ${name}`,
-      serverPort: server.port,
+      server: startAnswers(answers),
       ...connection !== undefined && { connection },
       ask: (port, { timeoutMs, clock }) =>
         observeTarget(`http://127.0.0.1:${port}/`, { ...expected, timeoutMs, clock }),
-      evaluate: (run) =>
-        evaluateResult(run, {
-          isRight: run.courses.some(({ server }) => {
-            const response = readResponse(server);
-            return response !== null && isRight(response);
-          }),
-          sentences: SENTENCES,
+      isRight: (courses) =>
+        courses.some(({ server }) => {
+          const response = readResponse(server);
+          return response !== null && isRight(response);
         }),
-      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-    };
-  });
+      sentence: SENTENCE,
+    })
+  );
 }
 
-interface TlsForm {
-  readonly name: string;
-  readonly answer: string;
-  readonly expected: HttpExpectations;
-  /** How many records at the end may be harmed. */
-  readonly needlessRecords: number;
-}
-
-const LIMITS = { warningBeforeExpiryMs: 0, criticalBeforeExpiryMs: 0 };
-
-/** The last record marks the end. If nothing else does, it must have arrived. */
-const TLS_FORMS: readonly TlsForm[] = [
-  {
-    name: "a body with a length",
-    answer: withLength(BODY),
-    expected: { notBodyPart: "error" },
-    needlessRecords: 1,
-  },
-  {
-    name: "a whole body up to the end of its connection",
-    answer: UNTIL_CLOSE,
-    expected: { notBodyPart: "error" },
-    needlessRecords: 0,
-  },
-  {
-    name: "a certificate",
-    answer: withLength(BODY),
-    expected: { certificate: LIMITS },
-    needlessRecords: 1,
-  },
-];
+/**
+ * A form of response, and how many records at the end may be harmed: the last record marks the end. If nothing else does,
+ * it must have arrived.
+ */
+const TLS_FORMS: Readonly<
+  Record<string, readonly [answer: string, HttpExpectations, needlessRecords: number]>
+> = {
+  "a body with a length": [withLength(BODY), { notBodyPart: "error" }, 1],
+  "a whole body up to the end of its connection": [UNTIL_CLOSE, { notBodyPart: "error" }, 0],
+  "a certificate": [withLength(BODY), {
+    certificate: { warningBeforeExpiryMs: 0, criticalBeforeExpiryMs: 0 },
+  }, 1],
+};
 
 /** Starts a check of each form of response, over TLS. */
-export function startTlsHttpTargets({ certificate, path }: Trust): readonly HttpTarget[] {
-  return TLS_FORMS.map(({ name, answer, expected, needlessRecords }) => {
-    const server = startAnswers({ "/": answer }, certificate);
-    return {
+export function startTlsHttpTargets({ certificate, path }: Trust): readonly CheckTarget[] {
+  return Object.entries(TLS_FORMS).map(([name, [answer, expected, needlessRecords]]) =>
+    checkTarget({
       name: `http_request over TLS: ${name}`,
       // The connection that reads a certificate may; see the targets of `tls_certificate`.
       ...expected.certificate !== undefined && { mayLinger: true },
-      serverPort: server.port,
-      ask: (port, { timeoutMs, clock }) =>
-        observeTarget(`https://127.0.0.1:${port}/`, {
-          ...expected,
-          request: { tls: { caFile: path } },
-          timeoutMs,
-          clock,
-        }),
-      evaluate: (run) =>
-        evaluateResult(run, {
-          isRight: unharmed(run.courses) >= unharmed(run.whole) - needlessRecords,
-          sentences: SENTENCES,
-        }),
-      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-    };
-  });
+      server: startAnswers({ "/": answer }, certificate),
+      ask: (port, { timeoutMs, clock }) => {
+        const request = { tls: { caFile: path } };
+        return observeTarget(`https://127.0.0.1:${port}/`, { ...expected, request, timeoutMs, clock });
+      },
+      isRight: (courses, whole) => unharmed(courses) >= unharmed(whole) - needlessRecords,
+      sentence: SENTENCE,
+    })
+  );
 }
 
 /** On the connection where most of them came. */
@@ -255,8 +220,6 @@ const ENDS = [
 ];
 
 /** All accepted messages of an invalid response. */
-const SENTENCES: readonly RegExp[] = [
-  new RegExp(
-    `^(?:(?:${VIOLATIONS.join("|")})(?:; |$| (?=\\()))*(?:${ENDS.join("|")})?(?: ?\\(redirected to .*\\))?$`,
-  ),
-];
+const SENTENCE = new RegExp(
+  `^(?:(?:${VIOLATIONS.join("|")})(?:; |$| (?=\\()))*(?:${ENDS.join("|")})?(?: ?\\(redirected to .*\\))?$`,
+);
