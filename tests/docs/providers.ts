@@ -49,17 +49,28 @@ export interface Provider {
   readonly pair?: readonly [problem: object, recovery: object];
 }
 
-/** An object with these keys and no others. */
-function strictObject(
-  properties: Readonly<Record<string, unknown>>,
-  required: readonly string[] = Object.keys(properties),
-): JsonSchema {
-  return { type: "object", additionalProperties: false, properties, required };
+/**
+ * An object with these keys and no others, and with more: `title:250` is text of so many characters, `a:1..5` a whole
+ * number, `a:1..` one without a maximum, `a=x|y` one of these texts.
+ */
+function object(words: string, more: Readonly<Record<string, JsonSchema>> = {}): JsonSchema {
+  const keys = [...words.matchAll(/([^ :=]+)(?:=(\S+)|:(\S+))/g)].map(([, name, texts, size = ""]) => {
+    const [least, most] = size.split("..");
+    if (texts !== undefined) return [name, { enum: texts.split("|") }];
+    if (most === undefined) return [name, text(Number(least))];
+    return [name, { type: "integer", minimum: Number(least), ...most !== "" && { maximum: Number(most) } }];
+  });
+  const properties = { ...Object.fromEntries(keys), ...more };
+  return { type: "object", additionalProperties: false, properties, required: Object.keys(properties) };
 }
 
 /** A text of so many characters. */
-function text(maxLength: number, minLength = 1): JsonSchema {
-  return { type: "string", minLength, maxLength };
+function text(maxLength: number): JsonSchema {
+  return { type: "string", minLength: 1, maxLength };
+}
+
+function list(items: JsonSchema, maxItems?: number): JsonSchema {
+  return { type: "array", minItems: 1, items, ...maxItems !== undefined && { maxItems } };
 }
 
 /** A time as RFC 3339 writes it. */
@@ -81,8 +92,7 @@ const LABELS: JsonSchema = {
 const LATER = "2100-01-01T00:00:00Z";
 
 function alertsUntil(endsAt: JsonSchema): JsonSchema {
-  const alert = { labels: LABELS, annotations: LABELS, startsAt: TIME, endsAt };
-  return { type: "array", minItems: 1, items: strictObject(alert) };
+  return list(object("", { labels: LABELS, annotations: LABELS, startsAt: TIME, endsAt }));
 }
 
 const NUMBER = { type: "string", pattern: "^\\+[1-9]\\d{1,14}$" };
@@ -94,7 +104,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     environment: { SLACK_WEBHOOK: "T000/B000/slack-secret" },
     path: /^\/services\/T000\/B000\/slack-secret$/,
     // Longer texts are cut.
-    schema: strictObject({ text: text(40_000), unfurl_links: { type: "boolean" } }),
+    schema: object("text:40000", { unfurl_links: { type: "boolean" } }),
     textOf: (body: { text: string }) => body.text,
     // Mentions are in angle brackets; an ampersand begins an entity.
     mention: /[<>]|&(?!(?:amp|lt|gt);)/,
@@ -104,7 +114,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     host: "mattermost.example.org",
     environment: { MATTERMOST_HOOK: "mattermost-secret" },
     path: /^\/hooks\/mattermost-secret$/,
-    schema: strictObject({ text: text(16_383) }),
+    schema: object("text:16383"),
     textOf: (body: { text: string }) => body.text,
     // Those of Slack are understood, too.
     mention: /@[\w.-]|<[!@]/,
@@ -114,10 +124,9 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     host: "discord.com",
     environment: { DISCORD_WEBHOOK: "1234/discord-secret" },
     path: /^\/api\/webhooks\/1234\/discord-secret$/,
-    schema: strictObject({
-      content: text(2000),
-      // An empty list of kinds to parse: nothing in the content mentions anyone.
-      allowed_mentions: strictObject({ parse: { type: "array", maxItems: 0 } }),
+    // An empty list of kinds to parse: nothing in the content mentions anyone.
+    schema: object("content:2000", {
+      allowed_mentions: object("", { parse: { type: "array", maxItems: 0 } }),
     }),
     textOf: (body: { content: string }) => body.content,
   },
@@ -130,33 +139,18 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     host: "unused.example.org",
     environment: { TEAMS_WORKFLOW: "ORIGIN/workflows/1?sig=teams-secret" },
     path: /^\/workflows\/1\?sig=teams-secret$/,
-    schema: strictObject({
-      type: { const: "message" },
-      attachments: {
-        type: "array",
-        minItems: 1,
-        maxItems: 1,
-        items: strictObject({
-          contentType: { const: "application/vnd.microsoft.card.adaptive" },
-          content: strictObject({
-            $schema: { const: "http://adaptivecards.io/schemas/adaptive-card.json" },
-            type: { const: "AdaptiveCard" },
-            version: { enum: ["1.2", "1.3", "1.4", "1.5"] },
-            body: {
-              type: "array",
-              minItems: 1,
-              items: strictObject({
-                type: { const: "RichTextBlock" },
-                inlines: {
-                  type: "array",
-                  minItems: 1,
-                  items: strictObject({ type: { const: "TextRun" }, text: text(20_000) }),
-                },
-              }),
+    schema: object("type=message", {
+      attachments: list(
+        object("contentType=application/vnd.microsoft.card.adaptive", {
+          content: object(
+            "$schema=http://adaptivecards.io/schemas/adaptive-card.json type=AdaptiveCard version=1.2|1.3|1.4|1.5",
+            {
+              body: list(object("type=RichTextBlock", { inlines: list(object("type=TextRun text:20000")) })),
             },
-          }),
+          ),
         }),
-      },
+        1,
+      ),
     }),
     textOf: (body: object) => JSON.stringify(body),
   },
@@ -165,12 +159,10 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     host: "api.telegram.org",
     environment: { TELEGRAM_TOKEN: "123:telegram-secret" },
     path: /^\/bot123:telegram-secret\/sendMessage$/,
-    schema: strictObject({
+    // 4,096 characters once the entities are read.
+    schema: object("parse_mode=HTML text:8096", {
       chat_id: { type: "string", pattern: "^(@\\w+|-?\\d+)$" },
-      parse_mode: { const: "HTML" },
-      // 4,096 characters once the entities are read.
-      text: text(4096 + 4000),
-      link_preview_options: strictObject({ is_disabled: { type: "boolean" } }),
+      link_preview_options: object("", { is_disabled: { type: "boolean" } }),
     }),
     textOf: (body: { text: string }) => {
       const plain = body.text.replaceAll(/&(?:amp|lt|gt);/g, ".").replaceAll(/<\/?b>/g, "");
@@ -190,11 +182,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     method: "PUT",
     path: /^\/_matrix\/client\/v3\/rooms\/%21room%3Aexample.org\/send\/m\.room\.message\/[\w-]+$/,
     headers: { authorization: "Bearer matrix-secret" },
-    schema: strictObject({
-      msgtype: { const: "m.text" },
-      body: text(60_000),
-      "m.mentions": { type: "object", maxProperties: 0 },
-    }),
+    schema: object("msgtype=m.text body:60000", { "m.mentions": { type: "object", maxProperties: 0 } }),
     textOf: (body: { body: string }) => body.body,
     // The transaction: a server drops another message with the same id.
     idOf: ({ path }) => path,
@@ -205,11 +193,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     environment: { NTFY_TOKEN: "ntfy-secret" },
     path: /^\/$/,
     headers: { authorization: "Bearer ntfy-secret" },
-    schema: strictObject({
+    schema: object("title:1000 message:4096 priority:1..5", {
       topic: { type: "string", pattern: "^[-_A-Za-z0-9]{1,64}$" },
-      title: text(1000),
-      message: text(4096),
-      priority: { type: "integer", minimum: 1, maximum: 5 },
       tags: { type: "array", items: text(100) },
       click: { type: "string", pattern: "^https?://" },
     }),
@@ -226,11 +211,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     environment: { GOTIFY_TOKEN: "gotify-secret" },
     path: /^\/message$/,
     headers: { "x-gotify-key": "gotify-secret" },
-    schema: strictObject({
-      title: text(1000),
-      message: text(10_000),
-      priority: { type: "integer", minimum: 0, maximum: 10 },
-    }),
+    schema: object("title:1000 message:10000 priority:0..10"),
     textOf: (body: { message: string }) => body.message,
     keyOf: titleOf,
     pair: [{ priority: 8 }, { priority: 2 }],
@@ -240,15 +221,9 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     host: "api.pushover.net",
     environment: { PUSHOVER_TOKEN: "pushover-secret", PUSHOVER_USER: "pushover-user" },
     path: /^\/1\/messages\.json$/,
-    schema: strictObject({
-      token: { const: "pushover-secret" },
-      user: { const: "pushover-user" },
-      title: text(250),
-      message: text(1024),
-      priority: { type: "integer", minimum: -2, maximum: 2 },
-      retry: { type: "integer", minimum: 30 },
-      expire: { type: "integer", minimum: 1, maximum: 10_800 },
-    }),
+    schema: object(
+      "token=pushover-secret user=pushover-user title:250 message:1024 priority:-2..2 retry:30.. expire:1..10800",
+    ),
     textOf: (body: { message: string }) => body.message,
     keyOf: titleOf,
     pair: [{ priority: 2 }, { priority: 0 }],
@@ -258,19 +233,15 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     host: "events.pagerduty.com",
     environment: { PAGERDUTY_KEY: "0123456789abcdef0123456789abcdef" },
     path: /^\/v2\/enqueue$/,
-    schema: strictObject({
-      routing_key: text(32, 32),
-      event_action: { enum: ["trigger", "acknowledge", "resolve"] },
-      dedup_key: text(255),
-      payload: strictObject({
-        summary: text(1024),
-        source: text(1000),
-        severity: { enum: ["critical", "error", "warning", "info"] },
-        timestamp: TIME,
-        component: text(1000),
-        custom_details: { type: "object" },
-      }),
-    }),
+    schema: object(
+      "routing_key=0123456789abcdef0123456789abcdef event_action=trigger|acknowledge|resolve dedup_key:255",
+      {
+        payload: object("summary:1024 source:1000 severity=critical|error|warning|info component:1000", {
+          timestamp: TIME,
+          custom_details: { type: "object" },
+        }),
+      },
+    ),
     textOf: (body: { payload: { summary: string } }) => body.payload.summary,
     keyOf: ({ body }) => (body as { readonly dedup_key: string }).dedup_key,
     pair: [{ event_action: "trigger" }, { event_action: "resolve" }],
@@ -285,14 +256,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     path: /^\/v2\/alerts$/,
     recoveryPath: /^\/v2\/alerts\/[^/]+\/close\?identifierType=alias$/,
     headers: { authorization: "GenieKey opsgenie-secret" },
-    schema: strictObject({
-      message: text(130),
-      alias: text(512),
-      description: text(15_000),
-      priority: { enum: ["P1", "P2", "P3", "P4", "P5"] },
-      source: text(100),
-    }),
-    recoverySchema: strictObject({ source: text(100), note: text(25_000) }),
+    schema: object("message:130 alias:512 description:15000 priority=P1|P2|P3|P4|P5 source:100"),
+    recoverySchema: object("source:100 note:25000"),
     textOf: (body: { message?: string; note?: string }) => body.message ?? body.note ?? "",
     keyOf: ({ path, body }) => {
       const [, alias] = /^\/v2\/alerts\/([^/]+)\/close/.exec(path) ?? [];
@@ -318,7 +283,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     path: /^\/2010-04-01\/Accounts\/AC0123\/Messages\.json$/,
     contentType: "application/x-www-form-urlencoded",
     headers: { authorization: `Basic ${btoa("AC0123:twilio-secret")}` },
-    schema: strictObject({ From: NUMBER, To: NUMBER, Body: text(1600) }),
+    schema: object("Body:1600", { From: NUMBER, To: NUMBER }),
     textOf: (body: { Body: string }) => body.Body,
   },
   /** https://docs.seven.io/en/rest-api/endpoints/sms, 2026-11-23 */
@@ -327,7 +292,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     environment: { SEVEN_KEY: "seven-secret" },
     path: /^\/api\/sms$/,
     headers: { "x-api-key": "seven-secret" },
-    schema: strictObject({ to: NUMBER, from: text(11), text: text(1520) }),
+    schema: object("from:11 text:1520", { to: NUMBER }),
     textOf: (body: { text: string }) => body.text,
   },
   /** https://docs.github.com/en/rest/issues/issues#create-an-issue, 2026-11-23 */
@@ -341,11 +306,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
       accept: "application/vnd.github+json",
       "user-agent": "monitor",
     },
-    schema: strictObject({
-      title: text(256),
-      body: text(65_536),
-      labels: { type: "array", items: text(50) },
-    }),
+    schema: object("title:256 body:65536", { labels: { type: "array", items: text(50) } }),
     sendsRecoveries: false,
     textOf: (body: { body: string }) => body.body,
     mention: /@\w/,

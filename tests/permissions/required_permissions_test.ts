@@ -1,194 +1,104 @@
 import assert from "node:assert/strict";
-import type { Channel } from "../../src/domain/channel.ts";
-import type { Check } from "../../src/domain/check.ts";
-import type { RequiredPermissions } from "../../src/domain/runtime_permissions.ts";
 import {
   joinPermissions,
   missingPermissions,
-  type RequiredPermission,
   requiredPermissionsOf,
 } from "../../src/permissions/required_permissions.ts";
-import { requestCheck, testCheck } from "../support/checks.ts";
-import { checkOf } from "../../testing/builders.ts";
+import { load } from "../../testing/config_system.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { testRows } from "../support/rows.ts";
 
-const ENVIRONMENT = { PATH: "/opt/bin:/usr/bin" };
-const PASSED = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
-
-const TOUCH: Channel = { key: "f", kind: "file_touch", parameters: { path: "/run/t" } };
-const HOOK: Channel = {
-  key: "w",
-  kind: "webhook",
-  parameters: { target: "https://hook.example/1", method: "POST", headers: {}, timeoutMs: 1 },
-};
-
-function byClass(requiredPermissions: readonly RequiredPermission[]): RequiredPermissions {
-  const groups = Map.groupBy(requiredPermissions, ({ permission }) => permission);
-  return Object.fromEntries(
-    [...groups].map(([permission, some]) => [permission, some.map(({ value }) => value)]),
-  );
+/** Returns the permissions of a config by their class, `read=/a,/b env=C`. */
+async function permissionsOf(config: object, { names = [""], notifies = true } = {}): Promise<string> {
+  const { checks, heartbeat, channels: named } = await load({ defaults: {}, ...config });
+  const required = await requiredPermissionsOf({
+    checks,
+    heartbeat,
+    notifies,
+    channels: names.flatMap((name) => named.get(name) ?? []),
+  }, createMemorySystem({ environment: { PATH: "/opt/bin:/usr/bin" } }));
+  const groups = Map.groupBy(required, ({ permission }) => permission);
+  return [...groups].map(([name, some]) => `${name}=${some.map(({ value }) => value)}`).join(" ");
 }
 
-async function permissionsOfChecks(...checks: readonly Check[]): Promise<RequiredPermissions> {
-  const system = createMemorySystem({ environment: ENVIRONMENT });
-  return byClass(await requiredPermissionsOf({ checks, heartbeat: null, notifies: true }, system));
-}
-
-function quiet(check: Check): Check {
-  return { ...check, notifications: [] };
-}
+const KILL = "/usr/bin/kill";
+const PASSED = "env=PATH,HOME,LANG,LC_ALL,TZ,TMPDIR";
+const TLS = "env=DENO_TLS_CA_STORE";
+const http = (target: string) => ({ kind: "http_request", parameters: { request: { target } } });
+const tls = { host: "10.0.0.1", port: 443, ca_file: "/srv/authority.pem" };
 
 Deno.test("requiredPermissionsOf() returns the minimal permissions of each check kind", async (t) => {
-  const connection = { host: "db.example.org", port: 5432, everyAddress: false, tls: true, asWarning: false };
-  const certificate = { warningBeforeExpiryMs: 1000, criticalBeforeExpiryMs: 1000 };
-  const rows: Readonly<Record<string, readonly [Check, RequiredPermissions]>> = {
-    test: [checkOf("test", { condition: "ok", output: "" }), {}],
-    script: [
-      checkOf("script", { path: "/srv/a.sh", arguments: [], environment: {}, conditionOnTimeout: "unknown" }),
-      { run: ["/srv/a.sh", "/usr/bin/kill"], env: PASSED },
-    ],
-    file_timestamp: [
-      checkOf("file_timestamp", {
-        path: "/srv/file",
-        warningAgeMs: 1000,
-        criticalAgeMs: 1000,
-        conditionOnMissing: "ok",
-        conditionOnImplausible: "ok",
-      }),
-      { read: ["/srv/file"] },
-    ],
-    disk_space: [
-      checkOf("disk_space", { path: "/srv", free: {}, freeInodes: {} }),
-      { read: ["/srv"], sys: ["statfs"] },
-    ],
-    memory: [checkOf("memory", { available: {}, swapUsed: {} }), { sys: ["systemMemoryInfo"] }],
-    load: [checkOf("load", { load1: {}, load5: {}, load15: {} }), { sys: ["loadavg"] }],
+  const rows: Readonly<Record<string, readonly [check: object, required: string]>> = {
+    test: [{ parameters: {} }, ""],
+    script: [{ parameters: { path: "/srv/a.sh" } }, `run=/srv/a.sh,${KILL} ${PASSED}`],
+    file_timestamp: [{ parameters: { path: "/srv/file" } }, "read=/srv/file"],
+    disk_space: [{ parameters: { path: "/srv" } }, "read=/srv sys=statfs"],
+    memory: [{ parameters: {} }, "sys=systemMemoryInfo"],
+    load: [{ parameters: {} }, "sys=loadavg"],
     process: [
-      checkOf("process", { executable: "/bin/x", pidFile: "/run/x.pid", count: {}, age: {}, memory: {} }),
-      { read: ["/run/x.pid", "/bin/x", "/proc"], run: ["/usr/bin/ps", "/usr/bin/kill"] },
+      { parameters: { executable: "/bin/x", pid_file: "/run/x.pid" } },
+      `read=/run/x.pid,/bin/x,/proc run=/usr/bin/ps,${KILL}`,
     ],
-    systemd_unit: [
-      checkOf("systemd_unit", {
-        unit: "x",
-        state: "active",
-        asWarning: false,
-        restarts: {},
-        command: "/bin/systemctl",
-      }),
-      { run: ["/bin/systemctl", "/usr/bin/kill"] },
-    ],
-    "http_request over TLS": [
-      quiet(requestCheck("https://user:p@example.org")),
-      { net: ["example.org:443"], env: ["DENO_TLS_CA_STORE"] },
-    ],
-    "http_request to an address": [quiet(requestCheck("http://[::1]:8080/")), { net: ["[::1]:8080"] }],
+    systemd_unit: [{ parameters: { unit: "x", command: "/bin/systemctl" } }, `run=/bin/systemctl,${KILL}`],
+    "http_request over TLS": [http("https://user:p@example.org"), `net=example.org:443 ${TLS}`],
+    "http_request to an address": [http("http://[::1]:8080/"), "net=[::1]:8080"],
     tcp_connect: [
-      checkOf("tcp_connect", connection),
-      { net: ["db.example.org:5432"], env: ["DENO_TLS_CA_STORE"] },
+      { parameters: { host: "db.example.org", port: 5432, tls: true } },
+      `net=db.example.org:5432 ${TLS}`,
     ],
-    tls_certificate: [
-      checkOf("tls_certificate", {
-        host: "10.0.0.1",
-        port: 443,
-        everyAddress: false,
-        caFile: "/srv/authority.pem",
-        ...certificate,
-      }),
-      { net: ["10.0.0.1:443"], read: ["/srv/authority.pem"], env: ["DENO_TLS_CA_STORE"] },
-    ],
+    tls_certificate: [{ parameters: tls }, `read=/srv/authority.pem net=10.0.0.1:443 ${TLS}`],
   };
-  await testRows(t, rows, async ([check, required]) => {
-    assert.deepStrictEqual(await permissionsOfChecks(check), required);
+  await testRows(t, rows, async ([check, required], kind) => {
+    assert.equal(await permissionsOf({ checks: { web: { kind, notifications: [], ...check } } }), required);
   });
 });
 
+const DESKTOP =
+  "DBUS_SESSION_BUS_ADDRESS,DISPLAY,WAYLAND_DISPLAY,XDG_RUNTIME_DIR,SystemRoot,USERPROFILE,LOCALAPPDATA,APPDATA,TEMP";
+const email = (host: string, username = "") => ({
+  kind: "email",
+  parameters: {
+    access: { host, port: 587, username, password: username },
+    sender: "a@example.org",
+    receivers: ["b@example.org"],
+  },
+});
+const hook = (headers: object) => ({ parameters: { target: "https://hook.example/1", headers } });
+
 Deno.test("requiredPermissionsOf() returns the minimal permissions of each channel kind", async (t) => {
-  const email = (host: string, login = { username: "", password: "" }): Channel => ({
-    key: "e",
-    kind: "email",
-    parameters: {
-      access: { host, port: 587, ...login },
-      sender: "a@example.org",
-      receivers: ["b@example.org"],
-      tags: [],
-    },
-  });
-  const rows: Readonly<Record<string, readonly [Channel, RequiredPermissions]>> = {
-    console: [{ key: "c", kind: "console", parameters: {} }, {}],
-    file_touch: [TOUCH, { write: ["/run/t"] }],
-    "email to a name": [
-      email("mx.example.org"),
-      { net: ["mx.example.org:587"], env: ["DENO_TLS_CA_STORE"] },
-    ],
-    "email to an address": [email("::1"), { net: ["[::1]:587"] }],
-    "email with a login": [
-      email("::1", { username: "me", password: "x" }),
-      { net: ["[::1]:587"], env: ["DENO_TLS_CA_STORE"] },
-    ],
-    webhook: [HOOK, { net: ["hook.example:443"], env: ["DENO_TLS_CA_STORE"] }],
-    "a webhook that lacks a secret": [{ ...HOOK, lack: "a secret" }, {}],
-    command: [
-      {
-        key: "k",
-        kind: "command",
-        parameters: { path: "/srv/tell", arguments: [], environment: {}, timeoutMs: 1 },
-      },
-      { run: ["/srv/tell", "/usr/bin/kill"], env: PASSED },
+  const rows: Readonly<Record<string, readonly [channel: object, required: string]>> = {
+    console: [{ parameters: {} }, ""],
+    file_touch: [{ parameters: { path: "/run/t" } }, "write=/run/t"],
+    "email to a name": [email("mx.example.org"), `net=mx.example.org:587 ${TLS}`],
+    "email to an address": [email("::1"), "net=[::1]:587"],
+    "email with a login": [email("::1", "me"), `net=[::1]:587 ${TLS}`],
+    webhook: [hook({}), `net=hook.example:443 ${TLS}`],
+    "a webhook that lacks a secret": [{ kind: "webhook", ...hook({ Authorization: "${env:UNSET}" }) }, ""],
+    command: [{ parameters: { path: "/srv/tell" } }, `run=/srv/tell,${KILL} ${PASSED}`],
+    desktop_notification: [
+      { parameters: {} },
+      `read=/opt/bin/notify-send,/usr/bin/notify-send run=/usr/bin/notify-send,${KILL} env=PATH,HOME,LANG,${DESKTOP}`,
     ],
   };
-  await testRows(t, rows, async ([channel, required]) => {
-    assert.deepStrictEqual(
-      await permissionsOfChecks({ ...testCheck("ok"), notifications: [channel] }),
-      required,
-    );
-  });
-  await t.step("desktop_notification", async () => {
-    const channel: Channel = { key: "d", kind: "desktop_notification", parameters: {} };
-    const { read, run, env } = await permissionsOfChecks({ ...testCheck("ok"), notifications: [channel] });
-    assert.deepStrictEqual(read, ["/opt/bin/notify-send", "/usr/bin/notify-send"]);
-    assert.deepStrictEqual(run, ["/usr/bin/notify-send", "/usr/bin/kill"]);
-    assert.ok(env?.includes("DBUS_SESSION_BUS_ADDRESS"));
-  });
-  await t.step("none without a named channel", async () => {
-    const checks = [{ ...testCheck("ok"), notifications: [TOUCH] }];
-    const requiredPermissions = await requiredPermissionsOf(
-      { checks, heartbeat: null, notifies: false },
-      createMemorySystem(),
-    );
-    assert.deepStrictEqual(requiredPermissions, []);
+  await testRows(t, rows, async ([channel, required], kind) => {
+    const notifications = [{ kind, ...channel }];
+    const checks = { web: { kind: "test", notifications, parameters: {} } };
+    assert.equal(await permissionsOf({ checks }), required);
   });
 });
 
 Deno.test("requiredPermissionsOf() includes named channels: those of the checks, and others by name", async () => {
-  const touching = (name: string): Channel => {
-    return { kind: "file_touch", key: `"${name}"`, name, parameters: { path: `/${name}` } };
-  };
-  const checks = ["web", "mail"].map((name) => ({
-    ...testCheck("ok", { name }),
-    notifications: [touching("chat")],
-  }));
-  const requiredPermissions = await requiredPermissionsOf(
-    { checks, heartbeat: null, notifies: true, channels: [touching("pager")] },
-    createMemorySystem(),
-  );
-  assert.deepEqual(requiredPermissions, [
-    { permission: "write", value: "/chat", neededBy: 'channel "chat"' },
-    { permission: "write", value: "/pager", neededBy: 'channel "pager"' },
-  ]);
+  const touch = (path: string) => ({ kind: "file_touch", parameters: { path } });
+  const check = { kind: "test", notifications: ["chat"], parameters: {} };
+  const channels = { chat: touch("/chat"), pager: touch("/pager"), other: touch("/other") };
+  const config = { channels, checks: { web: check, mail: check } };
+  assert.equal(await permissionsOf(config, { names: ["pager"] }), "write=/chat,/pager");
+  assert.equal(await permissionsOf(config, { notifies: false }), "");
 });
 
 Deno.test("requiredPermissionsOf() includes the heartbeat", async () => {
-  const heartbeat = { path: "/run/beat", target: "https://hc.example/x", intervalMs: 60_000 };
-  const requiredPermissions = await requiredPermissionsOf(
-    { checks: [], heartbeat, notifies: true },
-    createMemorySystem(),
-  );
-  assert.deepStrictEqual(byClass(requiredPermissions), {
-    write: ["/run/beat"],
-    net: ["hc.example:443"],
-    env: ["DENO_TLS_CA_STORE"],
-  });
+  const heartbeat = { path: "/run/beat", target: "https://hc.example/x" };
+  assert.equal(await permissionsOf({ heartbeat }), `write=/run/beat net=hc.example:443 ${TLS}`);
 });
 
 Deno.test("joinPermissions() lists each permission once, for the first that requires it", () => {
