@@ -197,26 +197,6 @@ Deno.test("loadConfig() resolves paths from the directory of the file that conta
   });
 });
 
-Deno.test("loadConfig() merges the defaults of an included file over those of the config, for its own checks", async () => {
-  await withFiles({
-    "monitor.jsonc": { include: "*.json", defaults: { threshold: 5, active: false }, checks: { own: CHECK } },
-    "a.json": {
-      include: "nested.jsonc",
-      defaults: { threshold: 7, tags: ["a"] },
-      checks: { a: CHECK, own_threshold: { ...CHECK, threshold: 1 } },
-    },
-    "nested.jsonc": holding("nested"),
-  }, async ({ load }) => {
-    const { checks } = await load();
-    assert.deepEqual(checks.map(({ name, threshold, active, tags }) => [name, threshold, active, tags]), [
-      ["own", 5, false, []],
-      ["a", 7, false, ["a"]],
-      ["own_threshold", 1, false, ["a"]],
-      ["nested", 5, false, []],
-    ]);
-  });
-});
-
 Deno.test("loadConfig() resolves the secrets of included files", async () => {
   await withFiles({
     "monitor.jsonc": including("sub/a.jsonc"),

@@ -3,20 +3,17 @@ import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import {
   compileAll,
-  executableName,
   GENERAL_PERMISSIONS,
-  OWN_NAME,
   readTargets,
   refuseComputedImports,
   TARGETS,
-  writeChecksums,
 } from "../../scripts/compile.ts";
 import { openNewChecks, readAllOperands } from "../../src/cli/new_checks/read_operands.ts";
 import { openSchema } from "../../src/config/profile_schemas.ts";
 import { requiredPermissionsOf } from "../../src/permissions/required_permissions.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { runArguments } from "../../testing/source.ts";
-import { type ChildEnd, runChild, tool } from "../../testing/tools.ts";
+import { runChild } from "../../testing/tools.ts";
 import { testRows } from "../support/rows.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 
@@ -91,21 +88,6 @@ Deno.test("refuseComputedImports() accepts modules of the bundle and of Node, an
         text.includes(error.message.slice(error.message.indexOf("import("))),
     );
   });
-});
-
-Deno.test("writeChecksums() writes the format of sha256sum, for the executables alone", async () => {
-  const names = [OWN_NAME, executableName(FOREIGN_TARGET)];
-  await using directory = await tempDirectory(
-    Object.fromEntries([...names, "other"].map((name) => [name, name])),
-  );
-  await writeChecksums(new URL(`file://${directory.path}/`));
-  const check = (): Promise<ChildEnd> =>
-    runChild(tool("sha256sum"), ["--check", "--strict", "SHA256SUMS"], { cwd: directory.path });
-  const { code, stdout } = await check();
-  assert.strictEqual(code, 0);
-  assert.deepStrictEqual(stdout.trim().split("\n"), names.toSorted().map((name) => `${name}: OK`));
-  await Deno.writeTextFile(`${directory.path}/${OWN_NAME}`, "changed");
-  assert.notStrictEqual((await check()).code, 0);
 });
 
 /** A check of each kind, as `monitor add` reads them. */

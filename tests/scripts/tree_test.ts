@@ -38,17 +38,10 @@ Deno.test("attributes without quotes contain only constants and numbers", () => 
       value
     )
   );
-  assert.deepEqual([...new Set(values)].toSorted(), [
-    "OLD_CLASS",
-    "STROKE_CLASSES[condition]",
-    "id",
-    "kind",
-    "nowMs",
-    "root",
-    "seconds",
-    "strokeClass",
-    "validUntilMs(snapshot)",
-  ]);
+  assert.equal(
+    [...new Set(values)].toSorted().join(" "),
+    "OLD_CLASS STROKE_CLASSES[condition] id kind nowMs root seconds strokeClass validUntilMs(snapshot)",
+  );
 });
 
 Deno.test("no modules of src import each other in a cycle", () => {
