@@ -32,14 +32,21 @@ interface Shown {
   readonly isOverdue?: boolean;
 }
 
-interface CheckWords {
-  readonly title?: string;
-  readonly tags?: readonly string[];
-  readonly maintenanceWindows?: Check["maintenanceWindows"];
-}
-
-function checkOf(name: string, words: CheckWords = {}): Check {
-  return { ...testCheck("ok", { name, threshold: 3 }), ...words };
+/** A check with its past, of a line `name|title|tags|confirmed|minutes since|output`. */
+function shown(line: string, { maintenanceWindows = [], ...more }: Partial<Shown & Check> = {}): Shown {
+  const [name = "", title, tags = "", confirmed = "ok", minutes = "57600", output] = line.split("|");
+  return {
+    check: {
+      ...testCheck("ok", { name, threshold: 3 }),
+      ...title && { title },
+      tags: tags.split(" ").filter((tag) => tag !== ""),
+      maintenanceWindows,
+    },
+    confirmed: confirmed === "" ? null : confirmed as Condition,
+    sinceMs: NOW_MS - Number(minutes) * 60_000,
+    ...more,
+    last: { ...output !== undefined && { output }, ...more.last },
+  };
 }
 
 const TRACE = `     0.1 ms  request GET https://shop.example.org/
@@ -49,79 +56,42 @@ const TRACE = `     0.1 ms  request GET https://shop.example.org/
              < retry-after: 120`;
 
 const OK: readonly Shown[] = [
-  { check: checkOf("web", { title: "Website", tags: ["website"] }), confirmed: "ok" },
-  { check: checkOf("api", { title: "API", tags: ["website", "api"] }), confirmed: "ok" },
-  { check: checkOf("backup", { title: "Nightly backup", tags: ["jobs"] }), confirmed: "ok" },
-  {
-    check: checkOf("disk"),
-    confirmed: "ok",
+  shown("web|Website|website"),
+  shown("api|API|website api"),
+  shown("backup|Nightly backup|jobs"),
+  shown("disk", {
     last: { metrics: { free_percent: 58, free_percent_critical_below: 5 }, output: "free 58%" },
-  },
+  }),
 ];
 
-const CRITICAL: Shown = {
-  check: checkOf("shop", { title: "Shop", tags: ["website"] }),
-  confirmed: "critical",
-  sinceMs: NOW_MS - 2 * HOUR_MS,
-  last: { output: "status is 503, expected 200", detail: "retry-after: 120\nserver: example" },
+const CRITICAL: Shown = shown("shop|Shop|website|critical|120|status is 503, expected 200", {
+  last: { detail: "retry-after: 120\nserver: example" },
   trace: TRACE,
-};
+});
 
-const STARTING: Shown = {
-  check: checkOf("starting", { title: "Never succeeded" }),
-  confirmed: "pending",
-  last: { condition: "critical", output: "connection refused" },
-};
+const FAILS = { last: { condition: "critical" } } as const;
+const STARTING: Shown = shown("starting|Never succeeded||pending||connection refused", FAILS);
 
 const ALWAYS = { fromMinute: 0, toMinute: 12 * 60, timeZone: "UTC" } as const;
 const LONG = "a_name_without_any_space_that_goes_on_and_on_".repeat(4);
 
 const EVERYTHING: readonly Shown[] = [
   CRITICAL,
-  {
-    check: checkOf("mail", { title: "Mail queue", tags: ["jobs"] }),
-    confirmed: "warning",
-    sinceMs: NOW_MS - 20 * 60_000,
-    last: { output: "120 messages are queued, warning above 100" },
-  },
-  {
-    check: checkOf("database", { title: "Database" }),
-    confirmed: "unknown",
-    sinceMs: NOW_MS - HOUR_MS,
-    last: { output: "timeout after 30 s, terminated", durationMs: 30_000 },
-  },
-  { check: checkOf("overdue", { title: "Not run for a while" }), confirmed: "ok", isOverdue: true },
-  { check: checkOf("new", { title: "Never ran" }), confirmed: null },
+  shown("mail|Mail queue|jobs|warning|20|120 messages are queued, warning above 100"),
+  shown("database|Database||unknown|60|timeout after 30 s, terminated", { last: { durationMs: 30_000 } }),
+  shown("overdue|Not run for a while", { isOverdue: true }),
+  shown("new|Never ran||"),
   STARTING,
-  {
-    check: checkOf("flapping", { title: "Flapping service", tags: ["website"] }),
-    confirmed: "ok",
-    last: { condition: "critical", output: "connection refused" },
-  },
-  {
-    check: checkOf("silenced", { title: "A silenced problem" }),
-    confirmed: "critical",
-    sinceMs: NOW_MS - 3 * DAY_MS,
-    last: { output: "connecting to db.example.org:5432 failed: connection refused" },
-  },
-  {
-    check: checkOf("maintained", { title: "In its maintenance window", maintenanceWindows: [ALWAYS] }),
-    confirmed: "warning",
-    sinceMs: NOW_MS - 600_000,
-    last: { output: "restarting" },
-  },
-  {
-    check: checkOf(LONG, { title: LONG.replaceAll("_", ""), tags: ["website"] }),
-    confirmed: "critical",
-    sinceMs: NOW_MS - 60_000,
-    last: { output: "x".repeat(400), detail: "y".repeat(3000) },
-  },
-  { check: checkOf("rtl", { title: "متجر الطلبات (الصفحة الرئيسية)", tags: ["إنتاج"] }), confirmed: "ok" },
-  {
-    check: checkOf("emoji 🛒", { title: "🛒 Shop 👩‍👩‍👧‍👦 שלום" }),
-    confirmed: "critical",
-    sinceMs: NOW_MS - 60_000,
-  },
+  shown("flapping|Flapping service|website|ok||connection refused", FAILS),
+  shown(
+    "silenced|A silenced problem||critical|4320|connecting to db.example.org:5432 failed: connection refused",
+  ),
+  shown("maintained|In its maintenance window||warning|10|restarting", { maintenanceWindows: [ALWAYS] }),
+  shown(`${LONG}|${LONG.replaceAll("_", "")}|website|critical|1|${"x".repeat(400)}`, {
+    last: { detail: "y".repeat(3000) },
+  }),
+  shown("rtl|متجر الطلبات (الصفحة الرئيسية)|إنتاج"),
+  shown("emoji 🛒|🛒 Shop 👩‍👩‍👧‍👦 שלום||critical|1"),
   ...OK,
 ];
 
@@ -159,7 +129,7 @@ export const PAGE_STATES: Readonly<Record<string, PageState>> = {
   everything: { shown: EVERYTHING, facts: { text: TEXT } },
   ok: { shown: OK },
   pending: {
-    shown: [STARTING, { ...STARTING, check: checkOf("second", { title: "Neither" }) }],
+    shown: [STARTING, { ...STARTING, check: shown("second|Neither").check }],
     silences: [],
   },
   public: { shown: EVERYTHING, facts: { text: TEXT }, public: ["website"] },
@@ -181,15 +151,15 @@ export function writeState(state: PageState): Promise<string> {
   return page;
 }
 
-async function write({ shown, facts, public: tags, silences }: PageState): Promise<string> {
+async function write({ shown: states, facts, public: tags, silences }: PageState): Promise<string> {
   const store = await openInMemoryStore();
-  await store.save(shown.flatMap((one, index) => updatesOf(one, index)));
+  await store.save(states.flatMap((one, index) => updatesOf(one, index)));
   await store.addSilences(silences ?? [silenceOf("a", { check: "silenced" })]);
   return await writeReport({
     store,
     checks: [
-      ...shown.map(({ check }) => check),
-      ...shown.length > OK.length ? [{ ...checkOf("old"), active: false }] : [],
+      ...states.map(({ check }) => check),
+      ...states.length > OK.length ? [{ ...testCheck("ok", { name: "old" }), active: false }] : [],
     ],
     isWhole: facts?.isOfOneCheck !== true,
     public: tags,
@@ -199,10 +169,10 @@ async function write({ shown, facts, public: tags, silences }: PageState): Promi
 }
 
 /** 90 days, with a few problems; the last hour has a run each minute. */
-function updatesOf(shown: Shown, index: number): readonly CheckUpdate[] {
-  const { check, confirmed, last, sinceMs = NOW_MS - 40 * DAY_MS, trace = "", isOverdue = false } = shown;
+function updatesOf(state: Shown, index: number): readonly CheckUpdate[] {
+  const { check, confirmed, last, sinceMs = NOW_MS - 40 * DAY_MS, trace = "", isOverdue = false } = state;
   if (confirmed === null) return [];
-  if (confirmed === "pending") return [pendingUpdateOf(shown)];
+  if (confirmed === "pending") return [pendingUpdateOf(state)];
   const condition = last?.condition ?? confirmed;
   const startedAtMs = NOW_MS - (isOverdue ? 3 * HOUR_MS : 30_000);
   const record = recordOf(check.name, {
