@@ -29,22 +29,7 @@ const MIXED = summaryOf([
 Deno.test("prettyFormat prints a table with the highest severity at the end", () => {
   assert.equal(
     printed(prettyFormat, MIXED, optionsOf({ columns: 80 })),
-    `OK        backup                           0.3 ms  age is 2 h
-OK        日本語 (全角)                 2 min 5 s  ok 日本
--         mail                                     no result (interrupted)
-UNKNOWN   a.long.name.that.wants.more.      12 ms  may not look
-          room.example.com
-WARNING   disk                              12 ms  5 GB free
-    /     5 GB
-    /srv    9 GB
-CRITICAL  web (Website)                     12 ms  status is 500, expected 200;
-                                                   header content-type is
-                                                   "text/plain", expected
-                                                   "text/html"
-
-6 checks: 2 ok, 1 unknown, 1 warning, 1 critical, 1 without a result (mail) in
-1.2 s, 1 inactive
-`,
+    Deno.readTextFileSync(new URL("testdata/pretty_80_columns.txt", import.meta.url)),
   );
 });
 
