@@ -13,29 +13,19 @@ function read(
 }
 
 Deno.test("readSource() reads a file, and returns its name and its path", async (t) => {
-  const rows: Readonly<Record<string, readonly [path: string, absolute: string, directory: string]>> = {
-    "an absolute path": [PATH, PATH, "/etc/monitor"],
-    "a relative path": ["monitor.jsonc", "/here/monitor.jsonc", "/here"],
-    "a name like a drive": ["C:/monitor.jsonc", "/here/C:/monitor.jsonc", "/here/C:"],
-    "a file called -": ["./-", "/here/-", "/here"],
+  const rows: Readonly<Record<string, readonly [absolute: string, directory: string, here?: string]>> = {
+    [PATH]: [PATH, "/etc/monitor"],
+    "monitor.jsonc": ["/here/monitor.jsonc", "/here"],
+    "C:/monitor.jsonc": ["/here/C:/monitor.jsonc", "/here/C:"],
+    "./-": ["/here/-", "/here"],
+    "windows.jsonc": ["C:\\work/windows.jsonc", "C:\\work", "C:\\work"],
+    "D:\\monitor.jsonc": ["D:\\monitor.jsonc", "D:\\", "C:\\work"],
+    "\\\\host\\share\\m.json": ["\\\\host\\share\\m.json", "\\\\host\\share", "C:\\work"],
   };
-  await testRows(t, rows, async ([path, absolute, directory]) => {
-    const source = await read({ files: { [absolute]: "{}" }, workingDirectory: "/here" }, { path });
+  await testRows(t, rows, async ([absolute, directory, workingDirectory = "/here"], path) => {
+    const source = await read({ files: { [absolute]: "{}" }, workingDirectory }, { path });
     assert.deepEqual(source, { label: path, path: absolute, directory, text: "{}", mode: 0o644 });
   });
-});
-
-Deno.test("readSource() supports Windows paths on Windows", async () => {
-  for (
-    const [path, absolute, directory] of [
-      ["monitor.jsonc", "C:\\work/monitor.jsonc", "C:\\work"],
-      ["D:\\monitor.jsonc", "D:\\monitor.jsonc", "D:\\"],
-      ["\\\\host\\share\\m.json", "\\\\host\\share\\m.json", "\\\\host\\share"],
-    ] as const
-  ) {
-    const source = await read({ files: { [absolute]: "{}" }, workingDirectory: "C:\\work" }, { path });
-    assert.deepEqual([source.path, source.directory], [absolute, directory]);
-  }
 });
 
 Deno.test("readSource() reads standard input for -, with paths relative to the working directory", async () => {
@@ -55,25 +45,17 @@ Deno.test("readSource() removes a byte-order mark", async () => {
 });
 
 Deno.test("readSource() returns the reason why a file cannot be read", async (t) => {
-  const rows: Readonly<
-    Record<string, readonly [file: Error | object | undefined, reason: string, hint?: string]>
-  > = {
-    "it is missing": [
-      undefined,
-      "file does not exist",
-      `create one with: monitor init ${PATH}`,
-    ],
-    "it is a directory": [{ kind: "directory" }, "it is a directory, not a file"],
-    "unreadable": [
-      new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
-      "permission denied",
-    ],
+  const denied = new Deno.errors.PermissionDenied("Permission denied (os error 13)");
+  const rows: Readonly<Record<string, readonly [files: Readonly<Record<string, object>>, hint?: string]>> = {
+    "file does not exist": [{}, `create one with: monitor init ${PATH}`],
+    "it is a directory, not a file": [{ [PATH]: { kind: "directory" } }],
+    "permission denied": [{ [PATH]: denied }],
   };
-  await testRows(t, rows, async ([file, reason, hint]) => {
-    const error = await errorOf(read({ files: file === undefined ? {} : { [PATH]: file } }));
+  await testRows(t, rows, async ([files, hint = null], reason) => {
+    const error = await errorOf(read({ files }));
     assert.equal(error.message, `cannot read config "${PATH}": ${reason}`);
-    assert.deepEqual([error.hint, error.problems, error.source], [hint ?? null, [], null]);
-    if (file instanceof Error) assert.equal(error.cause, file);
+    assert.deepEqual([error.hint, error.problems, error.source], [hint, [], null]);
+    if (files[PATH] === denied) assert.equal(error.cause, denied);
   });
 });
 
