@@ -18,43 +18,44 @@ async function locate(config: object) {
     problems: located.problems.map(({ path, message, hint }) =>
       `${describePath(path)}: ${message}${hint === undefined ? "" : ` (${hint})`}`
     ),
-    locations: Object.fromEntries(located.checks.map(({ name, locations }) => [name, locations])),
+    locations: Object.fromEntries(located.checks.map((check) => [check.name, check.locations])),
   };
 }
 
 Deno.test("locateChecks() returns errors in locations", async (t) => {
-  const group = { kind: "group", parameters: { checks: ["web"] } };
-  const cases: Readonly<Record<string, readonly [config: object, problem: string]>> = {
-    "more that must agree than there are": [
-      { checks: { web: { ...TEST, locations: { ...THREE, agree: 4 } } } },
-      "checks.web.locations.agree: is 4, expected at most 3, the number of locations",
-    ],
+  const at = (locations: object, others: object = {}) => ({
+    web: { ...TEST, locations: { ...THREE, ...locations }, ...others },
+  });
+  const all = { kind: "group", parameters: { checks: ["web"] } };
+  const place = "checks.web.locations";
+  const many = "is 4, expected at most 3, the number of locations";
+  const cases: Readonly<Record<string, readonly [checks: object, problem: string, defaults?: object]>> = {
+    "more that must agree than there are": [at({ agree: 4 }), `${place}.agree: ${many}`],
     "the same in defaults, once": [
-      { defaults: { locations: { ...THREE, agree: 4 } }, checks: { web: TEST, mail: TEST } },
-      "defaults.locations.agree: is 4, expected at most 3, the number of locations",
+      { web: TEST, mail: TEST },
+      `defaults.locations.agree: ${many}`,
+      { locations: { ...THREE, agree: 4 } },
     ],
     "a control check that does not exist": [
-      { checks: { web: { ...TEST, locations: { ...THREE, control: "nett" } }, net: TEST } },
-      'checks.web.locations.control: is "nett", expected the name of a check (did you mean "net"?)',
+      { ...at({ control: "nett" }), net: TEST },
+      `${place}.control: is "nett", expected the name of a check (did you mean "net"?)`,
     ],
     "a check that controls itself": [
-      { checks: { web: { ...TEST, locations: { ...THREE, control: "web" } } } },
-      'checks.web.locations.control: is "web", the check itself; expected another check',
+      at({ control: "web" }),
+      `${place}.control: is "web", the check itself; expected another check`,
     ],
     "a control check that can't run at locations": [
-      { checks: { web: { ...TEST, locations: { ...THREE, control: "all" } }, all: group } },
-      'checks.web.locations.control: is "all", which cannot be used: it is a group',
+      { ...at({ control: "all" }), all },
+      `${place}.control: is "all", which cannot be used: it is a group`,
     ],
     "a cron schedule": [
-      { checks: { web: { ...TEST, schedule: { cron: "@daily" }, locations: THREE } } },
-      "checks.web.locations: cannot be used: locations run one after another, which needs an interval",
+      at({}, { schedule: { cron: "@daily" } }),
+      `${place}: cannot be used: locations run one after another, which needs an interval`,
     ],
   };
-  await testRows(
-    t,
-    cases,
-    async ([config, problem]) => assert.deepEqual((await locate(config)).problems, [problem]),
-  );
+  await testRows(t, cases, async ([checks, problem, defaults = {}]) => {
+    assert.deepEqual((await locate({ defaults, checks })).problems, [problem]);
+  });
 });
 
 Deno.test("locateChecks() requires more than half unless the config sets another number", async () => {

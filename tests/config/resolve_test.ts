@@ -5,6 +5,7 @@ import { isCron } from "../../src/domain/schedule.ts";
 import { load, problemsOf } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 
+const TEST = { kind: "test", parameters: {} };
 const EMAIL = {
   kind: "email",
   parameters: {
@@ -146,14 +147,12 @@ Deno.test("resolveChecks() merges objects key by key, and replaces a schedule an
 });
 
 Deno.test("resolveChecks() uses the threshold as recovery threshold, whatever its source", async () => {
-  const check = { kind: "test", parameters: {} };
-  assert.equal((await resolved({ ...check, threshold: 2 })).recoveryThreshold, 2);
-  assert.equal((await resolved(check, { threshold: 4 })).recoveryThreshold, 4);
-  assert.equal((await resolved({ ...check, threshold: 2 }, { recovery_threshold: 9 })).recoveryThreshold, 9);
-  assert.equal(
-    (await resolved({ ...check, recovery_threshold: 1 }, { recovery_threshold: 9 })).recoveryThreshold,
-    1,
-  );
+  const of = async (own: object, defaults: object = {}) =>
+    (await resolved({ ...TEST, ...own }, defaults)).recoveryThreshold;
+  assert.equal(await of({ threshold: 2 }), 2);
+  assert.equal(await of({}, { threshold: 4 }), 4);
+  assert.equal(await of({ threshold: 2 }, { recovery_threshold: 9 }), 9);
+  assert.equal(await of({ recovery_threshold: 1 }, { recovery_threshold: 9 }), 1);
 });
 
 Deno.test("resolveChecks() keeps the names of headers and variables as they are", async () => {
@@ -164,11 +163,8 @@ Deno.test("resolveChecks() keeps the names of headers and variables as they are"
   assert.deepEqual(Object.entries(environment), [["__proto__", "1"], ["snake_case", "2"], ["timeout", "3"]]);
 });
 
-/** The members of a group. */
-const NAMED = { router: { kind: "test", parameters: {} }, gateway: { kind: "test", parameters: {} } };
-
 async function resolved(check: object, defaults: object = {}): Promise<Check> {
-  const { checks: [found] } = await load({ defaults, checks: { web: check, ...NAMED } }, OPTIONS);
+  const { checks: [found] } = await load({ defaults, checks: { web: check } }, OPTIONS);
   assert.ok(found !== undefined);
   const { definition, ...settings } = found;
   assert.match(definition ?? "", /^[0-9a-f]{16}$/);
@@ -177,35 +173,27 @@ async function resolved(check: object, defaults: object = {}): Promise<Check> {
 }
 
 Deno.test("resolveChecks() has a definition of what a check observes, as it is written", async () => {
-  const definitionsOf = async (...checks: readonly object[]): Promise<readonly unknown[]> => {
-    const config = {
-      defaults: {},
-      checks: Object.fromEntries(checks.map((check, index) => [`web${index}`, check])),
-    };
-    const environment = { PLACE: "/a", OTHER: "/a" };
-    return (await load(config, { environment })).checks.map(({ definition }) => definition);
+  const definitionOf = async (check: object): Promise<string> => {
+    const { checks } = await load({ defaults: {}, checks: { web: check } }, {
+      environment: { PLACE: "/a", OTHER: "/a" },
+    });
+    return checks[0]?.definition ?? "";
   };
-  const check = (output: string, others = {}): object => ({
-    kind: "test",
-    parameters: { output },
-    ...others,
-  });
-  const parameters = { output: "${env:PLACE}", condition: "ok" };
-  const [first, same, ordered, ...others] = await definitionsOf(
-    check("", { parameters }),
-    check("", { title: "Web", threshold: 7, schedule: { regular_interval: "1 day" }, parameters }),
-    check("", { parameters: { condition: "ok", output: "${env:PLACE}" } }),
-    check("${env:OTHER}"),
-    check("/a"),
+  const test = (parameters: object, others = {}) => definitionOf({ kind: "test", parameters, ...others });
+  const first = await test({ output: "${env:PLACE}", condition: "ok" });
+  const settings = { title: "Web", threshold: 7, schedule: { regular_interval: "1 day" } };
+  assert.equal(await test({ output: "${env:PLACE}", condition: "ok" }, settings), first);
+  assert.equal(await test({ condition: "ok", output: "${env:PLACE}" }), first, "another order of keys");
+  assert.equal(
+    new Set([first, await test({ output: "${env:OTHER}" }), await test({ output: "/a" })]).size,
+    3,
   );
-  assert.equal(first, same);
-  assert.equal(first, ordered, "another order of keys");
-  assert.equal(new Set([first, ...others]).size, 3);
-  const [nested, other] = await definitionsOf(...[{ a: "x", b: "y" }, { b: "y", a: "x" }].map((headers) => ({
-    kind: "http_request",
-    parameters: { request: { target: "http://example.org/", headers } },
-  })));
-  assert.equal(nested, other, "objects in objects");
+  const nested = (headers: object) =>
+    definitionOf({
+      kind: "http_request",
+      parameters: { request: { target: "http://example.org/", headers } },
+    });
+  assert.equal(await nested({ a: "x", b: "y" }), await nested({ b: "y", a: "x" }), "objects in objects");
 });
 
 Deno.test("resolveConfig() edits groups with the checks that they combine, and nothing else", async () => {
@@ -233,42 +221,35 @@ Deno.test("resolveConfig() edits groups with the checks that they combine, and n
 });
 
 Deno.test("resolveChecks() parses cron schedules, in the machine's time zone unless the config sets one", async () => {
-  const { checks } = await load(JSON.stringify({
+  const there = { cron: "30 6 * * *", time_zone: "Asia/Tokyo", attentive_interval: "5 minutes" };
+  const { checks } = await load({
     defaults: { schedule: { cron: "30 6 * * *" } },
-    checks: {
-      here: { kind: "test", parameters: {} },
-      there: {
-        kind: "test",
-        schedule: { cron: "30 6 * * *", time_zone: "Asia/Tokyo", attentive_interval: "5 minutes" },
-        parameters: {},
-      },
-    },
-  }));
-  const [here, there] = checks.map(({ schedule }) => schedule);
-  assert.ok(here !== undefined && there !== undefined && isCron(here) && isCron(there));
-  assert.deepStrictEqual([here.attentiveIntervalMs, there.attentiveIntervalMs], [null, 300_000]);
-  assert.deepStrictEqual([here.times.timeZone, there.times.timeZone], ["Europe/Zurich", "Asia/Tokyo"]);
-  const midnightMs = Date.UTC(2026, 0, 10);
-  const next = [here, there].map(({ times }) => new Date(times.after(midnightMs)).toISOString());
-  assert.deepStrictEqual(next, ["2026-01-10T05:30:00.000Z", "2026-01-10T21:30:00.000Z"]);
+    checks: { here: TEST, there: { ...TEST, schedule: there } },
+  });
+  const found = checks.map(({ schedule }) => {
+    assert.ok(isCron(schedule));
+    const { times, attentiveIntervalMs } = schedule;
+    return [times.timeZone, attentiveIntervalMs, new Date(times.after(Date.UTC(2026, 0, 10))).toISOString()];
+  });
+  assert.deepStrictEqual(found, [
+    ["Europe/Zurich", null, "2026-01-10T05:30:00.000Z"],
+    ["Asia/Tokyo", 300_000, "2026-01-10T21:30:00.000Z"],
+  ]);
 });
 
 Deno.test("resolveChecks() resolves the config's windows, and those of the check or the defaults", async () => {
-  const { checks } = await load(JSON.stringify({
+  const own = [{ from: "22:00", to: "06:00", reason: "backup" }];
+  const { checks } = await load({
     defaults: { maintenance_windows: [{ from: "01:00", to: "02:00" }] },
     maintenance_windows: [{ days: ["sun"], from: "00:00", to: "24:00", time_zone: "UTC" }],
     checks: {
-      taken: { kind: "test", parameters: {} },
-      own: {
-        kind: "test",
-        maintenance_windows: [{ from: "22:00", to: "06:00", reason: "backup" }],
-        parameters: {},
-      },
-      none: { kind: "test", maintenance_windows: [], parameters: {} },
+      taken: TEST,
+      own: { ...TEST, maintenance_windows: own },
+      none: { ...TEST, maintenance_windows: [] },
     },
-  }));
+  });
   const all = { days: ["sun"], fromMinute: 0, toMinute: 1440, timeZone: "UTC" };
-  assert.deepStrictEqual(checks.map(({ maintenanceWindows }) => maintenanceWindows), [
+  assert.deepEqual(checks.map(({ maintenanceWindows }) => maintenanceWindows), [
     [all, { fromMinute: 60, toMinute: 120, timeZone: "Europe/Zurich" }],
     [all, { fromMinute: 1320, toMinute: 360, timeZone: "Europe/Zurich", reason: "backup" }],
     [all],
@@ -310,8 +291,6 @@ Deno.test("loadConfig() rejects a pattern that is too long", async () => {
   const [problem] = await problemsOf({ defaults: {}, checks: { web: { kind: "http_request", parameters } } });
   assert.match(String(problem), /a{79}…" is not .*: it has 1001 characters, at most 1000 are accepted$/);
 });
-
-const TEST = { kind: "test", parameters: {} };
 
 Deno.test("loadConfig() parses several intervals between reminders", async () => {
   const { checks } = await load({ defaults: { reminders: ["1 hour", 60] }, checks: { web: TEST } });
