@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { Source } from "../../src/config/problem.ts";
 import { renderProblems } from "../../src/cli/diagnostics.ts";
-import { testRows } from "../support/rows.ts";
 
 function render(text: string, needle: string, label = "monitor.json"): string {
   const offset = text.indexOf(needle);
@@ -18,42 +17,6 @@ function render(text: string, needle: string, label = "monitor.json"): string {
   };
   return renderProblems(source, [problem], { color: false, severity: "error" });
 }
-
-Deno.test("renderProblems() shows the line of a problem with a caret below it", async (t) => {
-  const rows: Readonly<Record<string, readonly [text: string, place: string, shown: string, caret: number]>> =
-    {
-      "a short line": ['{\n    "kind": "x"\n}', "2:13", '2 | "kind": "x"', 9],
-      "wide characters": ['{ "日本": "x" }', "1:9", '1 | { "日本": "x" }', 11],
-      "a literal password": [
-        '{ "password": "swordfish", "port": "x" }',
-        "1:36",
-        '1 | { "password": "*********", "port": "x" }',
-        36,
-      ],
-      "a placeholder": [
-        '{ "password": "${env:A}", "port": "x" }',
-        "1:35",
-        '1 | { "password": "${env:A}", "port": "x" }',
-        35,
-      ],
-      "credentials in a URL": [
-        '{ "target": "http://me:fish@h/?a=b&token=fish", "port": "x" }',
-        "1:57",
-        '1 | { "target": "http://*******@h/?a=b&token=****", "port": "x" }',
-        57,
-      ],
-      "a header with a token": [
-        '{ "Authorization": "Bearer \\"abc", "port": "x" }',
-        "1:44",
-        '1 | { "Authorization": "************", "port": "x" }',
-        44,
-      ],
-    };
-  await testRows(t, rows, ([text, place, shown, caret]) => {
-    const expected = `monitor.json:${place}: a.b: is wrong\n  ${shown}\n    |${" ".repeat(caret)}^\n`;
-    assert.equal(render(text, '"x"'), expected);
-  });
-});
 
 Deno.test("renderProblems() escapes control characters in file names", () => {
   const text = render('{ "a": 1 }', "1", "conf.d/\u001b[2J\nforged.jsonc");

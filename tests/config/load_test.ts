@@ -6,6 +6,7 @@ import {
   errorOf,
   lacksOf,
   load,
+  problemsOf,
   warningsOf,
   withCheck,
 } from "../../testing/config_system.ts";
@@ -133,4 +134,18 @@ Deno.test("loadConfig() rejects an oversized config before it reads it", async (
     piped.message,
     'cannot read config "<stdin>": it has 67108865 bytes, expected at most 67108864',
   );
+});
+
+Deno.test("for_each expands to so many checks and characters", async (t) => {
+  const numbers = (length: number) => Array.from(Array(length).keys());
+  const rows: Readonly<Record<string, readonly [forEach: object, limit: string]>> = {
+    "too many": [{ a: numbers(101), b: numbers(100) }, "10000 checks"],
+    "too much": [{ a: numbers(1000), b: ["x".repeat(20_000)] }, "16777216 characters"],
+  };
+  await testRows(t, rows, async ([for_each, limit]) => {
+    const check = { for_each, kind: "test", parameters: { output: "${each:b}" } };
+    assert.deepEqual(await problemsOf({ defaults: {}, checks: { "${each:a} ${each:b}": check } }), [
+      `checks["\${each:a} \${each:b}"].for_each: expands to more than ${limit}`,
+    ]);
+  });
 });

@@ -44,19 +44,6 @@ for (const tool of IMPORTED_TOOLS) {
   });
 }
 
-Deno.test("import --format json: config, variables and missing features are fields", async () => {
-  const source =
-    "endpoints: [{ name: a, url: 'udp://h:1' }, { name: b, url: 'https://u:pass@example.org/' }]";
-  const { code, system } = await runHere(["import", "gatus", "-", "--format", "json"], source);
-  assert.equal(code, 0);
-  const { config, variables, not_imported } = JSON.parse(system.stdout.text());
-  assert.deepEqual(Object.keys(config.checks), ["b"]);
-  assert.deepEqual(variables, [{ name: "B_CREDENTIALS", source: 'endpoint "b"' }]);
-  assert.deepEqual(not_imported, [
-    { item: 'endpoint "a"', key: null, reason: "no check for UDP; use a script check" },
-  ]);
-});
-
 Deno.test("import: settings that the schema rejects are dropped and listed, and the rest stays valid", async () => {
   const endpoints = ["[BODY] == pat(*ok*)", `[BODY] == ${"x".repeat(2000)}`].map((condition, index) => ({
     name: `e${index}`,
@@ -70,32 +57,6 @@ Deno.test("import: settings that the schema rejects are dropped and listed, and 
   assert.deepEqual(Object.keys(config.checks), ["e0"]);
   assert.equal(not_imported[0].item, 'check "e1"');
   assert.match(not_imported[0].reason, /^parameters\.response\.body_pattern: .*at most 1000 are accepted$/);
-});
-
-Deno.test("import --output: a file is written, and replaced with --force only", async () => {
-  await using temporary = await tempDirectory();
-  const directory = temporary.path;
-  const source = "endpoints: [{ name: b, url: 'https://example.org/' }]";
-  const args = ["import", "gatus", "-", "--output", `${directory}/monitor.jsonc`];
-  assert.equal((await runHere(args, source)).code, 0);
-  const again = await runHere(args, source);
-  assert.equal(again.code, 64);
-  assert.match(again.system.stderr.text(), /the file exists\nmonitor: hint: overwrite it with --force\n/);
-  assert.equal((await runHere([...args, "--force"], source)).code, 0);
-  assert.match(
-    await Deno.readTextFile(`${directory}/monitor.jsonc`),
-    /^\/\/ Imported from gatus, <stdin>\.\n/,
-  );
-});
-
-Deno.test("import healthchecks: a job is expected after the longest time between two runs", async () => {
-  for (const [schedule, expected] of [["* 8-17 * * mon-fri", "3721 minutes"], ["0 0 29 2 *", "1461 days"]]) {
-    const checks = [{ name: "a", grace: 60, schedule, tz: "UTC" }];
-    const args = ["import", "healthchecks", "-", "--format", "json"];
-    const { system } = await runHere(args, JSON.stringify({ checks }));
-    const { config } = JSON.parse(system.stdout.text());
-    assert.equal(config.checks.a.parameters.expected_every, expected);
-  }
 });
 
 Deno.test("import uptime-kuma: the database results in the same checks as a backup", async () => {

@@ -37,22 +37,6 @@ test(
   requiresTools("kill"),
 );
 
-test("monitor permissions: a check with locations needs what its control check needs", () =>
-  withPermissions(async (harness) => {
-    const request = (port: number) => ({ request: { target: `http://192.0.2.1:${port}/` } });
-    harness.writeConfig({
-      web: {
-        kind: "http_request",
-        parameters: request(81),
-        locations: { from: ["fra", "nyc"], control: "net" },
-      },
-      net: { kind: "http_request", parameters: request(82) },
-      other: { kind: "http_request", parameters: request(83) },
-    });
-    const { stdout } = await harness.runHere(["permissions", "web", "--format", "json"]);
-    assert.deepStrictEqual(JSON.parse(stdout).net, ["192.0.2.1:81", "192.0.2.1:82"]);
-  }));
-
 testInAll(
   "monitor permissions: the printed flags are enough for what is included, there or not",
   () =>
@@ -146,22 +130,6 @@ testInAll(
     });
   },
 );
-
-test("monitor permissions: a named check needs its own alone", () =>
-  withPermissions(async (harness) => {
-    harness.writeConfig({
-      web: { kind: "http_request", parameters: { request: { target: "https://[::1]/" }, response: {} } },
-      other: { kind: "http_request", parameters: { request: { target: "http://other/" }, response: {} } },
-    });
-    const printed = await harness.runHere(["permissions", "web", "--state", "none", "--format", "json"]);
-    const { read, write, net, run } = JSON.parse(printed.stdout);
-    assert.deepStrictEqual({ read, write, run }, {
-      read: [`${harness.directory}/monitor.json`],
-      write: [],
-      run: [],
-    });
-    assert.deepStrictEqual(net, ["[::1]:443"]);
-  }));
 
 testInAll(
   "monitor permissions: without the config or the state a run ends at once, and the missing flag is named",

@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import type { ShownCondition } from "../../../src/domain/condition.ts";
-import { run } from "../../../src/cli/run.ts";
 import { notDueReason } from "../../../src/cli/formats/format.ts";
-import { createMemorySystem } from "../../../testing/memory_system.ts";
-import { tempDirectory } from "../../../testing/builders.ts";
 import { testRows } from "../../support/rows.ts";
 
 function shown(name: string, condition: ShownCondition, output = "") {
@@ -35,24 +32,4 @@ Deno.test("notDueReason() names the checks that are not ok, the most urgent firs
     ],
   };
   await testRows(t, rows, ([checks, expected]) => assert.equal(notDueReason(checks), expected));
-});
-
-Deno.test("monitor check --once --due: names the checks of which nothing is known if none is due", async () => {
-  await using temporary = await tempDirectory();
-  const directory = temporary.path;
-  const config = {
-    state: "state.sqlite",
-    defaults: {},
-    checks: { web: { kind: "test", threshold: 3, parameters: { condition: "critical", output: "down" } } },
-  };
-  Deno.writeTextFileSync(`${directory}/monitor.json`, JSON.stringify(config));
-  const system = createMemorySystem({ workingDirectory: directory });
-  const args = ["check", "--once", "--due", "--format", "pretty", "-c", `${directory}/monitor.json`];
-  assert.equal(await run(args, system), 2);
-  const before = system.stdout.text().length;
-  assert.equal(await run(args, system), 3);
-  assert.equal(
-    system.stdout.text().slice(before),
-    "unknown: no check is due; web is pending: critical, 1 of 3: down\n",
-  );
 });
