@@ -26,7 +26,7 @@ export function markersAfter(
       key,
       event === "recovery"
         ? null
-        : { check, channelKey, messageId: known?.messageId ?? messageId, condition, certain: true },
+        : { check, channelKey, messageId: known?.messageId || messageId, condition, certain: true },
     );
   }
   return { markers: [...now.values()].filter((marker) => marker !== null), cleared };

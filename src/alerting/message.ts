@@ -14,7 +14,7 @@ export function toMessage(
 ): Message {
   const items = notifications.map((queued): MessageItem => {
     const { notification, missedProblem, summarized, channelKey } = queued;
-    const threadId = markers.get(markerKey(notification.check, channelKey))?.messageId ?? null;
+    const threadId = markers.get(markerKey(notification.check, channelKey))?.messageId || null;
     return { notification, missedProblem, summarized, threadId: missedProblem === null ? threadId : null };
   });
   const severities = new Map(

@@ -368,9 +368,8 @@ function leaveUnsent(
   { markers }: QueueContext,
 ): readonly QueueEffect[] {
   if (unwanted.length === 0) return [];
-  const id = messageIdOf(unwanted.map(({ notification }) => notification.id));
   const removed = unwanted.map((queued) => queued.id);
-  return [{ kind: "persist", change: { changed: [], removed, ...markersAfter(unwanted, id, markers) } }];
+  return [{ kind: "persist", change: { changed: [], removed, ...markersAfter(unwanted, "", markers) } }];
 }
 
 function idsOf(notifications: readonly QueuedNotification[]): ReadonlySet<string> {

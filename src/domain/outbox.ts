@@ -39,7 +39,7 @@ export const NOTICE_PREFIX = "channel ";
 export interface DeliveryMarker {
   readonly check: string;
   readonly channelKey: string;
-  /** The first message about the problem, for threading. */
+  /** The first message about the problem, for threading; empty: the channel leaves it out, so nothing was sent. */
   readonly messageId: string;
   /** The condition of the last notification; never `ok`. */
   readonly condition: Condition;

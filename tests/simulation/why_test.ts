@@ -156,3 +156,20 @@ simulate("why names what waits for a channel, and nothing while no service runs"
   until: "22:23",
   expect: {},
 });
+
+simulate("why does not call a channel notified of what it left out, once it leaves nothing out", {
+  start: START,
+  config: { channels: { ends: { events: ["recovery"] } }, checks: { web: {} } },
+  results: { web: "22:00 warning, 22:20 critical" },
+  actions: {
+    "22:10": [{ config: { channels: { ends: {} }, checks: { web: {} } } }, "reload"],
+    "22:11": async (world) => {
+      assert.deepEqual(await why(world), { ends: "warning?" });
+      const { stdout } = await world.machine().run("why", "web");
+      assert.match(stdout, /^ends {2}warning was decided, but not sent: "events" left it out$/m);
+    },
+    "22:21": async (world) => assert.deepEqual(await why(world), { ends: "critical" }),
+  },
+  until: "22:22",
+  expect: { ends: ["22:20 change web critical"] },
+});

@@ -133,6 +133,7 @@ function explain(
       name: names.nameOf(channel),
       /** What it was notified of before what waits for it. */
       notified: lastNotified(null, markerOf(channel)).conditions,
+      isLeftOut: markerOf(channel)?.messageId === "",
       /** One that is left out counts as notified, sent or not. */
       events: channel.events,
       /** What waits for it, was rejected or dropped. */
@@ -196,10 +197,12 @@ interface TextOptions {
 }
 
 function describeChannel(channel: ExplainedChannel, options: TextOptions): readonly string[] {
-  const { notified: [condition = "ok", second], events, queued, event, causes } = channel;
+  const { notified: [condition = "ok", second], isLeftOut, events, queued, event, causes } = channel;
   const lines = [
     ...condition === "ok"
       ? []
+      : isLeftOut
+      ? [`${condition} was decided, but not sent: "events" left it out`]
       : isSentWhole(events)
       ? [`notified of ${condition}${second === undefined ? "" : ", which may not have arrived"}`]
       : [`${condition} was decided, of which "events" lets through: ${events?.join(", ")}`],
@@ -303,7 +306,8 @@ function whyJson({ check, record, known, stale, channels, monitor, notes, nowMs 
     channels: channels.map((channel) => ({
       channel: channel.name,
       notified: channel.notified[0] ?? "ok",
-      certain: channel.notified.length === 1 && (channel.notified[0] === "ok" || isSentWhole(channel.events)),
+      certain: channel.notified.length === 1 &&
+        (channel.notified[0] === "ok" || !channel.isLeftOut && isSentWhole(channel.events)),
       due: channel.event,
       causes: channel.causes.map((cause) => ({ kind: cause.kind, text: describeCause(cause, options) })),
       queued: channel.queued.map((row) => ({
