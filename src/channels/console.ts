@@ -7,7 +7,6 @@ import { truncate } from "../shared/text.ts";
 import { timeText } from "../shared/local_time.ts";
 
 const OUTPUT_LENGTH_MAX = 500;
-/** The maximum length of a check's texts in a line of text. */
 export const LINE_TEXT_MAX: TextMax = { output: OUTPUT_LENGTH_MAX, detail: 0 };
 
 export const consoleKind: ChannelKindEntry<"console"> = {
@@ -37,10 +36,7 @@ const EVENT_WORDS: Readonly<Record<Exclude<NotificationEvent, "recovery">, strin
 const NAME_LENGTH_MAX = 200;
 const NOTE_LENGTH_MAX = 100;
 
-/**
- * An item as one line of text, for people, of less than 1000 characters. Control characters of outputs, line
- * breaks among them, are the writer's business.
- */
+/** An item as one line of text, of less than 1000 characters. Control characters are the writer's business. */
 export function describeItem(item: MessageItem): string {
   const { check, title, event, condition, decidedAtMs } = item.notification;
   if (event === "summary") return `${timeText(decidedAtMs)} ${title ?? check}: ${describeOutput(item)}`;
@@ -57,10 +53,7 @@ export function recoveryWord({ condition, previous }: Pick<Notification, "condit
   return condition === "ok" ? "recovered" : `no longer ${previous.toUpperCase()}`;
 }
 
-/**
- * The check's output, truncated, with its history: the previous condition and the begin of the present one; as in `was ok,
- * 3 results in a row since 2026-01-31 10:00:00 UTC`.
- */
+/** The output, truncated, with its history, as in `was ok, 3 results in a row since 2026-01-31 10:00:00 UTC`. */
 export function describeResult(item: MessageItem): string {
   const output = describeOutput(item);
   if (item.isDigest === true) return output;

@@ -184,10 +184,7 @@ function hasDirectory(command: string): boolean {
   return /[\\/]/.test(command);
 }
 
-/**
- * The application that shows the notification: only one that is registered may, and PowerShell is on every
- * Windows.
- */
+/** Only a registered application may show the notification, and PowerShell is on every Windows. */
 const APPLICATION = "{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\\WindowsPowerShell\\v1.0\\powershell.exe";
 
 /**

@@ -106,10 +106,7 @@ function threads({ id, items }: Message): readonly string[] {
   return [...new Set(ids)].slice(0, REFERENCES_MAX);
 }
 
-/**
- * The part behind the `@` of a message id (RFC 5322, section 3.6.4): the sender's domain, since it is the same on every
- * machine, and spam filters prefer it.
- */
+/** The part of a message id behind the `@` (RFC 5322, 3.6.4): spam filters prefer the sender's domain. */
 function domainOf(sender: string): string {
   const domain = sender.slice(sender.lastIndexOf("@") + 1);
   const name = URL.parse(`http://${domain}`)?.hostname ?? "";

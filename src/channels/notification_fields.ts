@@ -3,10 +3,7 @@ import type { Notification } from "../domain/outbox.ts";
 import { isoTime } from "../shared/json_values.ts";
 import { truncate } from "../shared/text.ts";
 
-/**
- * A notification for machines: a webhook's JSON, a command's input, an `ndjson` event. Fields are only ever added. Times
- * are ISO 8601, UTC, with milliseconds.
- */
+/** For a webhook's JSON, a command's input, an `ndjson` event. Fields are only ever added. Times are ISO 8601 in UTC. */
 interface NotificationFields
   extends Omit<Notification, "problemBeganAtMs" | "decidedAtMs" | "nextRunAtMs" | "hostName" | "summary"> {
   readonly problem_began_at: string;
@@ -38,10 +35,7 @@ export function notificationFields(notification: Notification): NotificationFiel
 
 /** The most of an output and of a detail that goes to a receiver. */
 export const ITEM_TEXT_MAX: TextMax = { output: 8 * 1024, detail: 64 * 1024 };
-/**
- * The maximum total length of the outputs and of the details of all items, half each: many servers accept no more
- * than a megabyte.
- */
+/** Half of it for outputs, half for details of all items: many servers accept no more than a megabyte. */
 const SHARED_LENGTH_MAX = 512 * 1024;
 
 interface ItemFields extends NotificationFields {
@@ -54,10 +48,7 @@ interface ItemFields extends NotificationFields {
   readonly summary?: unknown;
 }
 
-/**
- * Returns the fields of an item, with an output and a detail of a size that receivers accept: the items of a message share
- * its space.
- */
+/** Returns the fields of an item; the items of a message share the space for output and detail. */
 export function itemFields(
   item: MessageItem,
   { isTest, itemCount }: { readonly isTest: boolean; readonly itemCount: number },

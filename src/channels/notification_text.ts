@@ -1,7 +1,4 @@
-/**
- * The text of a notification for all channels with text. Times are UTC, as everywhere else, so that those of two
- * machines can be compared.
- */
+/** The text of a notification. Times are UTC, so that those of two machines can be compared. */
 import type { MessageItem, TextMax } from "../domain/delivery.ts";
 import { CONDITIONS } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";

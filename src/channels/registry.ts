@@ -38,10 +38,7 @@ export async function findLacks(
   return lacks;
 }
 
-/**
- * Delivers one message as the channel's kind does it; fails, to be retried, while a requirement of the channel is
- * missing.
- */
+/** Delivers one message; fails, to be retried, while a requirement of the channel is missing. */
 export async function deliverTo(
   channel: Channel,
   message: Message,

@@ -37,7 +37,6 @@ export const webhookKind: ChannelKindEntry<"webhook"> = {
   textMax: ITEM_TEXT_MAX,
 };
 
-/** Returns whether a request is made from one item alone. */
 function isTemplate(
   { parameters: { target, recoveryTarget, headers, body } }: ChannelOf<"webhook">,
 ): boolean {
@@ -184,7 +183,6 @@ async function evaluate(
 
 const ANSWER_LENGTH_MAX = 1024;
 
-/** The beginning of the receiver's reason for a rejection. */
 async function readStart(response: IncomingResponse): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

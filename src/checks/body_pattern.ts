@@ -1,7 +1,6 @@
 /** The maximum number of steps of a compiled pattern in one call: until it returns, nothing else can run. */
 const TRIES_MAX = 5_000_000;
 
-/** A search for a regular expression in RE2 syntax, text by text. */
 interface LineSearch {
   /** How many characters may be searched in one go. */
   readonly lengthMax: number;

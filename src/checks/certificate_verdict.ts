@@ -105,9 +105,7 @@ function mismatchText(actual: string, expected: string): string | null {
   return `certificate has the fingerprint ${actual}, expected another one`;
 }
 
-/**
- * Returns why the certificate with a fingerprint is not accepted at a time, also if it is another one; `null`: it is.
- */
+/** Returns why the certificate with a fingerprint is not accepted at a time, also if it is another one; `null`: it is. */
 export function pinnedRefusal(facts: CertificateFacts, fingerprint: string, nowMs: number): string | null {
   const limits = { warningBeforeExpiryMs: 0, criticalBeforeExpiryMs: 0, fingerprint };
   const { condition, text } = evaluateCertificate({ problem: null, facts }, limits, nowMs);

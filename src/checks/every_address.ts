@@ -17,10 +17,7 @@ interface AddressesOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Checks a target, or each IP address of its name at the same time. The result then has the highest severity, and
- * names the IP addresses that fail.
- */
+/** Checks a target, or each IP address of its name at once; the result names the addresses that fail. */
 export async function observeAddresses(
   target: ConnectionTarget,
   { connections, isEvery, signal }: AddressesOptions,
@@ -45,10 +42,7 @@ export async function observeAddresses(
 
 type AuthoritiesRun = { readonly authorities: readonly string[]; readonly signal: AbortSignal };
 
-/**
- * Reads the `ca_file` of a check, and then checks the target, or each of its IP addresses. The timeout covers everything,
- * and aborts the signal that `observe` gets.
- */
+/** Reads the `ca_file` of a check, then checks the target or its IP addresses. The timeout covers everything. */
 export async function observeWithAuthorities(
   { parameters: { caFile, everyAddress }, timeoutMs }: TcpConnectCheck | TlsCertificateCheck,
   target: ConnectionTarget,

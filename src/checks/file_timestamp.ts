@@ -64,7 +64,6 @@ export async function observeFileTimestamp(
   return evaluateFound(found, { parameters, nowMs: clock.wallMs() });
 }
 
-/** The file at the path, or the newest file that matches. */
 interface Found {
   /** `null`: no file matches. */
   readonly facts: FileFacts | null;

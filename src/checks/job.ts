@@ -60,7 +60,6 @@ interface EvaluateOptions {
   readonly nowMs: number;
 }
 
-/** Something that is wrong, and how bad that is. */
 interface Fault {
   readonly condition: Condition;
   readonly text: string;

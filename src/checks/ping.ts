@@ -24,10 +24,7 @@ export const pingKind: CheckKindEntry<"ping"> = {
   requiredPermissions: ({ parameters }, system) => ({ run: [commandOf(parameters, system)] }),
 };
 
-/**
- * Runs the system's `ping`: the runtime has no raw sockets. The options are those that iputils, BusyBox, inetutils and
- * macOS share.
- */
+/** Runs the system's `ping`, with options that iputils, BusyBox, inetutils and macOS share. */
 async function observePing(
   check: PingCheck,
   { system, directory, signal }: ObserveContext,

@@ -40,7 +40,6 @@ export const processKind: CheckKindEntry<"process"> = {
   }),
 };
 
-/** A running process, as `ps` lists it. */
 interface Process {
   readonly id: number;
   readonly parentId: number;
@@ -120,10 +119,7 @@ async function describeMissingUser(
   return `user ${quote(user)}: ${describeFailure(end, { path: command, timeoutMs }) ?? "not known to exist"}`;
 }
 
-/**
- * Returns whether the condition is the same, whichever of the unreadable processes run the executable: each can only
- * raise a count that is too low, and make everything else only worse.
- */
+/** Returns whether the condition is the same, whichever of the unreadable processes run the executable. */
 function isDecided(
   running: readonly Process[],
   { unreadable, parameters }: {

@@ -15,10 +15,7 @@ interface ReadOptions extends Pick<System, "files" | "platform"> {
   readonly signal: AbortSignal;
 }
 
-/**
- * Finds the processes that run the expected file; a text: why nothing could be compared. The file may have been
- * replaced since, as by an update of its package.
- */
+/** Finds the processes that run the expected file, which may have been replaced; a text: why it can't be compared. */
 export async function withExecutable<Process extends { readonly id: number }>(
   found: readonly Process[],
   executable: string | undefined,

@@ -26,7 +26,6 @@ export async function runSystemCommand(
   return end.ended === "exited" ? end.stdout.text : "";
 }
 
-/** Runs a command whose failure is an answer. */
 export function runCommand(
   { path, arguments: words, timeoutMs }: SystemCommand,
   { system, directory, signal }: ObserveContext,

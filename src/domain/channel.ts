@@ -19,14 +19,10 @@ interface ChannelIdentity extends ChannelFilters, Pick<config.ChannelObject, "fa
   readonly key: string;
   /** The user's name for it. Absent: it is listed in `notifications` directly. */
   readonly name?: string;
-  /**
-   * A part of the channel that this machine lacks, such as a secret: deliveries fail, and the parameters have no
-   * meaning. Absent: nothing is missing.
-   */
+  /** What this machine lacks, such as a secret: deliveries fail, and the parameters have no meaning. */
   readonly lack?: string;
 }
 
-/** The kind of a channel, and its parameters. */
 export type ChannelByKind = {
   readonly [Kind in ChannelKind]: {
     readonly kind: Kind;

@@ -40,21 +40,16 @@ export interface CheckSettings extends Omit<config.Check, CombinedKey> {
   readonly locations?: Locations;
   /** A hash of its kind and parameters as they are written, before placeholders are resolved. @default unknown */
   readonly definition?: string;
-  /**
-   * A part of the check that this machine lacks, such as a secret: it is `unknown`, and the parameters have no meaning.
-   * Absent: nothing is missing.
-   */
+  /** What this machine lacks, such as a secret: the check is `unknown`, and the parameters have no meaning. */
   readonly lack?: string;
 }
 
 export type CheckKind = keyof config.CheckParameters;
 
-/** The kind of a check, as in the config, and its parameters. */
 export type CheckByKind<K extends CheckKind = CheckKind> = {
   readonly [Kind in K]: { readonly kind: Kind; readonly parameters: config.CheckParameters[Kind] };
 }[K];
 
-/** A check of some kinds. */
 export type CheckOf<K extends CheckKind> = CheckSettings & CheckByKind<K>;
 
 /** One check of the config: resolved, validated, with every default filled in. */

@@ -27,7 +27,6 @@ export interface KnownCondition {
 }
 
 export interface ObserveContext {
-  /** The parts of the machine that a kind may reach. */
   readonly system: Pick<
     System,
     "clock" | "files" | "processes" | "requests" | "connections" | "dns" | "host" | "platform" | "environment"

@@ -1,7 +1,4 @@
-/**
- * The results of a check, lowest severity first. A detected problem (`warning`, `critical`) is more severe than
- * missing data (`unknown`).
- */
+/** Lowest severity first: a detected problem (`warning`, `critical`) is more severe than missing data (`unknown`). */
 export const CONDITIONS = ["ok", "unknown", "warning", "critical"] as const;
 
 export type Condition = typeof CONDITIONS[number];
@@ -23,7 +20,6 @@ export function countedAs(shown: ShownCondition): Condition {
   return shown === "pending" ? "unknown" : shown;
 }
 
-/** Compares by urgency, the most urgent first. */
 export function mostUrgentFirst(one: ShownCondition, other: ShownCondition): number {
   return SHOWN_CONDITIONS.indexOf(other) - SHOWN_CONDITIONS.indexOf(one);
 }
@@ -94,10 +90,7 @@ export interface ConditionState {
   readonly confirmed: Condition | null;
   /** The time of the check result that confirmed it; `null` without one. */
   readonly confirmedSinceMs: number | null;
-  /**
-   * When the confirmed condition last changed from each condition to another one; `null` for an `ok` that is no longer
-   * known.
-   */
+  /** When the confirmed condition last changed from each; `null` for an `ok` that is no longer known. */
   readonly leftAtMs: ConditionTimes;
   /** How many results in a row, up to the last one, were at least of that severity. */
   readonly atLeast: ConditionCounts;
@@ -109,9 +102,7 @@ export interface ConditionState {
   readonly sinceLowered: number;
   /** Since when the check changes too often; `null` if it does not. */
   readonly flappingSinceMs: number | null;
-  /**
-   * The condition of the last check result; `null` before the first one, and if that only awaits the first run of a job.
-   */
+  /** The condition of the last check result; `null` before the first one, and if that only awaits the first run of a job. */
   readonly observed: Condition | null;
   /** Time of the last result; `null` before the first. */
   readonly observedAtMs: number | null;
@@ -120,10 +111,7 @@ export interface ConditionState {
    * while there is none. An `ok` in a confirmed problem does not end it, a recovery does.
    */
   readonly problemBeganAtMs: number | null;
-  /**
-   * The condition last notified, `ok` before the first notification. While it differs from `confirmed`, a notification
-   * is suppressed.
-   */
+  /** The condition last notified, `ok` at first. While it differs from `confirmed`, a notification is suppressed. */
   readonly notified: Condition;
   /** The last notification of any event; an escalation to further channels does not count. */
   readonly notifiedAtMs: number | null;

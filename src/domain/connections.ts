@@ -24,7 +24,6 @@ export type DatabaseTarget =
   | ConnectionTarget & { readonly tls: TlsExpectations | null }
   | { readonly socketPath: string };
 
-/** The server of a TLS handshake. */
 export interface HandshakeTarget extends ConnectionTarget {
   /** The name that the certificate must be for. */
   readonly tls: TlsExpectations;
@@ -98,13 +97,10 @@ export interface TlsExpectations {
 }
 
 export interface CertificateFacts {
-  /** Milliseconds since 1970. */
   readonly validFromMs: number;
-  /** Milliseconds since 1970. */
   readonly validToMs: number;
   /** The name of the issuer; empty if it has none. */
   readonly issuer: string;
-  /** Whether it is its own issuer. */
   readonly isSelfSigned: boolean;
   readonly names: readonly string[];
   /** The SHA-256 hash of the certificate: 64 digits of hexadecimal in small letters. */

@@ -23,10 +23,7 @@ const UNITS = [
   { seconds: 1, name: "s" },
 ] as const;
 
-/**
- * Describes a configured duration in full, as the config accepts it: `1 d 2 h 3 min 4 s`, `1.25 s`, `0.1 ms`. For
- * measured ones see {@linkcode describeDuration}.
- */
+/** Describes a configured duration in full, as the config accepts it: `1 d 2 h 3 min 4 s`, `1.25 s`, `0.1 ms`. */
 export function exactDuration(durationMs: number): string {
   if (durationMs < 1000) return `${durationMs} ms`;
   let rest = durationMs;

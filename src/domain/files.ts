@@ -18,26 +18,18 @@ export interface FileFacts {
 export interface Files {
   /** Returns the facts of the file at a path, following symlinks. `timeoutMs` replaces the two seconds. */
   stat(path: string, options?: { readonly timeoutMs?: number }): Promise<FileFacts>;
-  /**
-   * Reads a whole file. Opening anything but a regular file may block the process for ever: see `readRegularFile`.
-   */
+  /** Reads a whole file. Opening anything but a regular file may block the process for ever: see `readRegularFile`. */
   read(path: string): Promise<Uint8Array>;
   /** Returns the names in a directory, in no order. */
   list(directory: string): Promise<readonly string[]>;
   realPath(path: string): Promise<string>;
   /** Returns the text of a symlink. */
   readLink(path: string): Promise<string>;
-  /**
-   * Sets the modification time to now, and creates the file if it is missing. An error has the system's `code`,
-   * such as `ENOENT`, unless it is `NotCapable`.
-   */
+  /** Sets the modification time to now, creating a missing file. Errors but `NotCapable` have the system's `code`. */
   touch(path: string): Promise<void>;
   /** Writes a new file; fails with `AlreadyExists` unless `overwrite`. */
   write(path: string, text: string, options: { readonly overwrite: boolean }): Promise<void>;
-  /**
-   * Replaces a file atomically: a reader sees the old text or the new one. Writes `PATH.tmp` first, with the
-   * permissions of a new file.
-   */
+  /** Replaces a file atomically. Writes `PATH.tmp` first, with the permissions of a new file. */
   replace(path: string, text: string): Promise<void>;
   /**
    * Gives an existing file the text that `edit` makes of its bytes, as one step. It keeps its owner, group and permission

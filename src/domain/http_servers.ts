@@ -28,7 +28,6 @@ export interface ServerResponse {
 }
 
 export interface HttpServer {
-  /** 1 to 65535. */
   readonly port: number;
   /** Stops listening and ends every connection at once. */
   close(): Promise<void>;

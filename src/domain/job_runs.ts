@@ -1,7 +1,6 @@
 /** The types of jobs: tasks that something else starts, and that record their own runs. */
 
 export interface JobEnd {
-  /** Wall time, milliseconds since 1970. */
   readonly atMs: number;
   /** By the monotonic clock; `null` if it was not measured. */
   readonly durationMs: number | null;
@@ -18,7 +17,6 @@ export interface JobEnd {
 export interface JobRun {
   /** Unique; distinguishes runs that overlap. */
   readonly id: string;
-  /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
   /** `null` while it runs, or if it died without a check-in. */
   readonly end: JobEnd | null;
@@ -33,10 +31,7 @@ export interface JobFacts {
   readonly sinceMs: number;
   /** The run whose end was noted last; `null` before the first. */
   readonly last: EndedJobRun | null;
-  /**
-   * Runs without an end that began after each run that has one: a later completed run replaces an earlier incomplete
-   * one. The oldest first.
-   */
+  /** Runs without an end that began after each run that has one, the oldest first. */
   readonly inProgress: readonly JobRun[];
 }
 

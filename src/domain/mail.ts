@@ -18,7 +18,6 @@ export interface OutgoingMail {
   /** Message ids with angle brackets, the oldest first. */
   readonly references: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
-  /** Wall time, milliseconds since 1970. */
   readonly dateMs: number;
 }
 
@@ -40,10 +39,7 @@ export type MailEnd =
   };
 
 export interface Mail {
-  /**
-   * Sends an email to its server. Credentials never travel in clear text except to a loopback address. Throws the
-   * signal's reason when it aborts.
-   */
+  /** Credentials never travel in clear text except to a loopback address. Throws the signal's reason when it aborts. */
   send(
     mail: OutgoingMail,
     options: { onStep(step: string): void; readonly signal: AbortSignal },

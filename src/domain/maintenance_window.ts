@@ -53,7 +53,6 @@ export interface CronWindow {
 }
 
 export interface OneOffWindow {
-  /** Wall time, milliseconds since 1970. */
   readonly fromMs: number;
   /** Its end, which is no longer in it; wall time, milliseconds since 1970. */
   readonly untilMs: number;

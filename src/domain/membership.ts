@@ -10,7 +10,6 @@ export interface WorkShare {
   callFor?(check: string, why: EarlyLook["why"]): void;
 }
 
-/** The share of a process that has its state for itself. */
 export const ALL_WORK: WorkShare = { runs: () => true, prunes: true };
 
 export interface MemberHeartbeat {
@@ -28,7 +27,6 @@ export interface MemberHeartbeat {
   readonly looks: readonly EarlyLook[];
 }
 
-/** A request of a member to run a check at once. */
 export interface EarlyLook {
   /** Grows with each call of its process. */
   readonly sequence: number;
@@ -42,7 +40,6 @@ export interface EarlyLook {
   readonly why: "failing" | "changed" | "requested" | "needed";
 }
 
-/** The last result of a check at a location. */
 export interface LocationResult {
   readonly check: string;
   readonly location: string;
@@ -73,10 +70,7 @@ export interface HeartbeatReply {
   readonly queues: readonly QueueRow[];
   /** Those whose end is still to come. */
   readonly silences: readonly Silence[];
-  /**
-   * The checks of which a channel may have been notified of another condition than their record has, as by a member that
-   * sent without the database.
-   */
+  /** The checks of which a channel may have been notified of another condition than their record has. */
   readonly uncertain: readonly string[];
   /** The jobs of which the end of a run was recorded in the last few seconds. */
   readonly checkIns: readonly JobCheckIn[];
@@ -108,16 +102,12 @@ export interface SharedStore extends Store {
   open(): Promise<void>;
   /** Reads the records of checks that run here from now on; `save` expects their versions. */
   load(names: readonly string[]): Promise<readonly CheckRecord[]>;
-  /** Returns all members by name, including dead ones. */
   members(): Promise<readonly MemberStatus[]>;
-  /** Reads the records of checks that others run. */
   readOthers(names: readonly string[]): Promise<readonly CheckRecord[]>;
   /** Returns the last notifications of channels, for checks with a problem. */
   known(names: readonly string[]): Promise<readonly KnownNotification[]>;
   pendingChannels(): Promise<readonly string[]>;
-  /**
-   * Claims a queue if its token is still the given one; returns it with the new token, `null` if another was faster.
-   */
+  /** Claims a queue if its token is still the given one; returns it with the new token, `null` if another was faster. */
   takeQueue(queue: QueueRow, owner: string): Promise<TakenQueue | null>;
   /** Gives a queue back, if it is still owned. */
   giveBackQueue(queue: QueueRow): Promise<void>;

@@ -30,7 +30,6 @@ export interface MonitorRun {
 export type ServedCheck = Pick<Check, "name" | "definition" | "locations">;
 
 export interface FailedReload {
-  /** Wall time, milliseconds since 1970. */
   readonly atMs: number;
   /** In one line, with the first error of the config. */
   readonly reason: string;

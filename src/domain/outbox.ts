@@ -19,7 +19,6 @@ export interface QueuedNotification {
   /** `rejected`: the channel rejected it, so it is retried ever less often; `dropped`: only `monitor status` shows it. */
   readonly state: "pending" | "rejected" | "dropped";
   readonly attempts: number;
-  /** Wall time, milliseconds since 1970. */
   readonly nextAttemptAtMs: number;
   /** Why the last attempt failed; `null` before the first failure. */
   readonly lastFailure: string | null;
@@ -43,10 +42,7 @@ export interface DeliveryMarker {
   readonly messageId: string;
   /** The condition of the last notification; never `ok`. */
   readonly condition: Condition;
-  /**
-   * Whether the channel certainly received it. `false` if a message was dropped that may have arrived, or if the check
-   * did not have the channel for a while.
-   */
+  /** `false`: a message was dropped that may have arrived, or the check did not have the channel for a while. */
   readonly certain: boolean;
 }
 
@@ -64,10 +60,7 @@ export interface OutboxChange {
   readonly notices?: readonly QueuedNotification[];
   /** Additions to the counts of channels. @default none */
   readonly counted?: readonly ChannelCount[];
-  /**
-   * The last notifications that were sent while the shared state was unreachable, without a claim on their queue.
-   * Absent: the state was reachable.
-   */
+  /** Those sent last without a claim on their queue, while the shared state was unreachable. Absent: it was reachable. */
   readonly sentOpen?: readonly SentOpen[];
 }
 
@@ -76,10 +69,7 @@ export type SentOpen = Omit<DeliveryMarker, "certain">;
 
 /** An administrator's setting for the notifications of a check, for some time. */
 export interface Silence {
-  /**
-   * A silence suppresses them, an acknowledgement reminders and escalation. A maintenance is a maintenance window that
-   * was started by hand.
-   */
+  /** An acknowledgement suppresses reminders and escalation alone. A maintenance is a window started by hand. */
   readonly kind: "silence" | "acknowledgement" | "maintenance";
   /** Unique; a persisted one of the same id is replaced. */
   readonly id: string;
@@ -87,7 +77,6 @@ export interface Silence {
   readonly check: string | null;
   /** Applies to the checks that have it while it lasts, also to those added later; `null`: `check` decides. */
   readonly tag: string | null;
-  /** Wall time, milliseconds since 1970. */
   readonly fromMs: number;
   /** When notifications are sent again; wall time, milliseconds since 1970. */
   readonly untilMs: number;
@@ -108,7 +97,6 @@ export interface LimitUse {
   readonly limitedUntilMs: number | null;
 }
 
-/** Additions to the counts of a channel, or all of them. */
 export interface ChannelCount {
   /** The channel, as the resolved config keys it. */
   readonly channelKey: string;
@@ -139,9 +127,7 @@ export function addCounts(before: ChannelCount | undefined, added: ChannelCount)
   };
 }
 
-/** The renderings of a summary, besides its text. */
 export interface RenderedSummary {
-  /** A whole page. */
   readonly html: string;
   /** Its fields in JSON. */
   readonly json: string;

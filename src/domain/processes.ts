@@ -7,7 +7,6 @@ export interface ProcessCommand {
   readonly environment: Readonly<Record<string, string>>;
   /** Working directory, absolute. */
   readonly directory: string;
-  /** The timeout, after which its process group is ended. */
   readonly timeoutMs: number;
   /** Its standard input; absent: empty. */
   readonly input?: string;
@@ -19,7 +18,6 @@ export interface ProcessCommand {
 export interface CapturedText {
   /** The beginning of the output, up to `outputBytesMax`. */
   readonly text: string;
-  /** Whether more was written than was kept. */
   readonly truncated: boolean;
 }
 
@@ -58,10 +56,7 @@ export type ProcessEnd =
   };
 
 export interface Processes {
-  /**
-   * Runs a command until it terminates. When the signal aborts, the group is terminated and the signal's reason is
-   * thrown.
-   */
+  /** Runs a command until it terminates. When the signal aborts, its group is terminated and the reason thrown. */
   run(command: ProcessCommand, signal: AbortSignal): Promise<ProcessEnd>;
 }
 

@@ -16,7 +16,6 @@ export interface OutgoingRequest {
   readonly connection?: Partial<Omit<ConnectionTarget, "port">>;
 }
 
-/** A response head; the body is read on demand. */
 export interface IncomingResponse {
   /** The status code, as it came. */
   readonly status: number;
@@ -26,16 +25,12 @@ export interface IncomingResponse {
   readonly headers: Headers;
   /** Returns one of `headers`. In plain text, `headers` are made only on demand. */
   header(name: string): string | null;
-  /**
-   * Reads the next part of the body, decompressed; `null` at its end. The bytes are valid until the next call, or
-   * `close`.
-   */
+  /** Reads the next part of the body, decompressed; `null` at its end. Its bytes are valid until the next call. */
   read(): Promise<Uint8Array | null>;
   /** Ends the connection; call it once whatever happened. */
   close(): Promise<void>;
 }
 
-/** The reason why no whole response arrived. */
 export interface RequestFailure {
   /**
    * The phase that failed, as far as the runtime reports it. `permission`, `settings` (for example, an invalid
@@ -60,6 +55,5 @@ export interface RequestFailure {
 export interface Requests {
   /** Throws the runtime's error when no head came, or the signal's reason when it aborts. */
   send(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse>;
-  /** Puts an error of `send`, or of reading a body, into words. */
   explain(error: unknown, target: string): RequestFailure;
 }

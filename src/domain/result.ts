@@ -38,7 +38,6 @@ export function checkResult(
   return { condition, output, detail: "", metrics, performanceData: "" };
 }
 
-/** A result without metrics: the check could not run. */
 export function unknownResult(output: string): CheckResult {
   return checkResult("unknown", output);
 }
@@ -46,7 +45,6 @@ export function unknownResult(output: string): CheckResult {
 export interface Result extends CheckResult {
   /** The check as it was when the run began; a reload may have replaced it since. */
   readonly check: Check;
-  /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
   /** The trace of the run, line by line, without secrets; absent: it was not traced. */
   readonly trace?: string;

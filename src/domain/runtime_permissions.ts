@@ -3,10 +3,7 @@ export const PERMISSION_CLASSES = ["read", "write", "net", "run", "env", "sys"] 
 
 export type PermissionClass = typeof PERMISSION_CLASSES[number];
 
-/**
- * Permissions of the runtime, named as its classes. Every class is optional; absent and empty mean that none of it is
- * needed.
- */
+/** Permissions of the runtime, named as its classes; absent and empty mean that none is needed. */
 export interface RequiredPermissions {
   /** Absolute paths that are read. */
   readonly read?: readonly string[];
@@ -31,10 +28,7 @@ export const NET_ALL = "*";
 /** The file that lists the resolvers (resolv.conf(5)). */
 export const RESOLVER_FILE = "/etc/resolv.conf";
 
-/**
- * The variable with the certificates that TLS trusts. It is set at the start, if TLS is used and the user has not set
- * it.
- */
+/** The variable with the certificates that TLS trusts, set at the start unless the user has set it. */
 export const TRUST_VARIABLE = "DENO_TLS_CA_STORE";
 
 /** The permissions that TLS needs in addition to the network. */

@@ -14,10 +14,7 @@ export interface CronSchedule {
 
 export type Schedule = IntervalSchedule | CronSchedule;
 
-/**
- * The times of a cron expression in a time zone; for DST changes see `src/config/cron_times.ts`. Two values with the
- * same fields have the same times.
- */
+/** The times of a cron expression. Two values with the same fields have the same times. */
 export interface CronTimes {
   /** As the config has it. */
   readonly expression: string;

@@ -15,9 +15,7 @@ export interface KeptResult {
   readonly performanceData: string;
   /** Plain numbers by name; every one is finite. */
   readonly metrics: Readonly<Record<string, number>>;
-  /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** How long the run took; may have a fraction. */
   readonly durationMs: number;
   /** How long after its planned time it began, 0 or more; `null` if it was not planned. */
   readonly lateMs: number | null;
@@ -103,7 +101,6 @@ export interface RollupEntry {
 }
 
 export interface RecentRun {
-  /** Wall time, whole milliseconds since 1970. */
   readonly endedAtMs: number;
   readonly condition: Condition;
   /** Its duration in milliseconds, to seven digits. */
@@ -256,10 +253,7 @@ export interface OutboxStore {
   endSilences(checks: readonly (string | null)[] | "all", nowMs: number): Promise<number>;
   /** Returns the summary that was queued last; `null`: none was. */
   queuedSummary(): Promise<QueuedSummary | null>;
-  /**
-   * Queues a summary for its channels in one transaction, if `before` still is the one that was queued last. Returns
-   * whether it was. Persisted once this resolves.
-   */
+  /** Queues a summary in one transaction, if `before` is still the one queued last. Returns whether it was. */
   queueSummary(
     summary: QueuedSummary,
     before: QueuedSummary | null,
@@ -267,15 +261,9 @@ export interface OutboxStore {
   ): Promise<boolean>;
 }
 
-/**
- * A stored state. Asynchronous, so that a shared database can be behind it. Every method rejects with a {@linkcode
- * StoreError}.
- */
+/** A stored state. Every method rejects with a {@linkcode StoreError}. */
 export interface Store extends CheckStore, OutboxStore {
-  /**
-   * Returns the facts of a job at one moment. Records that it was asked for if the job is new, or if that time is later
-   * than now because the clock was set back.
-   */
+  /** Returns the facts of a job. Records that it was asked for if it is new, or if the clock was set back behind that. */
   job(name: string, nowMs: number): Promise<JobFacts>;
   /**
    * Stores a run of a job; one with an end replaces the stored one of the same id. The 20 most recent runs of each

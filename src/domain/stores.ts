@@ -13,13 +13,9 @@ import type { Store, StoreError } from "./store.ts";
  */
 export type StoreAccess = "own" | "read" | "alongside";
 
-/** How a file of SQLite is opened. */
 export interface FileStoreOptions {
   readonly access: StoreAccess;
-  /**
-   * The message of a {@linkcode StoreError} `damaged` that a store on this file, now closed, has thrown: the file is
-   * quarantined without another look. Only with `own`.
-   */
+  /** The message of a {@linkcode StoreError} `damaged`: the file is quarantined without another look. Only with `own`. */
   readonly damage?: string;
   /** How long it waits for other processes that write, such as many jobs that start at once. @default 10 seconds */
   readonly timeoutMs?: number;
@@ -40,7 +36,6 @@ export interface OpenedStore {
 export interface WaitingForServer {
   /** Called if the server is unreachable: everything rejects until it is. */
   onUnreachable(error: StoreError): void;
-  /** Called if it is reached, and can't be used. */
   onUnusable(error: unknown): void;
 }
 
@@ -60,11 +55,9 @@ export interface Stores {
     place: PostgresPlace,
     options: SharedStoreOptions,
   ): Promise<Pick<SharedState, "store" | "openHeartbeats">>;
-  /** Opens a state that is gone with this process. */
   openInMemory(): Promise<Store>;
 }
 
-/** The parts of the machine that stores require. */
 export interface StoreMachine {
   readonly clock: Clock;
   readonly connections: Connections;
@@ -118,28 +111,19 @@ export interface PathFacts {
   readonly kind: "file" | "directory" | "symlink" | "other";
   /** 0 for an empty file. */
   readonly sizeBytes: number;
-  /** The owner's user id; `null` on systems without one. */
   readonly ownerId: number | null;
 }
 
-/**
- * The files that a stored state needs in addition to the database itself. Errors are those of the runtime
- * (`Deno.errors.PermissionDenied`, `NotCapable` …).
- */
+/** Files of a stored state in addition to the database itself. Errors are those of the runtime. */
 export interface StoreFiles {
-  /**
-   * Returns the file at a path; `null` if there is none. Rejects with `TimedOut` if the file system does not respond.
-   */
+  /** Returns the file at a path; `null` if there is none. Rejects with `TimedOut` if the file system does not respond. */
   look(path: string): Promise<PathFacts | null>;
   /**
    * Returns the first bytes of a file. Never use it for a database that this process has open: closing a file
    * descriptor of it would drop the locks of the database (POSIX, fcntl).
    */
   readStart(path: string, bytes: number): Promise<Uint8Array>;
-  /**
-   * Makes an empty file that only its owner may read and write. Fails with `AlreadyExists` where anything is in
-   * the way, a symlink that leads nowhere too.
-   */
+  /** Makes an empty file for its owner alone. Fails with `AlreadyExists`, also where a symlink leads nowhere. */
   createFile(path: string): Promise<void>;
   /** Makes a directory that only its owner may enter, with the directories above it; fine when it is there. */
   createDirectory(path: string): Promise<void>;

@@ -14,30 +14,23 @@ export interface System {
   readonly files: Files;
   /** The commands of `script` checks and of channels. */
   readonly processes: Processes;
-  /** The command of `monitor beat`. */
   readonly foreground: Foreground;
   /** The requests of `http_request` checks and `webhook` channels. */
   readonly requests: Requests;
   /** The connections of `tcp_connect` checks, and the certificates that checks look at. */
   readonly connections: Connections;
-  /** The look-ups of `dns_lookup` checks. */
   readonly dns: Dns;
-  /** The SMTP client of the `email` channel. */
   readonly mail: Mail;
-  /** Disk space, memory and load of this machine. */
   readonly host: Host;
   readonly httpServers: HttpServers;
   readonly controlSockets: ControlSockets;
   readonly permissions: Permissions;
-  /** The files and locks of a stored state. */
   readonly state: StateAccess;
-  /** The databases that keep states. */
   readonly stores: Stores;
   readonly stdout: TextSink;
   /** Everything else: errors, warnings, the log, progress. */
   readonly stderr: TextSink;
   readStdin(): Promise<Uint8Array>;
-  /** The user's input. */
   readonly terminal: TerminalInput;
   /** A new id, unique: a version 4 UUID (RFC 9562). */
   randomId(): string;
@@ -49,9 +42,7 @@ export interface System {
   timeZone(): string;
   /** An environment variable, or `undefined` when it is not set or may not be read. */
   environment(name: string): string | undefined;
-  /**
-   * Makes TLS trust the machine's certificates, unless the user has chosen others. Call it before the first request.
-   */
+  /** Makes TLS trust the machine's certificates, unless the user has chosen others. Call it before the first request. */
   trustMachine(): void;
   /** Returns whether a variable may be read at all. */
   mayReadEnvironment(name: string): boolean;
@@ -76,14 +67,9 @@ export interface System {
 }
 
 export interface Permissions {
-  /**
-   * Returns whether one thing is granted, such as `net` with `example.org:443`, or without a value the whole class.
-   */
+  /** Returns whether one thing is granted, such as `net` with `example.org:443`, or without a value the whole class. */
   isGranted(permission: PermissionClass, value?: string): boolean;
-  /**
-   * Drops a permission class permanently, including granted permissions. Variables that were read before can be read
-   * again.
-   */
+  /** Drops a permission class permanently. Variables that were read before can be read again. */
   drop(permission: PermissionClass): void;
   /** Returns whether a class was dropped, so that only a restart can restore it. */
   isDropped(permission: PermissionClass): boolean;
@@ -95,7 +81,6 @@ export interface Permissions {
 }
 
 export interface TerminalInput {
-  /** Whether standard input is one. */
   readonly isTerminal: boolean;
   /** The next line, without its newline; `null` at the end of the input. */
   readLine(): Promise<string | null>;
@@ -123,7 +108,6 @@ export interface FileSystemFacts {
 }
 
 export interface MemoryFacts {
-  /** The memory that processes can get without swapping. */
   readonly availableBytes: number;
   readonly totalBytes: number;
   readonly swapUsedBytes: number;

@@ -1,7 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { createAbort, onAbort } from "./on_abort.ts";
 
-/** A timeout within a longer operation. */
 interface Deadline extends Disposable {
   /** Aborts with the other signal and its reason, or when time is up. */
   readonly signal: AbortSignal;
@@ -9,10 +8,7 @@ interface Deadline extends Disposable {
   readonly isTimeUp: boolean;
 }
 
-/**
- * Starts a timeout that ends with the block (`using`). Not `AbortSignal.any`: its signal can be garbage-collected while
- * something still waits for it.
- */
+/** Starts a timeout that ends with the block. The signal of `AbortSignal.any` can be garbage-collected while in use. */
 export function startDeadline(
   clock: Clock,
   timeoutMs: number,

@@ -14,7 +14,6 @@ export function isExactNumber(written: string): boolean {
   return Number.isFinite(number) && compareDecimals(written, String(number)) === 0;
 }
 
-/** Returns whether a text is a decimal number. */
 export function isDecimal(text: string): boolean {
   return NUMBER.test(text);
 }

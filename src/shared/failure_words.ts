@@ -36,7 +36,6 @@ export function describeFailureAt(
     : `${activity(phase, place)} failed: ${reason}`;
 }
 
-/** Describes why a request got no response head. */
 export function describeRequestFailure(failure: RequestFailure, target: string): string {
   const place = failure.phase === "resolving" ? new URL(target).hostname : hostAndPortOf(target);
   return describeFailureAt(failure.place ?? place, failure);

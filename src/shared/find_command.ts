@@ -12,7 +12,6 @@ export interface FoundCommand {
   readonly denied: { readonly permission: PermissionClass; readonly value: string } | null;
 }
 
-/** Looks up a command in `PATH`, as a shell does. */
 export async function findCommand(name: string, system: CommandSystem): Promise<FoundCommand> {
   let denied: FoundCommand["denied"] = null;
   for (const path of commandPaths(name, system)) {
@@ -37,7 +36,6 @@ export function commandPaths(
     .flatMap((directory) => files.map((file) => `${directory}/${file}`));
 }
 
-/** Returns whether a path leads to a file that may be executed. */
 export async function isCommand(path: string, files: Pick<Files, "stat">): Promise<boolean> {
   const { kind, mode } = await files.stat(path);
   return kind === "file" && (mode === null || (mode & 0o111) !== 0);
@@ -54,7 +52,6 @@ export function chosenEnvironment(
   return { ...presentVariables(read, PASSED_VARIABLES), ...given };
 }
 
-/** Returns those of some variables that are set. */
 export function presentVariables(
   read: (name: string) => string | undefined,
   names: readonly string[],

@@ -9,10 +9,7 @@ export function canonicalAddress(text: string): string | null {
   return url === null ? null : url.hostname.slice(1, -1);
 }
 
-/**
- * Returns whether only this machine is reached at a host, with or without brackets: `localhost`, 127.0.0.0/8 or
- * `::1`.
- */
+/** Returns whether a host is this machine: `localhost`, 127.0.0.0/8 or `::1`, with or without brackets. */
 export function isLoopback(host: string): boolean {
   return /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
 }
@@ -28,10 +25,7 @@ export function parseListenAddress(text: string): ListenAddress | null {
   return host === "localhost" || canonicalAddress(host) !== null ? { host, port } : null;
 }
 
-/**
- * Returns a name as it is sent to a name server: labels with other characters than ASCII are in Punycode (RFC 5891). A name
- * that has no such form is returned as it is.
- */
+/** Returns a name as it is sent to a name server: in Punycode (RFC 5891), or as it is if it has no such form. */
 export function asciiName(name: string): string {
   // deno-lint-ignore no-control-regex
   if (/^[\u0000-\u007f]*$/.test(name) || /[/?#@:\\%[\]\s]/.test(name)) return name;

@@ -8,7 +8,6 @@ export function isoTimeOrNull(wallMs: number | null | undefined): string | null 
   return wallMs === null || wallMs === undefined ? null : isoTime(wallMs);
 }
 
-/** Returns milliseconds rounded to a tenth. */
 export function roundedMs(durationMs: number): number {
   return Math.round(durationMs * 10) / 10;
 }

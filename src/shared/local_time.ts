@@ -5,7 +5,6 @@ import type { Clock } from "../domain/clock.ts";
 export interface TimeContext {
   /** The machine's time zone, such as `Europe/Zurich`. */
   readonly timeZone: string;
-  /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
 }
 
@@ -44,10 +43,7 @@ function readTime(text: string, { timeZone, nowMs }: TimeContext): number {
   return Temporal.PlainDateTime.from(written).toZonedDateTime(timeZone).epochMilliseconds;
 }
 
-/**
- * Writes a time with its distance from UTC, such as `2026-12-01 18:30:00 +01:00` or `2026-12-01 17:30:00 UTC`. {@linkcode
- * parseTime} reads it.
- */
+/** Writes a time with its distance from UTC, such as `2026-12-01 18:30:00 +01:00`; {@linkcode parseTime} reads it. */
 export function timeText(timeMs: number, timeZone = "UTC"): string {
   const time = Temporal.Instant.fromEpochMilliseconds(Math.floor(timeMs)).toZonedDateTimeISO(timeZone);
   const plain = time.toPlainDateTime().toString({ smallestUnit: "second" }).replace("T", " ");

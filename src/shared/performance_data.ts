@@ -13,10 +13,7 @@ export interface PerformanceDatum {
 const NUMBER = String.raw`-?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})`;
 const RANGE = String.raw`@?(?:(?:${NUMBER}|~)?:(?:${NUMBER})?|${NUMBER})`;
 
-/**
- * One item at a position. Every repetition is bounded, so that hostile text costs no more than its length: a
- * label has 256 characters at most, a unit 16.
- */
+/** One item at a position. Every repetition is bounded, so that hostile text costs no more than its length. */
 const ITEM = new RegExp(
   String.raw`(?:'((?:[^'=]|''){1,256})'|([^\s'=|]{1,256}))=` +
     String.raw`(U(?![^;\s])|${NUMBER})([^\d\s;,'"=|\p{C}]{0,16})` +

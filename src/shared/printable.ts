@@ -36,10 +36,7 @@ export function printable(text: string): string {
   );
 }
 
-/**
- * Like {@link printable} for text of several lines: line breaks (LF and CRLF) stay as line feeds, and a tab
- * becomes four spaces.
- */
+/** Like {@link printable} for several lines: line breaks stay as line feeds, a tab becomes four spaces. */
 export function printableBlock(text: string): string {
   return replaceUnsafe(text.replace(COLOR_SEQUENCE, "").replaceAll("\r\n", "\n"), (character) => {
     if (character === "\n") return character;
@@ -47,10 +44,7 @@ export function printableBlock(text: string): string {
   });
 }
 
-/**
- * Replaces each character that must not reach a terminal as it is; `replace` gets one code point (line feed and
- * tab included), or one lone surrogate.
- */
+/** Replaces each character that must not reach a terminal; `replace` gets a code point or a lone surrogate. */
 export function replaceUnsafe(text: string, replace: (character: string) => string): string {
   return text.replace(UNSAFE, replace);
 }
@@ -83,12 +77,10 @@ function escapeUnits(character: string): string {
   return character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
 }
 
-/** Returns a value as a JSON document for people and programs. */
 export function jsonDocument(value: unknown): string {
   return `${jsonText(value, 2)}\n`;
 }
 
-/** Returns a value as JSON on a line of its own. */
 export function jsonLine(value: unknown): string {
   return `${jsonText(value)}\n`;
 }

@@ -1,7 +1,4 @@
-/**
- * Removes secrets from texts that came from outside: as they are, and in each form in which they may have been sent
- * there and echoed.
- */
+/** Removes secrets from texts that came from outside, in each form in which they may have been echoed. */
 import type { CapturedText, Processes } from "../domain/processes.ts";
 import { lazily } from "./lazily.ts";
 import { SecretAutomaton } from "./secret_automaton.ts";
@@ -34,7 +31,6 @@ interface RedactOptions {
  */
 export type Redact = (text: string, options?: RedactOptions) => string;
 
-/** Redacts the output of processes before it is parsed. */
 export function redactProcesses(processes: Processes, redact: Redact): Processes {
   return {
     run: async (command, signal) => {
@@ -51,9 +47,7 @@ export function redactProcesses(processes: Processes, redact: Redact): Processes
   };
 }
 
-/**
- * Returns whether a value is long enough to be taken out of texts: 4 visible characters, blanks at its ends apart.
- */
+/** Returns whether a value is long enough to be taken out of texts: 4 visible characters, blanks at its ends apart. */
 export function isRedactable(secret: string): boolean {
   const visible = [...secret.trim()].filter((character) => !isInvisible(character.codePointAt(0) ?? 0));
   return visible.length >= SECRET_LENGTH_MIN;

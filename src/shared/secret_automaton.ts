@@ -49,7 +49,6 @@ export class SecretAutomaton {
     );
   }
 
-  /** Returns where a unit leads to. */
   next(node: number, unit: number): number {
     const id = this.#ids.get(unit);
     return id === undefined ? SecretAutomaton.ROOT : this.#next(node, id);

@@ -54,10 +54,7 @@ function createMeasure(): Measure {
   };
 }
 
-/**
- * Words and the runs of spaces between them, in turn. No regular expression: on a word of megabytes its
- * backtracking stack would overflow.
- */
+/** Words and the spaces between them, in turn. A regular expression would overflow on a word of megabytes. */
 function* words(text: string): Generator<string> {
   let start = 0;
   while (start < text.length) {

@@ -14,7 +14,6 @@ import { type CheckRecord, isEdited, type Rollup } from "../domain/store.ts";
 import type { Check } from "../domain/check.ts";
 import { SECOND_MS } from "../shared/time_units.ts";
 
-/** How often a check ran in a span, and how often it failed. */
 export interface RunCounts {
   readonly runs: number;
   /** Those that were not ok, confirmed or not. */
@@ -22,11 +21,8 @@ export interface RunCounts {
   readonly failedStreakMax: number;
 }
 
-/** The sums of a span. */
 export interface SpanSummary extends RunCounts {
-  /** The number of runs with each condition. */
   readonly observed: ConditionCounts;
-  /** How long each condition was the confirmed one. */
   readonly lastedMs: ConditionCounts;
   /** `null` without a run. */
   readonly durationMeanMs: number | null;
@@ -34,17 +30,12 @@ export interface SpanSummary extends RunCounts {
   readonly durationMaxMs: number | null;
 }
 
-/** A span of time. */
 interface Span {
-  /** Wall time, milliseconds since 1970. */
   readonly sinceMs: number;
   readonly untilMs: number;
 }
 
-/**
- * The sums of the roll-ups that end after a time and do not begin after another. The oldest may begin before the
- * first: a roll-up is not divided.
- */
+/** The sums of the roll-ups that end after a time and do not begin after another; none is divided. */
 export function summarise(rollups: readonly Rollup[], { sinceMs, untilMs }: Span): SpanSummary {
   const chosen = rollups.filter(({ startMs, spanMs }) => startMs + spanMs > sinceMs && startMs <= untilMs);
   const sum = (pick: (rollup: Rollup) => number): number =>
@@ -126,7 +117,6 @@ export function lastedIn(
 
 const NO_TIME: ConditionCounts = { ok: 0, unknown: 0, warning: 0, critical: 0 };
 
-/** The shares of the time with data. */
 export interface Availability {
   /** For how long some condition was the confirmed one; the rest of a span has no data. */
   readonly observedMs: number;

@@ -53,7 +53,6 @@ export const bytes: Codec<Uint8Array, Uint8Array> = {
   decode: (stored, name) => stored instanceof Uint8Array ? stored : unreadable(name, "bytes"),
 };
 
-/** One of some words. */
 export function word<T extends string>(
   words: readonly T[],
   expected = `one of ${words.join(", ")}`,
@@ -70,7 +69,6 @@ export const condition: Codec<Condition, Condition> = word(CONDITIONS, "a condit
 /** A condition, or that none was confirmed. */
 export const shownCondition: Codec<ShownCondition, ShownCondition> = word(SHOWN_CONDITIONS, "a condition");
 
-/** A value or `null`. */
 export function nullable<T, Stored>({ encode, decode }: Codec<T, Stored>): Codec<T | null, Stored | null> {
   return {
     encode: (value) => value === null ? null : encode(value),
@@ -104,7 +102,6 @@ export function byName<T>({ encode, decode }: Codec<T>): Codec<Readonly<Record<s
   };
 }
 
-/** An object with these keys, in JSON. */
 export function object<T extends object>(
   codecs: { readonly [K in keyof T]-?: Codec<T[K]> },
 ): Codec<T, object> {
@@ -141,7 +138,6 @@ export function json<T>({ encode, decode }: Codec<T>): Codec<T, string> {
   };
 }
 
-/** Returns a value that is an object. */
 export function objectIn(stored: unknown, name: string): object {
   return typeof stored === "object" && stored !== null ? stored : unreadable(name, "an object");
 }

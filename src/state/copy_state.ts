@@ -10,10 +10,8 @@ export type CopiedTable = Pick<Table<never>, "name" | "declared" | "primary" | "
 /** A row, in the order of {@linkcode copiedColumns}. */
 type StoredRow = readonly SQLInputValue[];
 
-/** Inserts rows as they are. */
 type InsertRows = (table: CopiedTable, rows: readonly StoredRow[]) => Promise<void>;
 
-/** The tables of a state that is open. */
 export interface StateTables {
   /** For messages. */
   readonly path: string;
@@ -24,7 +22,6 @@ export interface StateTables {
   close(): Promise<void>;
 }
 
-/** How many rows a page has at most. */
 const PAGE_ROWS = 2_000;
 
 /** The columns of a row, with the `id` that the database has given it. */
@@ -44,12 +41,10 @@ export function selectPage(
     ORDER BY ${keys} LIMIT ${PAGE_ROWS}`;
 }
 
-/** The columns that order the rows of a table. */
 function keyColumns({ primary }: CopiedTable): readonly string[] {
   return primary ?? ["id"];
 }
 
-/** The values of the columns that order the rows. */
 function keyOf(table: CopiedTable, row: StoredRow): StoredRow {
   const columns = copiedColumns(table);
   return keyColumns(table).map((name) => row[columns.indexOf(name)] ?? null);

@@ -7,7 +7,6 @@ import { NO_STORE } from "./no_store.ts";
 interface LocationStoreOptions {
   readonly shared: Pick<SharedStore, "saveLocationResults">;
   readonly location: string;
-  /** Wall time, milliseconds since 1970. */
   nowMs(): number;
   /** The trace of the last failing run of a check; empty: there is none. */
   traceOf(check: string): string;

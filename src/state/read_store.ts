@@ -10,7 +10,6 @@ export async function readServices(store: Store | null): Promise<readonly Member
   return (await store.members()).filter(({ config }) => config !== "");
 }
 
-/** How many changes are in memory at a time. */
 const PAGE = 100;
 
 /** Reads all changes of a check, the newest first, page by page: there may be a megabyte of them. */

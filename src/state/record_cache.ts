@@ -58,10 +58,7 @@ export class RecordCache {
   }
 }
 
-/**
- * Returns whether the presence of a check in the config is to be recorded; a time in the future came from a wrong
- * clock.
- */
+/** Whether the presence of a check is to be recorded; a time in the future came from a wrong clock. */
 function isLongUnseen({ seenAtMs }: CheckRecord, nowMs: number): boolean {
   return Math.abs(nowMs - seenAtMs) > SEEN_EVERY_MS;
 }

@@ -28,9 +28,7 @@ export interface ReviewOptions {
   readonly nowMs: number;
   /** The suppression of the check's notifications; `null`: none. */
   readonly suppressedBy: Suppression | null;
-  /**
-   * The last notification of each channel of the check, see {@linkcode Circumstances}. @default the last notification
-   */
+  /** The last notification of each channel of the check, see {@linkcode Circumstances}. @default the last notification */
   readonly known?: Circumstances["known"];
   /** The note of the problem's acknowledgement; `null`: there is none. @default null */
   readonly acknowledged?: string | null;

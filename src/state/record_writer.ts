@@ -9,7 +9,6 @@ export interface VersionedRecord {
   readonly version: number;
 }
 
-/** The database with the records. */
 export interface VersionedRecords {
   /** Returns all records, in the order in which their checks were first persisted. */
   all(): Promise<readonly VersionedRecord[]>;
@@ -28,7 +27,6 @@ export interface RecordBatch {
   readonly versions: ReadonlyMap<string, { readonly version: number; readonly replaces: number }>;
 }
 
-/** How many records are read at a time. */
 const READ_MAX = 1_000;
 
 /** Reads and saves the records of checks, and caches the version of each. */

@@ -47,7 +47,6 @@ export class ReplaceableStore {
     return this.#store;
   }
 
-  /** Whether the last write succeeded. */
   get isWritable(): boolean {
     return this.#health.status === "writable";
   }
@@ -68,10 +67,7 @@ export class ReplaceableStore {
     }
   }
 
-  /**
-   * Writes a batch and returns the records that others wrote meanwhile, see {@linkcode Store.save}; `null` if it was
-   * not written. `everything` is the data that a replacement requires as well.
-   */
+  /** Writes a batch, see {@linkcode Store.save}; `null`: not written. A replacement requires `everything` as well. */
   async save(
     batch: readonly CheckUpdate[],
     everything: () => readonly CheckUpdate[],

@@ -2,7 +2,6 @@ import { DAY_MS } from "../shared/time_units.ts";
 import type { ConditionChange } from "../domain/store.ts";
 import { truncateBytes } from "../shared/text.ts";
 
-/** How many changes of one check are kept at most. */
 export const CHANGES_MAX = 1000;
 
 /** How many bytes of a change's output are kept at most: with {@linkcode CHANGES_MAX} a megabyte a check. */
@@ -58,9 +57,7 @@ export function limitsAt(nowMs: number): RetentionLimits {
 
 /** Two readings of the wall clock for deletions; milliseconds since 1970. */
 export interface ClockReadings {
-  /**
-   * The time that counts: a later reading, at least a day after it, has confirmed it, unless it is the first of all.
-   */
+  /** The time that counts: a later reading, at least a day after it, has confirmed it, unless it is the first of all. */
   readonly earlierMs: number;
   /** The last reading that was a day after the one before, or that went back behind it. */
   readonly laterMs: number;

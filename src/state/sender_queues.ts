@@ -5,7 +5,6 @@
 import type { QueueRow, ReceivedNotifications, TakenQueue } from "../domain/membership.ts";
 import type { OutboxChange } from "../domain/outbox.ts";
 
-/** The database with the queues. */
 export interface ClaimedQueues {
   /** Claims a queue if its token is still the given one; `null` if another process was faster. */
   take(queue: QueueRow, owner: string): Promise<TakenQueue | null>;
@@ -31,7 +30,6 @@ export class SenderQueues {
     this.#queues = queues;
   }
 
-  /** Whether this process shares the state with others. */
   get isShared(): boolean {
     return this.#isShared;
   }

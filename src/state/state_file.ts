@@ -10,7 +10,6 @@ export class DamagedFileError extends Error {
   override readonly name = "DamagedFileError";
 }
 
-/** Access to files, and the user. */
 interface FileAccess {
   readonly files: StoreFiles;
   /** The user that runs this; 0 is root. `null` on systems without ids, and if the id may not be read. */

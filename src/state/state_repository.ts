@@ -133,9 +133,7 @@ export class StateRepository {
     this.#buffer.add(bareUpdate(record));
   }
 
-  /**
-   * Removes the planned runs of all checks but these, as {@linkcode leave} does.
-   */
+  /** Removes the planned runs of all checks but these, as {@linkcode leave} does. */
   leaveOthers(checks: readonly Pick<Check, "name" | "parameters">[], untilMs = Infinity): void {
     const running = new Set(checks.map(({ name }) => name));
     this.leave((name) => !running.has(name), { checks, untilMs });
@@ -215,9 +213,7 @@ export class StateRepository {
     for (const record of records) this.#cache.set(record);
   }
 
-  /**
-   * Records that the config has these checks and prunes a bounded part of the old data; call again if not finished.
-   */
+  /** Records that the config has these checks and prunes a bounded part of the old data; call again if not finished. */
   async prune(checks: readonly Check[], nowMs: number): Promise<PruneProgress> {
     // Once for all steps: going through all checks costs more than a step.
     if (!this.#isPruning) {

@@ -1,7 +1,6 @@
 import type { QueuedNotification } from "../domain/outbox.ts";
 import type { CheckRecord, CheckUpdate } from "../domain/store.ts";
 
-/** How many pending updates are written at once. */
 const URGENT_COUNT = 500;
 /** With more pending updates than this, their hourly aggregates are dropped. */
 const AGGREGATED_COUNT_MAX = 10_000;
@@ -20,7 +19,6 @@ type Save = (batch: readonly CheckUpdate[]) => Promise<boolean>;
 export class WriteBehindBuffer {
   readonly #save: Save;
   #pending: CheckUpdate[] = [];
-  /** Whether a pending update must not wait for others. */
   #hasUrgent = false;
   /** The outcomes of notifications since their update was added, by id. */
   readonly #amended = new Map<string, QueuedNotification>();
@@ -90,15 +88,11 @@ export class WriteBehindBuffer {
   }
 }
 
-/** An update of nothing but the record. */
 export function bareUpdate(record: CheckRecord): CheckUpdate {
   return { record, rollup: null, change: null, queued: [] };
 }
 
-/**
- * Merges updates that can't be written: keeps every change, and of each check the last record alone, whose output may be
- * long. Hourly aggregates stay until there are too many.
- */
+/** Merges updates that can't be written: keeps every change, the last record, and aggregates unless there are too many. */
 function mergeUpdates(updates: readonly CheckUpdate[]): CheckUpdate[] {
   const last = new Map(updates.map(({ record }) => [record.name, record]));
   const isFew = updates.length <= AGGREGATED_COUNT_MAX;

@@ -30,10 +30,7 @@ export class WriteSchedule {
     this.#options = options;
   }
 
-  /**
-   * Call it after a result was recorded. If that is urgent, it is persisted once this resolves, or the store can't be
-   * written.
-   */
+  /** Call it after a result was recorded. Resolves once an urgent one is persisted, or the store can't be written. */
   recorded(): Promise<void> {
     if (this.#options.repository.isUrgent) return this.#flush();
     this.#plan();
@@ -71,7 +68,6 @@ interface PersistingOptions extends WriteScheduleOptions {
   /** Every check of the config as it is now, of this process's share. */
   checks(): readonly Check[];
   readonly share: Pick<WorkShare, "prunes">;
-  /** Wall time, milliseconds since 1970. */
   nowMs(): number;
 }
 

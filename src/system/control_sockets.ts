@@ -9,10 +9,7 @@ const OTHERS_ENTER = 0o077;
 /** Comes at once, before the response: the process is not frozen. */
 const TAKEN = "\n";
 
-/**
- * Control sockets of this machine: Unix sockets. Without a known user, directories are accepted by their permissions
- * alone.
- */
+/** Unix sockets. Without a known user, directories are accepted by their permissions alone. */
 export function createControlSockets(clock: Clock, userId: number | null): ControlSockets {
   return {
     listen: async (path, handle) => {

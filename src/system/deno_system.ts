@@ -14,7 +14,6 @@ import { KILL_COMMAND_PATH } from "./process/process_group.ts";
 import { lazily } from "../shared/lazily.ts";
 
 export interface SystemOptions {
-  /** Makes the stores over the rest of the machine. */
   createStores(machine: StoreMachine): Stores;
   /** See {@linkcode System}. @default null */
   readonly ownConfig?: string;
@@ -150,10 +149,7 @@ async function readFileSystem(path: string): Promise<FileSystemFacts> {
 /** The permissions of this process, and cached facts that require one to read. */
 type Granted = Permissions & Pick<System, "environment" | "mayReadEnvironment" | "hostName">;
 
-/**
- * Returns the permissions of this process. Values that were read once are cached, whether their class is dropped or
- * not.
- */
+/** Values that were read once are cached, whether their class is dropped or not. */
 function createPermissions(): Granted {
   const variables = new Map<string, string | undefined>();
   const dropped = new Set<PermissionClass>();

@@ -42,10 +42,7 @@ export function lockHolder(path: string): number | null {
   }
 }
 
-/**
- * Returns whether a process has the lock at a path. This acquires it for a moment, shared with other such calls; a
- * process that acquires it in that moment waits.
- */
+/** Returns whether a process has the lock. Acquires it for a moment: one that acquires it then waits. */
 export function isLocked(path: string): boolean {
   try {
     // A pipe would not open before another process writes to it.

@@ -14,7 +14,6 @@ export function capturesBody(captures: Readonly<Record<string, HttpCapture>>): b
 
 interface CapturedResponse {
   readonly headers: Headers;
-  /** The beginning of the body. */
   readonly start: string;
   readonly isWhole: boolean;
 }
@@ -185,10 +184,7 @@ function* containersIn(value: Json): Generator<Json> {
   }
 }
 
-/**
- * Returns whether a value is nested deeper than {@linkcode DEPTH_MAX}. Goes level by level: a hostile value is deep
- * enough to overflow any stack.
- */
+/** Returns whether a value is nested deeper than {@linkcode DEPTH_MAX}. Level by level: recursion could overflow. */
 export function isTooDeep(value: unknown): boolean {
   let level: readonly unknown[] = [value];
   for (let depth = 0; depth <= DEPTH_MAX; depth++) {

@@ -224,7 +224,6 @@ function describeTarget(target: string): string {
   return truncate(`${origin}${pathname}`, QUOTED_LENGTH_MAX);
 }
 
-/** Describes the findings, without a condition. */
 export function describeFindings(findings: Findings): string {
   const { asked, metrics, violations, warnings, obstacle } = findings;
   const all = [...violations, ...obstacle === null ? [] : [obstacle], ...warnings];

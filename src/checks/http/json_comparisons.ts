@@ -160,12 +160,10 @@ class LongNumber {
     this.#written = written;
   }
 
-  /** Returns a number below 0, 0 or one above, as for sorting. */
   compare(number: number): number {
     return compareDecimals(this.#written, String(number));
   }
 
-  /** As it is written. */
   toString(): string {
     return this.#written;
   }

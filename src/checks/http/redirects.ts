@@ -22,7 +22,6 @@ type Answer =
     | { readonly ended: "failed"; readonly error: unknown }
   );
 
-/** The URL of the last request. */
 export interface Asked {
   /** The URL, with its credentials and its query: not for display. */
   readonly target: string;

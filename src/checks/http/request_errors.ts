@@ -158,10 +158,7 @@ export function findRequestWarnings(
   ];
 }
 
-/**
- * The runtime removes these headers from responses that it decompresses, and it decompresses any encoding that it
- * can.
- */
+/** The runtime removes these headers from responses that it decompresses. */
 const HIDDEN_HEADERS: ReadonlySet<string> = new Set(["content-encoding", "content-length"]);
 
 function* exchangeWarnings(

@@ -79,7 +79,6 @@ interface Search {
   take(more: string): void;
 }
 
-/** Searches for texts in one that arrives piece by piece. */
 function searchFor(parts: readonly string[]): Search {
   const found = parts.map(() => false);
   const tailLength = Math.max(0, ...parts.map((part) => part.length - 1));

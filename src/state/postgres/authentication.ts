@@ -36,7 +36,6 @@ export class Authentication {
     this.#options = options;
   }
 
-  /** Whether the server has accepted the user. */
   get isAccepted(): boolean {
     return this.#state.status === "accepted";
   }
@@ -107,7 +106,6 @@ const ITERATIONS_MAX = 1_000_000;
 /** The server's first message; what may follow is an extension that changes nothing. */
 const SERVER_FIRST = /^r=([!-+\--~]+),s=([A-Za-z0-9+/]+={0,2}),i=([1-9]\d{0,15})(?:,|$)/;
 
-/** One authentication. */
 class Scram {
   readonly #password: string;
   readonly #nonce: string;
@@ -120,12 +118,10 @@ class Scram {
     this.#nonce = nonce;
   }
 
-  /** The first message. */
   get first(): string {
     return `n,,${this.#bare}`;
   }
 
-  /** Returns the response to the server's first message. */
   async answer(serverFirst: string): Promise<string> {
     const [, both = "", salt = "", iterations = ""] = SERVER_FIRST.exec(serverFirst) ?? [];
     const count = Number(iterations);

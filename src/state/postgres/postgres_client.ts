@@ -38,10 +38,7 @@ const REPEATABLE: ReadonlySet<string> = new Set(["55P03", "40P01", "57014", "400
 const LOST = /^(?:08|57P0[123]|25006)/;
 const LOCK_NOT_AVAILABLE = "55P03";
 
-/**
- * A process that was stopped within a transaction keeps its locks, whatever timeouts there are. Readers have no such
- * locks.
- */
+/** A process that was stopped within a transaction keeps its locks. Readers have no such locks. */
 const END_BLOCKERS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity AS other
   WHERE usename = current_user AND datname = current_database() AND pid <> pg_backend_pid()
     AND xact_start < clock_timestamp() - current_setting('lock_timeout')::interval
@@ -52,10 +49,7 @@ const END_BLOCKERS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity AS 
 /** The connection of a unit of work: statements, one after the other. */
 export type Session = Pick<PostgresConnection, "run">;
 
-/**
- * Runs units of work one after the other. A unit whose outcome is unknown is repeated on a new connection, so each must be
- * the same when it is done twice.
- */
+/** Runs units of work in turn. One of unknown outcome is repeated, so each must be the same when it is done twice. */
 export class PostgresClient {
   readonly #place: PostgresPlace;
   readonly #options: PostgresClientOptions;
@@ -227,6 +221,5 @@ export class PostgresClient {
 export interface Access {
   read<T>(work: () => Promise<T>): Promise<T>;
   write<T>(work: () => Promise<T>): Promise<T>;
-  /** Reads the rows of a query. */
   select<T>(sql: string, parameters: readonly Parameter[], read: (row: Row) => T): Promise<readonly T[]>;
 }

@@ -96,7 +96,6 @@ export class PostgresConnection {
     }
   }
 
-  /** Whether it can still be used. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
@@ -180,7 +179,6 @@ export class PostgresConnection {
     }
   }
 
-  /** Waits for more data. */
   async #receive(): Promise<void> {
     let piece: Uint8Array | null;
     try {

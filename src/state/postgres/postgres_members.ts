@@ -77,7 +77,6 @@ export function openHeartbeats(
   };
 }
 
-/** Rows of a table in a JSON list. */
 function rowsIn<T>(table: Table<T>, stored: unknown): readonly T[] {
   const row: Codec<T> = {
     encode: (value) => value,

@@ -8,7 +8,6 @@ import { CLOCK, ONLY_ROW, ROLLUPS } from "../sql/tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
 import { encodeRows, onConflict, upsertRows } from "./postgres_tables.ts";
 
-/** The number of checks that one call examines. */
 const CHECKS_MAX = 200;
 
 const IN_STEP = "check_id IN (SELECT id FROM step)";

@@ -1,7 +1,4 @@
-/**
- * The outbox of a state that several processes share. A statement of a sender changes only rows in queues of which it
- * still has the token, and locks these rows until it is done.
- */
+/** Outbox of a shared state. A sender changes, and locks, only rows in queues of which it still has the token. */
 import type { KnownNotification, QueueRow } from "../../domain/membership.ts";
 import type { OutboxChange, QueuedNotification, SentOpen } from "../../domain/outbox.ts";
 import { columnText } from "../codec.ts";
@@ -35,7 +32,6 @@ const OWNED = `SELECT queues.channel_key, token FROM queues
   JOIN unnest($1::text[], $2::float8[]) AS own (channel, expected) ON channel_key = channel AND token = expected
   WHERE owner = $3 FOR SHARE OF queues`;
 
-/** How many notifications are received at a time. */
 const RECEIVED_MAX = 1_000;
 
 /**

@@ -25,7 +25,6 @@ const EARLY_LOOK: Codec<EarlyLook> = object({
   why: word<EarlyLook["why"]>(["failing", "changed", "requested", "needed"]),
 });
 
-/** The early runs that a member requests. */
 export const EARLY_LOOKS: Codec<MemberHeartbeat["looks"], string> = json(list(EARLY_LOOK));
 
 /** The processes that share the state, by host name. */
@@ -55,7 +54,6 @@ export const LOCATION_RESULTS: Table<LocationResult & { readonly runs: number }>
   trace: string("trace"),
 }, { primary: ["check_name", "location"] });
 
-/** The parts of a table's declaration that PostgreSQL uses. */
 type Declared = Pick<Table<never>, "name" | "declared" | "primary" | "unique">;
 
 /** By the type in SQLite, which stores numbers with a fraction in INTEGER columns, too. */
@@ -99,7 +97,6 @@ const FILL: Readonly<Record<string, number>> = {
   location_results: 50,
 };
 
-/** Makes the tables in the schema that the session uses. */
 export const CREATE_SCHEMA: readonly string[] = [
   "CREATE TABLE meta (schema_version integer NOT NULL)",
   ...[...TABLES, MEMBERS, QUEUES, LOCATION_RESULTS].map(createTable),
@@ -167,7 +164,6 @@ export function onConflict(
   return `ON CONFLICT (${unique.join(", ")}) DO UPDATE SET ${updates.join(", ")}`;
 }
 
-/** Inserts rows from one array parameter a column. */
 export function insertRows(table: Declared & { readonly columns: string }, first = 1): string {
   return `INSERT INTO ${table.name} (${table.columns})
     SELECT ${table.columns} FROM ${newRows(table, { first })} ORDER BY place`;
@@ -195,7 +191,6 @@ function itemsOf(rows: readonly (readonly unknown[])[], column: number): readonl
   });
 }
 
-/** The parameters of rows of a table. */
 export function encodeRows<T>(table: Table<T>, rows: readonly T[]): readonly string[] {
   return toArrays(rows.map((row) => table.encode(row)), table.declared.length);
 }

@@ -30,12 +30,10 @@ export function message(type: string, ...parts: readonly Uint8Array[]): Uint8Arr
   return joinBytes([ENCODER.encode(type), int32(bodyBytes), ...parts]);
 }
 
-/** A 16-bit number. */
 export function int16(value: number): Uint8Array {
   return Uint8Array.of(value >> 8 & 0xff, value & 0xff);
 }
 
-/** A 32-bit number. */
 export function int32(value: number): Uint8Array {
   return Uint8Array.of(value >> 24 & 0xff, value >> 16 & 0xff, value >> 8 & 0xff, value & 0xff);
 }
@@ -201,7 +199,6 @@ export interface ResponseColumn {
 /** PostgreSQL has no results with more. */
 const COLUMNS_MAX = 1_664;
 
-/** Reads a RowDescription. */
 export function readColumns(body: Uint8Array): readonly ResponseColumn[] {
   const reader = new BodyReader(body);
   const count = reader.int16();
@@ -223,7 +220,6 @@ export function readColumns(body: Uint8Array): readonly ResponseColumn[] {
 /** A value of a row. */
 type Value = string | number | null | Uint8Array<ArrayBuffer>;
 
-/** Reads a DataRow of these columns. */
 export function readRow(body: Uint8Array, columns: readonly ResponseColumn[]): Record<string, Value> {
   const reader = new BodyReader(body);
   const count = reader.int16();

@@ -34,7 +34,6 @@ export function nameOf(target: DatabaseTarget): string {
   return "socketPath" in target ? target.socketPath : hostAndPort(target.host, target.port);
 }
 
-/** Explains why a connection to a server did not come about. */
 export function explainServer(error: unknown, facts: ServerFacts): ServerUnusableError {
   const reason = reasonOf(error, facts);
   return new ServerUnusableError(reason, { cause: error, isTemporary: isTemporary(error, reason, facts) });

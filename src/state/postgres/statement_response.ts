@@ -9,7 +9,6 @@ import {
   type ServerMessage,
 } from "./protocol.ts";
 
-/** An error that the server returned. */
 export class PostgresError extends Error {
   override readonly name = "PostgresError";
   /** SQLSTATE, such as `42P01` (postgresql.org/docs/current/errcodes-appendix.html). */
@@ -21,7 +20,6 @@ export class PostgresError extends Error {
   }
 }
 
-/** The result of a statement. */
 export interface StatementResult {
   readonly rows: readonly Row[];
   /** How many rows it returned or changed. */

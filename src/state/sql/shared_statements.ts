@@ -2,10 +2,7 @@
 import { NOTICE_PREFIX } from "../../domain/outbox.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, SUMMARY } from "./tables.ts";
 
-/**
- * The newest changes of some checks, so many at most, without their traces; `names` is a query of names. The inner query needs the
- * index alone.
- */
+/** The newest changes of some checks without their traces; `names` is a query. The inner query needs the index alone. */
 export function selectLatestChanges(names: string, limit: string): string {
   return `SELECT (SELECT name FROM checks WHERE checks.id = check_id) AS name,
       check_id, at_ms, from_condition, to_condition, output, '' AS trace

@@ -20,7 +20,6 @@ const MERGED = {
   prepend: (column: string) => `CAST(excluded.${column} || ${column} AS BLOB)`,
 } as const;
 
-/** A column of a table. */
 export interface Column {
   readonly name: string;
   /** Its type in the database, with constraints. */
@@ -49,7 +48,6 @@ export function field<T>(
   };
 }
 
-/** Optional settings of a field. */
 interface FieldOptions {
   /** @default "replace" */
   readonly merge?: Merge;
@@ -80,7 +78,6 @@ export function stringOrNull(name: string): Field<string | null> {
   return field(name, "TEXT", nullable(columnText));
 }
 
-/** Any value, as JSON. */
 export function jsonField<T>(name: string, codec: Codec<T>): Field<T> {
   return field(name, "TEXT NOT NULL", json(codec));
 }
@@ -94,7 +91,6 @@ export function jsonFieldOrNull<T>(
   return field(name, "TEXT", { ...nullable(json(codec)), ...options });
 }
 
-/** Bytes. */
 export function blob(name: string, options: FieldOptions = {}): Field<Uint8Array> {
   return field(name, "BLOB NOT NULL", { ...bytes, ...options });
 }
@@ -132,7 +128,6 @@ interface Keys {
   readonly unique?: readonly string[];
 }
 
-/** A table of rows of one type. */
 export interface Table<T> {
   readonly name: string;
   readonly declared: readonly Column[];
@@ -156,7 +151,6 @@ export interface Table<T> {
   decode(row: Row): T;
 }
 
-/** Makes a table of its declaration. */
 export function table<T extends object>(
   name: string,
   fields: Fields<T>,

@@ -139,7 +139,6 @@ const RECENT_RUNS: Table<{ readonly checkId: number; readonly runs: Uint8Array }
   { primary: ["check_id"] },
 );
 
-/** The changes of confirmed conditions. */
 export const CHANGES: Table<Omit<ConditionChange, "name"> & { readonly checkId: number }> = table("changes", {
   checkId: reference("check_id", "checks"),
   atMs: integer("at_ms"),
@@ -297,7 +296,6 @@ const MONITOR_RUN: Codec<MonitorRun> = object({
   checks: list(object({ name: text, definition: optional(text), locations: optional(LOCATIONS) })),
 });
 
-/** The process that runs the checks. */
 export const MONITOR: Table<{ readonly id: number; readonly run: MonitorRun }> = table("monitor", {
   id: integer("id"),
   run: jsonField("run", MONITOR_RUN),
@@ -334,13 +332,11 @@ export const CREATE_INDEXES: readonly string[] = [
   "CREATE INDEX job_runs_by_job ON job_runs (job_id)",
 ];
 
-/** Makes all tables and their indexes. */
 export const CREATE_TABLES: readonly string[] = [...TABLES.map(({ create }) => create), ...CREATE_INDEXES];
 
 /** The statements of one step to the present tables. */
 export type Migration = readonly string[];
 
-/** Returns the error for a state that is newer than this program. */
 export function newerVersion(version: number, versionMax: number): string {
   return `it is of version ${version}, and this monitor knows versions up to ${versionMax}; use the newer monitor, ` +
     "or keep the state elsewhere";

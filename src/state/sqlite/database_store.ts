@@ -28,10 +28,7 @@ import {
 } from "./statements.ts";
 import { DELETE_STRAY_MARKERS } from "../sql/shared_statements.ts";
 
-/**
- * The store whose tables are in a database that is open and up to date; it closes the database in the end. The
- * path is for its error messages.
- */
+/** The store of a database that is open and up to date, which it closes. The path is for error messages. */
 export function createDatabaseStore(connection: SqliteConnection, path: string, patience?: Patience): Store {
   const pruneSome = createPruner(connection);
   const access = createAccess(connection, path, patience);
@@ -144,10 +141,8 @@ function readClock(connection: SqliteConnection, nowMs: number): ClockReadings {
   return readings;
 }
 
-/** The number of checks that one call examines. */
 const CHECKS_MAX = 200;
 
-/** After how many changed rows a call ends. */
 const ROWS_MAX = 1000;
 
 /** The number of free pages that stay for later writes: a megabyte. */
@@ -155,7 +150,6 @@ const FREE_PAGES_MAX = 256;
 
 const FREE_PAGES = "PRAGMA freelist_count";
 
-/** How many pages one call gives back. */
 const PAGES_MAX = 250;
 
 /** Releases free pages up to a limit; returns whether that was all. The file shrinks at the next checkpoint. */

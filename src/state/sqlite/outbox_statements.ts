@@ -1,13 +1,9 @@
-/**
- * The statements on the outbox, delivery markers, counts of channels, and silences that are more than an upsert of a
- * row. Names and keys are encoded as column text.
- */
+/** The statements on the outbox that are more than an upsert of a row. Names and keys are encoded as column text. */
 import { OUTBOX, SILENCES } from "../sql/tables.ts";
 
 /** All queued notifications, by sequence. */
 export const SELECT_OUTBOX = `SELECT ${OUTBOX.columns} FROM outbox ORDER BY sequence, id`;
 
-/** Deletes the queued notification of a key. */
 export const DELETE_QUEUED = "DELETE FROM outbox WHERE key = ?";
 
 /** Deletes notifications that were dropped before a time, so many at most. */

@@ -30,12 +30,10 @@ export class SqliteConnection {
   readonly #database: Database;
   readonly #statements = new Map<string, Statement>();
 
-  /** Wraps an open database. */
   constructor(database: Database) {
     this.#database = database;
   }
 
-  /** Whether it may still be used. */
   get isOpen(): boolean {
     return this.#database.isOpen;
   }
@@ -58,10 +56,7 @@ export class SqliteConnection {
     return this.#statement(sql).get(...values);
   }
 
-  /**
-   * Runs some work in a transaction. It is on disk when this returns. `DEFERRED`: for work that only reads, and
-   * requires a consistent snapshot; it needs no write lock.
-   */
+  /** Runs some work, on disk when this returns. `DEFERRED`: it reads a consistent snapshot without a write lock. */
   transaction<T>(work: () => T, mode: "IMMEDIATE" | "DEFERRED" = "IMMEDIATE"): T {
     this.#rollBack();
     this.run(`BEGIN ${mode}`);

@@ -156,10 +156,7 @@ async function connectToRead(path: string, options: SqliteStoreOptions): Promise
 /** The owner of a state does nothing else before it is open; on a slow disk a check-in takes time. */
 const OPENING_BUSY_TIMEOUT_MS = 2000;
 
-/**
- * A process that changes a silence or records a check-in has nothing else to do meanwhile, and the monitor may be
- * writing a great deal.
- */
+/** Such a process has nothing else to do meanwhile, and the monitor may be writing a great deal. */
 const ALONGSIDE_BUSY_TIMEOUT_MS = 5000;
 
 /** After one wait it is done, unless the process that was let through has failed, or been killed. */
@@ -219,10 +216,7 @@ async function usingOrClosing(
   }
 }
 
-/**
- * Renames a damaged state and its companion files, and returns the new name, which has the time. Nothing is deleted or
- * replaced. No process may have it open.
- */
+/** Renames a damaged state, which no process may have open, and its companion files. Nothing is replaced. */
 async function quarantine(
   path: string,
   { files, nowMs }: Pick<SqliteStoreOptions, "files" | "nowMs">,

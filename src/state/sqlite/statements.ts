@@ -1,7 +1,4 @@
-/**
- * The statements on checks, changes and roll-ups that are more than an insert or upsert of a row. Names are encoded as
- * column text.
- */
+/** The statements on checks that are more than an upsert of a row. Names are encoded as column text. */
 import { RECENT_BYTES_MAX } from "../sql/rows.ts";
 import type { SumSpan } from "../../domain/store.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";

@@ -17,10 +17,7 @@ interface Explanation {
   readonly reason: string;
 }
 
-/**
- * Turns an error of the database or of its files into a {@linkcode StoreError}; the error itself is its cause. `null`
- * for any other error: a bug.
- */
+/** Turns an error of the database or of its files into a {@linkcode StoreError}; `null` for a bug. */
 export function explainStoreFailure(error: unknown, { action, path }: Attempt): StoreError | null {
   if (error instanceof StoreError) return error;
   const explanation = explain(error);

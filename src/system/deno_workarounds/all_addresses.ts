@@ -13,10 +13,7 @@ import { closeQuietly, lookUpName } from "../tcp/tcp_stream.ts";
 import { connectDirectly } from "./connect_directly.ts";
 import { HangingLimit } from "./hanging_limit.ts";
 
-/**
- * Connects to the IP address of a name that responds first (RFC 8305). If none can be reached, the error is that of
- * the first one.
- */
+/** Connects to the IP address of a name that responds first (RFC 8305). An error is that of the first one. */
 export async function connectToAny(
   target: ConnectionTarget,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },

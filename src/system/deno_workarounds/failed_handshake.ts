@@ -6,10 +6,7 @@
  */
 import type { TLSSocket } from "node:tls";
 
-/**
- * Returns whether the handshake behind `secureConnect` has succeeded: before its end no protocol is agreed on, not
- * even none (`false`).
- */
+/** Before the end of a handshake no protocol is agreed on, not even none (`false`), despite `secureConnect`. */
 export function hasShakenHands(socket: TLSSocket): boolean {
   return socket.alpnProtocol !== null;
 }

@@ -11,9 +11,7 @@ interface TlsReader {
   read(buffer: Uint8Array): Promise<number | null>;
 }
 
-/**
- * Makes TLS over a stream that is no socket end as it does over a socket. Must be called before the handshake has ended.
- */
+/** Makes TLS over a stream that is no socket end as it does over a socket. Must be called before the handshake has ended. */
 export function endProperly(socket: TLSSocket): void {
   // Only then there is something that reads, and it has not read yet.
   socket.once("secure", () => {

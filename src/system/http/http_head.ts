@@ -28,10 +28,7 @@ type Field = readonly [name: string, value: string];
 const HEADS_BYTES_MAX = 384 * 1024;
 /** `Headers` compares each name with all others, so more would keep everything else waiting. */
 const FIELDS_MAX = 5000;
-/**
- * Each is read in one turn of the event loop with those that came with it, so a server that sends them without end would
- * keep everything else waiting.
- */
+/** They are read in one turn of the event loop, so a server could keep everything else waiting. */
 const INFORMATIONAL_MAX = 100;
 
 const BEGINNING = "HTTP/1.";

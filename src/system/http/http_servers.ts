@@ -107,10 +107,7 @@ class Server implements Pick<HttpServer, "close"> {
     return ACCEPT_PAUSE_MS;
   }
 
-  /**
-   * Closes a connection of the client that has the most, so that no client keeps others out: the oldest one for whose bytes
-   * the server waits, or the oldest one.
-   */
+  /** Closes a connection of the client that has the most, the oldest idle one first, so that it keeps no other out. */
   #makeRoom(): void {
     const byPeer = [...Map.groupBy(this.#open, ({ peer }) => peer).values()];
     const [most = []] = byPeer.sort((one, other) => other.length - one.length);

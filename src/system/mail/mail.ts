@@ -75,10 +75,7 @@ interface ConnectOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Connects to an SMTP server, in clear text on every port. Rejects with the signal's reason, or with the system's
- * error.
- */
+/** Connects in clear text on every port. Rejects with the signal's reason, or with the system's error. */
 export async function connectToServer(
   { host, port }: Pick<OutgoingMail, "host" | "port">,
   { clock, onStep, signal }: ConnectOptions,
@@ -121,9 +118,7 @@ type Extensions = ReadonlyMap<string, string>;
 
 const NO_STARTTLS = "server offers no STARTTLS: monitor sends no login without TLS";
 
-/**
- * Sends an email. The caller closes the connection. Rejects with an {@linkcode SmtpError} or an error of the network.
- */
+/** Sends an email. The caller closes the connection. Rejects with an {@linkcode SmtpError} or an error of the network. */
 async function converse(
   connection: SmtpConnection,
   mail: OutgoingMail,
@@ -269,10 +264,7 @@ function forTransfer(content: Uint8Array): Uint8Array {
   return new TextEncoder().encode(`${text}${text.endsWith("\r\n") ? "" : "\r\n"}.\r\n`);
 }
 
-/**
- * The protection of an SMTP session: TLS from its first byte; STARTTLS, without which it stops; STARTTLS if the
- * server offers it; or none.
- */
+/** TLS from the first byte; STARTTLS, without which it stops; STARTTLS if the server offers it; or none. */
 export type Protection = "from_start" | "required" | "offered" | "none";
 
 interface ProtectionFacts {

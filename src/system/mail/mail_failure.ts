@@ -39,10 +39,7 @@ export interface MailProgress {
   wasHandedOver: boolean;
 }
 
-/**
- * "Service not available, closing transmission channel": the reply to any command, or to none (RFC 5321, sections 3.8
- * and 4.2.2). It may come from a proxy.
- */
+/** The reply to any command, or to none, of a server or a proxy that closes (RFC 5321, 3.8 and 4.2.2). */
 export const CLOSING = 421;
 
 /** Makes a failure of whatever a conversation was rejected with. */

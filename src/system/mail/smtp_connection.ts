@@ -15,10 +15,7 @@ const GONE_MS = 1_000;
 const QUIT_MS = 1_000;
 const PIECE_BYTES = 16_384;
 
-/**
- * Whose turn it is. A reply in the client's turn belongs to a command that has not been sent. While the content is
- * sent, no reply may accept it.
- */
+/** A reply in the client's turn belongs to no command. While the content is sent, no reply may accept it. */
 type Turn = "client" | "server" | "content";
 
 /**

@@ -31,10 +31,7 @@ const SIGNALS: readonly Deno.Signal[] = IS_WINDOWS
   ? ["SIGINT", "SIGBREAK"]
   : ["SIGINT", "SIGTERM", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
 
-/**
- * A terminal that goes sends it to the command too; we stay to see how it ends. It is not forwarded, because `nohup`
- * may have had it ignored.
- */
+/** It is not forwarded, because `nohup` may have had it ignored; we stay to see how the command ends. */
 const SURVIVED_SIGNALS: readonly Deno.Signal[] = IS_WINDOWS ? [] : ["SIGHUP"];
 
 /** Signals that a terminal sends to the whole group by itself. */
@@ -54,10 +51,7 @@ export function createForeground(clock: Clock): Foreground {
   };
 }
 
-/**
- * A running command; without file descriptors left for pipes it writes directly to our output, whose end is not kept
- * then.
- */
+/** Without file descriptors left for pipes, a command writes to our output, whose end is not kept then. */
 interface Spawned {
   readonly child: Deno.ChildProcess;
   readonly isPiped: boolean;
@@ -247,9 +241,7 @@ async function writeAll(to: PassOptions["to"], chunk: Uint8Array, clock: Clock):
   }
 }
 
-/**
- * Passes on the rest of a command's output in a pipe. Remaining processes that have the pipe open get only a moment.
- */
+/** Passes on the rest of a command's output in a pipe. Remaining processes that have the pipe open get only a moment. */
 async function finish(pipe: Passing, clock: Clock): Promise<void> {
   const startBytes = pipe.bytes;
   let hasEnded = false;

@@ -2,10 +2,7 @@ import { joinBytes } from "../../shared/join_bytes.ts";
 
 export interface OutputTail {
   add(source: string, bytes: Uint8Array): void;
-  /**
-   * Returns the kept output, decoded as UTF-8 (invalid bytes become U+FFFD); truncated at the start of a line if
-   * there is one.
-   */
+  /** Returns the kept output, decoded as UTF-8; truncated at the start of a line if there is one. */
   text(): string;
 }
 

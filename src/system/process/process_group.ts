@@ -34,10 +34,7 @@ type GroupSignal = "SIGTERM" | "SIGKILL" | 0;
  */
 type GroupAnswer = "sent" | "nobody" | "refused";
 
-/**
- * The command that signals a group if the runtime may not: `Deno.kill` needs `--allow-run` without a list. A list must
- * contain this.
- */
+/** Signals a group: `Deno.kill` needs `--allow-run` without a list. A list must contain this. */
 export const KILL_COMMAND_PATH = Deno.build.os === "darwin" ? "/bin/kill" : "/usr/bin/kill";
 
 export function createProcessGroups(clock: Clock, killPath: string = KILL_COMMAND_PATH): ProcessGroups {

@@ -52,9 +52,7 @@ export function createUnverifiedConnect(clock: Clock): UnverifiedConnect {
   };
 }
 
-/**
- * Reads the facts of a server's certificate, valid or not, over a separate connection; `null` if it can't be read.
- */
+/** Reads the facts of a server's certificate, valid or not, over a separate connection; `null` if it can't be read. */
 export async function readUnverified(
   connect: UnverifiedConnect,
   target: HandshakeTarget,
