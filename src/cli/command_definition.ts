@@ -21,10 +21,7 @@ export interface OptionSpec {
 
 export type ConfigNames = "checks" | "channels" | "tags";
 
-/**
- * The meaning of an operand, for completions: the name of a check of the config, a path, or one of some words and then
- * paths or names of checks.
- */
+/** For completions: the name of a check, a path, or one of some words and then paths or names of checks. */
 type OperandKind = "check" | "path" | readonly string[] | {
   readonly first: readonly string[];
   readonly then: "check";

@@ -37,10 +37,7 @@ function mask(text: string): string {
   return "*".repeat(text.length);
 }
 
-/**
- * Prints errors of a config: each with its source location, its line, and a caret below it. `source` is the config
- * itself; errors of an included file have their own.
- */
+/** Prints each error with its place, its line, and a caret below it; one of an included file has its own source. */
 export function renderProblems(
   source: Source,
   problems: readonly PlacedProblem[],

@@ -114,10 +114,7 @@ export async function openStateOf(
   }
 }
 
-/**
- * Returns the checks to show: while a service runs with a config that was edited since it was loaded, the checks that
- * the service runs, then new ones of the config.
- */
+/** While a service runs with a config that was edited since, the checks that it runs, then new ones. */
 function shownChecks(
   configured: readonly ShownCheck[] | null,
   monitor: MonitorStatus | null,

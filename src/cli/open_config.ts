@@ -32,11 +32,7 @@ export interface OpenConfig extends LoadedConfig {
   readonly placedWarnings: readonly PlacedProblem[];
 }
 
-/**
- * Finds and loads the config that a command is about.
- *
- * @throws {ConfigError} If there is none or it has errors.
- */
+/** @throws {ConfigError} If there is none or it has errors. / */
 export async function openConfig(
   invocation: Invocation,
   system: System,
@@ -45,11 +41,7 @@ export async function openConfig(
   return await openConfigAt(await locate(invocation, system), { invocation, system, ...options });
 }
 
-/**
- * The same for a config at a known location.
- *
- * @throws {ConfigError} If it has errors.
- */
+/** @throws {ConfigError} If it has errors. / */
 export async function openConfigAt(
   location: ConfigLocation,
   { invocation, system, ...options }: LoadOptions & CommandContext,
@@ -121,11 +113,7 @@ function rejectConfig(
   throw new ConfigError(message, { source, problems });
 }
 
-/**
- * Rejects checks that need a shared state if it is not shared.
- *
- * @throws {ConfigError} If one of them runs at several locations.
- */
+/** @throws {ConfigError} If one of them runs at several locations. / */
 export async function rejectUnsharedLocations(config: OpenConfig, checks: readonly Check[]): Promise<void> {
   if (checks.every(({ locations }) => locations === undefined)) return;
   const { findUnshared } = await import("../config/locations.ts");

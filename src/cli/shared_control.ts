@@ -4,10 +4,7 @@ import { hostOf, placesOf } from "../members/rendezvous.ts";
 import { activeConfig } from "../members/active_config.ts";
 import type { ControlRequest } from "./check/control.ts";
 
-/**
- * Describes the members to contact instead of a socket, which they lack, since they may run on other machines;
- * `null`: none runs.
- */
+/** The members to contact instead of a socket, as they may run on other machines; `null`: none runs. */
 export function describeShared(
   request: ControlRequest,
   members: readonly MemberStatus[],

@@ -43,11 +43,7 @@ interface SilenceTargets {
   readonly checks: readonly ShownCheck[];
 }
 
-/**
- * Opens the state for a call on silences and runs `act` on it.
- *
- * @throws {UsageError} If a check or a tag is unknown.
- */
+/** @throws {UsageError} If a check or a tag is unknown. / */
 export async function withSilences(
   invocation: Invocation,
   system: System,
@@ -66,11 +62,7 @@ export async function withSilences(
   }
 }
 
-/**
- * Requires names of checks, `--tag` or `--all`, and not both.
- *
- * @throws {UsageError} If neither or both are given.
- */
+/** @throws {UsageError} If neither or both are given. / */
 export function requireTargets(invocation: Invocation, example: string): void {
   const isAll = invocation.has("all");
   const isUnnamed = isEverything(readSelection(invocation));

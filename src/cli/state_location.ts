@@ -40,11 +40,7 @@ export async function locateState(
   return { path: `${directory}/${stateFileName(await system.files.realPath(path))}`, named: false };
 }
 
-/**
- * Parses the URL of a database on the command line.
- *
- * @throws {UsageError} If it is invalid, or has a password.
- */
+/** @throws {UsageError} If it is invalid, or has a password. / */
 export async function locateDatabase(url: string, system: System): Promise<PostgresSettings> {
   const { parsePostgresUrl } = await import("../config/open_postgres.ts");
   const parsed = parsePostgresUrl(url, system.workingDirectory);
@@ -76,10 +72,7 @@ function stateFileName(configPath: string): string {
   return `${readable.replace(/^[.-]+/, "")}-${hashHex(configPath, 8)}.sqlite`;
 }
 
-/**
- * Possible paths for the control socket of a service, the best first; empty: it has none. Call this before the
- * permission to read the environment is dropped.
- */
+/** The best first. Call this before the permission to read the environment is dropped. */
 export function controlPathsOf(
   { path, postgres }: StateLocation,
   { environment, platform }: Pick<System, "environment" | "platform">,

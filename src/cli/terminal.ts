@@ -1,10 +1,7 @@
 import type { System, TextSink } from "../domain/system.ts";
 import type { Invocation } from "./command_definition.ts";
 
-/**
- * Returns whether a sink supports color: a terminal that is not dumb, unless `NO_COLOR` is set to anything
- * (https://no-color.org).
- */
+/** A terminal that is not dumb has color, unless `NO_COLOR` is set to anything (https://no-color.org). */
 export function usesColor(sink: TextSink, system: Pick<System, "environment">): boolean {
   return sink.isTerminal && !system.environment("NO_COLOR") && system.environment("TERM") !== "dumb";
 }

@@ -6,10 +6,7 @@ import { TOKEN } from "./positions.ts";
 const LINE_BREAK = 14;
 const SPACE = 15;
 
-/**
- * Returns the text of a config with checks added; `checks` is added if it is missing. Everything else stays as it is:
- * comments, indentation, newlines. The text must be valid.
- */
+/** Adds checks to a valid text of a config; comments, indentation and newlines stay. */
 export function addEntries(
   text: string,
   entries: readonly (readonly [name: string, value: unknown])[],

@@ -147,9 +147,7 @@ function kindOf(channel: JsonValue): string {
   return typeof kind === "string" ? kind : "";
 }
 
-/**
- * Formats of keys that name the sender rather than the receiver. A header may name either, so it is not one of them.
- */
+/** Formats of keys that name the sender; a header may name the receiver, so it is not one of them. */
 const CREDENTIAL_FORMATS: readonly string[] = ["secret", "username"];
 
 /**
@@ -171,10 +169,7 @@ export function channelKey(
   return hashHex(JSON.stringify(withoutCredentials(own, schema, place)), 16);
 }
 
-/**
- * The key of a channel with a name, regardless of its content. In quotes, which no hash has, and escaped, so that it
- * can be a prefix.
- */
+/** The key of a channel with a name. In quotes, which no hash has, and escaped, so that it can be a prefix. */
 export function namedChannelKey(name: string): string {
   return JSON.stringify(name);
 }

@@ -225,10 +225,7 @@ async function findStructureProblems(
   return explainErrors(errors, value, options);
 }
 
-/**
- * Warns of files that a check reads and that this machine lacks, such as certificates. They are read at each run, so
- * one that appears later is used at once.
- */
+/** Warns of files that checks read and this machine lacks; one that appears later is used at once. */
 async function warnOfInputFiles(
   values: readonly FormattedValue[],
   directory: string,
@@ -313,10 +310,7 @@ async function lookUp(name: string, system: CommandSystem): Promise<FoundCommand
 
 const INCLUDED_KEYS: readonly string[] = ["$schema", "include", "defaults", "channels", "checks"];
 
-/**
- * Completes an included file to a config: `defaults` may be absent from it, and settings of the whole config are
- * rejected.
- */
+/** Completes an included file to a config; settings of the whole config are rejected. */
 function completeIncludedFile(
   { value, written }: ConfigFile,
   { reader, configLabel }: { readonly reader: SchemaReader; readonly configLabel: string },

@@ -31,10 +31,7 @@ export function holdsCredential(item: Pick<FormattedValue, "format" | "path" | "
   return isCredential(item) && written !== "" && !holdsSecret(written) && !written.includes("${captured:");
 }
 
-/**
- * A URL as written, with other user information and other values of query parameters that are named like credentials,
- * unless they contain a placeholder.
- */
+/** Hides user information and query parameters that are named like credentials, unless they are placeholders. */
 export function hideInAddress(
   address: string,
   hide: (credential: string) => string = () => "(hidden)",
@@ -63,10 +60,7 @@ export function hideInAddress(
 const USER_INFORMATION = /^(\s*(?:[a-z][a-z\d+.-]*:)?[/\\]{2}|(?!\s*mailto:))[^/?#\\]*@/i;
 const PARAMETER = /[?&;#]([^?&;#=]*)=([^&;#]*)/g;
 
-/**
- * The forms in which a credential is sent: the token of a header, and the name with the password of a login, joined as
- * in HTTP (RFC 7617) and SMTP (RFC 4616).
- */
+/** The forms in which a credential is sent: the token, and logins as in HTTP (RFC 7617) and SMTP (RFC 4616). */
 export function* formsOfCredential(
   item: Pick<FormattedValue, "format" | "path" | "value">,
 ): Generator<string> {

@@ -11,10 +11,7 @@ import { Cron } from "croner";
 import type { CronTimes } from "../domain/schedule.ts";
 import type { CreateCronTimes } from "./schedules.ts";
 
-/**
- * Makes a parser of expressions: five fields, or a name such as `@daily`. It parses each once, however many checks have
- * it, and once more when its times are needed: many commands never need them.
- */
+/** Parses each expression once, however many checks have it, and once more when its times are needed. */
 export function createCronReader(): CreateCronTimes {
   /** Whether a time ever comes, by expression. */
   const known = new Map<string, boolean>();
@@ -41,11 +38,7 @@ export function createCronReader(): CreateCronTimes {
   };
 }
 
-/**
- * The library would take a date for a time that comes once.
- *
- * @throws {Error} If it is none.
- */
+/** @throws {Error} If it is none. / */
 function readPattern(expression: string): Cron {
   if (!FORM.test(expression)) throw new SyntaxError("It has other than five fields");
   return new Cron(expression, { timezone: "UTC", paused: true, mode: "5-part" });

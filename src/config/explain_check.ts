@@ -19,10 +19,7 @@ export interface ExplainedSetting {
 /** The source of a setting; `config`: a key of the config itself. */
 export type ExplainedOrigin = Origin | "config";
 
-/**
- * Every effective setting of one check, in the schema's order, with its source. `outer` is the config that includes the
- * check's file.
- */
+/** In the schema's order, with the source of each. `outer` is the config that includes the check's file. */
 export function explainCheck(
   config: JsonObject,
   name: string,

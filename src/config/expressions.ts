@@ -4,10 +4,7 @@ import { estimateSteps, PATTERN_STEPS_MAX } from "../shared/pattern_size.ts";
 import type { FormattedValue } from "./schema_view.ts";
 import { type Problem, quoteValue } from "./problem.ts";
 
-/**
- * Validates regular expressions (RE2 syntax) and JSON paths (RFC 9535). Their parsers are loaded only if there are
- * any.
- */
+/** Validates RE2 expressions and JSON paths (RFC 9535). Their parsers are loaded only if there are any. */
 export async function findExpressionProblems(items: readonly FormattedValue[]): Promise<readonly Problem[]> {
   const problems: Problem[] = [];
   // Many checks have the same expression.
@@ -49,9 +46,7 @@ interface Verdict {
 
 /** Each takes some milliseconds to find. */
 const EXPRESSION_PROBLEMS_MAX = 100;
-/**
- * The limit of all regular expressions of a file together: each step costs some memory, and so many take a second.
- */
+/** Of all regular expressions of a file: each step costs some memory, and so many take a second. */
 const STEPS_MAX = 500_000;
 
 const LOOKS_AROUND = /\(\?<?[=!]|\\[1-9]/;
@@ -94,9 +89,7 @@ async function validateJsonPath(path: string): Promise<Verdict> {
   }
 }
 
-/**
- * Finds filters whose time grows faster than the body: those that search, or read more than the value in question.
- */
+/** Finds filters whose time grows faster than the body: they search, or read more than the value in question. */
 async function findExpense(query: JSONPathQuery): Promise<string | null> {
   const { jsonpath } = await import("json-p3");
   const filters = query.segments.flatMap(({ selectors }) => selectors)

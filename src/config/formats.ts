@@ -47,10 +47,7 @@ export interface FormattedConfig {
   readonly reader: SchemaReader;
 }
 
-/**
- * Visits every value and every free name of a config that has a format, in the config's order. Skips values of an
- * invalid structure.
- */
+/** Visits values and free names that have a format, in the config's order. Skips those of an invalid structure. */
 export function visitFormattedValues(
   { value, written, reader }: FormattedConfig,
   visit: (item: FormattedValue) => void,
@@ -197,9 +194,7 @@ function statusHint(value: string): Pick<Problem, "hint"> {
   return /^[1-5]xx$/i.test(value) ? { hint: `did you mean ${quoteValue(value.toLowerCase())}?` } : {};
 }
 
-/**
- * Characters that end a header, or may be taken for its end (RFC 9110, section 5.5). The value itself is not printed.
- */
+/** Characters that end a header, or may be taken for its end (RFC 9110, 5.5). The value itself is not printed. */
 function checkHeaderValue({ value }: FormattedValue): Pick<Problem, "message"> | null {
   // deno-lint-ignore no-control-regex
   const found = /[\u0000-\u0008\u000a-\u001f\u007f]/.exec(String(value));

@@ -75,11 +75,7 @@ interface WrittenFile {
   readonly written: JsonObject;
 }
 
-/**
- * Reads a config with its included files, and resolves its checks.
- *
- * @throws {ConfigError} If it can't be read or has errors; the error has all of them with their locations.
- */
+/** @throws {ConfigError} If it can't be read or has errors; the error has all of them with their locations. / */
 export async function loadConfig(
   location: ConfigLocation,
   system: System,

@@ -125,10 +125,7 @@ export function isPlaceholder(written: JsonValue | undefined): boolean {
   return typeof written === "string" && /^\$\{(env|file):[^}]*\}$/.test(written);
 }
 
-/**
- * Replaces `${env:NAME}` and `${file:/path}` in every string of a config, and `$${` by `${`. Other text that
- * resembles a placeholder is unchanged, as are all keys.
- */
+/** Replaces `${env:NAME}` and `${file:/path}` in every string of a config, and `$${` by `${`. Keys stay. */
 export async function substitute(config: JsonValue, options: PlaceholderOptions): Promise<Substituted> {
   const { found, warnings } = findPlaceholders(config);
   const substitutions: Substitution[] = [];

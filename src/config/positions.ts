@@ -8,10 +8,7 @@ interface Position {
   readonly column: number;
 }
 
-/**
- * Returns a function that locates problems in a text with valid syntax, or problems with an offset in any text. It is
- * lazy: it reads the lines at the first problem, and an object or a list for the first place in it.
- */
+/** Lazy: it reads the lines at the first problem, and an object or a list for the first place in it. */
 export function createPlacer(text: string): (problem: Problem) => PlacedProblem {
   const locate = createLocator(text);
   let lineStarts: readonly number[] | undefined;

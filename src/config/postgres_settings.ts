@@ -1,6 +1,4 @@
-/**
- * The PostgreSQL database that a config names; `open_postgres.ts` has the parts that only a run with one requires.
- */
+/** The PostgreSQL database that a config names; `open_postgres.ts` has what only a run with one requires. */
 import { isObject } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 

@@ -69,10 +69,7 @@ export class ConfigError extends Error {
   }
 }
 
-/**
- * Further errors of one sort are not searched for. No user fixes more at once, and distinguishing 100,000 would take
- * longer than parsing them.
- */
+/** Of one sort. No user fixes more at once, and distinguishing 100,000 would take longer than parsing them. */
 export const PROBLEMS_MAX = 1000;
 
 export function countErrors(count: number): string {

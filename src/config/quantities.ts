@@ -23,10 +23,7 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map([
 
 const TERM = /(\d+(?:\.\d+)?)?\s*([a-z]+)\s*/giy;
 
-/**
- * Adds up terms such as `1 hour 30 min`: each has a unit and a positive count, which may be missing. Short ones may have
- * fractions and milliseconds.
- */
+/** Adds up terms such as `1 hour 30 min`, each with a unit. Short ones may have fractions and milliseconds. */
 function addUpTerms(text: string, isShort: boolean): Parsed<{ ms: number }> {
   const terms = text.trim();
   if (terms === "") return { problem: "is empty" };

@@ -158,10 +158,7 @@ interface Setting extends NamedSetting {
   readonly schema: Schema;
 }
 
-/**
- * Resolves the checks of one config. The schema of an object is evaluated once, and so is a value that many checks take
- * from `defaults` or from the schema: they share it.
- */
+/** The schema of an object, and a value of `defaults` or of the schema, is evaluated once for all checks. */
 class Resolver {
   readonly #config: JsonObject;
   readonly #defaults: JsonObject;
@@ -227,10 +224,7 @@ class Resolver {
     return hashHex(JSON.stringify([written["kind"], written["parameters"]], sorted), 16);
   }
 
-  /**
-   * The value of a key. If this machine lacks something in it, the check can't run, and the built-in value serves for
-   * settings other than its target.
-   */
+  /** If this machine lacks something in it, the built-in value serves for settings other than the target. */
   #pick(
     name: string,
     setting: Setting,

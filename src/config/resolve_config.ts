@@ -323,11 +323,7 @@ export interface ReadConfig {
   refuse(problems: readonly Problem[]): void;
 }
 
-/**
- * Reads a config with its included files, and validates each.
- *
- * @throws {ConfigError} If it can't be read or has errors.
- */
+/** @throws {ConfigError} If it can't be read or has errors. / */
 export async function readConfig(
   location: ConfigLocation,
   system: System,

@@ -42,11 +42,7 @@ export async function readSource(location: ConfigLocation, system: System): Prom
   return { ...place, text: decode(bytes, place) };
 }
 
-/**
- * A path of the command line made absolute.
- *
- * @throws {ConfigError} If it is relative and the working directory has no path.
- */
+/** @throws {ConfigError} If it is relative and the working directory has no path. / */
 export function pathFromHere(path: string, system: Pick<System, "workingDirectory">): string {
   return path.startsWith("/") ? path : absolutePath(path, workingDirectoryOf(system));
 }
@@ -63,10 +59,7 @@ function workingDirectoryOf(system: Pick<System, "workingDirectory">): string {
   }
 }
 
-/**
- * Makes a path absolute; `.` and `..` are left to the system. The directory shows whether the paths are those of
- * Windows, with backslashes.
- */
+/** `.` and `..` are left to the system. The directory shows whether the paths are those of Windows. */
 export function absolutePath(path: string, directory: string): string {
   if (path.startsWith("/")) return path;
   if (isWindowsPath(directory) && (/^[A-Za-z]:[\\/]/.test(path) || path.startsWith("\\"))) return path;

@@ -11,10 +11,7 @@ import {
 } from "./problem.ts";
 import { valueAt } from "./schema_view.ts";
 
-/**
- * Returns a function that locates problems in a config of several files: in the file that a problem names, else in
- * the one of its check, else in the config itself.
- */
+/** In the file that a problem names, else in the one of its check, else in the config itself. */
 export function createConfigPlacer(files: readonly ConfigFile[]): (problem: Problem) => PlacedProblem {
   const [main, ...others] = files;
   const owners = new Map<string, Source>();

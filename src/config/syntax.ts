@@ -269,9 +269,7 @@ class Parser {
     return value;
   }
 
-  /**
-   * Returns whether the current token is made of letters, digits and other signs rather than of JSON's punctuation.
-   */
+  /** Made of letters, digits and other signs rather than of JSON's punctuation. */
   #isWord(): boolean {
     return this.#token === TOKEN.unknown || startsScalar(this.#token) && this.#token !== TOKEN.string;
   }

@@ -35,10 +35,7 @@ export function warnOfLateNotifications(checks: readonly Check[]): readonly Prob
     }).slice(0, PROBLEMS_MAX);
 }
 
-/**
- * Returns a function that returns the usual time in milliseconds from a first failing result to the one that confirms
- * it; 0 after a hundred different combinations of cron schedule and threshold.
- */
+/** From a first failing result to the one that confirms it; 0 after a hundred combinations with cron schedules. */
 function confirmationTimes(): (schedule: Schedule, threshold: number) => number {
   const known = new Map<string, number>();
   return (schedule, threshold) => {

@@ -83,10 +83,7 @@ function longestGapIn(times: readonly number[]): number {
 /** The first day of the simulation; any day works. */
 const START_MS = Date.UTC(2026, 0, 1);
 
-/**
- * Returns the times in a span, and those of more than a day at least twice; days have 24 hours, and the grace covers
- * DST changes.
- */
+/** The times in a span, and those of more than a day at least twice; the grace covers DST changes. */
 function timesOf(expression: string, spanMs: number): readonly number[] {
   const times = createCronReader()(expression, "UTC");
   if (times === null) throw new RangeError("It never comes");

@@ -30,10 +30,7 @@ export class ImportLimitError extends RangeError {
   override readonly name = "ImportLimitError";
 }
 
-/**
- * A config in the making. It makes names unique, and replaces secrets by placeholders, so that none of the source is
- * in the result.
- */
+/** A config in the making: it makes names unique, and replaces secrets by placeholders. */
 export class ConfigDraft {
   readonly settings: {
     defaults: written.Defaults;
@@ -247,10 +244,7 @@ export class SourceItem {
     return this.draft.pingKey(this.name, this.label);
   }
 
-  /**
-   * A URL with placeholders for its user information and for query parameters that are named like credentials. A whole
-   * login replaces the user information, and is sent with HTTP Basic.
-   */
+  /** Parameters named like credentials become placeholders; a whole login replaces the user information. */
   url(
     address: string,
     { username, password }: Partial<Record<"username" | "password", string | undefined>> = {},

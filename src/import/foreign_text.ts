@@ -51,11 +51,7 @@ export function importError(
   });
 }
 
-/**
- * Decodes a file.
- *
- * @throws {ConfigError} If it is not UTF-8.
- */
+/** @throws {ConfigError} If it is not UTF-8. / */
 export function decodeText(file: ForeignFile): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(file.bytes);
@@ -64,11 +60,7 @@ export function decodeText(file: ForeignFile): string {
   }
 }
 
-/**
- * Reads JSON.
- *
- * @throws {ConfigError} If it is malformed.
- */
+/** @throws {ConfigError} If it is malformed. / */
 export function parseJson(file: ForeignFile): unknown {
   const text = decodeText(file);
   if (isNestedTooDeeply(text)) throw importError(file, `it is nested more than ${NESTING_MAX} levels deep`);

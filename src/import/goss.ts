@@ -198,10 +198,7 @@ function readPatterns(key: string, resource: Foreign, item: SourceItem) {
   return { texts, expressions };
 }
 
-/**
- * The first text and the first expression, for keys of a check. Both fit anywhere; the rest is listed under the name of
- * the key for an expression.
- */
+/** The first text and the first expression. The rest is listed under the name of the key for an expression. */
 function firstPatterns(
   [key, patternKey]: readonly [key: string, patternKey: string],
   resource: Foreign,

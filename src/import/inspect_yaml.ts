@@ -10,9 +10,7 @@ interface Inspection {
   readonly aliasCount: number;
 }
 
-/**
- * Finds repeated keys and aliases without a target or within their own, and counts the values that aliases multiply.
- */
+/** Finds repeated keys and bad aliases, and counts the values that aliases multiply. */
 export function inspectYaml(root: unknown): Inspection {
   const problems: { message: string; offset: number }[] = [];
   let aliasCount = 0;

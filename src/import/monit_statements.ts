@@ -19,11 +19,7 @@ export interface MonitStatement {
 const TOKEN =
   /\s+|#[^\n]*|"((?:[^"\\]|\\.)*)"|'([^']*)'|([a-z][a-z0-9+.-]*:\/\/[^\s"',{}]+)|(>=|<=|==|!=|<>|[<>=])|(\{[^{}]*\}|[,;()])|([^\s"'{}<>=!,;()#]+|[!{}])/giy;
 
-/**
- * Reads a control file of Monit.
- *
- * @throws {ConfigError} If a quoted text does not end.
- */
+/** @throws {ConfigError} If a quoted text does not end. / */
 export function parseMonit(file: ForeignFile): readonly MonitStatement[] {
   const text = decodeText(file).replaceAll("${", () => "$${");
   const tokens: MonitToken[] = [];

@@ -75,10 +75,7 @@ function listFilters(directives: ReadonlyMap<string, string>, name: string, draf
   }
 }
 
-/**
- * Returns whether `notification_options` leave out some of the events; without any, or with `n`, there is nothing to
- * filter.
- */
+/** Whether `notification_options` leave out some of the events; without any, or with `n`, nothing is filtered. */
 export function lacksEvents(options: readonly string[], events: readonly string[]): boolean {
   const isFilter = options.length > 0 && !options.some((option) => ["n", "a"].includes(option[0] ?? ""));
   return isFilter && !events.every((event) => options.some((option) => option[0] === event));

@@ -80,10 +80,7 @@ export function partOfGlob(glob: string): string | null {
   return part ?? null;
 }
 
-/**
- * Turns a path such as `.data[0].name`, as other tools write it, into one of RFC 9535. `null` if it has anything but
- * names and indexes.
- */
+/** Turns `.data[0].name` into a path of RFC 9535; `null` if it has anything but names and indexes. */
 export function standardJsonPath(path: string): string | null {
   const parts = path.matchAll(/\.?([^.[\]'"\s()*$]+)|\[(\d+)\]|\[(?:'([^'\]]+)'|"([^"\]]+)")\]/gy);
   let standard = "$";

@@ -21,10 +21,7 @@ interface HeartbeatOptions {
   onBug(error: unknown): void;
 }
 
-/**
- * Starts the heartbeat. It is sent only if the loop advances: no planned run is overdue. A failure is logged once, and
- * so is its end.
- */
+/** Sends only if the loop advances: no planned run is overdue. A failure is logged once, and so is its end. */
 export function startHeartbeat(options: HeartbeatOptions): HeartbeatSchedule {
   const { system, log, isWell, onBug } = options;
   let { heartbeat, redact } = options.config;

@@ -59,10 +59,7 @@ export type TimeText = (timeMs: number) => Markup;
 /** A time in the page's zone, such as `2026-01-31 10:00`. */
 export type PlainTime = (timeMs: number) => string;
 
-/**
- * Returns a function that formats times in a zone. One formatter serves a page: creating one costs more than a
- * thousand uses.
- */
+/** One formatter serves a page: creating one costs more than a thousand uses. */
 export function createPlainTime(timeZone: string): PlainTime {
   // Swedish dates are written as ISO 8601 has them: 2026-01-31 10:00.
   const format = new Intl.DateTimeFormat("sv-SE", {

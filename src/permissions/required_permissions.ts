@@ -1,6 +1,4 @@
-/**
- * The required permissions of checks, their channels and the heartbeat of a config, and which of them are granted.
- */
+/** The required permissions of checks, channels and the heartbeat, and which of them are granted. */
 import { entriesOf } from "../checks/registry.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
@@ -42,10 +40,7 @@ interface PermittedConfig {
   readonly channels?: readonly Channel[];
 }
 
-/**
- * The permissions that a config needs, each once, in the config's order. A check or a channel that lacks something does
- * nothing, so it needs none.
- */
+/** Each once, in the config's order. A check or a channel that lacks something does nothing, so it needs none. */
 export async function requiredPermissionsOf(
   config: PermittedConfig,
   system: System,

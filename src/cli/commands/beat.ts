@@ -67,10 +67,7 @@ const LOOK_MS_MAX = 10_000;
 
 const LATE = `cannot find the state: the file system did not respond within ${LOOK_MS_MAX / 1000} s`;
 
-/**
- * How long the command waits for its start to be recorded while others write; after that, the start is recorded while
- * it runs.
- */
+/** How long the command waits for its start to be recorded; after that, the start is recorded while it runs. */
 const START_MS_MAX = 250;
 
 /** How long recording the end of a run is retried while others write. */

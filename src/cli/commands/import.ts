@@ -148,10 +148,7 @@ function summaryOf(draft: ConfigDraft, output: string | undefined): string {
   return `monitor: imported ${counts.join(", ")}; ${missing}\n${next}`;
 }
 
-/**
- * Validates a draft as `monitor validate` does, and removes rejected parts, such as a regular expression that RE2
- * lacks. So the result always validates, and the list has the reason for each loss.
- */
+/** Validates a draft as `monitor validate` does, and removes rejected parts, with the reason for each loss. */
 async function acceptDraft(draft: ConfigDraft, system: System): Promise<void> {
   for (;;) {
     const config = renderConfig(draft);

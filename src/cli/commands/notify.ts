@@ -79,10 +79,7 @@ interface Trial {
   readonly check: Check | null;
 }
 
-/**
- * Each channel once, in the config's order. A named one needs no check, if it was chosen by its name or nothing was
- * chosen.
- */
+/** Each channel once. A named one needs no check, if it was chosen by its name or nothing was chosen. */
 function selectTrials(
   config: OpenConfig,
   checks: readonly Check[],

@@ -177,10 +177,7 @@ interface PrettyOptions extends TableOptions, TimeContext {
   readonly detailed: boolean;
 }
 
-/**
- * The queued notifications, then the checks, the lowest severity first, and the summary: so the problems are on the screen,
- * next to the prompt.
- */
+/** The lowest severity first, so that the problems are on the screen, next to the prompt. */
 function renderPretty(
   { statuses, notifications, monitor }: StatusSnapshot,
   options: PrettyOptions,

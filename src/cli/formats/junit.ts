@@ -133,10 +133,7 @@ function xmlText(text: string): string {
   );
 }
 
-/**
- * Any text as the value of an XML attribute in double quotes. Line breaks and tabs are written as references,
- * since a reader would turn them into spaces.
- */
+/** Line breaks and tabs are written as references, since a reader would turn them into spaces. */
 function xmlAttribute(text: string): string {
   return escapeXml(text, reference);
 }

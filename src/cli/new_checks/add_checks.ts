@@ -92,10 +92,7 @@ export interface KnownCheck {
   readonly isInactive: boolean;
 }
 
-/**
- * Parts new checks from those that the config, or an earlier one of them, has already: with the same name, kind and
- * parameters, or the same target under any name.
- */
+/** Known: the config, or an earlier one, has the same name, kind and parameters, or the same target. */
 export function partKnown(
   checks: readonly NewCheck[],
   { config }: ConfigTarget,
@@ -248,11 +245,7 @@ export async function openTarget({ invocation, system }: CommandContext): Promis
   return { ...target, config, text: config.source.text };
 }
 
-/**
- * Lists the permissions that writing a config requires.
- *
- * @throws {MissingPermissionsError} If some of them are not granted.
- */
+/** @throws {MissingPermissionsError} If some of them are not granted. / */
 async function permissionsOfWriting(
   { path, config }: ConfigTarget,
   system: System,
@@ -272,11 +265,7 @@ async function permissionsOfWriting(
 
 const BYTE_ORDER_MARK = "\uFEFF";
 
-/**
- * Writes the new text of a config, if nothing else changed it meanwhile.
- *
- * @throws {OutputError} If it cannot be written.
- */
+/** @throws {OutputError} If it cannot be written. / */
 async function writeTarget(target: ConfigTarget, text: string, system: System): Promise<void> {
   const { path, label, config } = target;
   try {

@@ -93,10 +93,7 @@ function ignoreUsage(error: unknown): readonly [] {
   throw error;
 }
 
-/**
- * Makes a filter for duplicates: whether a check has the subject of another one that it was called with. Jobs of a
- * crontab may have one name and yet be several.
- */
+/** Whether a check has the subject of another one; jobs of a crontab may have one name and yet be several. */
 async function createCoverage(
   checks: OpenConfig["checks"],
 ): Promise<(check: Check, proposal: Proposal) => Promise<boolean>> {
@@ -142,9 +139,7 @@ export async function choose(
   }
 }
 
-/**
- * Parses numbers and ranges from 1 on, `all` or `none`; the returned numbers count from 0. An empty line is `none`.
- */
+/** Parses numbers and ranges from 1 on, `all` or `none`; the returned numbers count from 0. Empty is `none`. */
 export function readChoice(line: string, count: number): readonly number[] | null {
   const text = line.trim().toLowerCase();
   if (text === "" || text === "none") return [];

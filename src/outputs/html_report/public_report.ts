@@ -52,10 +52,7 @@ export function publicChange({ name, atMs, from, to }: ConditionChange): Conditi
   return { name, atMs, from, to, output: "", trace: "" };
 }
 
-/**
- * A page for everybody: without outputs, notifications and silences, the host and the config. Maintenance is shown,
- * without its reason.
- */
+/** A page for everybody: without outputs, notifications, silences, host and config. Maintenance has no reason. */
 export function publicReport(snapshot: ReportSnapshot): ReportSnapshot {
   return {
     ...snapshot,

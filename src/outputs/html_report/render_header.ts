@@ -181,10 +181,7 @@ export function contentPolicy({ isLive }: Pick<ReportSnapshot, "isLive">): Marku
   return markup`default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src ${scripts}`;
 }
 
-/**
- * Returns the relative URL of the live page of all checks. It is relative, since a proxy may serve the pages below
- * its own path.
- */
+/** The URL of the live page of all checks; relative, since a proxy may serve the pages below its own path. */
 function rootOf({ isOfOneCheck }: ReportSnapshot): string {
   return isOfOneCheck === true ? "../" : "";
 }

@@ -34,11 +34,7 @@ interface PageOptions extends Omit<GatherOptions, "pause"> {
   readonly clock: Pick<Clock, "monotonicMs" | "after">;
 }
 
-/**
- * Makes the page's text, in turns.
- *
- * @throws {StoreError} If the state cannot be read.
- */
+/** @throws {StoreError} If the state cannot be read. / */
 export async function writeReport(
   { clock, public: tags, checks, isWhole, ...options }: PageOptions,
 ): Promise<string> {
@@ -61,9 +57,7 @@ export async function writeReport(
 const CHANGES_EACH = 5;
 /** On the page of one check. */
 const CHANGES_OF_ONE_CHECK = 50;
-/**
- * The number of checks that are read at a time; the store reads synchronously, and blocks everything else meanwhile.
- */
+/** So many are read at a time: the store reads synchronously, and blocks everything else meanwhile. */
 const CHECKS_AT_A_TIME = 4;
 
 interface GatherOptions {
@@ -81,11 +75,7 @@ interface GatherOptions {
   pause(): Promise<void>;
 }
 
-/**
- * Reads everything that the page shows.
- *
- * @throws {StoreError} If the state cannot be read.
- */
+/** @throws {StoreError} If the state cannot be read. / */
 async function gatherReport(options: GatherOptions): Promise<ReportSnapshot> {
   const { store, checks, isWhole, facts, pause } = options;
   const { nowMs } = facts;

@@ -164,10 +164,7 @@ const UNAUTHORIZED = respondText(
   },
 );
 
-/**
- * A page of any site can make its own name resolve to 127.0.0.1 (DNS rebinding) and so read responses that require no
- * token. Its requests have that name in them.
- */
+/** Any site can make its name resolve to 127.0.0.1 (DNS rebinding); its requests have that name in them. */
 const MISDIRECTED = respondText(
   421,
   'expected "Host: localhost" or a loopback address; set "token", or change the header in the proxy',

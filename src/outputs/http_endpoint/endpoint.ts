@@ -1,7 +1,4 @@
-/**
- * The HTTP endpoint: the state of the checks for browsers and programs, and check-ins of jobs. Only check-ins change
- * anything.
- */
+/** The HTTP endpoint: the state for browsers and programs, and check-ins of jobs, which alone change anything. */
 import type { HttpServer, IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
 import { isShared } from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
@@ -48,10 +45,7 @@ export class Endpoint {
     return endpoint;
   }
 
-  /**
-   * Replaces the config. Rejects with a {@linkcode ListenError} if it can't listen on its address; then it does not
-   * listen at all.
-   */
+  /** Rejects with a {@linkcode ListenError} if it can't listen on the address; then it does not listen at all. */
   async adopt(next: EndpointConfig): Promise<void> {
     const isMoved = this.#server === null || next.listen.address !== this.#adopted.listen.address;
     const adopted = await prepare(next, this.#sources);

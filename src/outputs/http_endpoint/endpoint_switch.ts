@@ -8,10 +8,7 @@ interface EndpointSwitch {
   end(): Promise<void>;
 }
 
-/**
- * Starts the endpoint that a config asks for, if any. Its modules are read only then. Rejects with a {@linkcode ListenError}
- * if it can't listen; at a reload that is logged.
- */
+/** Rejects with a {@linkcode ListenError} if it can't listen; at a reload that is logged. */
 export async function startEndpoint(config: LoadedConfig, sources: EndpointSources): Promise<EndpointSwitch> {
   let endpoint: Endpoint | null = null;
   const change = async (next: LoadedConfig): Promise<void> => {

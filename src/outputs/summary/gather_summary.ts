@@ -37,11 +37,7 @@ export interface GatherSummaryOptions extends Omit<SummaryInput, "checks" | "que
   pause(): Promise<void>;
 }
 
-/**
- * Reads the history of the checks and summarizes it.
- *
- * @throws {StoreError} If the state can't be read.
- */
+/** @throws {StoreError} If the state can't be read. / */
 export async function gatherSummary(options: GatherSummaryOptions): Promise<Summary> {
   const { store, tags, sinceMs, untilMs, timeZone, hostName, monitor, notes, removed, pause } = options;
   const checks = options.checks.filter((check) =>
