@@ -1,7 +1,7 @@
+import { didYouMean } from "../config/nearest.ts";
 import {
   type Command,
   COMMON_OPTIONS,
-  didYouMean,
   hintForFile,
   Invocation,
   operandsMax,

@@ -1,5 +1,5 @@
 import type { PermissionClass } from "../domain/runtime_permissions.ts";
-import { nearest } from "../config/nearest.ts";
+import { didYouMean } from "../config/nearest.ts";
 import type { System } from "../domain/system.ts";
 import type { Ending } from "./exit_code.ts";
 
@@ -177,10 +177,4 @@ export const OPTION = {
 export function hintForFile(word: string): string | undefined {
   if (!/\.(jsonc?|json5|ya?ml|toml|conf|cfg)$/i.test(word)) return undefined;
   return `name the config file with: -c ${word}`;
-}
-
-/** Returns a hint with the word that was probably meant; `undefined`: none is near. */
-export function didYouMean(word: string, known: readonly string[]): string | undefined {
-  const meant = nearest(word, known);
-  return meant && `did you mean "${meant}"?`;
 }

@@ -1,4 +1,5 @@
-import { didYouMean, hintForFile, type Invocation, UsageError } from "./command_definition.ts";
+import { didYouMean } from "../config/nearest.ts";
+import { hintForFile, type Invocation, UsageError } from "./command_definition.ts";
 import { entriesOf } from "../checks/registry.ts";
 import { loadConfig, type LoadedConfig, type LoadOptions } from "../config/load.ts";
 import { channelsIn } from "../config/channel_uses.ts";

@@ -23,7 +23,7 @@ import { describeFileError, systemCodeOf } from "../shared/describe_error.ts";
 import type { Files } from "../domain/files.ts";
 import { absolutePath } from "./source.ts";
 import { findCommand, type FoundCommand, isCommand } from "../shared/find_command.ts";
-import { nearest } from "./nearest.ts";
+import { didYouMean } from "./nearest.ts";
 
 export interface ValidatedFile {
   readonly file: ConfigFile;
@@ -184,7 +184,7 @@ function examineValues(config: FormattedConfig, { source, isUnresolved }: Config
     // Of a config with errors, no warning is printed.
     const hint = variable?.hint ?? problem?.hint;
     if (problem !== null) {
-      problems.push({ ...problem, ...hint !== undefined && { hint }, ...(isLack && { isLack }) });
+      problems.push({ ...problem, hint, ...(isLack && { isLack }) });
     }
     if (KEPT_FORMATS.has(item.format)) kept.push(item);
   });
@@ -328,12 +328,8 @@ function completeIncludedFile(
           hint: `put it into ${configLabel}`,
         };
       }
-      const meant = nearest(name, INCLUDED_KEYS.filter((key) => !(key in written)));
-      return {
-        ...at,
-        message: `unknown key ${quoteValue(name)}, ${expected}`,
-        ...(meant !== undefined && { hint: `did you mean "${meant}"?` }),
-      };
+      const hint = didYouMean(name, INCLUDED_KEYS.filter((key) => !(key in written)));
+      return { ...at, message: `unknown key ${quoteValue(name)}, ${expected}`, hint };
     },
   );
   const isEmpty = problems.length === 0 &&

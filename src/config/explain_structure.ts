@@ -115,18 +115,10 @@ function explainUnknownKey({ name = "" }: StructureError, place: Place): Problem
   const known = [...view?.keys.keys() ?? []];
   const accepted = `expected ${describeKeys([...view?.plainKeys.keys() ?? []])}`;
   if (place.wider?.at(place.value, place.path)?.keys.has(name)) {
-    return {
-      ...at,
-      message: `is not in ${place.shapeName}, ${accepted}`,
-      hint: "the default schema has it",
-    };
+    return { ...at, message: `is not in ${place.shapeName}, ${accepted}`, hint: "the default schema has it" };
   }
   const hint = hintForKey(name, known, place);
-  return {
-    ...at,
-    message: `unknown key ${quoteValue(name)}, ${accepted}`,
-    ...(hint !== undefined && { hint }),
-  };
+  return { ...at, message: `unknown key ${quoteValue(name)}, ${accepted}`, hint };
 }
 
 function describeKeys(names: readonly string[]): string {
@@ -214,16 +206,16 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   null: "null",
 };
 
-function explainType(error: StructureError, place: Place): Problem {
+function explainType({ types }: StructureError, place: Place): Problem {
   const { path, written } = place;
   const shown = valueAt(written, path);
-  const { types } = error;
-  const subject = path.length === 0 ? "the config is" : "is";
-  const hint = hintForType(shown, types, place);
+  const value = typeof shown === "string" ? `the string ${quoteValue(shown)}` : quoteValue(shown);
   return {
     path,
-    message: `${subject} ${describeValue(shown)}, expected ${describeTypes(types, viewOf(place))}`,
-    ...(hint !== undefined && { hint }),
+    message: `${path.length === 0 ? "the config is" : "is"} ${value}, expected ${
+      describeTypes(types, viewOf(place))
+    }`,
+    hint: hintForType(shown, types, place),
   };
 }
 
@@ -285,11 +277,6 @@ function typeOf(value: JsonValue | undefined): string {
   return isObject(value) || typeof value !== "object" ? typeof value : "array";
 }
 
-function describeValue(value: JsonValue | undefined): string {
-  if (typeof value === "string") return `the string ${quoteValue(value)}`;
-  return quoteValue(value);
-}
-
 function explainEnumeration(_error: StructureError, place: Place): Problem {
   const { path, written } = place;
   const shown = valueAt(written, path);
@@ -300,11 +287,8 @@ function explainEnumeration(_error: StructureError, place: Place): Problem {
   const message = `is ${quoteValue(shown)}, expected one of ${accepted.map(quoteValue).join(", ")}`;
   if (typeof shown !== "string" || holdsSecret(shown)) return { path, message };
   if (place.wider?.at(place.value, path)?.enum?.includes(shown)) {
-    return {
-      path,
-      message,
-      hint: `${quoteValue(shown)} is not in ${place.shapeName}; the default schema has it`,
-    };
+    const hint = `${quoteValue(shown)} is not in ${place.shapeName}; the default schema has it`;
+    return { path, message, hint };
   }
   const meant = view === undefined ? null : meantWord(shown, view);
   if (meant === null) return { path, message };

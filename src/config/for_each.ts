@@ -1,4 +1,4 @@
-import { nearest } from "./nearest.ts";
+import { didYouMean } from "./nearest.ts";
 import { type ConfigPath, type Problem, quoteValue } from "./problem.ts";
 import { isObject } from "./schema_view.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
@@ -210,14 +210,9 @@ function replaceAll(value: JsonValue, values: Values): JsonValue {
 }
 
 function unknownKey(key: string, keys: readonly string[], at: Pick<Problem, "path" | "at">): Problem {
-  const meant = nearest(key, keys);
-  return {
-    ...at,
-    message: `${quoteValue(`\${each:${key}}`)} is not a key of for_each, expected ${
-      keys.length === 1 ? keys[0] : `one of ${keys.join(", ")}`
-    }`,
-    ...(meant !== undefined && { hint: `did you mean \${each:${meant}}?` }),
-  };
+  const expected = keys.length === 1 ? keys[0] : `one of ${keys.join(", ")}`;
+  const message = `${quoteValue(`\${each:${key}}`)} is not a key of for_each, expected ${expected}`;
+  return { ...at, message, hint: didYouMean(key, keys, (meant) => `\${each:${meant}}`) };
 }
 
 function repeated(name: string, template: string, unused?: string): Problem {

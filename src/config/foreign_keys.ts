@@ -2,72 +2,57 @@
 import { nearest } from "./nearest.ts";
 import type { SchemaView } from "./schema_view.ts";
 
-interface ForeignKey {
-  /** In lower case, without `_` and `-`. */
-  readonly names: readonly string[];
-  /** The key that an object must accept for this entry to be meant. */
-  readonly instead: string;
-  /** The hint. Absent: the key of `instead`. */
-  readonly hint?: string;
-}
-
+const URLS = "url uri endpoint href";
 const TARGET = '"request": { "target": "https://example.org/" }';
 
-/** The first one that fits counts. */
-const FOREIGN_KEYS: readonly ForeignKey[] = [
-  { names: ["type", "checktype", "plugin"], instead: "kind" },
-  { names: ["enabled", "enable"], instead: "active" },
-  { names: ["disabled", "paused", "muted"], instead: "active", hint: 'write "active": false' },
-  {
-    names: ["retries", "retry", "maxattempts", "maxcheckattempts", "failurethreshold"],
-    instead: "threshold",
-  },
-  { names: ["alerts", "alert", "alerting", "notify", "contacts", "channels"], instead: "notifications" },
-  { names: ["description", "label", "displayname"], instead: "title" },
-  { names: ["labels", "groups", "group"], instead: "tags" },
-  { names: ["dependencies", "parents", "requires"], instead: "depends_on" },
-  { names: ["env"], instead: "environment" },
-  { names: ["url", "uri", "endpoint", "href"], instead: "target" },
-  { names: ["from"], instead: "sender" },
-  { names: ["to", "recipients"], instead: "receivers" },
-  { names: ["cmd", "command", "exec"], instead: "path", hint: 'write "path" and "arguments"' },
-  {
-    names: ["interval", "every", "frequency", "checkinterval", "period"],
-    instead: "schedule",
-    hint: 'write "schedule": { "regular_interval": "5 minutes" }',
-  },
-  { names: ["url", "uri", "endpoint", "href"], instead: "request", hint: `write ${TARGET}` },
-  {
-    names: ["url", "uri", "endpoint", "href"],
-    instead: "parameters",
-    hint: `write "parameters": { ${TARGET} }`,
-  },
-  {
-    names: ["host", "hostname", "port", "cmd", "command", "exec"],
-    instead: "parameters",
-    hint: 'move it into "parameters"; the kind decides its name there',
-  },
-  ...["tls", "ca_file", "request", "parameters"].map((instead) => ({
-    names: ["insecure", "insecureskipverify", "skiptlsverify", "tlsskipverify", "verify", "ignoretls"],
-    instead,
-    hint: 'name a private authority in "ca_file"; verification cannot be turned off',
-  })),
+/**
+ * Names in lower case, without `_` and `-`; the key that an object must accept for this entry to be meant; and the hint,
+ * if it is not that key. The first one that fits counts.
+ */
+const FOREIGN_KEYS: readonly (readonly [names: string, instead: string, hint?: string])[] = [
+  ["type checktype plugin", "kind"],
+  ["enabled enable", "active"],
+  ["disabled paused muted", "active", 'write "active": false'],
+  ["retries retry maxattempts maxcheckattempts failurethreshold", "threshold"],
+  ["alerts alert alerting notify contacts channels", "notifications"],
+  ["description label displayname", "title"],
+  ["labels groups group", "tags"],
+  ["dependencies parents requires", "depends_on"],
+  ["env", "environment"],
+  [URLS, "target"],
+  ["from", "sender"],
+  ["to recipients", "receivers"],
+  ["cmd command exec", "path", 'write "path" and "arguments"'],
+  [
+    "interval every frequency checkinterval period",
+    "schedule",
+    'write "schedule": { "regular_interval": "5 minutes" }',
+  ],
+  [URLS, "request", `write ${TARGET}`],
+  [URLS, "parameters", `write "parameters": { ${TARGET} }`],
+  [
+    "host hostname port cmd command exec",
+    "parameters",
+    'move it into "parameters"; the kind decides its name there',
+  ],
+  ...["tls", "ca_file", "request", "parameters"].map((instead) =>
+    [
+      "insecure insecureskipverify skiptlsverify tlsskipverify verify ignoretls",
+      instead,
+      'name a private authority in "ca_file"; verification cannot be turned off',
+    ] as const
+  ),
 ];
 
-/** The meaning of another tool's key in an object. */
-interface MeantKey {
-  /** The equivalent key; `null` if it is not a single one. */
-  readonly key: string | null;
-  /** The hint, without a final period. */
-  readonly hint: string;
-}
+/** The equivalent key, `null` if it is not a single one, and the hint without a final period. */
+type MeantKey = Readonly<{ key: string | null; hint: string }>;
 
 /** Finds the meaning of another tool's key in an object with these keys; `undefined` if it is unknown. */
 export function meantKey(name: string, known: readonly string[]): MeantKey | undefined {
   const plain = plainName(name);
-  const found = FOREIGN_KEYS.find(({ names, instead }) => names.includes(plain) && known.includes(instead));
+  const found = FOREIGN_KEYS.find(([names, key]) => names.split(" ").includes(plain) && known.includes(key));
   if (found === undefined) return undefined;
-  const { instead, hint } = found;
+  const [, instead, hint] = found;
   return hint === undefined ? { key: instead, hint: `did you mean "${instead}"?` } : { key: null, hint };
 }
 

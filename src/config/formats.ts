@@ -30,7 +30,7 @@ import {
 } from "./quantities.ts";
 import { parseDatabaseHost } from "./postgres_settings.ts";
 import { hideInAddress } from "./credentials.ts";
-import { nearest } from "./nearest.ts";
+import { didYouMean, nearest } from "./nearest.ts";
 import { parseRange } from "../shared/parse_range.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { isLocationName, LOCATION_NAME } from "../shared/location_name.ts";
@@ -296,10 +296,9 @@ function findUnknownField({ value, written }: FormattedValue): Pick<Problem, "me
   if (value !== written) {
     return { message: `the template names a field that a notification does not have, ${expected}` };
   }
-  const meant = nearest(unknown, TEMPLATE_FIELDS);
   return {
     message: `a notification has no field ${quoteValue(`{{${unknown}}}`)}, ${expected}`,
-    ...(meant !== undefined && { hint: `did you mean ${quoteValue(`{{${meant}}}`)}?` }),
+    hint: didYouMean(unknown, TEMPLATE_FIELDS, (meant) => quoteValue(`{{${meant}}}`)),
   };
 }
 
@@ -355,12 +354,12 @@ function isDate(text: string): boolean {
 
 function checkTimeZone({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
   if (isTimeZone(String(value))) return null;
-  const message = `${
-    quoteValue(written)
-  } is not a time zone, expected a name such as "Europe/Zurich" or "UTC"`;
-  if (value !== written) return { message };
-  const meant = nearestZone(String(value));
-  return { message, ...(meant !== undefined && { hint: `did you mean ${quoteValue(meant)}?` }) };
+  const expected = 'expected a name such as "Europe/Zurich" or "UTC"';
+  const meant = value === written ? nearestZone(String(value)) : undefined;
+  return {
+    message: `${quoteValue(written)} is not a time zone, ${expected}`,
+    hint: meant && `did you mean ${quoteValue(meant)}?`,
+  };
 }
 
 /** Caches names: most configs have one time zone many times, and the lookup is slow. */
@@ -426,9 +425,8 @@ function findChoiceProblem(
   }
   const unknown = Object.keys(cases).find((name) => name !== ANY_VALUE && !accepted.includes(name));
   if (unknown === undefined) return null;
-  const meant = nearest(unknown, accepted);
   return {
     message: `${shown} is never ${quoteValue(unknown)}, expected one of ${accepted.join(", ")}, ${ANY_VALUE}`,
-    ...meant !== undefined && { hint: `did you mean ${quoteValue(meant)}?` },
+    hint: didYouMean(unknown, accepted, quoteValue),
   };
 }

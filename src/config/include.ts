@@ -226,23 +226,20 @@ class IncludeReader implements Included {
         source,
         offset,
         message,
-        ...(hint !== null && { hint }),
+        hint: hint ?? undefined,
       }));
     }
     const words = `${message.charAt(0).toLowerCase()}${message.slice(1)}`;
     // A hint for making a config is no help here, and an included file is trusted as the config is.
     if (cause instanceof Deno.errors.NotFound) return [{ ...at, message: words }];
     if (cause instanceof UnreadableFileError && cause.isDirectory) {
-      return [{
-        ...at,
-        message: words,
-        hint: "for the files in a directory write a pattern, such as conf.d/*.jsonc",
-      }];
+      const pattern = "for the files in a directory write a pattern, such as conf.d/*.jsonc";
+      return [{ ...at, message: words, hint: pattern }];
     }
     const trust = hint?.startsWith("name it")
       ? `name the config if you trust it: --config ${this.#config.source.label}`
       : hint;
-    return [{ ...at, message: words, ...(trust !== null && { hint: trust }) }];
+    return [{ ...at, message: words, hint: trust ?? undefined }];
   }
 }
 

@@ -1,7 +1,7 @@
 /** The rules of `locations` that need more than the value itself. */
 import type { Check, Locations } from "../domain/check.ts";
 import { isCron } from "../domain/schedule.ts";
-import { nearest } from "./nearest.ts";
+import { didYouMean } from "./nearest.ts";
 import { type ConfigPath, type Problem, quoteValue, type Source } from "./problem.ts";
 import { valueAt } from "./schema_view.ts";
 import type { JsonObject } from "./syntax.ts";
@@ -115,12 +115,8 @@ function controlProblems(
   }
   const check = byName.get(control);
   if (check === undefined) {
-    const meant = nearest(control, [...byName.keys()].filter((other) => other !== name));
-    return [{
-      path,
-      message: `is ${quoteValue(control)}, expected the name of a check`,
-      ...(meant !== undefined && { hint: `did you mean ${quoteValue(meant)}?` }),
-    }];
+    const hint = didYouMean(control, [...byName.keys()].filter((other) => other !== name), quoteValue);
+    return [{ path, message: `is ${quoteValue(control)}, expected the name of a check`, hint }];
   }
   const refusal = refusalOf(check);
   return refusal === null

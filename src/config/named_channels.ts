@@ -3,7 +3,7 @@ import type { Channel, ChannelByKind, SummarySettings } from "../domain/channel.
 import type { Check } from "../domain/check.ts";
 import { namedChannelKey } from "./channel_uses.ts";
 import { channelNames, type ConfigFile } from "./config_file.ts";
-import { nearest } from "./nearest.ts";
+import { didYouMean } from "./nearest.ts";
 import { type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import { describeLacks, readHours, type ResolveOptions, resolveSetting } from "./resolve.ts";
 import type { FormattedValue, SchemaReader } from "./schema_view.ts";
@@ -46,8 +46,8 @@ function describeUnknownName({ path, written }: FormattedValue, options: Channel
   const name = String(written);
   const known = [...options.known];
   const message = `is ${quoteValue(written)}, expected ${describeNames(known)}`;
-  const meant = nearest(name, known);
-  if (meant !== undefined) return { path, message, hint: `did you mean ${quoteValue(meant)}?` };
+  const near = didYouMean(name, known, quoteValue);
+  if (near !== undefined) return { path, message, hint: near };
   const kind = options.reader.at(options.value, path)?.keys.get("kind");
   const isKind = kind !== undefined && options.reader.view(kind, undefined).enum?.includes(name) === true;
   const channel = `{ "kind": ${isKind ? quoteValue(name) : "…"}, "parameters": { … } }`;

@@ -23,6 +23,16 @@ export function nearest(word: string, candidates: readonly string[]): string | u
     candidates.find((candidate) => isShortened(word.toLowerCase(), candidate.toLowerCase()));
 }
 
+/** Returns a hint with the candidate that was probably meant, shown in quotes; `undefined`: none is near. */
+export function didYouMean(
+  word: string,
+  candidates: readonly string[],
+  show: (meant: string) => string = (meant) => `"${meant}"`,
+): string | undefined {
+  const meant = nearest(word, candidates);
+  return meant && `did you mean ${show(meant)}?`;
+}
+
 /** Returns whether a word begins like the whole and leaves letters out behind that. */
 function isShortened(word: string, whole: string): boolean {
   if (word.charAt(0) !== whole.charAt(0)) return false;

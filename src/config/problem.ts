@@ -15,7 +15,7 @@ export interface Problem {
   /** The position itself if there is no key to name: characters from the start of the text. */
   readonly offset?: number;
   /** The fix, if it isn't in the message. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /**
    * Whether this machine lacks something that the config names: a variable, a file, a command. The config is accepted;
    * only the check or channel with the value can't run. @default false

@@ -20,7 +20,7 @@ import {
 } from "./problem.ts";
 import { resolveChecks, type ResolveOptions, resolveSetting, resolveSummary } from "./resolve.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
-import { nearest } from "./nearest.ts";
+import { didYouMean } from "./nearest.ts";
 import { exactDuration } from "../domain/duration.ts";
 import { DAY_MS } from "../shared/time_units.ts";
 import { type Included, readIncluded } from "./include.ts";
@@ -159,14 +159,10 @@ export function findDependencyProblems(checks: readonly Check[]): readonly Probl
     for (const { name, path } of namedChecks(check)) {
       if (byName.has(name)) continue;
       if (problems.length === PROBLEMS_MAX) return problems;
-      const meant = problems.length * byName.size < LOOKS_MAX
-        ? nearest(name, [...byName.keys()].filter((other) => other !== check.name))
+      const hint = problems.length * byName.size < LOOKS_MAX
+        ? didYouMean(name, [...byName.keys()].filter((other) => other !== check.name), quoteValue)
         : undefined;
-      problems.push({
-        path,
-        message: `is ${quoteValue(name)}, expected the name of a check`,
-        ...(meant !== undefined && { hint: `did you mean ${quoteValue(meant)}?` }),
-      });
+      problems.push({ path, message: `is ${quoteValue(name)}, expected the name of a check`, hint });
     }
   }
   return [...problems, ...findCycles(checks, byName)];

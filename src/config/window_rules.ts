@@ -133,7 +133,7 @@ function findMisplacedKeys(window: JsonObject, form: WindowForm, path: ConfigPat
   const message = `missing ${missing.length === 1 ? "key" : "keys"} ${
     missing.map((key) => `"${key}"`).join(" and ")
   }`;
-  return [{ path, message, ...missing.length > 1 && { hint: FORMS } }];
+  return [{ path, message, hint: missing.length > 1 ? FORMS : undefined }];
 }
 
 const FORMS = 'a window has "from" and "to", "from" and "until", or "cron" and "duration"';
@@ -152,7 +152,7 @@ function problemAt({ file, path }: Place, keys: ConfigPath, message: string, hin
     path: place,
     message: message.replace("VALUE", () => quoteValue(written)),
     ...isPlaceholder(written) && { isLack: true },
-    ...hint !== undefined && { hint },
+    hint,
   };
 }
 

@@ -1,11 +1,5 @@
-import {
-  type Command,
-  didYouMean,
-  type Invocation,
-  OPTION,
-  option,
-  UsageError,
-} from "../command_definition.ts";
+import { didYouMean } from "../../config/nearest.ts";
+import { type Command, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
 import { CHECK_KINDS } from "../../checks/registry.ts";
 import { readJobIndex } from "../../config/job_index.ts";
 import { locateConfig } from "../../config/source.ts";

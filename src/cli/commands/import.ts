@@ -1,11 +1,5 @@
-import {
-  type Command,
-  didYouMean,
-  formatOption,
-  Invocation,
-  option,
-  UsageError,
-} from "../command_definition.ts";
+import { didYouMean } from "../../config/nearest.ts";
+import { type Command, formatOption, Invocation, option, UsageError } from "../command_definition.ts";
 import { counted } from "../../shared/text.ts";
 import { CONFIG_BYTES_MAX, pathFromHere } from "../../config/source.ts";
 import type { System } from "../../domain/system.ts";

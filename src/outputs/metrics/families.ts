@@ -2,130 +2,59 @@ import { printable } from "../../shared/printable.ts";
 
 const CODES = "0 ok, 1 warning, 2 critical, 3 unknown";
 
-/** Every metric there is. `docs/reference/metrics.md` lists the same; a test compares them. */
+/** Every metric there is, with its help. `docs/reference/metrics.md` lists the same; a test compares them. */
 export const FAMILIES = {
-  build: gauge("monitor_build_info", "Version of monitor; always 1."),
-  running: gauge(
-    "monitor_running",
-    "1 while the service runs, 0 after it was stopped; service only.",
-  ),
-  lastLoop: gauge(
-    "monitor_last_loop_timestamp_seconds",
-    "Time of the last progress with no run late.",
-  ),
-  schedulerLag: gauge(
-    "monitor_scheduler_lag_seconds",
-    "Delay of the timer that renders this; service only.",
-  ),
-  configLoaded: gauge(
-    "monitor_config_loaded_timestamp_seconds",
-    "Time when the active config was loaded.",
-  ),
-  reloadSuccessful: gauge(
-    "monitor_config_last_reload_successful",
+  monitor_build_info: "Version of monitor; always 1.",
+  monitor_running: "1 while the service runs, 0 after it was stopped; service only.",
+  monitor_last_loop_timestamp_seconds: "Time of the last progress with no run late.",
+  monitor_scheduler_lag_seconds: "Delay of the timer that renders this; service only.",
+  monitor_config_loaded_timestamp_seconds: "Time when the active config was loaded.",
+  monitor_config_last_reload_successful:
     "1 if the last reload of the config succeeded, else 0; service only.",
-  ),
-  stateWritable: gauge("monitor_state_writable", "1 if the last write of the state succeeded, else 0."),
-  sharedStateConnected: gauge(
-    "monitor_shared_state_connected",
+  monitor_state_writable: "1 if the last write of the state succeeded, else 0.",
+  monitor_shared_state_connected:
     "1 if the last heartbeat of this member succeeded, else 0; shared state only.",
-  ),
-  members: gauge(
-    "monitor_members",
-    "1 if this member sees the member live, else 0; shared state only.",
-  ),
-  checks: gauge("monitor_checks", "Active checks of the config."),
-  inactiveChecks: gauge("monitor_checks_inactive", "Inactive checks of the config."),
-  checkInfo: gauge("monitor_check_info", "An active check with its kind and title; always 1."),
-  status: gauge(
-    "monitor_check_status",
-    "Condition as status shows it: ok, pending, unknown, warning, critical; always 1.",
-  ),
-  condition: gauge("monitor_check_condition", `Condition of the last run: ${CODES}.`),
-  confirmed: gauge(
-    "monitor_check_confirmed_condition",
+  monitor_members: "1 if this member sees the member live, else 0; shared state only.",
+  monitor_checks: "Active checks of the config.",
+  monitor_checks_inactive: "Inactive checks of the config.",
+  monitor_check_info: "An active check with its kind and title; always 1.",
+  monitor_check_status: "Condition as status shows it: ok, pending, unknown, warning, critical; always 1.",
+  monitor_check_condition: `Condition of the last run: ${CODES}.`,
+  monitor_check_confirmed_condition:
     `Confirmed condition: ${CODES} or overdue; none while the check is pending.`,
-  ),
-  confirmedSince: gauge(
-    "monitor_check_confirmed_timestamp_seconds",
-    "Time of the first run of the confirmed condition.",
-  ),
-  suppressed: gauge(
-    "monitor_check_suppressed",
-    "A silence or a maintenance window suppresses its notifications; always 1.",
-  ),
-  duration: gauge("monitor_check_duration_seconds", "Duration of the last run."),
-  lastRun: gauge("monitor_check_last_run_timestamp_seconds", "Start of the last run."),
-  nextRun: gauge("monitor_check_next_run_timestamp_seconds", "Planned start of the next run."),
-  late: gauge(
-    "monitor_check_late_seconds",
-    "Delay of the last planned run.",
-  ),
-  missedRuns: counter(
-    "monitor_check_missed_runs_total",
+  monitor_check_confirmed_timestamp_seconds: "Time of the first run of the confirmed condition.",
+  monitor_check_suppressed: "A silence or a maintenance window suppresses its notifications; always 1.",
+  monitor_check_duration_seconds: "Duration of the last run.",
+  monitor_check_last_run_timestamp_seconds: "Start of the last run.",
+  monitor_check_next_run_timestamp_seconds: "Planned start of the next run.",
+  monitor_check_late_seconds: "Delay of the last planned run.",
+  monitor_check_missed_runs_total:
     "Runs skipped because the previous run was in progress or the system was suspended.",
-  ),
-  runs: counter("monitor_check_runs_total", "Runs with a result."),
-  failures: counter(
-    "monitor_check_failures_total",
-    "Runs with a condition other than ok, by condition.",
-  ),
-  runSeconds: counter("monitor_check_run_seconds_total", "Total duration of all runs."),
-  locationCondition: gauge(
-    "monitor_check_location_condition",
-    `Last condition of a check at a location, if it counted: ${CODES}.`,
-  ),
-  locationDuration: gauge(
-    "monitor_check_location_duration_seconds",
-    "Duration of the last run of a check at a location.",
-  ),
-  metric: gauge("monitor_check_metric", "Metric of the last run, such as the status of a response."),
-  performance: gauge(
-    "monitor_check_performance",
+  monitor_check_runs_total: "Runs with a result.",
+  monitor_check_failures_total: "Runs with a condition other than ok, by condition.",
+  monitor_check_run_seconds_total: "Total duration of all runs.",
+  monitor_check_location_condition: `Last condition of a check at a location, if it counted: ${CODES}.`,
+  monitor_check_location_duration_seconds: "Duration of the last run of a check at a location.",
+  monitor_check_metric: "Metric of the last run, such as the status of a response.",
+  monitor_check_performance:
     "Performance data of a plugin; unit is seconds, bytes, ratio, or that of the plugin.",
-  ),
-  performanceTotal: counter(
-    "monitor_check_performance_cumulative_total",
-    "Performance data that the plugin marks as a counter.",
-  ),
-  performanceBound: gauge(
-    "monitor_check_performance_bound",
-    "Limit in the performance data of a plugin, in the same unit.",
-  ),
-  notificationsSent: counter("monitor_notifications_sent_total", "Notifications that a channel accepted."),
-  attemptsFailed: counter(
-    "monitor_notification_attempts_failed_total",
-    "Failed delivery attempts; a batch counts once.",
-  ),
-  notificationsDropped: counter("monitor_notifications_dropped_total", "Notifications that were dropped."),
-  summarized: counter(
-    "monitor_notifications_summarized_total",
+  monitor_check_performance_cumulative_total: "Performance data that the plugin marks as a counter.",
+  monitor_check_performance_bound: "Limit in the performance data of a plugin, in the same unit.",
+  monitor_notifications_sent_total: "Notifications that a channel accepted.",
+  monitor_notification_attempts_failed_total: "Failed delivery attempts; a batch counts once.",
+  monitor_notifications_dropped_total: "Notifications that were dropped.",
+  monitor_notifications_summarized_total:
     "Problems that recovered before delivery and were counted instead of listed.",
-  ),
-  notificationsPending: gauge("monitor_notifications_pending", "Notifications that are not delivered yet."),
-  notificationsRejected: gauge(
-    "monitor_notifications_rejected",
-    "Notifications that a channel rejected; fix the channel.",
-  ),
-  channelLimited: gauge("monitor_channel_limited", "1 while the limit of a channel lets nothing through."),
-} as const satisfies Readonly<Record<string, Family>>;
+  monitor_notifications_pending: "Notifications that are not delivered yet.",
+  monitor_notifications_rejected: "Notifications that a channel rejected; fix the channel.",
+  monitor_channel_limited: "1 while the limit of a channel lets nothing through.",
+} as const;
 
-function gauge(name: string, help: string): Family {
-  return { name, type: "gauge", help };
-}
+/** After Prometheus' conventions: base units, and `_total` for counters, which only go up. */
+export type MetricName = keyof typeof FAMILIES;
 
-function counter(name: string, help: string): Family {
-  return { name, type: "counter", help };
-}
-
-type MetricType = "gauge" | "counter";
-
-export interface Family {
-  /** After Prometheus' conventions: base units, `_total` for counters. */
-  readonly name: string;
-  /** A gauge goes up and down, a counter only up. */
-  readonly type: MetricType;
-  readonly help: string;
+export function metricType(name: string): "gauge" | "counter" {
+  return name.endsWith("_total") ? "counter" : "gauge";
 }
 
 /** Prometheus' text format, version 0.0.4, or OpenMetrics 1.0. */
@@ -137,7 +66,7 @@ export interface Exposition {
    * samples in one call with the same labels the first stays, since a file with both is rejected as a whole; the
    * caller ensures that two calls share none. A value that is not a number is omitted.
    */
-  add(family: Family, samples: Iterable<Sample>): void;
+  add(name: MetricName, samples: Iterable<Sample>): void;
   text(): string;
 }
 
@@ -149,11 +78,12 @@ export function createExposition(format: MetricsFormat, commonLabels = ""): Expo
   const isOpen = format === "openmetrics";
   const blocks = new Map<string, string[]>();
   return {
-    add: ({ name, type, help }, samples) => {
+    add: (name, samples) => {
       const seen = new Set<string>();
+      const type = metricType(name);
       // In OpenMetrics the suffix belongs to the sample, not to the family.
       const family = isOpen && type === "counter" ? name.replace(/_total$/, "") : name;
-      const lines = blocks.get(name) ?? [`# HELP ${family} ${help}\n# TYPE ${family} ${type}\n`];
+      const lines = blocks.get(name) ?? [`# HELP ${family} ${FAMILIES[name]}\n# TYPE ${family} ${type}\n`];
       for (const [labels, value] of samples) {
         if (!Number.isFinite(value) || seen.has(labels)) continue;
         seen.add(labels);

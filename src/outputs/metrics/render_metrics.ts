@@ -5,9 +5,8 @@ import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import {
   createExposition,
   type Exposition,
-  FAMILIES,
-  type Family,
   labelText,
+  type MetricName,
   type MetricsFormat,
   type Sample,
 } from "./families.ts";
@@ -90,20 +89,20 @@ export async function renderMetrics(
 
 function addMonitor({ add }: Exposition, values: MetricValues): void {
   const one = (value: number): readonly Sample[] => [["", value]];
-  add(FAMILIES.build, [[labelText("version", values.version), 1]]);
-  add(FAMILIES.running, one(flag(values.isRunning)));
-  add(FAMILIES.lastLoop, one(seconds(values.lastLoopAtMs)));
-  add(FAMILIES.schedulerLag, one(seconds(values.schedulerLagMs)));
-  add(FAMILIES.configLoaded, one(seconds(values.configLoadedAtMs)));
-  add(FAMILIES.reloadSuccessful, one(flag(values.isReloadSuccessful)));
-  add(FAMILIES.stateWritable, one(flag(values.isStateWritable)));
+  add("monitor_build_info", [[labelText("version", values.version), 1]]);
+  add("monitor_running", one(flag(values.isRunning)));
+  add("monitor_last_loop_timestamp_seconds", one(seconds(values.lastLoopAtMs)));
+  add("monitor_scheduler_lag_seconds", one(seconds(values.schedulerLagMs)));
+  add("monitor_config_loaded_timestamp_seconds", one(seconds(values.configLoadedAtMs)));
+  add("monitor_config_last_reload_successful", one(flag(values.isReloadSuccessful)));
+  add("monitor_state_writable", one(flag(values.isStateWritable)));
   if (values.sharing !== null) {
     const { isConnected, members } = values.sharing;
-    add(FAMILIES.sharedStateConnected, one(flag(isConnected)));
-    add(FAMILIES.members, [...members].map(([name, isLive]) => [labelText("member", name), flag(isLive)]));
+    add("monitor_shared_state_connected", one(flag(isConnected)));
+    add("monitor_members", [...members].map(([name, isLive]) => [labelText("member", name), flag(isLive)]));
   }
-  add(FAMILIES.checks, one(values.checks.length));
-  add(FAMILIES.inactiveChecks, one(values.inactiveChecks));
+  add("monitor_checks", one(values.checks.length));
+  add("monitor_checks_inactive", one(values.inactiveChecks));
 }
 
 interface LabelledCheck extends CheckMetrics {
@@ -114,130 +113,93 @@ interface LabelledCheck extends CheckMetrics {
   readonly current: KeptResult | null;
 }
 
-interface MeasuredCheck extends LabelledCheck {
-  readonly measurements: readonly Measurement[];
-}
-
 function addChecks({ add }: Exposition, checks: readonly LabelledCheck[]): void {
-  const measured = checks.map((check): MeasuredCheck => ({
-    ...check,
-    measurements: measurementsOf(check.current?.performanceData ?? ""),
-  }));
-  for (const [family, samplesOf] of CHECK_SAMPLES) add(family, measured.flatMap(samplesOf));
+  const samples = new Map<string, Sample[]>();
+  for (const check of checks) {
+    for (const [name, value] of Object.entries(samplesOf(check))) {
+      const own: readonly Sample[] = typeof value === "number" ? [[check.label, value]] : value;
+      const all = samples.get(name) ?? [];
+      all.push(...own);
+      samples.set(name, all);
+    }
+  }
+  for (const [name, all] of samples) add(name as MetricName, all);
 }
 
 const FAILURES = CONDITIONS.filter((condition) => condition !== "ok");
 
-/** The samples of a check, in the order of the text. */
-const CHECK_SAMPLES: readonly (readonly [Family, (check: MeasuredCheck) => readonly Sample[]])[] = [
-  [FAMILIES.checkInfo, ({ label, check: { kind, title = "" } }) => [
-    [`${label},${labelText("kind", kind)},${labelText("title", title)}`, 1],
-  ]],
-  [FAMILIES.status, ({ label, known }) => [[`${label},${labelText("condition", known.condition)}`, 1]]],
-  [FAMILIES.condition, ({ label, last, current }) => [
-    [label, last === null ? NaN : CONDITION_CODES[current?.condition ?? "unknown"]],
-  ]],
-  [FAMILIES.confirmed, ({ label, last, known: { condition } }) => [
-    [label, last === null || condition === "pending" ? NaN : CONDITION_CODES[condition]],
-  ]],
-  [FAMILIES.confirmedSince, ({ label, last, record }) => [
-    [label, last === null ? NaN : seconds(record.condition.confirmedSinceMs)],
-  ]],
-  [
-    FAMILIES.suppressed,
-    ({ label, suppressedBy }) =>
-      suppressedBy === null ? [] : [[`${label},${labelText("by", suppressedBy)}`, 1]],
-  ],
-  [FAMILIES.duration, ({ label, last }) => [[label, seconds(last?.durationMs)]]],
-  [FAMILIES.lastRun, ({ label, last }) => [[label, seconds(last?.startedAtMs)]]],
-  [FAMILIES.nextRun, ({ label, record }) => [[label, seconds(record.nextRunAtMs)]]],
-  [FAMILIES.late, ({ label, last }) => [[label, seconds(last?.lateMs)]]],
-  [FAMILIES.missedRuns, ({ label, record }) => [[label, record.missedRuns]]],
-  [
-    FAMILIES.runs,
-    ({ label, record: { runs } }) => [[label, runs.ok + runs.unknown + runs.warning + runs.critical]],
-  ],
-  [
-    FAMILIES.failures,
-    ({ label, record: { runs } }) =>
-      FAILURES.map((condition) => [`${label},${labelText("condition", condition)}`, runs[condition]]),
-  ],
-  [FAMILIES.runSeconds, ({ label, record }) => [[label, seconds(record.durationTotalMs)]]],
-  [
-    FAMILIES.locationCondition,
-    ({ label, current }) =>
-      (current?.locations ?? []).map(({ location, condition }) => [
-        `${label},${labelText("location", location)}`,
-        condition === null ? NaN : CONDITION_CODES[condition],
-      ]),
-  ],
-  [
-    FAMILIES.locationDuration,
-    ({ label, current }) =>
-      (current?.locations ?? []).map(({ location, durationMs }) => [
-        `${label},${labelText("location", location)}`,
-        seconds(durationMs),
-      ]),
-  ],
-  [
-    FAMILIES.metric,
-    ({ label, current }) =>
-      Object.entries(current?.metrics ?? {}).map((
-        [name, value],
-      ) => [`${label},${labelText("metric", name)}`, value]),
-  ],
-  [FAMILIES.performance, (check) => performanceOf(check, false)],
-  [FAMILIES.performanceTotal, (check) => performanceOf(check, true)],
-  [
-    FAMILIES.performanceBound,
-    (check) =>
-      check.measurements.flatMap((measurement) =>
-        measurement.bounds.map(({ kind, value }): Sample => [
-          `${measurementLabel(check, measurement)},${labelText("bound", kind)}`,
-          value,
-        ])
-      ),
-  ],
-];
-
-function performanceOf(check: MeasuredCheck, isCounter: boolean): readonly Sample[] {
-  return check.measurements.filter((measurement) => measurement.isCounter === isCounter)
-    .map((measurement) => [measurementLabel(check, measurement), measurement.value ?? NaN]);
-}
-
-function measurementLabel(check: LabelledCheck, { label, unit }: Measurement): string {
-  return `${check.label},${labelText("label", label)},${labelText("unit", unit)}`;
-}
-
-function addChannels({ add }: Exposition, channels: readonly ChannelMetrics[]): void {
-  const sums = new Map<string, ChannelMetrics>();
-  for (const channel of channels) {
-    const label = labelText("channel", channel.name);
-    sums.set(label, addUp(sums.get(label), channel));
-  }
-  const samples = (valueOf: (channel: ChannelMetrics) => number): readonly Sample[] =>
-    [...sums].map(([label, channel]) => [label, valueOf(channel)]);
-  add(FAMILIES.notificationsSent, samples(({ sent }) => sent));
-  add(FAMILIES.attemptsFailed, samples(({ failedAttempts }) => failedAttempts));
-  add(FAMILIES.notificationsDropped, samples(({ dropped }) => dropped));
-  add(FAMILIES.summarized, samples(({ summarized }) => summarized));
-  add(FAMILIES.notificationsPending, samples(({ pending }) => pending));
-  add(FAMILIES.notificationsRejected, samples(({ rejected }) => rejected));
-  add(FAMILIES.channelLimited, samples(({ isLimited }) => flag(isLimited)));
-}
-
-function addUp(before: ChannelMetrics | undefined, { name, ...channel }: ChannelMetrics): ChannelMetrics {
-  if (before === undefined) return { name, ...channel };
+/** The samples of a check, in the order of the text; a number has the label of the check alone. */
+function samplesOf(
+  { label, check, record, last, current, known, suppressedBy }: LabelledCheck,
+): Readonly<Partial<Record<MetricName, number | readonly Sample[]>>> {
+  const labelled = (name: string, value: string): string => `${label},${labelText(name, value)}`;
+  const { runs } = record;
+  const locations = current?.locations ?? [];
+  const measurements = measurementsOf(current?.performanceData ?? "").map((measurement) => ({
+    ...measurement,
+    label: `${labelled("label", measurement.label)},${labelText("unit", measurement.unit)}`,
+  }));
+  const performance = (wanted: boolean): readonly Sample[] =>
+    measurements.filter(({ isCounter }) => isCounter === wanted).map((
+      { label, value },
+    ) => [label, value ?? NaN]);
   return {
-    name,
-    sent: before.sent + channel.sent,
-    failedAttempts: before.failedAttempts + channel.failedAttempts,
-    dropped: before.dropped + channel.dropped,
-    summarized: before.summarized + channel.summarized,
-    pending: before.pending + channel.pending,
-    rejected: before.rejected + channel.rejected,
-    isLimited: before.isLimited === true ? true : channel.isLimited ?? before.isLimited,
+    monitor_check_info: [[`${labelled("kind", check.kind)},${labelText("title", check.title ?? "")}`, 1]],
+    monitor_check_status: [[labelled("condition", known.condition), 1]],
+    monitor_check_condition: last === null ? NaN : CONDITION_CODES[current?.condition ?? "unknown"],
+    monitor_check_confirmed_condition: last === null || known.condition === "pending"
+      ? NaN
+      : CONDITION_CODES[known.condition],
+    monitor_check_confirmed_timestamp_seconds: last === null
+      ? NaN
+      : seconds(record.condition.confirmedSinceMs),
+    monitor_check_suppressed: suppressedBy === null ? [] : [[labelled("by", suppressedBy), 1]],
+    monitor_check_duration_seconds: seconds(last?.durationMs),
+    monitor_check_last_run_timestamp_seconds: seconds(last?.startedAtMs),
+    monitor_check_next_run_timestamp_seconds: seconds(record.nextRunAtMs),
+    monitor_check_late_seconds: seconds(last?.lateMs),
+    monitor_check_missed_runs_total: record.missedRuns,
+    monitor_check_runs_total: runs.ok + runs.unknown + runs.warning + runs.critical,
+    monitor_check_failures_total: FAILURES.map((
+      condition,
+    ) => [labelled("condition", condition), runs[condition]]),
+    monitor_check_run_seconds_total: seconds(record.durationTotalMs),
+    monitor_check_location_condition: locations.map(({ location, condition }) => [
+      labelled("location", location),
+      condition === null ? NaN : CONDITION_CODES[condition],
+    ]),
+    monitor_check_location_duration_seconds: locations.map(({ location, durationMs }) => [
+      labelled("location", location),
+      seconds(durationMs),
+    ]),
+    monitor_check_metric: Object.entries(current?.metrics ?? {})
+      .map(([name, value]) => [labelled("metric", name), value]),
+    monitor_check_performance: performance(false),
+    monitor_check_performance_cumulative_total: performance(true),
+    monitor_check_performance_bound: measurements.flatMap(({ label, bounds }) =>
+      bounds.map(({ kind, value }): Sample => [`${label},${labelText("bound", kind)}`, value])
+    ),
   };
+}
+
+/** Channels of one name are added up. */
+function addChannels({ add }: Exposition, channels: readonly ChannelMetrics[]): void {
+  const byLabel = Map.groupBy(channels, ({ name }) => labelText("channel", name));
+  const addSums = (name: MetricName, valueOf: (channel: ChannelMetrics) => number): void =>
+    add(name, [...byLabel].map(([label, same]) => [label, same.reduce((sum, one) => sum + valueOf(one), 0)]));
+  addSums("monitor_notifications_sent_total", ({ sent }) => sent);
+  addSums("monitor_notification_attempts_failed_total", ({ failedAttempts }) => failedAttempts);
+  addSums("monitor_notifications_dropped_total", ({ dropped }) => dropped);
+  addSums("monitor_notifications_summarized_total", ({ summarized }) => summarized);
+  addSums("monitor_notifications_pending", ({ pending }) => pending);
+  addSums("monitor_notifications_rejected", ({ rejected }) => rejected);
+  add(
+    "monitor_channel_limited",
+    [...byLabel].map(([label, same]) => {
+      const known = same.flatMap(({ isLimited }) => isLimited ?? []);
+      return [label, known.length === 0 ? NaN : Number(known.includes(true))];
+    }),
+  );
 }
 
 /** Numbers names that differ only in characters that no label can contain, as `x_2`, so that none hides another. */
