@@ -193,7 +193,7 @@ export const SCHEDULER: FaultyLayer = {
     },
     {
       file: "src/scheduler/stall_safe.ts",
-      tests: ["tests/scheduler/stall_test.ts"],
+      tests: ["tests/simulation/stall_test.ts"],
       faults: [
         [
           "an ok result during a stall is thrown away",

@@ -110,6 +110,23 @@ Deno.test("reload() counts a run in progress by the new threshold", async () => 
   await end();
 });
 
+Deno.test("reload() discards the run of another target, and follows a new schedule", async () => {
+  const checksOf = (host: string, regularIntervalMs: number): readonly Check[] => [
+    requestCheck(`http://${host}/`, { regularIntervalMs: 10 * SECOND }),
+    requestCheck("http://rare/", { name: "rare", regularIntervalMs }),
+  ];
+  const { clock, reload, runs, end } = await startHarness(checksOf("old", HOUR), {
+    respond: (target) => ({ status: target === "http://old/" ? 500 : 200, afterMs: 5 * SECOND }),
+  });
+  await clock.advance(11 * SECOND);
+  const before = runs("web").length;
+  reload(checksOf("new", 10 * SECOND));
+  await clock.advance(MINUTE);
+  assert.deepEqual([...new Set(runs("web").slice(before).map(({ condition }) => condition))], ["ok"]);
+  assert.ok(runs("rare").length >= 5, `ran ${runs("rare").length} times`);
+  await end();
+});
+
 Deno.test("spread() starts checks that move here, and completes a run of one that leaves", async () => {
   const checks = ["slow", "quick", "other"].map((name) =>
     requestCheck(`http://${name}/`, { name, regularIntervalMs: 10 * SECOND })
@@ -305,20 +322,5 @@ Deno.test("new Scheduler() runs a group again if one of its checks changes while
   await endLast();
   await endLast();
   assert.deepEqual(runs("group").slice(-2).map(({ condition }) => condition), ["critical", "ok"]);
-  await end();
-});
-
-Deno.test("new Scheduler() decides again about a problem that is to escalate, before its next run", async () => {
-  const escalates = { kind: "console", key: "console", parameters: {}, afterMs: 10 * MINUTE } as const;
-  const check = { ...testCheck("critical", { regularIntervalMs: HOUR }), notifications: [escalates] };
-  let isDue = false;
-  const { clock, runs, notifications, end } = await startHarness([check], {
-    known: () => isDue && notifications().length === 0 ? ["ok"] : ["critical"],
-  });
-  await clock.advance(10 * MINUTE);
-  assert.deepEqual([runs().length, notifications().length], [1, 0]);
-  isDue = true;
-  await clock.advance(MINUTE);
-  assert.deepEqual([runs().length, notifications().map(({ event }) => event)], [1, ["problem"]]);
   await end();
 });

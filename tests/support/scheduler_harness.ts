@@ -1,5 +1,6 @@
 import { createSilentNotifying } from "./silent_notifying.ts";
 import assert from "node:assert/strict";
+import { entriesOf } from "../../src/checks/registry.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition, Suppression } from "../../src/domain/condition.ts";
 import type { Notification } from "../../src/domain/outbox.ts";
@@ -50,8 +51,6 @@ export interface SchedulerHarnessOptions {
   readonly limits?: Limits;
   /** Returns the suppression of notifications at a time. @default none */
   suppressedBy?(check: Check, nowMs: number): Suppression | null;
-  /** Returns the conditions that the channels of each check were notified of. @default the last notification */
-  known?(): readonly Condition[];
   /** Returns the response of an HTTP target. @default 200 after 20 ms */
   respond?(target: string, nowMs: number): FakeResponse | "hang";
   /** Called when a request has completed or was aborted. */
@@ -71,6 +70,8 @@ export async function startHarness(
   checks: readonly Check[],
   options: SchedulerHarnessOptions = {},
 ): Promise<SchedulerHarness> {
+  // The fake clock does not wait until their modules are read.
+  await entriesOf(checks);
   const clock = options.clock ?? createFakeClock();
   const store = options.store ?? await openInMemoryStore();
   const events: SchedulerEvent[] = [];
@@ -99,7 +100,7 @@ export async function startHarness(
       ...createSilentNotifying(),
       deciding: (check, nowMs) => ({
         suppressedBy: options.suppressedBy?.(check, nowMs) ?? null,
-        known: () => options.known?.() ?? [],
+        known: () => [],
         acknowledged: null,
         dependents: 0,
         queue: () => [],
