@@ -14,7 +14,7 @@ import { createStores } from "../src/state/open_stores.ts";
 import { createSystem } from "../src/system/deno_system.ts";
 import { Scheduler } from "../src/scheduler/scheduler.ts";
 import { steadyCheck } from "../scripts/soak/checks.ts";
-import { NO_REPORTING } from "../scripts/soak/no_notifying.ts";
+import { createSilentEngine } from "../testing/silent_engine.ts";
 import { withRealStore } from "../scripts/soak/store.ts";
 import { askModule } from "./children.ts";
 import { HOUR_MS } from "../src/shared/time_units.ts";
@@ -61,8 +61,6 @@ async function service(store: Store, seconds: number): Promise<IdleSample> {
       if (error !== null) fail(error);
     },
     reopen: fail,
-    newId: () => crypto.randomUUID(),
-    hostName: "bench",
   });
   const checks = Array.from(
     { length: COUNT },
@@ -74,7 +72,7 @@ async function service(store: Store, seconds: number): Promise<IdleSample> {
     jobs: null,
     repository,
     limits: DEFAULT_LIMITS,
-    notifying: NO_REPORTING,
+    engine: createSilentEngine(repository),
     onEvent: (event) => {
       if (event.event !== "result") return;
       runs++;
@@ -92,16 +90,14 @@ async function service(store: Store, seconds: number): Promise<IdleSample> {
 function recordRun(repository: StateRepository, check: Check): void {
   const nowMs = Date.now();
   const observed = { condition: "ok", output: "", detail: "", metrics: {}, performanceData: "" } as const;
-  repository.record({ ...observed, check, startedAtMs: nowMs, durationMs: 1 }, {
-    nowMs,
-    suppressedBy: null,
-    queue: () => [],
+  createSilentEngine(repository).record({
+    result: { ...observed, check, startedAtMs: nowMs, durationMs: 1 },
     plan: () => ({
       atMs: nextAtOffset(nowMs, HOUR_MS, splayOf(check.name)),
       overdueAtMs: nowMs + 3 * HOUR_MS,
       missed: 0,
     }),
-  });
+  }, nowMs);
 }
 
 async function measure(seconds: number, runs: () => number): Promise<IdleSample> {

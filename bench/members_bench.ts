@@ -1,7 +1,8 @@
 /** Measures the load of several members and their PostgreSQL on one machine, and the duration of a failover. */
 import type { Clock } from "../src/domain/clock.ts";
 import { DEAD_AFTER_MS, type SharedStore } from "../src/domain/membership.ts";
-import { createMember, type Member } from "../src/members/member.ts";
+import { Member } from "../src/members/member.ts";
+import type { MemberParts } from "../src/members/member_follower.ts";
 import { openHeartbeats } from "../src/state/postgres/postgres_members.ts";
 import { PostgresClient } from "../src/state/postgres/postgres_client.ts";
 import { openPostgresStore } from "../src/state/postgres/postgres_store.ts";
@@ -156,6 +157,19 @@ interface StartedMember {
   close(): Promise<void>;
 }
 
+/** A member without channels. */
+const NO_QUEUES: MemberParts["sender"] = {
+  know: async (checks, read) => void await read(checks),
+  forget: () => {},
+  take: () => {},
+  receive: () => {},
+  release: () => Promise.resolve(),
+  silence: () => {},
+  failOpen: () => {},
+  failClosed: () => Promise.resolve(true),
+  attemptTimeoutMs: () => 0,
+};
+
 async function startMember(
   store: SharedStore,
   { host, clock, names, openHeartbeats }: {
@@ -170,12 +184,9 @@ async function startMember(
     store,
     onFailure: () => {},
     reopen: (error) => Promise.reject(error),
-    newId: () => crypto.randomUUID(),
-    hostName: host,
   });
   let look = (): void => {};
-  const nothing = (): Promise<void> => Promise.resolve();
-  const member = createMember({
+  const member = new Member({
     host,
     id: crypto.randomUUID(),
     location: null,
@@ -189,29 +200,18 @@ async function startMember(
     heartbeats,
     store,
     clock,
-    follower: {
-      flush: () => repository.flush(),
-      load: (records) => repository.adopt(records),
-      know: async (checks, read) => void await read(checks),
-      spread: () => look(),
-      spreadLocation: () => {},
-      look: () => {},
-      take: () => {},
-      receive: () => {},
-      release: nothing,
-      silence: () => {},
-      failOpen: () => {},
-      leaveOthers: () => Promise.resolve(),
-      failClosed: () => Promise.resolve(true),
-      attemptTimeoutMs: () => 0,
-    },
     onEvent: () => {},
     onSuperseded: () => {},
     onBug: (error) => {
       throw error;
     },
   });
-  await member.join();
+  await member.join({
+    repository,
+    sender: NO_QUEUES,
+    scheduler: { spread: () => look(), runGroupsOf: () => {} },
+    located: null,
+  });
   const share = (): number => names.filter((name) => member.runs(name)).length;
   return {
     member,

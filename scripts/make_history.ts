@@ -14,6 +14,8 @@ import type { Notification, QueuedNotification } from "../src/domain/outbox.ts";
 import type { Store } from "../src/domain/store.ts";
 import { openStateRepository } from "../src/state/state_repository.ts";
 import { DAY_MS, HOUR_MS } from "../src/shared/time_units.ts";
+import { decide } from "../src/alerting/decide.ts";
+import { WITHOUT_CHANNELS } from "../src/alerting/engine.ts";
 
 /** As long as roll-ups are hourly, checks run more often than before. */
 const FINE_DAYS = 9;
@@ -43,9 +45,8 @@ export async function makeHistory(options: HistoryOptions): Promise<void> {
       if (error !== null) throw error;
     },
     reopen: (error) => Promise.reject(error),
-    newId: createIds(seed),
-    hostName: "demo",
   });
+  const newId = createIds(seed);
   const pasts = checks.map((check, index) => ({
     check,
     past: createPast(seed + index * 7919, endMs, days, index),
@@ -54,22 +55,22 @@ export async function makeHistory(options: HistoryOptions): Promise<void> {
     const stepMs = nowMs < endMs - FINE_DAYS * DAY_MS ? COARSE_STEP_MS : fineStepMs;
     for (const { check, past } of pasts) {
       const seen = past(nowMs);
-      repository.record(
-        {
-          check,
-          ...seen,
-          detail: "",
-          performanceData: "",
-          metrics: {},
-          startedAtMs: nowMs - seen.durationMs,
-        },
-        {
-          nowMs,
-          suppressedBy: null,
-          queue: (report) => nowMs < endMs - DAY_MS ? [] : [pendingRow(report, nowMs)],
-          plan: () => ({ atMs: nowMs + stepMs, overdueAtMs: nowMs + 3 * stepMs, missed: 0 }),
-        },
+      const result = {
+        check,
+        ...seen,
+        detail: "",
+        performanceData: "",
+        metrics: {},
+        startedAtMs: nowMs - seen.durationMs,
+      };
+      const { update, notification } = decide(
+        repository.recordOf(check.name, nowMs),
+        check,
+        { ...WITHOUT_CHANNELS, nowMs, newId, hostName: "demo" },
+        { result, plan: () => ({ atMs: nowMs + stepMs, overdueAtMs: nowMs + 3 * stepMs, missed: 0 }) },
       );
+      const isPending = notification !== null && nowMs >= endMs - DAY_MS;
+      repository.keep(isPending ? { ...update, queued: [pendingRow(notification, nowMs)] } : update);
     }
     await repository.flush();
     nowMs += stepMs;

@@ -9,8 +9,9 @@ interface Layer {
 }
 
 const BASE: readonly string[] = ["domain", "shared", "condition"];
-const ALERTING_MAY: readonly string[] = [...BASE, "config", "checks", "channels", "state", "members"];
-const SCHEDULER_MAY: readonly string[] = [...ALERTING_MAY, "alerting"];
+const ALERTING_MAY: readonly string[] = [...BASE, "config", "checks", "channels", "state"];
+const MEMBERS_MAY: readonly string[] = [...ALERTING_MAY, "alerting"];
+const SCHEDULER_MAY: readonly string[] = [...MEMBERS_MAY, "members"];
 const TOP_MAY: readonly string[] = [...SCHEDULER_MAY, "scheduler"];
 
 /**
@@ -22,13 +23,13 @@ const LAYERS: ReadonlyMap<string, Layer> = new Map([
   ["domain", { imports: [], packages: false }],
   ["shared", { imports: ["domain"], packages: true }],
   ["condition", { imports: ["domain", "shared"], packages: false }],
-  ["members", { imports: ["domain", "shared"], packages: false }],
   ["config", { imports: BASE, packages: true }],
   ["checks", { imports: BASE, packages: true }],
   ["channels", { imports: BASE, packages: true }],
   ["state", { imports: BASE, packages: true }],
   ["system", { imports: BASE, packages: true }],
   ["alerting", { imports: ALERTING_MAY, packages: true }],
+  ["members", { imports: MEMBERS_MAY, packages: false }],
   ["scheduler", { imports: SCHEDULER_MAY, packages: true }],
   ["outputs", { imports: TOP_MAY, packages: true }],
   ["permissions", { imports: TOP_MAY, packages: true }],

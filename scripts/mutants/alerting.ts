@@ -455,7 +455,7 @@ export const ALERTING: FaultyLayer = {
     },
     {
       file: "src/alerting/queued_notifications.ts",
-      tests: ["tests/alerting/notifying_test.ts", "tests/simulation/suppression_test.ts"],
+      tests: ["tests/alerting/sender_test.ts", "tests/simulation/suppression_test.ts"],
       faults: [
         [
           "a reminder is queued where a notification is pending",
@@ -552,8 +552,66 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/known_notifications.ts",
-      tests: ["tests/alerting/member_notifying_test.ts"],
+      file: "src/alerting/decide.ts",
+      tests: [
+        "tests/simulation/suppression_test.ts",
+        "tests/state/state_repository_test.ts",
+        "tests/state/observed_time_test.ts",
+      ],
+      faults: [
+        [
+          "a recovery of a channel with conditions waits for the end of a silence",
+          "suppressed !== null && letsRecoveriesPass(suppressed)",
+          'suppressed === "flapping" && letsRecoveriesPass(suppressed)',
+        ],
+        [
+          "a suppressed reminder is due later",
+          'verdict.kind === "suppressed" && verdict.event !== "reminder"',
+          'verdict.kind === "suppressed"',
+        ],
+        ["skipped runs are forgotten", "before.missedRuns + missed", "missed"],
+        [
+          "the present condition counts for the time before it",
+          "asObserved(check, before, null),",
+          "asObserved(check, { ...before, condition: { ...before.condition, confirmed: after.condition.confirmed } }, null),",
+        ],
+        [
+          "the time of a pause counts as observed",
+          "isInterrupted || isUnreported(result, before.last),",
+          "isUnreported(result, before.last),",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/engine.ts",
+      tests: ["tests/alerting", "tests/simulation"],
+      faults: [
+        [
+          "a reminder waits for the next write",
+          "update.change !== null || notification !== null",
+          "update.change !== null",
+        ],
+      ],
+    },
+    {
+      file: "src/members/shared_sender.ts",
+      tests: ["tests/members/shared_sender_test.ts"],
+      faults: [
+        [
+          "a member sends while the state cannot be written",
+          "this.writer.isWritable && this.#member.claims(channelKey)",
+          "this.#member.claims(channelKey)",
+        ],
+        [
+          "a check with hours alone is decided by a record of another member",
+          "afterMs !== undefined || hours !== undefined",
+          "afterMs !== undefined && hours !== undefined",
+        ],
+      ],
+    },
+    {
+      file: "src/members/known_notifications.ts",
+      tests: ["tests/members/shared_sender_test.ts"],
       faults: [
         [
           "what was read replaces newer decisions",
@@ -569,7 +627,7 @@ export const ALERTING: FaultyLayer = {
     },
     {
       file: "src/alerting/outcome_writer.ts",
-      tests: ["tests/alerting/dispatcher_test.ts", "tests/alerting/notifying_test.ts"],
+      tests: ["tests/alerting/dispatcher_test.ts", "tests/alerting/sender_test.ts"],
       faults: [
         [
           "delivered notifications stay in the replacement of a damaged state",
@@ -644,23 +702,13 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/notifying.ts",
-      tests: ["tests/alerting/notifying_test.ts", "tests/alerting/member_notifying_test.ts"],
+      file: "src/alerting/sender.ts",
+      tests: ["tests/alerting/sender_test.ts"],
       faults: [
         [
-          "a member sends while the state cannot be written",
-          "this.#writer.isWritable && this.#member.claims(channelKey)",
-          "this.#member.claims(channelKey)",
-        ],
-        [
           "the last notification of a check counts as true although the check has another condition",
-          'event !== "summary" && observedAtMs !== null) {',
-          'event !== "summary" && observedAtMs === null) {',
-        ],
-        [
-          "a check with hours alone is decided by a record of another member",
-          "afterMs !== undefined || hours !== undefined",
-          "afterMs !== undefined && hours !== undefined",
+          'event === "summary" || observedAtMs === null) {',
+          'event === "summary" || observedAtMs !== null) {',
         ],
         [
           "the marker of a problem that lasts is obsolete",

@@ -406,8 +406,8 @@ export const SUMMARY: FaultyLayer = {
       faults: [
         [
           "a summary is sent that another member has queued",
-          "if (await store.queueSummary({ schedule, scheduledMs }, last, queued)) notifying",
-          "if (await store.queueSummary({ schedule, scheduledMs }, last, queued) || nowMs > 0) notifying",
+          "if (await store.queueSummary({ schedule, scheduledMs }, last, queued)) sender",
+          "if (await store.queueSummary({ schedule, scheduledMs }, last, queued) || nowMs > 0) sender",
         ],
         [
           "a new schedule sends the summary of the past",

@@ -17,8 +17,8 @@ export const STATE: FaultyLayer = {
         ],
         [
           "the time of a stop is observed until the next run",
-          "if (this.ranUntilMs !== null) this.#settle",
-          "if (this.ranUntilMs === null) this.#settle",
+          "if (ranUntilMs !== null) this.#settle",
+          "if (ranUntilMs === null) this.#settle",
         ],
         ["a group of a check that nothing runs stays ok", "while (left.size > 0)", "while (left.size < 0)"],
       ],
@@ -31,30 +31,9 @@ export const STATE: FaultyLayer = {
       ],
     },
     {
-      file: "src/state/record_result.ts",
-      tests: ["tests/simulation/suppression_test.ts"],
+      file: "src/state/availability.ts",
+      tests: ["tests/state/observed_time_test.ts"],
       faults: [
-        [
-          "a recovery of a channel with conditions waits for the end of a silence",
-          "letsRecoveriesPass(suppressed) ? notifyRecovered",
-          'letsRecoveriesPass(suppressed) && suppressed === "flapping" ? notifyRecovered',
-        ],
-        [
-          "a suppressed reminder is due later",
-          'verdict.kind === "suppressed" && verdict.event !== "reminder"',
-          'verdict.kind === "suppressed"',
-        ],
-        ["skipped runs are forgotten", "before.missedRuns + missed", "missed"],
-        [
-          "the present condition counts for the time before it",
-          "asObserved(check, before, null),",
-          "asObserved(check, { ...before, condition: { ...before.condition, confirmed: after.condition.confirmed } }, null),",
-        ],
-        [
-          "the time of a pause counts as observed",
-          "isInterrupted || isUnreported(result, before.last),",
-          "isUnreported(result, before.last),",
-        ],
         [
           "the time of a stop counts as observed",
           "observedUntil(before, Math.min(endMs, overdueAtMs), true)",
@@ -142,11 +121,6 @@ export const STATE: FaultyLayer = {
     {
       file: "src/state/state_repository.ts",
       faults: [
-        [
-          "a reminder waits for the next write",
-          "recorded.update.change !== null || recorded.notification !== null",
-          "recorded.update.change !== null",
-        ],
         [
           "each single run prunes everything",
           "if (Math.floor(this.#lastResultAtMs / HOUR_MS) === Math.floor(nowMs / HOUR_MS)) return;",

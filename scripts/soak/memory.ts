@@ -1,4 +1,4 @@
-import { NO_REPORTING } from "./no_notifying.ts";
+import { createSilentEngine } from "../../testing/silent_engine.ts";
 import { initialState, transition } from "../../src/condition/transition.ts";
 import { CONDITIONS, type ConditionState } from "../../src/domain/condition.ts";
 import type { Store } from "../../src/domain/store.ts";
@@ -44,8 +44,6 @@ async function soakRuns(
       if (error !== null) throw error;
     },
     reopen: (error) => Promise.reject(error),
-    newId: () => crypto.randomUUID(),
-    hostName: "soak",
   });
   const scheduler = new Scheduler({ checks: flappingChecks(), directory: "/", redact: (text) => text }, {
     system: createFakeTargets(clock, (_target, nowMs) => ({
@@ -55,7 +53,7 @@ async function soakRuns(
     jobs: null,
     repository,
     limits: DEFAULT_LIMITS,
-    notifying: NO_REPORTING,
+    engine: createSilentEngine(repository),
     onEvent: ({ event }) => void (count += event === "result" ? 1 : 0),
     onBug: (error) => {
       throw error;

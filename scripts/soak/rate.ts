@@ -1,5 +1,5 @@
 import { createRealClock } from "../../testing/real_clock.ts";
-import { NO_REPORTING } from "./no_notifying.ts";
+import { createSilentEngine } from "../../testing/silent_engine.ts";
 import { startServer } from "../../bench/server.ts";
 import type { Check } from "../../src/domain/check.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
@@ -69,15 +69,13 @@ async function runAndCount(checks: readonly Check[], seconds: number): Promise<L
       store,
       onFailure: (error) => error && reject(error),
       reopen: (error) => Promise.reject(error),
-      newId: () => crypto.randomUUID(),
-      hostName: "soak",
     });
     const scheduler = new Scheduler({ checks, directory: "/", redact: (text) => text }, {
       system,
       jobs: null,
       repository,
       limits: DEFAULT_LIMITS,
-      notifying: NO_REPORTING,
+      engine: createSilentEngine(repository),
       onEvent: (event) => {
         if (event.event !== "result") return;
         const { result: { check, condition, output, startedAtMs }, lateMs } = event;

@@ -11,7 +11,7 @@ import { type Condition, type ConditionState, severity, SHOWN_CONDITIONS } from 
 import type { Notification } from "../domain/outbox.ts";
 import { isInWindow } from "./maintenance_windows.ts";
 
-interface FilterOptions {
+export interface FilterOptions {
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
   /** Whether an administrator has acknowledged the problem. */

@@ -1,10 +1,9 @@
 /**
  * Why a channel of a check is, or is not, notified of the present condition. Pure.
  *
- * No rule is written twice: the decision itself is asked what it would be without each setting that may hold a
- * notification back. The causes are the fewest settings without which it would be sent.
+ * No rule is written twice: `decide` is asked what it would be without each setting that may hold a notification back. The causes are the fewest settings without which it would be sent.
  */
-import { conditionBefore, isAttentive } from "../condition/transition.ts";
+import { isAttentive } from "../condition/transition.ts";
 import type { Channel } from "../domain/channel.ts";
 import { alternativesOf, type Check } from "../domain/check.ts";
 import {
@@ -15,13 +14,13 @@ import {
 } from "../domain/condition.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
-import { dueAtMs, isExcluded, isLeftOut, isOutsideHours, knownTo } from "./channel_filters.ts";
+import { dueAtMs, isExcluded, isOutsideHours } from "./channel_filters.ts";
 import { unconfirmedOf } from "./check_status.ts";
-import { reviewRecord } from "../state/record_result.ts";
+import { decide } from "./decide.ts";
 import { nextWindow, openWindow } from "./maintenance_windows.ts";
-import { type LastNotified, queueFor } from "./queued_notifications.ts";
+import type { LastNotified } from "./queued_notifications.ts";
 import { silencesOf } from "./silences.ts";
-import { holdingDependencies, suppressionOf } from "./suppression.ts";
+import { holdingDependencies } from "./suppression.ts";
 
 /** A setting without which a notification would be sent. Times are wall time, milliseconds since 1970. */
 export type Cause =
@@ -111,37 +110,24 @@ interface Removal {
 
 /** Returns the event that the channel gets if it is decided now; `null`: none. */
 function dueEvent(decision: Decision): NotificationEvent | null {
-  const { channel, check, record, nowMs, lastNotifiedOf } = decision;
-  const [acknowledgement] = silencesOfKind("acknowledgement", decision);
-  const filtering = { nowMs, isAcknowledged: acknowledgement !== undefined };
-  const { queued: [due] } = reviewRecord(record, check, {
-    nowMs,
-    suppressedBy: suppressionOf(check, { ...decision, notifies: true }),
-    acknowledged: acknowledgement?.reason ?? null,
-    known: (state) =>
-      check.notifications.flatMap((one) => {
-        const filters = one.key === channel.key ? channel : one;
-        return knownTo(filters, lastNotifiedOf(one).conditions, state, filtering);
-      }),
-    queue: (notification, state) =>
-      queueFor(notification, {
-        channels: [channel],
-        before: conditionBefore(state),
-        lastNotifiedOf,
-        isLeftOut: (filters, conditions) => isLeftOut(filters, conditions, state, filtering),
-        nowMs,
-        ...NOT_SENT,
-      }),
-    newId: () => "",
-    hostName: "",
-  });
+  const { channel, check, record } = decision;
+  const notifications = check.notifications.map((one) => one.key === channel.key ? channel : one);
+  const { queued } = decide(record, { ...check, notifications } as Check, { ...decision, ...NOT_SENT });
+  const due = queued.find(({ channelKey }) => channelKey === channel.key);
   if (due === undefined || isExcluded(channel, due)) return null;
   const { event } = due.notification;
   return event === "summary" ? null : event;
 }
 
 /** What only a notification that is sent has. */
-const NOT_SENT = { nameOf: () => "", textMaxOf: () => ({ output: 0, detail: 0 }), sequence: 0 };
+const NOT_SENT = {
+  notifies: true,
+  dependents: 0,
+  nameOf: () => "",
+  sequence: 0,
+  newId: () => "",
+  hostName: "",
+} as const;
 
 function silencesOfKind(
   kind: Silence["kind"],

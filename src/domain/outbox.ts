@@ -170,3 +170,6 @@ export interface Notification {
 export function isNoLongerChecked({ event, condition }: Pick<Notification, "event" | "condition">): boolean {
   return event === "recovery" && condition === "unknown";
 }
+
+/** What the id of a notification may be made from. */
+export type NotificationFacts = Pick<Notification, "check" | "condition">;

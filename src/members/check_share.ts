@@ -5,7 +5,8 @@
 import { combinedChecks, dependencyNames } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { SharedStore } from "../domain/membership.ts";
-import type { MemberFollower, MemberWork } from "./member_follower.ts";
+import type { CheckRecord } from "../domain/store.ts";
+import type { MemberParts, MemberWork } from "./member_follower.ts";
 import { createPlacement, hostOf, placesOf } from "./rendezvous.ts";
 
 /** The interval at which records of other members' checks are read for the page. */
@@ -16,8 +17,9 @@ interface CheckShareOptions {
   readonly work: MemberWork;
   readonly store: Pick<SharedStore, "load" | "readOthers" | "known">;
   readonly clock: Clock;
-  readonly follower: Pick<MemberFollower, "flush" | "load" | "know" | "spread">;
 }
+
+type ShareParts = Pick<MemberParts, "repository" | "sender" | "scheduler">;
 
 export class CheckShare {
   readonly #options: CheckShareOptions;
@@ -69,9 +71,9 @@ export class CheckShare {
   }
 
   /** Runs all checks, independently of the other members. */
-  runAll(): void {
+  runAll({ scheduler }: Pick<MemberParts, "scheduler">): void {
     this.#runs = new Set(this.#work.checks.map(({ name }) => name));
-    this.#options.follower.spread();
+    scheduler?.spread();
   }
 
   /** At the next {@linkcode follow}, reads the delivery markers of checks again that another member has overtaken. */
@@ -93,27 +95,28 @@ export class CheckShare {
    *
    * @throws {StoreError} The next call goes on.
    */
-  async follow(): Promise<void> {
-    const { store, follower } = this.#options;
+  async follow(parts: ShareParts): Promise<void> {
+    const { store } = this.#options;
+    const { repository, sender, scheduler } = parts;
     const mine = this.#checksHere();
     const kept = mine === this.#runs ? mine : this.#runs.intersection(mine);
     if (kept.size < this.#runs.size) {
       this.#runs = kept;
-      follower.spread();
-      await follower.flush();
+      scheduler?.spread();
+      await repository.flush();
     }
-    await this.#readOvertaken();
+    await this.#readOvertaken(parts);
     const added = kept.size === mine.size ? [] : [...mine.difference(kept)];
     if (added.length > 0) {
       // A run of one of them may just have ended here.
-      await follower.flush();
-      follower.load(await store.load(added));
-      await follower.know(added, store.known);
-      await this.readOthers(mine);
+      await repository.flush();
+      this.#load(await store.load(added), parts);
+      await sender.know(added, store.known);
+      await this.readOthers(parts, mine);
       // Meanwhile another member may have joined.
       const here = this.#checksHere();
       this.#runs = here === mine ? mine : mine.intersection(here);
-      follower.spread();
+      scheduler?.spread();
     } else this.#runs = mine;
   }
 
@@ -122,8 +125,8 @@ export class CheckShare {
    *
    * @throws {StoreError}
    */
-  async readOthers(runs = this.#runs): Promise<void> {
-    const { store, clock, follower } = this.#options;
+  async readOthers(parts: ShareParts, runs = this.#runs): Promise<void> {
+    const { store, clock } = this.#options;
     const { checks, showsAll } = this.#work;
     const isTimeToShow = showsAll && clock.monotonicMs() - this.#shownAtMs >= SHOWN_EVERY_MS;
     if (isTimeToShow) this.#shownAtMs = clock.monotonicMs();
@@ -132,16 +135,28 @@ export class CheckShare {
       : this.#dependenciesElsewhere(runs);
     if (others.length === 0) return;
     const records = await store.readOthers(others);
-    follower.load(records.filter(({ name }) => !runs.has(name)));
+    this.#load(records.filter(({ name }) => !runs.has(name)), parts);
   }
 
-  async #readOvertaken(): Promise<void> {
+  /** Uses records of other members: of checks that they run, or that this process will run. */
+  #load(records: readonly CheckRecord[], { repository, sender, scheduler }: ShareParts): void {
+    const nowMs = this.#options.clock.wallMs();
+    const changed = records.filter(({ name, condition: { confirmed }, last }) => {
+      const before = repository.recordOf(name, nowMs);
+      return before.condition.confirmed !== confirmed || before.last?.definition !== last?.definition;
+    });
+    repository.adopt(records);
+    sender.forget(records.map(({ name }) => name));
+    for (const { name } of changed) scheduler?.runGroupsOf(name);
+  }
+
+  async #readOvertaken({ sender }: ShareParts): Promise<void> {
     if (this.#overtaken.size === 0) return;
-    const { store, follower } = this.#options;
+    const { store } = this.#options;
     const names = [...this.#overtaken];
     this.#overtaken.clear();
     try {
-      await follower.know(names, store.known);
+      await sender.know(names, store.known);
     } catch (error) {
       this.overtaken(names);
       throw error;

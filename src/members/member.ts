@@ -1,6 +1,6 @@
 /**
  * This process as a member: it sends heartbeats, and reads those of the others. It changes its share of the checks
- * and of the channel queues, and notifies the {@linkcode MemberFollower}.
+ * and of the channel queues, which the other parts of the process follow.
  *
  * While the database is unreachable, it keeps its share of the checks and sends nothing. If it was so from the start,
  * all checks are its share. After some time it fails open: it sends notifications of its own checks, since a
@@ -22,7 +22,7 @@ import { activeConfig } from "./active_config.ts";
 import { CheckShare } from "./check_share.ts";
 import { EarlyLooks } from "./early_looks.ts";
 import { LocationShare } from "./location_share.ts";
-import type { MemberFollower, MemberWork } from "./member_follower.ts";
+import type { MemberParts, MemberWork } from "./member_follower.ts";
 import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } from "./observer.ts";
 import { type ClockReading, maySend, QueueShare, type QueueView } from "./queue_share.ts";
 
@@ -49,7 +49,6 @@ export interface MemberOptions {
     "load" | "readOthers" | "known" | "pendingChannels" | "takeQueue" | "giveBackQueue" | "receive" | "owns"
   >;
   readonly clock: Clock;
-  readonly follower: MemberFollower;
   onEvent(event: MemberEvent): void;
   /** Called when a newer process of this host participates. */
   onSuperseded(): void;
@@ -57,14 +56,10 @@ export interface MemberOptions {
   onBug(error: unknown): void;
 }
 
-/** Creates a member, which has no share before it has joined. */
-export function createMember(options: MemberOptions): Member {
-  return new Member(options);
-}
-
 export class Member implements WorkShare {
   readonly #options: MemberOptions;
   #work: MemberWork;
+  #parts: MemberParts | null = null;
   #observed: Observed = UNOBSERVED;
   #lastSent: ClockReading | null = null;
   #active: string | null = null;
@@ -90,6 +85,7 @@ export class Member implements WorkShare {
   #following: Promise<void> = Promise.resolve();
   #isFollowPlanned = false;
 
+  /** It has no share before it has joined. */
   constructor(options: MemberOptions) {
     this.#options = options;
     this.#work = options.work;
@@ -170,7 +166,9 @@ export class Member implements WorkShare {
     return this.#checkShare.hosts;
   }
 
-  async join(): Promise<void> {
+  /** Takes part, with the parts that follow it. */
+  async join(parts: MemberParts): Promise<void> {
+    this.#parts = parts;
     await this.#beat();
   }
 
@@ -231,7 +229,7 @@ export class Member implements WorkShare {
   async #beatOnce(): Promise<void> {
     this.#cancel();
     if (this.#hasEnded) return;
-    const { heartbeats, clock, host, onSuperseded, onBug, follower } = this.#options;
+    const { heartbeats, clock, host, onSuperseded, onBug } = this.#options;
     const sent = this.#now();
     let reply: HeartbeatReply | null = null;
     try {
@@ -257,21 +255,21 @@ export class Member implements WorkShare {
       this.#lastSent = sent;
       this.#queues = reply.queues;
       this.#checkShare.noteUncertain(reply.uncertain);
-      follower.silence(reply.silences);
+      this.#joined.sender.silence(reply.silences);
       this.#report(before);
       this.#look();
       const looks = [
         ...this.#earlyLooks.receive(liveOthers(this.#observed)),
         ...this.#earlyLooks.receiveCheckIns(reply.checkIns),
       ];
-      if (looks.length > 0) follower.look(looks);
+      if (looks.length > 0) this.#joined.located?.look(looks);
     }
     const waitMs = sent.monotonicMs + HEARTBEAT_EVERY_MS - clock.monotonicMs();
     this.#cancel = clock.after(Math.max(0, waitMs), () => void this.#beat().catch(onBug));
   }
 
   #followReach(isReached: boolean, sentAtMs: number): void {
-    const { clock, follower, failOpenAfterMs, onEvent } = this.#options;
+    const { clock, failOpenAfterMs, onEvent } = this.#options;
     if (isReached) {
       this.#failingSinceMs = null;
       return;
@@ -284,20 +282,20 @@ export class Member implements WorkShare {
     if (this.#isOpen || !isLong) return;
     this.#isOpen = true;
     onEvent({ event: "fail_open", isOpen: true });
-    follower.failOpen();
+    this.#joined.sender.failOpen();
   }
 
   /** Runs all checks if it never knew its share: better twice than not at all. */
   #runAllAlone(): void {
     if (this.#hasFollowed || this.#isWithdrawn) return;
-    this.#checkShare.runAll();
+    this.#checkShare.runAll(this.#joined);
   }
 
   /** Everything that is in memory goes to the database, and is received from there again. */
   async #failClosed(): Promise<boolean> {
-    const { follower, onEvent } = this.#options;
+    const { onEvent } = this.#options;
     this.#queueShare.forget();
-    if (!await follower.failClosed()) return false;
+    if (!await this.#joined.sender.failClosed()) return false;
     this.#isOpen = false;
     onEvent({ event: "fail_open", isOpen: false });
     return true;
@@ -334,10 +332,15 @@ export class Member implements WorkShare {
       config === this.#active && (host !== own.host || this.#hasJoined)
     );
     const hosts = sharing.map(({ host }) => host);
-    if (this.#location.update(sharing, this.#work.checks)) this.#options.follower.spreadLocation();
+    if (this.#location.update(sharing, this.#work.checks)) this.#parts?.located?.spread();
     const isAlone = this.#options.isGuest === true && hosts.length === 0 && this.#hasJoined;
     this.#checkShare.hosts = isAlone ? [own.host] : hosts.sort();
     this.#follow();
+  }
+
+  get #joined(): MemberParts {
+    if (this.#parts === null) throw new Error("The member has not joined");
+    return this.#parts;
   }
 
   get #takesWork(): boolean {
@@ -350,19 +353,20 @@ export class Member implements WorkShare {
 
   /** Follows one time after another; a call while it follows leads to one more. */
   #follow(): void {
-    if (this.#isFollowPlanned || this.#hasEnded || !this.isConnected) return;
+    const parts = this.#parts;
+    if (parts === null || this.#isFollowPlanned || this.#hasEnded || !this.isConnected) return;
     this.#isFollowPlanned = true;
     this.#following = this.#following.then(async () => {
       this.#isFollowPlanned = false;
       if (this.#hasEnded) return;
       try {
         if (this.#isOpen && !await this.#failClosed()) return;
-        await this.#checkShare.follow();
+        await this.#checkShare.follow(parts);
         this.#hasFollowed ||= this.#hasJoined;
-        await this.#leaveOthers();
-        await this.#checkShare.readOthers();
-        if (!this.#isWithdrawn) await this.#queueShare.follow(this.#queueView());
-        await this.#queueShare.receive();
+        await this.#leaveOthers(parts);
+        await this.#checkShare.readOthers(parts);
+        if (!this.#isWithdrawn) await this.#queueShare.follow(this.#queueView(), parts.sender);
+        await this.#queueShare.receive(parts.sender);
       } catch (error) {
         // The next heartbeat leads to another try.
         if (!(error instanceof StoreError)) throw error;
@@ -371,10 +375,11 @@ export class Member implements WorkShare {
   }
 
   /** Leaves the checks that it knows and no member runs any more. */
-  async #leaveOthers(): Promise<void> {
+  async #leaveOthers({ repository }: MemberParts): Promise<void> {
     if (this.#hasLeftOthers || !this.#hasJoined || !this.hasActiveConfig) return;
     this.#hasLeftOthers = true;
-    await this.#options.follower.leaveOthers(this.#work.checks);
+    repository.leaveOthers(this.#work.checks);
+    await repository.flush();
   }
 
   #queueView(): QueueView {

@@ -5,7 +5,7 @@
 import type { Clock } from "../domain/clock.ts";
 import { DEAD_AFTER_MS, type QueueRow, type SharedStore } from "../domain/membership.ts";
 import { StoreError } from "../domain/store.ts";
-import type { MemberFollower } from "./member_follower.ts";
+import type { MemberParts } from "./member_follower.ts";
 import { hostOf } from "./rendezvous.ts";
 
 /** The interval of searches for pending notifications of channels that left the config. */
@@ -20,7 +20,6 @@ interface QueueShareOptions {
     "pendingChannels" | "takeQueue" | "giveBackQueue" | "receive" | "owns"
   >;
   readonly clock: Clock;
-  readonly follower: Pick<MemberFollower, "take" | "receive" | "release" | "attemptTimeoutMs">;
   /** Called with errors that must not happen. */
   onBug(error: unknown): void;
 }
@@ -33,6 +32,8 @@ export interface QueueView {
   /** The channels of the config; `null`: this process is still joining, and claims no queue. */
   readonly channelKeys: readonly string[] | null;
 }
+
+type QueueSender = Pick<MemberParts["sender"], "take" | "receive" | "release" | "attemptTimeoutMs">;
 
 interface HeldQueue {
   readonly row: QueueRow;
@@ -82,14 +83,14 @@ export class QueueShare {
    *
    * @throws {StoreError} The next call continues.
    */
-  async follow({ hosts, liveIds, rows, channelKeys }: QueueView): Promise<void> {
+  async follow({ hosts, liveIds, rows, channelKeys }: QueueView, sender: QueueSender): Promise<void> {
     const { store, host, id } = this.#options;
     if (channelKeys !== null) await this.#findAbandoned(channelKeys);
     for (const { channelKey, owner, token } of rows) {
       const held = this.#held.get(channelKey);
       const isLost = held !== undefined &&
         (!store.owns(channelKey) || token > held.row.token && owner !== id);
-      if (isLost) this.#release(channelKey);
+      if (isLost) this.#release(channelKey, sender);
     }
     const { take, giveBack, owned } = queueSteps({
       own: { host, id },
@@ -100,10 +101,10 @@ export class QueueShare {
     });
     for (const row of giveBack) {
       const { row: present } = this.#held.get(row.channelKey) ?? { row };
-      this.#release(row.channelKey, () => store.giveBackQueue(present));
+      this.#release(row.channelKey, sender, () => store.giveBackQueue(present));
     }
     // An owned queue that is not in the share was rejected.
-    for (const row of [...take, ...owned]) await this.#take(row);
+    for (const row of [...take, ...owned]) await this.#take(row, sender);
   }
 
   /**
@@ -111,8 +112,8 @@ export class QueueShare {
    *
    * @throws {StoreError} The next call continues.
    */
-  async receive(): Promise<void> {
-    const { store, clock, follower } = this.#options;
+  async receive(sender: Pick<QueueSender, "receive">): Promise<void> {
+    const { store, clock } = this.#options;
     const nowMs = clock.monotonicMs();
     const ready = [...this.#held.values()].filter(({ receivesFromMs }) => receivesFromMs <= nowMs)
       .map(({ row }) => row);
@@ -120,7 +121,7 @@ export class QueueShare {
     const { notifications, markers } = await store.receive(ready);
     // Notifications of a queue that was lost meanwhile belong to its next owner.
     const isHeld = ({ channelKey }: { readonly channelKey: string }): boolean => this.holds(channelKey);
-    follower.receive({ notifications: notifications.filter(isHeld), markers: markers.filter(isHeld) });
+    sender.receive({ notifications: notifications.filter(isHeld), markers: markers.filter(isHeld) });
   }
 
   /** Periodically searches for channels that left the config. Their queues are claimed like all others. */
@@ -133,23 +134,27 @@ export class QueueShare {
     this.#abandonedAtMs = nowMs;
   }
 
-  async #take(row: QueueRow): Promise<void> {
-    const { store, clock, follower, id } = this.#options;
+  async #take(row: QueueRow, sender: QueueSender): Promise<void> {
+    const { store, clock, id } = this.#options;
     if (this.#held.has(row.channelKey) || this.#releasing.has(row.channelKey)) return;
     const taken = await store.takeQueue(row, id);
     if (taken === null) return;
     const isDead = row.owner !== null && row.owner !== id;
-    const waitMs = isDead && taken.isSending ? follower.attemptTimeoutMs(row.channelKey) : 0;
+    const waitMs = isDead && taken.isSending ? sender.attemptTimeoutMs(row.channelKey) : 0;
     this.#held.set(row.channelKey, { row: taken.queue, receivesFromMs: clock.monotonicMs() + waitMs });
-    follower.take(taken);
+    sender.take(taken);
   }
 
   /** Releases a queue, without waiting for the message in progress. */
-  #release(channelKey: string, then = (): Promise<void> => Promise.resolve()): void {
-    const { follower, onBug } = this.#options;
+  #release(
+    channelKey: string,
+    sender: Pick<QueueSender, "release">,
+    then = (): Promise<void> => Promise.resolve(),
+  ): void {
+    const { onBug } = this.#options;
     this.#held.delete(channelKey);
     if (this.#releasing.has(channelKey)) return;
-    const released = follower.release(channelKey).then(then).catch((error) => {
+    const released = sender.release(channelKey).then(then).catch((error) => {
       if (!(error instanceof StoreError)) onBug(error);
     }).finally(() => this.#releasing.delete(channelKey));
     this.#releasing.set(channelKey, released);

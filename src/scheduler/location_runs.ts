@@ -5,7 +5,7 @@
 import type { Check } from "../domain/check.ts";
 import type { EarlyLook, SharedStore, WorkShare } from "../domain/membership.ts";
 import type { Result, TraceDepth } from "../domain/result.ts";
-import { WITHOUT_NOTIFICATIONS } from "./without_notifications.ts";
+import { Engine } from "../alerting/engine.ts";
 import { createLocationStore } from "../state/location_store.ts";
 import { openStateRepository, type StateRepository } from "../state/state_repository.ts";
 import { mayConfirmProblem } from "./trace/trace_depth.ts";
@@ -47,8 +47,6 @@ export async function startLocationRuns(
     // The same database has the state, whose failures are logged.
     onFailure: () => {},
     reopen: (error) => Promise.reject(error),
-    newId: () => "",
-    hostName: "",
   });
   return new LocationRuns(config, repository, { ...options, traces });
 }
@@ -77,7 +75,7 @@ export class LocationRuns {
       ...options,
       jobs: null,
       repository,
-      notifying: WITHOUT_NOTIFICATIONS,
+      engine: new Engine([], { repository, sender: null, newId: () => "", hostName: "" }),
       share: { runs: (check) => share.runs(check), prunes: false },
       runner: {
         ...runner,

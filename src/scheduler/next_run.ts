@@ -10,7 +10,8 @@ import type { Result } from "../domain/result.ts";
 import { isAfterGap } from "../alerting/check_status.ts";
 import { intervalOf, overdueAtMs, type Scheduled } from "../alerting/overdue.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
-import type { Recorded, RecordOptions, StateRepository } from "../state/state_repository.ts";
+import type { Decided } from "../alerting/decide.ts";
+import type { Engine } from "../alerting/engine.ts";
 import { isDue, isTooFarAhead, planFirst, planNext, splayOf } from "./plan.ts";
 
 interface NextRun {
@@ -200,27 +201,23 @@ export function withOverdue<Next extends Pick<NextRun, "atMs">>(
   return { ...next, overdueAtMs: overdueAtMs(check, { condition: state, nextRunAtMs: next.atMs }) };
 }
 
-type RequestedRunOptions = Pick<RecordOptions, "nowMs" | "suppressedBy" | "known" | "queue">;
-
 export function recordRequested(
-  repository: StateRepository,
+  before: CheckRecord,
   result: Result,
-  options: RequestedRunOptions,
-): Recorded {
+  { engine, nowMs }: { readonly engine: Pick<Engine, "record">; readonly nowMs: number },
+): Decided {
   const { check, startedAtMs } = result;
-  const { nowMs } = options;
-  const before = repository.recordOf(check.name, nowMs);
   // Of a check or locations that are new: the calls of the other locations come within a minute.
   const isEarly = result.isSilent === true && (before.last === null || isEdited(check, before));
-  return repository.record(isEarly ? { ...result, awaits: "checks" } : result, {
-    ...options,
+  return engine.record({
+    result: isEarly ? { ...result, awaits: "checks" } : result,
     lateMs: lagOf(before, result),
     isAfterGap: isAfterGap(check, before, nowMs),
     // While it is pending its failures do count: calls with configs that differ would never confirm a problem.
     isInterrupted: isEdited(check, before) && before.condition.confirmed !== null,
     plan: (state) =>
       withOverdue(check, state, nextRunAfterRequested(check, { before, state, startedAtMs, nowMs })),
-  });
+  }, nowMs);
 }
 
 /** Returns how long after its planned time a run began; one that came before that was not the planned one. */

@@ -8,15 +8,16 @@
  * overtaken runs the group again.
  */
 import { conditionOf } from "../alerting/check_status.ts";
-import type { Notifying } from "../alerting/notifying.ts";
+import { type Decided, isRepeated } from "../alerting/decide.ts";
+import type { Engine } from "../alerting/engine.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { KnownCondition } from "../domain/check_kind.ts";
 import type { SharedStore } from "../domain/membership.ts";
 import type { Result } from "../domain/result.ts";
 import { StoreError } from "../domain/store.ts";
 import { jobLogOf } from "../state/read_store.ts";
-import { isRepeated } from "../state/record_result.ts";
-import type { Recorded, StateRepository } from "../state/state_repository.ts";
+import type { SharedSender } from "../members/shared_sender.ts";
+import type { StateRepository } from "../state/state_repository.ts";
 import { WriteSchedule } from "../state/write_schedule.ts";
 import { recordRequested } from "./next_run.ts";
 import type { RetryOptions } from "./retry_pass.ts";
@@ -28,12 +29,12 @@ interface RecordedPassOptions
   extends Pick<PassOptions, "system" | "directory" | "limits" | "redact" | "runner" | "signal"> {
   readonly active: readonly Check[];
   readonly repository: StateRepository;
-  readonly notifying: Pick<
-    Notifying,
-    "refresh" | "forget" | "know" | "deciding" | "dependenciesToRun" | "send"
-  >;
-  /** The state, if several processes share it. */
-  readonly shared: { readonly store: Pick<SharedStore, "load" | "readOthers" | "known"> } | null;
+  readonly engine: Engine;
+  /** The state, if several processes share it, and what sends from it. */
+  readonly shared: {
+    readonly store: Pick<SharedStore, "load" | "readOthers" | "known">;
+    readonly sender: Pick<SharedSender, "forget" | "know">;
+  } | null;
   /** Names of checks whose results don't count, because another process has written their record. */
   readonly overtaken: Set<string>;
   /** Whether the state outlasts the pass; if not, only this pass can confirm a condition. */
@@ -42,7 +43,7 @@ interface RecordedPassOptions
   readonly includesOthers: boolean;
   readonly tracesAll: boolean;
   /** Called for each check that is asked for. */
-  onResult(result: Result, entry: Recorded): void;
+  onResult(result: Result, entry: Decided): void;
   onBug(error: unknown): void;
 }
 
@@ -127,17 +128,18 @@ export class RecordedPass {
     return this.#options.isKept || known.last === null ? known : { ...known, condition: known.last };
   }
 
-  #record(result: Result): Recorded {
-    const { system, repository, notifying } = this.#options;
+  #record(result: Result): Decided {
+    const { system, engine } = this.#options;
     const { check } = result;
     const nowMs = system.clock.wallMs();
     const before = this.#conditionOf(check.name);
     const record = this.#recordOf(check.name);
     if (isRepeated(result, record)) {
       this.#running.delete(check.name);
-      return { record, occurrences: 0, notification: null, queued: [], suppressed: null };
+      const update = { record, rollup: null, change: null, queued: [] };
+      return { record, update, occurrences: 0, notification: null, queued: [], suppressed: null };
     }
-    const entry = recordRequested(repository, result, { nowMs, ...notifying.deciding(check, nowMs) });
+    const entry = recordRequested(record, result, { engine, nowMs });
     this.#send(entry);
     if (before?.condition !== this.#conditionOf(check.name)?.condition) this.#changed.add(check.name);
     this.#running.delete(check.name);
@@ -145,11 +147,11 @@ export class RecordedPass {
     return entry;
   }
 
-  #send({ queued }: Recorded): void {
-    const { notifying, onBug } = this.#options;
+  #send(entry: Decided): void {
+    const { engine, onBug } = this.#options;
     const written = this.#writing.recorded();
-    if (queued.length === 0) return void written.catch(onBug);
-    this.#sending = Promise.all([this.#sending, written]).then(() => notifying.send(queued)).catch(onBug);
+    if (entry.queued.length === 0) return void written.catch(onBug);
+    this.#sending = Promise.all([this.#sending, written]).then(() => engine.send(entry)).catch(onBug);
   }
 
   #runDependency(name: string): void {
@@ -199,9 +201,9 @@ export class RecordedPass {
   }
 
   async #readShared(group: Check): Promise<void> {
-    const { shared, repository, notifying } = this.#options;
+    const { shared, repository } = this.#options;
     if (shared === null) return;
-    const { store } = shared;
+    const { store, sender } = shared;
     // Results of running checks are not written yet.
     const names = combinedChecks(group).filter((name) => !this.#running.has(name));
     await this.#writeShared();
@@ -209,8 +211,8 @@ export class RecordedPass {
     if (!repository.isWritable) return;
     try {
       repository.adopt([...await store.readOthers(names), ...await store.load([group.name])]);
-      notifying.forget([group.name]);
-      await notifying.know([group.name], store.known);
+      sender.forget([group.name]);
+      await sender.know([group.name], store.known);
     } catch (error) {
       // While the state can't be read, the last results count.
       if (!(error instanceof StoreError)) throw error;

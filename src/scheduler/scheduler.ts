@@ -17,10 +17,11 @@ import type { Notification } from "../domain/outbox.ts";
 import type { Redact } from "../shared/redact.ts";
 import type { Result } from "../domain/result.ts";
 import type { KnownCondition, ObserveContext } from "../domain/check_kind.ts";
-import { isRepeated } from "../state/record_result.ts";
+import { type Decided, isRepeated } from "../alerting/decide.ts";
+import type { Engine } from "../alerting/engine.ts";
 import { startPersisting, type WriteSchedule } from "../state/write_schedule.ts";
 import { createLagReporter, type LagSummary } from "./scheduling_lag.ts";
-import type { Recorded, RecordedUpdate, StateRepository } from "../state/state_repository.ts";
+import type { StateRepository } from "../state/state_repository.ts";
 import {
   type CheckRunner,
   LimitedRuns,
@@ -31,7 +32,6 @@ import {
   withoutSecrets,
 } from "./run_checks.ts";
 import { nextRunAfter, withOverdue } from "./next_run.ts";
-import type { Notifying } from "../alerting/notifying.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/local_time.ts";
 import { JUMP_MS, STALL_MS } from "./stall_safe.ts";
 import { SuppressedChecks } from "./suppressed_checks.ts";
@@ -73,7 +73,7 @@ export type SchedulerEvent =
   | {
     readonly event: "result";
     readonly result: Result;
-    readonly entry: RecordedUpdate;
+    readonly entry: Decided;
     readonly lateMs: number;
   }
   | { readonly event: "notification"; readonly notification: Notification }
@@ -85,7 +85,7 @@ export interface SchedulerOptions {
   readonly system: ObserveContext["system"];
   /** The job log; `null` without a state. */
   readonly jobs: JobLog | null;
-  /** Records every result that counts, and decides on notifications; the scheduler writes and prunes it. */
+  /** The records; the scheduler writes and prunes them. */
   readonly repository: StateRepository;
   /** How many checks run at a time; the others are queued, and late. */
   readonly limits: Limits;
@@ -93,7 +93,8 @@ export interface SchedulerOptions {
   readonly limiters?: Limiters;
   /** @default {@linkcode RUN_HERE} */
   readonly runner?: CheckRunner;
-  readonly notifying: Pick<Notifying, "refresh" | "deciding" | "dependenciesToRun" | "send">;
+  /** Records every result that counts, and decides on notifications. */
+  readonly engine: Pick<Engine, "refresh" | "record" | "review" | "dependenciesToRun" | "send">;
   /** Decides which of the checks run here; notify the scheduler of a change with `spread`. @default all of them */
   readonly share?: WorkShare;
   /** Called at once for each event; for a notification only after an attempt to write it. */
@@ -126,6 +127,7 @@ export class Scheduler {
   readonly #slots = new Map<string, Slot>();
   readonly #runs = new Set<Promise<void>>();
   readonly #unfinished: string[] = [];
+  readonly #listeners: ((event: SchedulerEvent) => void)[] = [];
   readonly #share: WorkShare;
   /** By the name of a check, the groups that combine it. */
   #groups = new Map<string, string[]>();
@@ -142,7 +144,7 @@ export class Scheduler {
   #resumedAtMs: number;
 
   constructor(config: ScheduledConfig, options: SchedulerOptions) {
-    const { system: { clock }, repository, share = ALL_WORK, onEvent, onBug } = options;
+    const { system: { clock }, repository, share = ALL_WORK, onBug } = options;
     const after = this.#after.bind(this);
     this.#options = options;
     this.#share = share;
@@ -152,8 +154,11 @@ export class Scheduler {
     this.#resumedAtMs = this.#time.nowMs();
     this.#timers = new TimerGroup(clock);
     this.#limited = this.#createRuns(clock);
-    this.#reportLate = createLagReporter({ after, report: (lag) => onEvent({ event: "late", ...lag }) });
-    this.#reportStall = createLagReporter({ after, report: (lag) => onEvent({ event: "stalled", ...lag }) });
+    this.#reportLate = createLagReporter({ after, report: (lag) => this.#emit({ event: "late", ...lag }) });
+    this.#reportStall = createLagReporter({
+      after,
+      report: (lag) => this.#emit({ event: "stalled", ...lag }),
+    });
     this.#suppressed = this.#createSuppressed();
     this.#adopt(config);
     this.#wakeNowAndThen();
@@ -168,6 +173,11 @@ export class Scheduler {
       after,
       onBug,
     });
+  }
+
+  /** Calls back for each event, after `onEvent`. */
+  subscribe(listener: (event: SchedulerEvent) => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Whether no run is overdue: the loop does its work. */
@@ -397,7 +407,7 @@ export class Scheduler {
     const result = await this.#observe(slot, signal);
     // Another process may have silenced the check meanwhile.
     if (result !== null && (result.condition !== "ok" || hasProblem(this.#recordOf(name).condition))) {
-      await this.#options.notifying.refresh();
+      await this.#options.engine.refresh();
     }
     this.#followClock();
     slot.abort = null;
@@ -433,12 +443,17 @@ export class Scheduler {
     return new LimitedRuns(clock, { ...options, runner: { limitOf: (check) => runner.limitOf(check), run } });
   }
 
+  #emit(event: SchedulerEvent): void {
+    this.#options.onEvent(event);
+    for (const listener of this.#listeners) listener(event);
+  }
+
   #record(
     slot: Slot,
     observed: Result,
     { plannedMs, lateMs }: { readonly plannedMs: number; readonly lateMs: number },
   ): void {
-    const { repository, notifying, onEvent, onBug } = this.#options;
+    const { engine, onBug } = this.#options;
     const { check, missedRuns } = slot.task;
     // A reload may have changed the effect of a check result, for example by the threshold.
     const result = observed.check === check ? observed : { ...observed, check };
@@ -450,9 +465,8 @@ export class Scheduler {
       const { atMs } = nextRunAfter(check, { state: record.condition, plannedMs, nowMs });
       return void this.#happen(slot, { event: "recorded", nextRunAtMs: atMs });
     }
-    const entry = repository.record(result, {
-      nowMs,
-      ...notifying.deciding(check, nowMs),
+    const entry = engine.record({
+      result,
       lateMs: Math.max(0, lateMs),
       isAfterGap: isAfterGap(check, record, nowMs),
       isInterrupted: isEdited(check, record) ||
@@ -461,9 +475,9 @@ export class Scheduler {
         const next = nextRunAfter(check, { state, plannedMs, nowMs });
         return withOverdue(check, state, { ...next, missed: next.missed + missedRuns });
       },
-    });
+    }, nowMs);
     this.#happen(slot, { event: "recorded", nextRunAtMs: entry.record.nextRunAtMs ?? nowMs });
-    onEvent({ event: "result", result, entry, lateMs });
+    this.#emit({ event: "result", result, entry, lateMs });
     this.#send(entry);
     this.#suppressed.recorded(check, entry).catch(onBug);
     if (before?.state !== "current") this.#runKnownGroupsOf(check.name);
@@ -487,21 +501,20 @@ export class Scheduler {
   };
 
   /** Sends a notification once it is written, or the store was found unable to write it. */
-  #send({ notification, queued }: Recorded): void {
-    const { notifying, onEvent, onBug } = this.#options;
+  #send(entry: Decided): void {
+    const { engine, onBug } = this.#options;
+    const { notification } = entry;
     const written = this.#writing.recorded();
     if (notification === null) return void written.catch(onBug);
     this.#sending = Promise.all([this.#sending, written]).then(() => {
-      onEvent({ event: "notification", notification });
-      notifying.send(queued);
+      this.#emit({ event: "notification", notification });
+      engine.send(entry);
     }).catch(onBug);
   }
 
   #createSuppressed(): SuppressedChecks {
-    const { repository, notifying } = this.#options;
     return new SuppressedChecks({
-      repository,
-      notifying,
+      engine: this.#options.engine,
       nowMs: () => this.#time.nowMs(),
       checkOf: (name) => {
         const task = this.#slots.get(name)?.task;
@@ -543,7 +556,7 @@ export class Scheduler {
     // If the clock was set back, the system was not suspended, but the results are as doubtful.
     if (Math.abs(jumpMs) > JUMP_MS) {
       this.#resumedAtMs = this.#time.nowMs();
-      this.#options.onEvent({ event: "clock_jumped", forMs: jumpMs, discarded });
+      this.#emit({ event: "clock_jumped", forMs: jumpMs, discarded });
     }
   }
 }

@@ -1,18 +1,17 @@
 import { mayComeLater } from "../alerting/channel_filters.ts";
 import { hasProblem } from "../condition/transition.ts";
 import type { Check } from "../domain/check.ts";
-import type { Recorded, StateRepository } from "../state/state_repository.ts";
-import type { Notifying } from "../alerting/notifying.ts";
+import type { Decided } from "../alerting/decide.ts";
+import type { Engine } from "../alerting/engine.ts";
 
 interface SuppressedChecksOptions {
-  readonly repository: Pick<StateRepository, "review">;
-  readonly notifying: Pick<Notifying, "refresh" | "deciding" | "dependenciesToRun">;
+  readonly engine: Pick<Engine, "refresh" | "review" | "dependenciesToRun">;
   nowMs(): number;
   /** The check of a name; `null` if it is not scheduled any more. */
   checkOf(name: string): Check | null;
   /** Runs a check at once, unless it is running, or requests the member that owns it to do so. */
   request(name: string): void;
-  send(entry: Recorded): void;
+  send(entry: Decided): void;
 }
 
 /**
@@ -31,7 +30,7 @@ export class SuppressedChecks {
     this.#options = options;
   }
 
-  async recorded(check: Check, entry: Recorded): Promise<void> {
+  async recorded(check: Check, entry: Decided): Promise<void> {
     this.#current.add(check.name);
     this.#note(check, entry, true);
     // Without running dependencies: if the clock was set back, the state of this one may seem unknown for long.
@@ -52,21 +51,21 @@ export class SuppressedChecks {
     { also = [], runsParents = true }: { readonly also?: Iterable<string>; readonly runsParents?: boolean } =
       {},
   ): Promise<void> {
-    const { repository, notifying, nowMs, checkOf, send } = this.#options;
+    const { engine, nowMs, checkOf, send } = this.#options;
     for (const name of also) this.#suppressed.add(name);
     if (![...this.#suppressed].some((name) => checkOf(name) !== null)) return;
-    await notifying.refresh();
+    await engine.refresh();
     const atMs = nowMs();
     for (const name of [...this.#suppressed]) {
       const check = checkOf(name);
       if (check === null) continue;
-      const entry = repository.review(check, { nowMs: atMs, ...notifying.deciding(check, atMs) });
+      const entry = engine.review(check, atMs);
       if (entry.notification !== null) send(entry);
       this.#note(check, entry, runsParents);
     }
   }
 
-  #note(check: Check, { suppressed, record }: Recorded, runsParents: boolean): void {
+  #note(check: Check, { suppressed, record }: Decided, runsParents: boolean): void {
     const mayEscalate = hasProblem(record.condition) && check.notifications.some(mayComeLater);
     if (suppressed === null && !mayEscalate) this.#suppressed.delete(check.name);
     else this.#suppressed.add(check.name);
@@ -74,8 +73,8 @@ export class SuppressedChecks {
   }
 
   #runParents(check: Check): void {
-    const { notifying, nowMs, checkOf, request } = this.#options;
-    for (const { name } of notifying.dependenciesToRun(check, nowMs())) {
+    const { engine, nowMs, checkOf, request } = this.#options;
+    for (const { name } of engine.dependenciesToRun(check, nowMs())) {
       if (this.#awaited.has(name)) continue;
       // The result of another member is read later.
       if (checkOf(name) !== null) this.#awaited.add(name);

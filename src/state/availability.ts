@@ -10,7 +10,7 @@
  */
 import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
-import { type CheckRecord, isEdited, type Rollup } from "../domain/store.ts";
+import { type CheckRecord, type CheckUpdate, isEdited, type Rollup } from "../domain/store.ts";
 import type { Check } from "../domain/check.ts";
 import { SECOND_MS } from "../shared/time_units.ts";
 
@@ -176,4 +176,24 @@ function percentText(units: number, places: number): string {
 
 function total(counts: ConditionCounts): number {
   return CONDITIONS.reduce((subtotal, condition) => subtotal + counts[condition], 0);
+}
+
+/**
+ * Counts the time from the last run of a record until the service ended that ran it. Whatever starts and stops until the
+ * next run, no more is observed. `null`: another call ran it since, or it was counted already.
+ */
+export function settleRecord(before: CheckRecord, endMs: number): CheckUpdate | null {
+  const { condition: { observedAtMs }, overdueAtMs } = before;
+  if (!isOfStopped(before, endMs) || overdueAtMs === null || overdueAtMs <= (observedAtMs ?? 0)) return null;
+  const observed = observedUntil(before, Math.min(endMs, overdueAtMs), true);
+  const record = { ...before, overdueAtMs: observedAtMs };
+  const rollup = observed === null || observed.ms === 0 ? null : {
+    atMs: observed.untilMs,
+    lastedMs: observed.ms,
+    lasted: observed.condition,
+    condition: null,
+    durationMs: 0,
+    failedStreak: 0,
+  };
+  return { record, rollup, change: null, queued: [] };
 }

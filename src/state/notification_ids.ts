@@ -4,7 +4,7 @@
  * derives the same id, and a receiver drops the duplicate.
  */
 import { hashId } from "../shared/hash.ts";
-import type { NotificationFacts } from "./record_result.ts";
+import type { NotificationFacts } from "../domain/outbox.ts";
 
 interface NotificationIdOptions {
   /** The stored version of a check's record with its last result; `null` if nothing is stored of it. */

@@ -35,6 +35,7 @@ export class ReplaceableStore {
   readonly #options: ReplaceableStoreOptions;
   #store: Store;
   #health: Health = { status: "writable" };
+  #onWritable = (): void => {};
 
   constructor(options: ReplaceableStoreOptions) {
     this.#options = options;
@@ -47,6 +48,12 @@ export class ReplaceableStore {
     return this.#store;
   }
 
+  /** Calls back when writes succeed again. */
+  onWritable(callback: () => void): void {
+    this.#onWritable = callback;
+  }
+
+  /** Whether the last write succeeded. */
   get isWritable(): boolean {
     return this.#health.status === "writable";
   }
@@ -111,7 +118,10 @@ export class ReplaceableStore {
     }
     const wasWritable = this.isWritable;
     this.#health = { status: "writable" };
-    if (!wasWritable) this.#options.onFailure(null);
+    if (!wasWritable) {
+      this.#options.onFailure(null);
+      this.#onWritable();
+    }
     return replaced;
   }
 

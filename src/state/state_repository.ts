@@ -1,30 +1,16 @@
 import { initialState } from "../condition/transition.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
-import type { Result } from "../domain/result.ts";
-import type { CheckRecord, PruneProgress, Store } from "../domain/store.ts";
+import type { CheckRecord, CheckUpdate, PruneProgress, Store } from "../domain/store.ts";
+import { settleRecord } from "./availability.ts";
 import { RecordCache } from "./record_cache.ts";
-import {
-  type NotificationSource,
-  type Recorded,
-  type RecordedUpdate,
-  type RecordOptions,
-  recordResult,
-  type ReviewOptions,
-  reviewRecord,
-  settleRecord,
-} from "./record_result.ts";
 import { ReplaceableStore, type ReplaceableStoreOptions } from "./replaceable_store.ts";
 import { bareUpdate, WriteBehindBuffer } from "./write_behind.ts";
 import { HOUR_MS } from "../shared/time_units.ts";
 
-export type { Recorded, RecordedUpdate, RecordOptions, ReviewOptions } from "./record_result.ts";
-
-interface StateRepositoryOptions extends ReplaceableStoreOptions, NotificationSource {
+interface StateRepositoryOptions extends ReplaceableStoreOptions {
   /** When the service ended that ran before; wall time. @default null, none is known */
   readonly ranUntilMs?: number | null;
-  /** Called when another process has written records of these checks, and results that were recorded here don't count. */
-  onOvertaken?(checks: readonly string[]): void;
 }
 
 /**
@@ -38,7 +24,7 @@ export async function openStateRepository(options: StateRepositoryOptions): Prom
 }
 
 /**
- * The records of all checks and their pending updates: it records results and returns notifications.
+ * The records of all checks and their pending updates.
  *
  * Invariant: recorded results are persisted once `flush` resolves, or the store can't be written at this time (a full
  * disk). Then they are pending here, and every change of a confirmed condition is persisted, once, when the store can
@@ -48,11 +34,11 @@ export class StateRepository {
   /** When the service ended that ran before this process; `null`: none is known. */
   readonly ranUntilMs: number | null;
   readonly #store: ReplaceableStore;
-  readonly #source: NotificationSource;
   readonly #cache: RecordCache;
   readonly #buffer: WriteBehindBuffer;
   /** When this or an earlier process last recorded a result before this repository was opened. */
   readonly #lastResultAtMs: number;
+  #overtaken = (_checks: readonly string[]): void => {};
   /** Whether `prune` is between two of its steps. */
   #isPruning = false;
 
@@ -60,21 +46,20 @@ export class StateRepository {
   constructor(
     store: ReplaceableStore,
     records: readonly CheckRecord[],
-    source: Pick<StateRepositoryOptions, "newId" | "hostName" | "ranUntilMs" | "onOvertaken">,
+    { ranUntilMs = null }: Pick<StateRepositoryOptions, "ranUntilMs">,
   ) {
     this.#store = store;
-    this.#source = source;
     this.#cache = new RecordCache(records);
     this.#buffer = new WriteBehindBuffer(async (batch) => {
       const replaced = await store.save(batch, () => this.#cache.all().map(bareUpdate));
       if (replaced === null) return false;
       if (replaced.length === 0) return true;
       this.adopt(replaced);
-      source.onOvertaken?.(replaced.map(({ name }) => name));
+      this.#overtaken(replaced.map(({ name }) => name));
       return true;
     });
-    this.ranUntilMs = source.ranUntilMs ?? null;
-    if (this.ranUntilMs !== null) this.#settle(this.ranUntilMs);
+    this.ranUntilMs = ranUntilMs;
+    if (ranUntilMs !== null) this.#settle(ranUntilMs);
     this.#lastResultAtMs = records.reduce(
       (ms, { condition }) => Math.max(ms, condition.observedAtMs ?? 0),
       0,
@@ -110,27 +95,28 @@ export class StateRepository {
     return this.#cache.get(name, nowMs);
   }
 
-  /** Records a result. `flush` persists it. */
-  record(result: Result, options: RecordOptions): RecordedUpdate {
-    const before = this.recordOf(result.check.name, options.nowMs);
-    const recorded = recordResult(before, result, { ...options, ...this.#sourceOptions() });
-    this.#add(recorded, recorded.update.change !== null || recorded.notification !== null);
-    return recorded;
+  /**
+   * Calls back when another process has written records of some checks, so that results that were recorded here don't
+   * count.
+   */
+  onOvertaken(callback: (checks: readonly string[]) => void): void {
+    this.#overtaken = callback;
   }
 
-  /** Decides again, without a result, whether a suppressed notification is due. `flush` persists one that is. */
-  review(check: Check, options: ReviewOptions): Recorded {
-    const before = this.recordOf(check.name, options.nowMs);
-    const recorded = reviewRecord(before, check, { ...options, ...this.#sourceOptions() });
-    if (recorded.notification !== null) this.#add(recorded, true);
-    return recorded;
+  /** Calls back when writes succeed again. */
+  onWritable(callback: () => void): void {
+    this.#store.onWritable(callback);
+  }
+
+  /** Replaces a record. `flush` persists it; at once if that is urgent, see {@linkcode isUrgent}. */
+  keep(update: CheckUpdate, options?: { readonly isUrgent: boolean }): void {
+    this.#cache.set(update.record);
+    this.#buffer.add(update, options);
   }
 
   /** Notes when a check that never ran is to run. `flush` persists it. */
   plan(name: string, atMs: number, nowMs: number): void {
-    const record = { ...this.recordOf(name, nowMs), nextRunAtMs: atMs };
-    this.#cache.set(record);
-    this.#buffer.add(bareUpdate(record));
+    this.keep(bareUpdate({ ...this.recordOf(name, nowMs), nextRunAtMs: atMs }));
   }
 
   /** Removes the planned runs of all checks but these, as {@linkcode leave} does. */
@@ -167,9 +153,7 @@ export class StateRepository {
         continue;
       }
       left.add(name);
-      const record = { ...before, nextRunAtMs: null, overdueAtMs: observedAtMs };
-      this.#cache.set(record);
-      this.#buffer.add(bareUpdate(record));
+      this.keep(bareUpdate({ ...before, nextRunAtMs: null, overdueAtMs: observedAtMs }));
     }
     return left;
   }
@@ -177,9 +161,7 @@ export class StateRepository {
   #settle(endMs: number): void {
     for (const before of this.#cache.all()) {
       const update = settleRecord(before, endMs);
-      if (update === null) continue;
-      this.#cache.set(update.record);
-      this.#buffer.add(update);
+      if (update !== null) this.keep(update);
     }
   }
 
@@ -190,9 +172,7 @@ export class StateRepository {
       // A channel that does not get the end of the problem gets its recovery.
       const { notifiedAtMs, notifiedProblemBeganAtMs } = before.condition;
       const condition = { ...initialState(), notifiedAtMs, notifiedProblemBeganAtMs };
-      const record = { ...before, condition, failing: null, overdueAtMs: null };
-      this.#cache.set(record);
-      this.#buffer.add(bareUpdate(record));
+      this.keep(bareUpdate({ ...before, condition, failing: null, overdueAtMs: null }));
     }
   }
 
@@ -232,15 +212,5 @@ export class StateRepository {
     await this.flush();
     if (Math.floor(this.#lastResultAtMs / HOUR_MS) === Math.floor(nowMs / HOUR_MS)) return;
     while (!(await this.prune(checks, nowMs)).finished);
-  }
-
-  #add({ record, update }: RecordedUpdate, isUrgent: boolean): void {
-    this.#cache.set(record);
-    this.#buffer.add(update, { isUrgent });
-  }
-
-  #sourceOptions(): NotificationSource {
-    const { newId, hostName } = this.#source;
-    return { newId, hostName };
   }
 }

@@ -1,4 +1,4 @@
-/** Notifying with a fake clock and a store in memory, for tests that provide the results. */
+/** An engine with a fake clock and a store in memory, for tests that provide the results. */
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { StoreFailure } from "../../src/domain/store.ts";
@@ -6,7 +6,10 @@ import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import type { System } from "../../src/domain/system.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
-import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
+import type { NotifyingConfig } from "../../src/alerting/configured_channels.ts";
+import { Engine } from "../../src/alerting/engine.ts";
+import { type Sender, startSender } from "../../src/alerting/sender.ts";
+import { SharedSender, type SharedSenderOptions } from "../../src/members/shared_sender.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { type FaultyStore, openFaultyStore } from "../support/faulty_store.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
@@ -16,12 +19,13 @@ const HOUR = 60 * MINUTE;
 /** When tests begin; wall time. */
 export const START = 1_800_000_000_000;
 
-/** Notifying and all around it. */
+/** An engine and all around it. */
 export interface Desk {
   readonly clock: FakeClock;
   readonly store: FaultyStore;
   readonly repository: StateRepository;
-  readonly notifying: Notifying;
+  readonly engine: Engine;
+  readonly sender: Sender;
   /** The console channel's lines. */
   readonly lines: string[];
   /** The files that were touched: nothing else happens to them. */
@@ -47,14 +51,14 @@ interface DeskOptions {
   readonly system?: Partial<System>;
   /** Called before a file is touched. */
   readonly touch?: (path: string) => Promise<void> | void;
-  readonly member?: Parameters<typeof startNotifying>[1]["member"];
+  readonly member?: SharedSenderOptions["member"];
   /** @default 0 */
   readonly batchingMs?: number;
   /** Replaces a damaged store. @default none */
   readonly fresh?: FaultyStore;
 }
 
-/** Starts notifying for some checks. */
+/** Opens a desk for some checks. */
 export async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Promise<Desk> {
   const { clock = createFakeClock(START), store = await openFaultyStore(), notifies = true } = options;
   const lines: string[] = [];
@@ -72,25 +76,27 @@ export async function openDesk(checks: readonly Check[], options: DeskOptions = 
     store,
     onFailure: (error) => void troubles.push(error?.failure ?? null),
     reopen: (error) => options.fresh === undefined ? Promise.reject(error) : Promise.resolve(options.fresh),
-    newId: system.randomId,
-    hostName: "host",
   });
-  const notifying = startNotifying(configOf(checks), {
+  const sending = {
     system,
     repository,
     kept: await store.outbox(),
     notifies,
     batchingMs: options.batchingMs ?? 0,
-    ...options.member !== undefined && { member: options.member },
-    writeLine: (line) => void lines.push(line),
-    onEvent: (event) => void events.push(event),
-    onBug: (error) => {
+    writeLine: (line: string) => void lines.push(line),
+    onEvent: (event: DeliveryEvent) => void events.push(event),
+    onBug: (error: unknown) => {
       throw error;
     },
-  });
+  };
+  const { member } = options;
+  const sender = member === undefined
+    ? startSender(configOf(checks), sending)
+    : new SharedSender(configOf(checks), { ...sending, member });
+  const engine = new Engine(checks, { repository, sender, newId: system.randomId, hostName: "host" });
   const record = (check: Check, condition: Condition): readonly QueuedNotification[] => {
     const nowMs = clock.wallMs();
-    return repository.record({
+    const result = {
       check,
       condition,
       output: condition,
@@ -99,29 +105,29 @@ export async function openDesk(checks: readonly Check[], options: DeskOptions = 
       performanceData: "",
       startedAtMs: nowMs,
       durationMs: 0,
-    }, {
-      nowMs,
-      ...notifying.deciding(check, nowMs),
+    };
+    return engine.record({
+      result,
       plan: () => ({ atMs: nowMs + MINUTE, overdueAtMs: nowMs + 3 * MINUTE, missed: 0 }),
-    }).queued;
+    }, nowMs).queued;
   };
   const observe = async (check: Check, condition: Condition): Promise<void> => {
     const queued = record(check, condition);
     await repository.flush();
-    notifying.send(queued);
+    sender.send(queued);
   };
   const review = async (check: Check): Promise<void> => {
-    const nowMs = clock.wallMs();
-    const entry = repository.review(check, { nowMs, ...notifying.deciding(check, nowMs) });
+    const entry = engine.review(check, clock.wallMs());
     await repository.flush();
-    notifying.send(entry?.queued ?? []);
+    engine.send(entry);
   };
-  const drain = (): Promise<void> => notifying.drain(clock.wallMs() + HOUR);
+  const drain = (): Promise<void> => sender.drain(clock.wallMs() + HOUR);
   return {
     clock,
     store,
     repository,
-    notifying,
+    engine,
+    sender,
     lines,
     touched,
     events,
@@ -137,7 +143,7 @@ export async function openDesk(checks: readonly Check[], options: DeskOptions = 
 export function configOf(
   checks: readonly Check[],
   running: readonly Check[] = checks,
-): Parameters<typeof startNotifying>[0] {
+): NotifyingConfig {
   return {
     users: checks,
     named: [],

@@ -143,7 +143,7 @@ async function runTrace(seed: number) {
   let edits = 0;
   let desk = await openDesk(checks, { clock, store, system, batchingMs: 2 * SECOND });
   const restart = async (): Promise<void> => {
-    await settle(clock, desk.notifying.stop());
+    await settle(clock, desk.sender.stop());
     assert.deepEqual(desk.troubles, []);
     events.push(...desk.events);
     desk = await openDesk(checks, { clock, store, system, batchingMs: 2 * SECOND });
@@ -155,7 +155,7 @@ async function runTrace(seed: number) {
     return [name, new Map(none)];
   }));
   const circumstancesOf = async ({ name, tags }: Check): Promise<Omit<Observed, "condition">> => {
-    await desk.notifying.refresh();
+    await desk.engine.refresh();
     const nowMs = clock.wallMs();
     const beganAtMs = model.beganAtMs(name);
     const silences = await store.silences(nowMs);
@@ -217,7 +217,7 @@ async function runTrace(seed: number) {
     if (next() < 0.01) {
       checks = moveChannels(written, random);
       edits++;
-      desk.notifying.reload(configOf(checks));
+      desk.engine.reload(configOf(checks));
     }
     if (next() < 0.005) await restart();
     if (next() < 0.04) await annotate(`s${step}`);
@@ -240,8 +240,8 @@ async function runTrace(seed: number) {
     await review();
   }
   await clock.advance(HOUR);
-  assert.deepEqual(desk.notifying.pending, [], "everything has gone in the end");
-  await settle(clock, desk.notifying.stop());
+  assert.deepEqual(desk.sender.pending, [], "everything has gone in the end");
+  await settle(clock, desk.sender.stop());
   events.push(...desk.events);
   return {
     // The model has no notices about channels.

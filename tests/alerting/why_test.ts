@@ -67,7 +67,7 @@ async function play(number: number): Promise<Played> {
     await desk.clock.advance(Math.ceil(random.below(6)) * MINUTE);
     if (random.oneIn(6)) await addSilence(desk, random);
     if (random.oneIn(9)) await desk.store.endSilences("all", desk.clock.wallMs());
-    await desk.notifying.refresh();
+    await desk.engine.refresh();
     if (check.dependsOn?.length > 0 && random.oneIn(2)) {
       await desk.observe(ROUTER, random.pick(["ok", "ok", "critical"]));
     }
@@ -116,7 +116,7 @@ async function eventWithout(
   causes: readonly Cause[],
   { desk, check, channel }: Played,
 ): Promise<string | null> {
-  const { notifying, store, repository, clock } = desk;
+  const { engine, store, repository, clock } = desk;
   const nowMs = clock.wallMs();
   const has = (...kinds: readonly Cause["kind"][]): boolean =>
     causes.some(({ kind }) => kinds.includes(kind));
@@ -142,13 +142,12 @@ async function eventWithout(
   await store.endSilences("all", nowMs);
   await endMaintenance(store, nowMs);
   await store.addSilences(kept);
-  await notifying.refresh();
-  notifying.reload(configOf([changed, ROUTER]));
+  await engine.refresh();
+  engine.reload(configOf([changed, ROUTER]));
   const { last } = repository.recordOf("web", nowMs);
-  const deciding = notifying.deciding(changed, nowMs);
   const queued = has("threshold", "recovery_threshold")
     ? desk.record(changed, last?.condition ?? "ok")
-    : repository.review(changed, { nowMs, ...deciding })?.queued ?? [];
+    : engine.review(changed, nowMs).queued;
   const row = queued.find(({ channelKey }) => channelKey === "filtered");
   const isExcluded = filters.events?.includes(row?.notification.event as "problem") === false;
   return row === undefined || isExcluded ? null : row.notification.event;

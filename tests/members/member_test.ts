@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import type { MemberFollower, MemberWork } from "../../src/members/member_follower.ts";
+import type { MemberParts, MemberWork } from "../../src/members/member_follower.ts";
 import { CheckShare } from "../../src/members/check_share.ts";
-import { createMember, type MemberEvent } from "../../src/members/member.ts";
+import { Member, type MemberEvent } from "../../src/members/member.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { connectToMemory, createMemoryServer } from "../../testing/simulation/memory_shared_store.ts";
+import { recordOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
 
 const FAIL_OPEN_AFTER_MS = 60_000;
@@ -15,21 +16,26 @@ const WORK: MemberWork = {
   showsAll: false,
 };
 /** Nothing else of a process. */
-const FOLLOWER: MemberFollower = {
-  flush: () => Promise.resolve(),
-  load: () => {},
-  know: () => Promise.resolve(),
-  spread: () => {},
-  spreadLocation: () => {},
-  look: () => {},
-  take: () => {},
-  receive: () => {},
-  release: () => Promise.resolve(),
-  silence: () => {},
-  failOpen: () => {},
-  leaveOthers: () => Promise.resolve(),
-  failClosed: () => Promise.resolve(true),
-  attemptTimeoutMs: () => 10_000,
+const PARTS: MemberParts = {
+  repository: {
+    flush: () => Promise.resolve(),
+    recordOf: (name) => recordOf(name),
+    adopt: () => {},
+    leaveOthers: () => {},
+  },
+  sender: {
+    know: () => Promise.resolve(),
+    forget: () => {},
+    take: () => {},
+    receive: () => {},
+    release: () => Promise.resolve(),
+    silence: () => {},
+    failOpen: () => {},
+    failClosed: () => Promise.resolve(true),
+    attemptTimeoutMs: () => 10_000,
+  },
+  scheduler: null,
+  located: null,
 };
 
 async function startMember() {
@@ -43,7 +49,7 @@ async function startMember() {
   const { store, openHeartbeats } = await opening;
   const lost = new Set<string>();
   const events: MemberEvent[] = [];
-  const member = createMember({
+  const member = new Member({
     host: "one",
     id: "1",
     location: null,
@@ -52,14 +58,13 @@ async function startMember() {
     heartbeats: await openHeartbeats(),
     store: Object.assign(Object.create(store), { owns: (key: string) => !lost.has(key) && store.owns(key) }),
     clock,
-    follower: FOLLOWER,
     onEvent: (event) => void events.push(event),
     onSuperseded: () => assert.fail("superseded"),
     onBug: (error) => {
       throw error;
     },
   });
-  const joining = member.join();
+  const joining = member.join(PARTS);
   await clock.advance(10_000);
   await joining;
   return { clock, server, lost, events, member };
@@ -93,7 +98,6 @@ Deno.test("CheckShare: a check that was placed elsewhere while its record was re
     host: "one",
     work: WORK,
     clock: createFakeClock(),
-    follower: FOLLOWER,
     store: {
       load: () => {
         share.hosts = ["one", "two"];
@@ -104,7 +108,7 @@ Deno.test("CheckShare: a check that was placed elsewhere while its record was re
     },
   });
   share.hosts = ["one"];
-  await share.follow();
+  await share.follow(PARTS);
   const here = NAMES.filter((name) => share.runs(name));
   assert.ok(here.length > 0 && here.length < NAMES.length, `${here.length} run here`);
 });

@@ -14,7 +14,7 @@ import { createFakeTargets } from "../../testing/fake_targets.ts";
 import { type CheckOptions, requestCheck } from "../support/checks.ts";
 import { createProgramSystem } from "../support/fake_commands.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
-import { createSilentNotifying } from "../support/silent_notifying.ts";
+import { createSilentEngine } from "../../testing/silent_engine.ts";
 import { campaign } from "../../testing/seed.ts";
 
 const LIMITS = { process: 4, network: 60 };
@@ -101,8 +101,6 @@ async function startInstallation(checks: readonly Check[] = [locatedCheck()]) {
     store: state,
     onFailure: () => {},
     reopen: () => openInMemoryStore(),
-    newId: () => crypto.randomUUID(),
-    hostName: "owner",
   });
   const agreed = new AgreedRuns({
     store,
@@ -116,7 +114,7 @@ async function startInstallation(checks: readonly Check[] = [locatedCheck()]) {
     jobs: null,
     repository,
     limits: LIMITS,
-    notifying: createSilentNotifying(),
+    engine: createSilentEngine(repository),
     runner: agreed,
     onEvent: (event) => void events.push(event),
     onBug,

@@ -7,6 +7,7 @@ import { nextAtOffset, splayOf } from "../../src/scheduler/plan.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { testCheck } from "../support/checks.ts";
 import { testRows } from "../support/rows.ts";
+import { createSilentEngine } from "../../testing/silent_engine.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -21,8 +22,6 @@ async function open(): Promise<StateRepository> {
     store,
     onFailure: () => {},
     reopen: () => Promise.resolve(store),
-    newId: () => "notification",
-    hostName: "test-host",
   });
 }
 
@@ -37,13 +36,12 @@ function ask(
     startedAtMs: atMs,
     durationMs: SECOND,
   };
-  const before = repository.recordOf(check.name, atMs).missedRuns;
-  const { record } = recordRequested(repository, result, {
+  const before = repository.recordOf(check.name, atMs);
+  const { record } = recordRequested(before, result, {
+    engine: createSilentEngine(repository),
     nowMs: atMs + SECOND,
-    suppressedBy: null,
-    queue: () => [],
   });
-  return { nextMs: record.nextRunAtMs ?? NaN, missed: record.missedRuns - before };
+  return { nextMs: record.nextRunAtMs ?? NaN, missed: record.missedRuns - before.missedRuns };
 }
 
 function nextAfter(atMs: number): number {

@@ -10,7 +10,7 @@ import type { Store } from "../../src/domain/store.ts";
 import { groupCheck, testCheck } from "../support/checks.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
-import { createSilentNotifying } from "../support/silent_notifying.ts";
+import { createSilentEngine } from "../../testing/silent_engine.ts";
 
 type RecordedPassOptions = ConstructorParameters<typeof RecordedPass>[0];
 
@@ -27,7 +27,7 @@ function passOf(options: Partial<RecordedPassOptions> & Pick<RecordedPassOptions
     limits: { process: 1, network: 1 },
     redact: (text) => text,
     signal: new AbortController().signal,
-    notifying: { ...createSilentNotifying(), forget: () => {}, know: () => Promise.resolve() },
+    engine: createSilentEngine(options.repository),
     shared: null,
     overtaken: new Set(),
     isKept: true,
@@ -41,16 +41,8 @@ function passOf(options: Partial<RecordedPassOptions> & Pick<RecordedPassOptions
 
 function repositoryOf(
   store: Store,
-  onOvertaken?: (names: readonly string[]) => void,
 ): Promise<StateRepository> {
-  return openStateRepository({
-    store,
-    onFailure: fail,
-    reopen: fail,
-    newId: () => crypto.randomUUID(),
-    hostName: "host",
-    ...onOvertaken !== undefined && { onOvertaken },
-  });
+  return openStateRepository({ store, onFailure: fail, reopen: fail });
 }
 
 Deno.test("RecordedPass runs a group again that another call has run meanwhile", POSTGRES, async () => {
@@ -60,7 +52,8 @@ Deno.test("RecordedPass runs a group again that another call has run meanwhile",
   try {
     const [one, group] = [testCheck("critical", { name: "one" }), groupCheck(["one"], 1, { name: "group" })];
     const overtaken = new Set<string>();
-    const repository = await repositoryOf(store, (names) => names.forEach((name) => overtaken.add(name)));
+    const repository = await repositoryOf(store);
+    repository.onOvertaken((names) => names.forEach((name) => overtaken.add(name)));
     // The other call has read the checks before this one wrote them, so it found the group well.
     let runs = 0;
     const know = async (): Promise<void> => {
@@ -72,8 +65,7 @@ Deno.test("RecordedPass runs a group again that another call has run meanwhile",
     const pass = passOf({
       active: [one, group],
       repository,
-      notifying: { ...createSilentNotifying(), forget: () => {}, know },
-      shared: { store },
+      shared: { store, sender: { forget: () => {}, know } },
       overtaken,
       includesOthers: true,
     });

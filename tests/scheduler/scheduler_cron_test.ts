@@ -11,6 +11,7 @@ import { requestCheck, testCheck } from "../support/checks.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
 import { testRows } from "../support/rows.ts";
+import { createSilentEngine } from "../../testing/silent_engine.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -144,9 +145,8 @@ async function call(
     store,
     onFailure: () => {},
     reopen: () => Promise.resolve(store),
-    newId: () => "notification",
-    hostName: "test-host",
   });
+  const engine = createSilentEngine(repository);
   const ran: string[] = [];
   const fromMs = Date.parse(from);
   for (let index = 0; index * everyMs < forMs; index++) {
@@ -157,11 +157,11 @@ async function call(
       continue;
     }
     ran.push(new Date(nowMs).toISOString().slice(5, 19));
-    recordRequested(repository, {
+    recordRequested(record, {
       ...{ check, condition: "ok", output: "", detail: "", metrics: {}, performanceData: "" },
       startedAtMs: nowMs,
       durationMs: SECOND,
-    }, { nowMs: nowMs + SECOND, suppressedBy: null, queue: () => [] });
+    }, { engine, nowMs: nowMs + SECOND });
   }
   return { ran, record: repository.recordOf(check.name, fromMs + forMs) };
 }

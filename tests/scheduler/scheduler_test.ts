@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import { groupCheck, requestCheck, testCheck } from "../support/checks.ts";
 import { openFaultyStore } from "../support/faulty_store.ts";
+import { silenceOf } from "../state/records.ts";
 import { programCheck } from "../support/fake_commands.ts";
 import { startHarness } from "../support/scheduler_harness.ts";
 
@@ -227,7 +228,7 @@ Deno.test("new Scheduler() sends suppressed notifications soon after the suppres
   const { clock, runs, notifications, end } = await startHarness([
     requestCheck("http://web/", { regularIntervalMs: HOUR }),
   ], {
-    suppressedBy: (_check, nowMs) => nowMs < silentUntilMs ? "silence" : null,
+    silences: () => [silenceOf("all", { check: null, fromMs: 0, untilMs: silentUntilMs })],
     respond: () => ({ status: 500, afterMs: 20 }),
   });
   await clock.advance(10 * MINUTE);

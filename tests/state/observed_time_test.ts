@@ -13,7 +13,9 @@ import { withOverdue } from "../../src/scheduler/next_run.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
 import { asObserved, lastedIn } from "../../src/state/availability.ts";
-import { recordResult, settleRecord } from "../../src/state/record_result.ts";
+import { decide } from "../../src/alerting/decide.ts";
+import { WITHOUT_CHANNELS } from "../../src/alerting/engine.ts";
+import { settleRecord } from "../../src/state/availability.ts";
 import { RecordCache } from "../../src/state/record_cache.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { createRandom } from "../../testing/random.ts";
@@ -156,15 +158,12 @@ function createHistory(name: string): History {
       updates.push(settled);
       record = settled.record;
     }
-    const { update } = recordResult(record, result, {
-      nowMs,
-      suppressedBy: null,
+    const situation = { ...WITHOUT_CHANNELS, nowMs, newId: () => "id", hostName: "host" };
+    const { update } = decide(record, check, situation, {
+      result,
       isAfterGap: isAfterGap(check, record, nowMs),
       isInterrupted,
-      queue: () => [],
       plan: (state) => withOverdue(check, state, { atMs: nowMs + intervalMs, missed: 0 }),
-      newId: () => "id",
-      hostName: "host",
     });
     record = update.record;
     updates.push(update);

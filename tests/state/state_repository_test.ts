@@ -7,14 +7,12 @@ import { createFakeClock } from "../../testing/fake_clock.ts";
 import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
 import type { Result } from "../../src/domain/result.ts";
 import { type CheckUpdate, StoreError, type StoreFailure } from "../../src/domain/store.ts";
-import {
-  openStateRepository,
-  type Recorded,
-  type StateRepository,
-} from "../../src/state/state_repository.ts";
+import { decide, type Decided } from "../../src/alerting/decide.ts";
+import { WITHOUT_CHANNELS } from "../../src/alerting/engine.ts";
+import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { testCheck } from "../support/checks.ts";
 import { type FaultyStore, openFaultyStore } from "../support/faulty_store.ts";
-import { queuedOf } from "./records.ts";
+import { queuedOf, updateOf } from "./records.ts";
 import { testRows } from "../support/rows.ts";
 
 const SECOND = 1000;
@@ -31,13 +29,13 @@ interface Desk {
   /** The stores that `reopen` has made. */
   readonly fresh: FaultyStore[];
   /** Records a check result. */
-  recordResult(check: Check, condition: Condition, options?: RecordOptions): Recorded;
+  recordResult(check: Check, condition: Condition, options?: RecordOptions): Decided;
 }
 
 interface RecordOptions {
   readonly nowMs?: number;
   readonly output?: string;
-  readonly suppressedBy?: "no_notify";
+  readonly notifies?: boolean;
   readonly missed?: number;
   readonly metrics?: Readonly<Record<string, number>>;
   readonly lateMs?: number;
@@ -62,19 +60,19 @@ async function openDesk(options: DeskOptions = {}): Promise<Desk> {
       fresh.push(next);
       return next;
     },
-    newId: () => "report",
-    hostName: "test-host",
   });
-  const recordResult = (check: Check, condition: Condition, recorded: RecordOptions = {}): Recorded => {
-    const { nowMs = NOW, output = condition, suppressedBy = null, missed = 0 } = recorded;
+  const recordResult = (check: Check, condition: Condition, recorded: RecordOptions = {}): Decided => {
+    const { nowMs = NOW, output = condition, notifies = true, missed = 0 } = recorded;
     const { metrics = {}, lateMs = null } = recorded;
-    return repository.record({ ...resultOf(check, condition, { output, endedAtMs: nowMs }), metrics }, {
-      nowMs,
-      suppressedBy,
+    const situation = { ...WITHOUT_CHANNELS, nowMs, notifies, newId: () => "report", hostName: "test-host" };
+    const decided = decide(repository.recordOf(check.name, nowMs), check, situation, {
+      result: { ...resultOf(check, condition, { output, endedAtMs: nowMs }), metrics },
       lateMs,
-      queue: () => [],
       plan: () => ({ atMs: nowMs + MINUTE, overdueAtMs: nowMs + 3 * MINUTE, missed }),
     });
+    const { update, notification } = decided;
+    repository.keep(update, { isUrgent: update.change !== null || notification !== null });
+    return decided;
   };
   return { repository, store, troubles, fresh, recordResult };
 }
@@ -109,9 +107,9 @@ const MAIL = testCheck("ok", { name: "mail", threshold: 2 });
 Deno.test("record() returns the suppression of a problem, and none of a reminder, which is not due later", async () => {
   const { recordResult } = await openDesk();
   const check = { ...WEB, reminders: true };
-  assert.strictEqual(recordResult(check, "critical", { suppressedBy: "no_notify" }).suppressed, "no_notify");
+  assert.strictEqual(recordResult(check, "critical", { notifies: false }).suppressed, "no_notify");
   assert.strictEqual(recordResult(check, "critical").notification?.event, "problem");
-  assert.strictEqual(recordResult(check, "critical", { suppressedBy: "no_notify" }).suppressed, null);
+  assert.strictEqual(recordResult(check, "critical", { notifies: false }).suppressed, null);
 });
 
 Deno.test("flush() reads a record that another process wrote, and drops updates of the older one", async () => {
@@ -187,8 +185,8 @@ Deno.test("record() returns record and notification, and writes nothing by itsel
 Deno.test("record() sends a problem that goes on with the output of its last failing run", async () => {
   const { repository, recordResult } = await openDesk();
   const check = testCheck("ok", { name: "web", threshold: 1, recoveryThreshold: 3 });
-  recordResult(check, "critical", { output: "it is gone", suppressedBy: "no_notify" });
-  recordResult(check, "ok", { output: "all is well", suppressedBy: "no_notify" });
+  recordResult(check, "critical", { output: "it is gone", notifies: false });
+  recordResult(check, "ok", { output: "all is well", notifies: false });
   const { notification } = recordResult(check, "ok", { output: "all is well" });
   assert.equal(notification?.event, "problem");
   assert.equal(notification.output, "it is gone");
@@ -202,7 +200,7 @@ Deno.test("record() sends a recovery that was held back with the time of the rec
   const { recordResult } = await openDesk();
   const check = testCheck("ok", { name: "web", threshold: 1, recoveryThreshold: 1 });
   recordResult(check, "critical");
-  recordResult(check, "ok", { nowMs: NOW + MINUTE, suppressedBy: "no_notify" });
+  recordResult(check, "ok", { nowMs: NOW + MINUTE, notifies: false });
   const { notification } = recordResult(check, "ok", { nowMs: NOW + HOUR });
   assert.equal(notification?.event, "recovery");
   assert.equal(notification.decidedAtMs, NOW + MINUTE);
@@ -216,7 +214,7 @@ Deno.test("isUrgent is true for updates to be written at once", async (t) => {
     "a confirmed change": [true, ({ recordResult }) => recordResult(WEB, "critical")],
     "a confirmed change whose notification is suppressed": [
       true,
-      ({ recordResult }) => recordResult(WEB, "critical", { suppressedBy: "no_notify" }),
+      ({ recordResult }) => recordResult(WEB, "critical", { notifies: false }),
     ],
     "a reminder": [true, async ({ recordResult, repository }) => {
       recordResult(reminding, "critical");
@@ -321,12 +319,7 @@ Deno.test("flush() writes all known records to the replacement of a damaged stor
 Deno.test("amend() lets a pending notification be written as it is now", async () => {
   const { repository, store } = await openDesk();
   const queued = queuedOf("a", 1);
-  repository.record(resultOf(WEB, "critical", { output: "", endedAtMs: NOW }), {
-    nowMs: NOW,
-    suppressedBy: null,
-    queue: () => [queued],
-    plan: () => ({ atMs: NOW + MINUTE, overdueAtMs: NOW + 3 * MINUTE, missed: 0 }),
-  });
+  repository.keep(updateOf("web", { queued: [queued] }));
   repository.amend([{ ...queued, attempts: 7 }]);
   await repository.flush();
   const written = store.saved.flat().flatMap((update) => update.queued);

@@ -1,11 +1,12 @@
-import { createSilentNotifying } from "./silent_notifying.ts";
 import assert from "node:assert/strict";
 import { entriesOf } from "../../src/checks/registry.ts";
 import type { Check } from "../../src/domain/check.ts";
-import type { Condition, Suppression } from "../../src/domain/condition.ts";
-import type { Notification } from "../../src/domain/outbox.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import { Engine, type EngineSender } from "../../src/alerting/engine.ts";
+import type { Notification, Silence } from "../../src/domain/outbox.ts";
 import type { Store, StoreError } from "../../src/domain/store.ts";
-import { openStateRepository, type Recorded } from "../../src/state/state_repository.ts";
+import type { Decided } from "../../src/alerting/decide.ts";
+import { openStateRepository } from "../../src/state/state_repository.ts";
 import type { Limits } from "../../src/scheduler/run_checks.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerEvent } from "../../src/scheduler/scheduler.ts";
@@ -21,7 +22,7 @@ export interface SeenRun {
   /** Wall time. */
   readonly startedAtMs: number;
   readonly lateMs: number;
-  readonly entry: Recorded;
+  readonly entry: Decided;
 }
 
 /** A scheduler on a fake clock, and its events. */
@@ -49,8 +50,8 @@ export interface SchedulerHarnessOptions {
   readonly clock?: FakeClock;
   readonly store?: Store;
   readonly limits?: Limits;
-  /** Returns the suppression of notifications at a time. @default none */
-  suppressedBy?(check: Check, nowMs: number): Suppression | null;
+  /** Returns the silences. @default none */
+  silences?(): readonly Silence[];
   /** Returns the response of an HTTP target. @default 200 after 20 ms */
   respond?(target: string, nowMs: number): FakeResponse | "hang";
   /** Called when a request has completed or was aborted. */
@@ -80,8 +81,6 @@ export async function startHarness(
     store,
     onFailure: (error) => void troubles.push(error),
     reopen: options.reopen ?? (() => openInMemoryStore()),
-    newId: () => crypto.randomUUID(),
-    hostName: "test-host",
   });
   const scheduled = (some: readonly Check[]): ScheduledConfig => ({
     checks: some,
@@ -91,22 +90,36 @@ export async function startHarness(
   const respond = options.respond ?? (() => ({ status: 200, afterMs: 20 }));
   const { requests } = createFakeTargets(clock, respond, (target) => options.ended?.(target));
   const runFakeCommand = options.runFakeCommand ?? (() => ({ condition: "ok", afterMs: 20 }) as const);
+  const notifications = (): readonly Notification[] =>
+    events.flatMap((event) => event.event === "notification" ? [event.notification] : []);
+  const sender: EngineSender = {
+    notifies: true,
+    get silences() {
+      return options.silences?.() ?? [];
+    },
+    isOvertaken: () => false,
+    lastNotifiedOf: (check) => ({
+      conditions: [repository.recordOf(check, clock.wallMs()).condition.notified],
+      isPending: false,
+    }),
+    nameOf: () => "channel",
+    sequence: 0,
+    decided: () => {},
+    send: () => {},
+    refresh: options.refresh ?? (() => Promise.resolve()),
+    reload: () => {},
+  };
   const scheduler = new Scheduler(scheduled(checks), {
     system: { ...createProgramSystem(clock, runFakeCommand), requests },
     jobs: null,
     repository,
     limits: options.limits ?? { process: 4, network: 60 },
-    notifying: {
-      ...createSilentNotifying(),
-      deciding: (check, nowMs) => ({
-        suppressedBy: options.suppressedBy?.(check, nowMs) ?? null,
-        known: () => [],
-        acknowledged: null,
-        dependents: 0,
-        queue: () => [],
-      }),
-      ...options.refresh !== undefined && { refresh: options.refresh },
-    },
+    engine: new Engine(checks, {
+      repository,
+      sender,
+      newId: () => crypto.randomUUID(),
+      hostName: "test-host",
+    }),
     share: { prunes: true, runs: (check) => options.runsHere?.(check) ?? true },
     onEvent: (event) => void events.push(event),
     onBug: (error) => {
@@ -126,8 +139,7 @@ export async function startHarness(
     events,
     troubles,
     runs,
-    notifications: () =>
-      events.flatMap((event) => event.event === "notification" ? [event.notification] : []),
+    notifications,
     starts: (name) => runs(name).map(({ startedAtMs }) => startedAtMs),
     reload: (some) => scheduler.reload(scheduled(some)),
     end: async () => {

@@ -12,8 +12,6 @@ interface LocatedWorkOptions extends Pick<SchedulerOptions, "system" | "onBug"> 
   readonly member: Pick<Member, "location" | "callFor">;
   readonly limits: Limits;
   readonly repository: Pick<StateRepository, "recordOf">;
-  /** The scheduler of the checks that this member owns; called once it runs. */
-  scheduler(): Scheduler;
 }
 
 /** Starts it; without a location it runs nothing, and only decides. */
@@ -41,6 +39,8 @@ export class LocatedWork {
   readonly #runs: LocationRuns | null;
   readonly #agreed: AgreedRuns;
   #checks: ReadonlyMap<string, ScheduledConfig["checks"][number]>;
+  /** The scheduler of the checks that this member owns; `null` before it is created. */
+  #scheduler: Scheduler | null = null;
 
   constructor(
     config: ScheduledConfig,
@@ -57,6 +57,11 @@ export class LocatedWork {
       isLive: (location) => member.location.live.has(location),
       callFor: (check, why) => this.callFor(check, why),
     });
+  }
+
+  /** Follows calls for checks that this member owns. */
+  attach(scheduler: Scheduler): void {
+    this.#scheduler = scheduler;
   }
 
   /** Runs the checks that this member owns. */
@@ -87,7 +92,7 @@ export class LocatedWork {
   look(looks: readonly Pick<EarlyLook, "check" | "why">[]): void {
     this.#runs?.look(looks);
     for (const { check, why } of looks) {
-      if (why === "needed") this.#options.scheduler().runNow(check);
+      if (why === "needed") this.#scheduler?.runNow(check);
       else if (why !== "requested") this.#reconsider(check).catch(this.#options.onBug);
     }
   }
@@ -109,11 +114,11 @@ export class LocatedWork {
 
   /** A result counts at once if it changes the condition; the same one again has to wait for its interval. */
   async #reconsider(name: string): Promise<void> {
-    const { repository, scheduler, system } = this.#options;
+    const { repository, system } = this.#options;
     const check = this.#checks.get(name);
-    if (check === undefined || !scheduler().owns(name)) return;
+    if (check === undefined || this.#scheduler?.owns(name) !== true) return;
     const { observed } = repository.recordOf(name, system.clock.wallMs()).condition;
-    if (await this.#agreed.isChanged(check, observed)) scheduler().decideNow(name);
+    if (await this.#agreed.isChanged(check, observed)) this.#scheduler.decideNow(name);
   }
 }
 

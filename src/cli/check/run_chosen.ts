@@ -4,7 +4,8 @@ import type { CheckRecord } from "../../domain/store.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import { RecordedPass } from "../../scheduler/recorded_pass.ts";
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
-import type { WITHOUT_NOTIFICATIONS } from "../../scheduler/without_notifications.ts";
+import type { Engine } from "../../alerting/engine.ts";
+import type { SharedSender } from "../../members/shared_sender.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { NO_ACTIVE_CHECK, NO_CHECK_DUE, notDueReason, type RunRecord } from "../formats/format.ts";
@@ -44,9 +45,9 @@ export interface ChosenOptions extends PassParts {
 /** Runs the checks, prints and records their results, and returns the exit code. */
 export async function runChosen(
   checks: readonly Check[],
-  options: ChosenOptions & { readonly notifying: typeof WITHOUT_NOTIFICATIONS },
+  options: ChosenOptions & { readonly engine: Engine; readonly sharedSender: SharedSender | null },
 ): Promise<number> {
-  const { system, config, settings, printer, signals } = options;
+  const { system, config, settings, printer, signals, shared, sharedSender } = options;
   const { clock } = system;
   const fails = failRule(settings.failOn);
   const stop = abortOnStop(system);
@@ -56,6 +57,7 @@ export async function runChosen(
   const records = new Map<Check, RunRecord>();
   const pass = new RecordedPass({
     ...options,
+    shared: shared === null || sharedSender === null ? null : { store: shared.store, sender: sharedSender },
     active: config.checks.filter(({ active }) => active),
     directory: config.source.directory,
     redact: config.redact,

@@ -1,6 +1,7 @@
 /** The notifications of a single run. A run without a state calls no channel, and does not load this. */
 import { channelsOf } from "../../alerting/configured_channels.ts";
-import { BATCHING_DELAY_MS, type Notifying, startNotifying } from "../../alerting/notifying.ts";
+import { Engine } from "../../alerting/engine.ts";
+import { BATCHING_DELAY_MS, type Sender, type SenderOptions, startSender } from "../../alerting/sender.ts";
 import type { Check } from "../../domain/check.ts";
 import { StoreError } from "../../domain/store.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
@@ -18,7 +19,7 @@ const DRAIN_MS = 60_000;
 
 const AT_NEXT_RUN = "retrying at the next run";
 
-type WithNotifying = ChosenOptions & { readonly notifying: Notifying };
+type WithNotifying = ChosenOptions & { readonly engine: Engine; readonly sender: Sender };
 
 /**
  * Runs the checks and sends their notifications. In the end, each pending notification is tried once more, and each
@@ -26,16 +27,13 @@ type WithNotifying = ChosenOptions & { readonly notifying: Notifying };
  */
 export async function runNotifying(checks: readonly Check[], options: ChosenOptions): Promise<number> {
   const { system, config, settings, repository, shared, printer, onBug } = options;
-  const sending = shared === null ? null : await import("./send_once.ts");
-  const guest = sending === null || shared === null
-    ? null
-    : sending.createGuest({ shared, system, config, notifying: () => notifying, onBug });
-  const notifying = startNotifying({
+  const sendingConfig = {
     ...channelsOf(config),
     running: options.selected,
     directory: config.source.directory,
     redact: config.redact,
-  }, {
+  };
+  const sending: SenderOptions = {
     system,
     repository,
     kept: await repository.store.outbox(),
@@ -44,33 +42,35 @@ export async function runNotifying(checks: readonly Check[], options: ChosenOpti
     retriesAtStart: false,
     left: options.left,
     batchingMs: BATCHING_DELAY_MS,
-    member: guest,
     writeLine: (line) => printer.line(line),
     onEvent: (event) => {
       const text = describeOutboxEvent(event, whatNext(event));
       if (text !== null && text.level !== "info") printer.message(text.message);
     },
     onBug,
+  };
+  const asGuest = shared === null
+    ? null
+    : await (await import("./send_once.ts")).startGuest(sendingConfig, { ...sending, shared, config });
+  const sender = asGuest?.sender ?? startSender(sendingConfig, sending);
+  if (asGuest === null) await sender.refresh();
+  const engine = new Engine(options.selected, {
+    repository,
+    sender,
+    newId: shared?.newId ?? system.randomId,
+    hostName: system.hostName(),
   });
-  if (shared === null) await notifying.refresh();
-  else {
-    const names = config.checks.map(({ name }) => name);
-    notifying.silence(await shared.store.silences(system.clock.wallMs()));
-    await notifying.know(names, shared.store.known);
-  }
-  const code = await runChosen(checks, { ...options, notifying });
-  if (settings.due && settings.notifies) await queueSummary({ ...options, notifying });
+  const notifying = { ...options, engine, sender };
+  const code = await runChosen(checks, { ...notifying, sharedSender: asGuest?.sender ?? null });
+  if (settings.due && settings.notifies) await queueSummary(notifying);
   const deadlineMs = system.clock.wallMs() + DRAIN_MS;
-  if (settings.notifies) {
-    if (guest === null || shared === null) await notifying.drain(deadlineMs);
-    else await sending?.sendShared({ shared, guest, notifying, clock: system.clock, deadlineMs });
-  }
-  await notifying.stop();
-  await guest?.leave();
-  await writeMetrics({ ...options, notifying });
-  const pending = !settings.notifies ? [] : notifying.pending.filter(({ channelKey, lastFailure }) =>
+  if (settings.notifies) await (asGuest?.drain(deadlineMs) ?? sender.drain(deadlineMs));
+  await sender.stop();
+  await asGuest?.leave();
+  await writeMetrics(notifying);
+  const pending = !settings.notifies ? [] : sender.pending.filter(({ channelKey, lastFailure }) =>
     // A limit is no failure.
-    lastFailure !== null || notifying.limitedUntilMs(channelKey) === null
+    lastFailure !== null || sender.limitedUntilMs(channelKey) === null
   );
   // A failed attempt was printed when it failed.
   const unfinished = pending.filter(({ attempts, lastFailure }) => attempts > 0 && lastFailure === null);
@@ -104,7 +104,7 @@ async function queueSummary({ config, printer, ...options }: WithNotifying): Pro
 }
 
 /** Writes the config's metrics file, if any. A failure to write it is printed and doesn't fail the run. */
-async function writeMetrics({ system, config, repository, notifying }: WithNotifying): Promise<void> {
+async function writeMetrics({ system, config, repository, engine, sender }: WithNotifying): Promise<void> {
   const { metrics } = config;
   if (metrics === null) return;
   const { gatherMetrics } = await import("../../outputs/metrics/gather_metrics.ts");
@@ -119,7 +119,16 @@ async function writeMetrics({ system, config, repository, notifying }: WithNotif
   };
   const run = await repository.store.monitorRun();
   const notRunning = run?.ended ?? null;
-  const values = gatherMetrics({ config, version: VERSION, repository, notifying, nowMs, notRunning, loop });
+  const values = gatherMetrics({
+    config,
+    version: VERSION,
+    repository,
+    engine,
+    sender,
+    nowMs,
+    notRunning,
+    loop,
+  });
   // Without pauses: nothing else is in progress.
   const render = (): Promise<string> => renderMetrics(values, () => Promise.resolve());
   const failure = await publishFile({ what: "the metrics", ...metrics, render }, system.files);

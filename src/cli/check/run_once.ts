@@ -15,7 +15,7 @@ import type { LocatedPass } from "./located_pass.ts";
 import { checksThatLeft, endOfService, recordCronRun, recordDeath } from "./run_recorder.ts";
 import { locateState } from "../state_location.ts";
 import { ownState } from "../owned_state.ts";
-import { WITHOUT_NOTIFICATIONS } from "../../scheduler/without_notifications.ts";
+import { Engine } from "../../alerting/engine.ts";
 import { type OnceOptions, type PassParts, runChosen } from "./run_chosen.ts";
 import { RunPrinter } from "./run_printer.ts";
 
@@ -39,12 +39,10 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       store: state.store,
       onFailure: (error) => failure = error,
       reopen: state.reopen,
-      newId: state.shared?.newId ?? system.randomId,
-      hostName: system.hostName(),
       // Of members, one may run without reaching the state just now.
       ranUntilMs: state.shared === null ? await endOfService(state.store, system.clock.wallMs()) : null,
-      onOvertaken: (names) => names.forEach((name) => overtaken.add(name)),
     });
+    repository.onOvertaken((names) => names.forEach((name) => overtaken.add(name)));
     const { shared } = state;
     const located = await openLocated(checks, { ...options, shared });
     if (!settings.due) await recordDeath(state.store);
@@ -146,7 +144,16 @@ async function runPass(checks: readonly Check[], options: PassParts): Promise<nu
   const parts = { ...options, printer, onBug: (error: unknown): void => void (bug ??= error) };
   const code = options.isKept
     ? await (await import("./run_notifying.ts")).runNotifying(checks, parts)
-    : await runChosen(checks, { ...parts, notifying: WITHOUT_NOTIFICATIONS });
+    : await runChosen(checks, { ...parts, engine: withoutChannels(options), sharedSender: null });
   if (bug !== null) throw bug;
   return code;
+}
+
+function withoutChannels({ repository, system }: PassParts): Engine {
+  return new Engine([], {
+    repository,
+    sender: null,
+    newId: system.randomId,
+    hostName: system.hostName(),
+  });
 }

@@ -93,12 +93,11 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     writeLine: output.writeLine,
     onEvent: (event) => {
       logSchedulerEvent(event, log);
-      control?.happened(event);
       output.happened(event);
     },
     onBug: stopped.reject,
   });
-  const { scheduler, outputs, recorder, member } = parts;
+  const { scheduler, outputs, recorder, repository, sharing } = parts;
   await outputs.listen().catch(async (error) => {
     await scheduler.stop(0);
     await recorder.stopped(system.clock.wallMs());
@@ -125,6 +124,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     if (options.controlPaths.length === 0) return;
     const { startControl } = await import("./control.ts");
     control = await startControl({ system, log, paths: options.controlPaths, scheduler, reload });
+    scheduler.subscribe(control.happened);
     await recorder.controlled(control.path);
     if (control.path !== null) log.debug(`control socket at "${control.path}"`);
   };
@@ -135,7 +135,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   };
   // From this line on, signals may be sent.
   output.started(factsOf(config, scheduled), state.path);
-  member?.join().catch(stopped.reject);
+  sharing?.member.join({ ...sharing, repository, scheduler }).catch(stopped.reject);
   const starting = startControlSocket().then(() => {
     // Members have heartbeats.
     if (state.path !== null && state.shared === null && (control?.path ?? null) === null) showAlive();
@@ -172,7 +172,8 @@ interface StopOptions extends Omit<ServiceParts, "adopt"> {
 function createStop(
   options: StopOptions,
 ): { ask(signal: "SIGINT" | "SIGTERM"): void; readonly wasAsked: boolean } {
-  const { scheduler, repository, recorder, notifying, member, located, outputs } = options;
+  const { scheduler, repository, recorder, sender, sharing, outputs } = options;
+  const { member = null, located = null } = sharing ?? {};
   const { system, log, output, stopped } = options;
   let wasAsked = false;
   let isAtOnce = false;
@@ -190,8 +191,8 @@ function createStop(
     if (unfinished.length > 0) {
       log.warning(`no result of ${list(unfinished)}: terminated after ${STOP_GRACE_MS / 1000} s`);
     }
-    await notifying.drain(system.clock.wallMs() + STOP_GRACE_MS);
-    await notifying.stop();
+    await sender.drain(system.clock.wallMs() + STOP_GRACE_MS);
+    await sender.stop();
     await member?.leave();
     if (!isAtOnce) {
       await recorder.stopped(system.clock.wallMs());
@@ -207,7 +208,7 @@ function createStop(
     const unfinished = runningChecks();
     log.warning(`stopping at once after another ${signal}`);
     await repository.flush();
-    await notifying.stop();
+    await sender.stop();
     await member?.leave();
     await recorder.stopped(system.clock.wallMs());
     output.stopped({ signal, unfinished });

@@ -3,88 +3,86 @@
  * If not, one single run at a time owns each channel queue.
  */
 import { pause } from "../../shared/deadline.ts";
-import type { Notifying } from "../../alerting/notifying.ts";
+import type { NotifyingConfig } from "../../alerting/configured_channels.ts";
+import type { SenderOptions } from "../../alerting/sender.ts";
 import type { SharedState } from "../../domain/membership.ts";
-import type { System } from "../../domain/system.ts";
-import { createMember, type Member } from "../../members/member.ts";
+import { Member } from "../../members/member.ts";
+import { SharedSender } from "../../members/shared_sender.ts";
 import type { OpenConfig } from "../open_config.ts";
 import { channelKeysOf } from "./take_part.ts";
 
-interface GuestOptions {
+interface GuestOptions extends SenderOptions {
   readonly shared: SharedState;
-  readonly system: Pick<System, "clock" | "hostName" | "randomId">;
   readonly config: Pick<OpenConfig, "checks" | "summary" | "channels">;
-  /** Asked once it has joined. */
-  notifying(): Notifying;
-  onBug(error: unknown): void;
-}
-
-/** Creates the member for a single run: one that runs no checks for others. */
-export function createGuest({ shared, system, config, notifying, onBug }: GuestOptions): Member {
-  const id = system.randomId();
-  return createMember({
-    host: `${system.hostName()} once ${id}`,
-    id,
-    location: null,
-    isGuest: true,
-    work: { configHash: "", checks: [], channelKeys: channelKeysOf(config), showsAll: false },
-    failOpenAfterMs: Infinity,
-    heartbeats: shared.openHeartbeats(),
-    store: shared.store,
-    clock: system.clock,
-    follower: {
-      flush: () => Promise.resolve(),
-      load: () => {},
-      know: (checks, read) => notifying().know(checks, read),
-      spread: () => {},
-      spreadLocation: () => {},
-      look: () => {},
-      take: (taken) => notifying().take(taken),
-      receive: (received) => notifying().receive(received),
-      release: (channelKey) => notifying().release(channelKey),
-      silence: (silences) => notifying().silence(silences),
-      failOpen: () => {},
-      leaveOthers: () => Promise.resolve(),
-      failClosed: () => Promise.resolve(true),
-      attemptTimeoutMs: (channelKey) => notifying().attemptTimeoutMs(channelKey),
-    },
-    onEvent: () => {},
-    onSuperseded: () => {},
-    onBug,
-  });
-}
-
-interface SendOptions {
-  readonly shared: SharedState;
-  readonly guest: Member;
-  readonly notifying: Notifying;
-  readonly clock: System["clock"];
-  readonly deadlineMs: number;
 }
 
 const LOOK_EVERY_MS = 200;
 
-/**
- * Tries each pending notification once, and each rejected one that is due, unless members that run as services send
- * them.
- */
-export async function sendShared(
-  { shared, guest, notifying, clock, deadlineMs }: SendOptions,
-): Promise<void> {
-  const isPending = async (): Promise<boolean> =>
-    (await shared.store.outbox()).notifications.some(({ state, channelKey }) =>
-      state !== "dropped" && notifying.channelNames.has(channelKey)
+/** Starts the sender of a single run, a member that runs no checks for others. */
+export async function startGuest(sending: NotifyingConfig, options: GuestOptions): Promise<Guest> {
+  const { shared: { store }, system, config } = options;
+  const guest = new Guest(sending, options);
+  guest.sender.silence(await store.silences(system.clock.wallMs()));
+  await guest.sender.know(config.checks.map(({ name }) => name), store.known);
+  return guest;
+}
+
+export class Guest {
+  readonly sender: SharedSender;
+  readonly #options: GuestOptions;
+  readonly #member: Member;
+
+  /** See {@linkcode startGuest}. */
+  constructor(sending: NotifyingConfig, options: GuestOptions) {
+    const { shared, system, config, onBug } = options;
+    const id = system.randomId();
+    this.#options = options;
+    this.#member = new Member({
+      host: `${system.hostName()} once ${id}`,
+      id,
+      location: null,
+      isGuest: true,
+      work: { configHash: "", checks: [], channelKeys: channelKeysOf(config), showsAll: false },
+      failOpenAfterMs: Infinity,
+      heartbeats: shared.openHeartbeats(),
+      store: shared.store,
+      clock: system.clock,
+      onEvent: () => {},
+      onSuperseded: () => {},
+      onBug,
+    });
+    this.sender = new SharedSender(sending, { ...options, member: this.#member });
+  }
+
+  /**
+   * Tries each pending notification once, and each rejected one that is due, unless members that run as services send
+   * them.
+   */
+  async drain(deadlineMs: number): Promise<void> {
+    const { sender } = this;
+    const { repository, system: { clock } } = this.#options;
+    if (!await this.#isPending()) return;
+    await this.#member.join({ repository, sender, scheduler: null, located: null });
+    while (clock.wallMs() < deadlineMs && !this.#member.isSharedByOthers) {
+      await pause(clock, LOOK_EVERY_MS);
+      await sender.drain(deadlineMs);
+      const { pending } = sender;
+      const isTried = pending.every(({ lastFailure, channelKey }) =>
+        lastFailure !== null || sender.limitedUntilMs(channelKey) !== null
+      );
+      if (pending.length > 0 && isTried) return;
+      if (pending.length === 0 && !await this.#isPending()) return;
+    }
+  }
+
+  async leave(): Promise<void> {
+    await this.#member.leave();
+  }
+
+  async #isPending(): Promise<boolean> {
+    const { notifications } = await this.#options.shared.store.outbox();
+    return notifications.some(({ state, channelKey }) =>
+      state !== "dropped" && this.sender.channelNames.has(channelKey)
     );
-  if (!await isPending()) return;
-  await guest.join();
-  while (clock.wallMs() < deadlineMs && !guest.isSharedByOthers) {
-    await pause(clock, LOOK_EVERY_MS);
-    await notifying.drain(deadlineMs);
-    const { pending } = notifying;
-    const isTried = pending.every(({ lastFailure, channelKey }) =>
-      lastFailure !== null || notifying.limitedUntilMs(channelKey) !== null
-    );
-    if (pending.length > 0 && isTried) return;
-    if (pending.length === 0 && !await isPending()) return;
   }
 }

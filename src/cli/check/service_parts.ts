@@ -1,8 +1,13 @@
 /** The parts of a service that depend on each other: repository, member, notifying, scheduler and outputs. */
-import { BATCHING_DELAY_MS, type Notifying, startNotifying } from "../../alerting/notifying.ts";
+import type { NotifyingConfig } from "../../alerting/configured_channels.ts";
+import { Engine } from "../../alerting/engine.ts";
+import { BATCHING_DELAY_MS, type Sender, type SenderOptions, startSender } from "../../alerting/sender.ts";
 import type { Log } from "../../domain/log.ts";
 import type { KeptOutbox } from "../../domain/store.ts";
+import type { SharedState } from "../../domain/membership.ts";
 import type { Member } from "../../members/member.ts";
+import type { MemberWork } from "../../members/member_follower.ts";
+import type { SharedSender } from "../../members/shared_sender.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../scheduler/run_checks.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { jobLogOf } from "../../state/read_store.ts";
@@ -21,7 +26,6 @@ import { toNotified } from "./reload.ts";
 import { createRunRecorder, endOfService, type RunRecorder } from "./run_recorder.ts";
 import { logDeliveryEvent } from "./service_log.ts";
 import type { CheckCommandSettings } from "./settings.ts";
-import type { MemberSettings } from "./take_part.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Check } from "../../domain/check.ts";
 import { startHeartbeat } from "../../outputs/heartbeat_schedule.ts";
@@ -46,10 +50,8 @@ export interface ServiceParts {
   readonly repository: StateRepository;
   readonly recorder: RunRecorder;
   /** This process as a member; `null` if its state isn't shared. */
-  readonly member: Member | null;
-  /** Its checks with locations; `null` without a member. */
-  readonly located: LocatedWork | null;
-  readonly notifying: Notifying;
+  readonly sharing: Sharing | null;
+  readonly sender: Sender;
   readonly scheduler: Scheduler;
   readonly outputs: ServiceOutputs;
   adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
@@ -57,70 +59,86 @@ export interface ServiceParts {
 
 const NOTHING_KEPT: KeptOutbox = { notifications: [], markers: [], counts: [] };
 
+/** Builds the parts in one order, each from those before it. */
 export async function startParts(options: ServicePartsOptions): Promise<ServiceParts> {
-  const { config, scheduled, settings, system, state, onBug } = options;
-  const repository = await openRepository(options, {
-    onWritable: () => {
-      void recorder.repeat().catch(onBug);
-      void notifying.persistPending();
-    },
-    onOvertaken: (checks) => {
-      // At once: with older records, the next result would repeat notifications that others have decided.
-      notifying.forget(checks);
-      member?.overtaken(checks);
-    },
-  });
-  const limits = { ...DEFAULT_LIMITS, process: settings.concurrency };
-  const sharing = await createSharing({ ...options, repository, limits }, () => ({ notifying, scheduler }));
-  const { member = null, located = null } = sharing ?? {};
+  const { config, scheduled, settings, system, log, state, onBug } = options;
+  const repository = await openRepository(options);
   const recorder = createRunRecorder({ repository, system, lockPath: state.lockPath });
   await recorder.adopt(config);
-  const leaveOthers = ({ checks }: ScheduledConfig): void => {
-    // Of a shared state, other members may run them.
-    if (state.shared === null) repository.leaveOthers(checks);
-  };
-  leaveOthers(scheduled);
+  // Of a shared state, other members may run them.
+  if (state.shared === null) repository.leaveOthers(scheduled.checks);
+  const limits = { ...DEFAULT_LIMITS, process: settings.concurrency };
   let { redact } = scheduled;
-  const notifying = startNotifying(toNotified(config, scheduled), {
+  const notified = toNotified(config, scheduled);
+  const sending: SenderOptions = {
     system,
     repository,
     kept: state.isUnreachable ? NOTHING_KEPT : await repository.store.outbox(),
     notifies: settings.notifies,
     batchingMs: BATCHING_DELAY_MS,
-    member,
     writeLine: options.writeLine,
-    onEvent: (event) => logDeliveryEvent(event, { log: options.log, redact }),
+    onEvent: (event) => logDeliveryEvent(event, { log, redact }),
     onBug,
+  };
+  const sharing = state.shared === null
+    ? null
+    : await startSharing(notified, { ...options, sending, shared: state.shared, repository, limits });
+  const sender = sharing?.sender ?? startSender(notified, sending);
+  const engine = new Engine(notified.running, {
+    repository,
+    sender,
+    newId: state.shared?.newId ?? system.randomId,
+    hostName: system.hostName(),
   });
   const scheduler = new Scheduler(scheduled, {
     system,
     jobs: state.path === null ? null : jobLogOf(repository),
     repository,
     limits,
-    notifying,
-    ...member !== null && { share: member },
-    ...located !== null && { runner: located.runner, limiters: located.limiters },
-    onEvent: (event) => {
-      options.onEvent(event);
-      outputs.happened(event);
+    engine,
+    ...sharing !== null && {
+      share: sharing.member,
+      runner: sharing.located.runner,
+      limiters: sharing.located.limiters,
     },
+    onEvent: options.onEvent,
     onBug,
   });
-  const hasState = state.path !== null;
-  const running = { scheduler, member, located };
-  const outputs = startOutputs(config, { ...options, ...running, hasState, repository, notifying });
+  sharing?.located.attach(scheduler);
+  const outputs = startOutputs(config, {
+    ...options,
+    scheduler,
+    member: sharing?.member ?? null,
+    located: sharing?.located ?? null,
+    hasState: state.path !== null,
+    repository,
+    engine,
+    sender,
+  });
+  scheduler.subscribe(outputs.happened);
+  repository.onOvertaken((checks) => {
+    // At once: with older records, the next result would repeat notifications that others have decided.
+    sharing?.sender.forget(checks);
+    sharing?.member.overtaken(checks);
+  });
+  repository.onWritable(() => {
+    // After the write that has just succeeded: further ones wait for its end.
+    system.clock.after(0, () => {
+      recorder.repeat().catch(onBug);
+      void sender.persistPending();
+    });
+  });
   return {
     repository,
     recorder,
-    member,
-    located,
-    notifying,
+    sharing,
+    sender,
     scheduler,
     outputs,
     adopt: (next, nextScheduled) => {
       redact = nextScheduled.redact;
-      leaveOthers(nextScheduled);
-      notifying.reload(toNotified(next, nextScheduled));
+      if (state.shared === null) repository.leaveOthers(nextScheduled.checks);
+      engine.reload(toNotified(next, nextScheduled));
       scheduler.reload(nextScheduled);
       outputs.adopt(next);
       recorder.adopt(next).catch(onBug);
@@ -129,13 +147,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   };
 }
 
-async function openRepository(
-  { system, state, log }: ServicePartsOptions,
-  { onWritable, onOvertaken }: {
-    onWritable(): void;
-    onOvertaken(checks: readonly string[]): void;
-  },
-): Promise<StateRepository> {
+async function openRepository({ system, state, log }: ServicePartsOptions): Promise<StateRepository> {
   // Records in the state replace those that were recorded before it could be reached.
   let isStart = state.isUnreachable ?? false;
   return openStateRepository({
@@ -145,55 +157,57 @@ async function openRepository(
       if (error !== null) return log.error(`${error.message}; retrying, monitoring continues`);
       log.info(isStart ? "the state is reachable" : "the state is writable again, nothing was lost");
       isStart = false;
-      // After the write that has just succeeded: further ones wait for its end.
-      system.clock.after(0, onWritable);
     },
     reopen: state.reopen,
-    newId: state.shared?.newId ?? system.randomId,
-    hostName: system.hostName(),
     ranUntilMs: isStart ? null : await endOfService(state.store, system.clock.wallMs()),
-    onOvertaken,
   });
 }
 
+/** This process as a member of those that share a state. */
 interface Sharing {
   readonly member: Member;
+  readonly sender: SharedSender;
   readonly located: LocatedWork;
   adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
 }
 
-async function createSharing(
-  options: ServicePartsOptions & { readonly repository: StateRepository; readonly limits: Limits },
-  parts: () => Pick<ServiceParts, "notifying" | "scheduler">,
-): Promise<Sharing | null> {
-  const { invocation, system, config, scheduled, settings, log, state: { shared }, onBug } = options;
-  if (shared === null) return null;
+interface SharingOptions extends ServicePartsOptions {
+  readonly shared: SharedState;
+  readonly sending: SenderOptions;
+  readonly repository: StateRepository;
+  readonly limits: Limits;
+}
+
+async function startSharing(notified: NotifyingConfig, options: SharingOptions): Promise<Sharing> {
+  const { invocation, system, config, scheduled, settings, log, shared, sending, onBug } = options;
   const { takePart, toWork } = await import("./take_part.ts");
+  const { SharedSender } = await import("../../members/shared_sender.ts");
   const { startLocatedWork } = await import("./located_work.ts");
   const selection = readSelection(invocation);
-  const memberSettingsOf = (next: OpenConfig): MemberSettings => ({
-    selection,
-    notifies: settings.notifies,
-    listens: listenOf(invocation, next) !== null,
-  });
-  const member: Member = takePart({
+  const workOf = (next: OpenConfig, { checks }: ScheduledConfig): MemberWork =>
+    toWork(next, checks, {
+      selection,
+      notifies: settings.notifies,
+      listens: listenOf(invocation, next) !== null,
+    });
+  const member = takePart({
     shared,
     name: settings.member,
     location: settings.location,
     system,
-    work: toWork(config, scheduled, memberSettingsOf(config)),
+    work: workOf(config, scheduled),
     log,
-    parts: () => ({ ...parts(), repository: options.repository, located }),
     fail: onBug,
   });
-  const scheduler = (): Scheduler => parts().scheduler;
-  const located: LocatedWork = await startLocatedWork(scheduled, { ...options, shared, member, scheduler });
+  const sender = new SharedSender(notified, { ...sending, member });
+  const located = await startLocatedWork(scheduled, { ...options, member });
   return {
     member,
+    sender,
     located,
     adopt: (next, nextScheduled) => {
       located.adopt(nextScheduled);
-      member.adopt(toWork(next, nextScheduled, memberSettingsOf(next)));
+      member.adopt(workOf(next, nextScheduled));
     },
   };
 }
@@ -206,7 +220,8 @@ interface ServiceOutputsOptions extends CommandContext {
   readonly state: Pick<OwnedState, "shared">;
   readonly settings: Pick<CheckCommandSettings, "notifies">;
   readonly repository: StateRepository;
-  readonly notifying: Notifying;
+  readonly engine: Engine;
+  readonly sender: Sender;
   readonly scheduler: Scheduler;
   /** This process as a member; `null` if its state isn't shared. */
   readonly member: Member | null;

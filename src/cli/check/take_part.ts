@@ -1,20 +1,17 @@
 /** A service as one of several members that share a state. Only a shared state loads this. */
 import { channelsOf } from "../../alerting/configured_channels.ts";
-import type { Notifying } from "../../alerting/notifying.ts";
 import type { Log } from "../../domain/log.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { System } from "../../domain/system.ts";
-import { createMember, type Member, type MemberEvent } from "../../members/member.ts";
+import { Member, type MemberEvent } from "../../members/member.ts";
 import type { MemberWork } from "../../members/member_follower.ts";
-import type { ScheduledConfig, Scheduler } from "../../scheduler/scheduler.ts";
+import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import { hashHex } from "../../shared/hash.ts";
-import type { StateRepository } from "../../state/state_repository.ts";
-import type { LocatedWork } from "./located_work.ts";
 import { configHash } from "../monitor_status.ts";
 import type { OpenConfig, Selection } from "../open_config.ts";
 import { StateHeldError } from "../state_errors.ts";
 
-export interface MemberSettings {
+interface MemberSettings {
   readonly selection: Selection;
   readonly notifies: boolean;
   /** Whether it serves pages with every check. */
@@ -29,23 +26,16 @@ interface TakePartOptions {
   readonly system: Pick<System, "clock" | "hostName" | "randomId">;
   readonly work: MemberWork;
   readonly log: Log;
-  /** The parts that follow the share of this member; called once it has joined. */
-  parts(): {
-    readonly repository: StateRepository;
-    readonly notifying: Notifying;
-    readonly scheduler: Scheduler;
-    readonly located: LocatedWork;
-  };
   /** Called with the error that terminates the service. */
   fail(error: unknown): void;
 }
 
 /** Creates the member of this process; it participates once it joins. */
 export function takePart(
-  { shared, name, location, system, work, log, parts, fail }: TakePartOptions,
+  { shared, name, location, system, work, log, fail }: TakePartOptions,
 ): Member {
   const host = name ?? system.hostName();
-  return createMember({
+  return new Member({
     host,
     id: system.randomId(),
     location,
@@ -54,36 +44,6 @@ export function takePart(
     heartbeats: shared.openHeartbeats(),
     store: shared.store,
     clock: system.clock,
-    follower: {
-      flush: () => parts().repository.flush(),
-      load: (records) => {
-        const { repository, notifying, scheduler } = parts();
-        const nowMs = system.clock.wallMs();
-        const changed = records.filter(({ name, condition: { confirmed }, last }) => {
-          const before = repository.recordOf(name, nowMs);
-          return before.condition.confirmed !== confirmed || before.last?.definition !== last?.definition;
-        });
-        repository.adopt(records);
-        notifying.forget(records.map(({ name }) => name));
-        for (const { name } of changed) scheduler.runGroupsOf(name);
-      },
-      know: (checks, read) => parts().notifying.know(checks, read),
-      leaveOthers: (checks) => {
-        const { repository } = parts();
-        repository.leaveOthers(checks);
-        return repository.flush();
-      },
-      spread: () => parts().scheduler.spread(),
-      spreadLocation: () => parts().located.spread(),
-      look: (looks) => parts().located.look(looks),
-      take: (taken) => parts().notifying.take(taken),
-      receive: (received) => parts().notifying.receive(received),
-      release: (channelKey) => parts().notifying.release(channelKey),
-      silence: (silences) => parts().notifying.silence(silences),
-      failOpen: () => parts().notifying.failOpen(),
-      failClosed: () => parts().notifying.failClosed(),
-      attemptTimeoutMs: (channelKey) => parts().notifying.attemptTimeoutMs(channelKey),
-    },
     onEvent: (event) => logMemberEvent(event, log),
     onSuperseded: () =>
       fail(
@@ -99,7 +59,7 @@ export function takePart(
 /** Returns the work of members from a config. Members with other options do not share work. */
 export function toWork(
   config: OpenConfig,
-  { checks }: ScheduledConfig,
+  checks: ScheduledConfig["checks"],
   { selection, notifies, listens }: MemberSettings,
 ): MemberWork {
   return {

@@ -2,7 +2,8 @@ import type { NotRunning } from "../../domain/monitor_run.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import { conditionOf } from "../../alerting/check_status.ts";
-import type { Notifying } from "../../alerting/notifying.ts";
+import type { Engine } from "../../alerting/engine.ts";
+import type { Sender } from "../../alerting/sender.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { ChannelMetrics, CheckMetrics, MetricValues, SharingMetrics } from "./render_metrics.ts";
 
@@ -10,7 +11,8 @@ interface MetricSources {
   readonly config: Pick<LoadedConfig, "checks" | "metrics">;
   readonly version: string;
   readonly repository: Pick<StateRepository, "recordOf" | "isWritable">;
-  readonly notifying: Pick<Notifying, "queued" | "counts" | "channelNames" | "suppressedBy">;
+  readonly engine: Pick<Engine, "suppressedBy">;
+  readonly sender: Pick<Sender, "queued" | "counts" | "channelNames">;
   /** This process as a member; absent if the state isn't shared. */
   readonly member?: SharingMetrics | null;
   /** Wall time, milliseconds since 1970. */
@@ -32,7 +34,8 @@ const SUPPRESSIONS: Readonly<Record<string, CheckMetrics["suppressedBy"]>> = {
 };
 
 export function gatherMetrics(
-  { config, version, repository, notifying, member = null, nowMs, notRunning = null, loop }: MetricSources,
+  { config, version, repository, engine, sender, member = null, nowMs, notRunning = null, loop }:
+    MetricSources,
 ): MetricValues {
   const active = config.checks.filter((check) => check.active);
   const { name } = config.metrics ?? {};
@@ -44,17 +47,17 @@ export function gatherMetrics(
     sharing: member,
     checks: active.map((check) => {
       const record = repository.recordOf(check.name, nowMs);
-      const suppressedBy = SUPPRESSIONS[notifying.suppressedBy(check, nowMs) ?? "none"] ?? null;
+      const suppressedBy = SUPPRESSIONS[engine.suppressedBy(check, nowMs) ?? "none"] ?? null;
       return { check, record, suppressedBy, known: conditionOf(check, record, nowMs, notRunning) };
     }),
     inactiveChecks: config.checks.length - active.length,
-    channels: channelsOf(notifying, nowMs),
+    channels: channelsOf(sender, nowMs),
   };
 }
 
 /** The channels of the config, and those to which something still waits. */
 function channelsOf(
-  { queued, counts, channelNames }: MetricSources["notifying"],
+  { queued, counts, channelNames }: MetricSources["sender"],
   nowMs: number,
 ): readonly ChannelMetrics[] {
   const open = queued.filter((row) => row.state !== "dropped");

@@ -2,7 +2,8 @@ import { pause } from "../../shared/deadline.ts";
 import type { NotRunning } from "../../domain/monitor_run.ts";
 import type { System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
-import type { Notifying } from "../../alerting/notifying.ts";
+import type { Engine } from "../../alerting/engine.ts";
+import type { Sender } from "../../alerting/sender.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import { FilePublisher, type PublishedFile } from "../file_publisher.ts";
 import type { LoadedConfig } from "../../config/load.ts";
@@ -24,7 +25,8 @@ interface MetricsPublisherOptions {
   readonly system: Pick<System, "clock" | "files">;
   readonly log: Log;
   readonly repository: StateRepository;
-  readonly notifying: Notifying;
+  readonly engine: Engine;
+  readonly sender: Sender;
   readonly scheduler: Scheduler;
   /** This process as a member; `null` if the state isn't shared. */
   readonly member: SharingMetrics | null;
@@ -35,7 +37,7 @@ interface MetricsPublisherOptions {
 
 /** Renders the metrics: into the config's file at its interval, and for the endpoint. */
 export function startMetricsPublisher(options: MetricsPublisherOptions): MetricsPublisher {
-  const { system, log, repository, notifying, scheduler, member, version, onBug } = options;
+  const { system, log, repository, engine, sender, scheduler, member, version, onBug } = options;
   const { clock } = system;
   let { config } = options;
   let configLoadedAtMs = clock.wallMs();
@@ -46,7 +48,7 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
   const giveWay = (): Promise<void> => pause(clock, 0);
   const render = async (schedulerLagMs: number, format: MetricsFormat): Promise<string> => {
     // A silence may have begun since the last result.
-    await notifying.refresh();
+    await engine.refresh();
     const nowMs = clock.wallMs();
     if (scheduler.isAdvancing) lastLoopAtMs = nowMs;
     const loop = {
@@ -60,7 +62,8 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
       config,
       version,
       repository,
-      notifying,
+      engine,
+      sender,
       member,
       nowMs,
       notRunning,

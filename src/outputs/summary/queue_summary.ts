@@ -1,4 +1,4 @@
-import type { Notifying } from "../../alerting/notifying.ts";
+import type { Sender } from "../../alerting/sender.ts";
 import type { Check } from "../../domain/check.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { QueuedSummary } from "../../domain/store.ts";
@@ -19,7 +19,7 @@ interface QueueSummaryOptions {
   readonly repository: StateRepository;
   /** The state, if several processes share it. */
   readonly shared: SharedState | null;
-  readonly notifying: Pick<Notifying, "queuedSummary" | "sendSummary">;
+  readonly sender: Pick<Sender, "queuedSummary" | "sendSummary">;
   readonly system: Pick<System, "clock" | "hostName" | "randomId">;
 }
 
@@ -30,7 +30,7 @@ interface QueueSummaryOptions {
  * @throws {StoreError} If the state can't be read or written; a further call queues it.
  */
 export async function queueDueSummary(options: QueueSummaryOptions): Promise<void> {
-  const { settings, repository, system, notifying } = options;
+  const { settings, repository, system, sender } = options;
   const { times } = settings;
   const { store } = repository;
   const nowMs = system.clock.wallMs();
@@ -45,7 +45,7 @@ export async function queueDueSummary(options: QueueSummaryOptions): Promise<voi
   if (scheduledMs === null || scheduledMs <= last.scheduledMs) return;
   await repository.flush();
   const summary = await readSummary(options, periodOf(settings, scheduledMs));
-  const queued = notifying.queuedSummary(
+  const queued = sender.queuedSummary(
     summaryNotification(summary, {
       // Not derived from the time: another installation may have the same schedule and receivers.
       id: `summary-${system.randomId()}`,
@@ -53,7 +53,7 @@ export async function queueDueSummary(options: QueueSummaryOptions): Promise<voi
       nextAtMs: times.after(scheduledMs),
     }),
   );
-  if (await store.queueSummary({ schedule, scheduledMs }, last, queued)) notifying.sendSummary(queued);
+  if (await store.queueSummary({ schedule, scheduledMs }, last, queued)) sender.sendSummary(queued);
 }
 
 async function readSummary(

@@ -1,4 +1,4 @@
-import type { Notifying } from "../../alerting/notifying.ts";
+import type { Sender } from "../../alerting/sender.ts";
 import type { Check } from "../../domain/check.ts";
 import type { Log } from "../../domain/log.ts";
 import type { SharedState } from "../../domain/membership.ts";
@@ -20,7 +20,7 @@ interface ScheduleOptions {
   readonly system: Pick<System, "clock" | "hostName" | "randomId">;
   readonly log: Log;
   readonly repository: StateRepository;
-  readonly notifying: Notifying;
+  readonly sender: Sender;
   /** Returns whether this process queues the summary: of several members one does. */
   isHere(): boolean;
   /** The state, if several processes share it. */

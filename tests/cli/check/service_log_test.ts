@@ -3,7 +3,8 @@ import { logSchedulerEvent } from "../../../src/cli/check/service_log.ts";
 import { createLog } from "../../../src/cli/create_log.ts";
 import type { SchedulerEvent } from "../../../src/scheduler/scheduler.ts";
 import { RecordCache } from "../../../src/state/record_cache.ts";
-import { recordResult } from "../../../src/state/record_result.ts";
+import { decide } from "../../../src/alerting/decide.ts";
+import { WITHOUT_CHANNELS } from "../../../src/alerting/engine.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { testCheck } from "../../support/checks.ts";
 
@@ -43,8 +44,9 @@ Deno.test("logSchedulerEvent() logs each change of a confirmed condition, and no
       ...{ check, condition, output, detail: "", metrics: {}, performanceData: "" },
       ...{ startedAtMs: nowMs, durationMs: 0 },
     };
-    const entry = recordResult(record, result, {
-      ...{ nowMs, suppressedBy: null, queue: () => [], newId: () => "id", hostName: "host" },
+    const situation = { ...WITHOUT_CHANNELS, nowMs, newId: () => "id", hostName: "host" };
+    const entry = decide(record, check, situation, {
+      result,
       plan: () => ({ atMs: nowMs + 60_000, overdueAtMs: nowMs + 180_000, missed: 0 }),
     });
     record = entry.record;

@@ -28,8 +28,6 @@ Deno.test("GET /healthz is 503 while runs are late", async () => {
       store: await openInMemoryStore(),
       onFailure: ignore,
       reopen: () => openInMemoryStore(),
-      newId: () => crypto.randomUUID(),
-      hostName: "test-host",
     }),
     hasState: false,
     scheduler,

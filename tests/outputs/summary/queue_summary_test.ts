@@ -26,8 +26,6 @@ function startProcess(store: Store) {
       store: dies === undefined ? store : { ...store, queueSummary: dyingAt(dies, store) },
       onFailure: () => {},
       reopen: () => Promise.reject(new Error("It is not damaged")),
-      newId: () => "id",
-      hostName: "server1",
     });
     await queueDueSummary({
       settings: settingsOf(cron),
@@ -35,7 +33,7 @@ function startProcess(store: Store) {
       repository,
       shared: null,
       system: { ...createMemorySystem(), clock: createFakeClock(atMs) },
-      notifying: {
+      sender: {
         queuedSummary: rowsOf,
         sendSummary: (queued) => void sent.push(...queued.map(({ id }) => id)),
       },

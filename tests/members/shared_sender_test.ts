@@ -6,7 +6,8 @@ import type { Condition } from "../../src/domain/condition.ts";
 import type { KnownNotification } from "../../src/domain/membership.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
 import { testCheck } from "../support/checks.ts";
-import { type Desk, openDesk, START } from "./desk.ts";
+import { SharedSender } from "../../src/members/shared_sender.ts";
+import { type Desk, openDesk, START } from "../alerting/desk.ts";
 import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
 import { testRows } from "../support/rows.ts";
 
@@ -29,23 +30,24 @@ async function startMember(check = CHECK) {
   const desk = await openDesk([check], { member: sharing });
   const record = (condition: Condition) => desk.record(check, condition);
   const observe = (condition: Condition) => record(condition).map(({ notification: { event } }) => event);
-  return { ...desk, sharing, record, observe };
+  assert.ok(desk.sender instanceof SharedSender);
+  return { ...desk, sender: desk.sender, sharing, record, observe };
 }
 
 /** Makes a member adopt a record of another one, in which the problem was sent. */
 async function overtake(
-  { notifying, repository }: Pick<Desk, "notifying" | "repository">,
+  { sender, repository }: Pick<Desk, "repository"> & { readonly sender: SharedSender },
   check = CHECK,
 ): Promise<void> {
   const other = await startMember(check);
   other.observe("critical");
   repository.adopt([other.repository.recordOf("web", START)]);
-  notifying.forget(["web"]);
+  sender.forget(["web"]);
 }
 
 Deno.test("a member does not notify again of a problem that another one has sent", async () => {
   const member = await startMember();
-  await member.notifying.know(["web"], () => Promise.resolve([]));
+  await member.sender.know(["web"], () => Promise.resolve([]));
   await overtake(member);
   assert.deepEqual(member.observe("critical"), []);
   assert.deepEqual(member.observe("ok"), ["recovery"]);
@@ -60,11 +62,11 @@ Deno.test("a member decides for channels that filter once it has read the delive
   await testRows(t, filters, async (filter) => {
     const check: Check = { ...CHECK, notifications: [...CHECK.notifications, { ...late, ...filter }] };
     const member = await startMember(check);
-    await member.notifying.know(["web"], () => Promise.resolve([]));
+    await member.sender.know(["web"], () => Promise.resolve([]));
     assert.equal(member.record("critical").length, 1, "dropped before it is stored");
     await overtake(member, check);
     assert.deepEqual(member.record("ok"), [], "unread");
-    await member.notifying.know(["web"], () => Promise.resolve([PROBLEM]));
+    await member.sender.know(["web"], () => Promise.resolve([PROBLEM]));
     assert.deepEqual(member.record("ok").map(({ channelKey }) => channelKey), ["console"]);
   });
 });
@@ -73,7 +75,7 @@ Deno.test("a member keeps its own decisions while it reads those of others", asy
   const member = await startMember();
   await overtake(member);
   const read = Promise.withResolvers<readonly KnownNotification[]>();
-  const known = member.notifying.know(["web"], () => read.promise);
+  const known = member.sender.know(["web"], () => read.promise);
   assert.deepEqual(member.observe("ok"), ["recovery"]);
   read.resolve([PROBLEM]);
   await known;
@@ -82,21 +84,21 @@ Deno.test("a member keeps its own decisions while it reads those of others", asy
 });
 
 Deno.test("a member keeps decisions that it could not store when it reads those of others", async () => {
-  const { store, notifying, repository, record, observe } = await startMember();
+  const { store, sender, repository, record, observe } = await startMember();
   observe("critical");
   await repository.flush();
   const queued = record("ok");
   store.failure = "other";
   await repository.flush();
-  notifying.send(queued);
-  await notifying.know(["web"], () => Promise.resolve([PROBLEM]));
+  sender.send(queued);
+  await sender.know(["web"], () => Promise.resolve([PROBLEM]));
   assert.deepEqual(observe("critical"), ["problem"]);
 });
 
 Deno.test("a member uses the delivery markers of channels once it has read them", async () => {
   const member = await startMember();
   await overtake(member);
-  await member.notifying.know(["web"], () => Promise.resolve([]));
+  await member.sender.know(["web"], () => Promise.resolve([]));
   assert.deepEqual(member.observe("critical"), ["problem"]);
 });
 
@@ -122,8 +124,8 @@ Deno.test(
           await cutOff.changeOutbox({ ...nothing, sentOpen: [{ ...marker, condition: "critical" }] });
           const member = await startMember();
           member.observe("ok");
-          member.notifying.forget(["web"]);
-          await member.notifying.know(["web"], cutOff.known);
+          member.sender.forget(["web"]);
+          await member.sender.know(["web"], cutOff.known);
           assert.deepEqual(member.observe(next), [event]);
         } finally {
           await Promise.all([cutOff.close(), other.close()]);
@@ -136,37 +138,37 @@ Deno.test(
 Deno.test("a member that fails open sends unstored notifications, and none stored since", async (t) => {
   for (const isStored of [false, true]) {
     await t.step(isStored ? "stored since" : "not stored", async () => {
-      const { sharing, store, clock, lines, notifying, repository, record } = await startMember();
+      const { sharing, store, clock, lines, sender, repository, record } = await startMember();
       const queued = record("critical");
       store.failure = "other";
       await repository.flush();
-      notifying.send(queued);
+      sender.send(queued);
       if (isStored) {
         store.failure = null;
         await repository.flush();
-        await notifying.persistPending();
+        await sender.persistPending();
         store.failure = "other";
       }
       sharing.isOpen = true;
-      notifying.failOpen();
+      sender.failOpen();
       await clock.advance(5_000);
       assert.equal(lines.length, isStored ? 0 : 1, lines.join("\n"));
-      await notifying.stop();
+      await sender.stop();
     });
   }
 });
 
 Deno.test("a member sends nothing while the state cannot be written, since another one may own the queue", async () => {
-  const { store, clock, lines, notifying, repository, record } = await startMember();
+  const { store, clock, lines, sender, repository, record } = await startMember();
   const queued = record("critical");
   await repository.flush();
   store.failure = "full";
-  notifying.receive({ notifications: queued, markers: [] });
+  sender.receive({ notifications: queued, markers: [] });
   await clock.advance(60_000);
   assert.deepEqual(lines, []);
   store.failure = null;
-  notifying.receive({ notifications: [], markers: [] });
+  sender.receive({ notifications: [], markers: [] });
   await clock.advance(60_000);
   assert.equal(lines.length, 1);
-  await notifying.stop();
+  await sender.stop();
 });

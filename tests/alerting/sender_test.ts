@@ -29,46 +29,46 @@ async function touch(path: string): Promise<void> {
 }
 
 Deno.test("refresh() reads silences, and keeps the last ones while the store fails", async () => {
-  const { store, notifying } = await openDesk([FREE]);
+  const { store, engine } = await openDesk([FREE]);
   await store.addSilences([SILENCE]);
-  assert.equal(notifying.suppressedBy(FREE, START), null, "nobody has read it yet");
-  await notifying.refresh();
-  assert.equal(notifying.suppressedBy(FREE, START), "silence");
+  assert.equal(engine.suppressedBy(FREE, START), null, "nobody has read it yet");
+  await engine.refresh();
+  assert.equal(engine.suppressedBy(FREE, START), "silence");
   store.failure = "busy";
-  await notifying.refresh();
-  assert.equal(notifying.suppressedBy(FREE, START), "silence");
-  assert.equal(notifying.suppressedBy(FREE, START + HOUR), null, "its end comes without being read");
+  await engine.refresh();
+  assert.equal(engine.suppressedBy(FREE, START), "silence");
+  assert.equal(engine.suppressedBy(FREE, START + HOUR), null, "its end comes without being read");
   store.failure = null;
   await store.endSilences("all", START);
-  await notifying.refresh();
-  assert.equal(notifying.suppressedBy(FREE, START), null);
+  await engine.refresh();
+  assert.equal(engine.suppressedBy(FREE, START), null);
 });
 
 Deno.test("reload() deletes the delivery markers of a channel that left the check, a day after the problem", async () => {
-  const { notifying, observe, drain, store, clock } = await openDesk([FREE]);
+  const { engine, sender, observe, drain, store, clock } = await openDesk([FREE]);
   await observe(FREE, "critical");
   await drain();
   const bare = withChannels(FREE, []);
-  notifying.reload(configOf([bare]));
+  engine.reload(configOf([bare]));
   await clock.advance(48 * HOUR);
-  notifying.reload(configOf([bare]));
+  engine.reload(configOf([bare]));
   await observe(bare, "ok");
-  notifying.reload(configOf([bare]));
-  await notifying.persistPending();
+  engine.reload(configOf([bare]));
+  await sender.persistPending();
   assert.equal((await store.outbox()).markers.length, 1, "it may come back");
   await clock.advance(25 * HOUR);
-  notifying.reload(configOf([bare]));
-  await notifying.persistPending();
+  engine.reload(configOf([bare]));
+  await sender.persistPending();
   assert.equal((await store.outbox()).markers.length, 0);
 });
 
 Deno.test("persistPending() writes an outcome that could not be written before", async () => {
-  const { store, notifying, observe, drain } = await openDesk([FREE]);
+  const { store, sender, observe, drain } = await openDesk([FREE]);
   await observe(FREE, "critical");
   store.failure = "full";
   await drain();
   store.failure = null;
-  await notifying.persistPending();
+  await sender.persistPending();
   const { notifications, markers } = await store.outbox();
   assert.deepEqual([notifications, markers.length], [[], 1]);
 });
@@ -76,27 +76,27 @@ Deno.test("persistPending() writes an outcome that could not be written before",
 Deno.test("catchUp() writes what is pending to the replacement of a damaged store, and not what was sent", async () => {
   const fresh = await openFaultyStore();
   const check = withChannels(FREE, [fileChannel("/notified"), ...HOPELESS.notifications]);
-  const { store, notifying, observe, drain, touched } = await openDesk([check], { fresh, touch });
+  const { store, sender, observe, drain, touched } = await openDesk([check], { fresh, touch });
   store.failure = "full";
   await observe(check, "critical");
   await drain();
   store.failure = "damaged";
   await observe(check, "critical");
-  await notifying.persistPending();
+  await sender.persistPending();
   const { notifications, markers } = await fresh.outbox();
   const pending = notifications.map(({ channelKey, notification }) => `${channelKey} ${notification.check}`);
   assert.deepEqual(pending, ["/hopeless free", "/notified channel file /hopeless"]);
   assert.deepEqual([touched, markers.length], [["/notified"], 1]);
-  await notifying.stop();
+  await sender.stop();
 });
 
 Deno.test("reload() keeps the old secrets redacted in the outcome of a delivery in progress", async () => {
   const { promise, reject } = Promise.withResolvers<void>();
   const check = withChannels(FREE, [fileChannel("/notified")]);
-  const { clock, notifying, observe, events } = await openDesk([check], { touch: () => promise });
+  const { clock, engine, observe, events } = await openDesk([check], { touch: () => promise });
   await observe(check, "critical");
   await clock.advance(0);
-  notifying.reload({ ...configOf([check]), redact: (text) => text });
+  engine.reload({ ...configOf([check]), redact: (text) => text });
   reject(new Error("swordfish"));
   await clock.advance(0);
   const [failed] = events;
@@ -105,12 +105,12 @@ Deno.test("reload() keeps the old secrets redacted in the outcome of a delivery 
 
 Deno.test("send() drops a failed notification after a day if its check has another condition meanwhile", async () => {
   for (const condition of ["warning", "critical"] as const) {
-    const { clock, notifying, observe, events } = await openDesk([HOPELESS], { touch });
+    const { clock, sender, observe, events } = await openDesk([HOPELESS], { touch });
     await observe(HOPELESS, "warning");
-    notifying.silence([{ ...SILENCE, untilMs: START + 99 * HOUR }]);
+    sender.silence([{ ...SILENCE, untilMs: START + 99 * HOUR }]);
     await observe(HOPELESS, condition);
     await clock.advance(26 * HOUR);
     assert.equal(events.some(({ event }) => event === "dropped"), condition === "critical", condition);
-    await notifying.stop();
+    await sender.stop();
   }
 });

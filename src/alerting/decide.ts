@@ -1,0 +1,371 @@
+/**
+ * The one function that decides what a result leads to, pure: from the record of a check, a result or only the time, the
+ * settings, and what the channels were last notified of, to the next record and the notifications. `why.ts` asks it
+ * again, without each setting, for the reasons.
+ */
+import {
+  type Circumstances,
+  conditionBefore,
+  hasProblem,
+  letsRecoveriesPass,
+  review,
+  transition,
+  type Verdict,
+} from "../condition/transition.ts";
+import { channelEntryOf } from "../channels/registry.ts";
+import { asObserved, observedUntil } from "../state/availability.ts";
+import { occurrences } from "../condition/confirm.ts";
+import { isUnreported } from "../condition/agreement.ts";
+import type { Channel } from "../domain/channel.ts";
+import type { Check } from "../domain/check.ts";
+import type { Condition, ConditionState, Suppression } from "../domain/condition.ts";
+import type { Notification, NotificationFacts, QueuedNotification } from "../domain/outbox.ts";
+import type { Result } from "../domain/result.ts";
+import {
+  type CheckRecord,
+  type CheckUpdate,
+  isEdited,
+  type KeptResult,
+  type RollupEntry,
+} from "../domain/store.ts";
+import { type FilterOptions, isLeftOut, knownTo } from "./channel_filters.ts";
+import { type LastNotified, queueFor } from "./queued_notifications.ts";
+import { silencesOf } from "./silences.ts";
+import { suppressionOf, type SuppressionOptions } from "./suppression.ts";
+
+/**
+ * What a decision depends on, apart from the check, its record and its result. Times are wall time, milliseconds since
+ * 1970.
+ */
+export interface Situation extends SuppressionOptions {
+  /** Whether another member has decided meanwhile, and the notifications of the channels are not read yet. @default false */
+  readonly isOvertaken?: boolean;
+  /** Returns the last notification of a channel for the check; `null`: no channel is called. */
+  readonly lastNotifiedOf: ((channel: Channel) => LastNotified) | null;
+  /** How many checks depend on the check. */
+  readonly dependents: number;
+  /** Returns the name of a channel in messages. */
+  nameOf(channel: Channel): string;
+  /** The sequence of the first notification that is queued; each further one gets the next. */
+  readonly sequence: number;
+  /** A new notification's id; unique. */
+  newId(facts: NotificationFacts): string;
+  readonly hostName: string;
+}
+
+/** A result, and the plan after it. */
+export interface Run {
+  readonly result: Result;
+  /** How long after its planned time it began; `null` if it was not planned. @default null */
+  readonly lateMs?: number | null;
+  /** As in `ObservedResult`. @default false */
+  readonly isAfterGap?: boolean;
+  /** Whether nothing ran meanwhile, or the check was edited, as in `ObservedResult`. @default false */
+  readonly isInterrupted?: boolean;
+  /** Plans the next run, given the state after the result. */
+  plan(
+    state: ConditionState,
+  ): { readonly atMs: number; readonly overdueAtMs: number; readonly missed: number };
+}
+
+/** The consequences of a result, or of the end of a suppression. */
+export interface Decided {
+  readonly record: CheckRecord;
+  /** Results in a row at least as severe as this one; for `ok`: in a row. */
+  readonly occurrences: number;
+  /** The notification that is due; `null`: none. */
+  readonly notification: Notification | null;
+  /** That notification for each channel; sent once they are persisted, or the store can't persist them. */
+  readonly queued: readonly QueuedNotification[];
+  /** The suppression of a due notification, if only of some channels; `null`: none, or only a reminder is due. */
+  readonly suppressed: Suppression | null;
+  /** What persists it; without a result it is empty but for a notification. */
+  readonly update: CheckUpdate;
+}
+
+/** Returns whether a result is only that of the same runs again, at locations: it is not recorded. */
+export function isRepeated(result: Result, { last }: CheckRecord): boolean {
+  return result.isSilent !== true && isUnreported(result, last);
+}
+
+/**
+ * Decides on the consequences of a result; without one, whether a notification is due that was held back until now. The
+ * next run decides about a check that was edited: nothing is known of it.
+ */
+export function decide(
+  before: CheckRecord,
+  check: Check,
+  situation: Situation,
+  run: Run | null = null,
+): Decided {
+  const { nowMs, lastNotifiedOf, notifies, silences } = situation;
+  const { name, tags } = check;
+  const { problemBeganAtMs } = before.condition;
+  const [acknowledgement] = silencesOf({ name, tags, problemBeganAtMs }, silences, {
+    kind: "acknowledgement",
+    nowMs,
+  });
+  const deciding: Deciding = {
+    check,
+    situation,
+    acknowledged: acknowledgement?.reason ?? null,
+    filtering: { nowMs, isAcknowledged: acknowledgement !== undefined },
+    channels: lastNotifiedOf === null || !notifies ? [] : check.notifications,
+    lastNotifiedOf: lastNotifiedOf ?? (() => NEVER_NOTIFIED),
+  };
+  const circumstances: Circumstances = {
+    suppressedBy: situation.isOvertaken === true ? "overtaken" : suppressionOf(check, situation),
+    nowMs,
+    isAcknowledged: acknowledgement !== undefined,
+    known: (state) => knownToChannels(state, deciding),
+  };
+  return run === null
+    ? reviewRecord(before, circumstances, deciding)
+    : recordRun(before, run, circumstances, deciding);
+}
+
+const NEVER_NOTIFIED: LastNotified = { conditions: ["ok"], isPending: false };
+
+/** A decision in progress. */
+interface Deciding {
+  readonly check: Check;
+  readonly situation: Situation;
+  /** The note of the problem's acknowledgement; `null`: there is none. */
+  readonly acknowledged: string | null;
+  readonly filtering: FilterOptions;
+  readonly channels: readonly Channel[];
+  lastNotifiedOf(channel: Channel): LastNotified;
+}
+
+function knownToChannels(
+  state: ConditionState,
+  { channels, lastNotifiedOf, filtering }: Deciding,
+): readonly Condition[] {
+  return channels.flatMap((channel) =>
+    knownTo(channel, lastNotifiedOf(channel).conditions, state, filtering)
+  );
+}
+
+function recordRun(
+  before: CheckRecord,
+  run: Run,
+  circumstances: Circumstances,
+  deciding: Deciding,
+): Decided {
+  const { result, isInterrupted } = run;
+  const { check, situation: { nowMs } } = deciding;
+  const { condition, output, awaits, recoveredAtMs, isSilent } = result;
+  const isAfterGap = isSilent || run.isAfterGap;
+  const { state, occurrences, change, verdict } = transition(check, before.condition, {
+    ...circumstances,
+    condition,
+    ...awaits !== undefined && { awaits },
+    ...recoveredAtMs !== undefined && { recoveredAtMs },
+    ...isAfterGap !== undefined && { isAfterGap },
+    ...isInterrupted !== undefined && { isInterrupted },
+  });
+  const record = recordAfter(before, run, { state, nowMs });
+  const decided = conclude(verdict, { record, occurrences, deciding });
+  const update: CheckUpdate = {
+    record,
+    rollup: rollupEntryOf(before, record, run, nowMs),
+    // That a new check is ok is no news.
+    change: change === null || change.from === "pending" && change.to === "ok" ? null : {
+      name: check.name,
+      atMs: nowMs,
+      from: change.from,
+      to: change.to,
+      output,
+      trace: change.to === "ok" ? "" : result.trace ?? "",
+    },
+    queued: decided.queued,
+  };
+  return { ...decided, update };
+}
+
+function reviewRecord(before: CheckRecord, circumstances: Circumstances, deciding: Deciding): Decided {
+  const { check } = deciding;
+  const reviewed = review(before.condition, circumstances, check);
+  const { state, occurrences } = reviewed;
+  const verdict: Verdict = isEdited(check, before)
+    ? { kind: "quiet", reason: "it was edited" }
+    : reviewed.verdict;
+  const record: CheckRecord = verdict.kind === "notify" ? { ...before, condition: state } : before;
+  const decided = conclude(verdict, { record, occurrences, deciding });
+  return { ...decided, update: { record, rollup: null, change: null, queued: decided.queued } };
+}
+
+export function keptResult(
+  { check, condition, output, detail, performanceData, startedAtMs, durationMs, locations, metrics }: Result,
+  lateMs: number | null,
+): KeptResult {
+  const { definition } = check;
+  return {
+    condition,
+    output,
+    detail,
+    performanceData,
+    metrics: finite(metrics),
+    startedAtMs,
+    durationMs,
+    lateMs,
+    ...locations !== undefined && { locations },
+    ...definition !== undefined && { definition },
+  };
+}
+
+function recordAfter(
+  before: CheckRecord,
+  { result, lateMs = null, plan }: Run,
+  { state, nowMs }: { readonly state: ConditionState; readonly nowMs: number },
+): CheckRecord {
+  const { condition, awaits, durationMs } = result;
+  const { atMs, overdueAtMs, missed } = plan(state);
+  const isRun = isCountedRun(result, before);
+  const isFailing = condition !== "ok" && awaits === undefined;
+  return {
+    name: before.name,
+    condition: state,
+    last: keptResult(result, lateMs),
+    failing: !isFailing && hasProblem(state) ? before.failing ?? textsOf(before.last) : null,
+    nextRunAtMs: atMs,
+    // Without a run, nothing is observed from now on.
+    overdueAtMs: awaits === undefined && !isRun ? nowMs : overdueAtMs,
+    missedRuns: before.missedRuns + missed,
+    runs: isRun ? { ...before.runs, [condition]: before.runs[condition] + 1 } : before.runs,
+    durationTotalMs: before.durationTotalMs + (isRun ? durationMs : 0),
+    seenAtMs: nowMs,
+  };
+}
+
+/** A result that awaits others is none, nor is one without a new result of a location. */
+function isCountedRun(result: Result, before: CheckRecord): boolean {
+  return result.awaits === undefined && !isUnreported(result, before.last);
+}
+
+function textsOf(last: KeptResult | null): CheckRecord["failing"] {
+  return last === null ? null : { output: last.output, detail: last.detail };
+}
+
+/** Returns the metrics that can be stored. */
+function finite(metrics: Result["metrics"]): Result["metrics"] {
+  const entries = Object.entries(metrics);
+  const isFinite = entries.every(([, value]) => Number.isFinite(value));
+  return isFinite ? metrics : Object.fromEntries(entries.filter(([, value]) => Number.isFinite(value)));
+}
+
+function rollupEntryOf(
+  before: CheckRecord,
+  after: CheckRecord,
+  { result, isInterrupted = false }: Run,
+  nowMs: number,
+): RollupEntry | null {
+  const { check, condition, durationMs } = result;
+  const observed = observedUntil(
+    asObserved(check, before, null),
+    nowMs,
+    isInterrupted || isUnreported(result, before.last),
+  );
+  const lastedMs = observed?.ms ?? 0;
+  const entry = {
+    atMs: nowMs,
+    lastedMs,
+    ...observed !== null && observed.untilMs < nowMs && { lastedUntilMs: observed.untilMs },
+    lasted: observed?.condition ?? "unknown",
+  } as const;
+  if (isCountedRun(result, before)) {
+    return { ...entry, condition, durationMs, failedStreak: after.condition.atLeast.unknown };
+  }
+  return lastedMs === 0 ? null : { ...entry, condition: null, durationMs: 0, failedStreak: 0 };
+}
+
+/** What a verdict is about; the record is that after it. */
+interface Concluding {
+  readonly record: CheckRecord;
+  readonly occurrences: number;
+  readonly deciding: Deciding;
+}
+
+type Conclusion = Omit<Decided, "update">;
+
+function conclude(verdict: Verdict, concluding: Concluding): Conclusion {
+  if (verdict.kind === "notify") return { ...notify(verdict, concluding), suppressed: null };
+  // A suppressed reminder isn't due later.
+  const isDue = verdict.kind === "suppressed" && verdict.event !== "reminder";
+  const suppressed = isDue ? verdict.suppressedBy : null;
+  const recoveries = suppressed !== null && letsRecoveriesPass(suppressed)
+    ? notifyRecovered(concluding)
+    : null;
+  const { record, occurrences } = concluding;
+  return { ...recoveries ?? { record, occurrences, notification: null, queued: [] }, suppressed };
+}
+
+/** Of a suppressed change between problems: the recovery for channels that are not for the new condition. */
+function notifyRecovered(concluding: Concluding): Omit<Conclusion, "suppressed"> | null {
+  const { record: { condition: { confirmed, notified, problemBeganAtMs } }, deciding } = concluding;
+  if (confirmed === null) return null;
+  const mayBeDue = deciding.check.notifications.some(({ conditions }) =>
+    conditions?.includes(confirmed) === false
+  );
+  if (!mayBeDue) return null;
+  const recoveries = notify({
+    event: "recovery",
+    condition: confirmed,
+    previous: notified,
+    problemBeganAtMs: problemBeganAtMs ?? deciding.situation.nowMs,
+  }, concluding);
+  return recoveries.queued.length === 0 ? null : recoveries;
+}
+
+function notify(
+  verdict: Omit<Extract<Verdict, { readonly kind: "notify" }>, "kind" | "reason">,
+  { record, occurrences: seen, deciding }: Concluding,
+): Omit<Conclusion, "suppressed"> {
+  const { check, acknowledged, situation: { nowMs, newId, hostName, dependents } } = deciding;
+  const described = verdict.condition === "ok" ? record.last : record.failing ?? record.last;
+  const changedAtMs = record.condition.confirmedSinceMs ?? nowMs;
+  const notification: Notification = {
+    id: newId({ check: check.name, condition: verdict.condition }),
+    check: check.name,
+    title: check.title ?? null,
+    event: verdict.event,
+    condition: verdict.condition,
+    previous: verdict.previous,
+    output: described?.output ?? "",
+    detail: described?.detail ?? "",
+    problemBeganAtMs: verdict.problemBeganAtMs,
+    // A recovery may have been held back, or its record been written by another member.
+    decidedAtMs: verdict.event === "recovery" ? Math.min(changedAtMs, nowMs) : nowMs,
+    // The last result may be worse than the condition that is confirmed.
+    occurrences: occurrences(record.condition, verdict.condition),
+    nextRunAtMs: record.nextRunAtMs ?? nowMs,
+    hostName,
+    acknowledged,
+    flapping: record.condition.flappingSinceMs !== null,
+    dependents: verdict.event === "recovery" ? 0 : dependents,
+  };
+  return {
+    record,
+    occurrences: seen,
+    notification,
+    queued: queueDue(notification, record.condition, deciding),
+  };
+}
+
+/** Returns a notification as it is queued for each channel that it is due to, given the state after it. */
+function queueDue(
+  notification: Notification,
+  state: ConditionState,
+  { channels, lastNotifiedOf, filtering, situation: { nameOf, sequence, nowMs } }: Deciding,
+): readonly QueuedNotification[] {
+  return queueFor(notification, {
+    channels,
+    nameOf,
+    before: conditionBefore(state),
+    lastNotifiedOf,
+    isLeftOut: (channel, conditions) => isLeftOut(channel, conditions, state, filtering),
+    textMaxOf: (channel) => channelEntryOf(channel).textMax,
+    sequence,
+    nowMs,
+  });
+}

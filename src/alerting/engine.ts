@@ -1,0 +1,142 @@
+/**
+ * What happens between a result and a delivery: a result is recorded, {@linkcode decide} decides, the repository persists
+ * the record with its notifications, and the sender sends them.
+ */
+import { initialState } from "../condition/transition.ts";
+import type { Check } from "../domain/check.ts";
+import type { ConditionState, Suppression } from "../domain/condition.ts";
+import type { NotificationFacts } from "../domain/outbox.ts";
+import type { StateRepository } from "../state/state_repository.ts";
+import type { NotifyingConfig } from "./configured_channels.ts";
+import { decide, type Decided, type Run, type Situation } from "./decide.ts";
+import { Dependents } from "./dependents.ts";
+import type { Sender } from "./sender.ts";
+import { suppressionOf, unknownDependencies } from "./suppression.ts";
+
+/** What sends, and knows what the channels were last notified of. */
+export type EngineSender = Pick<
+  Sender,
+  | "notifies"
+  | "silences"
+  | "isOvertaken"
+  | "lastNotifiedOf"
+  | "nameOf"
+  | "sequence"
+  | "decided"
+  | "send"
+  | "refresh"
+  | "reload"
+>;
+
+interface EngineOptions {
+  /** Has the records, and persists them with their notifications. */
+  readonly repository: StateRepository;
+  /** `null`: no channel is called, and nothing is suppressed. */
+  readonly sender: EngineSender | null;
+  /** A new notification's id; unique. */
+  newId(facts: NotificationFacts): string;
+  readonly hostName: string;
+}
+
+export class Engine {
+  readonly #options: EngineOptions;
+  #running: ReadonlyMap<string, Check> = new Map();
+  #dependents = new Dependents([]);
+
+  /** Decides about the checks that run here; only these suppress those that depend on them. */
+  constructor(running: readonly Check[], options: EngineOptions) {
+    this.#options = options;
+    this.#adopt(running);
+  }
+
+  /** Records a result, and returns what it leads to. */
+  record(run: Run, nowMs: number): Decided {
+    const { check } = run.result;
+    const decided = this.#decide(check, nowMs, run);
+    const { update, notification } = decided;
+    this.#options.repository.keep(update, { isUrgent: update.change !== null || notification !== null });
+    return decided;
+  }
+
+  /** Decides again, without a result, whether a notification is due that was held back. */
+  review(check: Check, nowMs: number): Decided {
+    const decided = this.#decide(check, nowMs, null);
+    if (decided.notification !== null) this.#options.repository.keep(decided.update, { isUrgent: true });
+    return decided;
+  }
+
+  /** Sends what was decided, once it is persisted, or can't be. */
+  send({ queued }: Decided): void {
+    this.#options.sender?.send(queued);
+  }
+
+  /** Reads the silences again: another process may have made one. */
+  async refresh(): Promise<void> {
+    await this.#options.sender?.refresh();
+  }
+
+  /** Returns the suppression of notifications of a check; `null`: none. */
+  suppressedBy(check: Check, nowMs: number): Suppression | null {
+    const situation = this.#situation(check, nowMs);
+    return situation.isOvertaken === true ? "overtaken" : suppressionOf(check, situation);
+  }
+
+  /** Returns the dependencies that have to run before their suppression can be decided. */
+  dependenciesToRun(check: Check, nowMs: number): readonly Check[] {
+    return unknownDependencies(check, this.#situation(check, nowMs));
+  }
+
+  /** Follows a new config. */
+  reload(config: NotifyingConfig): void {
+    this.#adopt(config.running);
+    this.#options.sender?.reload(config);
+  }
+
+  #adopt(running: readonly Check[]): void {
+    this.#running = new Map(running.map((check) => [check.name, check]));
+    this.#dependents = new Dependents(running);
+  }
+
+  #decide(check: Check, nowMs: number, run: Run | null): Decided {
+    const { repository, sender } = this.#options;
+    const decided = decide(
+      repository.recordOf(check.name, nowMs),
+      check,
+      this.#situation(check, nowMs),
+      run,
+    );
+    sender?.decided(check, decided.queued);
+    return decided;
+  }
+
+  #situation(check: Check, nowMs: number): Situation {
+    const { repository, sender, newId, hostName } = this.#options;
+    if (sender === null) return { ...WITHOUT_CHANNELS, newId, hostName, nowMs };
+    return {
+      notifies: sender.notifies,
+      silences: sender.silences,
+      running: this.#running,
+      stateOf: (name): ConditionState => repository.recordOf(name, nowMs).condition,
+      isOvertaken: sender.isOvertaken(check),
+      lastNotifiedOf: (channel) => sender.lastNotifiedOf(check.name, channel),
+      dependents: this.#dependents.countOf(check.name),
+      nameOf: sender.nameOf,
+      sequence: sender.sequence,
+      newId,
+      hostName,
+      nowMs,
+    };
+  }
+}
+
+/** The situation of a decision that calls no channel. */
+export const WITHOUT_CHANNELS = {
+  notifies: true,
+  silences: [],
+  running: new Map(),
+  stateOf: initialState,
+  lastNotifiedOf: null,
+  dependents: 0,
+  nameOf: () => "",
+  sequence: 0,
+} as const satisfies Partial<Situation>;

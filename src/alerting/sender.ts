@@ -1,0 +1,476 @@
+/**
+ * Sends notifications to their channels, and knows what each channel was last notified of.
+ *
+ * - Persisted first: the repository persists queued notifications together with the change that led to them; only
+ *   then, or if the state can't be written, they are sent.
+ * - A dropped notification is due again.
+ */
+import { channelEntryOf, deliverTo } from "../channels/registry.ts";
+import type { Channel, ChannelFilters } from "../domain/channel.ts";
+import type { Check } from "../domain/check.ts";
+import type { Condition, ConditionState } from "../domain/condition.ts";
+import type { DeliverContext, Delivery } from "../domain/delivery.ts";
+import {
+  type ChannelCount,
+  type DeliveryMarker,
+  isNoLongerChecked,
+  NOTICE_PREFIX,
+  type Notification,
+  type OutboxChange,
+  type QueuedNotification,
+  type Silence,
+} from "../domain/outbox.ts";
+import { type KeptOutbox, StoreError } from "../domain/store.ts";
+import type { System } from "../domain/system.ts";
+import { type Redact, redactProcesses } from "../shared/redact.ts";
+import type { StateRepository } from "../state/state_repository.ts";
+import { conditionFor, isExcluded } from "./channel_filters.ts";
+import { isAboutChannel, noticeName, noticeOf } from "./channel_notices.ts";
+import { ConfiguredChannels, type NotifyingConfig } from "./configured_channels.ts";
+import type { DeliveryEvent } from "./delivery_event.ts";
+import { markerKey } from "./delivery_markers.ts";
+import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
+import { RETRY_OBSOLETE_MS } from "./dropping.ts";
+import { OutcomeWriter } from "./outcome_writer.ts";
+import {
+  conditionAfter,
+  type LastNotified,
+  lastNotified,
+  newQueued,
+  shortNotification,
+} from "./queued_notifications.ts";
+import { type ChannelUser, findRekeyed, type Rekeyed } from "./rekey.ts";
+import { uncheckedOf, whyUnchecked } from "./unchecked.ts";
+
+export interface SenderOptions {
+  readonly system: System;
+  /** Has the confirmed conditions, and persists queued notifications. */
+  readonly repository: StateRepository;
+  /** The persisted outbox when the state was opened. */
+  readonly kept: KeptOutbox;
+  readonly notifies: boolean;
+  /** Whether everything is retried at once, as after a reload. Otherwise it waits for its time. @default true */
+  readonly retriesAtStart?: boolean;
+  /** The checks that left the config since its last use; absent: all that are notified of and not in it. */
+  readonly left?: ReadonlySet<string>;
+  /** How long the first notification of a channel waits for others; milliseconds. */
+  readonly batchingMs: number;
+  writeLine(line: string): void;
+  onEvent(event: DeliveryEvent): void;
+  /** Called with errors that must not happen. */
+  onBug(error: unknown): void;
+}
+
+/**
+ * The time that the first notification of a channel waits for others, so that simultaneous failures are sent
+ * together.
+ */
+export const BATCHING_DELAY_MS = 2_000;
+
+/** Starts to send what is persisted, and what is added. */
+export function startSender(config: NotifyingConfig, options: SenderOptions): Sender {
+  const sender = new Sender(config, options);
+  sender.start();
+  return sender;
+}
+
+export class Sender {
+  protected readonly options: SenderOptions;
+  protected readonly writer: OutcomeWriter;
+  protected readonly dispatcher: Dispatcher;
+  protected channels: ConfiguredChannels;
+  /** Queued notifications of each check that are not persisted yet, and so not sent. */
+  protected readonly unsent = new Map<string, readonly QueuedNotification[]>();
+  #config: NotifyingConfig;
+  #silences: readonly Silence[] = [];
+  #sequence: number;
+  /** The users before the last reload, which have the titles of checks that left. */
+  #usersBefore: readonly ChannelUser[] = [];
+  /** Ends of problems of unchecked checks that are not in their queue yet, by check and channel. */
+  readonly #ending = new Map<string, QueuedNotification>();
+
+  /** See {@linkcode startSender}; `queues` is what this process sends of the persisted outbox. */
+  constructor(
+    config: NotifyingConfig,
+    options: SenderOptions,
+    queues: KeptOutbox = options.notifies ? options.kept : { ...options.kept, notifications: [] },
+    sequenceMin = 0,
+  ) {
+    const { repository, kept, onBug } = options;
+    this.options = options;
+    this.#config = config;
+    this.channels = new ConfiguredChannels(config);
+    this.#sequence = kept.notifications.reduce(
+      (largest, { sequence }) => Math.max(largest, sequence),
+      sequenceMin,
+    ) + 1;
+    this.writer = new OutcomeWriter({
+      repository,
+      counts: kept.counts,
+      snapshot: () => ({ notifications: this.queued, markers: this.dispatcher.markers }),
+      onBug,
+    });
+    this.dispatcher = new Dispatcher(queues, this.#dispatcherOptions());
+  }
+
+  /** Retries what is pending, and ends the problems of checks that left. */
+  start(): void {
+    const { notifies, retriesAtStart = true } = this.options;
+    if (!notifies) return;
+    const isObsolete = (marker: DeliveryMarker): boolean => this.#isObsolete(marker);
+    if (retriesAtStart) this.dispatcher.reload(new Map(), isObsolete);
+    else this.dispatcher.forgetObsolete(isObsolete);
+    this.endUnchecked();
+  }
+
+  /** Whether notifications are sent; without them, they stay due. */
+  get notifies(): boolean {
+    return this.options.notifies;
+  }
+
+  /** Silences, acknowledgements and started maintenance windows, as they were last read. */
+  get silences(): readonly Silence[] {
+    return this.#silences;
+  }
+
+  /** The sequence of the next notification that is queued. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  /** Reads the silences again: another process may have made one. */
+  async refresh(): Promise<void> {
+    try {
+      this.silence(await this.options.repository.store.silences(this.options.system.clock.wallMs()));
+    } catch (error) {
+      // While the state can't be read, the last silences remain.
+      if (!(error instanceof StoreError)) throw error;
+    }
+  }
+
+  /** Uses silences that were read. */
+  silence(silences: readonly Silence[]): void {
+    this.#silences = silences;
+  }
+
+  /** Whether others have decided about a check, and what its channels were notified of is not read yet. */
+  isOvertaken(_check: Check): boolean {
+    return false;
+  }
+
+  /** Returns the last notification of a channel for a check. */
+  lastNotifiedOf(check: string, { key }: Channel): LastNotified {
+    return lastNotified(this.#lastQueued(check, key), this.dispatcher.markerOf(check, key));
+  }
+
+  /** Returns a channel's name in messages. */
+  readonly nameOf = (channel: Channel): string => this.channels.nameOf(channel);
+
+  /** Notes notifications that were decided, until they are sent. */
+  decided(check: Check, queued: readonly QueuedNotification[]): void {
+    if (queued.length === 0) return;
+    this.#sequence += queued.length;
+    this.unsent.set(check.name, [...this.unsent.get(check.name) ?? [], ...queued]);
+  }
+
+  /** Sends notifications that were decided and are persisted, or can't be. */
+  send(queued: readonly QueuedNotification[]): void {
+    for (const { notification: { check } } of queued) {
+      const unsent = this.unsent.get(check)?.filter((one) => !queued.includes(one)) ?? [];
+      if (unsent.length > 0) this.unsent.set(check, unsent);
+      else this.unsent.delete(check);
+    }
+    this.add(queued);
+  }
+
+  /** Adds persisted notifications to their queues. */
+  protected add(queued: readonly QueuedNotification[]): void {
+    this.dispatcher.add(queued);
+  }
+
+  /** Returns a summary as it is queued for each of its channels. */
+  queuedSummary(summary: Notification): readonly QueuedNotification[] {
+    const nowMs = this.options.system.clock.wallMs();
+    return this.channels.ofSummary.map((channel) =>
+      newQueued(shortNotification(summary, channelEntryOf(channel).textMax), {
+        channelKey: channel.key,
+        channelName: this.channels.nameOf(channel),
+        sequence: this.#sequence++,
+        nowMs,
+      })
+    );
+  }
+
+  /** Sends a summary that is persisted. */
+  sendSummary(queued: readonly QueuedNotification[]): void {
+    this.dispatcher.add(queued);
+  }
+
+  /** Follows a new config. */
+  reload(config: NotifyingConfig): void {
+    this.adopt(config);
+    this.endUnchecked();
+  }
+
+  protected adopt(config: NotifyingConfig): void {
+    const { users } = this.#config;
+    this.#usersBefore = users;
+    const notices = [...this.channels.names.values()].map(noticeName);
+    this.#config = config;
+    this.channels = new ConfiguredChannels(config);
+    if (!this.notifies) return;
+    this.move(findRekeyed(users, config.users, { nameOf: this.nameOf, notices }));
+  }
+
+  /** Follows edited channels. */
+  protected move(rekeyed: Rekeyed): void {
+    this.dispatcher.reload(rekeyed, (marker) => this.#isObsolete(marker));
+  }
+
+  /**
+   * Tries each pending notification once, and each rejected one that is due. Returns when all were tried or time is up.
+   */
+  drain(deadlineMs: number): Promise<void> {
+    return this.dispatcher.drain(deadlineMs);
+  }
+
+  /** Persists the outcomes that could not be persisted, for when the state is writable again. */
+  persistPending(): Promise<void> {
+    return this.writer.retry();
+  }
+
+  /** All queued notifications: pending, rejected and dropped ones. */
+  get queued(): readonly QueuedNotification[] {
+    return this.notifies ? this.dispatcher.all : this.options.kept.notifications;
+  }
+
+  /** Returns those of these that this config still sends. */
+  get pending(): readonly QueuedNotification[] {
+    return this.dispatcher.pending;
+  }
+
+  /** Returns until when the messages of a channel wait for its limit; `null`: none does. */
+  limitedUntilMs(channelKey: string): number | null {
+    return this.dispatcher.limitedUntilMs(channelKey);
+  }
+
+  /** Accepted and rejected deliveries of each channel, as far as they are persisted. */
+  get counts(): readonly ChannelCount[] {
+    return this.writer.counts;
+  }
+
+  /** The names of the config's channels, by key. */
+  get channelNames(): ReadonlyMap<string, string> {
+    return this.channels.names;
+  }
+
+  /** Sends nothing more, and persists the last outcomes. */
+  async stop(): Promise<void> {
+    await this.dispatcher.stop();
+    await this.writer.retry();
+  }
+
+  #dispatcherOptions(): DispatcherOptions {
+    const { system, batchingMs, onEvent, onBug } = this.options;
+    return {
+      clock: system.clock,
+      random: system.random,
+      batchingMs,
+      targetOf: (channelKey) => this.channels.targetOf(channelKey),
+      placeOf: (check, channelKey) => this.channels.placeOf(check, channelKey),
+      isRevoked: (queued) => this.isRevoked(queued),
+      deliver: async (message, channel, signal) => {
+        // A reload meanwhile replaces the config, and its secrets.
+        const { redact } = this.#config;
+        const delivery = await deliverTo(channel, message, this.#deliverContext(signal));
+        return redactDelivery(delivery, redact);
+      },
+      persist: (change) => this.writer.write(this.outcomeOf(change)),
+      maySend: (channelKey) => this.claims(channelKey),
+      isStillTrue: (queued) => this.isStillTrue(queued),
+      isExcluded: (queued) => isExcluded(this.#filtersOf(queued), queued),
+      onEvent: (event) => {
+        onEvent(event);
+        this.#notice(event).catch((error) => error instanceof StoreError || onBug(error));
+      },
+      onBug,
+    };
+  }
+
+  /** Tells the fallback of a channel that it rejects notifications, or accepts them again. */
+  async #notice(event: DeliveryEvent): Promise<void> {
+    const { system: { clock, randomId, hostName } } = this.options;
+    if (!isAboutChannel(event)) return;
+    const channelKey = event.notifications[0]?.channelKey ?? "";
+    const [channel, fallback] = [
+      this.channels.targetOf(channelKey)?.channel,
+      this.channels.fallbackOf(channelKey),
+    ];
+    if (channel === undefined || fallback === null) return;
+    const channelName = this.channels.nameOf(channel);
+    const notified = this.lastNotice(noticeName(channelName), fallback);
+    // Not by `await` alone: the notice is in the transaction of the outcome that it is about.
+    const condition = notified instanceof Promise ? await notified : notified;
+    const notice = noticeOf(event, {
+      channelName,
+      fallback: { key: fallback.key, name: this.channels.nameOf(fallback) },
+      isNotified: condition !== "ok",
+      newId: randomId,
+      hostName: hostName(),
+      sequence: this.#sequence++,
+      nowMs: clock.wallMs(),
+    });
+    if (notice !== null) await this.#sendNotices([notice]);
+  }
+
+  /** Returns what a channel was last told of another one. */
+  protected lastNotice(notice: string, channel: Channel): Condition | Promise<Condition> {
+    return this.lastNotifiedOf(notice, channel).conditions[0] ?? "ok";
+  }
+
+  /** Ends the problems that channels were notified of, of checks that the config no longer runs. */
+  protected endUnchecked(): void {
+    const { system: { clock, randomId, hostName }, left, onBug } = this.options;
+    const queued = [...this.dispatcher.pending, ...[...this.unsent.values()].flat()];
+    const notified = [
+      ...this.dispatcher.markers,
+      ...queued.map(({ channelKey, notification: { check } }) => ({ channelKey, check })),
+    ];
+    // A member asks each second: without a problem, the checks are not listed.
+    if (notified.length === 0) return;
+    const noticed = [...this.channels.names.values()].map((name) => ({
+      name: noticeName(name),
+      notifications: [],
+    }));
+    const users = byName([...noticed, ...this.#config.users]);
+    const titles = byName([...this.#usersBefore, ...this.#config.users]);
+    const nowMs = clock.wallMs();
+    const ends: QueuedNotification[] = [];
+    for (const { check, channelKey } of notified) {
+      const why = left?.has(check) === false ? null : whyUnchecked(check, users);
+      const channel = this.channels.targetOf(channelKey)?.channel;
+      if (why === null || channel === undefined || this.#ending.has(markerKey(check, channelKey))) continue;
+      if (this.channels.placeOf(check, channelKey) !== "here") continue;
+      const { notifiedProblemBeganAtMs, problemBeganAtMs } = this.stateOf(check);
+      const end = uncheckedOf(check, {
+        id: randomId(),
+        title: titles.get(check)?.title ?? null,
+        hostName: hostName(),
+        problemBeganAtMs: notifiedProblemBeganAtMs ?? problemBeganAtMs ?? nowMs,
+        why,
+        last: lastNotified(this.#lastQueued(check, channelKey), this.dispatcher.markerOf(check, channelKey)),
+        nowMs,
+      });
+      if (end === null) continue;
+      const channelName = this.channels.nameOf(channel);
+      const last = newQueued(end, { channelKey, channelName, sequence: this.#sequence++, nowMs });
+      this.#ending.set(markerKey(check, channelKey), last);
+      ends.push(last);
+    }
+    if (ends.length > 0) this.#sendEnds(ends).catch(onBug);
+  }
+
+  async #sendEnds(ends: readonly QueuedNotification[]): Promise<void> {
+    const { repository, system: { clock } } = this.options;
+    const checks = [...new Set(ends.map(({ notification: { check } }) => check))];
+    await this.readRecords(checks);
+    repository.beginAgain(checks, clock.wallMs());
+    await this.#sendNotices(ends);
+  }
+
+  /** Reads records that others may have written. */
+  protected readRecords(_checks: readonly string[]): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Notes that ends are in their queues, or in those of another member. */
+  protected ended(isThere: (end: QueuedNotification) => boolean): void {
+    for (const [key, end] of this.#ending) if (isThere(end)) this.#ending.delete(key);
+  }
+
+  async #sendNotices(notices: readonly QueuedNotification[]): Promise<void> {
+    await this.writer.write({ changed: [], removed: [], markers: [], cleared: [], notices });
+    this.send(notices);
+    this.noticed(notices);
+  }
+
+  /** Follows notices that are persisted. */
+  protected noticed(notices: readonly QueuedNotification[]): void {
+    this.ended((end) => notices.includes(end));
+  }
+
+  #deliverContext(signal: AbortSignal): DeliverContext {
+    const { system, writeLine } = this.options;
+    const { directory, redact } = this.#config;
+    const processes = redactProcesses(system.processes, redact);
+    return { system: { ...system, processes }, directory, writeLine, onStep: () => {}, signal };
+  }
+
+  /** Returns the outcome of deliveries as it is persisted. */
+  protected outcomeOf(change: OutboxChange): OutboxChange {
+    return change;
+  }
+
+  /** Returns whether it may send the pending notifications of a queue now. */
+  protected claims(_channelKey: string): boolean {
+    return true;
+  }
+
+  /** Of what is no check, a summary or a notice about a channel, the last notification is the true one. */
+  protected isStillTrue(queued: QueuedNotification): boolean {
+    const { channelKey, notification } = queued;
+    const { check, event } = notification;
+    const { confirmed, observedAtMs } = this.stateOf(check);
+    if (isNoLongerChecked(notification) || event === "summary" || observedAtMs === null) {
+      return this.isLast(queued);
+    }
+    const channel = this.channels.useOf(check, channelKey) ?? {};
+    const notified = conditionAfter(notification);
+    return conditionFor(channel, confirmed ?? "ok", notified) === notified;
+  }
+
+  protected isLast({ id, channelKey, notification: { check } }: QueuedNotification): boolean {
+    return this.dispatcher.lastOf(check, channelKey)?.id === id;
+  }
+
+  /** Returns whether an end was not sent before its check came back: the problem may go on, or its recovery follows. */
+  protected isRevoked({ notification, missedProblem, messageId }: QueuedNotification): boolean {
+    return isNoLongerChecked(notification) && missedProblem === null && messageId === null &&
+      this.#config.users.some(({ name, active }) => name === notification.check && active !== false);
+  }
+
+  /** A check that left has no use of the channel, whose own filters apply. Those of a fallback are not for notices. */
+  #filtersOf({ notification: { check }, channelKey }: QueuedNotification): ChannelFilters {
+    return this.channels.useOf(check, channelKey) ??
+      (check.startsWith(NOTICE_PREFIX) ? null : this.channels.targetOf(channelKey)?.channel) ?? {};
+  }
+
+  protected readonly stateOf = (check: string): ConditionState => {
+    const { repository, system } = this.options;
+    return repository.recordOf(check, system.clock.wallMs()).condition;
+  };
+
+  /**
+   * Returns whether a marker of a channel that its check no longer has is of no more use: a day after the recovery.
+   */
+  #isObsolete({ check }: DeliveryMarker): boolean {
+    const nowMs = this.options.system.clock.wallMs();
+    const { confirmed, confirmedSinceMs } = this.stateOf(check);
+    return confirmed === "ok" && nowMs - (confirmedSinceMs ?? nowMs) > RETRY_OBSOLETE_MS;
+  }
+
+  #lastQueued(check: string, channelKey: string): QueuedNotification | null {
+    return this.unsent.get(check)?.findLast((one) => one.channelKey === channelKey) ??
+      this.dispatcher.lastOf(check, channelKey);
+  }
+}
+
+/** A receiver may echo the request. */
+function redactDelivery(delivery: Delivery, redact: Redact): Delivery {
+  if (!delivery.delivered) return { ...delivery, reason: redact(delivery.reason) };
+  return { ...delivery, note: delivery.note === null ? null : redact(delivery.note) };
+}
+
+function byName<T extends { readonly name: string }>(some: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(some.map((one) => [one.name, one]));
+}

@@ -1,0 +1,228 @@
+/** How a member sends: only the queues that it owns, including notifications that other members have queued. */
+import type { Channel } from "../domain/channel.ts";
+import type { Check } from "../domain/check.ts";
+import type { Condition } from "../domain/condition.ts";
+import {
+  isShared,
+  type KnownNotification,
+  type ReceivedNotifications,
+  type TakenQueue,
+} from "../domain/membership.ts";
+import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
+import { type KeptOutbox, StoreError } from "../domain/store.ts";
+import { conditionFor } from "../alerting/channel_filters.ts";
+import type { NotifyingConfig } from "../alerting/configured_channels.ts";
+import { conditionAfter, type LastNotified } from "../alerting/queued_notifications.ts";
+import type { Rekeyed } from "../alerting/rekey.ts";
+import { Sender, type SenderOptions } from "../alerting/sender.ts";
+import { KnownNotifications, notifiedOf } from "./known_notifications.ts";
+
+const UNREACHABLE = "shared state unreachable";
+/**
+ * The least sequence that a member gives: behind everything that it receives of a queue, which has the numbers of the
+ * database.
+ */
+const MEMBER_SEQUENCE_MIN = 2 ** 52;
+const NO_QUEUES: KeptOutbox = { notifications: [], markers: [], counts: [] };
+
+export interface SharedSenderOptions extends SenderOptions {
+  readonly member: SendingMember;
+}
+
+/** This process as a member. */
+interface SendingMember {
+  /** Returns whether it may send the pending notifications of a queue now. */
+  claims(channelKey: string): boolean;
+  /** Whether its config is that of most members. */
+  readonly hasActiveConfig: boolean;
+  /** Whether it sends notifications of its own checks without the shared state, which is unreachable. */
+  readonly isOpen: boolean;
+  /** Receives notifications that were just persisted, if their queue is owned. */
+  poke(): void;
+}
+
+export class SharedSender extends Sender {
+  readonly #member: SharedSenderOptions["member"];
+  /** Notifications that are in memory only, since the shared state can't be written. */
+  #unsaved: readonly QueuedNotification[] = [];
+  readonly #known = new KnownNotifications();
+
+  constructor(config: NotifyingConfig, options: SharedSenderOptions) {
+    super(config, options, NO_QUEUES, MEMBER_SEQUENCE_MIN);
+    this.#member = options.member;
+  }
+
+  /** A member reads silences with each heartbeat. */
+  override refresh(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** The record does not have the last notification of a channel that may not get a problem when others do. */
+  override isOvertaken({ name, notifications }: Check): boolean {
+    return !this.#member.isOpen && this.options.repository.isWritable && this.#known.isForgotten(name) &&
+      notifications.some(({ afterMs, hours }) => afterMs !== undefined || hours !== undefined);
+  }
+
+  override lastNotifiedOf(check: string, channel: Channel): LastNotified {
+    return this.#known.lastOf(check, channel.key) ??
+      notifiedOf([conditionFor(channel, this.stateOf(check).notified)]);
+  }
+
+  override decided(check: Check, queued: readonly QueuedNotification[]): void {
+    super.decided(check, queued);
+    if (queued.length === 0) return;
+    this.#known.add(check.name, [
+      ...check.notifications.map((channel) =>
+        [channel.key, this.lastNotifiedOf(check.name, channel)] as const
+      ),
+      ...queued.map(({ channelKey, notification }) =>
+        [channelKey, notifiedOf([conditionAfter(notification)])] as const
+      ),
+    ]);
+  }
+
+  override sendSummary(): void {
+    this.#member.poke();
+  }
+
+  override persistPending(): Promise<void> {
+    this.#unsaved = [];
+    return super.persistPending();
+  }
+
+  /** Sends notifications that the shared state does not have. */
+  failOpen(): void {
+    this.dispatcher.add(this.#unsaved.map(toSentOpen));
+  }
+
+  /** Sends through the shared state again: persists everything, and leaves all queues. Resolves to whether it could. */
+  async failClosed(): Promise<boolean> {
+    await this.writer.retry();
+    if (!this.writer.isWritable) return false;
+    this.#unsaved = [];
+    this.ended(() => true);
+    await this.dispatcher.releaseAll();
+    await this.writer.retry();
+    return true;
+  }
+
+  /** Uses the records of checks that others have written, until the last notifications of the channels are known. */
+  forget(checks: readonly string[]): void {
+    this.#known.forget(checks);
+  }
+
+  /**
+   * Reads the last notifications of channels, for checks that run here from now on, or were decided elsewhere. Local
+   * decisions that are not stored yet, or were forgotten meanwhile, are newer.
+   */
+  async know(
+    checks: readonly string[],
+    read: (checks: readonly string[]) => Promise<readonly KnownNotification[]>,
+  ): Promise<void> {
+    const unstored = new Set([
+      ...this.unsent.keys(),
+      ...this.#unsaved.map(({ notification: { check } }) => check),
+    ]);
+    await this.#known.read(checks, { isUnstored: (check) => unstored.has(check), read });
+  }
+
+  /** Begins with the queue of a channel. */
+  take({ queue: { channelKey }, markers, limitUse }: TakenQueue): void {
+    this.dispatcher.take(markers);
+    this.dispatcher.takeLimit(channelKey, limitUse);
+  }
+
+  /** Adds notifications of own queues. */
+  receive({ notifications, markers }: ReceivedNotifications): void {
+    if (!this.writer.isWritable) void this.writer.retry();
+    this.dispatcher.take(markers);
+    this.dispatcher.receive(notifications);
+    this.ended((end) => notifications.some(({ id }) => id === end.id));
+    this.endUnchecked();
+  }
+
+  /** Leaves the queue of a channel to another member; resolves once nothing of it is being sent. */
+  release(channelKey: string): Promise<void> {
+    this.ended((end) => end.channelKey === channelKey);
+    return this.dispatcher.release(channelKey);
+  }
+
+  /** Returns how long an attempt to send to a channel may take; 0 if the config has no such channel. */
+  attemptTimeoutMs(channelKey: string): number {
+    return this.channels.targetOf(channelKey)?.attemptTimeoutMs ?? 0;
+  }
+
+  /** Before it ends problems, it compares its new config with those of the others. */
+  override reload(config: NotifyingConfig): void {
+    this.adopt(config);
+  }
+
+  protected override add(queued: readonly QueuedNotification[]): void {
+    this.#member.poke();
+    if (this.options.repository.isWritable) return;
+    this.#unsaved = [...this.#unsaved, ...queued];
+    if (this.#member.isOpen) this.dispatcher.add(queued.map(toSentOpen));
+  }
+
+  protected override move(rekeyed: Rekeyed): void {
+    this.#known.move(rekeyed);
+    super.move(rekeyed);
+  }
+
+  protected override lastNotice(notice: string, channel: Channel): Condition | Promise<Condition> {
+    const { store } = this.options.repository;
+    if (!isShared(store)) return super.lastNotice(notice, channel);
+    return store.known([notice]).then((known) =>
+      known.find(({ channelKey }) => channelKey === channel.key)?.condition ?? "ok"
+    );
+  }
+
+  protected override endUnchecked(): void {
+    if (this.#member.hasActiveConfig) super.endUnchecked();
+  }
+
+  protected override async readRecords(checks: readonly string[]): Promise<void> {
+    const { repository } = this.options;
+    try {
+      if (isShared(repository.store)) repository.adopt(await repository.store.load(checks));
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    }
+  }
+
+  /** They are in the queue of whoever owns it, once that is received. */
+  protected override noticed(): void {}
+
+  /** While it sends open, it records what it sent, also of queues that other members own by now. */
+  protected override outcomeOf(change: OutboxChange): OutboxChange {
+    if (!this.#member.isOpen) return change;
+    const recovered = change.cleared.map((marker) => ({
+      ...marker,
+      messageId: "",
+      condition: "ok" as const,
+    }));
+    return { ...change, sentOpen: [...recovered, ...change.markers.filter(({ certain }) => certain)] };
+  }
+
+  /** Without a claim in the database, another member may be sending the same. */
+  protected override claims(channelKey: string): boolean {
+    return this.#member.isOpen || this.writer.isWritable && this.#member.claims(channelKey);
+  }
+
+  /** It has the state of its own checks only: the last notification of another check is the true one. */
+  protected override isStillTrue(queued: QueuedNotification): boolean {
+    return this.isLast(queued);
+  }
+
+  /** The member that runs the check may already rely on an end. */
+  protected override isRevoked(): boolean {
+    return false;
+  }
+}
+
+/** Returns it with the reason why it may be sent twice. */
+function toSentOpen(queued: QueuedNotification): QueuedNotification {
+  const { notification } = queued;
+  const output = notification.output === "" ? UNREACHABLE : `${notification.output} (${UNREACHABLE})`;
+  return { ...queued, notification: { ...notification, output } };
+}
