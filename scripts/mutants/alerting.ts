@@ -495,7 +495,7 @@ export const ALERTING: FaultyLayer = {
         ],
         [
           "a change starts another thread of messages",
-          "messageId: known?.messageId ?? messageId",
+          "messageId: known?.messageId || messageId",
           "messageId: known === null ? messageId : messageId",
         ],
       ],
