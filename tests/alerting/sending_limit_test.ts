@@ -84,29 +84,6 @@ async function collecting(count: number, delivery = OK) {
   return { clock, sent, options: { clock, store, atMost, deliver } };
 }
 
-Deno.test("a channel with a limit sends further notifications in one digest, as soon as the limit permits", async () => {
-  const { clock, sent, options } = await collecting(2);
-  const { add, events, dispatcher } = await startSender(options);
-  add(row(1, START), row(2, START), row(3, START, "ok"), row(4, START, "ok"));
-  await clock.advance(MINUTE);
-  add(row(5, clock.wallMs(), "critical"));
-  await clock.advance(3 * HOUR);
-  add(row(6, clock.wallMs()), row(7, clock.wallMs()));
-  await clock.advance(MINUTE);
-  assert.deepEqual(sent, [
-    "2 check-1",
-    "2 check-2",
-    "3602 3 notifications: 1 CRITICAL, 2 OK: check-5, check-3, check-4",
-    "10862 check-6",
-    "10862 check-7",
-  ]);
-  const limited = events.flatMap((event) =>
-    event.event === "limited" ? [[event.notifications.length, event.untilMs - START]] : []
-  );
-  assert.deepEqual(limited, [[2, HOUR + 2 * SECOND]]);
-  await dispatcher.stop();
-});
-
 Deno.test("a channel with a limit sends the digest after a restart, also if more is permitted by then", async () => {
   const { clock, sent, options } = await collecting(3);
   const first = await startSender(options);
