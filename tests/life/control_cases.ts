@@ -34,37 +34,6 @@ async function stop(program: Program): Promise<void> {
   assert.equal((await program.end()).code, 0);
 }
 
-/** The directory that the state has if nothing else is set. */
-function stateDirectory({ directory }: Harness): string {
-  return `${directory}/.local/state/monitor`;
-}
-
-test("monitor reload applies the config, and prints what changed or why not", () =>
-  withHarness(async (harness) => {
-    harness.writeConfig({ a: OK, b: OK });
-    const program = await start(harness);
-    harness.writeConfig({ a: OK, c: OK });
-    assert.deepEqual(await harness.runHere(["reload"]), {
-      code: 0,
-      stdout: 'config reloaded: 2 checks, 1 added ("c"), 0 changed, 1 removed ("b")\n',
-      stderr: "",
-    });
-    assert.equal((await program.stdout.event("reload"))["adopted"], true);
-    const again = await harness.runHere(["reload", "--format", "json"]);
-    assert.deepEqual(JSON.parse(again.stdout).added, []);
-    await program.stdout.event("reload");
-    Deno.writeTextFileSync(`${harness.directory}/monitor.json`, '{ "defaults": {}, "chekcs": {} }');
-    const failed = await harness.runHere(["reload"]);
-    assert.equal(failed.code, 78);
-    assert.match(
-      failed.stderr,
-      /^monitor: error: config not reloaded: .*1 error; the first one is .*: chekcs: .*\n.*monitor validate\n$/m,
-    );
-    assert.equal((await program.stdout.event("reload"))["adopted"], false);
-    await stop(program);
-    assert.equal(socketIn(stateDirectory(harness)), null, "the socket is removed");
-  }));
-
 test("a command for another config on the same state names the one that runs", () =>
   withHarness(async (harness) => {
     const state = { state: "state.sqlite" };

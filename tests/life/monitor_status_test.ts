@@ -1,35 +1,16 @@
-/**
- * The output of `monitor status` and others about a running, stopped or dead service, and with a config that has
- * errors.
- */
+/** The output of `monitor status` and others with a config that has errors. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import { existsSync } from "node:fs";
-import { until } from "./in_time.ts";
-import { type Harness, type Program, withHarness } from "./program.ts";
+import { type Harness, withHarness } from "./program.ts";
 import { testRows } from "../support/rows.ts";
 
 const test = concurrentTests("monitor status: state of the monitor");
 
 const OK = { kind: "test", parameters: { condition: "ok", output: "all is well" } };
 const BAD = { kind: "test", parameters: { condition: "critical", output: "it is gone" } };
-const PLACE = {
-  state: "kept.sqlite",
-  report: { path: "page.html", interval: "1 hour" },
-  metrics: { path: "monitor.prom", interval: "1 hour" },
-};
-
-interface Monitor {
-  readonly state: string;
-  readonly process_id: number | null;
-  readonly stopped_at: string | null;
-  readonly config: string | null;
-  readonly config_edited: boolean | null;
-}
-
 interface Status {
   readonly checks: readonly { readonly name: string; readonly condition: string }[];
-  readonly monitor: Monitor | null;
+  readonly monitor: { readonly state: string; readonly config_edited: boolean | null } | null;
   readonly config_error: string | null;
 }
 
@@ -40,87 +21,6 @@ async function statusOf(
   return { code, stderr, ...JSON.parse(stdout) as Status };
 }
 
-async function startService(
-  harness: Harness,
-  start: Harness["startHere"] = harness.startHere,
-): Promise<Program> {
-  harness.writeConfig({ fine: OK, bad: BAD }, PLACE);
-  await harness.runHere(["check", "--once"]);
-  const program = start(["check", "--format", "ndjson"]);
-  await program.stdout.event("start");
-  return program;
-}
-
-test("monitor status: it says whether a service runs, was stopped, or died", () =>
-  withHarness(async (harness) => {
-    let program = await startService(harness);
-    const { monitor } = await statusOf(harness);
-    assert.deepEqual(
-      { ...monitor, started_at: null, config_loaded_at: null },
-      {
-        state: "running",
-        process_id: program.pid,
-        started_at: null,
-        stopped_at: null,
-        last_seen_at: null,
-        config: `${harness.directory}/monitor.json`,
-        config_loaded_at: null,
-        reload_failed_at: null,
-        reload_error: null,
-        config_edited: false,
-        members: null,
-      },
-    );
-    assert.match(
-      (await harness.runHere(["status"])).stdout,
-      /2 checks: 1 ok, 1 critical; monitor running for \d+ s\n$/,
-    );
-    const page = (): string => Deno.readTextFileSync(`${harness.directory}/page.html`);
-    const valid = /valid until <time[^]*After that, monitor is not running/;
-    await until("the first page", () => existsSync(`${harness.directory}/page.html`) && valid.test(page()));
-
-    const metrics = (): string => Deno.readTextFileSync(`${harness.directory}/monitor.prom`);
-    await until("the first metrics of the service", () => metrics().includes("\nmonitor_running 1\n"));
-
-    program.signal("SIGTERM");
-    assert.equal((await program.end()).code, 0);
-    assert.match(metrics(), /\nmonitor_running 0\n/);
-    assert.equal((await statusOf(harness)).monitor?.state, "stopped");
-    assert.match((await harness.runHere(["status"])).stdout, /; monitor stopped \d+ s ago\n$/);
-    const fine = await harness.runHere(["status", "fine"]);
-    assert.equal(fine.code, 3, "no check runs any more");
-    const plugin = await harness.runHere(["status", "--format", "plugin", "fine"]);
-    assert.equal(plugin.code, 3);
-    assert.match(
-      plugin.stdout,
-      /^MONITOR UNKNOWN - monitor stopped \d+ s ago; 1 of 1 check unknown: fine \(monitor stopped \d+ s ago, was ok: all is well\) \|/,
-    );
-    const stopped = /monitor is not running: it was stopped at <time[^]*No check runs until you start it\./;
-    assert.match(page(), stopped);
-    assert.match((await harness.runHere(["report"])).stdout, stopped);
-
-    program = await startService(harness, harness.start);
-    await until("the page of the next service", () => valid.test(page()));
-    program.signal("SIGKILL");
-    await program.end();
-    assert.equal((await statusOf(harness)).monitor?.state, "died");
-    assert.match(
-      (await harness.runHere(["status"])).stdout,
-      /\n2 checks: 2 unknown; monitor terminated unexpectedly, last seen \d+ s ago\n$/,
-    );
-    assert.match(
-      (await harness.runHere(["report"])).stdout,
-      /monitor is not running: it terminated unexpectedly and was last seen at /,
-    );
-    // A page that was written before can only show how long it was meant to be valid.
-    assert.match(page(), valid);
-
-    await harness.runHere(["check", "--once", "--due"]);
-    assert.doesNotMatch(metrics(), /monitor_running/, "cron is no service");
-    assert.equal((await statusOf(harness)).monitor?.state, "cron");
-    assert.match((await harness.runHere(["status"])).stdout, /\n\n2 checks: 1 ok, 1 critical[^\n]*\n$/);
-  }));
-
 test(
   "monitor status, history, silence, notification: they go by the state while the config has errors",
   async (_add, t) => {
@@ -129,7 +29,10 @@ test(
       "no JSON any more": '{ "defaults": {}, "state": "kept.sqlite", "checks": { "fine": {',
     };
     await withHarness(async (harness) => {
-      const program = await startService(harness);
+      harness.writeConfig({ fine: OK, bad: BAD }, { state: "kept.sqlite" });
+      await harness.runHere(["check", "--once"]);
+      const program = harness.startHere(["check", "--format", "ndjson"]);
+      await program.stdout.event("start");
       await testRows(t, broken, async (text) => {
         Deno.writeTextFileSync(`${harness.directory}/monitor.json`, text);
         const { code, checks, monitor, config_error: error, stderr } = await statusOf(harness);

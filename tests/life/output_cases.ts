@@ -1,7 +1,6 @@
 import { requiresTools } from "../../testing/tools.ts";
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import type { Event } from "./lines.ts";
 import { withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor check: output");
@@ -35,60 +34,6 @@ test("monitor check: pretty prints a line at the start and one for each notifica
       assert.match(line, /^\d{4}-\d\d-\d\dT[\d:.]+Z (debug|info): /);
     }
   }));
-
-testInAll(
-  "monitor check --format ndjson: every line of stdout is an event, and console notifications go to stderr",
-  () =>
-    withHarness(async (harness) => {
-      harness.writeConfig({ bad: BAD });
-      const program = harness.startHere(["check", "--format", "ndjson"]);
-      await program.stdout.event("notification");
-      await program.stderr.next("CRITICAL: The bad one (bad): it is gone");
-      program.signal("SIGINT");
-      const { code, stdout } = await program.end();
-      assert.equal(code, 0);
-      const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Event);
-      assert.equal(events[0]?.["event"], "start");
-      assert.equal(events.at(-1)?.["event"], "stop");
-    }),
-);
-
-testInAll(
-  "monitor check --log-format json: every line of stderr is an object, notifications and warnings too",
-  () =>
-    withHarness(async (harness) => {
-      // The timeout causes a warning.
-      harness.writeConfig({ bad: { ...BAD, timeout: 60 } });
-      const program = harness.startHere([
-        "check",
-        "--format",
-        "ndjson",
-        "--log-format",
-        "json",
-        "--log-level",
-        "debug",
-      ]);
-      await program.stdout.event("notification");
-      Deno.writeTextFileSync(`${harness.directory}/monitor.json`, "{");
-      program.signal("SIGHUP");
-      await program.stdout.event("reload");
-      program.signal("SIGTERM");
-      const { stderr } = await program.end();
-      const lines = stderr.trimEnd().split("\n").map((line) => JSON.parse(line) as Event);
-      for (const { time, level, message } of lines) {
-        assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-        assert.equal(typeof message, "string");
-        assert.ok(
-          ["error", "warning", "info", "debug", "notification"].includes(String(level)),
-          String(level),
-        );
-      }
-      const levels = new Set(lines.map(({ level }) => level));
-      assert.deepEqual([...levels].sort(), ["debug", "error", "info", "notification", "warning"]);
-      const result = lines.find(({ message }) => String(message).startsWith("bad: "));
-      assert.equal(typeof result?.["duration_ms"], "number");
-    }),
-);
 
 testInAll(
   "monitor check --log-level warning: leaves out lower levels, and no notification",

@@ -75,29 +75,6 @@ Deno.test("new Scheduler() limits commands and requests separately, and enforces
   });
 });
 
-Deno.test("new Scheduler() starts waiting checks after a hanging one's timeout at the latest", async () => {
-  const limits = { process: 1, network: 5 };
-  const timeoutMs = 10 * SECOND;
-  const hanging = many(
-    2 * limits.network,
-    (index) =>
-      requestCheck("http://hang/", { name: `hanging ${index}`, regularIntervalMs: 15 * SECOND, timeoutMs }),
-  );
-  const quick = requestCheck("http://quick/", { name: "quick", regularIntervalMs: MINUTE });
-  const { clock, runs, events, end } = await startHarness([...hanging, quick], {
-    limits,
-    respond: (target) => target === "http://hang/" ? "hang" : { status: 200, afterMs: 5 },
-  });
-  await clock.advance(20 * MINUTE);
-  const latest = Math.max(...runs("quick").map(({ lateMs }) => lateMs));
-  assert.ok(latest > SECOND, `they wait for nothing: ${latest} ms late`);
-  // Each that hangs has one turn before it.
-  assert.ok(latest <= hanging.length / limits.network * timeoutMs + SECOND, `${latest} ms late`);
-  assert.ok(runs("quick").length >= 19, `ran ${runs("quick").length} times`);
-  assert.ok(events.some((event) => event.event === "late" && event.name === "quick"));
-  await end();
-});
-
 Deno.test("reload() counts a run in progress by the new threshold", async () => {
   const check = requestCheck("http://old/", { regularIntervalMs: 10 * SECOND, threshold: 2 });
   const { clock, scheduler, reload, runs, notifications, end } = await startHarness([check], {
@@ -204,23 +181,6 @@ Deno.test("stop() starts no queued run", async () => {
   await clock.advance(30 * SECOND);
   assert.deepStrictEqual(await stopped, [], "what never began is not without a result");
   assert.deepStrictEqual(runs().map(({ name }) => name), [running]);
-});
-
-Deno.test("stop() sends every notification before it resolves", async () => {
-  const store = await openFaultyStore();
-  const { clock, scheduler, notifications } = await startHarness([
-    testCheck("critical", { regularIntervalMs: SECOND }),
-  ], {
-    store,
-  });
-  const release = store.hold();
-  await clock.advance(2 * SECOND);
-  assert.strictEqual(notifications().length, 0, "it is not sent before it is kept");
-  const stopped = scheduler.stop(0);
-  await clock.advance(1);
-  release();
-  await stopped;
-  assert.strictEqual(notifications().length, 1);
 });
 
 Deno.test("new Scheduler() sends suppressed notifications soon after the suppression, not at the next run", async () => {

@@ -82,16 +82,43 @@ simulate("the page is renewed after a change, a reload and a call by cron, not b
   expect: { chat: ["22:10 problem web critical"] },
 });
 
-simulate("a stopped service leaves a page and metrics in which no check is ok", {
-  start: START,
-  config: KEPT,
-  actions: { "22:30": "stop" },
-  until: "22:31",
-  finally: (world) => {
-    assert.match(fileOf(world, "page.html"), /<a href=#problems>3 unknown<\/a>/);
-    assert.match(fileOf(world, "monitor.prom"), /monitor_check_status\{check="web",condition="unknown"\} 1/);
+simulate(
+  "a stopped service leaves a page and metrics in which no check is ok, a killed one that it was to be valid",
+  {
+    start: START,
+    config: KEPT,
+    actions: {
+      "22:29": async (world) => {
+        assert.match(fileOf(world, "monitor.prom"), /^monitor_running 1$/m);
+        assert.match(await textOf(world, "status"), /; monitor running for 33 min .*\n$/);
+      },
+      "22:30": "stop",
+      "22:31": async (world) => {
+        const stopped =
+          /monitor is not running: it was stopped at <time[^]*No check runs until you start it\./;
+        assert.match(fileOf(world, "page.html"), stopped);
+        assert.match(await textOf(world, "report"), stopped);
+        assert.match(fileOf(world, "page.html"), /<a href=#problems>3 unknown<\/a>/);
+        const metrics = fileOf(world, "monitor.prom");
+        assert.match(metrics, /^monitor_check_status\{check="web",condition="unknown"\} 1$/m);
+        assert.match(metrics, /^monitor_running 0$/m);
+      },
+      "22:32": "start",
+      "22:35": "kill",
+      "22:36": async (world) => {
+        assert.match(fileOf(world, "page.html"), /valid until <time[^]*After that, monitor is not running/);
+        const died = /monitor is not running: it terminated unexpectedly and was last seen at /;
+        assert.match(await textOf(world, "report"), died);
+      },
+      "22:37": [
+        "check --once --due => 3",
+        (world) =>
+          assert.doesNotMatch(fileOf(world, "monitor.prom"), /monitor_running/, "cron is no service"),
+      ],
+    },
+    until: "22:38",
   },
-});
+);
 
 for (const way of ["stop", "kill"]) {
   simulate(`a check that a single call ran after the ${way} counts until it is overdue`, {
