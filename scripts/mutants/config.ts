@@ -55,7 +55,7 @@ export const CONFIG: FaultyLayer = {
       ],
     },
     {
-      file: "src/config/resolve_config.ts",
+      file: "src/config/named_checks.ts",
       faults: [
         [
           "a cycle of dependencies is not found",

@@ -33,7 +33,7 @@ export interface OpenConfig extends LoadedConfig {
   readonly placedWarnings: readonly PlacedProblem[];
 }
 
-/** @throws {ConfigError} If there is none or it has errors. / */
+/** @throws {ConfigError} If there is none or it has errors. */
 export async function openConfig(
   invocation: Invocation,
   system: System,
@@ -42,7 +42,7 @@ export async function openConfig(
   return await openConfigAt(await locate(invocation, system), { invocation, system, ...options });
 }
 
-/** @throws {ConfigError} If it has errors. / */
+/** @throws {ConfigError} If it has errors. */
 export async function openConfigAt(
   location: ConfigLocation,
   { invocation, system, ...options }: LoadOptions & CommandContext,
@@ -114,7 +114,7 @@ function rejectConfig(
   throw new ConfigError(message, { source, problems });
 }
 
-/** @throws {ConfigError} If one of them runs at several locations. / */
+/** @throws {ConfigError} If one of them runs at several locations. */
 export async function rejectUnsharedLocations(config: OpenConfig, checks: readonly Check[]): Promise<void> {
   if (checks.every(({ locations }) => locations === undefined)) return;
   const { findUnshared } = await import("../config/locations.ts");

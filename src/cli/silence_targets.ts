@@ -43,7 +43,7 @@ interface SilenceTargets {
   readonly checks: readonly ShownCheck[];
 }
 
-/** @throws {UsageError} If a check or a tag is unknown. / */
+/** @throws {UsageError} If a check or a tag is unknown. */
 export async function withSilences(
   invocation: Invocation,
   system: System,
@@ -62,7 +62,7 @@ export async function withSilences(
   }
 }
 
-/** @throws {UsageError} If neither or both are given. / */
+/** @throws {UsageError} If neither or both are given. */
 export function requireTargets(invocation: Invocation, example: string): void {
   const isAll = invocation.has("all");
   const isUnnamed = isEverything(readSelection(invocation));

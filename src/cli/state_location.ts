@@ -40,7 +40,7 @@ export async function locateState(
   return { path: `${directory}/${stateFileName(await system.files.realPath(path))}`, named: false };
 }
 
-/** @throws {UsageError} If it is invalid, or has a password. / */
+/** @throws {UsageError} If it is invalid, or has a password. */
 export async function locateDatabase(url: string, system: System): Promise<PostgresSettings> {
   const { parsePostgresUrl } = await import("../config/open_postgres.ts");
   const parsed = parsePostgresUrl(url, system.workingDirectory);

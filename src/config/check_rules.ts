@@ -25,14 +25,12 @@ import { absolutePath } from "./source.ts";
 import { findCommand, type FoundCommand, isCommand } from "../shared/find_command.ts";
 import { didYouMean } from "./nearest.ts";
 
-export interface ValidatedFile {
-  readonly file: ConfigFile;
-  readonly problems: readonly Problem[];
-  readonly lacks: readonly Problem[];
-  readonly warnings: readonly Problem[];
-  /** Its value without placeholders, completed to a config; means nothing where there are problems. */
+/** A file whose value has no placeholders and is completed to a config; it means nothing where there are problems. */
+export interface ValidatedFile extends Omit<ConfigFile, "value" | "written" | "problems"> {
   readonly value: JsonObject;
   readonly written: JsonObject;
+  readonly problems: readonly Problem[];
+  readonly lacks: readonly Problem[];
   /** Absolute paths by the names that the file uses. */
   readonly commands: ReadonlyMap<string, string>;
   /** Reads cron expressions; `null`: the file has none. */
@@ -62,17 +60,22 @@ interface ValidateOptions {
 export async function validateFile(file: ConfigFile, options: ValidateOptions): Promise<ValidatedFile> {
   const { schema, system, withoutSecrets, config, channelNames } = options;
   const { source, isUnresolved } = file;
-  const isIncluded = file !== config;
   const reader = schema.wider ?? schema.reader;
-  const { written, value, problems: includedProblems, warnings: includedWarnings } = isIncluded
-    ? completeIncludedFile(file, { reader, configLabel: config.source.label })
-    : { ...file, problems: [], warnings: [] };
+  const { written, value, problems: includedProblems, warnings: includedWarnings } = file === config
+    ? { ...file, problems: [], warnings: [] }
+    : completeIncludedFile(file, { reader, configLabel: config.source.label });
   const located = (problems: readonly Problem[]): readonly Problem[] =>
     problems.map((problem) => ({ ...problem, source }));
-  if (written === undefined || value === undefined) {
-    return { ...emptyFile(file), problems: located(file.problems.flat()) };
+  const structureProblems = written === undefined || value === undefined
+    ? []
+    : await findStructureProblems(value, { ...schema, written, isUnresolved });
+  if (!isObject(written) || !isObject(value)) {
+    const nothing = { value: createObject(), written: createObject(), lacks: [], commands: new Map() };
+    const problems = joinProblems([...file.problems, structureProblems]).filter((problem) =>
+      !isUsableWithout(problem)
+    );
+    return { ...file, ...nothing, problems: located(problems), createCronTimes: null, readWindow: null };
   }
-  const structureProblems = await findStructureProblems(value, { ...schema, written, isUnresolved });
   const values = examineValues({ value, written, reader }, file);
   const found = withoutSecrets
     ? NO_COMMANDS
@@ -83,29 +86,30 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
     : (await import("./cron_times.ts")).createCronReader();
   const cronProblems = createCronTimes === null ? [] : findCronProblems(cronExpressions, createCronTimes);
   const expressionProblems = await findExpressionProblems(values.ofFormats("pattern", "json_path"));
-  const settingProblems = schema.wider === null && isObject(written)
-    ? [...findDoubleNames(written, reader), ...findScheduleProblems(written)]
-    : [];
-  const hasOwnWindows = isObject(written) && isObject(value) && hasWindows(written);
-  const windows = hasOwnWindows
+  const windows = hasWindows(written)
     ? await validateWindowsOf({ value, written, isUnresolved }, { system, createCronTimes })
     : NO_WINDOWS;
-  const useProblems = schema.wider === null && isObject(written) ? findUseProblems(written) : [];
+  // A profile has errors of its own for these.
+  const isOwnSchema = schema.wider === null;
   const all = joinProblems([
     ...file.problems,
     includedProblems,
     structureProblems,
     [...values.problems, ...found.problems, ...cronProblems, ...expressionProblems],
-    settingProblems,
-    schema.wider === null ? windows.problems : [],
+    isOwnSchema ? [...findDoubleNames(written, reader), ...findScheduleProblems(written)] : [],
+    isOwnSchema ? windows.problems : [],
     // The error of an unknown key may name the missing one.
-    useProblems.filter(({ path }) => !structureProblems.some((problem) => isBelow(problem.path, path))),
+    (isOwnSchema ? findUseProblems(written) : []).filter(({ path }) =>
+      !structureProblems.some((problem) => isBelow(problem.path, path))
+    ),
     channelNames === null
       ? []
       : findChannelNameProblems(values.ofFormats("channel_name"), { known: channelNames, value, reader }),
   ]);
   return {
-    file,
+    ...file,
+    value,
+    written,
     problems: located(all.filter((problem) => !isUsableWithout(problem))),
     lacks: located(all.filter(isUsableWithout)),
     warnings: located([
@@ -123,8 +127,6 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
         commands: found.commands,
       }),
     ]),
-    value: isObject(value) ? value : createObject(),
-    written: isObject(written) ? written : createObject(),
     commands: found.commands,
     createCronTimes,
     readWindow: windows.readWindow,
@@ -152,21 +154,6 @@ const NO_WINDOWS: ValidatedWindows = { problems: [], warnings: [], readWindow: n
 
 function isBelow(path: ConfigPath, top: ConfigPath): boolean {
   return path.length >= top.length && top.every((segment, index) => path[index] === segment);
-}
-
-/** A file whose syntax is broken. */
-function emptyFile(file: ConfigFile): ValidatedFile {
-  return {
-    file,
-    problems: [],
-    lacks: [],
-    warnings: [],
-    value: createObject(),
-    written: createObject(),
-    commands: new Map(),
-    createCronTimes: null,
-    readWindow: null,
-  };
 }
 
 function examineValues(config: FormattedConfig, { source, isUnresolved }: ConfigFile) {

@@ -67,16 +67,16 @@ function hasForEach(config: JsonObject): boolean {
 }
 
 /** Returns the names of the checks in a file, with or without errors. */
-export function checkNames(file: ConfigFile): readonly string[] {
+export function checkNames(file: Pick<ConfigFile, "written">): readonly string[] {
   return namesIn(file, "checks");
 }
 
 /** The names of the channels that a file defines, errors in them or not. */
-export function channelNames(file: ConfigFile): readonly string[] {
+export function channelNames(file: Pick<ConfigFile, "written">): readonly string[] {
   return namesIn(file, "channels");
 }
 
-function namesIn({ written }: ConfigFile, key: string): readonly string[] {
+function namesIn({ written }: Pick<ConfigFile, "written">, key: string): readonly string[] {
   const named = isObject(written) ? written[key] : undefined;
   return isObject(named) ? Object.keys(named) : [];
 }

@@ -1,13 +1,15 @@
 import type { Check } from "../domain/check.ts";
-import type { Page } from "../domain/generated/config.ts";
+import type { ConfigParts, Page } from "../domain/generated/config.ts";
 import type { System } from "../domain/system.ts";
 import { FileUses, findFileClashes, readFiles, stateFiles, type UsedFile } from "./file_clashes.ts";
-import type { ValidatedFile } from "./check_rules.ts";
-import type { ConfigFile } from "./config_file.ts";
+import { type ValidatedFile, validateFile } from "./check_rules.ts";
+import { channelNames, checkNames, type ConfigFile, openConfigFile } from "./config_file.ts";
 import { postgresIn, type PostgresSettings } from "./postgres_settings.ts";
-import { inTextOrder } from "./source_location.ts";
+import { createConfigPlacer, findRepeatedNames, inTextOrder } from "./source_location.ts";
 import {
+  ConfigError,
   type ConfigPath,
+  countErrors,
   type PlacedProblem,
   type Problem,
   quoteValue,
@@ -17,28 +19,39 @@ import {
 import { isObject, type SchemaReader, valueAt } from "./schema_view.ts";
 import { createRedactor, type Redact } from "../shared/redact.ts";
 import { findSecrets } from "./secrets.ts";
-import type { ConfigLocation } from "./source.ts";
+import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import type { JsonObject } from "./syntax.ts";
+import { findDependencyProblems, withCombined } from "./named_checks.ts";
 import {
-  kindPath,
-  type ReadConfig,
-  readConfig,
-  type ReadOptions,
-  resolveConfig,
-  type ResolvedConfig,
+  findListenProblems,
+  findSummaryProblems,
+  findThresholdProblems,
+  warnOfLateNotifications,
+  warnOfPublicTags,
   warnOfSummary,
-} from "./resolve_config.ts";
-import { warnOfUnusedChannels } from "./named_channels.ts";
-import { defaultsOf } from "./resolve.ts";
-import { findListenProblems, warnOfLateNotifications, warnOfPublicTags } from "./threshold_rules.ts";
+} from "./threshold_rules.ts";
+import { resolveNamedChannels, warnOfUnusedChannels } from "./named_channels.ts";
+import { defaultsOf, resolveChecks, type ResolveOptions, resolveSetting, resolveSummary } from "./resolve.ts";
+import { readIncluded } from "./include.ts";
+import { openSchema, type Shape } from "./profile_schemas.ts";
 import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
+
+export interface ReadOptions {
+  /** The schema that validates the config; its meaning is the same with any of them. @default "monitor" */
+  readonly shape?: Shape;
+  /**
+   * Whether placeholders stay as they are and commands are not looked up: for reading a config on a machine that is
+   * not its own. Its checks cannot be run then. @default false
+   */
+  readonly withoutSecrets?: boolean;
+}
 
 export interface LoadOptions extends ReadOptions {
   /** Finds the state that this config uses: outputs must not overwrite it. @default the one in the config */
   locateState?(config: Pick<LoadedConfig, "source" | "statePath" | "postgres">): Promise<string | null>;
 }
 
-export interface LoadedConfig extends Omit<ResolvedConfig, "fileOf" | "isKindKnown"> {
+export interface LoadedConfig extends Readonly<Omit<ResolvedConfig, "fileOf" | "isKindKnown" | "checks">> {
   /** The text and its source, without the included files. */
   readonly source: Source;
   /** Every file that was read: the config itself, then the included ones. */
@@ -75,7 +88,7 @@ interface WrittenFile {
   readonly written: JsonObject;
 }
 
-/** @throws {ConfigError} If it can't be read or has errors; the error has all of them with their locations. / */
+/** @throws {ConfigError} If it can't be read or has errors; the error has all of them with their locations. */
 export async function loadConfig(
   location: ConfigLocation,
   system: System,
@@ -88,9 +101,9 @@ export async function loadConfig(
   read.refuse(findListenProblems(settings.listen));
   const uses = createFileUses(read, { resolved, system, options });
   await uses.refuseClashes();
-  const found = validated.map(({ value, file }) => ({
-    ...findSecrets(value, file.substitutions, reader),
-    source: file.source,
+  const found = validated.map(({ value, substitutions, source }) => ({
+    ...findSecrets(value, substitutions, reader),
+    source,
   }));
   const secrets = [...new Set(found.flatMap(({ values }) => values))];
   const redact = createRedactor(secrets);
@@ -102,7 +115,7 @@ export async function loadConfig(
     files: validated.map(toWrittenFile),
     listedDirectories: included.directories,
     checks: withoutSecretsInTitles(checks, redact),
-    postgres: postgresIn(main.written, main.file.source.directory),
+    postgres: postgresIn(main.written, main.source.directory),
     page: settings.page === null ? null : withoutSecretsInPage(settings.page, redact),
     warnings: withoutRepeats([
       ...listWarnings(read, resolved),
@@ -118,6 +131,128 @@ export async function loadConfig(
     place,
     fileOf: (name) => toWrittenFile(fileOf(name)),
   };
+}
+
+type ReadConfig = Awaited<ReturnType<typeof readConfig>>;
+
+/** @throws {ConfigError} If it can't be read or has errors. */
+async function readConfig(
+  location: ConfigLocation,
+  system: System,
+  { withoutSecrets = false, shape = "monitor" }: ReadOptions,
+) {
+  const source = await readSource(location, system);
+  const config = await openConfigFile(source, system, { withoutSecrets, keepsForEach: shape !== "monitor" });
+  const included = await readIncluded(config, { system, named: location.named, withoutSecrets });
+  const { files } = included;
+  const place = createConfigPlacer(files);
+  const templates = new Map(files.flatMap((file) => [...file.templates]));
+  const refuse = (found: readonly Problem[]): void => {
+    if (found.length === 0) return;
+    const problems = withoutRepeats(found, templates);
+    throw new ConfigError(`cannot use config "${source.label}": ${countErrors(problems.length)}`, {
+      source,
+      problems: inTextOrder(problems.map(place), files.map((file) => file.source)),
+    });
+  };
+  const schema = await openSchema(shape);
+  // A name may be in a file that can't be read.
+  const isReadable = included.problems.length === 0 && files.every(({ written }) => written !== undefined);
+  const names = isReadable ? new Set(files.flatMap(channelNames)) : null;
+  const judging = { schema, system, withoutSecrets, config, channelNames: names };
+  const main = await validateFile(config, judging);
+  const others: ValidatedFile[] = [];
+  for (const file of files.slice(1)) others.push(await validateFile(file, judging));
+  const validated = [main, ...others];
+  refuse([
+    ...included.problems,
+    ...validated.flatMap((file) => file.problems),
+    ...findRepeatedNames(files, place),
+  ]);
+  const lacks = validated.flatMap((file) => file.lacks);
+  const reader = schema.wider ?? schema.reader;
+  return { source, included, validated, main, others, lacks, templates, reader, place, refuse };
+}
+
+type ResolvedConfig = ReturnType<typeof resolveConfig>;
+
+/** @throws {ConfigError} If a check depends on itself, or on one that is not there. */
+function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, system: System) {
+  const createCronTimes = validated.find((file) => file.createCronTimes !== null)?.createCronTimes ??
+    (() => null);
+  const readWindow = validated.find((file) => file.readWindow !== null)?.readWindow ?? null;
+  const machine = { reader, timeZone: () => system.timeZone(), createCronTimes, readWindow };
+  const channels = new Map(
+    validated.flatMap((file) => resolveNamedChannels(file.value, toResolveOptions(file, machine))),
+  );
+  const context = { ...machine, channels };
+  const options = toResolveOptions(main, context);
+  const outer = { config: main.value, options };
+  const checks = [
+    ...resolveChecks(main.value, options),
+    ...others.flatMap((file) => resolveChecks(file.value, { ...toResolveOptions(file, context), outer })),
+  ];
+  const fileOf = fileFinder(main, others);
+  const summary = resolveSummary(main.value, options);
+  const problems = [
+    ...findDependencyProblems(checks),
+    ...findThresholdProblems(checks),
+    ...findSummaryProblems(summary, checks),
+  ];
+  refuse(problems.filter(({ path }) => !fileOf(String(path[1])).isUnresolved(path)));
+  const state = main.value["state"];
+  const keyOf = <Name extends keyof ConfigParts>(name: Name): ConfigParts[Name] | null =>
+    resolveSetting(main.value, name, options) ?? null;
+  return {
+    /** In no order; also those of an unknown kind. */
+    checks: withCombined(checks),
+    /** Those that have a name, whether a check uses them or not. */
+    channels,
+    /** Absolute; `null`: the config names no file. */
+    statePath: typeof state === "string" ? absolutePath(state, main.source.directory) : null,
+    heartbeat: keyOf("heartbeat"),
+    report: keyOf("report"),
+    page: keyOf("page"),
+    metrics: keyOf("metrics"),
+    summary,
+    listen: keyOf("listen"),
+    fileOf,
+    isKindKnown: ({ name }: Check) => !fileOf(name).isUnresolved(kindPath(name)),
+  };
+}
+
+function toResolveOptions<
+  Context extends Pick<ResolveOptions, "reader" | "timeZone" | "createCronTimes" | "readWindow">,
+>(
+  { source, written, commands, lacks }: ValidatedFile,
+  context: Context,
+): Context & Omit<ResolveOptions, "channels"> {
+  const lacksAt = createLackFinder(lacks);
+  return { ...context, written, directory: source.directory, commands, lacksAt };
+}
+
+/** Finds missing things in a value of a file, or anywhere below it. */
+function createLackFinder(lacks: readonly Problem[]): (path: ConfigPath) => readonly string[] {
+  const found = new Map<string, string[]>();
+  for (const { path, message } of lacks) {
+    for (let depth = 1; depth <= path.length; depth++) {
+      const key = JSON.stringify(path.slice(0, depth));
+      const messages = found.get(key);
+      if (messages === undefined) found.set(key, [message]);
+      else messages.push(message);
+    }
+  }
+  return (path) => found.size === 0 ? [] : found.get(JSON.stringify(path)) ?? [];
+}
+
+/** Finds the file of a check; without any, the config itself. */
+function fileFinder(main: ValidatedFile, others: readonly ValidatedFile[]): (name: string) => ValidatedFile {
+  const files = new Map(others.flatMap((file) => checkNames(file).map((name) => [name, file] as const)));
+  return (name) => files.get(name) ?? main;
+}
+
+function kindPath(name: string): ConfigPath {
+  return ["checks", name, "kind"];
 }
 
 interface OutputClashes {
@@ -139,7 +274,7 @@ function createFileUses(
   const { statePath, report, metrics } = resolved;
   const clashOptions = { files, label: source.label, place };
   const usedFiles = async (): Promise<readonly UsedFile[]> => {
-    const postgres = postgresIn(main.written, main.file.source.directory);
+    const postgres = postgresIn(main.written, main.source.directory);
     const usedState = await options.locateState?.({ source, statePath, postgres }) ?? statePath;
     return listUsedFiles(read, resolved, usedState);
   };
@@ -149,7 +284,7 @@ function createFileUses(
       const outputs = [
         { path: ["report", "path"], file: report?.path },
         { path: ["metrics", "path"], file: metrics?.path },
-      ].filter(({ path }) => !main.file.isUnresolved(path));
+      ].filter(({ path }) => !main.isUnresolved(path));
       refuse(await findFileClashes(outputs, await usedFiles(), clashOptions));
     },
     clashOf: async (file) => {
@@ -168,21 +303,19 @@ function listUsedFiles(
   usedState: string | null,
 ): readonly UsedFile[] {
   return [
-    ...included.files.flatMap((file) => configFiles(file, main.file)),
+    ...included.files.flatMap((file) => configFiles(file, main)),
     ...(statePath === null ? [] : stateFiles(statePath, ["state"])),
     ...(usedState === null || usedState === statePath ? [] : stateFiles(usedState, "the state")),
     ...(heartbeat?.path === undefined ? [] : [{ file: heartbeat.path, of: ["heartbeat", "path"] }]),
-    ...validated.flatMap(({ file, commands, ...texts }) =>
-      readFiles({ ...texts, reader }, { source: file.source, commands })
-    ),
+    ...validated.flatMap((file) => readFiles({ ...file, reader }, file)),
   ];
 }
 
-function toWrittenFile({ file, written }: ValidatedFile): WrittenFile {
-  return { source: file.source, written };
+function toWrittenFile({ source, written }: ValidatedFile): WrittenFile {
+  return { source, written };
 }
 
-function configFiles({ source: { path, label } }: ConfigFile, config: ConfigFile): readonly UsedFile[] {
+function configFiles({ source: { path, label } }: ConfigFile, config: ValidatedFile): readonly UsedFile[] {
   if (path === null) return [];
   const isMain = path === config.source.path;
   return [{ file: path, role: isMain ? "this config itself" : `the included config ${quoteValue(label)}` }];
@@ -224,7 +357,7 @@ function listWarnings(
     ...lacks.map((lack) => ({ ...lack, message: `${lack.message}; ${describeLoss(lack.path)}` })),
     ...warnOfUnusedChannels(included.files, { checks, summary }),
     ...findWarnings(checks, (name, key) => locateSetting(name, key, { main, file: fileOf(name) })),
-    ...(metrics === null || main.file.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
+    ...(metrics === null || main.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
     ...summary === null ? [] : warnOfSummary(summary, checks),
     ...warnOfLateNotifications(checks),
     ...warnOfPublicTags({ report: report?.public, listen: listen?.public }, checks),
@@ -262,5 +395,5 @@ function locateSetting(
   const own = valueAt(file.written, ["checks", name]);
   const isOwn = isObject(own) && key in own;
   const isFromFile = isOwn || key in defaultsOf(file.written);
-  return { isOwn, source: (isFromFile ? file : main).file.source };
+  return { isOwn, source: (isFromFile ? file : main).source };
 }

@@ -42,7 +42,7 @@ export async function readSource(location: ConfigLocation, system: System): Prom
   return { ...place, text: decode(bytes, place) };
 }
 
-/** @throws {ConfigError} If it is relative and the working directory has no path. / */
+/** @throws {ConfigError} If it is relative and the working directory has no path. */
 export function pathFromHere(path: string, system: Pick<System, "workingDirectory">): string {
   return path.startsWith("/") ? path : absolutePath(path, workingDirectoryOf(system));
 }

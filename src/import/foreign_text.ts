@@ -51,7 +51,7 @@ export function importError(
   });
 }
 
-/** @throws {ConfigError} If it is not UTF-8. / */
+/** @throws {ConfigError} If it is not UTF-8. */
 export function decodeText(file: ForeignFile): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(file.bytes);
@@ -60,7 +60,7 @@ export function decodeText(file: ForeignFile): string {
   }
 }
 
-/** @throws {ConfigError} If it is malformed. / */
+/** @throws {ConfigError} If it is malformed. */
 export function parseJson(file: ForeignFile): unknown {
   const text = decodeText(file);
   if (isNestedTooDeeply(text)) throw importError(file, `it is nested more than ${NESTING_MAX} levels deep`);

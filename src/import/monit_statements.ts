@@ -19,7 +19,7 @@ export interface MonitStatement {
 const TOKEN =
   /\s+|#[^\n]*|"((?:[^"\\]|\\.)*)"|'([^']*)'|([a-z][a-z0-9+.-]*:\/\/[^\s"',{}]+)|(>=|<=|==|!=|<>|[<>=])|(\{[^{}]*\}|[,;()])|([^\s"'{}<>=!,;()#]+|[!{}])/giy;
 
-/** @throws {ConfigError} If a quoted text does not end. / */
+/** @throws {ConfigError} If a quoted text does not end. */
 export function parseMonit(file: ForeignFile): readonly MonitStatement[] {
   const text = decodeText(file).replaceAll("${", () => "$${");
   const tokens: MonitToken[] = [];

@@ -24,7 +24,7 @@ export const completionsCommand: Command = {
   },
 };
 
-/** @throws {UsageError} If it is none that is completed in. / */
+/** @throws {UsageError} If it is none that is completed in. */
 export function readShell(name: string | undefined): Shell {
   const shell = SHELLS.find((candidate) => candidate === name);
   if (shell !== undefined) return shell;

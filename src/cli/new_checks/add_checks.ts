@@ -245,7 +245,7 @@ export async function openTarget({ invocation, system }: CommandContext): Promis
   return { ...target, config, text: config.source.text };
 }
 
-/** @throws {MissingPermissionsError} If some of them are not granted. / */
+/** @throws {MissingPermissionsError} If some of them are not granted. */
 async function permissionsOfWriting(
   { path, config }: ConfigTarget,
   system: System,
@@ -265,7 +265,7 @@ async function permissionsOfWriting(
 
 const BYTE_ORDER_MARK = "\uFEFF";
 
-/** @throws {OutputError} If it cannot be written. / */
+/** @throws {OutputError} If it cannot be written. */
 async function writeTarget(target: ConfigTarget, text: string, system: System): Promise<void> {
   const { path, label, config } = target;
   try {

@@ -294,7 +294,7 @@ export function renderEntry(check: NewCheck): string {
   return name + layOutJson(entryFor(check), { indent: "  ", margin: "", column: name.length, newline: "\n" });
 }
 
-/** @throws {UsageError} If one has an error. / */
+/** @throws {UsageError} If one has an error. */
 export async function openNewChecks(
   checks: readonly NewCheck[],
   { invocation, system }: CommandContext,

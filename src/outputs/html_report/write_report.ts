@@ -34,7 +34,7 @@ interface PageOptions extends Omit<GatherOptions, "pause"> {
   readonly clock: Pick<Clock, "monotonicMs" | "after">;
 }
 
-/** @throws {StoreError} If the state cannot be read. / */
+/** @throws {StoreError} If the state cannot be read. */
 export async function writeReport(
   { clock, public: tags, checks, isWhole, ...options }: PageOptions,
 ): Promise<string> {
@@ -75,7 +75,7 @@ interface GatherOptions {
   pause(): Promise<void>;
 }
 
-/** @throws {StoreError} If the state cannot be read. / */
+/** @throws {StoreError} If the state cannot be read. */
 async function gatherReport(options: GatherOptions): Promise<ReportSnapshot> {
   const { store, checks, isWhole, facts, pause } = options;
   const { nowMs } = facts;

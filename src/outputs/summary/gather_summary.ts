@@ -37,7 +37,7 @@ export interface GatherSummaryOptions extends Omit<SummaryInput, "checks" | "que
   pause(): Promise<void>;
 }
 
-/** @throws {StoreError} If the state can't be read. / */
+/** @throws {StoreError} If the state can't be read. */
 export async function gatherSummary(options: GatherSummaryOptions): Promise<Summary> {
   const { store, tags, sinceMs, untilMs, timeZone, hostName, monitor, notes, removed, pause } = options;
   const checks = options.checks.filter((check) =>
