@@ -69,15 +69,30 @@ const REAL_DOCUMENTS: readonly string[] = [
   ...MESSAGE_CASES.map(({ config }) => config),
 ];
 
-Deno.test("loadConfig() returns located errors for a mutated real config", async () => {
+Deno.test("loadConfig() returns located errors for a mutated real config, and for what it includes", async () => {
   assert.ok(REAL_DOCUMENTS.length > 200);
+  const patterns = fc.array(
+    fc.oneof(
+      fc.constantFrom(..."conf.d/*.jsonc * conf.d/a.jsonc ../monitor/*.jsonc conf.d / . ** ?".split(" ")),
+      fc.string({ unit: fc.constantFrom(..."*?/.acond\0\\[]{}\ud800é"), maxLength: 12 }),
+    ),
+    { maxLength: 4 },
+  );
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...REAL_DOCUMENTS),
       textDamages(),
       fc.boolean(),
-      async (text, damage, withoutSecrets) => {
-        await loadAnything(damage(text), { ...MACHINE, files: FILES, withoutSecrets });
+      fc.tuple(patterns, patterns),
+      async (text, damage, withoutSecrets, [outer, inner]) => {
+        const damaged = damage(text);
+        await loadAnything(damaged, { ...MACHINE, files: FILES, withoutSecrets });
+        const files = { "a.jsonc": JSON.stringify({ include: inner }), "b.jsonc": damaged };
+        const included = Object.entries(files).map(([name, file]) => [`/etc/monitor/conf.d/${name}`, file]);
+        await loadAnything(JSON.stringify({ defaults: {}, include: outer }), {
+          ...MACHINE,
+          files: { ...FILES, ...Object.fromEntries(included) },
+        });
       },
     ),
     { numRuns: roundsOf(600) },
@@ -111,35 +126,6 @@ Deno.test("loadConfig() returns located errors for a real config with wrong valu
       },
     ),
     { numRuns: roundsOf(600) },
-  );
-});
-
-Deno.test("loadConfig() returns located errors for mutated included files", async () => {
-  const patterns = fc.array(
-    fc.oneof(
-      fc.constantFrom(..."conf.d/*.jsonc * conf.d/a.jsonc ../monitor/*.jsonc conf.d / . ** ?".split(" ")),
-      fc.string({ unit: fc.constantFrom(..."*?/.acond\0\\[]{}\ud800é"), maxLength: 12 }),
-    ),
-    { maxLength: 4 },
-  );
-  await fc.assert(
-    fc.asyncProperty(
-      patterns,
-      patterns,
-      fc.constantFrom(...REAL_DOCUMENTS),
-      textDamages(),
-      async (outer, inner, text, damage) => {
-        await loadAnything(JSON.stringify({ defaults: {}, include: outer }), {
-          ...MACHINE,
-          files: {
-            ...FILES,
-            "/etc/monitor/conf.d/a.jsonc": JSON.stringify({ include: inner }),
-            "/etc/monitor/conf.d/b.jsonc": damage(text),
-          },
-        });
-      },
-    ),
-    { numRuns: roundsOf(500) },
   );
 });
 

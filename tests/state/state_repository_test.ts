@@ -5,11 +5,10 @@ import { ALL_WORK } from "../../src/domain/membership.ts";
 import { startPersisting } from "../../src/state/write_schedule.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
-import type { Result } from "../../src/domain/result.ts";
 import { type CheckUpdate, StoreError, type StoreFailure } from "../../src/domain/store.ts";
 import { decide, type Decided } from "../../src/alerting/decide.ts";
 import { WITHOUT_CHANNELS } from "../../src/alerting/engine.ts";
-import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
+import { openStateRepository } from "../../src/state/state_repository.ts";
 import { testCheck } from "../support/checks.ts";
 import { type FaultyStore, openFaultyStore } from "../support/faulty_store.ts";
 import { queuedOf, updateOf } from "./records.ts";
@@ -21,16 +20,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const NOW = Date.UTC(2026, 0, 31, 10);
 
-interface Desk {
-  readonly repository: StateRepository;
-  readonly store: FaultyStore;
-  /** The arguments of `onFailure`: a failure, or `null` when it was over. */
-  readonly troubles: (StoreFailure | null)[];
-  /** The stores that `reopen` has made. */
-  readonly fresh: FaultyStore[];
-  /** Records a check result. */
-  recordResult(check: Check, condition: Condition, options?: RecordOptions): Decided;
-}
+type Desk = Awaited<ReturnType<typeof openDesk>>;
 
 interface RecordOptions {
   readonly nowMs?: number;
@@ -41,14 +31,10 @@ interface RecordOptions {
   readonly lateMs?: number;
 }
 
-interface DeskOptions {
-  readonly store?: FaultyStore;
-  /** Called with a new store; the tests change it afterwards. */
-  onReopen?(fresh: FaultyStore): void;
-}
-
-async function openDesk(options: DeskOptions = {}): Promise<Desk> {
+/** Opens a repository; `onReopen` is called with each new store, which a test changes afterwards. */
+async function openDesk(options: { readonly store?: FaultyStore; onReopen?(fresh: FaultyStore): void } = {}) {
   const store = options.store ?? await openFaultyStore();
+  /** The arguments of `onFailure`: a failure, or `null` when it was over. */
   const troubles: (StoreFailure | null)[] = [];
   const fresh: FaultyStore[] = [];
   const repository = await openStateRepository({
@@ -64,9 +50,10 @@ async function openDesk(options: DeskOptions = {}): Promise<Desk> {
   const recordResult = (check: Check, condition: Condition, recorded: RecordOptions = {}): Decided => {
     const { nowMs = NOW, output = condition, notifies = true, missed = 0 } = recorded;
     const { metrics = {}, lateMs = null } = recorded;
+    const words = { output, detail: "", metrics, performanceData: "" };
     const situation = { ...WITHOUT_CHANNELS, nowMs, notifies, newId: () => "report", hostName: "test-host" };
     const decided = decide(repository.recordOf(check.name, nowMs), check, situation, {
-      result: { ...resultOf(check, condition, { output, endedAtMs: nowMs }), metrics },
+      result: { check, condition, ...words, startedAtMs: nowMs - 5, durationMs: 5 },
       lateMs,
       plan: () => ({ atMs: nowMs + MINUTE, overdueAtMs: nowMs + 3 * MINUTE, missed }),
     });
@@ -75,23 +62,6 @@ async function openDesk(options: DeskOptions = {}): Promise<Desk> {
     return decided;
   };
   return { repository, store, troubles, fresh, recordResult };
-}
-
-function resultOf(
-  check: Check,
-  condition: Condition,
-  { output, endedAtMs }: { readonly output: string; readonly endedAtMs: number },
-): Result {
-  return {
-    check,
-    condition,
-    output,
-    detail: "",
-    metrics: {},
-    performanceData: "",
-    startedAtMs: endedAtMs - 5,
-    durationMs: 5,
-  };
 }
 
 /** The changes of some transactions, as text. */
@@ -208,14 +178,16 @@ Deno.test("record() sends a recovery that was held back with the time of the rec
 
 Deno.test("isUrgent is true for updates to be written at once", async (t) => {
   const reminding = { ...WEB, reminders: true };
+  const fill = async ({ recordResult, repository, store }: Desk): Promise<void> => {
+    store.failure = "full";
+    recordResult(WEB, "critical");
+    await repository.flush();
+  };
   const rows: Readonly<Record<string, readonly [isUrgent: boolean, act: (desk: Desk) => unknown]>> = {
     "an ok": [false, ({ recordResult }) => recordResult(WEB, "ok")],
     "a problem below the threshold": [false, ({ recordResult }) => recordResult(MAIL, "critical")],
     "a confirmed change": [true, ({ recordResult }) => recordResult(WEB, "critical")],
-    "a confirmed change whose notification is suppressed": [
-      true,
-      ({ recordResult }) => recordResult(WEB, "critical", { notifies: false }),
-    ],
+    "a suppressed one": [true, ({ recordResult }) => recordResult(WEB, "critical", { notifies: false })],
     "a reminder": [true, async ({ recordResult, repository }) => {
       recordResult(reminding, "critical");
       await repository.flush();
@@ -224,22 +196,13 @@ Deno.test("isUrgent is true for updates to be written at once", async (t) => {
     "500 results without news": [true, ({ recordResult }) => {
       for (let count = 0; count < 500; count++) recordResult(WEB, "ok");
     }],
-    "a confirmed change that the store rejected": [false, async ({ recordResult, repository, store }) => {
-      store.failure = "full";
-      recordResult(WEB, "critical");
-      await repository.flush();
+    "a confirmed change that the store rejected": [false, fill],
+    "a confirmed change after the store accepted one again": [true, async (desk) => {
+      await fill(desk);
+      desk.store.failure = null;
+      await desk.repository.flush();
+      desk.recordResult(WEB, "ok");
     }],
-    "a confirmed change after the store accepted one again": [
-      true,
-      async ({ recordResult, repository, store }) => {
-        store.failure = "full";
-        recordResult(WEB, "critical");
-        await repository.flush();
-        store.failure = null;
-        await repository.flush();
-        recordResult(WEB, "ok");
-      },
-    ],
   };
   await testRows(t, rows, async ([isUrgent, act]) => {
     const desk = await openDesk();
@@ -322,8 +285,10 @@ Deno.test("amend() lets a pending notification be written as it is now", async (
   repository.keep(updateOf("web", { queued: [queued] }));
   repository.amend([{ ...queued, attempts: 7 }]);
   await repository.flush();
-  const written = store.saved.flat().flatMap((update) => update.queued);
-  assert.deepStrictEqual(written.map(({ attempts }) => attempts), [7]);
+  assert.deepStrictEqual(
+    store.saved.flat().flatMap((update) => update.queued.map(({ attempts }) => attempts)),
+    [7],
+  );
 });
 
 Deno.test("flush() retries with each call if no replacement can be opened", async () => {
@@ -502,7 +467,7 @@ async function persist(store?: FaultyStore) {
   return { ...desk, clock, bugs, recordResult };
 }
 
-Deno.test("recorded() batches updates for a second unless they are urgent", async () => {
+Deno.test("recorded() batches updates for a second, and writes urgent ones with them before it resolves", async () => {
   const { clock, store, recordResult } = await persist();
   await recordResult("ok");
   await clock.advance(500);
@@ -511,17 +476,11 @@ Deno.test("recorded() batches updates for a second unless they are urgent", asyn
   assert.deepStrictEqual(store.attempts, []);
   await clock.advance(1);
   assert.deepStrictEqual(store.attempts, [2]);
-  await clock.advance(10 * SECOND);
-  assert.deepStrictEqual(store.attempts, [2]);
-});
-
-Deno.test("recorded() writes urgent updates before it resolves, with the pending ones", async () => {
-  const { clock, store, recordResult } = await persist();
   await recordResult("ok");
   await recordResult("critical");
-  assert.deepStrictEqual(store.attempts, [2]);
+  assert.deepStrictEqual(store.attempts, [2, 2]);
   await clock.advance(10 * SECOND);
-  assert.deepStrictEqual(store.attempts, [2], "the write that was to come is not needed");
+  assert.deepStrictEqual(store.attempts, [2, 2], "the write that was to come is not needed");
 });
 
 Deno.test("recorded() retries a store that can't be written after 1, 2, 4, 8 and 16 s, and then every 16 s", async () => {

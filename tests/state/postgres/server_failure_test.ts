@@ -106,55 +106,47 @@ testPostgres("openPostgresStore() returns the error and a hint", async (t) => {
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
     () => new Response("web"),
   );
-  const at = (host: string, port: number) =>
-    postgres().place({ targets: [{ host, port, tls: { serverName: host, authorities: [] } }] });
-  const table: Readonly<Record<string, readonly [place: PostgresPlace, message: string]>> = {
+  const at = (host: string, port: number) => ({
+    targets: [{ host, port, tls: { serverName: host, authorities: [] } }],
+  });
+  const hint = "check host and port, and that PostgreSQL runs there";
+  const table: Readonly<Record<string, readonly [place: Partial<PostgresPlace>, message: string]>> = {
     "wrong password": [
-      postgres().place({ user: "secret", password: "wrong password" }),
+      { user: "secret", password: "wrong password" },
       'wrong password, or no role "secret"; check "user" and "password"',
     ],
-    "no password": [
-      postgres().place({ user: "secret" }),
-      'server asks for a password; set "password" of "state"',
-    ],
+    "no password": [{ user: "secret" }, 'server asks for a password; set "password" of "state"'],
     "missing database": [
-      postgres().place({ database: "none" }),
+      { database: "none" },
       'database "none" does not exist; create it: createdb --owner=monitor none',
     ],
     "missing privileges": [
-      postgres().place({ user: "poor", schema: "monitor" }),
+      { user: "poor", schema: "monitor" },
       'role "poor" lacks rights; grant them, see: monitor state schema (monitor)',
     ],
     "newer schema": [
-      postgres().place({ schema: "newer" }),
+      { schema: "newer" },
       "it is of version 99, and this monitor knows versions up to 1; use the newer monitor, or keep the state elsewhere",
     ],
     "schema of another program": [
-      postgres().place({ schema: "taken" }),
+      { schema: "taken" },
       'schema "taken" has other tables of the same names; use another "schema"',
     ],
-    "standby": [
-      postgres().place({ database: "standby" }),
-      "it is a standby, which is read-only; name the primary",
-    ],
+    "standby": [{ database: "standby" }, "it is a standby, which is read-only; name the primary"],
     "missing socket": [
-      postgres().place({ targets: [{ socketPath: "/nowhere/.s.PGSQL.5432" }] }),
+      { targets: [{ socketPath: "/nowhere/.s.PGSQL.5432" }] },
       "no socket of that name; check the path, and that PostgreSQL runs",
     ],
-    "not PostgreSQL": [
-      at("127.0.0.1", web.addr.port),
-      "server is not PostgreSQL; check host and port, and that PostgreSQL runs there",
-    ],
-    "unknown host": [
-      at("nowhere.invalid", 5432),
-      "name does not resolve; check host and port, and that PostgreSQL runs there",
-    ],
+    "not PostgreSQL": [at("127.0.0.1", web.addr.port), `server is not PostgreSQL; ${hint}`],
+    "unknown host": [at("nowhere.invalid", 5432), `name does not resolve; ${hint}`],
     "unknown authority": [
       secured(postgres(), { trusts: false }),
       'certificate is not trusted (unknown issuer); set "ca_file" to the certificate of its authority',
     ],
   };
-  await testRows(t, table, async ([place, message]) => assert.equal(await failureOf(place), message));
+  await testRows(t, table, async ([place, message]) => {
+    assert.equal(await failureOf(postgres().place(place)), message);
+  });
   await t.step("several servers", async () => {
     const targets = [...at("127.0.0.1", 1).targets, ...at("nowhere.invalid", 5432).targets];
     assert.match(

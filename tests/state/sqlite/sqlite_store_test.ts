@@ -182,47 +182,34 @@ Deno.test("openSqliteStore() rejects a file that is not this user's own state, a
   const another = /: it is a database of another program$/;
   const foreign = /" belongs to another user \(id \d+\)/;
   const symlink = /" is a symlink, which is not followed; name a file$/;
+  const sql = (text: string) => (path: string): void => withDatabase(path, (database) => database.exec(text));
+  const link = (companion: string) => (path: string) => Deno.symlink(`${path}.target`, path + companion);
+  const empty = (companion: string) => (path: string) => Deno.writeTextFile(path + companion, "");
   type Prepare = (path: string) => Promise<unknown> | void;
   const table: Readonly<Record<string, readonly [Prepare, StoreFailure, reason: RegExp, userId?: number]>> = {
-    "the database of another application": [
-      (path) => withDatabase(path, (database) => database.exec("CREATE TABLE t (a)")),
-      "other",
-      another,
-    ],
-    "the database of another application with its own id": [
-      (path) =>
-        withDatabase(
-          path,
-          (database) => database.exec("PRAGMA application_id = 7; PRAGMA journal_mode = WAL"),
-        ),
-      "other",
-      another,
-    ],
+    "the database of another application": [sql("CREATE TABLE t (a)"), "other", another],
+    "one with its own id": [sql("PRAGMA application_id = 7; PRAGMA journal_mode = WAL"), "other", another],
     "a newer monitor's state": [
       async (path) => {
         await withState(path, (store) => store.save([updateOf("web")]));
-        withDatabase(path, (database) => database.exec("PRAGMA user_version = 99"));
+        sql("PRAGMA user_version = 99")(path);
       },
       "other",
       /: it is of version 99, and this monitor knows versions up to \d+; use the newer monitor/,
     ],
     "a symlink": [
       async (path) => {
-        await Deno.writeTextFile(`${path}.target`, "");
-        await Deno.symlink(`${path}.target`, path);
+        await empty(".target")(path);
+        await link("")(path);
       },
       "denied",
       symlink,
     ],
-    "a symlink in the place of the journal": [
-      (path) => Deno.symlink(`${path}.target`, `${path}-wal`),
-      "denied",
-      symlink,
-    ],
+    "a symlink in the place of the journal": [link("-wal"), "denied", symlink],
     "a directory": [(path) => Deno.mkdir(path), "denied", /state.sqlite" is a directory; name a file$/],
     "a pipe": [makePipe, "denied", /state.sqlite" is a device or a pipe; name a file$/],
-    "another user's file": [(path) => Deno.writeTextFile(path, ""), "denied", foreign, other],
-    "another user's journal": [(path) => Deno.writeTextFile(`${path}-wal`, ""), "denied", foreign, other],
+    "another user's file": [empty(""), "denied", foreign, other],
+    "another user's journal": [empty("-wal"), "denied", foreign, other],
   };
   await testRows(t, table, async ([prepare, failure, reason, userId = Deno.uid()]) => {
     for (const access of ["own", "read", "alongside"] as const) {
