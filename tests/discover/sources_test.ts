@@ -12,19 +12,14 @@ import { createCertificate } from "../support/certificates.ts";
 import { type FakeMachine, printing, withMachine } from "../support/fake_machine.ts";
 
 /** Returns the proposals of a source on a machine: words and reasons; and its unreadable sources. */
-async function found(
-  source: ProposalSource,
-  machine: FakeMachine,
-): Promise<{ readonly proposed: readonly string[]; readonly notes: readonly string[] }> {
-  let proposed: readonly string[] = [];
-  const notes: string[] = [];
-  await withMachine(machine, async ({ root, bin }) => {
+function found(source: ProposalSource, machine: FakeMachine) {
+  return withMachine(machine, async ({ root, bin }) => {
     const system = createMemorySystem({ environment: { PATH: bin } });
+    const notes: string[] = [];
     const deny = (what: string): void => void notes.push(`${what}: denied`);
     const proposals = await source({ system, root, deny, note: (text) => void notes.push(text) });
-    proposed = proposals.map(({ words, reason }) => `${words.join(" ")}: ${reason}`);
+    return { proposed: proposals.map(({ words, reason }) => `${words.join(" ")}: ${reason}`), notes };
   });
-  return { proposed, notes };
 }
 
 Deno.test("listening ports: each port with a recognizable protocol is proposed once", async () => {

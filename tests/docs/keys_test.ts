@@ -4,27 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { problemsOf } from "../../testing/config_system.ts";
+import type { Schema } from "../../src/config/schema_view.ts";
+import type { JsonObject, JsonValue } from "../../src/config/syntax.ts";
 import { PROJECT } from "./pages.ts";
-
-type Json = null | boolean | number | string | readonly Json[] | JsonObject;
-interface JsonObject {
-  readonly [name: string]: Json;
-}
-
-/** A part of a schema, as far as it matters here. */
-interface Schema {
-  readonly $ref?: string;
-  readonly $defs?: Readonly<Record<string, Schema>>;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: Schema | boolean;
-  readonly items?: Schema;
-  readonly required?: readonly string[];
-  readonly examples?: readonly Json[];
-  readonly allOf?: readonly {
-    readonly if: { readonly properties: { readonly kind: { readonly const: string } } };
-    readonly then: { readonly properties: { readonly parameters: Schema } };
-  }[];
-}
 
 const FILTERS: readonly string[] = ["conditions", "events", "after", "hours", "outside_hours"];
 
@@ -93,7 +75,8 @@ function examplesOf(root: Schema): Iterable<Example> {
     for (const [name, keySchema] of keySchemas) {
       const own = lookUp(keySchema);
       const short = `${path.split(".").at(-1)}.${name}`;
-      const place = (value: Json): JsonObject => wrap({ ...required, ...COMPANIONS[short], [name]: value });
+      const place = (value: JsonValue): JsonObject =>
+        wrap({ ...required, ...COMPANIONS[short], [name]: value });
       const keyPath = `${path}.${name}`;
       // A channel with a name is no use of another one.
       if (short === "channels.channel") continue;
@@ -103,13 +86,18 @@ function examplesOf(root: Schema): Iterable<Example> {
       for (const example of own.examples ?? []) yield { path: keyPath, config: place(example) };
       yield* visitWithin(own, keyPath, place);
     }
-    for (const { if: { properties: { kind } }, then } of schema.allOf ?? []) {
-      const parameters = lookUp(then.properties.parameters);
-      yield* visit(parameters, kind.const, (value) => wrap({ kind: kind.const, parameters: value }));
+    for (const branch of schema.allOf ?? []) {
+      const kind = String(branch.if?.properties?.["kind"]?.const);
+      const parameters = lookUp(branch.then?.properties?.["parameters"] ?? {});
+      yield* visit(parameters, kind, (value) => wrap({ kind, parameters: value }));
     }
   }
   /** Keys of keys: in an object, in the objects of a list, and under free names. */
-  function* visitWithin(schema: Schema, path: string, place: (value: Json) => JsonObject): Iterable<Example> {
+  function* visitWithin(
+    schema: Schema,
+    path: string,
+    place: (value: JsonValue) => JsonObject,
+  ): Iterable<Example> {
     const { properties, items, additionalProperties: free } = schema;
     if (properties !== undefined) yield* visit(schema, path, place);
     if (items !== undefined && !open.has(items)) {

@@ -18,10 +18,10 @@ export interface MachinePaths {
 }
 
 /** Creates a fake machine in a temporary directory. */
-export async function withMachine(
+export async function withMachine<T>(
   { commands = {}, files = {} }: FakeMachine,
-  use: (paths: MachinePaths) => Promise<void>,
-): Promise<void> {
+  use: (paths: MachinePaths) => Promise<T>,
+): Promise<T> {
   await using temporary = await tempDirectory();
   const directory = temporary.path;
   const [root, bin] = [`${directory}/root`, `${directory}/bin`];
@@ -35,7 +35,7 @@ export async function withMachine(
     await Deno.mkdir(`${root}${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
     await Deno.writeTextFile(root + path, text);
   }
-  await use({ root, bin });
+  return await use({ root, bin });
 }
 
 /** A script that prints a text. */

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { run } from "../../../src/cli/run.ts";
-import { createMemorySystem, type MemorySystem } from "../../../testing/memory_system.ts";
+import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { monitorCommand, sourceEnvironment } from "../../../testing/source.ts";
 import { requiresTools, runChild, tool } from "../../../testing/tools.ts";
 import { withHarness } from "../../life/program.ts";
@@ -13,24 +13,15 @@ const SS = printing('LISTEN 0 128 127.0.0.1:1 0.0.0.0:* users:(("tcpmux",pid=1,f
 const COMMANDS = { df: DF, ss: SS, crontab: "exit 1", systemctl: ":" };
 
 /** Runs `monitor discover` with a config on a machine with two things to check. */
-async function discover(
-  args: readonly string[],
-  config: string,
-  typed?: readonly string[],
-) {
-  let found: { readonly code: number; readonly text: string; readonly system: MemorySystem } | undefined;
-  await withMachine({ commands: COMMANDS }, async ({ root, bin }) => {
+function discover(args: readonly string[], config: string, typed?: readonly string[]) {
+  return withMachine({ commands: COMMANDS }, async ({ root, bin }) => {
     const path = `${root}/monitor.jsonc`;
     await Deno.writeTextFile(path, config);
-    const system = createMemorySystem({
-      environment: { PATH: bin },
-      ...typed !== undefined && { typed, columns: 200 },
-    });
+    const environment = { PATH: bin };
+    const system = createMemorySystem({ environment, ...typed !== undefined && { typed, columns: 200 } });
     const code = await run(["discover", "--config", path, ...args], system);
-    found = { code, system, text: await Deno.readTextFile(path) };
+    return { code, system, text: await Deno.readTextFile(path) };
   });
-  assert.ok(found !== undefined);
-  return found;
 }
 
 const EMPTY = '{\n  "defaults": {},\n  "checks": {}\n}\n';

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Clock } from "../../../src/domain/clock.ts";
-import type { Connection, Connections } from "../../../src/domain/connections.ts";
+import type { SharedStore } from "../../../src/domain/membership.ts";
 import { PostgresClient, type PostgresClientOptions } from "../../../src/state/postgres/postgres_client.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
 import { clientOptions, sharedPostgres, storeOptions, testPostgres } from "../../support/postgres.ts";
@@ -20,30 +20,6 @@ async function withClient(
   } finally {
     client.close();
   }
-}
-
-/** Connections whose reads or writes a test breaks. */
-function breaking(
-  { read, write }: {
-    read?(connection: Connection): Promise<Uint8Array | null>;
-    write?(bytes: Uint8Array): void;
-  },
-): Pick<Connections, "connectDatabase" | "explain"> {
-  const { connections } = clientOptions();
-  return {
-    explain: connections.explain,
-    connectDatabase: async (target, options) => {
-      const connection = await connections.connectDatabase(target, options);
-      return {
-        ...connection,
-        read: () => read === undefined ? connection.read() : read(connection),
-        write: (bytes) => {
-          write?.(bytes);
-          return connection.write(bytes);
-        },
-      };
-    },
-  };
 }
 
 testPostgres(
@@ -134,26 +110,31 @@ testPostgres("query() waits longer after each failure to connect", async () => {
   }, { clock, connections });
 });
 
-/** Runs a test with two stores on the same state, the first of which loses the statements that a test chooses. */
-async function withLossyStore(
-  { lose }: { lose(): "reply" | "everything" | null },
-  use: (store: Awaited<ReturnType<typeof openPostgresStore>>) => Promise<void>,
-): Promise<void> {
-  let isSaving = false;
-  const connections = breaking({
-    write: (bytes) => void (isSaving = new TextDecoder().decode(bytes).includes("web")),
-    read: async (connection) => {
-      const reply = await connection.read();
-      if (isSaving && lose() !== null) {
+/** Runs a test with a store that loses the replies to its first statements that save. */
+async function withLossyStore(losses: number, use: (store: SharedStore) => Promise<void>): Promise<void> {
+  const { connections } = clientOptions();
+  const connectDatabase: typeof connections.connectDatabase = async (target, options) => {
+    const connection = await connections.connectDatabase(target, options);
+    let isSaving = false;
+    return {
+      ...connection,
+      write: (bytes) => {
+        isSaving = new TextDecoder().decode(bytes).includes("web");
+        return connection.write(bytes);
+      },
+      read: async () => {
+        const reply = await connection.read();
+        if (!isSaving || losses-- <= 0) return reply;
         connection.close();
         throw new Error("cut");
-      }
-      return reply;
-    },
-  });
-  const store = await openPostgresStore(postgres().place(), storeOptions({ connections }));
+      },
+    };
+  };
+  const options = storeOptions({ connections: { ...connections, connectDatabase } });
+  const store = await openPostgresStore(postgres().place(), options);
   try {
     await use(store);
+    assert.ok(losses <= 0, "replies were lost");
   } finally {
     await store.close();
   }
@@ -162,10 +143,8 @@ async function withLossyStore(
 const UPDATE = updateOf("web", { rollup: entryOf(NOW_MS), change: changeOf("web", NOW_MS) });
 
 testPostgres("save() counts a batch once whose reply is lost", async () => {
-  let losses = 1;
-  await withLossyStore({ lose: () => losses-- > 0 ? "reply" : null }, async (store) => {
+  await withLossyStore(1, async (store) => {
     assert.deepEqual(await store.save([UPDATE]), []);
-    assert.ok(losses < 0, "it was sent again");
     assert.equal((await store.rollups("web", 0))[0]?.observed.ok, 1);
     assert.equal((await store.recentRuns(["web"]))[0]?.runs.length, 1);
     assert.equal((await store.changes("web", { sinceMs: 0, limit: 9 })).length, 1);
@@ -175,8 +154,7 @@ testPostgres("save() counts a batch once whose reply is lost", async () => {
 testPostgres(
   "save() counts a batch once that failed, was stored all the same, and comes again with others",
   async () => {
-    let losses = 4;
-    await withLossyStore({ lose: () => losses-- > 0 ? "reply" : null }, async (store) => {
+    await withLossyStore(4, async (store) => {
       await assert.rejects(store.save([UPDATE]), { name: "StoreError" });
       const later = updateOf("web", {
         record: recordOf("web", { missedRuns: 5 }),
