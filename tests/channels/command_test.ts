@@ -37,11 +37,7 @@ async function kept(
   await using temporary = await tempDirectory();
   const directory = temporary.path;
   const environment = { ...parameters.environment, KEPT: directory };
-  const { delivery, steps } = await run(
-    fixture("keep_report.sh"),
-    { ...parameters, environment },
-    settings,
-  );
+  const { delivery, steps } = await run(fixture("keep_report.sh"), { ...parameters, environment }, settings);
   assert.deepEqual(delivery, { delivered: true, note: null });
   assert.deepEqual(new Set(steps), new Set(["exited with code 0"]));
   const variables = await Deno.readTextFile(`${directory}/environment`);

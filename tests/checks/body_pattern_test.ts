@@ -14,10 +14,7 @@ Deno.test("searchPattern() returns the matches of RE2", async (t) => {
     "beyond the basic plane": { pattern: "^.\\p{So}$", text: "a🙂", found: true },
   };
   await testRows(t, rows, async ({ pattern, text, found }) => {
-    assert.deepEqual(await searchPattern(text, { pattern, isWhole: true }), {
-      found,
-      searchedLength: null,
-    });
+    assert.deepEqual(await searchPattern(text, { pattern, isWhole: true }), { found, searchedLength: null });
   });
 });
 

@@ -10,10 +10,7 @@ import { testTable } from "../support/rows.ts";
 
 const BELOW = { warningBelow: { percent: 10 }, criticalBelow: { percent: 5 } };
 
-function observe(
-  parameters: Partial<DiskSpaceParameters>,
-  options?: ObserveOptions,
-): Promise<CheckResult> {
+function observe(parameters: Partial<DiskSpaceParameters>, options?: ObserveOptions): Promise<CheckResult> {
   return observeCheck({
     kind: "disk_space",
     parameters: { path: "/", free: BELOW, freeInodes: BELOW, ...parameters },

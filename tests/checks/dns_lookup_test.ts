@@ -173,9 +173,7 @@ const HOSTILE: Readonly<Record<string, readonly [DnsBehavior, expected: RegExp]>
   ],
   "an unknown error": [(query) => [dnsReply(query, [], { code: 11 })], /^critical: .*: error code 11 \(/],
   "thousands of records": [
-    answering(
-      ...Array.from({ length: 4000 }, (_, index) => dnsAddress(`10.1.${index >> 8}.${index & 255}`)),
-    ),
+    answering(...Array.from({ length: 4000 }, (_, index) => dnsAddress(`10.1.${index >> 8}.${index & 255}`))),
     /^ok: .*: "10\.1\.0\.0", "10\.1\.0\.1", "10\.1\.0\.10", "10\.1\.0\.100", "10\.1\.0\.101" and 3995 more$/,
   ],
 };

@@ -99,11 +99,7 @@ Deno.test("fileTimestampKind returns condition_on_missing for a missing file", a
   await using directory = await tempDirectory();
   await writeChanged(`${directory.path}/file`);
   await Deno.symlink(`${directory.path}/nowhere`, `${directory.path}/dangling`);
-  const rows = {
-    "missing/file": "",
-    "dangling": "",
-    "file/file": ": a directory of this path is a file",
-  };
+  const rows = { "missing/file": "", "dangling": "", "file/file": ": a directory of this path is a file" };
   await testRows(t, rows, async (reason, name) => {
     for (const conditionOnMissing of ["ok", "critical"] as const) {
       const path = `${directory.path}/${name}`;

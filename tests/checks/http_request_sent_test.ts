@@ -28,12 +28,7 @@ function startRecorder(
   tls: { readonly cert: string; readonly key: string } | null = null,
 ): Recorder {
   const received: Received[] = [];
-  const server = Deno.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    onListen() {},
-    ...tls,
-  }, async (request) => {
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {}, ...tls }, async (request) => {
     const { method, url, headers } = request;
     const { pathname, search } = new URL(url);
     const one = { method, path: pathname + search, headers, body: await request.text() };

@@ -7,13 +7,7 @@ import { testTable } from "../support/rows.ts";
 import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 
 const CONDITIONS = ["ok", "warning", "critical", "unknown"];
-const PLUGINS = [
-  "check_dummy",
-  "check_file_age",
-  "check_http",
-  "check_load",
-  "negate",
-] as const;
+const PLUGINS = ["check_dummy", "check_file_age", "check_http", "check_load", "negate"] as const;
 
 Deno.test({
   ...requiresTools(...PLUGINS),

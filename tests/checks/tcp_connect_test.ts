@@ -65,11 +65,7 @@ const ROWS: Readonly<Record<string, readonly [meet: Meeting, settings: Settings,
     { expect: "220" },
     'critical: connection closed by the server without a response, expected "220"',
   ],
-  "a flood of bytes that are no text": [
-    flood,
-    { expect: "220" },
-    `${UNKNOWN} "${"\ufffd".repeat(199)}…"`,
-  ],
+  "a flood of bytes that are no text": [flood, { expect: "220" }, `${UNKNOWN} "${"\ufffd".repeat(199)}…"`],
   "a response of exactly as much as is read": [
     answering("x".repeat(65_536)),
     { send: "P", expect: "220" },

@@ -45,10 +45,7 @@ export function makeItem(
 }
 
 /** A message of these items, by default of one problem. */
-export function makeMessage(
-  items: readonly MessageItem[] = [makeItem()],
-  { isTest = false } = {},
-): Message {
+export function makeMessage(items: readonly MessageItem[] = [makeItem()], { isTest = false } = {}): Message {
   return { id: "message-1", items, isTest, decidedAtMs: Date.UTC(2026, 0, 31, 10, 0) };
 }
 

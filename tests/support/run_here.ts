@@ -98,9 +98,6 @@ function createPipe(): {
 } {
   const { readable, writable } = new TextEncoderStream();
   const writer = writable.getWriter();
-  const sink: TextSink = {
-    ...createMemorySink(),
-    write: (text) => void writer.write(text).catch(() => {}),
-  };
+  const sink: TextSink = { ...createMemorySink(), write: (text) => void writer.write(text).catch(() => {}) };
   return { readable, sink, close: () => void writer.close().catch(() => {}) };
 }

@@ -133,10 +133,7 @@ Deno.test({
       const check = tcpCheck({ host: NAME, port: 9, tls }, 300);
       const environment = { LD_PRELOAD: tool("nss_wrapper"), NSS_WRAPPER_HOSTS: hosts };
       const found = await observeInOwnProcess(check, { environment });
-      assert.equal(
-        found.output,
-        `timeout after 0.3 s while resolving the name or connecting to ${NAME}:9`,
-      );
+      assert.equal(found.output, `timeout after 0.3 s while resolving the name or connecting to ${NAME}:9`);
       assert.ok((found.metrics["total_ms"] ?? Infinity) < 5000, JSON.stringify(found.metrics));
     }
   },

@@ -13,10 +13,7 @@ Deno.test("http_request connects to connect_to, with a permission for that host 
   const request = { connectTo: "127.0.0.1" };
   const check = httpCheck(`http://www.example.test:${server.port}/`, { request });
   const { condition, output } = await observeConnection(check);
-  assert.deepStrictEqual([condition, output], [
-    "ok",
-    `status is 200 (redirected to ${other.origin}/there)`,
-  ]);
+  assert.deepStrictEqual([condition, output], ["ok", `status is 200 (redirected to ${other.origin}/there)`]);
   assert.match(
     server.heads[0] ?? "",
     new RegExp(`^GET / .*\r\nhost: www\\.example\\.test:${server.port}\r\n`),

@@ -45,9 +45,7 @@ Deno.test("askFollowing() returns the error of an invalid Location", async (t) =
   };
   await testRows(t, rows, async (expected, location) => {
     for (const statusCode of [200, null]) {
-      const { condition, output, metrics } = await observeAnswer(response(302, { location }), {
-        statusCode,
-      });
+      const { condition, output, metrics } = await observeAnswer(response(302, { location }), { statusCode });
       assert.deepEqual([condition, output, metrics["status"]], ["critical", expected, 302]);
     }
   });
@@ -102,9 +100,7 @@ Deno.test("askFollowing() keeps credentials to their origin", async (t) => {
   const startRedirecting = (locationOf: () => string) =>
     startServer(async (visitor) => {
       await visitor.readHead();
-      await visitor.send(
-        visitor.number === 0 ? response(302, { location: locationOf() }) : response(200),
-      );
+      await visitor.send(visitor.number === 0 ? response(302, { location: locationOf() }) : response(200));
     });
   await t.step("an absolute Location of the same origin", async () => {
     await using server = startRedirecting(() => `${server.origin}/new`);

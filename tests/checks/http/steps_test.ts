@@ -159,11 +159,7 @@ Deno.test("observeSteps() captures a number as it is written, and hides it", asy
   const { output } = await observe([{
     request: { target: origin },
     response: { json: { "$.id": 1 } },
-    capture: {
-      id: { json: "$.id" },
-      price: { json: "$.price" },
-      at: { json: "$.at" },
-    },
+    capture: { id: { json: "$.id" }, price: { json: "$.price" }, at: { json: "$.at" } },
   }, {
     always: true,
     request: { target: `${origin}/\${captured:id}/\${captured:price}/\${captured:at}` },

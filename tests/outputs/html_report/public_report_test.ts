@@ -12,10 +12,7 @@ function pageOf(name: string): Promise<string> {
 /** Some problems, with the public tag. */
 const TAGGED = (PAGE_STATES["everything"]?.shown ?? []).filter(({ check: { name } }) =>
   ["shop", "maintained", "silenced"].includes(name)
-).map((one) => ({
-  ...one,
-  check: { ...one.check, tags: ["website"] },
-}));
+).map((one) => ({ ...one, check: { ...one.check, tags: ["website"] } }));
 
 Deno.test("publicChecks() keeps active checks with one of the tags, and these tags alone", () => {
   const checks = Object.entries({ a: ["website", "inner"], b: ["inner"], c: [], d: ["website"], e: ["api"] })

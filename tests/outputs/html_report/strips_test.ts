@@ -91,10 +91,7 @@ Deno.test("renderStrips() draws hours and runs as wide as the days, the latest a
 Deno.test("renderStrips() marks failed runs within ok periods", () => {
   const html = render({ days: "oOo", hours: "O" });
   assert.deepEqual(pathsOf(html), { k: "M87 24h3M86.25 37h3.75", f: "M88 24h1 M86.25 37h3.75" });
-  assert.deepEqual(tooltipsOf(html), [
-    "90 d: failed runs: 01-30",
-    "24 h: failed runs: 11:00 to 12:00",
-  ]);
+  assert.deepEqual(tooltipsOf(html), ["90 d: failed runs: 01-30", "24 h: failed runs: 11:00 to 12:00"]);
 });
 
 Deno.test("renderStrips() shows the periods that were not ok in tooltips", async (t) => {

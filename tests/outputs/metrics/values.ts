@@ -27,11 +27,7 @@ export function channelOf(name: string): MetricValues["channels"][number] {
 }
 
 /** Returns a check with its last result. */
-export function checkOf(
-  name: string,
-  last: Partial<KeptResult> = {},
-  title?: string,
-): CheckMetrics {
+export function checkOf(name: string, last: Partial<KeptResult> = {}, title?: string): CheckMetrics {
   return {
     check: { ...testCheck("ok", { name }), ...(title !== undefined && { title }) },
     record: recordOf(name, { last: resultOf(last) }),

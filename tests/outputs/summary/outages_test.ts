@@ -78,11 +78,7 @@ Deno.test("outagesOf() uses the record if no change is stored, and the next chan
   assert.deepEqual([lasting?.fromMs, lasting?.end], [base.condition.confirmedSinceMs, "still_down"]);
   const recovery = changeOf("web", period.sinceMs + 50, { from: "critical", to: "ok" });
   const [ended] = outagesOf({ record: base, changes: [recovery], earlier: null }, period);
-  assert.deepEqual([ended?.fromMs, ended?.toMs, ended?.end], [
-    period.sinceMs,
-    recovery.atMs,
-    "recovered",
-  ]);
+  assert.deepEqual([ended?.fromMs, ended?.toMs, ended?.end], [period.sinceMs, recovery.atMs, "recovered"]);
   assert.deepEqual(outagesOf({ record: null, changes: [], earlier: null }, period), []);
 });
 

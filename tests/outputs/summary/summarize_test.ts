@@ -86,10 +86,7 @@ Deno.test("sentenceOf() sums a period up in words", () => {
       [web, warned],
       "All 2 checks were up; there is data of a part of the time only of 1 check; 1 check had a warning",
     ],
-    [
-      [web, missed, still],
-      "2 of 3 checks were down, 3 h in all; 1 is still down; 1 missed its objective",
-    ],
+    [[web, missed, still], "2 of 3 checks were down, 3 h in all; 1 is still down; 1 missed its objective"],
   ];
   for (const [checks, expected] of rows) assert.equal(sentenceOf(summaryOf(checks)), expected);
 });

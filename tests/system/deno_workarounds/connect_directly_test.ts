@@ -4,9 +4,7 @@ import { countResources } from "./resources.ts";
 
 Deno.test(
   "Deno.connect() still leaks a connection if its signal aborts last: see connect_directly.ts if this fails",
-  {
-    sanitizeResources: false,
-  },
+  { sanitizeResources: false },
   async () => {
     using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const end = new AbortController();

@@ -93,10 +93,7 @@ async function answersAfterClose(kind: keyof typeof HANDSHAKES): Promise<boolean
 for (const kind of ["Deno.startTls", "node:tls over a socket"] as const) {
   Deno.test(
     `${kind} keeps a connection that is closed in its handshake: see hanging_limit.ts if this fails`,
-    {
-      sanitizeOps: false,
-      sanitizeResources: false,
-    },
+    { sanitizeOps: false, sanitizeResources: false },
     async () => assert.equal(await answersAfterClose(kind), true),
   );
 }

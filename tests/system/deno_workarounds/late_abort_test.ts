@@ -45,9 +45,7 @@ Deno.test("a timeout that coincides with its event leaks nothing", async () => {
 
 Deno.test(
   "fetch() still leaks a response that arrives as it is aborted: delete late_abort.ts if this fails",
-  {
-    sanitizeResources: false,
-  },
+  { sanitizeResources: false },
   async () => {
     await using server = startServer(async (visitor) => {
       await visitor.readHead();

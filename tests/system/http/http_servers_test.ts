@@ -255,9 +255,7 @@ Deno.test(`HttpServers: each of ${CROWD} clients gets its response, 256 at a tim
     onBug: ECHO.onBug,
   };
   await withServer(async (port) => {
-    const responses = await Promise.all(
-      Array.from({ length: CROWD }, () => converseUntilServed(port)),
-    );
+    const responses = await Promise.all(Array.from({ length: CROWD }, () => converseUntilServed(port)));
     assert.equal(responses.filter((response) => response.endsWith("fine")).length, CROWD);
   }, { options });
   assert.ok(presentMax <= 256, String(presentMax));

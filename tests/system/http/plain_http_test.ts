@@ -129,10 +129,7 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
   "gzip in two members": [gzipped([gzipSync("ab"), gzipSync("cd")]), "200 [] abcd"],
   "gzip of nothing at all": [gzipped([]), "200 [] "],
   "gzip that is cut short": [gzipped([gzipSync("ab").subarray(0, -1)]), "body: compressed data is cut short"],
-  "gzip with a wrong sum": [
-    gzipped([gzipSync("ab").with(-8, 1)]),
-    "body: compressed data is malformed",
-  ],
+  "gzip with a wrong sum": [gzipped([gzipSync("ab").with(-8, 1)]), "body: compressed data is malformed"],
 };
 
 function gzipped(members: readonly Uint8Array[]): Uint8Array {

@@ -110,11 +110,7 @@ Deno.test("explainRequestError() classifies the messages of the runtime", async 
 
 Deno.test("explainRequestError() shows nothing of the target", async (t) => {
   const rows = [
-    {
-      name: "a URL after an unknown prefix",
-      text: `cannot ask ${TARGET}`,
-      reason: "cannot ask the target",
-    },
+    { name: "a URL after an unknown prefix", text: `cannot ask ${TARGET}`, reason: "cannot ask the target" },
     {
       name: "a URL that contains words of errors",
       text: "error sending request for url (http://h/?UnknownIssuer): client error (Connect): new",

@@ -94,10 +94,7 @@ Deno.test("createRequests() closes the connection when the response is closed", 
       await visitor.untilGone();
       gone = true;
     });
-    const incoming = await newRequests().send(
-      get(`${server.origin}/`),
-      NEVER,
-    );
+    const incoming = await newRequests().send(get(`${server.origin}/`), NEVER);
     await incoming.close();
     await incoming.close();
     await server.untilLeft();
@@ -109,10 +106,7 @@ Deno.test("createRequests() throws the reason of an abort", async (t) => {
   const reason = new Error("enough");
   await t.step("before the request", async () => {
     await using server = startAnswering(response(200));
-    const sending = newRequests().send(
-      get(`${server.origin}/`),
-      AbortSignal.abort(reason),
-    );
+    const sending = newRequests().send(get(`${server.origin}/`), AbortSignal.abort(reason));
     await assert.rejects(sending, reason);
     assert.equal(server.visits, 0);
   });
@@ -139,10 +133,7 @@ Deno.test("createRequests() throws the reason of an abort", async (t) => {
       await visitor.send("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nab");
       await visitor.untilGone();
     });
-    const { read, close } = await newRequests().send(
-      get(`${server.origin}/`),
-      end.signal,
-    );
+    const { read, close } = await newRequests().send(get(`${server.origin}/`), end.signal);
     const reading = readText({ read });
     end.abort(reason);
     await assert.rejects(reading, reason);

@@ -286,11 +286,7 @@ Deno.test("send() logs in and submits with every supported method", async (t) =>
       mail: LOGIN,
       commands: ["AUTH LOGIN", name, password, sender],
     },
-    "without EHLO": {
-      extensions: [],
-      replies: { EHLO: "502 what" },
-      commands: ["HELO [127.0.0.1]", sender],
-    },
+    "without EHLO": { extensions: [], replies: { EHLO: "502 what" }, commands: ["HELO [127.0.0.1]", sender] },
     "addresses beyond ASCII": {
       extensions: ["SMTPUTF8", "8BITMIME", "SIZE"],
       mail: addresses,
@@ -392,10 +388,7 @@ Deno.test("send() aborts with the signal, whatever the server does, and leaks no
 
 Deno.test("send() throws the signal's reason when it has aborted before", async () => {
   const reason = new Error("Time is up");
-  await assert.rejects(
-    send({ port: 1 }, { signal: AbortSignal.abort(reason) }),
-    (e) => e === reason,
-  );
+  await assert.rejects(send({ port: 1 }, { signal: AbortSignal.abort(reason) }), (e) => e === reason);
 });
 
 Deno.test("send() reports a refused connection", async () => {

@@ -108,10 +108,7 @@ test("run() decodes output as UTF-8, and leaves no garbage of a truncated charac
 
 test("run() names the signal that ended a program", (add) => {
   for (const [argument, signal] of [["SEGV", "SIGSEGV"], ["KILL", "SIGKILL"], ["TERM", "SIGTERM"]] as const) {
-    add(
-      argument,
-      async () => assert.deepEqual(await runToSignal(argument), signalled(argument, signal)),
-    );
+    add(argument, async () => assert.deepEqual(await runToSignal(argument), signalled(argument, signal)));
   }
 });
 
