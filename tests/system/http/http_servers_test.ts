@@ -7,6 +7,7 @@ import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createRealClock } from "../../../testing/real_clock.ts";
 import { shortOrFull } from "../../../testing/full_form.ts";
 import { inTime, until } from "../../life/in_time.ts";
+import { linesOf } from "../../support/rows.ts";
 import { resetConnection } from "../../support/reset_connection.ts";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
@@ -38,6 +39,11 @@ function converse(port: number, sent: string): Promise<string> {
   return inTime("the response", converseForLong(port, sent));
 }
 
+/** Returns a request with the line ends that are written as ¶ and ⏎. */
+function withLineEnds(text: string): string {
+  return text.replaceAll("¶", "\r\n").replaceAll("⏎", "\n");
+}
+
 /** The same without a deadline. */
 async function converseForLong(port: number, sent: string): Promise<string> {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port });
@@ -47,28 +53,23 @@ async function converseForLong(port: number, sent: string): Promise<string> {
 
 Deno.test("HttpServers: a request gets its response, and the connection is closed", () =>
   withServer(async (port) => {
-    const rows: Readonly<Record<string, readonly [sent: string, end: string]>> = {
-      "GET": ["GET /a?b=1 HTTP/1.1\r\nHost: x\r\nX-Kind: test\r\n\r\n", "GET /a?b=1 "],
-      "HTTP/1.0": ["GET / HTTP/1.0\n\n", "GET / "],
-      "HEAD": ["HEAD / HTTP/1.1\r\n\r\n", "\r\n\r\n"],
-      "a body with a length": ["POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello, and more", "POST / hello"],
-      "a body in chunks": [
-        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n",
-        "POST / hello",
-      ],
-      "the end of a long body": [
-        `POST / HTTP/1.1\r\nContent-Length: 100005\r\n\r\n${"x".repeat(100_000)}hello`,
-        `POST / ${"x".repeat(15)}hello`,
-      ],
-      "a client that waits for 100": [
-        "POST / HTTP/1.1\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello",
-        "POST / hello",
-      ],
-    };
-    for (const [name, [sent, end]] of Object.entries(rows)) {
-      const received = await converse(port, sent);
+    const rows = `
+      GET                    | GET /a?b=1 HTTP/1.1¶Host: x¶X-Kind: test¶¶ | GET /a?b=1
+      HTTP/1.0               | GET / HTTP/1.0⏎⏎ | GET /
+      HEAD                   | HEAD / HTTP/1.1¶¶ |
+      a body with a length   | POST / HTTP/1.1¶Content-Length: 5¶¶hello, and more | POST / hello
+      a body in chunks       | POST / HTTP/1.1¶Transfer-Encoding: chunked¶¶3¶hel¶2¶lo¶0¶¶ | POST / hello
+      the end of a long body | POST / HTTP/1.1¶Content-Length: 100005¶¶${"x".repeat(100_000)}hello | POST / ${
+      "x".repeat(15)
+    }hello
+      a client that waits for 100 | POST / HTTP/1.1¶Content-Length: 5¶Expect: 100-continue¶¶hello | POST / hello`;
+    for (const [name = "", sent = "", end = ""] of linesOf(rows)) {
+      const received = await converse(port, withLineEnds(sent));
       assert.match(received, /HTTP\/1\.1 200 OK\r\n/, name);
-      assert.ok(received.endsWith(end), `${name}: ${received}`);
+      assert.ok(
+        end === "" ? received.endsWith("\r\n\r\n") : received.trim().endsWith(end),
+        `${name}: ${received}`,
+      );
       assert.match(received, /\r\nconnection: close\r\n/, name);
       assert.equal(received.startsWith("HTTP/1.1 100 Continue\r\n\r\n"), name.includes("100"), name);
     }
@@ -76,25 +77,22 @@ Deno.test("HttpServers: a request gets its response, and the connection is close
 
 Deno.test("HttpServers: a malformed or too large request is rejected with a response", () =>
   withServer(async (port) => {
-    const rows: Readonly<Record<string, readonly [sent: string, status: number]>> = {
-      "a version that there is not": ["GET / HTTP/1.2\r\n\r\n", 400],
-      "the preface of HTTP/2": ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400],
-      "a URL instead of a path": ["GET http://evil.example/ HTTP/1.1\r\n\r\n", 400],
-      "a blank in the path": ["GET /a b HTTP/1.1\r\n\r\n", 400],
-      "a header of two lines": ["GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", 400],
-      "a blank before the colon": ["GET / HTTP/1.1\r\nA : b\r\n\r\n", 400],
-      "two declared lengths": [
-        "POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        400,
-      ],
-      "an unknown coding": ["POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 400],
-      "a negative length": ["POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400],
-      "two lengths": ["POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400],
-      "a path flood": [`GET /${"a".repeat(100_000)} HTTP/1.1\r\n\r\n`, 431],
-      "a header flood": [`GET / HTTP/1.1\r\n${"A: b\r\n".repeat(20_000)}\r\n`, 431],
-    };
-    for (const [name, [sent, status]] of Object.entries(rows)) {
-      assert.match(await converse(port, sent), new RegExp(`^HTTP/1\\.1 ${status} `), name);
+    const rows = `
+      a version that there is not | GET / HTTP/1.2¶¶ | 400
+      the preface of HTTP/2     | PRI * HTTP/2.0¶¶SM¶¶ | 400
+      a URL instead of a path   | GET http://evil.example/ HTTP/1.1¶¶ | 400
+      a blank in the path       | GET /a b HTTP/1.1¶¶ | 400
+      a header of two lines     | GET / HTTP/1.1¶A: b¶ c¶¶ | 400
+      a blank before the colon  | GET / HTTP/1.1¶A : b¶¶ | 400
+      two declared lengths      | POST / HTTP/1.1¶Content-Length: 3¶Transfer-Encoding: chunked¶¶0¶¶ | 400
+      an unknown coding         | POST / HTTP/1.1¶Transfer-Encoding: gzip, chunked¶¶ | 400
+      a negative length         | POST / HTTP/1.1¶Content-Length: -1¶¶ | 400
+      two lengths               | POST / HTTP/1.1¶Content-Length: 1¶Content-Length: 2¶¶ | 400
+      a path flood              | GET /${"a".repeat(100_000)} HTTP/1.1¶¶ | 431
+      a line without an end     | ${"a".repeat(100_000)} | 431
+      a header flood            | GET / HTTP/1.1¶${"A: b¶".repeat(20_000)}¶ | 431`;
+    for (const [name, sent = "", status] of linesOf(rows)) {
+      assert.match(await converse(port, withLineEnds(sent)), new RegExp(`^HTTP/1\\.1 ${status} `), name);
     }
     assert.match(await converse(port, "GET / HTTP/1.1\r\n\r\n"), / 200 /);
   }));

@@ -7,10 +7,11 @@ import { createRequests } from "../../../src/system/http/requests.ts";
 import { readPieces, readText } from "../../support/bodies.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
 import { collectPorts, startAnswering, startServer, type TestServer } from "../../support/http_servers.ts";
-import { testRows } from "../../support/rows.ts";
+import { testRows, testTable } from "../../support/rows.ts";
 
 const newRequests = () => createRequests({ clock: createRealClock() });
 const NEVER = new AbortController().signal;
+const CHUNKED = "200 OK¶Transfer-Encoding: chunked¶¶";
 const INFORMATIONAL = "HTTP/1.1 100 Continue\r\n\r\n";
 
 function send(
@@ -47,90 +48,71 @@ async function receive(answer: string | Uint8Array, onPort: (port: number) => vo
 }
 
 const BROKEN = "body: connection closed early or malformed body";
+const HEADER = "head: response has a malformed header";
 
-const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, outcome: string]>> = {
-  "a length": ["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabc", "200 [content-length=2] ab"],
-  "no reason phrase": ["HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", "200 [content-length=0] "],
-  "HTTP/1.0 up to the end of the connection": ["HTTP/1.0 200 OK\r\n\r\nabc", "200 [] abc"],
-  "line feeds alone": ["HTTP/1.1 200 OK\nA: 1\n\nabc", "200 [a=1] abc"],
-  "empty lines first": ["\r\n\r\nHTTP/1.1 200 OK\r\n\r\nabc", "200 [] abc"],
-  "a header twice": ["HTTP/1.1 204 No\r\nA: 1\r\nB:2 \r\na:\t3\t\r\n\r\n", "204 [a=1, 3 b=2] "],
-  "a byte beyond ASCII": [
-    Uint8Array.from("HTTP/1.1 204 No\r\nA: \x80\xe4\r\n\r\n", (character) => character.charCodeAt(0)),
-    "204 [a=\x80\xe4] ",
+/** Responses, in which ¶ is CRLF and the version is left out, and what comes of them. */
+const ANSWERS = `
+  a length                | 200 OK¶Content-Length: 2¶¶abc | 200 [content-length=2] ab
+  no reason phrase        | 200¶Content-Length: 0¶¶ | 200 [content-length=0]
+  HTTP/1.0 to the end     | HTTP/1.0 200 OK¶¶abc | 200 [] abc
+  line feeds alone        | 200 OK⏎A: 1⏎⏎abc | 200 [a=1] abc
+  empty lines first       | ¶¶HTTP/1.1 200 OK¶¶abc | 200 [] abc
+  a header twice          | 204 No¶A: 1¶B:2 ¶a:\t3\t¶¶ | 204 [a=1, 3 b=2]
+  the same length twice   | 200 OK¶Content-Length: 2¶Content-Length: 2¶¶ab | 200 [content-length=2, 2] ab
+  two lengths             | 200 OK¶Content-Length: 2¶Content-Length: 3¶¶ab | head: response has a malformed content-length
+  informational ones      | 100 Continue¶¶HTTP/1.1 103 Early¶Link: </a>¶¶HTTP/1.1 200 OK¶A: 1¶¶ab | 200 [a=1] ab
+  a switch of protocols   | 101 Up¶Upgrade: a¶¶ab | 101 [upgrade=a]
+  a status below 100      | 099 No¶¶ | head: response has no valid status
+  another version         | HTTP/3.0 200 OK¶¶ | head: response is not HTTP
+  a header over two lines | 200 OK¶A: 1¶ 2¶¶ | ${HEADER}
+  a blank before a colon  | 200 OK¶A : 1¶¶ | ${HEADER}
+  a NUL in a header       | 200 OK¶A: 1\0¶¶ | ${HEADER}
+  no end of a head        | 200 OK¶A: 1¶ | head: connection closed before a response head
+  too many headers        | 200 OK¶${"A: 1¶".repeat(5001)}¶ | head: head is too large
+  a line without end      | 200 OK¶A: ${"a".repeat(400_000)} | head: head is too large
+  chunks                  | ${CHUNKED}2;a=b¶ab¶0A ¶0123456789¶0¶A: 1¶¶ | 200 [transfer-encoding=chunked] ab0123456789
+  chunks and a length     | 200 OK¶Transfer-Encoding: chunked¶Content-Length: 1¶¶2¶ab¶0¶¶ | \\
+    200 [content-length=1 transfer-encoding=chunked] ab
+  chunks in HTTP/1.0      | HTTP/1.0 ${CHUNKED}0¶¶ | \\
+    head: response has a transfer-encoding that its HTTP version does not have
+  a negative chunk        | ${CHUNKED}-1¶ | ${BROKEN}
+  an enormous chunk       | ${CHUNKED}fffffffffffffffff¶ | ${BROKEN}
+  a chunk that is longer  | ${CHUNKED}1¶ab¶0¶¶ | ${BROKEN}
+  a chunk that is shorter | ${CHUNKED}5¶hell | ${BROKEN}
+  an endless extension    | ${CHUNKED}1;${"a".repeat(20_000)} | ${BROKEN}
+  long trailers           | ${CHUNKED}0¶${"A: 1¶".repeat(5_000)}¶ | ${BROKEN}
+  no last chunk           | ${CHUNKED}2¶ab¶ | ${BROKEN}
+  a length not reached    | 200 OK¶Content-Length: 3¶¶ab | ${BROKEN}`;
+
+/** Responses with other bytes. */
+const BYTES: Readonly<Record<string, readonly [answer: string | Uint8Array, outcome: string]>> = {
+  "a byte beyond ASCII": [latin1("HTTP/1.1 204 No\r\nA: \x80\xe4\r\n\r\n"), "204 [a=\x80\xe4] "],
+  "a no-break space at the end of a header": [
+    latin1("HTTP/1.1 204 No\r\nA: \xc3\xa0 \r\n\r\n"),
+    "204 [a=\xc3\xa0] ",
   ],
-  "the same length twice": [
-    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nab",
-    "200 [content-length=2, 2] ab",
+  "a header of blanks and a bad byte, in linear time": [
+    `HTTP/1.1 200 OK\r\nA:${" ".repeat(300_000)}\0\r\n\r\n`,
+    HEADER,
   ],
-  "two lengths": [
-    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nab",
-    "head: response has a malformed content-length",
+  "as many informational ones as are accepted": [
+    `${INFORMATIONAL.repeat(100)}HTTP/1.1 200 OK\r\n\r\nab`,
+    "200 [] ab",
   ],
-  "informational responses": [
-    `${INFORMATIONAL}HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nA: 1\r\n\r\nab`,
-    "200 [a=1] ab",
-  ],
-  "as many as are accepted": [`${INFORMATIONAL.repeat(100)}HTTP/1.1 200 OK\r\n\r\nab`, "200 [] ab"],
   "one more": [
     `${INFORMATIONAL.repeat(101)}HTTP/1.1 200 OK\r\n\r\nab`,
     "head: more than 100 informational responses (1xx)",
   ],
-  "a switch of protocols": ["HTTP/1.1 101 Up\r\nUpgrade: a\r\n\r\nab", "101 [upgrade=a] "],
-  "a status below 100": ["HTTP/1.1 099 No\r\n\r\n", "head: response has no valid status"],
-  "HTTP of another version": ["HTTP/3.0 200 OK\r\n\r\n", "head: response is not HTTP"],
   "binary data without lines": [new Uint8Array(100).fill(0x16), "head: response is not HTTP"],
-  "a header over two lines": [
-    "HTTP/1.1 200 OK\r\nA: 1\r\n 2\r\n\r\n",
-    "head: response has a malformed header",
-  ],
-  "a blank before a colon": ["HTTP/1.1 200 OK\r\nA : 1\r\n\r\n", "head: response has a malformed header"],
-  "a NUL in a header": ["HTTP/1.1 200 OK\r\nA: 1\0\r\n\r\n", "head: response has a malformed header"],
-  "a header of blanks and a bad byte, in linear time": [
-    `HTTP/1.1 200 OK\r\nA:${" ".repeat(300_000)}\0\r\n\r\n`,
-    "head: response has a malformed header",
-  ],
-  "a no-break space at the end of a header": [
-    Uint8Array.from("HTTP/1.1 204 No\r\nA: \xc3\xa0 \r\n\r\n", (character) => character.charCodeAt(0)),
-    "204 [a=\xc3\xa0] ",
-  ],
-  "no end of a head": ["HTTP/1.1 200 OK\r\nA: 1\r\n", "head: connection closed before a response head"],
-  "too many headers": [`HTTP/1.1 200 OK\r\n${"A: 1\r\n".repeat(5001)}\r\n`, "head: head is too large"],
-  "a line without end": [`HTTP/1.1 200 OK\r\nA: ${"a".repeat(400_000)}`, "head: head is too large"],
-  "chunks": [
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nab\r\n0A \r\n0123456789\r\n0\r\nA: 1\r\n\r\n",
-    "200 [transfer-encoding=chunked] ab0123456789",
-  ],
-  "chunks and a length": [
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n2\r\nab\r\n0\r\n\r\n",
-    "200 [content-length=1 transfer-encoding=chunked] ab",
-  ],
-  "chunks in HTTP/1.0": [
-    "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    "head: response has a transfer-encoding that its HTTP version does not have",
-  ],
-  "a negative chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", BROKEN],
-  "an enormous chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", BROKEN],
-  "a chunk that is longer than declared": [
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n",
-    BROKEN,
-  ],
-  "an extension without end": [
-    `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;${"a".repeat(20_000)}`,
-    BROKEN,
-  ],
-  "long trailers": [
-    `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${"A: 1\r\n".repeat(5_000)}\r\n`,
-    BROKEN,
-  ],
-  "a length that is not reached": ["HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", BROKEN],
-  "a chunk that is cut short": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhell", BROKEN],
-  "no last chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n", BROKEN],
   "gzip in two members": [gzipped([gzipSync("ab"), gzipSync("cd")]), "200 [] abcd"],
   "gzip of nothing at all": [gzipped([]), "200 [] "],
   "gzip that is cut short": [gzipped([gzipSync("ab").subarray(0, -1)]), "body: compressed data is cut short"],
   "gzip with a wrong sum": [gzipped([gzipSync("ab").with(-8, 1)]), "body: compressed data is malformed"],
 };
+
+function latin1(text: string): Uint8Array {
+  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+}
 
 function gzipped(members: readonly Uint8Array[]): Uint8Array {
   const head = new TextEncoder().encode("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n");
@@ -139,15 +121,18 @@ function gzipped(members: readonly Uint8Array[]): Uint8Array {
 
 Deno.test("createRequests() parses every form of response in clear text", async (t) => {
   await using ports = collectPorts();
-  await testRows(
-    t,
-    ANSWERS,
-    async ([answer, outcome]) => assert.equal(await receive(answer, ports.add), outcome),
-  );
+  await testTable(t, ANSWERS, async (_, answer, outcome) => {
+    const text = answer.replaceAll("¶", "\r\n").replaceAll("⏎", "\n");
+    const whole = /^(?:HTTP|\r)/.test(text) ? text : `HTTP/1.1 ${text}`;
+    assert.equal((await receive(whole, ports.add)).trim(), outcome);
+  });
+  await testRows(t, BYTES, async ([answer, outcome]) => {
+    assert.equal(await receive(answer, ports.add), outcome);
+  });
 });
 
 Deno.test("createRequests() parses a response that arrives byte by byte", async () => {
-  const [answer] = ANSWERS["chunks"] ?? [""];
+  const answer = `HTTP/1.1 ${CHUNKED}2;a=b¶ab¶0A ¶0123456789¶0¶A: 1¶¶`.replaceAll("¶", "\r\n");
   await using server = startServer(async (visitor) => {
     await visitor.readHead();
     for (const character of INFORMATIONAL + answer) await visitor.send(character);
