@@ -148,7 +148,6 @@ async function writeOld(
   await Deno.utime(path, LONG_AGO, LONG_AGO);
 }
 
-/** In a process without root's rights. */
 async function touchUnprivileged(path: string): Promise<Delivery> {
   return JSON.parse(await runWithoutRights(new URL("../fixtures/touch_file.ts", import.meta.url), path));
 }

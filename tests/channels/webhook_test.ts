@@ -47,7 +47,6 @@ interface Posted {
   readonly text: string;
 }
 
-/** Posts a message to a receiver that accepts everything, and returns the received requests. */
 async function received(
   parameters: Partial<Parameters> = {},
   settings: DeliverySettings = {},
@@ -326,7 +325,6 @@ const ANSWERS = `
   503 retry-after="5, 10" | status is 503 | retried
   503 retry-after="31 Jan 2026 10:01:30" | status is 503 | retried`;
 
-/** Responses with a body. */
 const BODIES: Readonly<Record<string, readonly [answer: string, delivery: Delivery]>> = {
   "202 without an end": ["HTTP/1.1 202 OK\r\ncontent-length: 100\r\n\r\nx", { delivered: true, note: null }],
   "400 with words": [

@@ -128,7 +128,6 @@ Deno.test("observeDnsLookup() compares the responses of several servers", async 
 const ADDRESS = dnsAddress("192.0.2.1");
 const EVIL = dnsAddress("6.6.6.6");
 
-/** The misbehavior of a server, and the result of the check. */
 const HOSTILE: Readonly<Record<string, readonly [DnsBehavior, expected: RegExp]>> = {
   "silence": [() => [], /^critical: .*: timeout after 0\.3 s \(127\.0\.0\.1:\d+\)$/],
   "another id": [

@@ -9,7 +9,6 @@ import { startChild, tool } from "../../testing/tools.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 import { testRows, testTable } from "../support/rows.ts";
 
-/** A request as it came. */
 interface Received {
   readonly method: string;
   readonly path: string;

@@ -2,7 +2,6 @@ import { inTime } from "../life/in_time.ts";
 import { startChild, tool } from "../../testing/tools.ts";
 import { freePort } from "./http_servers.ts";
 
-/** An alert as Alertmanager lists it. */
 export interface ListedAlert {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -10,9 +9,7 @@ export interface ListedAlert {
   readonly endsAt: string;
 }
 
-/** An Alertmanager of the test's own. */
 export interface Alertmanager extends AsyncDisposable {
-  /** Host and port. */
   readonly address: string;
   /** The alerts that are not resolved. */
   alerts(): Promise<readonly ListedAlert[]>;

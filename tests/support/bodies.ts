@@ -9,14 +9,12 @@ export function bodyOfStream(stream: ReadableStream<Uint8Array> | null): Body {
   return { read: async () => (await reader?.read())?.value ?? null };
 }
 
-/** Reads a body to its end. */
 export async function readPieces({ read }: Body): Promise<readonly Uint8Array[]> {
   const pieces: Uint8Array[] = [];
   for (let piece = await read(); piece !== null; piece = await read()) pieces.push(piece.slice());
   return pieces;
 }
 
-/** Reads a body of UTF-8 to its end. */
 export async function readText(body: Body): Promise<string> {
   return await new Blob([...await readPieces(body)] as Uint8Array<ArrayBuffer>[]).text();
 }

@@ -3,13 +3,11 @@ import { Buffer } from "node:buffer";
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { DAY_MS } from "../../src/shared/time_units.ts";
 
-/** A certificate with its key, both as PEM. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** An issuer of certificates. */
 export interface Authority {
   readonly name: string;
   /** The certificate to trust, as PEM. */
@@ -25,7 +23,6 @@ export interface CertificateFacts {
   /** Days from now, negative ones in the past. @default from yesterday to tomorrow */
   readonly fromDay?: number;
   readonly toDay?: number;
-  /** Allows the server to sign certificates of others. */
   readonly isAuthority?: boolean;
 }
 
@@ -44,7 +41,6 @@ export function createAuthority(): Authority {
   return { name, cert: pem("CERTIFICATE", der), privateKey };
 }
 
-/** Makes the certificate of a server. */
 export function createCertificate(facts: CertificateFacts = {}): Certificate {
   const { authority, hosts = ["localhost"], addresses = ["127.0.0.1"] } = facts;
   const { privateKey } = newKey();

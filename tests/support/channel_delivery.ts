@@ -49,11 +49,9 @@ export function makeMessage(items: readonly MessageItem[] = [makeItem()], { isTe
   return { id: "message-1", items, isTest, decidedAtMs: Date.UTC(2026, 0, 31, 10, 0) };
 }
 
-/** The optional settings of a delivery. */
 export interface DeliverySettings {
   readonly message?: Message;
   readonly signal?: AbortSignal;
-  /** The program's own environment. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly directory?: string;
   readonly system?: Partial<DeliverContext["system"]>;

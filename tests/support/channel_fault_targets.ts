@@ -17,7 +17,6 @@ import { readResponse } from "./http_rules.ts";
 import { startMailServer } from "./mail_server.ts";
 import { behindClearText, recordBytes, unharmedRecords } from "./tls_records.ts";
 
-/** The outcome of a delivery, and whether the receiver has it. */
 export interface Handover {
   /** `null`: the timeout came first, and the delivery threw the expected error. */
   readonly delivery: Delivery | null;
@@ -27,14 +26,11 @@ export interface Handover {
 /** A channel that is ready until it is disposed of. */
 export type ChannelTarget = FaultTarget<Handover> & AsyncDisposable;
 
-/** The trust in a receiver with TLS. */
 export interface ReceiverTls {
   readonly certificate: Certificate;
-  /** The CA certificate, as PEM. */
   readonly authority: string;
 }
 
-/** A webhook, in clear text or over TLS. */
 export function startWebhookTarget(tls?: ReceiverTls): ChannelTarget {
   const taken = new Set<string>();
   const server = Deno.serve(
@@ -127,7 +123,6 @@ export async function startEmailTarget(
 
 const PASSWORD = "let me in";
 
-/** A message's. */
 const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** It contains its id twice, so that it is recognized whichever byte of it was changed. */
@@ -161,7 +156,6 @@ function isAccepted({ server }: Course, whole: readonly Course[], tls: ReceiverT
   return status >= 200 && status < 300;
 }
 
-/** Returns whether the last reply but the goodbye came. */
 function isAnswered({ server }: Course, { whole: [whole], fault }: FaultRun<Handover>): boolean {
   if (whole === undefined) return false;
   const secured = behindClearText(whole.server);
@@ -175,12 +169,10 @@ function isAnswered({ server }: Course, { whole: [whole], fault }: FaultRun<Hand
   return final > 1 && final <= lines.length && linesOf(server.arrived).length >= final - tolerance;
 }
 
-/** Those that are whole. */
 function linesOf(bytes: readonly number[]): readonly string[] {
   return String.fromCharCode(...bytes).split("\n").slice(0, -1);
 }
 
-/** The goodbye, and the end of TLS. */
 const GOODBYE_RECORDS = 2;
 
 /**

@@ -12,7 +12,6 @@ interface CheckTargetOptions extends Omit<FaultTarget<CheckResult>, "serverPort"
   readonly server: AsyncDisposable & { readonly port: number };
   /** Returns whether the received data is correct, so that the check may be ok. */
   isRight(courses: readonly Course[], whole: readonly Course[]): boolean;
-  /** All accepted messages of a failure. */
   readonly sentence: RegExp;
 }
 
@@ -70,11 +69,9 @@ export interface Trust extends Disposable {
   readonly certificate: Certificate;
   /** Its certificate, as PEM. */
   readonly authority: string;
-  /** A file with it. */
   readonly path: string;
 }
 
-/** Creates a CA. */
 export function createTrust(): Trust {
   const authority = createAuthority();
   const path = Deno.makeTempFileSync({ prefix: "monitor_faults_", suffix: ".pem" });

@@ -9,13 +9,11 @@ import type {
 import type { Condition } from "../../src/domain/condition.ts";
 import { type IntervalSchedule, isCron } from "../../src/domain/schedule.ts";
 
-/** The intervals of a check that has some. */
 export function intervalsOf({ schedule }: Pick<Check, "schedule">): IntervalSchedule {
   if (isCron(schedule)) throw new TypeError("The check has no interval");
   return schedule;
 }
 
-/** The settings of a check that a test cares about. */
 export interface CheckOptions extends Omit<Partial<CheckSettings>, "notifications"> {
   readonly regularIntervalMs?: number;
   readonly attentiveIntervalMs?: number;
@@ -34,7 +32,6 @@ function settings(
   };
 }
 
-/** A check that always returns the same. */
 export function testCheck(condition: Condition, options: CheckOptions = {}): TestCheck {
   return checkOf("test", { condition, output: `always ${condition}` }, settings(options));
 }

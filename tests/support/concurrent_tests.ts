@@ -5,13 +5,11 @@
  * `TEST_CASE=text deno task test FILE` runs only the cases whose name contains that text.
  */
 
-/** Adds a case. */
 export type AddCase = (name: string, run: RunCase, options?: CaseOptions) => void;
 
 /** Runs a case, which may add further cases: those of a table. Its context runs steps one after another. */
 export type RunCase = (add: AddCase, context: Deno.TestContext) => void | Promise<void>;
 
-/** When a case runs. */
 export interface CaseOptions {
   /** Whether it is ignored; `requiresTools()` returns it. */
   readonly ignore?: boolean;
@@ -42,7 +40,6 @@ export function concurrentTests(name: string, options: ConcurrencyOptions = {}):
   return (...parts) => void (parts[0].includes(wanted) && cases.push(parts));
 }
 
-/** Steps of a test that run at the same time. */
 export interface ConcurrentSteps extends AsyncDisposable {
   /** Starts a step, after earlier ones if too many run. A step that fails does not end the others. */
   readonly add: AddCase;

@@ -15,10 +15,8 @@ import { createRealClock } from "../../testing/real_clock.ts";
 import { runChild } from "../../testing/tools.ts";
 import { DAY_MS } from "../../src/shared/time_units.ts";
 
-/** Kinds of checks that use the network. */
 export type ConnectionCheck = CheckOf<"tcp_connect" | "tls_certificate" | "http_request" | "dns_lookup">;
 
-/** Longer than any test here. */
 const TIMEOUT_MS = 120_000;
 
 /** A `tcp_connect` check of a port on loopback. */
@@ -50,18 +48,15 @@ export function dnsCheck(
   return checkOf("dns_lookup", { ...defaults, ...parameters }, { name: "port", timeoutMs });
 }
 
-/** The optional settings of a run. */
 export interface ConnectionRun {
   /** How much later it is than it is. */
   readonly aheadMs?: number;
   readonly signal?: AbortSignal;
-  /** @default the real one */
   readonly clock?: Clock;
   /** Called with the number of reads of a connection that have ended, after each. */
   readonly onRead?: (count: number) => void;
 }
 
-/** Observes a target on the real machine. */
 export async function observeConnection(
   check: ConnectionCheck,
   { aheadMs = 0, signal = new AbortController().signal, clock: given = createRealClock(), onRead }:

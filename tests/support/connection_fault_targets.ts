@@ -110,7 +110,6 @@ function textOf(course: Course | undefined): string {
   return String.fromCharCode(...course?.server.arrived ?? []);
 }
 
-/** Returns connections that trust an additional CA. */
 function trusting(connections: Connections, authority: string | undefined): Connections {
   if (authority === undefined) return connections;
   return {
@@ -138,5 +137,4 @@ const ENDS = [
   "certificate is accepted, but its dates could not be read over a second connection",
 ];
 
-/** All accepted messages of a failure. */
 const SENTENCE = new RegExp(`^(?:${ENDS.join("|")})$`);

@@ -14,10 +14,8 @@ export interface DnsQuery {
 /** Returns the messages to send, in order; none is silence. */
 export type DnsBehavior = (query: DnsQuery) => Iterable<Uint8Array>;
 
-/** A server that runs until it is disposed of. */
 export interface DnsServer extends AsyncDisposable {
   readonly port: number;
-  /** The queries that came, in order. */
   readonly queries: readonly DnsQuery[];
 }
 
@@ -101,7 +99,6 @@ export interface DnsMessageOptions {
   readonly id?: number;
 }
 
-/** A reply to a query. */
 export function dnsReply(
   query: DnsQuery,
   records: readonly DnsRecord[],
@@ -124,7 +121,6 @@ export function twoBytes(number: number): readonly number[] {
   return [number >> 8 & 255, number & 255];
 }
 
-/** Returns a record with an IPv4 address. */
 export function dnsAddress(address: string): DnsRecord {
   return { type: "A", data: Uint8Array.from(address.split(".").map(Number)) };
 }

@@ -5,11 +5,9 @@ import { type CheckOptions, testCheck } from "./checks.ts";
 import type { FakeClock } from "../../testing/fake_clock.ts";
 import { createMemorySystem, type MemorySystem } from "../../testing/memory_system.ts";
 
-/** The behavior of a fake command in one run. */
 export interface FakeRun {
   /** The condition of its exit code. */
   readonly condition: Condition;
-  /** On the fake clock. */
   readonly afterMs: number;
 }
 
@@ -44,7 +42,6 @@ export function createProgramSystem(
   };
 }
 
-/** Returns a check with a fake command. */
 export function programCheck(options: CheckOptions = {}): ScriptCheck {
   const parameters = {
     path: "/played",

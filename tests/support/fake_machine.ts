@@ -9,11 +9,9 @@ export interface FakeMachine {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** Where a fake machine is. */
 export interface MachinePaths {
   /** The directory that is used as `/`. */
   readonly root: string;
-  /** The directory of the commands. */
   readonly bin: string;
 }
 
@@ -38,7 +36,6 @@ export async function withMachine<T>(
   return await use({ root, bin });
 }
 
-/** A script that prints a text. */
 export function printing(text: string): string {
   return `cat <<'END'\n${text}\nEND`;
 }

@@ -16,10 +16,8 @@ import { resetConnection } from "./reset_connection.ts";
 export const FAULT_KINDS = ["cut", "reset", "stall", "truncate", "delay", "drop", "corrupt"] as const;
 export type FaultKind = typeof FAULT_KINDS[number];
 
-/** The sender of the byte. */
 export type Way = "client" | "server";
 
-/** One fault. */
 export interface Fault {
   readonly kind: FaultKind;
   readonly from: Way;
@@ -31,23 +29,18 @@ export interface Fault {
   readonly connection?: number;
 }
 
-/** The data of one connection. */
 export interface Course {
   readonly client: Passage;
   readonly server: Passage;
 }
 
-/** The data in one direction. */
 export interface Passage {
-  /** As it was sent. */
   readonly sent: readonly number[];
-  /** As it arrived. */
   readonly arrived: readonly number[];
   /** How the receiver saw it end; `null` where it did not. */
   readonly end: "closed" | "reset" | null;
 }
 
-/** Such a proxy. */
 export interface FaultProxy extends AsyncDisposable {
   readonly port: number;
   /** One for each connection, in the order in which they came. */
@@ -106,7 +99,6 @@ function newPassage(): MutablePassage {
   return { sent: [], arrived: [], end: null };
 }
 
-/** Both ends of a connection that stands. */
 interface Ends {
   readonly client: Deno.TcpConn;
   readonly server: Deno.TcpConn;
@@ -149,7 +141,6 @@ async function carry(way: Way, ends: Ends): Promise<void> {
   await to.closeWrite();
 }
 
-/** The moment of a fault. */
 interface Moment {
   readonly ends: Ends;
   readonly fault: Fault;

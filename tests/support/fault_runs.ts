@@ -11,9 +11,7 @@ import { inTime } from "../life/in_time.ts";
 import { countTimers } from "./counted_clock.ts";
 import { type Course, type Fault, FAULT_KINDS, type FaultKind, startFaultProxy } from "./fault_proxy.ts";
 
-/** Something that is asked over connections. */
 export interface FaultTarget<Outcome> {
-  /** For messages. */
   readonly name: string;
   /** The port that the proxy connects to. */
   readonly serverPort: number;
@@ -33,14 +31,11 @@ export interface AskContext {
   readonly clock: Clock;
 }
 
-/** One run. */
 export interface FaultRun<Outcome> {
   readonly outcome: Outcome;
   /** `null`: nothing went wrong. */
   readonly fault: Fault | null;
-  /** The data of its connections. */
   readonly courses: readonly Course[];
-  /** The data of its connections without a fault. */
   readonly whole: readonly Course[];
 }
 
@@ -51,7 +46,6 @@ const SEED = Number(Deno.env.get("FAULT_SEED") ?? 1);
 const QUEUES = 64;
 /** Long compared with a whole exchange, short for repeated waits. */
 const SHORT_MS = 300;
-/** Never reached. */
 const LONG_MS = 60_000;
 
 /** Whether a fault ends only by the timeout, or may. */

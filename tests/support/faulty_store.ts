@@ -15,17 +15,14 @@ export interface FaultyStore extends Store {
   pruneCalls: number;
   /** The records that another process wrote, for the next `save` to return. */
   readonly replaced: CheckRecord[];
-  /** Every transaction that was kept. */
   readonly saved: (readonly CheckUpdate[])[];
   /** How many updates each call of `save` brought, also those that failed. */
   readonly attempts: readonly number[];
-  /** How often `prune` was called. */
   readonly pruned: number;
   /** Delays `save` from now on, until the returned function is called. */
   hold(): () => void;
 }
 
-/** Makes one on top of a store, a new one in memory where none is given. */
 export async function openFaultyStore(given?: Store): Promise<FaultyStore> {
   const inner = given ?? await openInMemoryStore();
   let held: Promise<void> = Promise.resolve();

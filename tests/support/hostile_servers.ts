@@ -1,7 +1,6 @@
 /** Behaviors of servers on loopback, for {@linkcode startServer}. */
 import type { Visitor } from "./http_servers.ts";
 
-/** Accepts and never sends anything. */
 export async function beSilent(visitor: Visitor): Promise<void> {
   await visitor.untilGone();
 }
@@ -14,7 +13,6 @@ export async function drip(visitor: Visitor): Promise<void> {
   }
 }
 
-/** Sends as much as the client reads. */
 export async function flood(visitor: Visitor): Promise<void> {
   while (true) await visitor.send(new Uint8Array(65_536).fill(0xff));
 }
@@ -34,7 +32,6 @@ export async function speakGarbage(visitor: Visitor): Promise<void> {
   await visitor.untilGone();
 }
 
-/** Responds in clear text. */
 export async function speakPlainly(visitor: Visitor): Promise<void> {
   await visitor.send("220 mail.example.org ESMTP ready and waiting\r\n");
   await visitor.untilGone();

@@ -9,16 +9,13 @@ import { checkOf, contextOf } from "../../testing/builders.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { type ServerOptions, startAnswering, startServer, type Visitor } from "./http_servers.ts";
 
-/** The optional settings of an `http_request` check. */
 export interface HttpExpectations extends Partial<HttpExpectation> {
   readonly method?: HttpMessage["method"];
-  /** Further settings of the request. */
   readonly request?: Partial<HttpMessage>;
   readonly asWarning?: boolean;
   readonly timeoutMs?: number;
 }
 
-/** The optional settings of a run. */
 export interface HttpRun extends HttpExpectations {
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
@@ -36,7 +33,6 @@ export function httpCheck(target: string, expectations: HttpExpectations = {}): 
   }, { timeoutMs });
 }
 
-/** Observes a target as an `http_request` check. */
 export function observeTarget(target: string, run: HttpRun = {}): Promise<CheckResult> {
   const { clock: _clock, signal: _signal, onHead: _onHead, ...expectations } = run;
   return observeHttpRequest(httpCheck(target, expectations), httpContext(run));
@@ -56,7 +52,6 @@ export async function observeAnswer(
   return { ...result, output: result.output.replaceAll(`127.0.0.1:${server.port}`, "HOST") };
 }
 
-/** Returns the context of an `http_request` check. */
 export function httpContext({ clock = createRealClock(), signal, onHead }: HttpRun = {}): ObserveContext {
   const requests = createRequests({ clock: createRealClock() });
   return contextOf({
@@ -84,9 +79,7 @@ export function withoutTimes(checkResult: CheckResult): CheckResult {
 
 /** A clock whose timers fire on request of the test, and which counts them. */
 export interface HandClock extends Clock {
-  /** Fires every timer that is set. */
   ring(): void;
-  /** The delays of the timers that are set. */
   readonly delaysMs: readonly number[];
 }
 

@@ -7,10 +7,8 @@ import { type ReadResponse, readResponse } from "./http_rules.ts";
 import { startServer } from "./http_servers.ts";
 import { unharmedRecords } from "./tls_records.ts";
 
-/** One form of response, and its expected result. */
 interface HttpForm {
   readonly name: string;
-  /** The responses of the server, by path. */
   readonly answers: Readonly<Record<string, string | Uint8Array>>;
   readonly expected: HttpExpectations;
   /** Returns whether a response that came fulfils the expectation. */
@@ -97,7 +95,6 @@ function compressed(body: string): Uint8Array {
 /** The flags of a gzip member with a meaning (RFC 1952, section 2.3.1); the runtime reads no others. */
 const GZIP_FLAGS = 0x1f;
 
-/** Invalid data results in nothing. */
 function inflated(body: string): string | null {
   const bytes = Uint8Array.from(body, (character) => character.charCodeAt(0));
   bytes[3] = (bytes[3] ?? 0) & GZIP_FLAGS;
@@ -219,7 +216,6 @@ const ENDS = [
   `status is 302 without a Location, expected 200`,
 ];
 
-/** All accepted messages of an invalid response. */
 const SENTENCE = new RegExp(
   `^(?:(?:${VIOLATIONS.join("|")})(?:; |$| (?=\\()))*(?:${ENDS.join("|")})?(?: ?\\(redirected to .*\\))?$`,
 );

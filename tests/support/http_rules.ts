@@ -3,14 +3,12 @@
  */
 import type { Passage } from "./fault_proxy.ts";
 
-/** A response of which the head is whole. */
 export interface ReadResponse {
   readonly status: number;
   /** Names in small letters; the values of a repeated one in order. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
   /** The received part of the body; each byte is a character. */
   readonly body: string;
-  /** Whether the body is whole. */
   readonly isWhole: boolean;
 }
 

@@ -5,7 +5,6 @@ import { waitingFor } from "../../testing/test_notes.ts";
 
 /** One connection, as the server sees it. */
 export interface Visitor {
-  /** How many connections came before. */
   readonly number: number;
   readonly connection: Deno.Conn;
   /** Reads up to the end of a request head, which it returns; fails when the client leaves before. */
@@ -16,24 +15,19 @@ export interface Visitor {
   readLine(): Promise<string>;
   /** Reads so many bytes or more; fails when the client leaves before. */
   readBytes(count: number): Promise<void>;
-  /** Fails when the client has left. */
   send(content: string | Uint8Array): Promise<void>;
   /** Carries bytes between the client and another connection until that one ends. */
   exchange(other: Deno.Conn): Promise<void>;
-  /** Ends when the client has left. */
   untilGone(): Promise<void>;
 }
 
-/** A server that runs until it is disposed of. */
 export interface TestServer extends AsyncDisposable {
   readonly port: number;
   /** Its URL without a path: `http://127.0.0.1:PORT`. */
   readonly origin: string;
-  /** The request heads that came, in order. */
   readonly heads: readonly string[];
   /** What came in lines, in order. */
   readonly received: string;
-  /** How many connections came. */
   readonly visits: number;
   /**
    * Waits until no process has a connection to this server any more.
@@ -44,9 +38,7 @@ export interface TestServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Which conversation a server has, and how. */
 export interface ServerOptions {
-  /** Uses TLS with this certificate. */
   readonly certificate?: Certificate;
 }
 
@@ -258,7 +250,6 @@ async function converse(connection: Deno.Conn, conversation: Conversation): Prom
   }
 }
 
-/** Carries bytes both ways until the other connection ends, and closes that. */
 async function exchange(client: Deno.Conn, other: Deno.Conn): Promise<void> {
   const carry = async (from: Deno.Conn, to: Deno.Conn): Promise<void> => {
     const chunk = new Uint8Array(16_384);
@@ -270,7 +261,6 @@ async function exchange(client: Deno.Conn, other: Deno.Conn): Promise<void> {
   await carry(other, client).finally(() => closeQuietly(other));
 }
 
-/** Closes a connection that may be closed. */
 export function closeQuietly(connection: Deno.Conn): void {
   try {
     connection.close();

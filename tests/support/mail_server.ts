@@ -11,18 +11,15 @@ export {
   type Visitor as MailVisitor,
 } from "./http_servers.ts";
 
-/** An accepted email. */
 export interface ReceivedMail {
   readonly raw: string;
   readonly sender: string;
   readonly receivers: readonly string[];
 }
 
-/** A server that runs until it is disposed of. */
 export interface MailServer extends AsyncDisposable {
   readonly port: number;
   readonly mails: readonly ReceivedMail[];
-  /** The names that logged in, in order. */
   readonly logins: readonly string[];
   /** Sends all clients a timeout, and closes their connections. */
   sendAway(): void;
@@ -41,7 +38,6 @@ export interface MailServerOptions {
   readonly onMail?: (mail: ReceivedMail) => Promise<boolean>;
 }
 
-/** Starts npm `smtp-server`. */
 export async function startMailServer(
   { tls, password, refusals = {}, onContent, onMail }: MailServerOptions = {},
 ): Promise<MailServer> {

@@ -2,7 +2,6 @@ import { fileURLToPath } from "node:url";
 import { inTime } from "../life/in_time.ts";
 import { requiresTools, startChild, tool } from "../../testing/tools.ts";
 
-/** The arguments of the notification service. */
 export interface ShownNotification {
   readonly application: string;
   readonly icon: string;

@@ -54,12 +54,10 @@ function systemFor({ directory, environment, stdin = "" }: RunHereOptions): Memo
   });
 }
 
-/** The program, running in this process or another one. */
 export interface Running {
   readonly pid: number;
   readonly stdout: ReadableStream<Uint8Array>;
   readonly stderr: ReadableStream<Uint8Array>;
-  /** Resolves at its end. */
   readonly status: Promise<{ readonly code: number }>;
   /** Stops or reloads it, as such a signal does. */
   kill(signal?: Deno.Signal): void;

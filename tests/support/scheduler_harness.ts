@@ -19,7 +19,6 @@ export interface SeenRun {
   readonly name: string;
   readonly check: Check;
   readonly condition: Condition;
-  /** Wall time. */
   readonly startedAtMs: number;
   readonly lateMs: number;
   readonly entry: Decided;
@@ -35,11 +34,8 @@ export interface SchedulerHarness {
   readonly troubles: readonly (StoreError | null)[];
   /** The results so far, of one check where a name is given. */
   runs(name?: string): readonly SeenRun[];
-  /** The notifications so far. */
   notifications(): readonly Notification[];
-  /** When the check's runs began. */
   starts(name: string): readonly number[];
-  /** Reloads with other checks. */
   reload(checks: readonly Check[]): void;
   /** Stops the scheduler, which then waits for nothing any more. */
   end(): Promise<void>;
@@ -66,7 +62,6 @@ export interface SchedulerHarnessOptions {
   reopen?(error: StoreError): Promise<Store>;
 }
 
-/** Starts a scheduler. */
 export async function startHarness(
   checks: readonly Check[],
   options: SchedulerHarnessOptions = {},

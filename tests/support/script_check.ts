@@ -5,12 +5,10 @@ import { createProcesses } from "../../src/system/process/processes.ts";
 import { checkOf, contextOf } from "../../testing/builders.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 
-/** The optional settings of a run of a `script` check. */
 export interface ScriptRun extends Partial<ScriptParameters> {
   readonly name?: string;
   readonly timeoutMs?: number;
   readonly directory?: string;
-  /** The program's own environment. */
   readonly ownEnvironment?: Readonly<Record<string, string>>;
 }
 

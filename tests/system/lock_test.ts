@@ -205,7 +205,6 @@ function startHolder(path: string): Promise<Holder> {
   );
 }
 
-/** Checks a lock repeatedly, as many readers do. */
 function startLooking(path: string): Promise<Holder> {
   return startProgram(
     `

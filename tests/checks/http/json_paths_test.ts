@@ -4,7 +4,6 @@ import { findExpressionProblems } from "../../../src/config/expressions.ts";
 import { DEPTH_MAX, selectValues } from "../../../src/checks/http/captures.ts";
 import suite from "../testdata/jsonpath_compliance/cts.json" with { type: "json" };
 
-/** A case of the JSONPath Compliance Test Suite. */
 interface ComplianceCase {
   readonly name: string;
   readonly selector: string;

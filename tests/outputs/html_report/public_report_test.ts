@@ -9,7 +9,6 @@ function pageOf(name: string): Promise<string> {
   return writeState(PAGE_STATES[name] ?? assert.fail(name));
 }
 
-/** Some problems, with the public tag. */
 const TAGGED = (PAGE_STATES["everything"]?.shown ?? []).filter(({ check: { name } }) =>
   ["shop", "maintained", "silenced"].includes(name)
 ).map((one) => ({ ...one, check: { ...one.check, tags: ["website"] } }));

@@ -34,7 +34,6 @@ function write(checks: readonly Check[], store: Store | null, facts: PageFacts =
   return writeReport({ store, checks, isWhole: true, facts, clock: createFakeClock() });
 }
 
-/** The page's text as it is read, without its head. */
 function readText(html: string): string {
   return html.slice(html.indexOf("<header ")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
 }

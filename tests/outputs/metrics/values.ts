@@ -3,7 +3,6 @@ import type { CheckMetrics, MetricValues } from "../../../src/outputs/metrics/re
 import { recordOf, resultOf } from "../../state/records.ts";
 import { testCheck } from "../../support/checks.ts";
 
-/** Returns values with every field set. */
 export function valuesOf(members: Partial<MetricValues> = {}): MetricValues {
   return {
     version: "1.2.3",
@@ -26,7 +25,6 @@ export function channelOf(name: string): MetricValues["channels"][number] {
   return { name, ...counts, isLimited: true };
 }
 
-/** Returns a check with its last result. */
 export function checkOf(name: string, last: Partial<KeptResult> = {}, title?: string): CheckMetrics {
   return {
     check: { ...testCheck("ok", { name }), ...(title !== undefined && { title }) },

@@ -11,7 +11,6 @@ import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { queuedOf } from "../../state/records.ts";
 
-/** A Monday. */
 const MONDAY_MS = Date.UTC(2026, 2, 23, 8);
 
 /** A process that queues the summary; `sent` are the rows that it gave to its channels, in order. */

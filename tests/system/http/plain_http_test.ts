@@ -84,7 +84,6 @@ const ANSWERS = `
   no last chunk           | ${CHUNKED}2¶ab¶ | ${BROKEN}
   a length not reached    | 200 OK¶Content-Length: 3¶¶ab | ${BROKEN}`;
 
-/** Responses with other bytes. */
 const BYTES: Readonly<Record<string, readonly [answer: string | Uint8Array, outcome: string]>> = {
   "a byte beyond ASCII": [latin1("HTTP/1.1 204 No\r\nA: \x80\xe4\r\n\r\n"), "204 [a=\x80\xe4] "],
   "a no-break space at the end of a header": [

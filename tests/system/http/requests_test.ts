@@ -11,7 +11,6 @@ const NEVER = new AbortController().signal;
 
 const newRequests = () => createRequests({ clock: createRealClock() });
 
-/** The least that is a request. */
 function get(target: string) {
   return { target, method: "GET", headers: {} };
 }
