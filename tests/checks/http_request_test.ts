@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { httpRequestKind } from "../../src/checks/http_request.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
+import type { Clock } from "../../src/domain/clock.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import {
-  createHandClock,
-  type HandClock,
   httpCheck,
   httpContext,
   type HttpExpectations,
@@ -274,26 +274,24 @@ Deno.test("observeHttpRequest() aborts after the timeout", async (t) => {
     ],
   };
   await testRows(t, rows, async ([answer, expectations, output]) => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const result = await observeAnswer(async (visitor) => {
       await visitor.readHead();
-      assert.deepEqual(clock.delaysMs, [10_000]);
       await visitor.send(answer);
-      if (!answer.includes("\r\n\r\n")) clock.ring();
+      if (!answer.includes("\r\n\r\n")) void clock.advance(10_000);
       await visitor.untilGone();
-    }, { ...expectations, clock, timeoutMs: 10_000, onHead: clock.ring });
+    }, { ...expectations, clock, timeoutMs: 10_000, onHead: () => void clock.advance(10_000) });
     assert.deepEqual([result.condition, result.output], [
       expectations.asWarning ? "warning" : "critical",
       output,
     ]);
-    assert.deepEqual(clock.delaysMs, []);
+    assert.equal(clock.timers, 0);
   });
   await t.step("behind a redirect, for all requests together", async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     await using silent = startServer(async (visitor) => {
       await visitor.readHead();
-      assert.deepEqual(clock.delaysMs, [1500]);
-      clock.ring();
+      void clock.advance(1500);
       await visitor.untilGone();
     });
     const location = `http://user:password@127.0.0.1:${silent.port}/there?token=secret#part`;
@@ -310,16 +308,16 @@ Deno.test("observeHttpRequest() aborts after the timeout", async (t) => {
 Deno.test("observeHttpRequest() throws the reason of an abort, and cancels its timer", async (t) => {
   const reason = new Error("the run ends");
   await t.step("before it begins", async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     await using server = startAnswering(response(200));
     await assert.rejects(
       observeTarget(`${server.origin}/`, { signal: AbortSignal.abort(reason), clock }),
       reason,
     );
-    assert.deepEqual([server.visits, clock.delaysMs], [0, []]);
+    assert.deepEqual([server.visits, clock.timers], [0, 0]);
   });
   await t.step("while it reads the body", async () => {
-    const clock = createHandClock();
+    const clock = createFakeClock();
     const end = new AbortController();
     const meet: Meeting = async (visitor) => {
       await visitor.readHead();
@@ -328,14 +326,14 @@ Deno.test("observeHttpRequest() throws the reason of an abort, and cancels its t
     };
     const run = { signal: end.signal, clock, bodyPart: "well", onHead: () => end.abort(reason) };
     await assert.rejects(observeAnswer(meet, run), reason);
-    assert.deepEqual(clock.delaysMs, []);
+    assert.equal(clock.timers, 0);
   });
 });
 
 /** A clock with fixed durations: from the start to the head, and to the end of the body. */
-function measuring(headMs: number, totalMs: number): HandClock {
+function measuring(headMs: number, totalMs: number): Clock {
   const times = [5000, 5000 + headMs, 5000 + totalMs];
-  return { ...createHandClock(), monotonicMs: () => times.shift() ?? 5000 + totalMs };
+  return { ...createFakeClock(), monotonicMs: () => times.shift() ?? 5000 + totalMs };
 }
 
 Deno.test("observeHttpRequest() compares the duration with its limits", async (t) => {

@@ -17,11 +17,6 @@ export async function flood(visitor: Visitor): Promise<void> {
   while (true) await visitor.send(new Uint8Array(65_536).fill(0xff));
 }
 
-/** Ends the connection while something that was sent is still unread, which resets it. */
-export async function reset(visitor: Visitor): Promise<void> {
-  await visitor.readSome();
-}
-
 /** Ends the connection without a word. */
 export async function leave(): Promise<void> {}
 

@@ -76,31 +76,3 @@ export function withoutTimes(checkResult: CheckResult): CheckResult {
   const { head_ms: _head, total_ms: _total, ...metrics } = checkResult.metrics;
   return { ...checkResult, metrics };
 }
-
-/** A clock whose timers fire on request of the test, and which counts them. */
-export interface HandClock extends Clock {
-  ring(): void;
-  readonly delaysMs: readonly number[];
-}
-
-/** Creates a clock that does not advance. */
-export function createHandClock(): HandClock {
-  const timers = new Set<{ readonly delayMs: number; readonly callback: () => void }>();
-  return {
-    wallMs: () => 0,
-    monotonicMs: () => 0,
-    after(delayMs, callback) {
-      const timer = { delayMs, callback };
-      timers.add(timer);
-      return () => void timers.delete(timer);
-    },
-    ring() {
-      const due = [...timers];
-      timers.clear();
-      for (const { callback } of due) callback();
-    },
-    get delaysMs() {
-      return [...timers].map(({ delayMs }) => delayMs);
-    },
-  };
-}

@@ -5,7 +5,8 @@ import type { HttpRequestCheck } from "../../../src/domain/check.ts";
 import type { CheckResult } from "../../../src/domain/result.ts";
 import { load } from "../../../testing/config_system.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
-import { createHandClock, httpContext } from "../../support/http_check.ts";
+import { createFakeClock } from "../../../testing/fake_clock.ts";
+import { httpContext } from "../../support/http_check.ts";
 import { response, startAnswering, startServer } from "../../support/http_servers.ts";
 import { problemTexts } from "../../support/observe_check.ts";
 import { testRows } from "../../support/rows.ts";
@@ -208,11 +209,11 @@ Deno.test("observeSteps() hides few values if a response sets one cookie again a
 });
 
 Deno.test("observeSteps() has one timeout for all, and names the step", async () => {
-  const clock = createHandClock();
+  const clock = createFakeClock();
   await using server = startServer(async (visitor) => {
     const head = await visitor.readHead();
     if (!head.startsWith("GET /slow")) return await visitor.send(response(200));
-    clock.ring();
+    void clock.advance(300);
     await visitor.untilGone();
   });
   const { origin } = server;
@@ -234,12 +235,12 @@ Deno.test("observeSteps() fails if the timeout ends between two steps", async ()
     { name: "call", request: { target: `${origin}/never` } },
     { always: true, request: { target: `${origin}/never` } },
   ]);
-  const clock = createHandClock();
+  const clock = createFakeClock();
   const { system, ...context } = httpContext({ clock });
   const send: typeof system.requests.send = async (request, signal) => {
     const response = await system.requests.send(request, signal);
     // A trace may read on until the timeout before it closes the response.
-    return { ...response, close: () => response.close().finally(clock.ring) };
+    return { ...response, close: () => response.close().finally(() => clock.advance(300)) };
   };
   const { condition, output } = await httpRequestKind.observe({ ...check, timeoutMs: 300 }, {
     ...context,
