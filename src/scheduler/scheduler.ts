@@ -556,6 +556,9 @@ export class Scheduler {
     // If the clock was set back, the system was not suspended, but the results are as doubtful.
     if (Math.abs(jumpMs) > JUMP_MS) {
       this.#resumedAtMs = this.#time.nowMs();
+      if (jumpMs > 0) {
+        this.#options.repository.settle(this.#resumedAtMs - jumpMs, (name) => this.#slots.has(name));
+      }
       this.#emit({ event: "clock_jumped", forMs: jumpMs, discarded });
     }
   }

@@ -3,10 +3,10 @@
  * each condition.
  *
  * The rule of all of them: the time from one run to the next counts as the condition that the first one confirmed, if
- * the second one came before the check was overdue and was of the same kind and parameters. After a pause, and since the
- * last run, only the time until the planned run counts. It ends when the service stopped or was last seen: `settleRecord`
- * counts it then. All other time is not observed, such as that in which no condition is confirmed, and a span in which
- * the check did not run.
+ * the second one came before the check was overdue and was of the same kind and parameters. If the clock was set back, and
+ * since the last run, only the time until the planned run counts. It ends when the service stopped or was last seen, or
+ * the machine was suspended: `settleRecord` counts it then. All other time is not observed, such as that in which no
+ * condition is confirmed, and a span in which the check did not run.
  */
 import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";

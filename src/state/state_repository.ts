@@ -59,7 +59,7 @@ export class StateRepository {
       return true;
     });
     this.ranUntilMs = ranUntilMs;
-    if (ranUntilMs !== null) this.#settle(ranUntilMs);
+    if (ranUntilMs !== null) this.settle(ranUntilMs);
     this.#lastResultAtMs = records.reduce(
       (ms, { condition }) => Math.max(ms, condition.observedAtMs ?? 0),
       0,
@@ -158,8 +158,10 @@ export class StateRepository {
     return left;
   }
 
-  #settle(endMs: number): void {
+  /** Counts the time until checks were no longer observed: nothing more is until their next runs. `flush` persists it. */
+  settle(endMs: number, isMeant = (_name: string): boolean => true): void {
     for (const before of this.#cache.all()) {
+      if (!isMeant(before.name)) continue;
       const update = settleRecord(before, endMs);
       if (update !== null) this.keep(update);
     }

@@ -547,3 +547,17 @@ simulate("no time between several stops is observed, also once cron has taken ov
   until: "23:12",
   expect: {},
 });
+
+simulate("the time of a suspend is not observed, before the next run either", {
+  start: START,
+  config: GROUPED,
+  actions: {
+    "22:05": "suspend 40min",
+    "22:46": async (world) => assert.ok(await observedMs(world, "a") <= 11 * 60_000),
+    "Tue 00:46": async (world) => {
+      const lost = 171 * 60_000 - await observedMs(world, "a");
+      assert.ok(lost >= 40 * 60_000 && lost <= 100 * 60_000, `${lost} ms`);
+    },
+  },
+  until: "Tue 00:47",
+});
