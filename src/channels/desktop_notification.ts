@@ -187,12 +187,7 @@ function hasDirectory(command: string): boolean {
 /** Only a registered application may show the notification, and PowerShell is on every Windows. */
 const APPLICATION = "{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\\WindowsPowerShell\\v1.0\\powershell.exe";
 
-/**
- * Returns the arguments with which PowerShell shows a notification.
- *
- * The script contains the texts only as base64: PowerShell accepts several characters as a quotation mark, including
- * the curly ones, so no foreign text may be in a literal.
- */
+/** Returns PowerShell's arguments. The script has the texts as base64 alone: several characters are quotation marks. */
 function toastArguments(title: string, text: string): readonly string[] {
   const script = [
     "$ErrorActionPreference = 'Stop'",

@@ -32,9 +32,8 @@ export interface Files {
   /** Replaces a file atomically. Writes `PATH.tmp` first, with the permissions of a new file. */
   replace(path: string, text: string): Promise<void>;
   /**
-   * Gives an existing file the text that `edit` makes of its bytes, as one step. It keeps its owner, group and permission
-   * bits, and a symlink that leads to it. It is written to `PATH.tmp` first, alongside the file itself. An error that
-   * `edit` throws leaves the file as it is. Of processes that rewrite a file at once, only one finds its old text.
+   * Gives an existing file the text that `edit` makes of its bytes, as one step; an error of `edit` leaves it as it is. It
+   * keeps owner, group, permissions and symlinks. Of processes that rewrite a file at once, only one finds its old text.
    */
   rewrite(path: string, edit: (stored: Uint8Array) => string): Promise<void>;
 }

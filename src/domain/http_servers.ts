@@ -11,11 +11,7 @@ export interface IncomingRequest {
   readonly target: string;
   /** The value of a header by its name in small letters, those of a repeated one joined; `null`: it is not there. */
   header(name: string): string | null;
-  /**
-   * Reads the body and returns its last bytes, at most so many. The rest is discarded.
-   *
-   * @throws {Error} If the client leaves, or the body is malformed.
-   */
+  /** Reads the body and returns its last bytes, at most so many. Throws if the client leaves, or the body is malformed. */
   readTail(bytesMax: number): Promise<Uint8Array>;
 }
 

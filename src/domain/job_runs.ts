@@ -36,10 +36,6 @@ export interface JobFacts {
 }
 
 export interface JobLog {
-  /**
-   * Returns the facts of a job, recorded by any process.
-   *
-   * @throws {StoreError} If they can't be read.
-   */
+  /** Returns the facts of a job, recorded by any process. Throws a {@linkcode StoreError} if they can't be read. */
   recall(name: string, nowMs: number): Promise<JobFacts>;
 }

@@ -33,9 +33,8 @@ export interface IncomingResponse {
 
 export interface RequestFailure {
   /**
-   * The phase that failed, as far as the runtime reports it. `permission`, `settings` (for example, an invalid
-   * certificate file) and `machine` (for example, no file descriptor left) are failures of this side and don't
-   * concern the target.
+   * The phase that failed, if the runtime reports it. `permission`, `settings` (such as an invalid certificate file) and
+   * `machine` (such as no file descriptor left) are failures of this side.
    */
   readonly phase:
     | "permission"

@@ -15,12 +15,7 @@ export interface CheckResult {
   readonly metrics: Readonly<Record<string, number>>;
   /** A plugin's own text after `|` (Monitoring Plugins guidelines, "Performance data"); often empty. */
   readonly performanceData: string;
-  /**
-   * The result does not count. One that awaits a job ends a problem that began before another check recovered: nothing
-   * is failing.
-   *
-   * @default nothing
-   */
+  /** The result does not count. One that awaits a job ends a problem older than another check's recovery. @default nothing */
   readonly awaits?: Awaited;
   /** When the last problem ended of a check that a group combines, if the group awaits others; 0: there was none. */
   readonly recoveredAtMs?: number;

@@ -18,11 +18,7 @@ export function isDecimal(text: string): boolean {
   return NUMBER.test(text);
 }
 
-/**
- * Returns a number below 0, 0 or one above, as for sorting.
- *
- * @throws {RangeError} If one of them is no decimal number.
- */
+/** Returns a number below 0, 0 or one above. Throws a {@linkcode RangeError} if one of them is no decimal number. */
 export function compareDecimals(one: string, other: string): number {
   const [first, second] = [readDecimal(one), readDecimal(other)];
   const difference = signOf(first) - signOf(second);

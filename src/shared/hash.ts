@@ -3,9 +3,8 @@ const OFFSET_BASIS = 0x811c9dc5;
 const SEED_STEP = 0x9e3779b9;
 
 /**
- * Hashes a text to 32 bits: FNV-1a (Fowler, Noll, Vo) over UTF-16 code units, then the last step of Austin Appleby's
- * MurmurHash3, so that texts that differ in their last character only are far apart. It is no protection against chosen
- * texts.
+ * FNV-1a over UTF-16 code units, then the last step of Austin Appleby's MurmurHash3, so that texts that differ in their
+ * last character are far apart. It is no protection against chosen texts.
  */
 export function hash32(text: string, seed = OFFSET_BASIS): number {
   let hash = seed;

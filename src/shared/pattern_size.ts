@@ -6,9 +6,8 @@ const PIECE =
   /\\Q(?:[^\\]|\\(?!E))*(?:\\E)?|\\[pPx]\{[^}]*\}|\\[pP]?[^]|\[\^?\]?(?:\[:[^\]]*:\]|\\[^]|[^\]\\])*\]|\((?:\?(?:P?<[^>]*>|[a-zA-Z-]*[:)]))?|\{(\d+)(?:,(\d*))?\}|[^]/g;
 
 /**
- * Estimates how many steps the compiled regular expression (RE2 syntax) has, without compiling it: a repetition of a
- * thousand times nine hundred letters would take a second and 100 MB. Alternatives that share letters have fewer steps
- * than this, so it detects only hugely oversized ones.
+ * Estimates the steps of the compiled regular expression (RE2 syntax) without compiling it, which could take a second and
+ * 100 MB. Alternatives that share letters have fewer, so only hugely oversized ones are detected.
  */
 export function estimateSteps(pattern: string): number {
   const groups: number[] = [];

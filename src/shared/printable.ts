@@ -1,15 +1,11 @@
 /**
- * Rules of this file: names, titles and outputs come from configs and from targets, so any of them may contain an
- * escape sequence that moves the cursor, a bidi override that reorders a line, or a newline that forges one. None of
- * these may reach a terminal.
- *
- * @module
+ * Names, titles and outputs come from configs and targets. No escape sequence, bidi override or forged newline of theirs
+ * may reach a terminal.
  */
 
 /**
- * Control characters (C0, DEL, C1), line and paragraph separators, bidi marks, overrides and isolates, invisible
- * formatting, tags, code points that are no characters, and lone surrogates. Joiners and variation selectors
- * stay: scripts and emoji need them.
+ * Control characters, line and paragraph separators, bidi marks, invisible formatting, tags, no characters, and lone
+ * surrogates. Joiners and variation selectors stay: scripts and emoji need them.
  */
 const UNSAFE =
   /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
@@ -25,9 +21,8 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes any text safe for one line of a terminal: control characters are shown as an escape such as `\x1b`, a newline
- * as `\n`. Color sequences are dropped, a tab becomes a space, invalid characters become U+FFFD; every other
- * character stays.
+ * Makes a text safe for one line of a terminal. Control characters become escapes such as `\x1b`; color sequences are
+ * dropped, a tab becomes a space, invalid characters become U+FFFD.
  */
 export function printable(text: string): string {
   return replaceUnsafe(
@@ -61,9 +56,8 @@ function visible(character: string): string {
 const NO_CHARACTER = /[\p{Cs}\p{Noncharacter_Code_Point}]/u;
 
 /**
- * Returns a value as JSON that is also safe to print: characters that control a terminal, and those that some parsers
- * treat as a newline (U+0085, U+2028, U+2029), are escaped. Parsing returns the same value. Without an indentation,
- * everything is on one line.
+ * Returns a value as JSON that is safe to print: characters that control a terminal, or that some parsers treat as a
+ * newline, are escaped. Without an indentation it is one line.
  */
 export function jsonText(value: unknown, indent = 0): string {
   // A raw line feed can only be layout here: inside strings JSON escapes it.

@@ -6,10 +6,8 @@ export function truncate(text: string, lengthMax: number): string {
 }
 
 /**
- * Returns the beginning of a text, at most so many bytes of UTF-8, an ellipsis included.
- *
- * Not with `encodeInto()`: once it was called some thousand times, Deno 2.7.11 returns the bytes of a Latin-1 text as the
- * number of characters that were read.
+ * The same in bytes of UTF-8. Not with `encodeInto()`: after some thousand calls, Deno 2.7.11 returns for a Latin-1 text
+ * the number of characters that were read.
  */
 export function truncateBytes(text: string, bytesMax: number): string {
   if (BYTES_PER_UNIT_MAX * text.length <= bytesMax) return text;

@@ -1,9 +1,8 @@
 import { textWidth } from "./text_width.ts";
 
 /**
- * Breaks one line of printable text into lines of at most `columns` terminal columns: at spaces where it can,
- * inside a word that is longer than a line where it must. Nothing is lost but the spaces at a break; leading
- * spaces stay. An empty text is one empty line.
+ * Breaks one line of printable text into lines of at most `columns` columns: at spaces where it can, else inside a word.
+ * Nothing is lost but the spaces at a break; an empty text is one empty line.
  */
 export function wrap(text: string, columns: number): readonly string[] {
   if (textWidth(text) <= columns) return [text];

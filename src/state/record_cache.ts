@@ -5,10 +5,8 @@ import type { CheckRecord } from "../domain/store.ts";
 const SEEN_EVERY_MS = 24 * 3_600_000;
 
 /**
- * The records of all checks, in memory.
- *
- * Invariant: a record is equal to the stored one, or to the stored one after the pending updates. So decisions never
- * wait for the store.
+ * The records of all checks. Invariant: a record is equal to the stored one after the pending updates, if there are any.
+ * So decisions never wait for the store.
  */
 export class RecordCache {
   readonly #records: Map<string, CheckRecord>;

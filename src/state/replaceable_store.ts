@@ -58,11 +58,7 @@ export class ReplaceableStore {
     return this.#health.status === "writable";
   }
 
-  /**
-   * Reads all records; those of a replacement if the store is damaged, none if it is unreachable.
-   *
-   * @throws {StoreError} If they can't be read, or no replacement can be opened.
-   */
+  /** Reads all records; none if the store is unreachable, those of a replacement if it is damaged. */
   async records(): Promise<readonly CheckRecord[]> {
     if (this.#options.isUnreachable) return [];
     try {

@@ -34,13 +34,7 @@ async function namesIn(directory: string): Promise<readonly string[]> {
   return names;
 }
 
-/**
- * Sets a file's modification time to now, and creates the file if it is missing.
- *
- * Opened without waiting, since opening a pipe without a reader would wait for ever.
- *
- * @throws {Error} If it fails; `code` is the system's, such as `ENOENT` (not for `Deno.errors.NotCapable`).
- */
+/** Creates a missing file. Opened without waiting, since opening a pipe without a reader would wait for ever. */
 async function touchFile(path: string): Promise<void> {
   // Windows has no such flag.
   const withoutWaiting: number | undefined = constants.O_NONBLOCK;
@@ -176,11 +170,7 @@ function kindOf(info: Deno.FileInfo): "file" | "directory" | "symlink" | "other"
 /** How long a file system may take to respond. */
 const RESPONSE_MS_MAX = 2_000;
 
-/**
- * Waits for a file system, but no longer than the timeout: a call that hangs can't be cancelled, only abandoned.
- *
- * @throws {Deno.errors.TimedOut} If it doesn't respond in time.
- */
+/** Waits for a file system; a call that hangs is abandoned. Throws `Deno.errors.TimedOut` if it doesn't respond in time. */
 export function inTime<T>(response: Promise<T>, clock: Clock, timeoutMs = RESPONSE_MS_MAX): Promise<T> {
   const late = (): Error =>
     new Deno.errors.TimedOut(`the file system did not respond within ${timeoutMs / 1000} s`);

@@ -117,12 +117,7 @@ export function readHeader(headers: Headers, name: string): string | null {
   return value === null ? null : decodeHeader(value);
 }
 
-/**
- * Decodes a header.
- *
- * The runtime returns each byte as one character (RFC 9110, section 5.5, defines only opaque bytes beyond ASCII).
- * Servers that send such bytes mostly mean UTF-8, so valid UTF-8 is decoded as such.
- */
+/** The runtime returns each byte as one character (RFC 9110, 5.5); those of valid UTF-8 are decoded as such. */
 export function decodeHeader(value: string): string {
   if (!BEYOND_ASCII.test(value)) return value;
   try {

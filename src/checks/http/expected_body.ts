@@ -33,11 +33,7 @@ export const BODY_PARTS = ["bodyPart", "notBodyPart", "bodyPattern", "notBodyPat
 
 const BODY_WISHES = [...BODY_PARTS, "warningDurationMs", "criticalDurationMs"] as const;
 
-/**
- * Compares a body with the expected one, in the order of the config's description: texts, patterns, JSON.
- *
- * @throws The error of the body if it cannot be read to its end, and the error of `pause`.
- */
+/** Compares a body with the expected one. Throws the error of the body if it cannot be read, and that of `pause`. */
 export async function evaluateBody(
   expected: HttpExpectation,
   { response, isCaptured, nowMs, onRead, pause }: BodyToEvaluate,

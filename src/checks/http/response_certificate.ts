@@ -23,9 +23,8 @@ interface CertificateContext {
 const NOTHING: CertificateFinding = { violations: [], isGrave: false, metrics: {} };
 
 /**
- * Reads the certificate of the target over a separate connection (the runtime does not expose that of a request), and
- * compares it with `response.certificate`, once the response has been read. It is that of the configured target, even
- * if that redirects.
+ * Reads the certificate of the configured target over a separate connection, once the response has been read: the runtime
+ * does not expose that of a request.
  */
 export async function findCertificate(
   { request, response, timeoutMs }: Pick<HttpStep, "request" | "response"> & { readonly timeoutMs: number },

@@ -33,8 +33,7 @@ export interface PostgresStoreOptions extends PostgresClientOptions, SharedStore
 }
 
 /**
- * Opens a state that is stored in PostgreSQL, and makes its tables if there are none.
- *
+ * Opens a state in PostgreSQL, and makes its tables if there are none.
  * @throws {StoreError} If it can't be opened; `missing` if it is to be read and there is none.
  */
 export async function openPostgresStore(

@@ -92,11 +92,7 @@ export class MessageReader {
     this.#end = unread.length + piece.length;
   }
 
-  /**
-   * Returns the next message that is whole, `null` if there is none.
-   *
-   * @throws {ProtocolError} If it is longer than it may be, or no message.
-   */
+  /** Returns the next whole message; `null`: none. Throws a {@linkcode ProtocolError} if it is too long, or no message. */
   next(bytesMax: number): ServerMessage | null {
     const offset = this.#start;
     if (this.#end - offset < HEADER_BYTES) return null;

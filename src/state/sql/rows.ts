@@ -138,11 +138,7 @@ export function packRun(entry: RollupEntry | null): Uint8Array {
   return new Uint8Array(view.buffer);
 }
 
-/**
- * Unpacks runs, the last one first.
- *
- * @throws {UnreadableRowError} If they are none.
- */
+/** Unpacks runs, the last one first. Throws an {@linkcode UnreadableRowError} if they are none. */
 export function unpackRuns(runs: unknown): readonly RecentRun[] {
   if (!(runs instanceof Uint8Array) || runs.length % RUN_BYTES !== 0) {
     throw new UnreadableRowError('"recent" of a row is not a list of runs');

@@ -116,9 +116,8 @@ export async function openConnection(
 export const APPLICATION_ID = 0x6d6e7472;
 
 /**
- * The steps from an empty database to the present tables; the version of a database is the number of its applied
- * steps. A released step never changes: a release replaces the first one by its text, and later changes are new
- * steps.
+ * The steps from an empty database to the present tables, counted by its version. A released step never changes: a release
+ * replaces the first one by its text, and later changes are new steps.
  */
 export const MIGRATIONS: readonly Migration[] = [CREATE_TABLES];
 
@@ -149,11 +148,7 @@ export function migrate(connection: SqliteConnection, migrations: readonly Migra
   }, "DEFERRED");
 }
 
-/**
- * The version of a database; 0 for an empty one.
- *
- * @throws {NewerVersionError} If it is beyond the last step.
- */
+/** The version of a database; 0 for an empty one. Throws a {@linkcode NewerVersionError} if it is beyond the last step. */
 export function versionOf(
   connection: SqliteConnection,
   migrations: readonly Migration[] = MIGRATIONS,

@@ -3,11 +3,7 @@ import { copiedColumns, selectPage, type StateTables } from "../copy_state.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./sqlite_store.ts";
 import { explaining } from "./store_failure.ts";
 
-/**
- * Opens the tables of a state in a SQLite database, which this process owns. Only a target is created.
- *
- * @throws {StoreError} If it can't be opened.
- */
+/** Opens the tables of a state in SQLite, which this process owns. Throws a {@linkcode StoreError} if it can't. */
 export async function openSqliteTables(path: string, options: SqliteStoreOptions): Promise<StateTables> {
   const { store } = await openSqliteStore(path, options);
   await store.close();

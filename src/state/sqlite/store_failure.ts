@@ -126,12 +126,7 @@ function explainDatabaseError(error: Error): Explanation {
 export interface Patience {
   readonly clock: Pick<Clock, "monotonicMs" | "after">;
   readonly timeoutMs: number;
-  /**
-   * The longest pause between two tries. Whichever process asks at the right moment gets the lock, so the one that must
-   * go on asks more often than the many that can wait.
-   *
-   * @default 1000
-   */
+  /** The longest pause between two tries: the process that must go on asks more often than others. @default 1000 */
   readonly pauseMsMax?: number;
   /** Ends the wait earlier. */
   readonly signal?: AbortSignal;

@@ -6,11 +6,7 @@ import { headerOf, HttpError, parseField, type ResponseHead } from "./http_head.
 /** Reads the next part of a body; `null`: it was complete. The bytes are valid until the next call. */
 export type ReadBody = () => Promise<Uint8Array | null>;
 
-/**
- * Finds out where the body of a response ends (RFC 9112, section 6.3); `null`: it has none.
- *
- * @throws {HttpError} If its length is malformed.
- */
+/** Finds out where the body of a response ends (RFC 9112, 6.3); `null`: it has none. Throws an {@linkcode HttpError}. */
 export function bodyReader(
   head: ResponseHead,
   { bytes, method }: { readonly bytes: ByteReader; readonly method: string },

@@ -34,11 +34,7 @@ const INFORMATIONAL_MAX = 100;
 const BEGINNING = "HTTP/1.";
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d{2})(?: [\t \x21-\x7e\x80-\xff]*)?$/;
 
-/**
- * Reads the head of the final response (RFC 9112, sections 2 to 5); informational responses (1xx) are skipped.
- *
- * @throws {HttpError} If it is malformed, too large, or does not come.
- */
+/** Reads the head of the final response (RFC 9112, 2 to 5), behind informational ones. Throws an {@linkcode HttpError}. */
 export async function readHead(bytes: ByteReader): Promise<ResponseHead> {
   let leftBytes = HEADS_BYTES_MAX;
   const takeLine = (): string | null => {
@@ -141,11 +137,7 @@ const HEAD_BYTES_MAX = 16_384;
 
 const REQUEST_LINE = /^([A-Z]{1,20}) (\/[\x21-\x7e]*) HTTP\/1\.([01])$/;
 
-/**
- * Reads the head of a request (RFC 9112, sections 2 to 5); `null`: the client left before it.
- *
- * @throws {RequestError} If it is malformed or too large.
- */
+/** Reads the head of a request (RFC 9112); `null`: the client left. Throws a {@linkcode RequestError} if it is malformed. */
 export async function readRequestHead(bytes: ByteReader): Promise<RequestHead | null> {
   let leftBytes = HEAD_BYTES_MAX;
   const nextLine = async (): Promise<string | null> => {

@@ -14,11 +14,7 @@ interface ErrorCircumstances {
   readonly isBehindHandshake?: boolean;
 }
 
-/**
- * Describes an error of the runtime's `fetch`, or of reading the body of its response.
- *
- * The description never contains the target's credentials, path or query; host and port at most.
- */
+/** Describes an error of the runtime's `fetch`, without the target's credentials, path and query. */
 export function explainRequestError(
   error: unknown,
   target: string,

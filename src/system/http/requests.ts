@@ -175,12 +175,7 @@ class ConnectError extends Error {
   }
 }
 
-/**
- * Sends a request over a new connection, and reads the response up to its body.
- *
- * @throws {ConnectError} If there is no connection.
- * @throws {HttpError} If no head arrives.
- */
+/** Sends a request, and reads the response head. Throws a {@linkcode ConnectError} or an {@linkcode HttpError}. */
 async function sendPlain(
   request: OutgoingRequest,
   { clock, signal }: ConnectTcpOptions,

@@ -1,8 +1,6 @@
 /**
- * Email over SMTP (RFC 5321): nodemailer composes it, and a small client submits it over connections like those of the
- * checks.
- *
- * Invariant: when `send` is done, whatever came of it, its connection is gone.
+ * Email over SMTP (RFC 5321): nodemailer composes it, a small client submits it. Invariant: when `send` is done, its
+ * connection is gone.
  */
 import { startDeadline } from "../../shared/deadline.ts";
 import { isIP } from "node:net";

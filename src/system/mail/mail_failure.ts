@@ -87,11 +87,7 @@ export class ReplyReader {
     return this.#text !== "" || this.#lines.length > 0;
   }
 
-  /**
-   * Returns the replies that are complete.
-   *
-   * @throws {SmtpError} If a line is no reply, or a reply exceeds its limits.
-   */
+  /** Returns the replies that are complete. Throws an {@linkcode SmtpError} if a line is none, or too much. */
   read(bytes: Uint8Array): readonly Reply[] {
     const replies: Reply[] = [];
     const parts = (this.#text + this.#decoder.decode(bytes, { stream: true })).split("\n");

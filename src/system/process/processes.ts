@@ -132,9 +132,8 @@ async function follow(leader: Deno.ChildProcess, following: Following): Promise<
 }
 
 /**
- * Ends the processes that a leader has left in its group, and returns whether there were any: processes that have the
- * pipes open get a moment to finish, then all are killed. (A process that left the group escapes, but our ends of the
- * pipes are closed in any case.)
+ * Ends the processes that a leader has left in its group, and returns whether there were any. Those with open pipes get a
+ * moment to finish. One that left the group escapes, but our ends of the pipes are closed.
  */
 async function endRemains(
   leader: Deno.ChildProcess,
@@ -154,9 +153,8 @@ async function endRemains(
 }
 
 /**
- * Allows this process to exit without waiting for one that can't be terminated. `false`: it has exited nevertheless.
- * After a stall of this process, its timers fire before other events, and the runtime has the exit without having
- * reported it.
+ * Allows this process to exit without one that can't be terminated. `false`: it has exited nevertheless; after a stall,
+ * timers fire before the runtime reports that.
  */
 function abandon(leader: Deno.ChildProcess): boolean {
   try {

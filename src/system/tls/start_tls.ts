@@ -12,11 +12,7 @@ export class StartTlsRefusal extends Error {
   override readonly name = "StartTlsRefusal";
 }
 
-/**
- * Runs the protocol up to the begin of TLS (RFC 3207 for SMTP, RFC 9051 for IMAP, RFC 2595 for POP3).
- *
- * @throws {StartTlsRefusal} If the server closes the connection or rejects TLS.
- */
+/** Runs the protocol up to TLS (RFC 3207, RFC 9051, RFC 2595). Throws a {@linkcode StartTlsRefusal} if that fails. */
 export async function askForTls(clearText: ClearText, protocol: StartTlsProtocol): Promise<void> {
   for (const { says, expects } of CONVERSATIONS[protocol]) {
     if (says !== null) await clearText.write(`${says}\r\n`);

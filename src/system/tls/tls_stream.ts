@@ -8,11 +8,7 @@ import { endProperly } from "../deno_workarounds/tls_end.ts";
 import { withoutBrackets } from "../tcp/tcp_stream.ts";
 import { requireTrust } from "./trust.ts";
 
-/**
- * Begins TLS over a stream that is connected. Without `verifies`, a certificate may be whatever it is.
- *
- * @throws If the trusted certificates cannot be loaded.
- */
+/** Begins TLS over a connected stream. Throws if the trusted certificates cannot be loaded. */
 export function beginTls(
   stream: Duplex,
   { serverName, authorities }: TlsExpectations,

@@ -9,9 +9,8 @@ import { TRUST_VARIABLE } from "../../domain/runtime_permissions.ts";
 const MACHINE_AND_BUILT_IN = "system,mozilla";
 
 /**
- * Makes TLS trust the machine's CA certificates, unless the user has set the variable or it may not be set, and loads
- * them. Must be called before the first client is created. Later there may be no file descriptor left to load them,
- * and the executable keeps the first failure.
+ * Makes TLS trust the machine's CA certificates, unless the user has set the variable, and loads them. Call it before the
+ * first client: later no file descriptor may be left, and the executable keeps the first failure.
  */
 export function trustMachine(): void {
   const { state } = Deno.permissions.querySync({ name: "env", variable: TRUST_VARIABLE });
@@ -29,9 +28,7 @@ export function trustMachine(): void {
 let isLoaded = false;
 
 /**
- * Loads the trusted certificates, if that has not happened. Call it before `node:tls`, which never completes a
- * handshake without them, and reports nothing.
- *
+ * Loads the trusted certificates once, before `node:tls`, which never completes a handshake without them.
  * @throws If they can't be loaded; {@linkcode explainTrustError} describes the error.
  */
 export function requireTrust(): void {
