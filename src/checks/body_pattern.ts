@@ -1,14 +1,10 @@
 /** The maximum number of steps of a compiled pattern in one call: until it returns, nothing else can run. */
 const TRIES_MAX = 5_000_000;
 
-interface LineSearch {
-  /** How many characters may be searched in one go. */
-  readonly lengthMax: number;
-  test(text: string): boolean;
-}
-
-/** Prepares a search through many short texts. The library is loaded only here. */
-export async function createLineSearch(pattern: string): Promise<LineSearch> {
+/** Prepares a search through many short texts, of `lengthMax` characters together. The library is loaded only here. */
+export async function createLineSearch(
+  pattern: string,
+): Promise<{ readonly lengthMax: number; test(text: string): boolean }> {
   const { program, lengthMax } = await compile(pattern);
   return { lengthMax, test: (text) => program.test(text) };
 }
@@ -61,13 +57,8 @@ export async function searchPattern(
 /** The end of the text or of a line, or of a word; also where that is only a text. */
 const ASSERTS_END = /\$|\\[zbB]/;
 
-interface TextMatcher {
-  /** Returns `null` if the texts together are too long for the pattern; all of them take at most about 50 ms. */
-  test(text: string): boolean | null;
-}
-
-/** Returns a matcher whose texts share the limit of {@linkcode searchPattern}. The same text costs nothing again. */
-export async function createTextMatcher(pattern: string): Promise<TextMatcher> {
+/** The texts share the limit of {@linkcode searchPattern}; `null` beyond it. The same text costs nothing again. */
+export async function createTextMatcher(pattern: string): Promise<{ test(text: string): boolean | null }> {
   const { program, lengthMax } = await compile(pattern);
   let lengthLeft = lengthMax;
   const known = new Map<string, boolean>();

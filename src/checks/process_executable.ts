@@ -11,15 +11,11 @@ export interface Executed<Process> {
   readonly reason: string;
 }
 
-interface ReadOptions extends Pick<System, "files" | "platform"> {
-  readonly signal: AbortSignal;
-}
-
 /** Finds the processes that run the expected file, which may have been replaced; a text: why it can't be compared. */
 export async function withExecutable<Process extends { readonly id: number }>(
   found: readonly Process[],
   executable: string | undefined,
-  { files, platform, signal }: ReadOptions,
+  { files, platform, signal }: Pick<System, "files" | "platform"> & { readonly signal: AbortSignal },
 ): Promise<Executed<Process> | string> {
   if (executable === undefined) return { running: found, unreadable: [], reason: "" };
   if (platform !== "linux") return "only Linux names the executable of a process";

@@ -110,15 +110,8 @@ function* datumFindings({ label, value: shown, unit, limits }: PerformanceDatum)
 
 const DECIMAL = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?$/;
 
-interface NamedNumber {
-  readonly label: string;
-  /** As it was printed. */
-  readonly shown: string;
-  readonly unit?: string;
-}
-
 function* rangeFindings(
-  { label, shown, unit = "" }: NamedNumber,
+  { label, shown, unit = "" }: { readonly label: string; readonly shown: string; readonly unit?: string },
   { warning, critical }: { readonly warning?: Range | undefined; readonly critical?: Range | undefined },
 ): Generator<Finding> {
   for (const [condition, range] of [["critical", critical], ["warning", warning]] as const) {

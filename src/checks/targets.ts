@@ -8,12 +8,6 @@ export function targetOfMachine<K extends CheckKind>(name: string): CheckTarget<
   return { form: null, parametersOf: () => null, nameOf: () => name, subjectsOf: () => [name] };
 }
 
-interface HostPort {
-  /** Without brackets. */
-  readonly host: string;
-  readonly port: number;
-}
-
 const PORT = String.raw`\d{1,5}`;
 const HOST = String.raw`\[[\da-fA-F:.]+\]|[^\s:/[\]@]+`;
 
@@ -27,7 +21,7 @@ const PUBLISHED = new RegExp(String.raw`^(?:(${HOST}):)?(${PORT}):${PORT}(?:/tcp
 const LISTED = new RegExp(String.raw`^(?:(${HOST}):)?(${PORT})->${PORT}/tcp(?:,.*)?$`);
 
 /** Finds the host and the port in a word; `null`: it has another form. A port alone is one of this machine. */
-export function hostPortIn(text: string): HostPort | null {
+export function hostPortIn(text: string): { readonly host: string; readonly port: number } | null {
   // A host of digits alone is a port.
   const isPublished = /^\d+:\d+/.test(text) || !PLAIN.test(text);
   const match = isPublished ? PUBLISHED.exec(text) ?? LISTED.exec(text) : PLAIN.exec(text);

@@ -2,15 +2,11 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-interface FileAttempt {
-  /** Absolute; named in the flag that grants the access. */
-  readonly path: string;
-  /** @default "read" */
-  readonly access?: "read" | "write";
-}
-
 /** Describes why a file can't be read or written, without its path: one line, no final period. */
-export function describeFileError(error: unknown, { path, access = "read" }: FileAttempt): string {
+export function describeFileError(
+  error: unknown,
+  { path, access = "read" }: { readonly path: string; readonly access?: "read" | "write" },
+): string {
   if (error instanceof Deno.errors.NotCapable) {
     if (error.message.includes("sys access")) return describeHostError(error);
     // The runtime wants everything granted for a few places, such as /proc.

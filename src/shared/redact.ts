@@ -20,16 +20,11 @@ const REDACTED = "[secret]";
 /** Shorter values are common words and parts of numbers: to hide them would tear up most texts. */
 export const SECRET_LENGTH_MIN = 4;
 
-interface RedactOptions {
-  /** Whether its end was truncated, so that the beginning of a secret may be there. @default {false} */
-  readonly isCut?: boolean;
-}
-
 /**
  * Removes secrets from a text. Call it with the text as it was received: splitting, trimming, truncating or escaping
- * may hide a part of a secret from it. Redacting twice is safe.
+ * may hide a part of a secret from it; `isCut` if its end was truncated. Redacting twice is safe.
  */
-export type Redact = (text: string, options?: RedactOptions) => string;
+export type Redact = (text: string, options?: { readonly isCut?: boolean }) => string;
 
 export function redactProcesses(processes: Processes, redact: Redact): Processes {
   return {

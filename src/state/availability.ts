@@ -30,13 +30,11 @@ export interface SpanSummary extends RunCounts {
   readonly durationMaxMs: number | null;
 }
 
-interface Span {
-  readonly sinceMs: number;
-  readonly untilMs: number;
-}
-
 /** The sums of the roll-ups that end after a time and do not begin after another; none is divided. */
-export function summarise(rollups: readonly Rollup[], { sinceMs, untilMs }: Span): SpanSummary {
+export function summarise(
+  rollups: readonly Rollup[],
+  { sinceMs, untilMs }: Readonly<Record<"sinceMs" | "untilMs", number>>,
+): SpanSummary {
   const chosen = rollups.filter(({ startMs, spanMs }) => startMs + spanMs > sinceMs && startMs <= untilMs);
   const sum = (pick: (rollup: Rollup) => number): number =>
     chosen.reduce((subtotal, rollup) => subtotal + pick(rollup), 0);

@@ -259,17 +259,11 @@ async function matches(value: string | undefined, pattern: string): Promise<bool
   return value !== undefined && (await searchPattern(value, { pattern, isWhole: true })).found;
 }
 
-interface DurationViolation {
-  /** Such as `took 2.3 s, warning above 1 s`. */
-  readonly text: string;
-  readonly isWarning: boolean;
-}
-
 /** Compares a duration with its limits; `null` if it is within. */
 export function durationViolation(
   durationMs: number,
   { warningDurationMs, criticalDurationMs }: HttpExpectation,
-): DurationViolation | null {
+): { readonly text: string; readonly isWarning: boolean } | null {
   if (criticalDurationMs !== undefined && durationMs > criticalDurationMs) {
     return { text: describe(durationMs, "critical", criticalDurationMs), isWarning: false };
   }

@@ -189,18 +189,13 @@ function isAbsenceExpected(wish: JsonExpectation): boolean {
   return typeof wish === "object" && wish !== null && "exists" in wish && wish.exists === false;
 }
 
-interface Found {
-  readonly problem: string | null;
-  readonly obstacle: string | null;
-}
-
 function evaluateFound(
   found: readonly unknown[],
   { comparisons, isExpected }: {
     readonly comparisons: readonly Comparison[];
     readonly isExpected: boolean;
   },
-): Found {
+) {
   const [first] = found;
   const fine = { problem: null, obstacle: null };
   if (!isExpected) {

@@ -74,12 +74,7 @@ export async function readBody(
   return findings();
 }
 
-interface Search {
-  readonly found: readonly boolean[];
-  take(more: string): void;
-}
-
-function searchFor(parts: readonly string[]): Search {
+function searchFor(parts: readonly string[]) {
   const found = parts.map(() => false);
   const tailLength = Math.max(0, ...parts.map((part) => part.length - 1));
   let text = "";

@@ -58,7 +58,7 @@ export async function observeSteps(
   const passed = `${steps.length} ${steps.length === 1 ? "step" : "steps"} passed`;
   // A violation shows a number as it is read, such as 1.5 for "1.50".
   const numbers = [...captured.values()].map((value) => String(Number(value)));
-  const secrets = [...captured.values(), ...numbers, ...jar.secrets()];
+  const secrets = [...captured.values(), ...numbers, ...jar.secrets];
   hide?.(secrets);
   const redact = createRedactor(secrets);
   return checkResult(
@@ -82,45 +82,34 @@ const COOKIE_LENGTH_MAX = 4096;
 /** Of one run: each is searched for in every output. */
 const VALUES_MAX = 500;
 
-interface CookieRequests {
-  readonly requests: Requests;
-  /** Every value that was in the jar after a response. */
-  secrets(): Iterable<string>;
-}
-
 /**
  * Keeps the cookies of responses, and sends them with later requests to the same origin, unless a request has its own
  * `Cookie`. `Domain` and `Path` do not matter: the jar lasts one run of a few requests.
  */
-function withCookies(requests: Requests, wallMs: () => number): CookieRequests {
+function withCookies(requests: Requests, wallMs: () => number) {
   const jars = new Map<string, Map<string, string>>();
   const values = new Set<string>();
-  return {
-    requests: {
-      ...requests,
-      async send(request, signal) {
-        const { origin } = new URL(request.target);
-        const jar = jars.get(origin) ?? new Map<string, string>();
-        jars.set(origin, jar);
-        const hasOwn = Object.keys(request.headers).some((name) => name.toLowerCase() === "cookie");
-        const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
-        const headers = hasOwn || cookie === "" ? request.headers : { ...request.headers, cookie };
-        const response = await requests.send({ ...request, headers }, signal);
-        for (const text of response.headers.getSetCookie()) {
-          const { name, value, isExpired } = readCookie(decodeHeader(text), wallMs());
-          if (name === "" || text.length > COOKIE_LENGTH_MAX) continue;
-          if (isExpired) jar.delete(name);
-          else if ((jar.size < COOKIES_MAX || jar.has(name)) && values.size < VALUES_MAX) {
-            jar.set(name, value);
-          }
-        }
-        // A response may set one cookie thousands of times.
-        for (const value of jar.values()) values.add(value);
-        return response;
-      },
-    },
-    secrets: () => values,
+  const send: Requests["send"] = async (request, signal) => {
+    const { origin } = new URL(request.target);
+    const jar = jars.get(origin) ?? new Map<string, string>();
+    jars.set(origin, jar);
+    const hasOwn = Object.keys(request.headers).some((name) => name.toLowerCase() === "cookie");
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
+    const headers = hasOwn || cookie === "" ? request.headers : { ...request.headers, cookie };
+    const response = await requests.send({ ...request, headers }, signal);
+    for (const text of response.headers.getSetCookie()) {
+      const { name, value, isExpired } = readCookie(decodeHeader(text), wallMs());
+      if (name === "" || text.length > COOKIE_LENGTH_MAX) continue;
+      if (isExpired) jar.delete(name);
+      else if ((jar.size < COOKIES_MAX || jar.has(name)) && values.size < VALUES_MAX) {
+        jar.set(name, value);
+      }
+    }
+    // A response may set one cookie thousands of times.
+    for (const value of jar.values()) values.add(value);
+    return response;
   };
+  return { requests: { ...requests, send }, secrets: values };
 }
 
 function readCookie(

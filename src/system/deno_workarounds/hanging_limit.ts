@@ -11,11 +11,6 @@ import type { ConnectionTarget } from "../../domain/connections.ts";
 const HANGING_MAX = 4;
 const LOST_MS = 3_600_000;
 
-interface Lost {
-  readonly key: string;
-  readonly untilMs: number;
-}
-
 /**
  * Connections that hang in the making and that the runtime cannot end, counted for each server, so that a server that
  * hangs costs a few file descriptors at most. No timer is set, so that a check that has ended leaves none.
@@ -25,7 +20,7 @@ export class HangingLimit {
   /** By server; none is 0. */
   readonly #counts = new Map<string, number>();
   /** The first one is forgotten first. */
-  readonly #lost: Lost[] = [];
+  readonly #lost: { readonly key: string; readonly untilMs: number }[] = [];
 
   /** `nowMs` is a monotonic time. */
   constructor(nowMs: () => number) {

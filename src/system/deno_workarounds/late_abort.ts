@@ -7,18 +7,13 @@
 import { setImmediate } from "node:timers";
 import { onAbort } from "../../shared/on_abort.ts";
 
-interface LateAbort {
-  readonly signal: AbortSignal;
-  stop(): void;
-}
-
 /**
  * Returns a signal for `fetch`. It aborts when the other does, but not before all arrived responses were received.
  *
  * On a busy machine both often happen together, because timers are called before the responses that arrived
  * meanwhile. The callbacks of `setImmediate` run after both.
  */
-export function abortLate(signal: AbortSignal): LateAbort {
+export function abortLate(signal: AbortSignal): { readonly signal: AbortSignal; stop(): void } {
   const late = new AbortController();
   const abort = (): void => late.abort(signal.reason);
   if (signal.aborted) abort();

@@ -9,16 +9,11 @@ import { describeDuration } from "../../domain/duration.ts";
 import type { RequestFailure } from "../../domain/requests.ts";
 import { explainTrustError } from "../tls/trust.ts";
 
-interface ErrorCircumstances {
-  /** Whether it comes from a connection on which the TLS handshake had succeeded. @default {false} */
-  readonly isBehindHandshake?: boolean;
-}
-
 /** Describes an error of the runtime's `fetch`, without the target's credentials, path and query. */
 export function explainRequestError(
   error: unknown,
   target: string,
-  { isBehindHandshake = false }: ErrorCircumstances = {},
+  { isBehindHandshake = false }: { readonly isBehindHandshake?: boolean } = {},
 ): RequestFailure {
   if (error instanceof Deno.errors.NotCapable) {
     const place = /access to "([^"]+)"/.exec(error.message)?.[1] ?? hostAndPortOf(target);

@@ -7,7 +7,7 @@ import { isIP } from "node:net";
 import type { Clock } from "../../domain/clock.ts";
 import type { HandshakeTarget } from "../../domain/connections.ts";
 import type { Mail, MailEnd, OutgoingMail } from "../../domain/mail.ts";
-import { connectTcp } from "../tcp/connect_tcp.ts";
+import { connectTcp, type ConnectTcpOptions } from "../tcp/connect_tcp.ts";
 import { lookUpName, withoutBrackets } from "../tcp/tcp_stream.ts";
 import { failsForGood, isLastingTlsError } from "../tls/try_handshake.ts";
 import { compose, type Composed } from "./compose.ts";
@@ -67,16 +67,10 @@ export function createMail(
 /** Without it, a network without a response would keep an attempt for minutes. */
 const CONNECT_MS = 30_000;
 
-interface ConnectOptions {
-  readonly clock: Clock;
-  onStep(step: string): void;
-  readonly signal: AbortSignal;
-}
-
 /** Connects in clear text on every port. Rejects with the signal's reason, or with the system's error. */
 export async function connectToServer(
   { host, port }: Pick<OutgoingMail, "host" | "port">,
-  { clock, onStep, signal }: ConnectOptions,
+  { clock, onStep, signal }: ConnectTcpOptions & { onStep(step: string): void },
 ): Promise<Deno.TcpConn> {
   signal.throwIfAborted();
   const lateReason = new SmtpError("no response to the connection attempt");
