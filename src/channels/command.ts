@@ -48,10 +48,7 @@ const VARIABLE_LENGTH_MAX = 8 * 1024;
  */
 const REFUSING_EXIT_CODES: readonly number[] = [64, 65, 67, 77, 78, 126, 127];
 
-function notificationVariables(
-  item: MessageItem,
-  { id, isTest }: Pick<Message, "id" | "isTest">,
-): Readonly<Record<string, string>> {
+function notificationVariables(item: MessageItem, { id, isTest }: Pick<Message, "id" | "isTest">) {
   const { missed_problem: _, ...fields } = itemFields(item, { isTest, itemCount: 1 });
   const summary = `${isTest ? "TEST " : ""}${describeItem(item)}`;
   return Object.fromEntries(

@@ -79,9 +79,7 @@ export function describeDependents(dependents: number): string {
   return dependents === 1 ? "1 check that depends on it" : `${dependents} checks that depend on it`;
 }
 
-function describeNotes(
-  { notification: { acknowledged, flapping, dependents } }: MessageItem,
-): readonly string[] {
+function describeNotes({ notification: { acknowledged, flapping, dependents } }: MessageItem) {
   const note = truncate(acknowledged ?? "", NOTE_LENGTH_MAX);
   return [
     acknowledged === null ? "" : note === "" ? "acknowledged" : `acknowledged: ${note}`,

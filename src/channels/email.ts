@@ -28,11 +28,7 @@ function mayUseTls({ host, port, username }: ChannelOf<"email">["parameters"]["a
   return port === 465 || username !== "" || !/^(?:localhost|127\.[\d.]+|\[?::1\]?)$/i.test(host);
 }
 
-async function deliverEmail(
-  message: Message,
-  channel: ChannelOf<"email">,
-  context: DeliverContext,
-): Promise<Delivery> {
+async function deliverEmail(message: Message, channel: ChannelOf<"email">, context: DeliverContext) {
   const { access, sender, receivers, tags } = channel.parameters;
   const domain = domainOf(sender);
   const html = message.items[0]?.notification.summary?.html;

@@ -37,9 +37,7 @@ export const webhookKind: ChannelKindEntry<"webhook"> = {
   textMax: ITEM_TEXT_MAX,
 };
 
-function isTemplate(
-  { parameters: { target, recoveryTarget, headers, body } }: ChannelOf<"webhook">,
-): boolean {
+function isTemplate({ parameters: { target, recoveryTarget, headers, body } }: ChannelOf<"webhook">) {
   return body !== undefined || recoveryTarget !== undefined ||
     [target, ...Object.values(headers)].some(hasFields);
 }
@@ -48,11 +46,7 @@ function targetsOf({ parameters: { target, recoveryTarget } }: ChannelOf<"webhoo
   return recoveryTarget === undefined ? [target] : [target, recoveryTarget];
 }
 
-async function deliverWebhook(
-  message: Message,
-  channel: ChannelOf<"webhook">,
-  context: DeliverContext,
-): Promise<Delivery> {
+async function deliverWebhook(message: Message, channel: ChannelOf<"webhook">, context: DeliverContext) {
   const { items } = message;
   if (!isTemplate(channel)) return await post(requestOf(items, message, channel), { channel, context });
   // The outbox delivers one item at a time; several would be separate messages to the receiver.

@@ -80,10 +80,7 @@ export async function readVerdict(
 
 const UNREAD = "certificate is accepted, but its dates could not be read over a second connection";
 
-function datesOf(
-  { validFromMs, validToMs }: CertificateFacts,
-  nowMs: number,
-): { readonly isBad: boolean; readonly text: string } {
+function datesOf({ validFromMs, validToMs }: CertificateFacts, nowMs: number) {
   if (nowMs >= validToMs) {
     return { isBad: true, text: `expired ${describeDuration(nowMs - validToMs)} ago (${day(validToMs)})` };
   }
@@ -134,10 +131,7 @@ function canonicalFingerprint(text: string): string | null {
 
 const NAMES_MAX = 3;
 
-function refusalText(
-  { about, reason }: CertificateProblem,
-  { names, isSelfSigned }: CertificateFacts,
-): string {
+function refusalText({ about, reason }: CertificateProblem, { names, isSelfSigned }: CertificateFacts) {
   if (about === "trust" && isSelfSigned) return "certificate is not trusted (self-signed)";
   if (about !== "names") return reason;
   if (names.length === 0) return `${reason}, nor for any other`;

@@ -141,10 +141,7 @@ async function readText(path: string, files: Files): Promise<string> {
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
 /** Reads the certificates of a `ca_file`, or why there are none; without one there are none. */
-async function readAuthorities(
-  files: Files,
-  path: string | undefined,
-): Promise<readonly string[] | string> {
+async function readAuthorities(files: Files, path: string | undefined) {
   if (path === undefined) return [];
   let text;
   try {

@@ -3,7 +3,7 @@ import { describeFileError } from "../shared/describe_error.ts";
 import type { FileTimestampCheck } from "../domain/check.ts";
 import type { FileTimestampParameters } from "../domain/generated/config.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
-import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
+import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { matchesGlob } from "../shared/matches_glob.ts";
 import { timeText } from "../shared/local_time.ts";
 import { quote } from "../shared/text.ts";
@@ -106,10 +106,7 @@ async function findFile(
 const FILES_MAX = 10_000;
 
 /** A file that is removed meanwhile is none. */
-async function statIfThere(
-  path: string,
-  { files, timeoutMs }: Omit<FindOptions, "signal">,
-): Promise<FileFacts | null> {
+async function statIfThere(path: string, { files, timeoutMs }: Omit<FindOptions, "signal">) {
   try {
     return await files.stat(path, { timeoutMs });
   } catch (error) {
@@ -188,9 +185,7 @@ function unknown(path: string, reason: string): CheckResult {
   return checkResult("unknown", `cannot read "${path}": ${reason}`);
 }
 
-function findWarnings(
-  { parameters: { warningAgeMs, criticalAgeMs } }: FileTimestampCheck,
-): readonly ParameterProblem[] {
+function findWarnings({ parameters: { warningAgeMs, criticalAgeMs } }: FileTimestampCheck) {
   if (criticalAgeMs >= warningAgeMs) return [];
   const [critical, warning] = [exactDuration(criticalAgeMs), exactDuration(warningAgeMs)];
   return [{

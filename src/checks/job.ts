@@ -35,10 +35,7 @@ export const jobKind: CheckKindEntry<"job"> = {
  *
  * A job that never ran has no condition until its first run is overdue, counted from the first run of this check.
  */
-async function observeJob(
-  check: JobCheck,
-  { system: { clock }, jobs, signal }: ObserveContext,
-): Promise<CheckResult> {
+async function observeJob(check: JobCheck, { system: { clock }, jobs, signal }: ObserveContext) {
   signal.throwIfAborted();
   if (jobs === null) {
     return unknownResult("no data: no state is stored");
@@ -150,10 +147,7 @@ function justOver(durationMs: number, maxMs: number): string {
   return duration === describeDuration(maxMs) ? `just over ${exactDuration(maxMs)}` : duration;
 }
 
-function describeWell(
-  { sinceMs, last, inProgress }: JobFacts,
-  { parameters, nowMs }: EvaluateOptions,
-): string {
+function describeWell({ sinceMs, last, inProgress }: JobFacts, { parameters, nowMs }: EvaluateOptions) {
   const running = describeRunning(inProgress);
   if (last !== null) {
     const { end } = last;

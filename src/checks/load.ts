@@ -1,6 +1,6 @@
 import type { LoadCheck } from "../domain/check.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
-import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
+import { checkResult, unknownResult } from "../domain/result.ts";
 import { describeHostError } from "../shared/describe_error.ts";
 import { targetOfMachine } from "./targets.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
@@ -17,10 +17,7 @@ export const loadKind: CheckKindEntry<"load"> = {
 };
 
 /** Compares the load averages of this machine, divided by its processors, with thresholds. */
-function observeLoad(
-  { parameters }: LoadCheck,
-  { system: { host, platform }, signal }: ObserveContext,
-): CheckResult {
+function observeLoad({ parameters }: LoadCheck, { system: { host, platform }, signal }: ObserveContext) {
   signal.throwIfAborted();
   if (platform === "windows") return unknownResult("Windows has no load average");
   let averages: readonly number[];

@@ -25,10 +25,7 @@ export const pingKind: CheckKindEntry<"ping"> = {
 };
 
 /** Runs the system's `ping`, with options that iputils, BusyBox, inetutils and macOS share. */
-async function observePing(
-  check: PingCheck,
-  { system, directory, signal }: ObserveContext,
-): Promise<CheckResult> {
+async function observePing(check: PingCheck, { system, directory, signal }: ObserveContext) {
   const { parameters, timeoutMs } = check;
   const { host, count } = parameters;
   const { processes, platform } = system;

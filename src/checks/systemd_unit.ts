@@ -144,10 +144,7 @@ const STATES: Readonly<
 };
 
 /** A unit that waits to be started again has failed, too. */
-function isExpected(
-  { loadState, activeState, subState }: Unit,
-  state: SystemdUnitParameters["state"],
-): boolean {
+function isExpected({ loadState, activeState, subState }: Unit, state: SystemdUnitParameters["state"]) {
   return loadState !== "not-found" && !subState.startsWith("auto-restart") &&
     STATES[state].activeStates.includes(activeState);
 }

@@ -85,10 +85,7 @@ interface Run extends Pick<ObserveContext["system"], "clock" | "connections"> {
   readonly signal: AbortSignal;
 }
 
-async function observe(
-  target: ConnectionTarget,
-  { check, clock, connections, signal, tls }: Run,
-): Promise<CheckResult> {
+async function observe(target: ConnectionTarget, { check, clock, connections, signal, tls }: Run) {
   const { send, expect } = check.parameters;
   const course = new Course(() => clock.monotonicMs());
   const search = expect === undefined ? null : searchAnswer(expect);
@@ -197,9 +194,7 @@ function violated({ parameters: { asWarning } }: TcpConnectCheck, course: Course
   return checkResult(asWarning ? "warning" : "critical", text, course.metrics());
 }
 
-function findWarnings(
-  { parameters: { send, expect, tls, port } }: TcpConnectCheck,
-): readonly ParameterProblem[] {
+function findWarnings({ parameters: { send, expect, tls, port } }: TcpConnectCheck) {
   const warnings: ParameterProblem[] = [];
   if (expect !== undefined && new TextEncoder().encode(expect).length > ANSWER_BYTES_MAX) {
     warnings.push({

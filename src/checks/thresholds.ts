@@ -65,9 +65,7 @@ export function thresholdWarnings(
   });
 }
 
-function amountOf(
-  limit: Limit | undefined,
-): { readonly amount: number; readonly isPercent: boolean } | undefined {
+function amountOf(limit: Limit | undefined) {
   if (limit === undefined) return undefined;
   return typeof limit === "number"
     ? { amount: limit, isPercent: false }

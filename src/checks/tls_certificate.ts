@@ -1,7 +1,7 @@
 import type { TlsCertificateCheck } from "../domain/check.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
-import { type CheckResult, checkResult } from "../domain/result.ts";
+import { checkResult } from "../domain/result.ts";
 import { fingerprintErrors, readVerdict, timeLeftWarnings } from "./certificate_verdict.ts";
 import { observeWithAuthorities } from "./every_address.ts";
 import { hostPortIn, nameFor, portSubject } from "./targets.ts";
@@ -30,10 +30,7 @@ export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
  * Reads the certificate of a server. One that is not valid for the name, or has no trusted issuer, is critical, with
  * its dates if they can be read; so is a server without one. The timeout covers everything.
  */
-async function observeTlsCertificate(
-  check: TlsCertificateCheck,
-  context: ObserveContext,
-): Promise<CheckResult> {
+async function observeTlsCertificate(check: TlsCertificateCheck, context: ObserveContext) {
   const { parameters, timeoutMs } = check;
   const { host, port, connectTo = host, serverName = host, starttls } = parameters;
   return await observeWithAuthorities(check, { host: connectTo, port }, {

@@ -67,10 +67,7 @@ function* words(text: string): Generator<string> {
 }
 
 /** The parts that a long word may be broken into: whole lines of ASCII, else grapheme clusters. */
-function* pieces(
-  word: string,
-  options: { readonly columns: number; readonly measure: Measure },
-): Generator<string> {
+function* pieces(word: string, options: { readonly columns: number; readonly measure: Measure }) {
   const { columns, measure } = options;
   if (isAscii(word)) {
     for (let start = 0; start < word.length; start += columns) yield word.slice(start, start + columns);

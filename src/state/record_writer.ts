@@ -160,11 +160,7 @@ function withoutRepeated(update: CheckUpdate, repeated: ReadonlySet<object | str
   };
 }
 
-function toBatch(
-  updates: readonly CheckUpdate[],
-  known: ReadonlyMap<string, number>,
-  random: () => number,
-): RecordBatch {
+function toBatch(updates: readonly CheckUpdate[], known: ReadonlyMap<string, number>, random: () => number) {
   const all = [...new Set(updates.map(({ record }) => record.name))];
   // Always in the same order, so that two processes don't wait for each other; new ones as they come.
   const names = [

@@ -53,10 +53,7 @@ async function find(capture: HttpCapture, response: CapturedResponse): Promise<F
     : { value: search.captured };
 }
 
-async function findSource(
-  { header, json }: HttpCapture,
-  { headers, start, isWhole }: CapturedResponse,
-): Promise<Found> {
+async function findSource({ header, json }: HttpCapture, { headers, start, isWhole }: CapturedResponse) {
   if (header !== undefined) {
     const value = readHeader(headers, header);
     return value === null ? { reason: `header ${quote(header)} is missing` } : { value: value.trim() };

@@ -238,10 +238,7 @@ export function conditionOf({ violations, warnings, obstacle }: Findings, asWarn
 }
 
 /** Returns the violations of a response's headers, in the config's order. */
-async function headerViolations(
-  response: IncomingResponse,
-  expectedHeaders: HttpExpectation["headers"],
-): Promise<readonly string[]> {
+async function headerViolations(response: IncomingResponse, expectedHeaders: HttpExpectation["headers"]) {
   const violations: string[] = [];
   for (const [name, wish] of Object.entries(expectedHeaders)) {
     const actual = readHeader(response.headers, name)?.trim();

@@ -96,10 +96,7 @@ interface TextSearch {
   readonly violation: string;
 }
 
-function* partSearches(
-  { bodyPart, notBodyPart }: HttpExpectation,
-  { found, cut }: BodyFindings,
-): Generator<TextSearch> {
+function* partSearches({ bodyPart, notBodyPart }: HttpExpectation, { found, cut }: BodyFindings) {
   const limit = cut ? `${BODY_BYTES_MAX / 1024 ** 2} MiB` : null;
   if (bodyPart !== undefined) {
     const violation = `body does not contain ${quote(bodyPart)}`;

@@ -60,9 +60,7 @@ async function matchOf(pattern: string): Promise<Comparison> {
   };
 }
 
-function* boundsOf(
-  { lessThan, greaterThan, atLeast, atMost }: JsonExpectationObject,
-): Generator<Comparison> {
+function* boundsOf({ lessThan, greaterThan, atLeast, atMost }: JsonExpectationObject) {
   /** `fits` compares the order of a value and its limit with 0. */
   const bound = (name: string, limit: number, fits: (order: number) => boolean): Comparison => ({
     text: `a number ${name} ${limit}`,

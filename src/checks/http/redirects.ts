@@ -98,10 +98,7 @@ function nextRequest(
 }
 
 /** Returns the parts of a redirected request that are sent to the next target. */
-function withoutWhatStays(
-  request: OutgoingRequest,
-  next: Pick<OutgoingRequest, "target" | "method">,
-): OutgoingRequest {
+function withoutWhatStays(request: OutgoingRequest, next: Pick<OutgoingRequest, "target" | "method">) {
   const { headers, body, tls, connection } = request;
   const keepsBody = next.method === request.method;
   const keepsOrigin = new URL(next.target).origin === new URL(request.target).origin;

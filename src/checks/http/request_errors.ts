@@ -38,10 +38,7 @@ function* exchangeErrors({ request, response }: RequestAndResponse): Generator<P
   }
 }
 
-function findStepErrors(
-  { request, response }: HttpRequestCheck["parameters"],
-  steps: readonly HttpStep[],
-): readonly ParameterProblem[] {
+function findStepErrors({ request, response }: HttpRequestCheck["parameters"], steps: readonly HttpStep[]) {
   const problems: ParameterProblem[] = [];
   if (request !== undefined) problems.push({ path: ["request"], message: "cannot be used with steps" });
   const { statusCode, headers, ...others } = response;
@@ -74,10 +71,7 @@ function findStepErrors(
 }
 
 /** Each value must have been captured, and may not change where a request goes. */
-function* placeholderErrors(
-  { target, headers = {}, body }: HttpMessage,
-  captured: ReadonlySet<string>,
-): Generator<ParameterProblem> {
+function* placeholderErrors({ target, headers = {}, body }: HttpMessage, captured: ReadonlySet<string>) {
   const places = [
     { path: ["request", "target"], text: target },
     ...Object.entries(headers).map(([name, text]) => ({ path: ["request", "headers", name], text })),
@@ -124,9 +118,7 @@ function* headerErrors({ headers = {} }: HttpMessage): Generator<ParameterProble
 }
 
 /** The client of `https:` has no such options; with a proxy in their place it sends the request in clear text. */
-function* connectionErrors(
-  { target, socket, connectTo, everyAddress = false }: HttpMessage,
-): Generator<ParameterProblem> {
+function* connectionErrors({ target, socket, connectTo, everyAddress = false }: HttpMessage) {
   const given = [
     ...socket === undefined ? [] : ["socket"],
     ...connectTo === undefined ? [] : ["connect_to"],
@@ -161,10 +153,7 @@ export function findRequestWarnings(
 /** The runtime removes these headers from responses that it decompresses. */
 const HIDDEN_HEADERS: ReadonlySet<string> = new Set(["content-encoding", "content-length"]);
 
-function* exchangeWarnings(
-  { request, response }: RequestAndResponse,
-  timeoutMs: number,
-): Generator<ParameterProblem> {
+function* exchangeWarnings({ request, response }: RequestAndResponse, timeoutMs: number) {
   const { target, tls, redirects, method } = request;
   yield* certificateWarnings({ request, response });
   if (tls !== undefined && URL.parse(target)?.protocol === "http:") {

@@ -112,10 +112,7 @@ function withCookies(requests: Requests, wallMs: () => number) {
   return { requests: { ...requests, send }, secrets: values };
 }
 
-function readCookie(
-  text: string,
-  nowMs: number,
-): { readonly name: string; readonly value: string; readonly isExpired: boolean } {
+function readCookie(text: string, nowMs: number) {
   const [pair = "", ...attributes] = text.split(";").map((part) => part.trim());
   const equals = pair.indexOf("=");
   const attribute = (name: string): string | undefined =>

@@ -164,11 +164,7 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-async function saltedPassword(
-  password: string,
-  salt: Uint8Array<ArrayBuffer>,
-  iterations: number,
-): Promise<Uint8Array<ArrayBuffer>> {
+async function saltedPassword(password: string, salt: Uint8Array<ArrayBuffer>, iterations: number) {
   const secret = ENCODER.encode(await prepare(password));
   const key = await crypto.subtle.importKey("raw", secret, "PBKDF2", false, ["deriveBits"]);
   return new Uint8Array(

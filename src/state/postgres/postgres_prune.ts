@@ -81,11 +81,7 @@ async function pruneOutbox(session: Session, limits: RetentionLimits): Promise<v
 }
 
 /** `next`: the id to go on from; `null` when there are no more checks behind it. */
-async function pruneBehind(
-  session: Session,
-  id: number,
-  limits: RetentionLimits,
-): Promise<{ readonly next: number | null; readonly forgotten: readonly string[] }> {
+async function pruneBehind(session: Session, id: number, limits: RetentionLimits) {
   const [step] = (await session.run(SELECT_STEP, [id])).rows;
   const gone = (await session.run(DELETE_CHECKS, [id, limits.seenMs])).rows;
   for (const table of gone.length > 0 ? ["changes", "rollups", "recent_runs"] : []) {

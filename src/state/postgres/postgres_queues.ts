@@ -152,10 +152,7 @@ async function deleteQueued(
  * again behind them, as a duplicate, so that the receiver hears of the last condition last. So does one that its owner
  * has merged with an older one meanwhile.
  */
-async function deleteDelivered(
-  session: Session,
-  ids: readonly string[],
-): Promise<readonly QueuedNotification[]> {
+async function deleteDelivered(session: Session, ids: readonly string[]) {
   if (ids.length === 0) return [];
   const { rows } = await session.run(SELECT_CHANNELS_OF, [arrayText(ids.map(columnText.encode))]);
   const delivered = new Set(ids);

@@ -235,10 +235,6 @@ async function keepJobRun(
   });
 }
 
-async function idOf(
-  session: Session,
-  sql: string,
-  parameters: readonly (string | number)[],
-): Promise<number> {
+async function idOf(session: Session, sql: string, parameters: readonly (string | number)[]) {
   return Number((await session.run(sql, parameters)).rows[0]?.["id"]);
 }

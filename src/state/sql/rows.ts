@@ -33,10 +33,7 @@ export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
 }
 
 /** Divides the time before an hour as retention does: by days where roll-ups are of days, and not before all of them. */
-function piecesBefore(
-  { atMs, lasted, lastedMs, lastedUntilMs = atMs }: RollupEntry,
-  endMs: number,
-): Pick<Rollup, "startMs" | "spanMs" | "lastedMs">[] {
+function piecesBefore({ atMs, lasted, lastedMs, lastedUntilMs = atMs }: RollupEntry, endMs: number) {
   const { dailyMs, rollupEndMs } = limitsAt(atMs);
   const pieces: Pick<Rollup, "startMs" | "spanMs" | "lastedMs">[] = [];
   let fromMs = Math.max(lastedUntilMs - lastedMs, rollupEndMs);

@@ -127,11 +127,7 @@ async function prepareFile(path: string, options: SqliteStoreOptions): Promise<n
   return await inspectContents(path, file.sizeBytes, options);
 }
 
-async function inspectContents(
-  path: string,
-  sizeBytes: number,
-  { files }: SqliteStoreOptions,
-): Promise<number> {
+async function inspectContents(path: string, sizeBytes: number, { files }: SqliteStoreOptions) {
   await (sizeBytes > 0 ? inspectHeader(path, files) : inspectEmptyFile(path, files));
   return sizeBytes;
 }
@@ -203,10 +199,7 @@ async function createStateFileThere(path: string, files: StoreFiles): Promise<bo
   }
 }
 
-async function usingOrClosing(
-  connection: SqliteConnection,
-  work: (connection: SqliteConnection) => void,
-): Promise<SqliteConnection> {
+async function usingOrClosing(connection: SqliteConnection, work: (connection: SqliteConnection) => void) {
   try {
     await work(connection);
     return connection;
@@ -217,10 +210,7 @@ async function usingOrClosing(
 }
 
 /** Renames a damaged state, which no process may have open, and its companion files. Nothing is replaced. */
-async function quarantine(
-  path: string,
-  { files, nowMs }: Pick<SqliteStoreOptions, "files" | "nowMs">,
-): Promise<string> {
+async function quarantine(path: string, { files, nowMs }: Pick<SqliteStoreOptions, "files" | "nowMs">) {
   const newPath = await findFreeName(`${path}.damaged-${stamp(nowMs)}`, files);
   // The file is moved last: otherwise the database would treat the remaining files as leftovers and delete them.
   for (const companion of [...COMPANIONS, ""]) {

@@ -141,10 +141,7 @@ const DECODERS: Readonly<Record<string, () => Promise<Transform>>> = {
   "br": async () => (await import("node:zlib")).createBrotliDecompress(),
 };
 
-async function* decompressed(
-  read: ReadBody,
-  makeDecoder: () => Promise<Transform>,
-): AsyncGenerator<Uint8Array, void> {
+async function* decompressed(read: ReadBody, makeDecoder: () => Promise<Transform>) {
   const first = await read();
   // Nothing at all is no compressed data that was cut short.
   if (first === null) return;

@@ -176,10 +176,7 @@ class ConnectError extends Error {
 }
 
 /** Sends a request, and reads the response head. Throws a {@linkcode ConnectError} or an {@linkcode HttpError}. */
-async function sendPlain(
-  request: OutgoingRequest,
-  { clock, signal }: ConnectTcpOptions,
-): Promise<IncomingResponse> {
+async function sendPlain(request: OutgoingRequest, { clock, signal }: ConnectTcpOptions) {
   const url = new URL(request.target);
   const content = requestBytes(request, url);
   const target = { ...plainTarget(url), ...request.connection };

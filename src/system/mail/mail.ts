@@ -227,10 +227,7 @@ function mailCommand({ sender, receivers, content }: Composed, extensions: Exten
 }
 
 /** Returns the receivers that the server rejects; fails if it rejects all. */
-async function nameReceivers(
-  connection: SmtpConnection,
-  receivers: readonly string[],
-): Promise<readonly { readonly receiver: string; readonly reason: string }[]> {
+async function nameReceivers(connection: SmtpConnection, receivers: readonly string[]) {
   const refused: { readonly receiver: string; readonly reply: Reply }[] = [];
   for (const receiver of receivers) {
     const reply = await connection.ask(`RCPT TO:<${receiver}>`);

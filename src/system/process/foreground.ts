@@ -67,10 +67,7 @@ function spawn(command: readonly string[]): Spawned {
 }
 
 /** A script without "#!" is run by the shell, as `execvp` and every shell do. */
-function spawnWith(
-  output: "piped" | "inherit",
-  [executable = "", ...rest]: readonly string[],
-): Deno.ChildProcess {
+function spawnWith(output: "piped" | "inherit", [executable = "", ...rest]: readonly string[]) {
   const options = { stdin: "inherit", stdout: output, stderr: output } as const;
   try {
     return new Deno.Command(executable, { ...options, args: rest }).spawn();
