@@ -168,13 +168,10 @@ export type StoreFailure = "full" | "busy" | "damaged" | "denied" | "missing" | 
 /** Thrown by a store; nothing of the failed operation is persisted. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
-  /** The reason for callers; the message is for people. */
-  readonly failure: StoreFailure;
 
   /** The message has the action, the file, the reason and a fix, without a final period. */
-  constructor(message: string, failure: StoreFailure, options?: ErrorOptions) {
+  constructor(message: string, readonly failure: StoreFailure, options?: ErrorOptions) {
     super(message, options);
-    this.failure = failure;
   }
 }
 

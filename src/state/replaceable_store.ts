@@ -94,10 +94,7 @@ export class ReplaceableStore {
     }
   }
 
-  async #trySave(
-    batch: readonly CheckUpdate[],
-    everything: () => readonly CheckUpdate[],
-  ): Promise<readonly CheckRecord[] | StoreError> {
+  async #trySave(batch: readonly CheckUpdate[], everything: () => readonly CheckUpdate[]) {
     let replaced: readonly CheckRecord[];
     try {
       if (this.#health.status === "damaged") {

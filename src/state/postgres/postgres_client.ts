@@ -1,6 +1,6 @@
 /** A connection to the writable one of several servers. It is made again if it breaks. */
 import type { Clock } from "../../domain/clock.ts";
-import type { Connection, ConnectionPhase, Connections, DatabaseTarget } from "../../domain/connections.ts";
+import type { ConnectionPhase, Connections, DatabaseTarget } from "../../domain/connections.ts";
 import type { PostgresPlace } from "../../domain/stores.ts";
 import { pause, startDeadline } from "../../shared/deadline.ts";
 import { createAbort } from "../../shared/on_abort.ts";
@@ -160,10 +160,7 @@ export class PostgresClient {
     });
   }
 
-  async #connect(
-    target: DatabaseTarget,
-    onPhase: (phase: ConnectionPhase) => void,
-  ): Promise<PostgresConnection> {
+  async #connect(target: DatabaseTarget, onPhase: (phase: ConnectionPhase) => void) {
     const { clock, randomId, timeoutMs = EXCHANGE_TIMEOUT_MS } = this.#options;
     const { user, database, password, schema, prepare } = this.#place;
     const bare = await this.#connectBare(target, onPhase);
@@ -202,10 +199,7 @@ export class PostgresClient {
     }
   }
 
-  async #connectBare(
-    target: DatabaseTarget,
-    onPhase: (phase: ConnectionPhase) => void,
-  ): Promise<Connection> {
+  async #connectBare(target: DatabaseTarget, onPhase: (phase: ConnectionPhase) => void) {
     const { connections, clock } = this.#options;
     using deadline = startDeadline(clock, CONNECT_TIMEOUT_MS, this.#closing.signal);
     try {

@@ -11,12 +11,9 @@ import {
 
 export class PostgresError extends Error {
   override readonly name = "PostgresError";
-  /** SQLSTATE, such as `42P01` (postgresql.org/docs/current/errcodes-appendix.html). */
-  readonly code: string;
-
-  constructor(message: string, code: string) {
+  /** `code`: SQLSTATE, such as `42P01` (postgresql.org/docs/current/errcodes-appendix.html). */
+  constructor(message: string, readonly code: string) {
     super(message);
-    this.code = code;
   }
 }
 

@@ -4,12 +4,10 @@ import type { ByteReader } from "./http_bytes.ts";
 /** Why no whole response came; the message is one line for people. */
 export class HttpError extends Error {
   override readonly name = "HttpError";
-  readonly phase: RequestFailure["phase"];
 
   /** The reason begins with a small letter. */
-  constructor(phase: RequestFailure["phase"], reason: string) {
+  constructor(readonly phase: RequestFailure["phase"], reason: string) {
     super(reason);
-    this.phase = phase;
   }
 }
 
@@ -124,12 +122,10 @@ export interface RequestHead extends Pick<ResponseHead, "fields" | "minorVersion
 /** Thrown when a request is malformed or too large; the server responds with its status. */
 export class RequestError extends Error {
   override readonly name = "RequestError";
-  readonly status: number;
 
   /** The message is for people; no final period. */
-  constructor(status: number, message: string) {
+  constructor(readonly status: number, message: string) {
     super(message);
-    this.status = status;
   }
 }
 

@@ -167,11 +167,8 @@ function incomingResponse(response: Response, end: () => void): IncomingResponse
 /** An error of connecting; its cause is the runtime's. */
 class ConnectError extends Error {
   override readonly name = "ConnectError";
-  readonly target: ConnectionTarget;
-
-  constructor(target: ConnectionTarget, cause: unknown) {
+  constructor(readonly target: ConnectionTarget, cause: unknown) {
     super("Cannot connect", { cause });
-    this.target = target;
   }
 }
 

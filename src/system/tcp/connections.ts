@@ -155,10 +155,8 @@ async function connectPinned(
 
 class RefusedCertificate extends Error {
   override readonly name = "RefusedCertificate";
-  readonly problem: CertificateProblem;
-  constructor(problem: CertificateProblem) {
+  constructor(readonly problem: CertificateProblem) {
     super(problem.reason);
-    this.problem = problem;
   }
 }
 
