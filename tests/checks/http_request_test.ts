@@ -341,6 +341,7 @@ Deno.test("observeHttpRequest() compares the duration with its limits", async (t
     "fast": [1000, {}, "ok: status is 200"],
     "slow": [2399, {}, "warning: took 2.3 s, warning above 1 s"],
     "just too slow": [1000.5, {}, "warning: took just over 1 s, warning above 1 s"],
+    "as slow as may be": [2500, {}, "warning: took 2.5 s, warning above 1 s"],
     "very slow": [2600, {}, "critical: took 2.6 s, critical above 2.5 s"],
     "very slow, as a warning": [2600, { asWarning: true }, "warning: took 2.6 s, critical above 2.5 s"],
     "slow and wrong": [

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { endsWithin, pause, sleep, startDeadline, unlessAborted } from "../../src/shared/deadline.ts";
+import { endsWithin, sleep, startDeadline, unlessAborted } from "../../src/shared/deadline.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 
 Deno.test("startDeadline() aborts when time is up, with the given reason", async () => {
@@ -53,13 +53,6 @@ Deno.test("unlessAborted() resolves or rejects like the promise, or rejects with
   const aborted = assert.rejects(unlessAborted(new Promise(() => {}), end.signal), /reason/);
   end.abort(new Error("reason"));
   await aborted;
-});
-
-Deno.test("pause() resolves after its delay", async () => {
-  const clock = createFakeClock();
-  const paused = pause(clock, 100);
-  await clock.advance(100);
-  await paused;
 });
 
 Deno.test("endsWithin() resolves to whether the promise completed in time, and rejects as it does", async () => {

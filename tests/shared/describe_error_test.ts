@@ -1,33 +1,24 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { testRows } from "../support/rows.ts";
+import { tempDirectory } from "../../testing/builders.ts";
+import { testRows, testTable } from "../support/rows.ts";
 import { describeFileError } from "../../src/shared/describe_error.ts";
 
 Deno.test("describeFileError() describes the errors of the system for real files", async (t) => {
-  const directory = await Deno.makeTempDir();
-  await Deno.writeTextFile(join(directory, "file"), "");
-  await Deno.symlink(join(directory, "loop"), join(directory, "loop"));
-  const rows = [
-    { path: "missing", access: "read", reason: "file does not exist" },
-    { path: "missing/file", access: "write", reason: "its directory does not exist" },
-    { path: ".", access: "write", reason: "it is a directory" },
-    {
-      path: "file/below",
-      access: "read",
-      reason: "its path leads through something that is not a directory",
-    },
-    { path: "loop", access: "read", reason: "symbolic links on its path form a loop" },
-    { path: "x".repeat(300), access: "read", reason: "its path is longer than the system accepts" },
-  ] as const;
-  for (const { path, access, reason } of rows) {
-    await t.step(reason, async () => {
-      const attempt = { path: join(directory, path), access };
-      const tried = access === "read" ? Deno.readFile(attempt.path) : Deno.writeTextFile(attempt.path, "");
-      const error = await tried.then(() => assert.fail("no error"), (error: unknown) => error);
-      assert.equal(describeFileError(error, attempt), reason);
-    });
-  }
-  await Deno.remove(directory, { recursive: true });
+  await using directory = await tempDirectory({ file: "" });
+  await Deno.symlink(`${directory.path}/loop`, `${directory.path}/loop`);
+  const table = `
+    missing      | read  | file does not exist
+    missing/file | write | its directory does not exist
+    .            | write | it is a directory
+    file/below   | read  | its path leads through something that is not a directory
+    loop         | read  | symbolic links on its path form a loop
+    ${"x".repeat(300)} | read | its path is longer than the system accepts`;
+  await testTable(t, table, async (name, access, reason) => {
+    const attempt = { path: `${directory.path}/${name}`, access: access as "read" | "write" };
+    const tried = access === "read" ? Deno.readFile(attempt.path) : Deno.writeTextFile(attempt.path, "");
+    const error = await tried.then(() => assert.fail("no error"), (error: unknown) => error);
+    assert.equal(describeFileError(error, attempt), reason);
+  });
 });
 
 Deno.test("describeFileError() names the missing permission, and keeps other words of the system", async (t) => {

@@ -48,16 +48,8 @@ const QUEUES = 64;
 const SHORT_MS = 300;
 const LONG_MS = 60_000;
 
-/** Whether a fault ends only by the timeout, or may. */
-const WAITS: Readonly<Record<FaultKind, boolean>> = {
-  cut: false,
-  reset: false,
-  delay: false,
-  stall: true,
-  truncate: true,
-  drop: true,
-  corrupt: true,
-};
+/** The faults that end only by the timeout, or may. */
+const WAITS: ReadonlySet<FaultKind> = new Set(["stall", "truncate", "drop", "corrupt"]);
 
 /** The number of attempts of a run without a connection, before it is evaluated like any other. */
 const TRIES_MAX = 5;
@@ -98,12 +90,10 @@ async function runConnected<Outcome>(
   fault: Fault,
   whole: readonly Course[],
 ): Promise<void> {
-  const triesMax = WAITS[fault.kind] ? TRIES_MAX : 1;
-  let run = await runOnce(target, fault, whole);
-  for (let tries = 1; run.courses.length === 0 && tries < triesMax; tries++) {
-    run = await runOnce(target, fault, whole);
+  for (let tries = WAITS.has(fault.kind) ? TRIES_MAX : 1;; tries--) {
+    const run = await runOnce(target, fault, whole);
+    if (run.courses.length > 0 || tries <= 1) return evaluate(target, run);
   }
-  evaluate(target, run);
 }
 
 function evaluate<Outcome>(target: FaultTarget<Outcome>, run: FaultRun<Outcome>): void {
@@ -122,7 +112,7 @@ async function runOnce<Outcome>(
   whole?: readonly Course[],
 ): Promise<FaultRun<Outcome>> {
   const clock = countTimers(createRealClock());
-  const timeoutMs = fault !== null && WAITS[fault.kind] ? SHORT_MS : LONG_MS;
+  const timeoutMs = fault !== null && WAITS.has(fault.kind) ? SHORT_MS : LONG_MS;
   const place = placeOf(target, fault);
   await using proxy = startFaultProxy(target.serverPort, fault);
   const outcome = await inTime(`${place}: the end`, target.ask(proxy.port, { timeoutMs, clock }));

@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
+import { testRows } from "../../support/rows.ts";
 import { readHeader } from "../../../src/checks/http/captures.ts";
 
 Deno.test("readHeader() decodes UTF-8, and other bytes as Latin-1", async (t) => {
-  const rows = [
-    { name: "ASCII", bytes: "plain", expected: "plain" },
-    { name: "UTF-8", bytes: "gr\u00c3\u00bcn", expected: "grün" },
-    { name: "ISO-8859-1", bytes: "gr\u00fcn", expected: "gr\u00fcn" },
-    { name: "a byte-order mark", bytes: "\u00ef\u00bb\u00bfx", expected: "\ufeffx" },
-    { name: "UTF-8 that is cut short", bytes: "gr\u00c3", expected: "gr\u00c3" },
-  ];
-  for (const { name, bytes, expected } of rows) {
-    await t.step(name, () => assert.equal(readHeader(new Headers({ "x-a": bytes }), "X-A"), expected));
-  }
+  const rows: Readonly<Record<string, readonly [bytes: string, expected: string]>> = {
+    "ASCII": ["plain", "plain"],
+    "UTF-8": ["gr\u00c3\u00bcn", "grün"],
+    "ISO-8859-1": ["gr\u00fcn", "gr\u00fcn"],
+    "a byte-order mark": ["\u00ef\u00bb\u00bfx", "\ufeffx"],
+    "UTF-8 that is cut short": ["gr\u00c3", "gr\u00c3"],
+  };
+  await testRows(t, rows, ([bytes, expected]) => {
+    assert.equal(readHeader(new Headers({ "x-a": bytes }), "X-A"), expected);
+  });
 });
 
 Deno.test("readHeader() distinguishes a missing header from an empty one", () => {

@@ -1,15 +1,18 @@
 /** The parts of the page beyond the checks themselves. */
 import assert from "node:assert/strict";
 import { PAGE_STATES, writeState } from "../../page/states.ts";
-import { NOW_MS } from "../../state/records.ts";
+
+function pageOf(name: string): Promise<string> {
+  return writeState(PAGE_STATES[name] ?? assert.fail(name));
+}
 
 async function textOf(name: string): Promise<string> {
-  const html = await writeState(PAGE_STATES[name] ?? assert.fail(name));
+  const html = await pageOf(name);
   return html.slice(html.indexOf("<header ")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
 }
 
 Deno.test("writeReport() shows title, description and announcements of the config, the latest first", async () => {
-  const html = await writeState(PAGE_STATES["everything"] ?? assert.fail());
+  const html = await pageOf("everything");
   assert.match(html, /<title>10 not ok: Status of example\.org<\/title>/);
   const text = await textOf("everything");
   assert.match(text, /^ Status of example\.org 10 of 16 checks are not ok Shop, API and jobs/);
@@ -53,7 +56,7 @@ Deno.test("writeReport() shows problems first, then failures that are not confir
 });
 
 Deno.test("writeReport() shows checks without a confirmed condition as pending, and nothing as ok", async () => {
-  const html = await writeState(PAGE_STATES["pending"] ?? assert.fail());
+  const html = await pageOf("pending");
   assert.match(html, /<title>2 pending: monitor on host\.example<\/title>/);
   assert.match(html, /<link rel=icon href="data:image\/svg\+xml,[^"]*%232f9ab5/);
   assert.match(html, /<h1>2 of 2 checks are pending<\/h1>/);
@@ -70,35 +73,24 @@ Deno.test("writeReport() shows checks without a confirmed condition as pending, 
 });
 
 Deno.test("writeReport() reloads a file at its interval, and a live page only without JavaScript", async () => {
-  const [file, live] = await Promise.all(
-    ["ok", "live"].map((name) => writeState(PAGE_STATES[name] ?? assert.fail(name))),
-  );
+  const [file, live] = [await pageOf("ok"), await pageOf("live")];
   assert.match(
-    file ?? "",
+    file,
     /<\/style>\n<meta http-equiv=refresh content=60>\n<p id=live role=status><\/p>\n<header /,
   );
-  assert.match(live ?? "", /<noscript><meta http-equiv=refresh content=60><\/noscript>/);
+  assert.match(live, /<noscript><meta http-equiv=refresh content=60><\/noscript>/);
   const once = await writeState({ ...PAGE_STATES["ok"] ?? assert.fail(), facts: { intervalMs: null } });
   assert.doesNotMatch(once, /refresh/);
 });
 
 Deno.test("writeReport() links each check of a live page to its own page", async () => {
-  const live = await writeState(PAGE_STATES["live"] ?? assert.fail());
+  const live = await pageOf("live");
   assert.match(live, /<h3><a href="checks\/emoji%20%F0%9F%9B%92">🛒 Shop/);
-  const one = await writeState(PAGE_STATES["one_check"] ?? assert.fail());
+  const one = await pageOf("one_check");
   assert.match(one, /<title>critical: Shop: monitor on host\.example<\/title>/);
   assert.match(one, /<nav aria-label=Sections><a href=\.\.\/>All checks<\/a><\/nav>/);
   assert.match(
     one,
     /<summary>Last 50 runs<\/summary><ul class=e><li><time>2026-01-31 11:00<\/time> <b>critical<\/b> /,
   );
-});
-
-Deno.test("writeReport() shows every check as unknown while monitor is not running", async () => {
-  const { shown } = PAGE_STATES["ok"] ?? assert.fail();
-  const html = await writeState({ shown, facts: { notRunning: { state: "died", sinceMs: NOW_MS } } });
-  const titles = [...html.matchAll(/<h2 id=\w+>([^<]*)<\/h2>\s*<ul class=c /g)].map((found) => found[1]);
-  assert.deepEqual(titles, ["Problems (4)"]);
-  assert.match(html, /<nav aria-label=Sections><a href=#problems>4 unknown<\/a>/);
-  assert.match(html, /monitor terminated unexpectedly, last seen 0 s ago, was ok/);
 });

@@ -140,6 +140,7 @@ Deno.test("writeReport() shows at the top and in its title why no check runs", a
     assert.equal(readText(html).slice(0, start.length), start);
     assert.doesNotMatch(readText(html), /Valid until|Updated every/);
     assert.match(html, /<title>\? not running: 1 not ok: monitor on host\.example<\/title>/);
+    assert.match(html, /<nav aria-label=Sections><a href=#problems>1 unknown<\/a>/);
   }
 });
 

@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { FAMILIES, metricType } from "../../../src/outputs/metrics/families.ts";
+import { tempDirectory } from "../../../testing/builders.ts";
 import { promtool } from "../../support/promtool.ts";
 import { requiresTools } from "../../../testing/tools.ts";
 
@@ -30,7 +31,7 @@ Deno.test({
 
 Deno.test("each alert of the example is tested", async () => {
   const names = (text: string): readonly string[] =>
-    [...new Set([...text.matchAll(/alert(?:name)?: (\w+)/g)].map((match) => match[1] ?? ""))].sort();
+    [...new Set([...text.matchAll(/alert(?:name)?: (\w+)/g)].map(([, name = ""]) => name))].sort();
   const tests = await Deno.readTextFile(RULES.replace(".rules.yml", ".rules_test.yml"));
   assert.deepEqual(names(tests), names(await Deno.readTextFile(RULES)));
 });
@@ -68,16 +69,12 @@ Deno.test({
     const { dashboard } = await readDashboard();
     const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
     const rules = queries.map((query, index) => ({ record: `query_${index}`, expr: withValues(query) }));
-    const file = await Deno.makeTempFile({ prefix: "monitor_dashboard_", suffix: ".yml" });
-    try {
-      // JSON is valid YAML.
-      await Deno.writeTextFile(file, JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
-      const verdict = await promtool(["check", "rules", file]);
-      assert.equal(verdict.code, 0, verdict.text);
-      assert.match(verdict.text, new RegExp(`SUCCESS: ${queries.length} rules found`));
-    } finally {
-      await Deno.remove(file);
-    }
+    // JSON is valid YAML.
+    const text = JSON.stringify({ groups: [{ name: "dashboard", rules }] });
+    await using directory = await tempDirectory({ "rules.yml": text });
+    const verdict = await promtool(["check", "rules", `${directory.path}/rules.yml`]);
+    assert.equal(verdict.code, 0, verdict.text);
+    assert.match(verdict.text, new RegExp(`SUCCESS: ${queries.length} rules found`));
   },
 });
 
@@ -88,19 +85,15 @@ Deno.test("every variable of a query is one that the dashboard or Grafana has", 
     ...dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
     ...dashboard.templating.list.map(({ definition }) => definition ?? ""),
   ];
-  const used = texts.flatMap((text) => [...text.matchAll(/\$(\w+)/g)].map((match) => match[1] ?? ""));
+  const used = texts.flatMap((text) => [...text.matchAll(/\$(\w+)/g)].map(([, name = ""]) => name));
   assert.deepEqual(used.filter((name) => !known.has(name)), []);
 });
 
 Deno.test("docs/reference/metrics.md lists every metric with its type, and no other", async () => {
   const page = await Deno.readTextFile(`${PROJECT}docs/reference/metrics.md`);
-  const listed = [...page.matchAll(/^\| `(monitor_\w+)` +\| (\w+) +\|/gm)].map((
-    match,
-  ) => [match[1], match[2]]);
+  const listed = [...page.matchAll(/^\| `(monitor_\w+)` +\| (\w+) +\|/gm)].map(([, ...cells]) => cells);
   assert.deepEqual(listed, Object.keys(FAMILIES).map((name) => [name, metricType(name)]));
-  const alerts = [...(await Deno.readTextFile(RULES)).matchAll(/alert: (\w+)/g)].map((match) =>
-    match[1] ?? ""
-  );
+  const alerts = [...(await Deno.readTextFile(RULES)).matchAll(/alert: (\w+)/g)].map(([, name = ""]) => name);
   const guide = await Deno.readTextFile(`${PROJECT}docs/guides/prometheus.md`);
   for (const alert of alerts) assert.ok(guide.includes(`\`${alert}\``), alert);
 });

@@ -513,15 +513,14 @@ Deno.test("send() distinguishes a server without TLS from a lost connection", as
 
 const SEND_MAIL = fileURLToPath(new URL("../../support/send_mail.ts", import.meta.url));
 
-/** Sends in a separate process, which fails if it does not terminate. */
-async function sendApart(mail: OutgoingMail, env: Readonly<Record<string, string>> = {}): Promise<Sent> {
-  const { code, stdout, stderr } = await runChild(
-    Deno.execPath(),
-    [...runArguments(), SEND_MAIL, JSON.stringify(mail), "required"],
-    { env },
-  );
+/** Sends in vain in a separate process, which fails if it does not terminate. */
+async function failApart(port: number, env: Readonly<Record<string, string>> = {}): Promise<Failure> {
+  const mail = JSON.stringify({ ...MAIL, ...LOGIN, port });
+  const args = [...runArguments(), SEND_MAIL, mail, "required"];
+  const { code, stdout, stderr } = await runChild(Deno.execPath(), args, { env });
   assert.equal(code, 0, stderr);
-  return JSON.parse(stdout) as Sent;
+  const { end } = JSON.parse(stdout) as Sent;
+  return end.sent ? assert.fail() : end;
 }
 
 /** The behavior of an SMTP server after STARTTLS. */
@@ -572,8 +571,7 @@ Deno.test("send() disconnects if a server ends TLS and keeps the connection", as
     await harness.admit(visitor);
     await visitor.untilGone();
   });
-  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, harness.environment);
-  assert(!end.sent);
+  const end = await failApart(server.port, harness.environment);
   assert.deepEqual([end.reason, end.mayHaveArrived], ["connection closed by the server", false]);
   assert.ok(isSent);
 });
@@ -587,8 +585,7 @@ Deno.test("send() limits the size of a reply over TLS", async () => {
     await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
     await harness.admit(visitor);
   });
-  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, harness.environment);
-  assert(!end.sent);
+  const end = await failApart(server.port, harness.environment);
   assert.deepEqual([end.reason, end.phase, end.retryable], [TOO_MUCH, "greeting", true]);
 });
 
@@ -605,8 +602,7 @@ Deno.test("send() describes a handshake that fails once, but not when it is repe
     await visitor.send("250 hello again\r\n");
     await visitor.untilGone();
   });
-  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, harness.environment);
-  assert(!end.sent);
+  const end = await failApart(server.port, harness.environment);
   assert.match(end.reason, /^(?:handshake failed|response is not TLS)$/);
   assert.deepEqual([end.phase, end.retryable, end.mayHaveArrived, visits], ["TLS", true, false, 2]);
 });
@@ -624,8 +620,7 @@ Deno.test("send() ignores data that a server sends after TLS ended", async () =>
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   });
-  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN });
-  assert(!end.sent);
+  const end = await failApart(server.port);
   assert.deepEqual([end.phase, end.mayHaveArrived], ["TLS", false]);
 });
 
