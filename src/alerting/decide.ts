@@ -17,10 +17,9 @@ import { asObserved, observedUntil } from "../state/availability.ts";
 import { occurrences } from "../condition/confirm.ts";
 import { isUnreported } from "../condition/agreement.ts";
 import type { Channel } from "../domain/channel.ts";
-import type { Check } from "../domain/check.ts";
+import type { Check, Result } from "../domain/check.ts";
 import type { Condition, ConditionState, Suppression } from "../domain/condition.ts";
 import type { Notification, NotificationFacts, QueuedNotification } from "../domain/outbox.ts";
-import type { Result } from "../domain/result.ts";
 import {
   type CheckRecord,
   type CheckUpdate,

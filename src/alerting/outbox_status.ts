@@ -3,7 +3,7 @@ import type { QueuedNotification, Silence } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
 import { isoTimeOrNull } from "../shared/json_values.ts";
 import { wrap } from "../shared/wrap.ts";
-import { printable } from "../shared/printable.ts";
+import { printable } from "../shared/text.ts";
 import { hasOwnEnd } from "./silences.ts";
 
 /** A queued notification; with a time while the limit of its channel lets nothing through. */

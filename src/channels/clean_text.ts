@@ -2,8 +2,7 @@
  * Rules of this file: titles, names and outputs come from configs and from targets, so any of them may contain
  * newlines that forge a line, escape sequences, or marks that reorder a line. Receivers get none of these.
  */
-import { replaceUnsafe } from "../shared/printable.ts";
-import { oneLine, truncate } from "../shared/text.ts";
+import { oneLine, replaceUnsafe, truncate } from "../shared/text.ts";
 import type { Delivery } from "../domain/delivery.ts";
 
 const TERMINAL_SEQUENCE = new RegExp("(?:\u001b\\[|\u009b)[0-9;:?]*[@-~]", "g");

@@ -1,8 +1,7 @@
-import type { DiskSpaceCheck } from "../domain/check.ts";
+import { type CheckResult, type DiskSpaceCheck, unknownResult } from "../domain/check.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { FileSystemFacts } from "../domain/system.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
-import { type CheckResult, unknownResult } from "../domain/result.ts";
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";

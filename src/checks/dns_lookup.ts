@@ -1,4 +1,4 @@
-import type { DnsLookupCheck } from "../domain/check.ts";
+import type { CheckResult, DnsLookupCheck } from "../domain/check.ts";
 import type { DnsAnswer, DnsServerAddress, RecordType } from "../domain/connections.ts";
 import {
   hostAndPort,
@@ -7,7 +7,6 @@ import {
   RESOLVER_FILE,
 } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import type { CheckResult } from "../domain/result.ts";
 import type { System } from "../domain/system.ts";
 import { startDeadline } from "../shared/deadline.ts";
 import { asciiName, canonicalAddress } from "../shared/ip_address.ts";

@@ -1,10 +1,15 @@
-import type { TcpConnectCheck, TlsCertificateCheck } from "../domain/check.ts";
+import {
+  type CheckResult,
+  checkResult,
+  type TcpConnectCheck,
+  type TlsCertificateCheck,
+  unknownResult,
+} from "../domain/check.ts";
 import type { ObserveContext } from "../domain/check_kind.ts";
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import type { Connections, ConnectionTarget, TlsMaterial } from "../domain/connections.ts";
 import { highestSeverity } from "../domain/condition.ts";
 import { firstItems } from "../shared/text.ts";
-import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import type { HttpMessageTls } from "../domain/generated/config.ts";
 import { readRegularFile } from "../shared/regular_file.ts";

@@ -1,6 +1,6 @@
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
-import type { FileTimestampCheck } from "../domain/check.ts";
+import { type CheckResult, checkResult, type FileTimestampCheck } from "../domain/check.ts";
 import type { FileTimestampParameters } from "../domain/generated/config.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
@@ -8,7 +8,6 @@ import { matchesGlob } from "../shared/matches_glob.ts";
 import { timeText } from "../shared/local_time.ts";
 import { quote } from "../shared/text.ts";
 import { describeSize } from "../domain/describe_size.ts";
-import { type CheckResult, checkResult } from "../domain/result.ts";
 import type { FileFacts } from "../domain/files.ts";
 import { nameForPath } from "./targets.ts";
 

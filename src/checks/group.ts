@@ -1,4 +1,4 @@
-import type { GroupCheck } from "../domain/check.ts";
+import { type CheckResult, checkResult, type GroupCheck, unknownResult } from "../domain/check.ts";
 import type {
   CheckKindEntry,
   KnownCondition,
@@ -12,7 +12,6 @@ import {
   mostUrgentFirst,
   severity,
 } from "../domain/condition.ts";
-import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import { firstItems, quote } from "../shared/text.ts";
 
 /** The `group` kind: it uses only the results of other checks. */

@@ -1,10 +1,9 @@
 import { startDeadline } from "../shared/deadline.ts";
 import type { ConnectionTarget } from "../domain/connections.ts";
-import type { HttpRequestCheck } from "../domain/check.ts";
+import { type CheckResult, checkResult, type HttpRequestCheck } from "../domain/check.ts";
 import { hostAndPort, permissionsOfUrl, type RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import type { HttpMessage } from "../domain/generated/config.ts";
-import { type CheckResult, checkResult } from "../domain/result.ts";
 import { observeAddresses } from "./every_address.ts";
 import { conditionOf, describeFindings, examine } from "./http/exchange.ts";
 import { observeSteps } from "./http/steps.ts";

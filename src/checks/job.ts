@@ -1,12 +1,11 @@
 import { timeText } from "../shared/local_time.ts";
 import { truncate } from "../shared/text.ts";
-import type { JobCheck } from "../domain/check.ts";
+import { type CheckResult, type JobCheck, unknownResult } from "../domain/check.ts";
 import type { JobParameters } from "../domain/generated/config.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { EndedJobRun, JobEnd, JobFacts, JobRun } from "../domain/job_runs.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import { type CheckResult, unknownResult } from "../domain/result.ts";
 import { isCron } from "../domain/schedule.ts";
 import { StoreError } from "../domain/store.ts";
 

@@ -1,6 +1,5 @@
-import type { LoadCheck } from "../domain/check.ts";
+import { checkResult, type LoadCheck, unknownResult } from "../domain/check.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
-import { checkResult, unknownResult } from "../domain/result.ts";
 import { describeHostError } from "../shared/describe_error.ts";
 import { targetOfMachine } from "./targets.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";

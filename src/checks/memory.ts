@@ -1,7 +1,6 @@
-import type { MemoryCheck } from "../domain/check.ts";
+import { type CheckResult, type MemoryCheck, unknownResult } from "../domain/check.ts";
 import type { MemoryFacts } from "../domain/system.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
-import { type CheckResult, unknownResult } from "../domain/result.ts";
 import { describeHostError } from "../shared/describe_error.ts";
 import { targetOfMachine } from "./targets.ts";
 import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";

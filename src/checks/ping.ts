@@ -1,7 +1,6 @@
-import type { PingCheck } from "../domain/check.ts";
+import { type CheckResult, checkResult, type PingCheck, unknownResult } from "../domain/check.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
-import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import type { System } from "../domain/system.ts";
 import { truncate } from "../shared/text.ts";
 import { evaluateMeasures, type Measure, thresholdsOf, thresholdWarnings } from "./thresholds.ts";

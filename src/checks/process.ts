@@ -1,7 +1,6 @@
-import type { ProcessCheck } from "../domain/check.ts";
+import { type CheckResult, checkResult, type ProcessCheck, unknownResult } from "../domain/check.ts";
 import type { ProcessParameters } from "../domain/generated/config.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import type { System } from "../domain/system.ts";
 import type { Thresholds } from "../domain/limits.ts";
 import { highestSeverity } from "../domain/condition.ts";

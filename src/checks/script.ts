@@ -1,9 +1,8 @@
 import { chosenEnvironment, PASSED_VARIABLES } from "../shared/find_command.ts";
-import type { ScriptCheck } from "../domain/check.ts";
+import { type CheckResult, type ScriptCheck, unknownResult } from "../domain/check.ts";
 import type { ScriptParameters } from "../domain/generated/config.ts";
 import { type Condition, severity } from "../domain/condition.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
-import { type CheckResult, unknownResult } from "../domain/result.ts";
 import type { CapturedText, ProcessEnd } from "../domain/processes.ts";
 import { nameForPath } from "./targets.ts";
 

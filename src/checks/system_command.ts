@@ -1,6 +1,6 @@
 import type { ObserveContext } from "../domain/check_kind.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
-import { type CheckResult, unknownResult } from "../domain/result.ts";
+import { type CheckResult, unknownResult } from "../domain/check.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { truncate } from "../shared/text.ts";
 

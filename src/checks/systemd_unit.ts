@@ -1,8 +1,7 @@
-import type { SystemdUnitCheck } from "../domain/check.ts";
+import { type CheckResult, checkResult, type SystemdUnitCheck, unknownResult } from "../domain/check.ts";
 import type { SystemdUnitParameters } from "../domain/generated/config.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
-import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import { firstItems } from "../shared/text.ts";
 import { runSystemCommand } from "./system_command.ts";
 import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";

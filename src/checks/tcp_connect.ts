@@ -1,8 +1,7 @@
-import type { TcpConnectCheck } from "../domain/check.ts";
+import { type CheckResult, checkResult, type TcpConnectCheck } from "../domain/check.ts";
 import type { TcpConnectParameters } from "../domain/generated/config.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import { type CheckResult, checkResult } from "../domain/result.ts";
 import type {
   CertificateFacts,
   Connection,

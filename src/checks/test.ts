@@ -1,5 +1,5 @@
 import type { CheckKindEntry } from "../domain/check_kind.ts";
-import { checkResult } from "../domain/result.ts";
+import { checkResult } from "../domain/check.ts";
 
 /** The `test` kind: it has no target and returns the result in its parameters. */
 export const testKind: CheckKindEntry<"test"> = {

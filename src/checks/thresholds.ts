@@ -2,7 +2,7 @@ import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { exactSize, roundedSize } from "../domain/describe_size.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { ParameterProblem } from "../domain/check_kind.ts";
-import { type CheckResult, checkResult } from "../domain/result.ts";
+import { type CheckResult, checkResult } from "../domain/check.ts";
 import type { Limit, Thresholds } from "../domain/limits.ts";
 
 export interface Measure {

@@ -1,7 +1,6 @@
-import type { TlsCertificateCheck } from "../domain/check.ts";
+import { checkResult, type TlsCertificateCheck } from "../domain/check.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
-import { checkResult } from "../domain/result.ts";
 import { fingerprintErrors, readVerdict, timeLeftWarnings } from "./certificate_verdict.ts";
 import { observeWithAuthorities } from "./every_address.ts";
 import { hostPortIn, nameFor, portSubject } from "./targets.ts";

@@ -1,8 +1,14 @@
-import { type Log, LOG_LEVELS, type LogFields, type LogFormat, type LogLevel } from "../domain/log.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { TextSink } from "../domain/system.ts";
+import {
+  type Log,
+  LOG_LEVELS,
+  type LogFields,
+  type LogFormat,
+  type LogLevel,
+  type TextSink,
+} from "../domain/system.ts";
 import { isoTime } from "../shared/json_values.ts";
-import { jsonLine, printable } from "../shared/printable.ts";
+import { jsonLine, printable } from "../shared/text.ts";
 
 interface LogOptions {
   /** Gets each line at once, whole. */

@@ -1,7 +1,7 @@
 import { hideInAddress } from "../config/credentials.ts";
 import type { PlacedProblem, Source } from "../config/problem.ts";
 import { createColors } from "./terminal.ts";
-import { printable } from "../shared/printable.ts";
+import { printable } from "../shared/text.ts";
 import { textWidth } from "../shared/text_width.ts";
 
 interface DiagnosticOptions {

@@ -8,11 +8,10 @@ import { MissingPermissionsError } from "./config_permissions.ts";
 import { EXIT } from "./exit_code.ts";
 import { permissionFlag } from "../permissions/required_permissions.ts";
 import { hideKnownSecrets } from "./known_secrets.ts";
-import { printable, printableBlock } from "../shared/printable.ts";
 import { missingPermissionIn, StateHeldError } from "./state_errors.ts";
 import type { System } from "../domain/system.ts";
 import { describeFileError } from "../shared/describe_error.ts";
-import { shellWord } from "../shared/text.ts";
+import { printable, printableBlock, shellWord } from "../shared/text.ts";
 
 interface Failure {
   /** Whole lines for stderr, each with its line feed. */

@@ -16,7 +16,7 @@ import { readState } from "./read_state.ts";
 import { readMonitorStatus } from "./monitor_status.ts";
 import type { Invocation } from "./command_definition.ts";
 import { type OpenConfig, openConfig, type Selection } from "./open_config.ts";
-import { printable } from "../shared/printable.ts";
+import { printable } from "../shared/text.ts";
 import { locateState, type StateLocation } from "./state_location.ts";
 import { hintOf } from "./failure.ts";
 

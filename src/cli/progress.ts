@@ -1,6 +1,6 @@
 import type { Check } from "../domain/check.ts";
 import type { System } from "../domain/system.ts";
-import { printable } from "../shared/printable.ts";
+import { printable } from "../shared/text.ts";
 
 export interface Progress {
   finished(check: Check): void;

@@ -2,7 +2,7 @@ import { type Store, StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import type { SharedStore } from "../domain/membership.ts";
 import { UsageError } from "./command_definition.ts";
-import { printable } from "../shared/printable.ts";
+import { printable } from "../shared/text.ts";
 
 import { openShared } from "./open_store.ts";
 import type { StateLocation } from "./state_location.ts";

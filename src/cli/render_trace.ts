@@ -1,5 +1,5 @@
 import type { Check } from "../domain/check.ts";
-import { printable, printableBlock } from "../shared/printable.ts";
+import { printable, printableBlock } from "../shared/text.ts";
 
 /** A trace as lines below its check. */
 export function renderTrace(trace: string): string {

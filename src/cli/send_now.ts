@@ -3,7 +3,7 @@ import type { Channel } from "../domain/channel.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
 import type { System } from "../domain/system.ts";
 import { startDeadline } from "../shared/deadline.ts";
-import { printable } from "../shared/printable.ts";
+import { printable } from "../shared/text.ts";
 import { redactProcesses } from "../shared/redact.ts";
 import type { OpenConfig } from "./open_config.ts";
 

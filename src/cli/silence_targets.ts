@@ -14,7 +14,7 @@ import type { ShownCheck } from "../alerting/check_status.ts";
 import { hasOwnEnd, lastingSilences } from "../alerting/silences.ts";
 import { parseIntervalText } from "../config/quantities.ts";
 import { parseTime, type TimeContext, timeText } from "../shared/local_time.ts";
-import { printable } from "../shared/printable.ts";
+import { printable } from "../shared/text.ts";
 import { openKnownState } from "./known_config.ts";
 import { isEverything, readSelection, selectChecks } from "./open_config.ts";
 import { stateAlongside } from "./read_state.ts";

@@ -1,6 +1,6 @@
 /** The output of `monitor validate` for programs. */
 import type { PlacedProblem, Source } from "../config/problem.ts";
-import { printable } from "../shared/printable.ts";
+import { printable } from "../shared/text.ts";
 
 export interface Validation {
   /** Whether the exit code is 0. */

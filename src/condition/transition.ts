@@ -6,7 +6,7 @@
  * notification is due while there is a confirmed condition that differs from the one last notified. A suppressed notification is
  * sent when the suppression ends if it still matters, and dropped otherwise.
  */
-import type { CheckSettings } from "../domain/check.ts";
+import type { Awaited, CheckSettings } from "../domain/check.ts";
 import {
   type Condition,
   type ConditionState,
@@ -16,7 +16,6 @@ import {
   type ShownCondition,
   type Suppression,
 } from "../domain/condition.ts";
-import type { Awaited } from "../domain/result.ts";
 import {
   addResult,
   confirm,

@@ -1,10 +1,9 @@
-import type { CheckKind, CheckOf } from "./check.ts";
+import type { CheckKind, CheckOf, CheckResult } from "./check.ts";
 import type { Condition, ShownCondition } from "./condition.ts";
 import type { FileFacts } from "./files.ts";
 import type * as written from "./generated/written_config.ts";
 import type { JobLog } from "./job_runs.ts";
 import type { RequiredPermissions } from "./runtime_permissions.ts";
-import type { CheckResult } from "./result.ts";
 import type { System } from "./system.ts";
 
 /**

@@ -2,8 +2,7 @@ import { CONFIG_BYTES_MAX } from "../config/source.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import type { ForeignFile, IncludedFiles } from "./foreign_text.ts";
 import { hideInAddress, isCredentialName } from "../config/credentials.ts";
-import { printable } from "../shared/printable.ts";
-import { truncate } from "../shared/text.ts";
+import { printable, truncate } from "../shared/text.ts";
 
 /** The part of a check that combines others. */
 type GroupOfChecks = Extract<written.CheckByKind, { readonly kind: "group" }>;

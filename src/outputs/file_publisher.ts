@@ -2,8 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import { createTrouble, type Trouble } from "../shared/trouble.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { StoreError } from "../domain/store.ts";
-import type { System } from "../domain/system.ts";
-import type { Log } from "../domain/log.ts";
+import type { Log, System } from "../domain/system.ts";
 
 /** A file that is written again and again while the monitor runs. */
 export interface PublishedFile {

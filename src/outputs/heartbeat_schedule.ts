@@ -1,8 +1,7 @@
 import { createTrouble } from "../shared/trouble.ts";
-import type { System } from "../domain/system.ts";
+import type { Log, System } from "../domain/system.ts";
 import { sendHeartbeat } from "./heartbeat_sender.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import type { Log } from "../domain/log.ts";
 
 type Configured = Pick<LoadedConfig, "heartbeat" | "redact">;
 

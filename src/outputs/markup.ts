@@ -5,7 +5,7 @@
  * The template is not called `html`, since `deno fmt` changes the content of those.
  */
 import { escapeUTF8 } from "entities/escape";
-import { printable, printableBlock } from "../shared/printable.ts";
+import { printable, printableBlock } from "../shared/text.ts";
 
 /** What may be inserted as it is. */
 class Markup {

@@ -1,9 +1,8 @@
 /** The runs of checks with locations where they are owned: each makes one result of the last ones of all locations. */
 import { agreeOn, describeVote } from "../condition/agreement.ts";
-import type { Check, LocationVote } from "../domain/check.ts";
+import type { Check, CheckResult, LocationVote, Result } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { EarlyLook, SharedStore, StoredLocationResult } from "../domain/membership.ts";
-import type { CheckResult, Result } from "../domain/result.ts";
 import { isEdited, StoreError } from "../domain/store.ts";
 import { sleep } from "../shared/deadline.ts";
 import { type CheckRunner, RUN_HERE, type RunOptions } from "./run_checks.ts";

@@ -2,9 +2,8 @@
  * The runs of this member at its location: a separate scheduler, with a record of each check that contains only the
  * last result here. The owner of the check decides on its condition, see `agreed_runs.ts`.
  */
-import type { Check } from "../domain/check.ts";
+import type { Check, Result, TraceDepth } from "../domain/check.ts";
 import type { EarlyLook, SharedStore, WorkShare } from "../domain/membership.ts";
-import type { Result, TraceDepth } from "../domain/result.ts";
 import { Engine } from "../alerting/engine.ts";
 import { createLocationStore } from "../state/location_store.ts";
 import { openStateRepository, type StateRepository } from "../state/state_repository.ts";

@@ -3,10 +3,9 @@
  * plan the same runs, and each can continue the other's state.
  */
 import { isAttentive } from "../condition/transition.ts";
-import type { Check } from "../domain/check.ts";
+import type { Check, Result } from "../domain/check.ts";
 import type { ConditionState } from "../domain/condition.ts";
 import { type CronSchedule, type CronTimes, isCron } from "../domain/schedule.ts";
-import type { Result } from "../domain/result.ts";
 import { isAfterGap } from "../alerting/check_status.ts";
 import { intervalOf, overdueAtMs, type Scheduled } from "../alerting/overdue.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";

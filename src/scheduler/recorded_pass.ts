@@ -10,10 +10,9 @@
 import { conditionOf } from "../alerting/check_status.ts";
 import { type Decided, isRepeated } from "../alerting/decide.ts";
 import type { Engine } from "../alerting/engine.ts";
-import { type Check, combinedChecks } from "../domain/check.ts";
+import { type Check, combinedChecks, type Result } from "../domain/check.ts";
 import type { KnownCondition } from "../domain/check_kind.ts";
 import type { SharedStore } from "../domain/membership.ts";
-import type { Result } from "../domain/result.ts";
 import { StoreError } from "../domain/store.ts";
 import { jobLogOf } from "../state/read_store.ts";
 import type { SharedSender } from "../members/shared_sender.ts";

@@ -1,6 +1,5 @@
-import { type Check, combinedChecks } from "../domain/check.ts";
+import { type Check, combinedChecks, type Result } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
-import type { Result } from "../domain/result.ts";
 import { sleep } from "../shared/deadline.ts";
 import { type PassOptions, runPass } from "./run_checks.ts";
 

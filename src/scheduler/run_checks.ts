@@ -1,12 +1,11 @@
 /** One run of a check, and one pass over several; the caller handles the results. */
 import { entryOf } from "../checks/registry.ts";
-import { type Check, combinedChecks } from "../domain/check.ts";
+import { type Check, combinedChecks, type Result, type TraceDepth, unknownResult } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import type { LimitClass, ObserveContext } from "../domain/check_kind.ts";
 import { lazily } from "../shared/lazily.ts";
 import { createRedactor, type Redact, redactProcesses } from "../shared/redact.ts";
-import { type Result, type TraceDepth, unknownResult } from "../domain/result.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import { StallSafeRuns } from "./stall_safe.ts";
 

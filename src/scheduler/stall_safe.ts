@@ -1,6 +1,6 @@
 import { sleep } from "../shared/deadline.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Result } from "../domain/result.ts";
+import type { Result } from "../domain/check.ts";
 
 /** How far wall and monotonic time may part before the system counts as suspended, or its clock as set. */
 export const JUMP_MS = 5_000;

@@ -1,4 +1,4 @@
-import { jsonText } from "./printable.ts";
+import { jsonText } from "./text.ts";
 
 interface LayoutOptions {
   /** The indentation of a deeper level, such as two spaces. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { DiskSpaceParameters } from "../../src/domain/generated/config.ts";
 import type { Host } from "../../src/domain/system.ts";
-import type { CheckResult } from "../../src/domain/result.ts";
+import type { CheckResult } from "../../src/domain/check.ts";
 import { createHost } from "../../src/system/deno_system.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { runChild, tool } from "../../testing/tools.ts";

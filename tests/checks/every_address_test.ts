@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { observeAddresses } from "../../src/checks/every_address.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import type { CheckResult } from "../../src/domain/result.ts";
+import type { CheckResult } from "../../src/domain/check.ts";
 
 const TARGET = { host: "www.example.org", port: 443 };
 

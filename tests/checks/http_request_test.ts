@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { httpRequestKind } from "../../src/checks/http_request.ts";
-import type { CheckResult } from "../../src/domain/result.ts";
+import type { CheckResult } from "../../src/domain/check.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";

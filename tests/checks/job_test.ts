@@ -1,10 +1,9 @@
 import { checkOf, contextOf } from "../../testing/builders.ts";
 import assert from "node:assert/strict";
 import { jobKind } from "../../src/checks/job.ts";
-import type { JobCheck } from "../../src/domain/check.ts";
+import type { CheckResult, JobCheck } from "../../src/domain/check.ts";
 import type { JobParameters } from "../../src/domain/generated/config.ts";
 import type { JobEnd, JobLog } from "../../src/domain/job_runs.ts";
-import type { CheckResult } from "../../src/domain/result.ts";
 import { type Store, StoreError } from "../../src/domain/store.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { timeText } from "../../src/shared/local_time.ts";

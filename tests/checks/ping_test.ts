@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { fixture } from "../support/processes.ts";
 import { pingKind } from "../../src/checks/ping.ts";
-import type { CheckOf } from "../../src/domain/check.ts";
+import type { CheckOf, CheckResult } from "../../src/domain/check.ts";
 import type { PingParameters } from "../../src/domain/generated/config.ts";
-import type { CheckResult } from "../../src/domain/result.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { requiresTools, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";

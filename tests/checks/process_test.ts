@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { ProcessParameters } from "../../src/domain/generated/config.ts";
 import type { ObserveContext } from "../../src/domain/check_kind.ts";
 import type { ProcessEnd } from "../../src/domain/processes.ts";
-import type { CheckResult } from "../../src/domain/result.ts";
+import type { CheckResult } from "../../src/domain/check.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { createHost } from "../../src/system/deno_system.ts";
 import { processKind } from "../../src/checks/process.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { fixture } from "../support/processes.ts";
 import type { SystemdUnitParameters } from "../../src/domain/generated/config.ts";
-import type { CheckResult } from "../../src/domain/result.ts";
+import type { CheckResult } from "../../src/domain/check.ts";
 import { observeCheck } from "../support/observe_check.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 import { fieldsOf, testRows, testTable } from "../support/rows.ts";

@@ -7,7 +7,7 @@ import { tcpConnectKind } from "../../src/checks/tcp_connect.ts";
 import type { TcpConnectParameters } from "../../src/domain/generated/config.ts";
 import { type Certificate, createAuthority, createCertificate } from "../support/certificates.ts";
 import { observeConnection, observeInOwnProcess, tcpCheck } from "../support/connection_check.ts";
-import type { CheckResult } from "../../src/domain/result.ts";
+import type { CheckResult } from "../../src/domain/check.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 import { beSilent, drip, flood, leave, speakPlainly } from "../support/hostile_servers.ts";
 import { collectPorts, startRefusing, startServer, type Visitor } from "../support/http_servers.ts";

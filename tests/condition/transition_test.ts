@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import type { Reminders } from "../../src/domain/check.ts";
+import type { Awaited, Reminders } from "../../src/domain/check.ts";
 import type { Condition, ConditionState, ShownCondition, Suppression } from "../../src/domain/condition.ts";
-import type { Awaited } from "../../src/domain/result.ts";
 import {
   type ConditionPolicy,
   dependencyHolds,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Condition } from "../../src/domain/condition.ts";
-import type { Result } from "../../src/domain/result.ts";
+import type { Result } from "../../src/domain/check.ts";
 import { StallSafeRuns } from "../../src/scheduler/stall_safe.ts";
 import { testCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";

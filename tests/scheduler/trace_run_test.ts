@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { runCheck } from "../../src/scheduler/run_checks.ts";
 import { mayConfirmProblem } from "../../src/scheduler/trace/trace_depth.ts";
-import type { Result, TraceDepth } from "../../src/domain/result.ts";
+import type { Result, TraceDepth } from "../../src/domain/check.ts";
 import { createRedactor } from "../../src/shared/redact.ts";
 import { load } from "../../testing/config_system.ts";
 import { createTrust } from "../support/check_faults.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { printable, printableBlock } from "../../src/shared/printable.ts";
+import { printable, printableBlock } from "../../src/shared/text.ts";
 
 Deno.test("printable() escapes control characters of a terminal", async (t) => {
   const cases: readonly (readonly [name: string, text: string, expected: string])[] = [

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type Certificate, createAuthority, createCertificate } from "./certificates.ts";
 import type { FaultTarget } from "./fault_runs.ts";
 import type { Course, FaultKind } from "./fault_proxy.ts";
-import type { CheckResult } from "../../src/domain/result.ts";
+import type { CheckResult } from "../../src/domain/check.ts";
 
 /** A check whose target suffers faults, ready until it is disposed of. */
 export type CheckTarget = FaultTarget<CheckResult> & AsyncDisposable;

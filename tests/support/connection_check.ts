@@ -1,12 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { entryOf } from "../../src/checks/registry.ts";
-import type { CheckOf } from "../../src/domain/check.ts";
+import type { CheckOf, CheckResult } from "../../src/domain/check.ts";
 import type {
   DnsLookupParameters,
   TcpConnectParameters,
   TlsCertificateParameters,
 } from "../../src/domain/generated/config.ts";
-import type { CheckResult } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
 import { checkOf, contextOf } from "../../testing/builders.ts";

@@ -1,8 +1,7 @@
 import { observeHttpRequest } from "../../src/checks/http_request.ts";
-import type { HttpRequestCheck } from "../../src/domain/check.ts";
+import type { CheckResult, HttpRequestCheck } from "../../src/domain/check.ts";
 import type { HttpExpectation, HttpMessage } from "../../src/domain/generated/config.ts";
 import type { ObserveContext } from "../../src/domain/check_kind.ts";
-import type { CheckResult } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import { createRequests } from "../../src/system/http/requests.ts";
 import { checkOf, contextOf } from "../../testing/builders.ts";

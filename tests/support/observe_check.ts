@@ -1,7 +1,6 @@
 import { entryOf } from "../../src/checks/registry.ts";
-import type { Check } from "../../src/domain/check.ts";
+import type { Check, CheckResult } from "../../src/domain/check.ts";
 import type { ObserveContext, ParameterProblem } from "../../src/domain/check_kind.ts";
-import type { CheckResult } from "../../src/domain/result.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { testCheck } from "./checks.ts";
 

@@ -1,6 +1,6 @@
 import { observeScript } from "../../src/checks/script.ts";
 import type { ScriptParameters } from "../../src/domain/generated/config.ts";
-import type { CheckResult } from "../../src/domain/result.ts";
+import type { CheckResult } from "../../src/domain/check.ts";
 import { createProcesses } from "../../src/system/process/processes.ts";
 import { checkOf, contextOf } from "../../testing/builders.ts";
 import { createRealClock } from "../../testing/real_clock.ts";

@@ -1,7 +1,7 @@
 import { type Condition, highestSeverity } from "../../domain/condition.ts";
 import type { ObserveContext } from "../../domain/check_kind.ts";
 import type { HttpStep } from "../../domain/generated/config.ts";
-import { type CheckResult, checkResult } from "../../domain/result.ts";
+import { type CheckResult, checkResult } from "../../domain/check.ts";
 import { roundedMs } from "../../shared/json_values.ts";
 import { createRedactor } from "../../shared/redact.ts";
 import { capturedNames, decodeHeader, fillRequest, textsOf } from "./captures.ts";

@@ -1,9 +1,8 @@
 /** The control socket of a service: `monitor reload` and `monitor run`. */
-import type { Log } from "../../domain/log.ts";
-import type { System } from "../../domain/system.ts";
+import type { Log, System } from "../../domain/system.ts";
 import type { Scheduler, SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { messageOf } from "../../shared/describe_error.ts";
-import { jsonText } from "../../shared/printable.ts";
+import { jsonText } from "../../shared/text.ts";
 import { type CheckFields, checkFields, recordOf } from "../formats/check_fields.ts";
 import type { ReloadOutcome } from "./service_output.ts";
 

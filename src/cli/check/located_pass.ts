@@ -1,8 +1,7 @@
 /** Checks with locations in a single run: it runs them at its own location, and decides by all results. */
 import { isEdited } from "../../domain/store.ts";
-import type { Check } from "../../domain/check.ts";
+import type { Check, Result } from "../../domain/check.ts";
 import type { SharedStore, StoredLocationResult } from "../../domain/membership.ts";
-import type { Result } from "../../domain/result.ts";
 import type { System } from "../../domain/system.ts";
 import { AgreedRuns } from "../../scheduler/agreed_runs.ts";
 import { ControlRuns, createLocationRunner } from "../../scheduler/location_runs.ts";

@@ -1,7 +1,7 @@
 import { counted } from "../../shared/text.ts";
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import type { Check } from "../../domain/check.ts";
-import type { System } from "../../domain/system.ts";
+import type { Log, System } from "../../domain/system.ts";
 import { channelsOf, type NotifyingConfig } from "../../alerting/configured_channels.ts";
 import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import { UsageError } from "../command_definition.ts";
@@ -21,7 +21,6 @@ import {
   requireGranted,
 } from "../config_permissions.ts";
 import { describeFailure } from "../failure.ts";
-import type { Log } from "../../domain/log.ts";
 import { locateState } from "../state_location.ts";
 import {
   type ConfigDifference,

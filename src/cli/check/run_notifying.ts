@@ -5,7 +5,7 @@ import { BATCHING_DELAY_MS, type Sender, type SenderOptions, startSender } from 
 import type { Check } from "../../domain/check.ts";
 import { StoreError } from "../../domain/store.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
-import { printable } from "../../shared/printable.ts";
+import { printable } from "../../shared/text.ts";
 import { EXIT } from "../exit_code.ts";
 import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
 import { timeText } from "../../shared/local_time.ts";

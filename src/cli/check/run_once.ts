@@ -9,7 +9,7 @@ import type { OpenConfig } from "../open_config.ts";
 import { FORMATS } from "../formats/registry.ts";
 import { EXIT } from "../exit_code.ts";
 import { publishedReportOf } from "../../outputs/html_report/publish_report.ts";
-import { printable } from "../../shared/printable.ts";
+import { printable } from "../../shared/text.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
 import type { LocatedPass } from "./located_pass.ts";
 import { checksThatLeft, endOfService, recordCronRun, recordDeath } from "./run_recorder.ts";

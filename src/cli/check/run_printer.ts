@@ -4,7 +4,7 @@ import type { Check } from "../../domain/check.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { System } from "../../domain/system.ts";
 import { describeFileError, messageOf } from "../../shared/describe_error.ts";
-import { printable } from "../../shared/printable.ts";
+import { printable } from "../../shared/text.ts";
 import { failRule } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import { FORMATS } from "../formats/registry.ts";

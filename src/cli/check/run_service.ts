@@ -1,9 +1,8 @@
-import type { System } from "../../domain/system.ts";
+import type { Log, System } from "../../domain/system.ts";
 import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import type { RequiredPermission } from "../../permissions/required_permissions.ts";
 import { type CommandContext, type OpenConfig, readSelection } from "../open_config.ts";
 import { describeMissing } from "../config_permissions.ts";
-import type { Log } from "../../domain/log.ts";
 import { createLog } from "../create_log.ts";
 import { locateState } from "../state_location.ts";
 import { type OwnedState, ownState } from "../owned_state.ts";

@@ -2,7 +2,7 @@ import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
 import type { Redact } from "../../shared/redact.ts";
 import { describeOutboxEvent } from "./outbox_words.ts";
-import type { Log } from "../../domain/log.ts";
+import type { Log } from "../../domain/system.ts";
 import { oneLine } from "../../shared/text.ts";
 
 /**

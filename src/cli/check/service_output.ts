@@ -1,10 +1,8 @@
-import { counted } from "../../shared/text.ts";
-import type { System } from "../../domain/system.ts";
+import { counted, jsonLine, printable } from "../../shared/text.ts";
+import type { Log, System } from "../../domain/system.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { checkFields, recordOf } from "../formats/check_fields.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
-import type { Log } from "../../domain/log.ts";
-import { jsonLine, printable } from "../../shared/printable.ts";
 import { VERSION } from "../answer_at_once.ts";
 import { notificationFields } from "../../channels/notification_fields.ts";
 

@@ -2,7 +2,7 @@
 import type { NotifyingConfig } from "../../alerting/configured_channels.ts";
 import { Engine } from "../../alerting/engine.ts";
 import { BATCHING_DELAY_MS, type Sender, type SenderOptions, startSender } from "../../alerting/sender.ts";
-import type { Log } from "../../domain/log.ts";
+import type { Log } from "../../domain/system.ts";
 import type { KeptOutbox } from "../../domain/store.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { Member } from "../../members/member.ts";

@@ -4,7 +4,7 @@ import { type Invocation, UsageError } from "../command_definition.ts";
 import { FAIL_ON_CONDITIONS, type FailOn } from "../exit_code.ts";
 import { type FormatName, FORMATS } from "../formats/registry.ts";
 import { isLocationName, LOCATION_NAME } from "../../shared/location_name.ts";
-import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../domain/log.ts";
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../domain/system.ts";
 
 export const FORMAT_NAMES = Object.keys(FORMATS) as readonly FormatName[];
 

@@ -1,8 +1,7 @@
 /** A service as one of several members that share a state. Only a shared state loads this. */
 import { channelsOf } from "../../alerting/configured_channels.ts";
-import type { Log } from "../../domain/log.ts";
 import type { SharedState } from "../../domain/membership.ts";
-import type { System } from "../../domain/system.ts";
+import type { Log, System } from "../../domain/system.ts";
 import { Member, type MemberEvent } from "../../members/member.ts";
 import type { MemberWork } from "../../members/member_follower.ts";
 import type { ScheduledConfig } from "../../scheduler/scheduler.ts";

@@ -4,7 +4,7 @@ import type { CheckRecord } from "../../domain/store.ts";
 import { describeCount, type ShownCheck } from "../../alerting/check_status.ts";
 import { UNTIL_OK_MS_MAX } from "../../alerting/silences.ts";
 import { EXIT } from "../exit_code.ts";
-import { printable } from "../../shared/printable.ts";
+import { printable } from "../../shared/text.ts";
 import {
   addChosen,
   chooseProblems,

@@ -1,5 +1,5 @@
 import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
-import { printable } from "../../shared/printable.ts";
+import { printable } from "../../shared/text.ts";
 import { EXIT } from "../exit_code.ts";
 import {
   addChecks,

@@ -19,10 +19,10 @@ import {
   permissionsOfConfig,
 } from "../config_permissions.ts";
 import { FAIL_ON_CONDITIONS } from "../exit_code.ts";
-import { LOG_FORMATS, LOG_LEVELS } from "../../domain/log.ts";
+import { LOG_FORMATS, LOG_LEVELS } from "../../domain/system.ts";
 import { pathFromHere } from "../../config/source.ts";
 import { temporaryPathOf } from "../../shared/regular_file.ts";
-import { printable } from "../../shared/printable.ts";
+import { printable } from "../../shared/text.ts";
 import { controlPathsOf, locateState } from "../state_location.ts";
 import { wantsColor } from "../terminal.ts";
 

@@ -5,7 +5,7 @@ import { type Candidate, complete } from "../completion/complete_line.ts";
 import { answerText, SHELL_ENTRIES } from "../completion/shells.ts";
 import { openConfig } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
-import { printable } from "../../shared/printable.ts";
+import { printable } from "../../shared/text.ts";
 import { readShell } from "./completions.ts";
 
 /** `monitor __complete SHELL -- …`, which the completions call at every Tab. */

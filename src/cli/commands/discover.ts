@@ -1,7 +1,6 @@
 import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
-import { jsonDocument, printable } from "../../shared/printable.ts";
 import { textWidth } from "../../shared/text_width.ts";
-import { truncate } from "../../shared/text.ts";
+import { jsonDocument, printable, truncate } from "../../shared/text.ts";
 import { choose, discover, type ProposedCheck } from "../new_checks/discover.ts";
 import { EXIT } from "../exit_code.ts";
 import { addChecks, openTarget } from "../new_checks/add_checks.ts";

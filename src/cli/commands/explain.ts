@@ -9,7 +9,7 @@ import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
 import { isEverything, type OpenConfig, openConfig, readSelection, selectChecks } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
-import { printable } from "../../shared/printable.ts";
+import { printable } from "../../shared/text.ts";
 import { createColors, wantsColor } from "../terminal.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { pad } from "../../shared/wrap.ts";

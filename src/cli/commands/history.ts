@@ -19,7 +19,7 @@ import {
 } from "../../outputs/json/history_json.ts";
 import { checksOfState, openKnownState } from "../known_config.ts";
 import { describeMonitorTrouble, monitorNotes, type NoteOptions } from "../monitor_status.ts";
-import { printable } from "../../shared/printable.ts";
+import { printable } from "../../shared/text.ts";
 import { renderTrace } from "../render_trace.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { believableColumns } from "../formats/table.ts";

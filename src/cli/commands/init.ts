@@ -2,7 +2,7 @@ import { type Command, option } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { writeNew } from "../failure.ts";
 import { STARTER_CONFIG } from "../starter_config.ts";
-import { printable } from "../../shared/printable.ts";
+import { printable } from "../../shared/text.ts";
 
 export const initCommand: Command = {
   name: "init",

@@ -6,13 +6,12 @@ import {
   type ReportFormat,
   UsageError,
 } from "../command_definition.ts";
-import { counted } from "../../shared/text.ts";
+import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
 import { isAbout } from "../../alerting/silences.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
-import { jsonDocument, printable } from "../../shared/printable.ts";
 import { EXIT } from "../exit_code.ts";
 import { isEverything, readSelection } from "../open_config.ts";
 import { readEnd, requireTargets, SILENCE_COMMAND, UNTIL_OPTION, withSilences } from "../silence_targets.ts";

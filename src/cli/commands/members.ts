@@ -1,11 +1,10 @@
 import { type Command, OPTION } from "../command_definition.ts";
-import { counted } from "../../shared/text.ts";
+import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
 import { activeConfig } from "../../members/active_config.ts";
 import { activeHosts } from "../shared_control.ts";
 import { hostOf, placesOf } from "../../members/rendezvous.ts";
-import { jsonDocument, printable } from "../../shared/printable.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { EXIT } from "../exit_code.ts";
 import { openKnownConfig } from "../known_config.ts";

@@ -23,9 +23,8 @@ import {
   PROXY_VARIABLES,
 } from "../config_permissions.ts";
 import { EXIT } from "../exit_code.ts";
-import { shellWord } from "../../shared/text.ts";
+import { printable, shellWord } from "../../shared/text.ts";
 import { bwrapCommand, sandboxOf, systemdDropIn } from "../../permissions/sandbox.ts";
-import { printable } from "../../shared/printable.ts";
 
 const FORMATS = ["flags", "json", "deno", "systemd", "bwrap"] as const;
 

@@ -1,6 +1,5 @@
 import { type Command, OPTION } from "../command_definition.ts";
-import { counted } from "../../shared/text.ts";
-import { jsonDocument, printable } from "../../shared/printable.ts";
+import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import { askService } from "../control_client.ts";
 import { describeDifference, describeFailedReload } from "../check/service_output.ts";
 import { EXIT } from "../exit_code.ts";

@@ -1,5 +1,5 @@
 import { type Command, formatOption, OPTION, option, UsageError } from "../command_definition.ts";
-import { counted } from "../../shared/text.ts";
+import { counted, printable } from "../../shared/text.ts";
 import { highestSeverity, mostUrgentFirst, SHOWN_CONDITIONS } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
@@ -27,7 +27,6 @@ import {
   type TableRow,
 } from "../formats/table.ts";
 import { wrap } from "../../shared/wrap.ts";
-import { printable } from "../../shared/printable.ts";
 import { openKnownState } from "../known_config.ts";
 import { describeMonitor, describeMonitorTrouble, monitorNotes } from "../monitor_status.ts";
 import {

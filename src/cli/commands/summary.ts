@@ -16,7 +16,7 @@ import { createYield } from "../../shared/deadline.ts";
 import { EXIT } from "../exit_code.ts";
 import { openKnownState } from "../known_config.ts";
 import { monitorNotes } from "../monitor_status.ts";
-import { jsonDocument, printable } from "../../shared/printable.ts";
+import { jsonDocument, printable } from "../../shared/text.ts";
 import { isEverything, type OpenConfig, openConfig, readSelection, selectChecks } from "../open_config.ts";
 import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
 import { summaryFields, summaryNotification } from "../../outputs/summary/summary_json.ts";

@@ -1,5 +1,4 @@
 import { type Command, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
-import { jsonDocument, printable, printableBlock } from "../../shared/printable.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { checkFields } from "../formats/check_fields.ts";
 import {
@@ -11,7 +10,7 @@ import {
   renderEntry,
 } from "../new_checks/read_operands.ts";
 import { isTryable, renderRecords, runNewChecks } from "../new_checks/run_new_checks.ts";
-import { shellWord } from "../../shared/text.ts";
+import { jsonDocument, printable, printableBlock, shellWord } from "../../shared/text.ts";
 
 export const tryCommand: Command = {
   name: "try",

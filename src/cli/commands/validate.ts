@@ -7,7 +7,7 @@ import {
   type OptionSpec,
   UsageError,
 } from "../command_definition.ts";
-import { counted } from "../../shared/text.ts";
+import { counted, printable } from "../../shared/text.ts";
 import type { Shape } from "../../config/profile_schemas.ts";
 import { renderProblems } from "../diagnostics.ts";
 import { ConfigError } from "../../config/problem.ts";
@@ -16,7 +16,6 @@ import type { Validation } from "../validation_formats.ts";
 import type { System } from "../../domain/system.ts";
 import { EXIT } from "../exit_code.ts";
 import { wantsColor } from "../terminal.ts";
-import { printable } from "../../shared/printable.ts";
 
 export const SHAPE_OPTION: OptionSpec = option(
   "--shape SHAPE",

@@ -14,7 +14,7 @@ import type { CheckRecord, KeptOutbox } from "../../domain/store.ts";
 import { monitorFields, type MonitorStatus } from "../../outputs/json/monitor_fields.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
-import { jsonDocument, printable } from "../../shared/printable.ts";
+import { jsonDocument, printable } from "../../shared/text.ts";
 import { quoteValue } from "../../config/problem.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { EXIT } from "../exit_code.ts";

@@ -1,7 +1,6 @@
 import { type Condition, mostUrgentFirst, type ShownCondition } from "../../domain/condition.ts";
-import type { Result } from "../../domain/result.ts";
-import { printable } from "../../shared/printable.ts";
-import { truncate } from "../../shared/text.ts";
+import type { Result } from "../../domain/check.ts";
+import { printable, truncate } from "../../shared/text.ts";
 
 export interface RunRecord {
   readonly result: Result;

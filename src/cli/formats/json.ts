@@ -1,7 +1,7 @@
 import { checkFields } from "./check_fields.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import type { Format, RunSummary } from "./format.ts";
-import { jsonDocument } from "../../shared/printable.ts";
+import { jsonDocument } from "../../shared/text.ts";
 
 /** One JSON object for the whole run, printed at its end. Fields are only ever added. */
 export const jsonFormat: Format = {

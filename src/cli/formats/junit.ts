@@ -1,9 +1,8 @@
 import { escapeUTF8 } from "entities/escape";
-import { replaceUnsafe } from "../../shared/printable.ts";
 import type { Condition } from "../../domain/condition.ts";
-import type { Result } from "../../domain/result.ts";
+import type { Result } from "../../domain/check.ts";
 import { type Format, type FormatOptions, NO_CHECKS, NO_RESULT, type RunSummary } from "./format.ts";
-import { truncate } from "../../shared/text.ts";
+import { replaceUnsafe, truncate } from "../../shared/text.ts";
 
 /*
  * The file conforms to Jenkins' schemas (junit-4.xsd and junit-10.xsd of its xUnit plugin), and contains everything

@@ -2,7 +2,7 @@ import { CONDITIONS } from "../../domain/condition.ts";
 import { checkFields } from "./check_fields.ts";
 import type { Format } from "./format.ts";
 import { summaryFields } from "./json.ts";
-import { jsonLine } from "../../shared/printable.ts";
+import { jsonLine } from "../../shared/text.ts";
 
 /** One JSON object a line: a `result` for each check as it finishes, and a `summary` at the end. */
 export const ndjsonFormat: Format = {

@@ -6,8 +6,7 @@ import {
   SHOWN_CONDITIONS,
   type ShownCondition,
 } from "../../domain/condition.ts";
-import { counted, truncateBytes } from "../../shared/text.ts";
-import { printable } from "../../shared/printable.ts";
+import { counted, printable, truncateBytes } from "../../shared/text.ts";
 import { type Format, type FormatOptions, NO_RESULT, type RunSummary } from "./format.ts";
 import {
   formatPerformanceDatum,

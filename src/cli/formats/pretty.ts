@@ -1,7 +1,6 @@
-import { counted, truncate } from "../../shared/text.ts";
+import { counted, printable, printableBlock, truncate } from "../../shared/text.ts";
 import { CONDITIONS } from "../../domain/condition.ts";
 import { type Colors, createColors } from "../terminal.ts";
-import { printable, printableBlock } from "../../shared/printable.ts";
 import { durationText } from "../../shared/time_units.ts";
 import { type Format, NO_RESULT, type RunRecord, type RunSummary } from "./format.ts";
 import { believableColumns, conditionCounts, conditionPaints, renderTable, type TableRow } from "./table.ts";

@@ -1,9 +1,8 @@
 import type { Condition } from "../../domain/condition.ts";
-import type { Result } from "../../domain/result.ts";
-import { jsonText, printable } from "../../shared/printable.ts";
+import type { Result } from "../../domain/check.ts";
 import { roundedMs } from "../../shared/json_values.ts";
 import { type Format, type FormatOptions, NO_CHECKS, NO_RESULT } from "./format.ts";
-import { truncate } from "../../shared/text.ts";
+import { jsonText, printable, truncate } from "../../shared/text.ts";
 
 /** The message is the short form; `output` has all of it. */
 const MESSAGE_LENGTH_MAX = 200;

@@ -1,11 +1,10 @@
-import { counted } from "../../shared/text.ts";
+import { counted, printable, printableBlock } from "../../shared/text.ts";
 import { addEntries } from "../../config/add_entries.ts";
 import { ConfigError, describePath } from "../../config/problem.ts";
 import { isObject } from "../../config/schema_view.ts";
 import type { JsonObject, JsonValue } from "../../config/syntax.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
-import { printable, printableBlock } from "../../shared/printable.ts";
 import { UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { type CommandContext, type OpenConfig, openConfigAt } from "../open_config.ts";

@@ -2,7 +2,7 @@ import { type Check, combinedChecks } from "../../domain/check.ts";
 import { highestSeverity } from "../../domain/condition.ts";
 import { type RequiredPermission, requiredPermissionsOf } from "../../permissions/required_permissions.ts";
 import { DEFAULT_LIMITS, runPass } from "../../scheduler/run_checks.ts";
-import { printable } from "../../shared/printable.ts";
+import { printable } from "../../shared/text.ts";
 import { abortOnStop } from "../check/start_signals.ts";
 import { describeMissing, dropOtherPermissions } from "../config_permissions.ts";
 import type { RunRecord } from "../formats/format.ts";

@@ -1,11 +1,10 @@
 import type { NotRunning } from "../../domain/monitor_run.ts";
-import type { System } from "../../domain/system.ts";
+import type { Log, System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { FilePublisher, type PublishedFile } from "../file_publisher.ts";
 import type { Check } from "../../domain/check.ts";
 import type { LoadedConfig } from "../../config/load.ts";
-import type { Log } from "../../domain/log.ts";
 import { pageFacts } from "./snapshot.ts";
 
 interface PublishedPageSource {

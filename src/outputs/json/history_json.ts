@@ -8,7 +8,7 @@ import {
 import type { CheckStatus } from "../../alerting/check_status.ts";
 import { eachCondition } from "../../domain/condition.ts";
 import type { CheckRecord, ConditionChange, RecentRun, Store } from "../../domain/store.ts";
-import { jsonText } from "../../shared/printable.ts";
+import { jsonText } from "../../shared/text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";

@@ -1,7 +1,7 @@
 import type { Condition } from "../../domain/condition.ts";
 import { type CheckStatus, knownNotified, unconfirmedOf } from "../../alerting/check_status.ts";
 import { queuedNotificationFields, type QueuedNotifications } from "../../alerting/outbox_status.ts";
-import { jsonDocument } from "../../shared/printable.ts";
+import { jsonDocument } from "../../shared/text.ts";
 import { isoTimeOrNull, roundedMs } from "../../shared/json_values.ts";
 import { locationFields } from "./location_fields.ts";
 import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";

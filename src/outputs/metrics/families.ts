@@ -1,4 +1,4 @@
-import { printable } from "../../shared/printable.ts";
+import { printable } from "../../shared/text.ts";
 
 const CODES = "0 ok, 1 warning, 2 critical, 3 unknown";
 

@@ -1,13 +1,12 @@
 import { pause } from "../../shared/deadline.ts";
 import type { NotRunning } from "../../domain/monitor_run.ts";
-import type { System } from "../../domain/system.ts";
+import type { Log, System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { Engine } from "../../alerting/engine.ts";
 import type { Sender } from "../../alerting/sender.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import { FilePublisher, type PublishedFile } from "../file_publisher.ts";
 import type { LoadedConfig } from "../../config/load.ts";
-import type { Log } from "../../domain/log.ts";
 import type { MetricsFormat } from "./families.ts";
 import { gatherMetrics } from "./gather_metrics.ts";
 import { renderMetrics, type SharingMetrics } from "./render_metrics.ts";

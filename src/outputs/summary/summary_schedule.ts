@@ -1,10 +1,9 @@
 import type { Sender } from "../../alerting/sender.ts";
 import type { Check } from "../../domain/check.ts";
-import type { Log } from "../../domain/log.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
 import type { SummarySettings } from "../../domain/channel.ts";
-import type { System } from "../../domain/system.ts";
+import type { Log, System } from "../../domain/system.ts";
 import { SECOND_MS } from "../../shared/time_units.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 

@@ -2,7 +2,7 @@ import { decoderFor } from "../../checks/http/response_body.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { CertificateReading, Connections, HandshakeTarget } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest, Requests } from "../../domain/requests.ts";
-import type { TraceDepth } from "../../domain/result.ts";
+import type { TraceDepth } from "../../domain/check.ts";
 import { startDeadline, unlessAborted } from "../../shared/deadline.ts";
 import { isCredentialName } from "../../config/credentials.ts";
 import { HIDDEN } from "./hidden_values.ts";

@@ -3,7 +3,7 @@
  * of headers and of JSON whose names are those of credentials are omitted; the caller redacts the rest.
  */
 import type { ObserveContext } from "../../domain/check_kind.ts";
-import type { TraceDepth } from "../../domain/result.ts";
+import type { TraceDepth } from "../../domain/check.ts";
 import type { Redact } from "../../shared/redact.ts";
 import { startDeadline } from "../../shared/deadline.ts";
 import { quote, truncate } from "../../shared/text.ts";

@@ -1,8 +1,7 @@
 /** Several requests in a row, against a service with a login. */
 import assert from "node:assert/strict";
 import { httpRequestKind } from "../../../src/checks/http_request.ts";
-import type { HttpRequestCheck } from "../../../src/domain/check.ts";
-import type { CheckResult } from "../../../src/domain/result.ts";
+import type { CheckResult, HttpRequestCheck } from "../../../src/domain/check.ts";
 import { load } from "../../../testing/config_system.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";

@@ -5,7 +5,7 @@ import stringWidth from "string-width";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { prettyFormat } from "../../../src/cli/formats/pretty.ts";
 import { testRows } from "../../support/rows.ts";
-import { printable } from "../../../src/shared/printable.ts";
+import { printable } from "../../../src/shared/text.ts";
 import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
 import { anySummary, anyText, nothingDue, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
 

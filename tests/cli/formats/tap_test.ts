@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Parser, type Result } from "tap-parser";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { tapFormat } from "../../../src/cli/formats/tap.ts";
-import { printable } from "../../../src/shared/printable.ts";
+import { printable } from "../../../src/shared/text.ts";
 import { testRows } from "../../support/rows.ts";
 import { testTexts, unsafeCodes } from "./hostile_records.ts";
 import { nothingDue, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
