@@ -40,20 +40,19 @@ test(
         ) &&
         Deno.readTextFileSync(page).includes("of order"));
       const port = freePort();
-      await withNginx({ directory: harness.directory, site: exampleSite(pages, port), port }, async () => {
-        const get = (path: string, etag = ""): Promise<Response> =>
-          fetch(`http://127.0.0.1:${port}${path}`, { headers: { "if-none-match": etag } });
-        const response = await get("/");
+      const example = Deno.readTextFileSync(new URL("nginx/monitor.conf", EXAMPLES));
+      assert.ok(example.includes(LISTEN) && example.includes(DIRECTORY), "it says what is replaced here");
+      const site = example.replaceAll(LISTEN, `127.0.0.1:${port}`).replaceAll(DIRECTORY, pages);
+      await withNginx({ directory: harness.directory, site, port }, async () => {
+        const response = await fetch(`http://127.0.0.1:${port}/`);
         const text = await response.text();
         assert.equal(response.status, 200);
         assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
         const policy = response.headers.get("content-security-policy") ?? "";
         assert.match(policy, /^default-src 'none'.* script-src 'unsafe-inline'/);
         assert.match(text, /<h3>web<\/h3>[^]*&lt;out &amp; of order&gt;[^]*<\/script>\n*$/);
-        for (const path of ["/index.html.tmp", "/monitor.json", "/../monitor.json"]) {
-          const other = await get(path);
-          await other.body?.cancel();
-          assert.equal(other.status, 404, path);
+        for (const path of ["index.html.tmp", "monitor.json", "../monitor.json"]) {
+          assert.equal(await statusOf(port, path), 404, path);
         }
         const writtenMs = changedMs();
         await until("another page", () => changedMs() > writtenMs);
@@ -91,17 +90,10 @@ test(
       const port = freePort();
       const server = `server {\nlisten 127.0.0.1:${port};\n${site}\n}`;
       await withNginx({ directory: harness.directory, site: server, port }, async () => {
-        const statusOf = async (path: string, init: RequestInit = {}): Promise<number> => {
-          const response = await fetch(`http://127.0.0.1:${port}/monitor/${path}`, init);
-          await response.body?.cancel();
-          return response.status;
-        };
-        for (
-          const path of ["", "live.js", "feed.atom", "api/v1/checks/backup", "badge/backup.svg", "healthz"]
-        ) {
-          assert.equal(await statusOf(path), 200, path);
-        }
-        assert.equal(await statusOf(`ping/${key}/3`, { method: "POST", body: "no space" }), 200);
+        const paths = ["", "live.js", "feed.atom", "api/v1/checks/backup", "badge/backup.svg", "healthz"];
+        for (const path of paths) assert.equal(await statusOf(port, `monitor/${path}`), 200, path);
+        const ping = { method: "POST", body: "no space" };
+        assert.equal(await statusOf(port, `monitor/ping/${key}/3`, ping), 200);
         await program.stdout.event("result", (event) => String(event["output"]).endsWith("3: no space"));
       });
       await stop(program);
@@ -132,23 +124,25 @@ test(
           .replaceAll("127.0.0.1:9797", address).replace("127.0.0.1:4180", signOn.address);
       const site = `${at(tokenSite, ports[0], tokenAddress)}\n${at(signOnSite, ports[1], openAddress)}`;
       await withCaddy({ directory: harness.directory, site, port: ports[0] }, async () => {
-        const statusOf = async (port: number, path: string, headers = {}): Promise<number> => {
-          const response = await fetch(`http://127.0.0.1:${port}/${path}`, { headers });
-          await response.body?.cancel();
-          return response.status;
-        };
+        const authorization = `Bearer ${token}`;
         assert.equal(await statusOf(ports[0], ""), 401);
         assert.equal(await statusOf(ports[0], "healthz"), 200);
         for (const path of ["", "live.js", "checks/web", "api/v1/checks/web"]) {
-          assert.equal(await statusOf(ports[0], path, { authorization: `Bearer ${token}` }), 200, path);
+          assert.equal(await statusOf(ports[0], path, { headers: { authorization } }), 200, path);
           assert.equal(await statusOf(ports[1], path), 401, path);
-          assert.equal(await statusOf(ports[1], path, { cookie: SIGNED_ON }), 200, path);
+          assert.equal(await statusOf(ports[1], path, { headers: { cookie: SIGNED_ON } }), 200, path);
         }
       });
       for (const program of [withToken, open]) await stop(program);
     }),
   requiresTools("caddy"),
 );
+
+async function statusOf(port: number, path: string, init: RequestInit = {}): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${port}/${path}`, init);
+  await response.body?.cancel();
+  return response.status;
+}
 
 /** Returns the address that a program listens at. */
 async function addressOf(program: Program): Promise<string> {
@@ -191,13 +185,6 @@ interface ProxyOptions {
   /** The servers, as the proxy reads them. */
   readonly site: string;
   readonly port: number;
-}
-
-/** Returns the server of the example, with another address and directory. */
-function exampleSite(pages: string, port: number): string {
-  const site = Deno.readTextFileSync(new URL("nginx/monitor.conf", EXAMPLES));
-  assert.ok(site.includes(LISTEN) && site.includes(DIRECTORY), "the example says what is replaced here");
-  return site.replaceAll(LISTEN, `127.0.0.1:${port}`).replaceAll(DIRECTORY, pages);
 }
 
 async function withNginx({ directory, site, port }: ProxyOptions, use: () => Promise<void>): Promise<void> {

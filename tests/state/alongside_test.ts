@@ -5,6 +5,7 @@ import { campaign } from "../../testing/seed.ts";
 import type { JobRun } from "../../src/domain/job_runs.ts";
 import { runArguments } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
+import { collectLines } from "../life/lines.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { beatOf, endOf, NOW_MS, queuedOf, silenceOf, updateOf } from "./records.ts";
 import { openState, withState, withStatePath } from "./state_directory.ts";
@@ -58,40 +59,26 @@ Deno.test(
     }),
 );
 
-interface SilencingProcess {
-  /** Makes it open a state, add one silence and close it; returns its output. */
-  silenceIn(path: string): Promise<string>;
-  /** Allows it to exit. */
-  end(): Promise<void>;
-}
-
-async function startSilencing(access: "own" | "alongside"): Promise<SilencingProcess> {
+async function startSilencing(access: "own" | "alongside") {
   const program = fileURLToPath(new URL("./silence_each.ts", import.meta.url));
   const child = startChild(Deno.execPath(), [...runArguments(), program, access], {
     stdin: "piped",
     stdout: "piped",
   });
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const lines = collectLines(child.stdout, () => "of a silencing process");
   const writer = child.stdin.getWriter();
-  const nextLine = async (): Promise<string> => {
-    let line = "";
-    while (!line.endsWith("\n")) {
-      const { value, done } = await inTime("a line of the silencing process", reader.read());
-      if (done) throw new Error(`the silencing process has ended by itself: ${line}`);
-      line += value;
-    }
-    return line.trimEnd();
-  };
-  assert.equal(await nextLine(), "ready");
+  await lines.next("ready");
   return {
-    silenceIn: async (path) => {
+    /** Makes it open a state, add one silence and close it; returns its output. */
+    silenceIn: async (path: string) => {
       await writer.write(new TextEncoder().encode(`${path}\n`));
-      return await nextLine();
+      return await lines.next(() => true);
     },
+    /** Allows it to exit. */
     end: async () => {
       await writer.close();
-      await reader.cancel();
       assert.ok((await inTime("the end of the silencing process", child.status)).success);
+      await lines.ended;
     },
   };
 }
