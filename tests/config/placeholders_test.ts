@@ -70,12 +70,7 @@ Deno.test("substitute() replaces in every string, but in no key and no other val
   });
   const { value, substitutions } = await substituteIn(config, { environment: { A: "x" } });
   assert.equal(JSON.stringify(value), '{"${env:A}":1,"a":["x",{"b":"x"},[["x"]],true,null,1.5]}');
-  assert.deepEqual(substitutions.map((substitution) => substitution.path), [["a", 0], ["a", 1, "b"], [
-    "a",
-    2,
-    0,
-    0,
-  ]]);
+  assert.deepEqual(substitutions.map(({ path }) => path.join(".")), ["a.0", "a.1.b", "a.2.0.0"]);
 });
 
 Deno.test("substitute() returns the position of each value in a text", async () => {
@@ -93,19 +88,9 @@ Deno.test("substitute() names the flag that reading a variable or a file require
   const denied = new Deno.errors.NotCapable("Requires read access");
   const options = { forbidden: ["TOKEN"], files: { "/etc/monitor/secret": denied } };
   const { problems } = await substituteIn(parse({ a: "${env:TOKEN}", b: "${file:secret}" }), options);
-  assert.deepEqual(problems, [
-    {
-      path: ["a"],
-      message: 'the environment variable "TOKEN" cannot be read: grant --allow-env=TOKEN',
-      isLack: true,
-      denied: "env",
-    },
-    {
-      path: ["b"],
-      message: 'the file "secret" cannot be read: grant --allow-read=/etc/monitor/secret',
-      isLack: true,
-      denied: "read",
-    },
+  assert.deepEqual(problems.map(({ message, ...others }) => [message.replace(/.* grant /, ""), others]), [
+    ["--allow-env=TOKEN", { path: ["a"], isLack: true, denied: "env" }],
+    ["--allow-read=/etc/monitor/secret", { path: ["b"], isLack: true, denied: "read" }],
   ]);
 });
 
@@ -118,13 +103,7 @@ Deno.test("substitute() without secrets reads nothing and resolves only the esca
     JSON.stringify(value),
     JSON.stringify({ a: "${env:A}", b: "${file:/f}", c: "${env:A}", d: "$${ ${env:A}", e: "${env:}" }),
   );
-  assert.deepEqual(substitutions.map((substitution) => substitution.resolved), [
-    null,
-    null,
-    "${env:A}",
-    null,
-    null,
-  ]);
+  assert.deepEqual(substitutions.map(({ resolved }) => resolved), [null, null, "${env:A}", null, null]);
 });
 
 Deno.test("substitute() escapes any text by writing $${ for ${", async () => {

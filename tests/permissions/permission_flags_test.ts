@@ -17,14 +17,7 @@ Deno.test("permissionFlags() sorts, lists each thing once and doubles commas", (
 });
 
 Deno.test("shellWord() is restored by a shell", async (t) => {
-  const words = [
-    "--allow-net=a:1,[::1]:2",
-    "it's",
-    "a b",
-    '$HOME `x` "y"',
-    "",
-    "a\nb",
-  ];
+  const words = ["--allow-net=a:1,[::1]:2", "it's", "a b", '$HOME `x` "y"', "", "a\nb"];
   for (const word of words) {
     await t.step(JSON.stringify(word), async () => {
       const { stdout } = await runChild(tool("sh"), ["-c", `printf %s ${shellWord(word)}`]);

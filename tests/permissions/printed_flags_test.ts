@@ -109,7 +109,7 @@ testInAll(
     withPermissions(async (harness) => {
       const permissions = flagsFor(await harness.requiredPermissions(), { permission: "sys", value: "uid" });
       await harness.run(["check", "--once"]);
-    for (const command of [["check", "--once"], ["status"]]) {
+      for (const command of [["check", "--once"], ["status"]]) {
         const { code, stderr } = await harness.run(command, { permissions });
         assert.strictEqual(code, 77, stderr);
         assert.match(

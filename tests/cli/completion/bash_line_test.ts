@@ -22,17 +22,16 @@ Deno.test("readBashLine() splits a line as bash and readline do", async (t) => {
 });
 
 Deno.test("quoteForBash() returns text that readBashLine() restores, in every quote", () => {
-  for (
-    const text of [
-      "web",
-      "a b",
-      "it's",
-      'say "hi" for $5 `now`',
-      "back\\slash",
-      "größe: ü",
-      "!~#*?[]{}()<>;&|",
-    ]
-  ) {
+  const texts = [
+    "web",
+    "a b",
+    "it's",
+    'say "hi" for $5 `now`',
+    "back\\slash",
+    "größe: ü",
+    "!~#*?[]{}()<>;&|",
+  ];
+  for (const text of texts) {
     for (const quote of ["", '"', "'"] as const) {
       const line = `m ${quote}${quoteForBash(text, quote)}${quote}`;
       assert.strictEqual(readBashLine(line, BREAKS).words[1], text, line);
