@@ -206,6 +206,25 @@ test("a single run does not hide that the members died, and its check counts", a
   assert.deepEqual(await single(), ["died", 1]);
 });
 
+const HOURLY = { threshold: 1, schedule: { regular_interval: "1 hour", attentive_interval: "1 hour" } };
+
+test("calls by cron do not hide that the members died, before they take over", async (installation) => {
+  const { world } = installation;
+  installation.writeConfig({ defaults: HOURLY });
+  const member = installation.start("a");
+  await world.advance(120_000);
+  await installation.run("check", "--once", "--due");
+  member.signal("SIGKILL");
+  await world.advance(10_000);
+  const stateOf = async (): Promise<unknown> => {
+    const { stdout, code } = await installation.run("status", "--format", "json");
+    return [JSON.parse(stdout).monitor.state, code];
+  };
+  assert.deepEqual(await stateOf(), ["died", 3]);
+  await installation.run("check", "--once", "--due");
+  assert.deepEqual(await stateOf(), ["cron", 0]);
+});
+
 test("a job runs at once after a check-in, whichever member runs it", async (installation) => {
   const { world, hook, names } = installation;
   installation.writeConfig({
@@ -227,8 +246,6 @@ test("a job runs at once after a check-in, whichever member runs it", async (ins
   assert.equal(JSON.parse(stdout).recent_runs.length, 2, "one run for each check-in");
   await installation.stop(...members);
 });
-
-const HOURLY = { threshold: 1, schedule: { regular_interval: "1 hour", attentive_interval: "1 hour" } };
 
 async function shownOf(installation: Installation, name: string): Promise<{
   readonly condition: string;

@@ -91,13 +91,15 @@ export async function recordDeath(store: Store): Promise<void> {
  * for the next call if this one does not end their problems.
  */
 export async function recordCronRun(
-  store: Pick<Store, "monitorRun" | "keepMonitorRun">,
+  store: Store,
   config: OpenConfig,
   { left, nowMs }: { readonly left: ReadonlySet<string>; readonly nowMs: number },
 ): Promise<void> {
   const active = factsOf(config, nowMs);
   const facts = { ...active, checks: [...active.checks, ...[...left].map((name) => ({ name }))] };
   await unlessUnusable(async () => {
+    // Members that run meanwhile are the service.
+    if ((await readServices(store))?.some(isLiveMember) === true) return;
     const before = await store.monitorRun();
     const isSame = before?.mode === "cron" && before.configHash === facts.configHash &&
       before.configPath === facts.configPath && before.checks.length === facts.checks.length;
