@@ -47,7 +47,7 @@ simulate("examples/team: a week, with every message that each of the team gets",
   words: wordsOf,
   expect: {
     "hooks.slack.com": [
-      "Mon 08:00 Summary: All 4 checks were up; there is data of 29 min 59 s only",
+      "Mon 08:00 Summary: All 4 checks were up; there is data of 29 min 59 s at most",
       // By day, the chat is notified; the recovery goes where the problem went.
       "Mon 10:02 CRITICAL: shop",
       "Mon 10:22 OK, recovered: shop",
@@ -79,7 +79,7 @@ simulate("examples/team: a week, with every message that each of the team gets",
       "Sat 16:02 OK, recovered: shop",
     ],
     operations: [
-      "Mon 08:00 Summary: All 4 checks were up; there is data of 29 min 59 s only",
+      "Mon 08:00 Summary: All 4 checks were up; there is data of 29 min 59 s at most",
       "Mon 10:02 CRITICAL: shop",
       "Mon 10:22 OK: shop",
       "Tue 02:02 CRITICAL: shop",

@@ -72,7 +72,7 @@ function downSentence({ checks, downChecks, downMs, withoutData, ...period }: Su
   const were = `${observed === 1 ? "" : "All "}${which} ${observed === 1 ? "was" : "were"} up`;
   const { sinceMs, untilMs, observedMs, partlyObserved } = period;
   if (observedMs < WHOLE_SHARE * (untilMs - sinceMs)) {
-    return `${were}; there is data of ${describeDuration(observedMs)} only`;
+    return `${were}; there is data of ${describeDuration(observedMs)} ${observed === 1 ? "only" : "at most"}`;
   }
   return partlyObserved === 0
     ? `${were} ${describeLength(period)}`
