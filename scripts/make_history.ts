@@ -8,7 +8,7 @@
  * `monitor status`, `monitor history` and `monitor report`.
  */
 import { createRealClock } from "../testing/real_clock.ts";
-import type { Check, TestCheck } from "../src/domain/check.ts";
+import type { Check, CheckOf } from "../src/domain/check.ts";
 import type { Condition } from "../src/domain/condition.ts";
 import type { Notification, QueuedNotification } from "../src/domain/outbox.ts";
 import type { Store } from "../src/domain/store.ts";
@@ -249,7 +249,7 @@ export function demoConfig(count: number): {
 }
 
 /** The checks of {@linkcode demoConfig} as they are resolved. */
-export function demoChecks(count: number): readonly TestCheck[] {
+export function demoChecks(count: number): readonly CheckOf<"test">[] {
   return Object.entries(demoConfig(count).checks).map(([name, { title, tags }]) => ({
     name,
     title: String(title),

@@ -1,4 +1,4 @@
-import type { Check, HttpRequestCheck, TestCheck } from "../../src/domain/check.ts";
+import type { Check, CheckOf } from "../../src/domain/check.ts";
 
 export interface SoakCheckOptions {
   /** The name of the check. */
@@ -10,12 +10,12 @@ export interface SoakCheckOptions {
 }
 
 /** Returns a check without target that is ok. */
-export function steadyCheck(options: SoakCheckOptions): TestCheck {
+export function steadyCheck(options: SoakCheckOptions): CheckOf<"test"> {
   return { ...settings(options), kind: "test", parameters: { condition: "ok", output: "" } };
 }
 
 /** Returns a check that requests a URL, and expects the status 200. */
-export function askingCheck(target: string, options: SoakCheckOptions): HttpRequestCheck {
+export function askingCheck(target: string, options: SoakCheckOptions): CheckOf<"http_request"> {
   return {
     ...settings(options),
     kind: "http_request",

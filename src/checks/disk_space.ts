@@ -1,4 +1,4 @@
-import { type CheckResult, type DiskSpaceCheck, unknownResult } from "../domain/check.ts";
+import { type CheckOf, type CheckResult, unknownResult } from "../domain/check.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { FileSystemFacts } from "../domain/system.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
@@ -25,7 +25,7 @@ export const diskSpaceKind: CheckKindEntry<"disk_space"> = {
 };
 
 async function observeDiskSpace(
-  { parameters: { path, free, freeInodes }, timeoutMs }: DiskSpaceCheck,
+  { parameters: { path, free, freeInodes }, timeoutMs }: CheckOf<"disk_space">,
   { system: { clock, host }, signal }: ObserveContext,
 ): Promise<CheckResult> {
   signal.throwIfAborted();

@@ -1,4 +1,4 @@
-import type { CheckResult, DnsLookupCheck } from "../domain/check.ts";
+import type { CheckOf, CheckResult } from "../domain/check.ts";
 import type { DnsAnswer, DnsServerAddress, RecordType } from "../domain/connections.ts";
 import {
   hostAndPort,
@@ -38,7 +38,7 @@ interface ServerAnswer {
  * Queries every server at the same time. All must return the same records, and these must match the expected ones. A
  * server that returns none, or does not respond within the timeout, is a failure.
  */
-async function observeDnsLookup(check: DnsLookupCheck, context: ObserveContext): Promise<CheckResult> {
+async function observeDnsLookup(check: CheckOf<"dns_lookup">, context: ObserveContext): Promise<CheckResult> {
   const { system: { clock, dns }, signal } = context;
   const { type, server } = check.parameters;
   signal.throwIfAborted();
@@ -68,7 +68,7 @@ async function observeDnsLookup(check: DnsLookupCheck, context: ObserveContext):
 
 function evaluate(
   answers: readonly ServerAnswer[],
-  { parameters }: DnsLookupCheck,
+  { parameters }: CheckOf<"dns_lookup">,
 ): Pick<CheckResult, "condition" | "output"> {
   const { canonical } = RECORD_FORMS[parameters.type];
   const violations: string[] = [];
@@ -107,7 +107,7 @@ function evaluate(
 
 function unmetBy(
   records: readonly string[],
-  { type, values, contains = [], count, atLeast }: DnsLookupCheck["parameters"],
+  { type, values, contains = [], count, atLeast }: CheckOf<"dns_lookup">["parameters"],
 ): readonly string[] {
   const { canonical } = RECORD_FORMS[type];
   const known = new Set(records.map(canonical));
@@ -140,7 +140,7 @@ function listed(records: readonly string[]): string {
   return rest > 0 ? `${shown} and ${rest} more` : shown;
 }
 
-function serversOf(server: DnsLookupCheck["parameters"]["server"]): readonly (string | null)[] {
+function serversOf(server: CheckOf<"dns_lookup">["parameters"]["server"]): readonly (string | null)[] {
   return server === undefined ? [null] : typeof server === "string" ? [server] : [...new Set(server)];
 }
 
@@ -160,7 +160,7 @@ function parseServer(text: string): DnsServerAddress | null {
 
 /** Without `server`, the runtime asks the resolvers of this machine, and grants must name them. */
 async function permissionsOfDnsLookup(
-  { parameters: { server } }: DnsLookupCheck,
+  { parameters: { server } }: CheckOf<"dns_lookup">,
   { dns }: Pick<System, "dns">,
 ): Promise<RequiredPermissions> {
   const named = serversOf(server).flatMap((text) => text === null ? [] : parseServer(text) ?? []);
@@ -177,7 +177,7 @@ async function permissionsOfDnsLookup(
   };
 }
 
-function findErrors({ parameters }: DnsLookupCheck): readonly ParameterProblem[] {
+function findErrors({ parameters }: CheckOf<"dns_lookup">): readonly ParameterProblem[] {
   const { name, type, server } = parameters;
   const { isValid, example } = RECORD_FORMS[type];
   const warnings: ParameterProblem[] = [];

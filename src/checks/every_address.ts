@@ -1,10 +1,4 @@
-import {
-  type CheckResult,
-  checkResult,
-  type TcpConnectCheck,
-  type TlsCertificateCheck,
-  unknownResult,
-} from "../domain/check.ts";
+import { type CheckOf, type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
 import type { ObserveContext } from "../domain/check_kind.ts";
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import type { Connections, ConnectionTarget, TlsMaterial } from "../domain/connections.ts";
@@ -49,7 +43,7 @@ type AuthoritiesRun = { readonly authorities: readonly string[]; readonly signal
 
 /** Reads the `ca_file` of a check, then checks the target or its IP addresses. The timeout covers everything. */
 export async function observeWithAuthorities(
-  { parameters: { caFile, everyAddress }, timeoutMs }: TcpConnectCheck | TlsCertificateCheck,
+  { parameters: { caFile, everyAddress }, timeoutMs }: CheckOf<"tcp_connect"> | CheckOf<"tls_certificate">,
   target: ConnectionTarget,
   { context: { system: { clock, connections, files }, signal }, observe }: {
     readonly context: ObserveContext;

@@ -1,6 +1,6 @@
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
-import { type CheckResult, checkResult, type FileTimestampCheck } from "../domain/check.ts";
+import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
 import type { FileTimestampParameters } from "../domain/generated/config.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
@@ -39,7 +39,7 @@ export const fileTimestampKind: CheckKindEntry<"file_timestamp"> = {
  * is missing only if it certainly does not exist.
  */
 export async function observeFileTimestamp(
-  check: FileTimestampCheck,
+  check: CheckOf<"file_timestamp">,
   { system: { clock, files }, signal }: ObserveContext,
 ): Promise<CheckResult> {
   signal.throwIfAborted();
@@ -184,7 +184,7 @@ function unknown(path: string, reason: string): CheckResult {
   return checkResult("unknown", `cannot read "${path}": ${reason}`);
 }
 
-function findWarnings({ parameters: { warningAgeMs, criticalAgeMs } }: FileTimestampCheck) {
+function findWarnings({ parameters: { warningAgeMs, criticalAgeMs } }: CheckOf<"file_timestamp">) {
   if (criticalAgeMs >= warningAgeMs) return [];
   const [critical, warning] = [exactDuration(criticalAgeMs), exactDuration(warningAgeMs)];
   return [{

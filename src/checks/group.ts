@@ -1,4 +1,4 @@
-import { type CheckResult, checkResult, type GroupCheck, unknownResult } from "../domain/check.ts";
+import { type CheckOf, type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
 import type {
   CheckKindEntry,
   KnownCondition,
@@ -41,7 +41,7 @@ interface Member extends KnownCondition {
  * are, else the highest severity beyond those that may fail. A check whose condition is not known now is `unknown`, and
  * inactive ones are left out: where they would be needed, the group is not `ok`.
  */
-function observeGroup(check: GroupCheck, context: ObserveContext): Promise<CheckResult> {
+function observeGroup(check: CheckOf<"group">, context: ObserveContext): Promise<CheckResult> {
   if (context.signal.aborted) return Promise.reject(context.signal.reason);
   const { checks, require, atLeast } = check.parameters;
   const members = checks.flatMap((name): readonly Member[] => {
@@ -122,7 +122,7 @@ function describe({ condition, state }: Member): string {
   return state === "overdue" ? "is overdue" : `is ${condition}`;
 }
 
-function* findErrors({ parameters }: GroupCheck): Generator<ParameterProblem> {
+function* findErrors({ parameters }: CheckOf<"group">): Generator<ParameterProblem> {
   const { checks, require, atLeast } = parameters;
   for (const [index, name] of checks.entries()) {
     if (checks.indexOf(name) < index) {

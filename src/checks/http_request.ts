@@ -1,6 +1,6 @@
 import { startDeadline } from "../shared/deadline.ts";
 import type { ConnectionTarget } from "../domain/connections.ts";
-import { type CheckResult, checkResult, type HttpRequestCheck } from "../domain/check.ts";
+import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
 import { hostAndPort, permissionsOfUrl, type RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import type { HttpMessage } from "../domain/generated/config.ts";
@@ -84,7 +84,7 @@ function portOf({ port }: URL): number {
  * and body, and when the check returns, its connections are closed.
  */
 export async function observeHttpRequest(
-  check: HttpRequestCheck,
+  check: CheckOf<"http_request">,
   { system, signal, hide }: ObserveContext,
 ): Promise<CheckResult> {
   signal.throwIfAborted();

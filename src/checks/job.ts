@@ -1,6 +1,6 @@
 import { timeText } from "../shared/local_time.ts";
 import { truncate } from "../shared/text.ts";
-import { type CheckResult, type JobCheck, unknownResult } from "../domain/check.ts";
+import { type CheckOf, type CheckResult, unknownResult } from "../domain/check.ts";
 import type { JobParameters } from "../domain/generated/config.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
@@ -34,7 +34,7 @@ export const jobKind: CheckKindEntry<"job"> = {
  *
  * A job that never ran has no condition until its first run is overdue, counted from the first run of this check.
  */
-async function observeJob(check: JobCheck, { system: { clock }, jobs, signal }: ObserveContext) {
+async function observeJob(check: CheckOf<"job">, { system: { clock }, jobs, signal }: ObserveContext) {
   signal.throwIfAborted();
   if (jobs === null) {
     return unknownResult("no data: no state is stored");
@@ -211,7 +211,7 @@ function unshownOutput(last: EndedJobRun | null): string {
   return isShown ? output.slice(0, output.lastIndexOf(line)) : output;
 }
 
-function findWarnings({ parameters, schedule }: JobCheck): readonly ParameterProblem[] {
+function findWarnings({ parameters, schedule }: CheckOf<"job">): readonly ParameterProblem[] {
   const { expectedEveryMs, graceMs, durationMaxMs } = parameters;
   const [every, grace] = [exactDuration(expectedEveryMs), exactDuration(graceMs)];
   const warnings: ParameterProblem[] = [];

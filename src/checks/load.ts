@@ -1,4 +1,4 @@
-import { checkResult, type LoadCheck, unknownResult } from "../domain/check.ts";
+import { type CheckOf, checkResult, unknownResult } from "../domain/check.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { describeHostError } from "../shared/describe_error.ts";
 import { targetOfMachine } from "./targets.ts";
@@ -16,7 +16,10 @@ export const loadKind: CheckKindEntry<"load"> = {
 };
 
 /** Compares the load averages of this machine, divided by its processors, with thresholds. */
-function observeLoad({ parameters }: LoadCheck, { system: { host, platform }, signal }: ObserveContext) {
+function observeLoad(
+  { parameters }: CheckOf<"load">,
+  { system: { host, platform }, signal }: ObserveContext,
+) {
   signal.throwIfAborted();
   if (platform === "windows") return unknownResult("Windows has no load average");
   let averages: readonly number[];

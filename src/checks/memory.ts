@@ -1,4 +1,4 @@
-import { type CheckResult, type MemoryCheck, unknownResult } from "../domain/check.ts";
+import { type CheckOf, type CheckResult, unknownResult } from "../domain/check.ts";
 import type { MemoryFacts } from "../domain/system.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { describeHostError } from "../shared/describe_error.ts";
@@ -17,7 +17,7 @@ export const memoryKind: CheckKindEntry<"memory"> = {
 };
 
 function observeMemory(
-  { parameters: { available, swapUsed } }: MemoryCheck,
+  { parameters: { available, swapUsed } }: CheckOf<"memory">,
   { system: { host }, signal }: ObserveContext,
 ): CheckResult {
   signal.throwIfAborted();

@@ -1,4 +1,4 @@
-import { type CheckResult, checkResult, type PingCheck, unknownResult } from "../domain/check.ts";
+import { type CheckOf, type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
 import type { System } from "../domain/system.ts";
@@ -24,7 +24,7 @@ export const pingKind: CheckKindEntry<"ping"> = {
 };
 
 /** Runs the system's `ping`, with options that iputils, BusyBox, inetutils and macOS share. */
-async function observePing(check: PingCheck, { system, directory, signal }: ObserveContext) {
+async function observePing(check: CheckOf<"ping">, { system, directory, signal }: ObserveContext) {
   const { parameters, timeoutMs } = check;
   const { host, count } = parameters;
   const { processes, platform } = system;
@@ -100,7 +100,10 @@ interface Summary {
   readonly averageMs: string | undefined;
 }
 
-function lossOf({ sent, received }: Pick<Summary, "sent" | "received">, { parameters }: PingCheck): Measure {
+function lossOf(
+  { sent, received }: Pick<Summary, "sent" | "received">,
+  { parameters }: CheckOf<"ping">,
+): Measure {
   return {
     name: "lost",
     value: Math.max(0, sent - received),
@@ -110,7 +113,7 @@ function lossOf({ sent, received }: Pick<Summary, "sent" | "received">, { parame
   };
 }
 
-function evaluate({ averageMs, ...counts }: Summary, check: PingCheck): CheckResult {
+function evaluate({ averageMs, ...counts }: Summary, check: CheckOf<"ping">): CheckResult {
   const { parameters } = check;
   const measures = [lossOf(counts, check)];
   const thresholds = thresholdsOf(parameters.roundTrip);
@@ -125,11 +128,14 @@ function evaluate({ averageMs, ...counts }: Summary, check: PingCheck): CheckRes
 }
 
 /** A fixed path: looking it up would need to read every directory in `PATH`. */
-function commandOf({ command }: PingCheck["parameters"], { platform }: Pick<System, "platform">): string {
+function commandOf(
+  { command }: CheckOf<"ping">["parameters"],
+  { platform }: Pick<System, "platform">,
+): string {
   return command ?? (platform === "darwin" ? "/sbin/ping" : "/usr/bin/ping");
 }
 
-function findErrors({ parameters: { count }, timeoutMs }: PingCheck): readonly ParameterProblem[] {
+function findErrors({ parameters: { count }, timeoutMs }: CheckOf<"ping">): readonly ParameterProblem[] {
   if (count * 1000 <= timeoutMs) return [];
   return [{
     path: ["count"],

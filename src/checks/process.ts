@@ -1,4 +1,4 @@
-import { type CheckResult, checkResult, type ProcessCheck, unknownResult } from "../domain/check.ts";
+import { type CheckOf, type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
 import type { ProcessParameters } from "../domain/generated/config.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import type { System } from "../domain/system.ts";
@@ -55,7 +55,7 @@ interface Process {
 }
 
 /** Counts the processes that fit, and compares their number, age and memory with thresholds. */
-async function observeProcess(check: ProcessCheck, context: ObserveContext): Promise<CheckResult> {
+async function observeProcess(check: CheckOf<"process">, context: ObserveContext): Promise<CheckResult> {
   const { parameters, timeoutMs } = check;
   const { system, signal } = context;
   signal.throwIfAborted();
@@ -316,7 +316,7 @@ function sideOf<T extends Thresholds>(thresholds: T, side: "Below" | "Above"): P
   ) as Partial<T>;
 }
 
-function findErrors({ parameters }: ProcessCheck): readonly ParameterProblem[] {
+function findErrors({ parameters }: CheckOf<"process">): readonly ParameterProblem[] {
   const { name, pattern, pidFile, executable, user } = parameters;
   if (name !== undefined && pattern !== undefined) {
     return [{ path: ["pattern"], message: 'cannot be used with "name", expected one of them' }];

@@ -1,5 +1,5 @@
 import { chosenEnvironment, PASSED_VARIABLES } from "../shared/find_command.ts";
-import { type CheckResult, type ScriptCheck, unknownResult } from "../domain/check.ts";
+import { type CheckOf, type CheckResult, unknownResult } from "../domain/check.ts";
 import type { ScriptParameters } from "../domain/generated/config.ts";
 import { type Condition, severity } from "../domain/condition.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
@@ -25,7 +25,7 @@ export const scriptKind: CheckKindEntry<"script"> = {
  * Anything but an exit code of 0 to 3 is `unknown` (a timeout: the configured condition), and the output has the reason
  * before the command's own first line.
  */
-export async function observeScript(check: ScriptCheck, context: ObserveContext): Promise<CheckResult> {
+export async function observeScript(check: CheckOf<"script">, context: ObserveContext): Promise<CheckResult> {
   const end = await context.system.processes.run({
     path: check.parameters.path,
     arguments: check.parameters.arguments,
@@ -52,7 +52,7 @@ const CONDITIONS_BY_EXIT_CODE: readonly Condition[] = ["ok", "warning", "critica
 
 type StartedEnd = Exclude<ProcessEnd, { readonly ended: "not_started" }>;
 
-async function describe(end: StartedEnd, check: ScriptCheck): Promise<CheckResult> {
+async function describe(end: StartedEnd, check: CheckOf<"script">): Promise<CheckResult> {
   const verdict = evaluate(end, check);
   const { stdout, stderr } = end;
   const isStdoutEmpty = stdout.text.trim() === "";
@@ -112,7 +112,7 @@ function describeOutput(
 /** The reason is empty if the command's output suffices. */
 function evaluate(
   end: StartedEnd,
-  check: ScriptCheck,
+  check: CheckOf<"script">,
 ): { readonly condition: Condition; readonly reason: string } {
   if (end.ended === "timed_out") {
     const fate = end.survives ? "cannot be terminated" : "terminated";

@@ -1,4 +1,4 @@
-import { type CheckResult, checkResult, type SystemdUnitCheck, unknownResult } from "../domain/check.ts";
+import { type CheckOf, type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
 import type { SystemdUnitParameters } from "../domain/generated/config.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
@@ -25,7 +25,10 @@ export const systemdUnitKind: CheckKindEntry<"systemd_unit"> = {
 const UNIT = /^[\w:.\\@-]+\.(?:service|socket|device|mount|automount|swap|target|path|timer|slice|scope)$/;
 
 /** Reads the state of a unit, or of all loaded units that a pattern matches, and compares it with the expected one. */
-async function observeSystemdUnit(check: SystemdUnitCheck, context: ObserveContext): Promise<CheckResult> {
+async function observeSystemdUnit(
+  check: CheckOf<"systemd_unit">,
+  context: ObserveContext,
+): Promise<CheckResult> {
   const { parameters, timeoutMs } = check;
   context.signal.throwIfAborted();
   if (context.system.platform !== "linux") return unknownResult("systemd runs on Linux only");
@@ -125,27 +128,19 @@ function evaluate(all: readonly Unit[], parameters: SystemdUnitParameters): Chec
 }
 
 const STATES: Readonly<
-  Record<SystemdUnitParameters["state"], { readonly words: string; readonly activeStates: readonly string[] }>
+  Record<SystemdUnitParameters["state"], { readonly words: string; readonly expected: RegExp }>
 > = {
-  active: { words: "active", activeStates: ["active", "reloading", "refreshing"] },
+  active: { words: "active", expected: /^(?:active|reloading|refreshing)$/ },
   not_failed: {
     words: "not failed",
-    activeStates: [
-      "active",
-      "reloading",
-      "refreshing",
-      "inactive",
-      "activating",
-      "deactivating",
-      "maintenance",
-    ],
+    expected: /^(?:active|reloading|refreshing|inactive|activating|deactivating|maintenance)$/,
   },
 };
 
 /** A unit that waits to be started again has failed, too. */
 function isExpected({ loadState, activeState, subState }: Unit, state: SystemdUnitParameters["state"]) {
   return loadState !== "not-found" && !subState.startsWith("auto-restart") &&
-    STATES[state].activeStates.includes(activeState);
+    STATES[state].expected.test(activeState);
 }
 
 function describeUnit({ id, loadState, activeState, subState, result }: Unit): string {

@@ -1,4 +1,4 @@
-import { type CheckResult, checkResult, type TcpConnectCheck } from "../domain/check.ts";
+import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
 import type { TcpConnectParameters } from "../domain/generated/config.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
@@ -58,7 +58,10 @@ function targetOf({ host = "", port = 0, connectTo = host, socket }: TcpConnectP
  * Connects, sends the configured text, and reads until the expected text has arrived. A failed connection, or another
  * text, is a violation; the output names the phase. The timeout covers everything.
  */
-async function observeTcpConnect(check: TcpConnectCheck, context: ObserveContext): Promise<CheckResult> {
+async function observeTcpConnect(
+  check: CheckOf<"tcp_connect">,
+  context: ObserveContext,
+): Promise<CheckResult> {
   const { host = "", tls, serverName = host, fingerprint } = check.parameters;
   const { clock } = context.system;
   return await observeWithAuthorities(check, targetOf(check.parameters), {
@@ -77,7 +80,7 @@ async function observeTcpConnect(check: TcpConnectCheck, context: ObserveContext
 }
 
 interface Run extends Pick<ObserveContext["system"], "clock" | "connections"> {
-  readonly check: TcpConnectCheck;
+  readonly check: CheckOf<"tcp_connect">;
   /** Absent: in clear text. */
   readonly tls?: TlsExpectations;
   /** Ends it: the timeout, or the end of the run. */
@@ -148,7 +151,7 @@ class Course {
 async function readUntilFound(
   connection: Connection,
   search: AnswerSearch,
-  { parameters: { expect = "" } }: TcpConnectCheck,
+  { parameters: { expect = "" } }: CheckOf<"tcp_connect">,
 ): Promise<string | null> {
   while (!search.found) {
     if (search.isCut) {
@@ -168,7 +171,7 @@ async function readUntilFound(
 }
 
 function limitText(
-  { parameters: { expect = "" }, timeoutMs }: TcpConnectCheck,
+  { parameters: { expect = "" }, timeoutMs }: CheckOf<"tcp_connect">,
   { course, search, target }: {
     readonly course: Course;
     readonly search: AnswerSearch | null;
@@ -183,17 +186,21 @@ function soFar(search: AnswerSearch | null): string {
   return search === null || search.length === 0 ? "" : `; it had sent ${quote(`${search.text()}…`)}`;
 }
 
-function passed({ parameters: { expect, tls } }: TcpConnectCheck, course: Course): CheckResult {
+function passed({ parameters: { expect, tls } }: CheckOf<"tcp_connect">, course: Course): CheckResult {
   const how = tls ? "connected with TLS" : "connected";
   const output = expect === undefined ? how : `${how}, response contains ${quote(expect)}`;
   return checkResult("ok", output, course.metrics());
 }
 
-function violated({ parameters: { asWarning } }: TcpConnectCheck, course: Course, text: string): CheckResult {
+function violated(
+  { parameters: { asWarning } }: CheckOf<"tcp_connect">,
+  course: Course,
+  text: string,
+): CheckResult {
   return checkResult(asWarning ? "warning" : "critical", text, course.metrics());
 }
 
-function findWarnings({ parameters: { send, expect, tls, port } }: TcpConnectCheck) {
+function findWarnings({ parameters: { send, expect, tls, port } }: CheckOf<"tcp_connect">) {
   const warnings: ParameterProblem[] = [];
   if (expect !== undefined && new TextEncoder().encode(expect).length > ANSWER_BYTES_MAX) {
     warnings.push({
@@ -212,7 +219,7 @@ const TCP_KEYS = ["host", "port", "connectTo", "serverName", "fingerprint", "caF
 
 const TLS_KEYS: readonly string[] = ["server_name", "fingerprint", "ca_file"];
 
-function* findErrors({ parameters }: TcpConnectCheck): Generator<ParameterProblem> {
+function* findErrors({ parameters }: CheckOf<"tcp_connect">): Generator<ParameterProblem> {
   const { host, port, socket, tls, everyAddress, fingerprint, send } = parameters;
   const given = [
     ...TCP_KEYS.filter((key) => parameters[key] !== undefined).map((key) =>

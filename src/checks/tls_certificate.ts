@@ -1,4 +1,4 @@
-import { checkResult, type TlsCertificateCheck } from "../domain/check.ts";
+import { type CheckOf, checkResult } from "../domain/check.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { fingerprintErrors, readVerdict, timeLeftWarnings } from "./certificate_verdict.ts";
@@ -29,7 +29,7 @@ export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
  * Reads the certificate of a server. One that is not valid for the name, or has no trusted issuer, is critical, with
  * its dates if they can be read; so is a server without one. The timeout covers everything.
  */
-async function observeTlsCertificate(check: TlsCertificateCheck, context: ObserveContext) {
+async function observeTlsCertificate(check: CheckOf<"tls_certificate">, context: ObserveContext) {
   const { parameters, timeoutMs } = check;
   const { host, port, connectTo = host, serverName = host, starttls } = parameters;
   return await observeWithAuthorities(check, { host: connectTo, port }, {

@@ -55,22 +55,6 @@ export type CheckOf<K extends CheckKind> = CheckSettings & CheckByKind<K>;
 /** One check of the config: resolved, validated, with every default filled in. */
 export type Check = CheckOf<CheckKind>;
 
-export type TestCheck = CheckOf<"test">;
-export type ScriptCheck = CheckOf<"script">;
-export type FileTimestampCheck = CheckOf<"file_timestamp">;
-export type HttpRequestCheck = CheckOf<"http_request">;
-export type TcpConnectCheck = CheckOf<"tcp_connect">;
-export type TlsCertificateCheck = CheckOf<"tls_certificate">;
-export type DiskSpaceCheck = CheckOf<"disk_space">;
-export type MemoryCheck = CheckOf<"memory">;
-export type LoadCheck = CheckOf<"load">;
-export type DnsLookupCheck = CheckOf<"dns_lookup">;
-export type PingCheck = CheckOf<"ping">;
-export type ProcessCheck = CheckOf<"process">;
-export type SystemdUnitCheck = CheckOf<"systemd_unit">;
-export type JobCheck = CheckOf<"job">;
-export type GroupCheck = CheckOf<"group">;
-
 export function dependencyNames({ dependsOn }: Pick<CheckSettings, "dependsOn">): readonly string[] {
   return dependsOn.flatMap(alternativesOf);
 }

@@ -2,7 +2,7 @@ import { checkOf, contextOf, tempDirectory } from "../../testing/builders.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { fileTimestampKind } from "../../src/checks/file_timestamp.ts";
-import type { CheckResult, FileTimestampCheck } from "../../src/domain/check.ts";
+import type { CheckOf, CheckResult } from "../../src/domain/check.ts";
 import type { FileTimestampParameters } from "../../src/domain/generated/config.ts";
 import type { FileFacts, Files } from "../../src/domain/files.ts";
 import { createFiles } from "../../src/system/files.ts";
@@ -233,7 +233,7 @@ async function observe(
   return await fileTimestampKind.observe(check(parameters), contextOf({ system, signal }));
 }
 
-function check(parameters: Partial<FileTimestampParameters>): FileTimestampCheck {
+function check(parameters: Partial<FileTimestampParameters>): CheckOf<"file_timestamp"> {
   return checkOf("file_timestamp", {
     path: "/data/file",
     warningAgeMs: HOUR,

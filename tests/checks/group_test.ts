@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { groupKind } from "../../src/checks/group.ts";
-import type { GroupCheck } from "../../src/domain/check.ts";
+import type { CheckOf } from "../../src/domain/check.ts";
 import type { GroupParameters } from "../../src/domain/generated/config.ts";
 import type { KnownCondition, ObserveContext } from "../../src/domain/check_kind.ts";
 import { type Condition, countedAs, type ShownCondition } from "../../src/domain/condition.ts";
@@ -9,7 +9,7 @@ import { fieldsOf, linesOf, testTable } from "../support/rows.ts";
 import { problemTexts } from "../support/observe_check.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 
-async function groupOf(parameters: Partial<GroupParameters>): Promise<GroupCheck> {
+async function groupOf(parameters: Partial<GroupParameters>): Promise<CheckOf<"group">> {
   const { checks } = await load({
     defaults: {},
     checks: { g: { kind: "group", parameters: { checks: ["a"] } }, a: { kind: "test", parameters: {} } },

@@ -1,7 +1,7 @@
 import { checkOf, contextOf } from "../../testing/builders.ts";
 import assert from "node:assert/strict";
 import { jobKind } from "../../src/checks/job.ts";
-import type { CheckResult, JobCheck } from "../../src/domain/check.ts";
+import type { CheckOf, CheckResult } from "../../src/domain/check.ts";
 import type { JobParameters } from "../../src/domain/generated/config.ts";
 import type { JobEnd, JobLog } from "../../src/domain/job_runs.ts";
 import { type Store, StoreError } from "../../src/domain/store.ts";
@@ -199,7 +199,7 @@ async function observe(
   return await jobKind.observe(check(parameters), contextOf({ system: { clock }, jobs }));
 }
 
-function check(parameters: Partial<JobParameters>): JobCheck {
+function check(parameters: Partial<JobParameters>): CheckOf<"job"> {
   return checkOf("job", {
     expectedEveryMs: DAY,
     graceMs: 10 * MINUTE,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Channel } from "../../src/domain/channel.ts";
-import type { Check, CheckOf, ScriptCheck } from "../../src/domain/check.ts";
+import type { Check, CheckOf } from "../../src/domain/check.ts";
 import { isCron } from "../../src/domain/schedule.ts";
 import { load, problemsOf } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
@@ -159,7 +159,7 @@ Deno.test("resolveChecks() keeps the names of headers and variables as they are"
   const text = `{ "defaults": {}, "checks": { "web": { "kind": "script", "parameters": {
     "path": "/x", "environment": { "__proto__": "1", "snake_case": "2", "timeout": "3" } } } } }`;
   const { checks: [check] } = await load(text);
-  const { environment } = (check as ScriptCheck).parameters;
+  const { environment } = (check as CheckOf<"script">).parameters;
   assert.deepEqual(Object.entries(environment), [["__proto__", "1"], ["snake_case", "2"], ["timeout", "3"]]);
 });
 

@@ -1,11 +1,5 @@
 import { checkOf } from "../../testing/builders.ts";
-import type {
-  Check,
-  CheckSettings,
-  GroupCheck,
-  HttpRequestCheck,
-  TestCheck,
-} from "../../src/domain/check.ts";
+import type { Check, CheckOf, CheckSettings } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import { type IntervalSchedule, isCron } from "../../src/domain/schedule.ts";
 
@@ -32,7 +26,7 @@ function settings(
   };
 }
 
-export function testCheck(condition: Condition, options: CheckOptions = {}): TestCheck {
+export function testCheck(condition: Condition, options: CheckOptions = {}): CheckOf<"test"> {
   return checkOf("test", { condition, output: `always ${condition}` }, settings(options));
 }
 
@@ -41,12 +35,12 @@ export function groupCheck(
   checks: readonly string[],
   atLeast: number,
   options: CheckOptions = {},
-): GroupCheck {
+): CheckOf<"group"> {
   return checkOf("group", { checks, require: "all", atLeast }, settings(options));
 }
 
 /** Returns a check with a fake target. */
-export function requestCheck(target: string, options: CheckOptions = {}): HttpRequestCheck {
+export function requestCheck(target: string, options: CheckOptions = {}): CheckOf<"http_request"> {
   return checkOf("http_request", {
     request: { target, method: "GET" },
     response: { statusCode: 200, headers: {} },

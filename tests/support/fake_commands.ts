@@ -1,4 +1,4 @@
-import type { ScriptCheck } from "../../src/domain/check.ts";
+import type { CheckOf } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { ProcessEnd } from "../../src/domain/processes.ts";
 import { type CheckOptions, testCheck } from "./checks.ts";
@@ -42,7 +42,7 @@ export function createProgramSystem(
   };
 }
 
-export function programCheck(options: CheckOptions = {}): ScriptCheck {
+export function programCheck(options: CheckOptions = {}): CheckOf<"script"> {
   const parameters = {
     path: "/played",
     arguments: [],

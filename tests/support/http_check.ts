@@ -1,5 +1,5 @@
 import { observeHttpRequest } from "../../src/checks/http_request.ts";
-import type { CheckResult, HttpRequestCheck } from "../../src/domain/check.ts";
+import type { CheckOf, CheckResult } from "../../src/domain/check.ts";
 import type { HttpExpectation, HttpMessage } from "../../src/domain/generated/config.ts";
 import type { ObserveContext } from "../../src/domain/check_kind.ts";
 import type { Clock } from "../../src/domain/clock.ts";
@@ -23,7 +23,7 @@ export interface HttpRun extends HttpExpectations {
 }
 
 /** Creates an `http_request` check with a timeout that no test reaches. */
-export function httpCheck(target: string, expectations: HttpExpectations = {}): HttpRequestCheck {
+export function httpCheck(target: string, expectations: HttpExpectations = {}): CheckOf<"http_request"> {
   const { method = "GET", request, asWarning = false, timeoutMs = 60_000, ...expected } = expectations;
   return checkOf("http_request", {
     request: { target, method, ...request },

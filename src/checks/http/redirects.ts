@@ -103,9 +103,8 @@ function withoutWhatStays(request: OutgoingRequest, next: Pick<OutgoingRequest, 
   const keepsBody = next.method === request.method;
   const keepsOrigin = new URL(next.target).origin === new URL(request.target).origin;
   const kept = Object.entries(headers).filter(([name]) => {
-    const lower = name.toLowerCase();
-    if (BODY_HEADERS.has(lower)) return keepsBody;
-    return keepsOrigin || HARMLESS_HEADERS.has(lower);
+    if (BODY_HEADER.test(name)) return keepsBody;
+    return keepsOrigin || HARMLESS_HEADER.test(name);
   });
   const authority = tls?.authority;
   const nextTls = keepsOrigin ? tls : authority === undefined ? undefined : { authority };
@@ -119,24 +118,11 @@ function withoutWhatStays(request: OutgoingRequest, next: Pick<OutgoingRequest, 
 }
 
 /** The headers that a request drops with its body (Fetch standard, "request-body-header name"). */
-const BODY_HEADERS: ReadonlySet<string> = new Set([
-  "content-encoding",
-  "content-language",
-  "content-location",
-  "content-type",
-]);
+const BODY_HEADER = /^content-(?:encoding|language|location|type)$/i;
 
 /** The headers that another origin may receive; the credentials of a service travel in headers of any name. */
-const HARMLESS_HEADERS: ReadonlySet<string> = new Set([
-  "accept",
-  "accept-charset",
-  "accept-encoding",
-  "accept-language",
-  "cache-control",
-  "pragma",
-  "range",
-  "user-agent",
-]);
+const HARMLESS_HEADER =
+  /^(?:accept(?:-(?:charset|encoding|language))?|cache-control|pragma|range|user-agent)$/i;
 
 /** A relative URL inherits them anyway; an absolute one of the same origin means the same user. */
 function keepCredentials(url: URL, from: URL): void {

@@ -1,4 +1,4 @@
-import type { HttpRequestCheck } from "../../domain/check.ts";
+import type { CheckOf } from "../../domain/check.ts";
 import type { HttpExpectation, HttpMessage, HttpStep } from "../../domain/generated/config.ts";
 import { capturedNames, replaceCaptured } from "./captures.ts";
 import { quote } from "../../shared/text.ts";
@@ -9,7 +9,7 @@ import { exactDuration } from "../../domain/duration.ts";
 import { certificateWarnings } from "./response_certificate.ts";
 import { expectsRedirection } from "./redirects.ts";
 
-export function findErrors({ parameters }: HttpRequestCheck): readonly ParameterProblem[] {
+export function findErrors({ parameters }: CheckOf<"http_request">): readonly ParameterProblem[] {
   const { request, response, steps } = parameters;
   if (steps !== undefined) return findStepErrors(parameters, steps);
   if (request === undefined) return [{ path: [], message: 'missing key "request" or "steps"' }];
@@ -38,7 +38,10 @@ function* exchangeErrors({ request, response }: RequestAndResponse): Generator<P
   }
 }
 
-function findStepErrors({ request, response }: HttpRequestCheck["parameters"], steps: readonly HttpStep[]) {
+function findStepErrors(
+  { request, response }: CheckOf<"http_request">["parameters"],
+  steps: readonly HttpStep[],
+) {
   const problems: ParameterProblem[] = [];
   if (request !== undefined) problems.push({ path: ["request"], message: "cannot be used with steps" });
   const { statusCode, headers, ...others } = response;
@@ -89,17 +92,8 @@ function* placeholderErrors({ target, headers = {}, body }: HttpMessage, capture
 }
 
 /** Headers about the transfer of a message, which the runtime sets itself. */
-const RUNTIME_HEADERS: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+const RUNTIME_HEADER =
+  /^(?:(?:proxy-)?connection|content-length|expect|keep-alive|te|trailer|transfer-encoding|upgrade)$/;
 
 function* headerErrors({ headers = {} }: HttpMessage): Generator<ParameterProblem> {
   const names = new Map<string, string>();
@@ -108,7 +102,7 @@ function* headerErrors({ headers = {} }: HttpMessage): Generator<ParameterProble
     const lower = name.toLowerCase();
     const earlier = names.get(lower);
     names.set(lower, name);
-    if (RUNTIME_HEADERS.has(lower)) {
+    if (RUNTIME_HEADER.test(lower)) {
       yield { path, message: `header "${name}" is set by the runtime, remove it` };
     }
     if (earlier !== undefined) {
@@ -136,7 +130,7 @@ function* connectionErrors({ target, socket, connectTo, everyAddress = false }: 
 }
 
 export function findRequestWarnings(
-  { parameters, timeoutMs }: HttpRequestCheck,
+  { parameters, timeoutMs }: CheckOf<"http_request">,
 ): readonly ParameterProblem[] {
   const { request, response, steps = [] } = parameters;
   return [
@@ -151,7 +145,7 @@ export function findRequestWarnings(
 }
 
 /** The runtime removes these headers from responses that it decompresses. */
-const HIDDEN_HEADERS: ReadonlySet<string> = new Set(["content-encoding", "content-length"]);
+const HIDDEN_HEADER = /^content-(?:encoding|length)$/i;
 
 function* exchangeWarnings({ request, response }: RequestAndResponse, timeoutMs: number) {
   const { target, tls, redirects, method } = request;
@@ -167,7 +161,7 @@ function* exchangeWarnings({ request, response }: RequestAndResponse, timeoutMs:
     yield { path: ["request", "redirects"], message };
   }
   for (const name of Object.keys(response.headers)) {
-    if (!HIDDEN_HEADERS.has(name.toLowerCase())) continue;
+    if (!HIDDEN_HEADER.test(name)) continue;
     const message = `header "${name}" cannot be seen on a compressed response, which is decompressed first`;
     yield { path: ["response", "headers", name], message };
   }

@@ -1,7 +1,7 @@
 /** Several requests in a row, against a service with a login. */
 import assert from "node:assert/strict";
 import { httpRequestKind } from "../../../src/checks/http_request.ts";
-import type { CheckResult, HttpRequestCheck } from "../../../src/domain/check.ts";
+import type { CheckOf, CheckResult } from "../../../src/domain/check.ts";
 import { load } from "../../../testing/config_system.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
@@ -46,7 +46,7 @@ function startService(): AsyncDisposable & { readonly origin: string; readonly l
   };
 }
 
-async function checkOf(steps: unknown, others: object = {}): Promise<HttpRequestCheck> {
+async function checkOf(steps: unknown, others: object = {}): Promise<CheckOf<"http_request">> {
   const parameters = { steps, ...others };
   const { checks: [check] } = await load({
     defaults: {},
