@@ -6,7 +6,7 @@ import { ConfigError } from "../config/problem.ts";
 import { absolutePath } from "../config/source.ts";
 import { postgresIn } from "../config/postgres_settings.ts";
 import { parseText } from "../config/syntax.ts";
-import { findStatePath } from "../config/state_path.ts";
+import { findStatePath } from "../config/positions.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
@@ -82,6 +82,7 @@ interface KnownState extends AsyncDisposable {
   readonly checks: readonly ShownCheck[];
   readonly records: readonly CheckRecord[];
   readonly monitor: MonitorStatus | null;
+  recordOf(name: string): CheckRecord | null;
 }
 
 /** Opens the state to read it, with the config as far as it can be used. */
@@ -107,7 +108,9 @@ export async function openStateOf(
     const records = await store?.records() ?? [];
     const monitor = await readMonitorStatus(store, { place, config, records, system });
     const checks = shownChecks(config?.checks ?? null, monitor, records);
-    return { store, checks, records, monitor, [Symbol.asyncDispose]: close };
+    const byName = new Map(records.map((record) => [record.name, record]));
+    const recordOf = (name: string): CheckRecord | null => byName.get(name) ?? null;
+    return { store, checks, records, recordOf, monitor, [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();
     throw error;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { findStatePath } from "../../src/config/state_path.ts";
+import { findStatePath } from "../../src/config/positions.ts";
 import { testRows } from "../support/rows.ts";
 
 Deno.test("findStatePath() finds the state of a config despite errors in its text", async (t) => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { startHeartbeat } from "../../src/outputs/heartbeat_schedule.ts";
+import { startHeartbeat } from "../../src/outputs/heartbeat.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sendHeartbeat } from "../../src/outputs/heartbeat_sender.ts";
+import { sendHeartbeat } from "../../src/outputs/heartbeat.ts";
 import { inTime } from "../life/in_time.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { response, startAnswering, startRefusing, startServer } from "../support/http_servers.ts";

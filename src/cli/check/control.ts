@@ -3,7 +3,7 @@ import type { Log, System } from "../../domain/system.ts";
 import type { Scheduler, SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { messageOf } from "../../shared/describe_error.ts";
 import { jsonText } from "../../shared/text.ts";
-import { type CheckFields, checkFields, recordOf } from "../formats/check_fields.ts";
+import { type CheckFields, checkFields, recordOf } from "../formats/json.ts";
 import type { ReloadOutcome } from "./service_output.ts";
 
 export type ControlRequest =

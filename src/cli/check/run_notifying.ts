@@ -110,24 +110,12 @@ async function writeMetrics({ system, config, repository, engine, sender }: With
   const { gatherMetrics } = await import("../../outputs/metrics/gather_metrics.ts");
   const { renderMetrics } = await import("../../outputs/metrics/render_metrics.ts");
   const nowMs = system.clock.wallMs();
-  const loop = {
-    lastLoopAtMs: nowMs,
-    schedulerLagMs: null,
-    configLoadedAtMs: nowMs,
-    isReloadSuccessful: null,
-    isRunning: null,
-  };
   const run = await repository.store.monitorRun();
-  const notRunning = run?.ended ?? null;
   const values = gatherMetrics({
-    config,
-    version: VERSION,
-    repository,
-    engine,
-    sender,
-    nowMs,
-    notRunning,
-    loop,
+    ...{ config, version: VERSION, repository, engine, sender, sharing: null, nowMs },
+    notRunning: run?.ended ?? null,
+    ...{ lastLoopAtMs: nowMs, schedulerLagMs: null, configLoadedAtMs: nowMs },
+    ...{ isReloadSuccessful: null, isRunning: null },
   });
   // Without pauses: nothing else is in progress.
   const render = (): Promise<string> => renderMetrics(values, () => Promise.resolve());

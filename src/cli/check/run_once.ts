@@ -1,12 +1,12 @@
 import type { Check } from "../../domain/check.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { StoreError } from "../../domain/store.ts";
-import { sendHeartbeat } from "../../outputs/heartbeat_sender.ts";
+import { sendHeartbeat } from "../../outputs/heartbeat.ts";
 import { openStateRepository } from "../../state/state_repository.ts";
 import { regularRunAfter } from "../../alerting/overdue.ts";
 import { isCheckDue } from "../../scheduler/next_run.ts";
 import type { OpenConfig } from "../open_config.ts";
-import { FORMATS } from "../formats/registry.ts";
+import { FORMATS } from "../formats/format.ts";
 import { EXIT } from "../exit_code.ts";
 import { publishedReportOf } from "../../outputs/html_report/publish_report.ts";
 import { printable } from "../../shared/text.ts";

@@ -1,7 +1,7 @@
 import { counted, jsonLine, printable } from "../../shared/text.ts";
 import type { Log, System } from "../../domain/system.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
-import { checkFields, recordOf } from "../formats/check_fields.ts";
+import { checkFields, recordOf } from "../formats/json.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import { VERSION } from "../answer_at_once.ts";
 import { notificationFields } from "../../channels/notification_fields.ts";

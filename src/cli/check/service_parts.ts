@@ -28,7 +28,7 @@ import { logDeliveryEvent } from "./service_log.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Check } from "../../domain/check.ts";
-import { startHeartbeat } from "../../outputs/heartbeat_schedule.ts";
+import { startHeartbeat } from "../../outputs/heartbeat.ts";
 import { startReportPublisher } from "../../outputs/html_report/publish_report.ts";
 import { startEndpoint } from "../../outputs/http_endpoint/endpoint_switch.ts";
 import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts";

@@ -78,30 +78,23 @@ export const statusCommand: Command = {
     }
     const selection = readSelection(invocation);
     await using known = await openKnownState(invocation, selection, system);
-    const { checks: all, records: kept, monitor, store, error } = known;
+    const { checks: all, records, recordOf, monitor, store, error } = known;
     const checks = selectActiveChecks(all, selection);
-    const records = new Map(kept.map((record) => [record.name, record]));
     const nowMs = system.clock.wallMs();
     const chosen = new Set(checks.map((check) => check.name));
     const isShown = (name: string | null): boolean =>
       isEverything(selection) || name === null || chosen.has(name);
     const notifications = {
       rows: shownNotifications(await store?.outbox(), nowMs).filter((row) => isShown(row.notification.check)),
-      silences: lastingSilences(await store?.silences(nowMs) ?? [], kept).filter(({ check }) =>
+      silences: lastingSilences(await store?.silences(nowMs) ?? [], records).filter(({ check }) =>
         isShown(check)
       ),
     };
-    const recordOf = (name: string): CheckRecord | null => records.get(name) ?? null;
     const inactive = inactiveNames(all);
-    const statuses = checks.map((check) =>
-      statusOf(check, {
-        recordOf,
-        inactive,
-        silences: notifications.silences,
-        notRunning: monitor?.notRunning ?? null,
-        nowMs,
-      })
-    );
+    const { silences } = notifications;
+    const { notRunning = null } = monitor ?? {};
+    const context = { recordOf, inactive, silences, notRunning, nowMs };
+    const statuses = checks.map((check) => statusOf(check, context));
     const fails = failRule("warning");
     const conditions = [
       ...countedConditions(statuses),

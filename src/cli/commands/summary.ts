@@ -100,18 +100,17 @@ async function readSummary(invocation: Invocation, system: System): Promise<Summ
   await using known = await openKnownState(invocation, selection, system, {
     usesNetwork: invocation.has("send"),
   });
-  const { config, error, store, checks, records, monitor } = known;
+  const { config, error, store, checks, records, recordOf, monitor } = known;
   const nowMs = system.clock.wallMs();
   const period = await readPeriod(invocation, { config, nowMs });
   const { gatherSummary } = await import("../../outputs/summary/gather_summary.ts");
   const names = new Set(checks.map(({ name }) => name));
   const isWhole = config !== null && monitor?.config !== "another" && isEverything(selection);
-  const byName = new Map(records.map((record) => [record.name, record]));
   return await gatherSummary({
     ...period,
     store,
     checks: selectChecks(checks, selection),
-    recordOf: (name) => byName.get(name) ?? null,
+    recordOf,
     nowMs,
     timeZone: config?.summary?.times.timeZone ?? system.timeZone(),
     hostName: system.hostName(),

@@ -1,6 +1,6 @@
 import { type Command, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
-import { checkFields } from "../formats/check_fields.ts";
+import { checkFields } from "../formats/json.ts";
 import {
   CHECK_OPERANDS,
   entryFor,

@@ -60,11 +60,11 @@ export const whyCommand: Command = {
     }
     const place = await locateState(invocation, config, system);
     await using state = await openStateOf({ config, place }, system);
-    const { store, records, monitor } = state;
+    const { store, recordOf, monitor } = state;
     const nowMs = system.clock.wallMs();
     const outbox = await store?.outbox() ?? NO_OUTBOX;
     const silences = await store?.silences(nowMs) ?? [];
-    const why = explain(check, { config, records, monitor, outbox, nowMs, silences });
+    const why = explain(check, { config, recordOf, monitor, outbox, nowMs, silences });
     const channel = invocation.text("channel");
     const chosen = channel === undefined ? why : { ...why, channels: chooseChannel(why.channels, channel) };
     system.stdout.write(format === "json" ? whyJson(chosen) : whyText(chosen, system.timeZone()));
@@ -86,22 +86,21 @@ function chooseChannel(channels: Why["channels"], name: string): Why["channels"]
 
 function explain(
   check: Check,
-  { config, records, monitor, outbox, silences, nowMs }: {
+  { config, recordOf, monitor, outbox, silences, nowMs }: {
     readonly config: OpenConfig;
-    readonly records: readonly CheckRecord[];
+    recordOf(name: string): CheckRecord | null;
     readonly monitor: MonitorStatus | null;
     readonly outbox: KeptOutbox;
     readonly silences: readonly Silence[];
     readonly nowMs: number;
   },
 ) {
-  const byName = new Map(records.map((record) => [record.name, record]));
-  const record = byName.get(check.name) ?? null;
+  const record = recordOf(check.name);
   const notRunning = monitor?.notRunning ?? null;
   const known = conditionOf(check, record, nowMs, notRunning);
   const names = new ConfiguredChannels({ ...channelsOf(config), redact: config.redact });
   // One that the present service does not run suppresses nothing.
-  const isLeft = (name: string): boolean => byName.get(name)?.nextRunAtMs === null;
+  const isLeft = (name: string): boolean => recordOf(name)?.nextRunAtMs === null;
   const running = new Map(
     config.checks.filter(({ name, active }) => active && !isLeft(name)).map((one) => [one.name, one]),
   );
@@ -118,7 +117,7 @@ function explain(
     check,
     silences,
     running,
-    stateOf: (name: string) => byName.get(name)?.condition ?? initialState(),
+    stateOf: (name: string) => recordOf(name)?.condition ?? initialState(),
     lastNotifiedOf: lastOf,
     nowMs,
   };

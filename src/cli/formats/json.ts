@@ -1,23 +1,76 @@
-import { checkFields } from "./check_fields.ts";
+import { CONDITIONS } from "../../domain/condition.ts";
+import { locationFields } from "../../outputs/json/monitor_fields.ts";
+import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
-import type { Format, RunSummary } from "./format.ts";
-import { jsonDocument } from "../../shared/text.ts";
+import { jsonDocument, jsonLine } from "../../shared/text.ts";
+import type { Format, RunRecord, RunSummary } from "./format.ts";
 
 /** One JSON object for the whole run, printed at its end. Fields are only ever added. */
 export const jsonFormat: Format = {
   summary: (summary) => {
-    const checks = summary.records.map(checkFields);
-    const run = { ...summaryFields(summary), checks, unfinished: summary.unfinished };
-    return jsonDocument(run);
+    const { records, unfinished } = summary;
+    return jsonDocument({ ...summaryFields(summary), checks: records.map(checkFields), unfinished });
   },
 };
 
 /** The first fields of a summary. */
-export function summaryFields({ condition, reason, startedAtMs, durationMs }: RunSummary): object {
+function summaryFields({ condition, reason, startedAtMs, durationMs }: RunSummary): object {
   return {
     condition,
     ...reason !== null && { reason },
     started_at: isoTime(startedAtMs),
     duration_ms: roundedMs(durationMs),
   };
+}
+
+/** One JSON object a line: a `result` for each check as it finishes, and a `summary` at the end. */
+export const ndjsonFormat: Format = {
+  record: (record) => jsonLine({ event: "result", ...checkFields(record) }),
+  summary: (summary) => {
+    const counts = CONDITIONS.map((condition) => [
+      condition,
+      summary.records.filter(({ result }) => result.condition === condition).length,
+    ]);
+    return jsonLine({
+      event: "summary",
+      ...summaryFields(summary),
+      counts: Object.fromEntries(counts),
+      unfinished: summary.unfinished,
+    });
+  },
+};
+
+/** A completed check in `json` and `ndjson`. */
+export type CheckFields = Readonly<ReturnType<typeof checkFields>>;
+
+/** Fields are only ever added, in a fixed order. */
+export function checkFields({ result, occurrences, confirmed }: RunRecord) {
+  const { check } = result;
+  return {
+    name: check.name,
+    title: check.title ?? null,
+    kind: check.kind,
+    condition: result.condition,
+    output: result.output,
+    detail: result.detail,
+    started_at: isoTime(result.startedAtMs),
+    duration_ms: roundedMs(result.durationMs),
+    metrics: finiteOnly(result.metrics),
+    performance_data: result.performanceData,
+    occurrences,
+    threshold: check.threshold,
+    confirmed,
+    tags: check.tags,
+    ...locationFields(result.locations),
+  };
+}
+
+/** Returns the run of an event of the scheduler. */
+export function recordOf({ result, entry }: Extract<SchedulerEvent, { event: "result" }>): RunRecord {
+  return { result, occurrences: entry.occurrences, confirmed: entry.record.condition.confirmed };
+}
+
+/** JSON has no word for NaN and infinities, and `null` would break the promise of plain numbers. */
+function finiteOnly(metrics: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
 }

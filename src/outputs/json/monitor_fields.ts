@@ -1,7 +1,7 @@
-import type { Check } from "../../domain/check.ts";
+import type { Check, LocationVote } from "../../domain/check.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { MonitorRun, NotRunning } from "../../domain/monitor_run.ts";
-import { isoTimeOrNull } from "../../shared/json_values.ts";
+import { isoTimeOrNull, roundedMs } from "../../shared/json_values.ts";
 import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
 
 /** The process that runs the checks, and whether it has the present config. */
@@ -71,5 +71,20 @@ export function monitorFields(status: MonitorStatus | null): Readonly<Record<str
         checks,
       })),
     },
+  };
+}
+
+/** The field `locations` of a result; without any if the check did not run at locations. */
+export function locationFields(
+  votes: readonly LocationVote[] | undefined,
+): { readonly locations?: readonly (Omit<LocationVote, "durationMs"> & { duration_ms: number | null })[] } {
+  if (votes === undefined) return {};
+  return {
+    locations: votes.map(({ location, condition, output, durationMs }) => ({
+      location,
+      condition,
+      output,
+      duration_ms: durationMs === null ? null : roundedMs(durationMs),
+    })),
   };
 }

@@ -3,8 +3,7 @@ import { type CheckStatus, knownNotified, unconfirmedOf } from "../../alerting/c
 import { queuedNotificationFields, type QueuedNotifications } from "../../alerting/outbox_status.ts";
 import { jsonDocument } from "../../shared/text.ts";
 import { isoTimeOrNull, roundedMs } from "../../shared/json_values.ts";
-import { locationFields } from "./location_fields.ts";
-import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
+import { locationFields, monitorFields, type MonitorStatus } from "./monitor_fields.ts";
 
 export interface StatusSnapshot {
   readonly statuses: readonly CheckStatus[];

@@ -5,25 +5,19 @@ import { conditionOf } from "../../alerting/check_status.ts";
 import type { Engine } from "../../alerting/engine.ts";
 import type { Sender } from "../../alerting/sender.ts";
 import type { LoadedConfig } from "../../config/load.ts";
-import type { ChannelMetrics, CheckMetrics, MetricValues, SharingMetrics } from "./render_metrics.ts";
+import type { ChannelMetrics, CheckMetrics, MetricValues } from "./render_metrics.ts";
 
-interface MetricSources {
+/** Also the values that only the loop has. */
+interface MetricSources
+  extends Omit<MetricValues, "checks" | "inactiveChecks" | "channels" | "isStateWritable" | "name"> {
   readonly config: Pick<LoadedConfig, "checks" | "metrics">;
-  readonly version: string;
   readonly repository: Pick<StateRepository, "recordOf" | "isWritable">;
   readonly engine: Pick<Engine, "suppressedBy">;
   readonly sender: Pick<Sender, "queued" | "counts" | "channelNames">;
-  /** This process as a member; absent if the state isn't shared. */
-  readonly member?: SharingMetrics | null;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
-  /** That the service was stopped. @default null */
-  readonly notRunning?: NotRunning | null;
-  /** The values that only the loop has. */
-  readonly loop: Pick<
-    MetricValues,
-    "isRunning" | "lastLoopAtMs" | "schedulerLagMs" | "configLoadedAtMs" | "isReloadSuccessful"
-  >;
+  /** That the service was stopped. */
+  readonly notRunning: NotRunning | null;
 }
 
 /** The labels of suppressions that an administrator asked for; others depend on the next result. */
@@ -34,17 +28,14 @@ const SUPPRESSIONS: Readonly<Record<string, CheckMetrics["suppressedBy"]>> = {
 };
 
 export function gatherMetrics(
-  { config, version, repository, engine, sender, member = null, nowMs, notRunning = null, loop }:
-    MetricSources,
+  { config, repository, engine, sender, nowMs, notRunning, ...values }: MetricSources,
 ): MetricValues {
   const active = config.checks.filter((check) => check.active);
   const { name } = config.metrics ?? {};
   return {
-    version,
+    ...values,
     ...(name !== undefined && { name }),
-    ...loop,
     isStateWritable: repository.isWritable,
-    sharing: member,
     checks: active.map((check) => {
       const record = repository.recordOf(check.name, nowMs);
       const suppressedBy = SUPPRESSIONS[engine.suppressedBy(check, nowMs) ?? "none"] ?? null;

@@ -50,23 +50,10 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
     await engine.refresh();
     const nowMs = clock.wallMs();
     if (scheduler.isAdvancing) lastLoopAtMs = nowMs;
-    const loop = {
-      lastLoopAtMs,
-      schedulerLagMs,
-      configLoadedAtMs,
-      isReloadSuccessful,
-      isRunning: notRunning === null,
-    };
     const values = gatherMetrics({
-      config,
-      version,
-      repository,
-      engine,
-      sender,
-      member,
-      nowMs,
-      notRunning,
-      loop,
+      ...{ config, version, repository, engine, sender, sharing: member, nowMs, notRunning },
+      ...{ lastLoopAtMs, schedulerLagMs, configLoadedAtMs, isReloadSuccessful },
+      isRunning: notRunning === null,
     });
     return await renderMetrics(values, giveWay, format);
   };

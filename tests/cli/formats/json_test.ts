@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { RunSummary } from "../../../src/cli/formats/format.ts";
-import { jsonFormat } from "../../../src/cli/formats/json.ts";
-import { ndjsonFormat } from "../../../src/cli/formats/ndjson.ts";
+import { jsonFormat, ndjsonFormat } from "../../../src/cli/formats/json.ts";
 import { testTexts, unsafeCodes } from "./hostile_records.ts";
 import { optionsOf, printed, recordOf, summaryOf } from "./records.ts";
 
