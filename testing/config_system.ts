@@ -119,8 +119,8 @@ export function describe({ path, message, hint }: Pick<PlacedProblem, "path" | "
 
 /** Returns the missing requirements of a valid config on this machine, one line each. */
 export async function lacksOf(config: unknown, options: LoadTestOptions = {}): Promise<readonly string[]> {
-  const { lacks, place } = await load(config, options);
-  return lacks.map((lack) => describe(place(lack)));
+  const { lacks, placed } = await load(config, options);
+  return placed(lacks).map(describe);
 }
 
 /** The problems of a config, one line each; none for a valid one. */
@@ -142,8 +142,8 @@ export async function warningsOf(
   config: unknown,
   options: LoadTestOptions = {},
 ): Promise<readonly string[]> {
-  const { warnings, place } = await load(config, options);
-  return warnings.map((warning) => describe(place(warning)));
+  const { warnings, placed } = await load(config, options);
+  return placed(warnings).map(describe);
 }
 
 /** A config with one check. */

@@ -41,8 +41,8 @@ export async function soakConfigs(): Promise<void> {
 
 async function readOnce(text: string): Promise<string> {
   try {
-    const { checks, warnings, place } = await load(text, { environment: { A: "b", PATH: "/bin:/usr/bin" } });
-    warnings.forEach(place);
+    const { checks, warnings, placed } = await load(text, { environment: { A: "b", PATH: "/bin:/usr/bin" } });
+    placed(warnings);
     return `${checks.length} checks, ${warnings.length} warnings`;
   } catch (error) {
     if (!(error instanceof ConfigError) || error.source === null) throw error;

@@ -5,13 +5,12 @@ import { loadConfig, type LoadedConfig, type LoadOptions } from "../config/load.
 import { channelsIn } from "../config/channel_uses.ts";
 import type { LocatedChecks } from "../config/locations.ts";
 import { type ConfigLocation, locateConfig } from "../config/source.ts";
-import { ConfigError, countErrors, type PlacedProblem, type Problem } from "../config/problem.ts";
+import { ConfigError, type PlacedProblem, type Problem } from "../config/problem.ts";
 import type { Check, CheckKind } from "../domain/check.ts";
 import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { System } from "../domain/system.ts";
 import { rememberSecrets } from "./known_secrets.ts";
 import { locateState } from "./state_location.ts";
-import { inTextOrder } from "../config/source_location.ts";
 
 /** Loads the modules that vary by kind, for commands that create checks. */
 export async function readKinds(
@@ -58,7 +57,7 @@ export async function openConfigAt(
   const entryOf = await entriesOf(loaded.checks);
   const { checks, problems } = await withLocations(loaded, entryOf);
   const config = { ...loaded, checks };
-  rejectConfig(config, [
+  config.refuse([
     ...problems,
     // Errors in parameters that are valid by themselves.
     ...checks.flatMap((check) => placesOf(check, entryOf(check).errors?.(check) ?? [])),
@@ -66,11 +65,7 @@ export async function openConfigAt(
   ]);
   const warnings = checks.flatMap((check) => placesOf(check, entryOf(check).warnings(check)));
   const lacks = options.withoutSecrets === true ? [] : await findChannelLacks(config, system);
-  const placedWarnings = inTextOrder(
-    [...config.warnings, ...warnings, ...lacks].map(config.place),
-    config.sources,
-  );
-  return { ...config, placedWarnings };
+  return { ...config, placedWarnings: config.placed([...config.warnings, ...warnings, ...lacks]) };
 }
 
 async function locate(invocation: Invocation, system: System): Promise<ConfigLocation> {
@@ -88,10 +83,10 @@ async function locate(invocation: Invocation, system: System): Promise<ConfigLoc
  *
  * @throws {ConfigError} If the machine lacks some of it.
  */
-export function refuseLacks({ lacks, place, source, sources }: LoadedConfig): void {
+export function refuseLacks({ lacks, placed, source }: LoadedConfig): void {
   if (lacks.length === 0) return;
   const message = `cannot use config "${source.label}": a variable, file or command is missing`;
-  throw new ConfigError(message, { source, problems: inTextOrder(lacks.map(place), sources) });
+  throw new ConfigError(message, { source, problems: placed(lacks) });
 }
 
 async function withLocations(
@@ -103,22 +98,11 @@ async function withLocations(
   return locateChecks(checks, { fileOf, refusalOf: (check) => entryOf(check).withoutLocations ?? null });
 }
 
-/** @throws {ConfigError} If there are errors. */
-function rejectConfig(
-  { source, sources, place }: Pick<LoadedConfig, "source" | "sources" | "place">,
-  errors: readonly Problem[],
-): void {
-  const problems = inTextOrder(errors.map(place), sources);
-  if (problems.length === 0) return;
-  const message = `cannot use config "${source.label}": ${countErrors(problems.length)}`;
-  throw new ConfigError(message, { source, problems });
-}
-
 /** @throws {ConfigError} If one of them runs at several locations. */
 export async function rejectUnsharedLocations(config: OpenConfig, checks: readonly Check[]): Promise<void> {
   if (checks.every(({ locations }) => locations === undefined)) return;
   const { findUnshared } = await import("../config/locations.ts");
-  rejectConfig(config, findUnshared(checks, config));
+  config.refuse(findUnshared(checks, config));
 }
 
 /** A check-in over HTTP has nothing but its key to be recognized by. */

@@ -50,28 +50,16 @@ function findSummaryFilters(items: readonly JsonValue[], path: ConfigPath): read
 
 function namedUses({ channels }: JsonObject): readonly Problem[] {
   if (!isObject(channels)) return [];
-  const own = Object.entries(channels).filter(([name, channel]) =>
-    isObject(channel) && channel.fallback === name
-  );
-  return [
-    ...namedUsesIn(channels),
-    ...own.map(([name]) => ({
-      path: ["channels", name, "fallback"],
-      message: "is the channel itself, expected another one",
-    })),
-  ];
-}
-
-function namedUsesIn(channels: JsonObject): readonly Problem[] {
-  return Object.entries(channels).flatMap(([name, channel]) =>
-    isObject(channel) && "channel" in channel
-      ? [{
-        path: ["channels", name, "channel"],
-        at: "name" as const,
-        message: '"channel" is only for lists of "notifications": expected "kind" and "parameters"',
-      }]
-      : []
-  );
+  return Object.entries(channels).flatMap(([name, channel]): readonly Problem[] => {
+    if (!isObject(channel)) return [];
+    const path = ["channels", name];
+    const message = '"channel" is only for lists of "notifications": expected "kind" and "parameters"';
+    const circle = "is the channel itself, expected another one";
+    return [
+      ..."channel" in channel ? [{ path: [...path, "channel"], at: "name" as const, message }] : [],
+      ...channel.fallback === name ? [{ path: [...path, "fallback"], message: circle }] : [],
+    ];
+  });
 }
 
 function problemsOf(item: JsonObject, path: ConfigPath): readonly Problem[] {
@@ -158,15 +146,14 @@ const CREDENTIAL_FORMATS: readonly string[] = ["secret", "username"];
 export function channelKey(
   channel: JsonObject,
   schema: Schema,
-  { reader, otherDirectory = null }: ChannelKeyOptions,
+  options: ChannelKeyOptions,
 ): string {
-  const place = { reader, otherDirectory };
   const own = Object.fromEntries(
     Object.entries(channel).filter(([key]) =>
       !FILTER_KEYS.includes(key) && key !== "at_most" && key !== "fallback"
     ),
   );
-  return hashHex(JSON.stringify(withoutCredentials(own, schema, place)), 16);
+  return hashHex(JSON.stringify(withoutCredentials(own, schema, options)), 16);
 }
 
 /** The key of a channel with a name. In quotes, which no hash has, and escaped, so that it can be a prefix. */
@@ -180,12 +167,12 @@ interface ChannelKeyOptions {
   readonly otherDirectory?: string | null;
 }
 
-function withoutCredentials(value: JsonValue, schema: Schema, place: Required<ChannelKeyOptions>): JsonValue {
-  const { reader, otherDirectory } = place;
+function withoutCredentials(value: JsonValue, schema: Schema, options: ChannelKeyOptions): JsonValue {
+  const { reader, otherDirectory = null } = options;
   const view = reader.view(schema, value);
   if (Array.isArray(value)) {
-    const items = view.items;
-    return items === undefined ? value : value.map((item) => withoutCredentials(item, items, place));
+    const { items } = view;
+    return items === undefined ? value : value.map((item) => withoutCredentials(item, items, options));
   }
   if (!isObject(value)) {
     const isElsewhere = otherDirectory !== null && typeof value === "string" &&
@@ -199,7 +186,7 @@ function withoutCredentials(value: JsonValue, schema: Schema, place: Required<Ch
     if (item === undefined || key === undefined) continue;
     const format = view.keys.has(name) ? reader.view(key, item).format : undefined;
     if (format === undefined || !CREDENTIAL_FORMATS.includes(format)) {
-      rest[name] = withoutCredentials(item, key, place);
+      rest[name] = withoutCredentials(item, key, options);
     }
   }
   return rest;

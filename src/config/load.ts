@@ -16,7 +16,7 @@ import {
   type Source,
   withoutRepeats,
 } from "./problem.ts";
-import { isObject, type SchemaReader, valueAt } from "./schema_view.ts";
+import { isObject, valueAt } from "./schema_view.ts";
 import { createRedactor, type Redact } from "../shared/redact.ts";
 import { findSecrets } from "./secrets.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
@@ -48,40 +48,14 @@ export interface ReadOptions {
 
 export interface LoadOptions extends ReadOptions {
   /** Finds the state that this config uses: outputs must not overwrite it. @default the one in the config */
-  locateState?(config: Pick<LoadedConfig, "source" | "statePath" | "postgres">): Promise<string | null>;
+  locateState?(config: {
+    readonly source: Source;
+    readonly statePath: string | null;
+    readonly postgres: PostgresSettings | null;
+  }): Promise<string | null>;
 }
 
-export interface LoadedConfig extends Readonly<Omit<ResolvedConfig, "fileOf" | "isKindKnown" | "checks">> {
-  /** The text and its source, without the included files. */
-  readonly source: Source;
-  /** Every file that was read: the config itself, then the included ones. */
-  readonly sources: readonly Source[];
-  /** The same files with their values as written. */
-  readonly files: readonly WrittenFile[];
-  /** Absolute paths of the directories that the patterns of `include` searched, also missing ones. */
-  readonly listedDirectories: readonly string[];
-  /** In the config's order, inactive ones included; without those whose kind is in an unresolved placeholder. */
-  readonly checks: readonly Check[];
-  readonly postgres: PostgresSettings | null;
-  /** The warnings, in no order, including those about this machine. */
-  readonly warnings: readonly Problem[];
-  /** Things that the config names and this machine lacks; only the checks and channels that need them can't run. */
-  readonly lacks: readonly Problem[];
-  /** The config's value as written, with expanded checks: no placeholder is resolved, and nothing is included. */
-  readonly written: JsonObject;
-  /** Of the default schema, regardless of the profile. */
-  readonly reader: SchemaReader;
-  /** Absolute paths of commands found in `PATH`, by the name in the config. */
-  readonly commands: ReadonlyMap<string, string>;
-  /** Values that must never be printed. */
-  readonly secrets: readonly string[];
-  /** Returns the reason why the HTML report must not overwrite a file; `null`: it may. */
-  clashOf(file: string): Promise<string | null>;
-  readonly redact: Redact;
-  place(problem: Problem): PlacedProblem;
-  /** The file of a check, with the check as written. */
-  fileOf(name: string): WrittenFile;
-}
+export type LoadedConfig = Readonly<Awaited<ReturnType<typeof readAndResolve>>>;
 
 interface WrittenFile {
   readonly source: Source;
@@ -94,42 +68,62 @@ export async function loadConfig(
   system: System,
   options: LoadOptions = {},
 ): Promise<LoadedConfig> {
+  return await readAndResolve(location, system, options);
+}
+
+async function readAndResolve(location: ConfigLocation, system: System, options: LoadOptions) {
   const read = await readConfig(location, system, options);
-  const { source, included, validated, main, reader, place } = read;
+  const { source, sources, included, validated, main, reader, place, placed, refuse } = read;
   const resolved = resolveConfig(read, system);
   const { fileOf, isKindKnown, checks: resolvedChecks, ...settings } = resolved;
-  read.refuse(findListenProblems(settings.listen));
+  refuse(findListenProblems(settings.listen));
   const uses = createFileUses(read, { resolved, system, options });
   await uses.refuseClashes();
   const found = validated.map(({ value, substitutions, source }) => ({
     ...findSecrets(value, substitutions, reader),
     source,
   }));
-  const secrets = [...new Set(found.flatMap(({ values }) => values))];
+  const secrets: readonly string[] = [...new Set(found.flatMap(({ values }) => values))];
   const redact = createRedactor(secrets);
-  const checks = inConfigOrder(resolvedChecks.filter(isKindKnown), included.files, place);
+  const checks = inConfigOrder(resolvedChecks.filter(isKindKnown), sources, place);
   return {
     ...settings,
+    /** The text and its source, without the included files. */
     source,
-    sources: included.files.map((file) => file.source),
+    /** Every file that was read: the config itself, then the included ones. */
+    sources,
+    /** The same files with their values as written. */
     files: validated.map(toWrittenFile),
+    /** Absolute paths of the directories that the patterns of `include` searched, also missing ones. */
     listedDirectories: included.directories,
+    /** In the config's order, inactive ones included; without those whose kind is in an unresolved placeholder. */
     checks: withoutSecretsInTitles(checks, redact),
     postgres: postgresIn(main.written, main.source.directory),
     page: settings.page === null ? null : withoutSecretsInPage(settings.page, redact),
+    /** The warnings, in no order, including those about this machine. */
     warnings: withoutRepeats([
       ...listWarnings(read, resolved),
       ...found.flatMap(({ warnings, source }) => warnings.map((warning) => ({ ...warning, source }))),
     ], read.templates),
+    /** Things that the config names and this machine lacks; only the checks and channels that need them can't run. */
     lacks: read.lacks,
+    /** The config's value as written, with expanded checks: no placeholder is resolved, and nothing is included. */
     written: main.written,
+    /** Of the default schema, regardless of the profile. */
     reader,
-    commands: new Map(validated.flatMap((file) => [...file.commands])),
+    /** Absolute paths of commands found in `PATH`, by the name in the config. */
+    commands: new Map(validated.flatMap((file) => [...file.commands])) as ReadonlyMap<string, string>,
+    /** Values that must never be printed. */
     secrets,
+    /** Returns the reason why the HTML report must not overwrite a file; `null`: it may. */
     clashOf: uses.clashOf,
     redact,
-    place,
-    fileOf: (name) => toWrittenFile(fileOf(name)),
+    /** Locates problems, in the text's order. */
+    placed,
+    /** Throws a {@linkcode ConfigError} if there are problems. */
+    refuse,
+    /** The file of a check, with the check as written. */
+    fileOf: (name: string) => toWrittenFile(fileOf(name)),
   };
 }
 
@@ -145,14 +139,17 @@ async function readConfig(
   const config = await openConfigFile(source, system, { withoutSecrets, keepsForEach: shape !== "monitor" });
   const included = await readIncluded(config, { system, named: location.named, withoutSecrets });
   const { files } = included;
+  const sources: readonly Source[] = files.map((file) => file.source);
   const place = createConfigPlacer(files);
+  const placed = (problems: readonly Problem[]): readonly PlacedProblem[] =>
+    inTextOrder(problems.map(place), sources);
   const templates = new Map(files.flatMap((file) => [...file.templates]));
   const refuse = (found: readonly Problem[]): void => {
     if (found.length === 0) return;
     const problems = withoutRepeats(found, templates);
     throw new ConfigError(`cannot use config "${source.label}": ${countErrors(problems.length)}`, {
       source,
-      problems: inTextOrder(problems.map(place), files.map((file) => file.source)),
+      problems: placed(problems),
     });
   };
   const schema = await openSchema(shape);
@@ -171,7 +168,10 @@ async function readConfig(
   ]);
   const lacks = validated.flatMap((file) => file.lacks);
   const reader = schema.wider ?? schema.reader;
-  return { source, included, validated, main, others, lacks, templates, reader, place, refuse };
+  return {
+    ...{ source, sources, included, validated, main, others, lacks, templates, reader },
+    ...{ place, placed, refuse },
+  };
 }
 
 type ResolvedConfig = ReturnType<typeof resolveConfig>;
@@ -337,12 +337,12 @@ function withoutSecretsInPage({ title, description, announcements }: Page, redac
 /** JavaScript orders names such as "8080" before all others; the text has the real order. */
 function inConfigOrder(
   checks: readonly Check[],
-  files: readonly ConfigFile[],
+  sources: readonly Source[],
   place: (problem: Problem) => PlacedProblem,
 ): readonly Check[] {
   if (!checks.some(({ name }) => /^\d{1,10}$/.test(name))) return checks;
   const placed = checks.map((check) => ({ check, ...place({ path: ["checks", check.name], message: "" }) }));
-  return inTextOrder(placed, files.map((file) => file.source)).map(({ check }) => check);
+  return inTextOrder(placed, sources).map(({ check }) => check);
 }
 
 /** Returns the warnings about a config, except those about secrets. */

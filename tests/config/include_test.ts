@@ -25,8 +25,8 @@ function harnessIn(directory: string) {
     load,
     problems: async () => (await errorOf(load())).problems.map(show),
     warnings: async () => {
-      const { warnings, place } = await load();
-      return warnings.map(place).map(show);
+      const { warnings, placed } = await load();
+      return placed(warnings).map(show);
     },
   };
 }

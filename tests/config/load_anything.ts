@@ -10,7 +10,7 @@ import { load, type LoadTestOptions } from "../../testing/config_system.ts";
 export async function loadAnything(text: string, options: LoadTestOptions = {}): Promise<readonly string[]> {
   const before = inheritedNames();
   try {
-    const { checks, warnings, place } = await load(text, options);
+    const { checks, warnings, placed } = await load(text, options);
     for (const { name, schedule, threshold, recoveryThreshold, timeoutMs } of checks) {
       assert.equal(typeof name, "string");
       if (!("times" in schedule)) {
@@ -25,7 +25,7 @@ export async function loadAnything(text: string, options: LoadTestOptions = {}):
       }
       assert.ok(threshold >= 1 && recoveryThreshold >= 1);
     }
-    return warnings.map(place).flatMap((warning) => saidOf(warning, text));
+    return placed(warnings).flatMap((warning) => saidOf(warning, text));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const isUnread = /UTF-16|bytes, and at most/.test(error.message);

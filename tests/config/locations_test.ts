@@ -92,12 +92,12 @@ Deno.test("locateChecks() ignores the locations of the defaults for kinds that c
   });
 });
 
-Deno.test("place() of a config shows a placeholder in place of its value, which may be a secret", async () => {
+Deno.test("placed() of a config shows a placeholder in place of its value, which may be a secret", async () => {
   const locations = { ...THREE, control: "${env:X}" };
   const config = { defaults: {}, checks: { web: { ...TEST, locations } } };
-  const { checks, fileOf, place } = await load(config, { environment: { X: "sw0rdf1sh" } });
+  const { checks, fileOf, placed } = await load(config, { environment: { X: "sw0rdf1sh" } });
   const { problems } = locateChecks(checks, { fileOf, refusalOf: () => null });
-  assert.deepEqual(problems.map(place).map(({ message }) => message), [
+  assert.deepEqual(placed(problems).map(({ message }) => message), [
     'is "${env:X}", expected the name of a check',
   ]);
 });

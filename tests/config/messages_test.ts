@@ -57,8 +57,8 @@ async function messagesOf(config: string, options: LoadTestOptions): Promise<rea
   try {
     const locateState: LoadTestOptions["locateState"] = ({ statePath }) =>
       Promise.resolve(statePath ?? "/elsewhere");
-    const { warnings, place } = await load(config, { ...options, locateState });
-    return warnings.map(place).map(show("warning"));
+    const { warnings, placed } = await load(config, { ...options, locateState });
+    return placed(warnings).map(show("warning"));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return error.problems.map(show("error"));

@@ -9,7 +9,7 @@ import { configOf, EXAMPLES, FILES, OUTPUT } from "./examples.ts";
 for (const { path, block } of EXAMPLES) {
   Deno.test(`the example at ${path}:${block.line} is valid`, async () => {
     if (block.role === OUTPUT) return void JSON.parse(block.text);
-    const { warnings, place } = await load(configOf(block), { files: FILES, withoutSecrets: true });
-    assert.deepEqual(warnings.map((warning) => describe(place(warning))), []);
+    const { warnings, placed } = await load(configOf(block), { files: FILES, withoutSecrets: true });
+    assert.deepEqual(placed(warnings).map(describe), []);
   });
 }

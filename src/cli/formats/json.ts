@@ -41,10 +41,14 @@ export const ndjsonFormat: Format = {
 };
 
 /** A completed check in `json` and `ndjson`. */
-export type CheckFields = Readonly<ReturnType<typeof checkFields>>;
+export type CheckFields = Readonly<ReturnType<typeof fieldsOf>>;
+
+export function checkFields(record: RunRecord): CheckFields {
+  return fieldsOf(record);
+}
 
 /** Fields are only ever added, in a fixed order. */
-export function checkFields({ result, occurrences, confirmed }: RunRecord) {
+function fieldsOf({ result, occurrences, confirmed }: RunRecord) {
   const { check } = result;
   return {
     name: check.name,
