@@ -1,7 +1,6 @@
 import type { Heartbeat } from "../domain/generated/config.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import type { Log } from "../domain/log.ts";
-import type { System } from "../domain/system.ts";
+import type { Log, System } from "../domain/system.ts";
 import { createTrouble } from "../shared/trouble.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { describeRequestFailure } from "../shared/failure_words.ts";
