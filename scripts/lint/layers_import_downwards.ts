@@ -32,10 +32,14 @@ const LAYERS: ReadonlyMap<string, Layer> = new Map([
   ["members", { imports: MEMBERS_MAY, packages: false }],
   ["scheduler", { imports: SCHEDULER_MAY, packages: true }],
   ["outputs", { imports: TOP_MAY, packages: true }],
+  ["rehearsal", { imports: [...TOP_MAY, "outputs"], packages: true }],
   ["permissions", { imports: TOP_MAY, packages: true }],
   ["import", { imports: [...BASE, "config", "state"], packages: true }],
   ["discover", { imports: [...BASE, "config", "checks", "permissions"], packages: true }],
-  ["cli", { imports: [...TOP_MAY, "outputs", "permissions", "import", "discover"], packages: true }],
+  ["cli", {
+    imports: [...TOP_MAY, "outputs", "permissions", "rehearsal", "import", "discover"],
+    packages: true,
+  }],
 ]);
 
 /** What builds the program, above all layers. */

@@ -10,6 +10,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   explain: async () => (await import("./commands/explain.ts")).explainCommand,
   status: async () => (await import("./commands/status.ts")).statusCommand,
   history: async () => (await import("./commands/history.ts")).historyCommand,
+  prove: async () => (await import("./commands/prove.ts")).proveCommand,
   why: async () => (await import("./commands/why.ts")).whyCommand,
   summary: async () => (await import("./commands/summary.ts")).summaryCommand,
   permissions: async () => (await import("./commands/permissions.ts")).permissionsCommand,

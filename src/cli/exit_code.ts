@@ -21,6 +21,7 @@ const CONDITIONS_MEANING = "ok, warning, critical, unknown";
 const ENDINGS = {
   done: ["0", "success"],
   nothing: ["1", "nothing imported"],
+  proven: ["1", "a check is not ok, or would notice too few faults"],
   command: ["any", "exit code of COMMAND (126: not executable, 127: not found, 128 + signal number)"],
   observed: ["0, 1, 2, 3", `highest severity, with --once: ${CONDITIONS_MEANING}`],
   ran: ["0, 1, 2, 3", `highest severity of the results: ${CONDITIONS_MEANING}`],

@@ -1,0 +1,483 @@
+/**
+ * The faults by which `monitor prove` changes what a run exchanged: what goes wrong in practice with servers, names,
+ * commands, files, machines and jobs. Which ones apply follows from the tape alone.
+ */
+import type { CertificateFacts, CertificateReading, DnsAnswer } from "../domain/connections.ts";
+import type { FileFacts } from "../domain/files.ts";
+import type { JobFacts } from "../domain/job_runs.ts";
+import type { ProcessEnd } from "../domain/processes.ts";
+import type { FileSystemFacts, MemoryFacts } from "../domain/system.ts";
+import { describeDuration } from "../domain/duration.ts";
+import { DAY_MS } from "../shared/time_units.ts";
+import { type Outcome, type Tape, type Taped, TapedFailure, type TapedResponse } from "./tape.ts";
+
+/** Something that goes wrong. */
+export interface Fault {
+  /** Of people: what is wrong, lower case. */
+  readonly name: string;
+  /** The setting that would notice it; `null`: no setting is for it. */
+  readonly hint: string | null;
+  /** The tape with it; of a fault with several forms, such as one for each field, each of them by its name. */
+  readonly tapes: readonly (readonly [form: string, tape: Tape])[];
+}
+
+/** Returns the faults that what was exchanged can have; `nowMs` is the wall time of the run. */
+export function faultsOf(tape: Tape, nowMs: number): readonly Fault[] {
+  return [
+    ...responseFaults(tape),
+    ...connectionFaults(tape),
+    ...certificateFaults(tape, nowMs),
+    ...CALL_FAULTS.flatMap(({ name, hint, call, change }) => {
+      const changed = changeCalls(tape, call, change);
+      return changed === null ? [] : [{ name, hint, tapes: [["", changed] as const] }];
+    }),
+  ];
+}
+
+type Change<T> = (value: T) => Outcome<T> | null;
+
+const AT_ONCE = { tookMs: 0 } as const;
+const SLOWER = 10;
+/** A target that takes a few milliseconds is not slow after some more. */
+const SLOW_MS_MIN = 2_000;
+
+function failing(phase: TapedFailure["phase"], reason: string): () => Outcome<never> {
+  return () => ({ error: new TapedFailure(phase, reason), tookMs: 0 });
+}
+
+function simple(name: string, hint: string | null, tape: Tape): Fault {
+  return { name, hint, tapes: [["", tape]] };
+}
+
+const BODY_HINT = '"response": { "body_part": "…" } or "json"';
+
+function responseFaults(tape: Tape): readonly Fault[] {
+  const { responses } = tape;
+  const last = responses.at(-1);
+  if (last === undefined) return [];
+  const { outcome } = last;
+  const value = "value" in outcome ? outcome.value : null;
+  const each = (change: (outcome: Outcome<TapedResponse>) => Outcome<TapedResponse>): Tape => ({
+    ...tape,
+    responses: responses.map((taped) => ({ ...taped, outcome: change(taped.outcome) })),
+  });
+  const with_ = (fields: Partial<TapedResponse>): Tape => ({
+    ...tape,
+    responses: [...responses.slice(0, -1), {
+      ...last,
+      outcome: value === null ? outcome : { ...outcome, value: { ...value, ...fields } },
+    }],
+  });
+  const text = (body: string): Partial<TapedResponse> => ({
+    body: new TextEncoder().encode(body),
+    headers: [["content-type", "text/html; charset=utf-8"]],
+  });
+  const slowMs = Math.max(SLOW_MS_MIN, outcome.tookMs * SLOWER);
+  return [
+    simple("connection refused", null, each(failing("connecting", "connection refused"))),
+    simple("connection reset", null, each(failing("head", "connection reset by peer"))),
+    simple("no response", null, each(() => ({ hangs: true, ...AT_ONCE }))),
+    simple(
+      `ten times slower, after ${describeDuration(slowMs)}`,
+      `"response": { "warning_duration": "${describeDuration(slowMs / 2)}" }`,
+      each((one) => ({ ...one, tookMs: slowMs })),
+    ),
+    ...value === null ? [] : [
+      simple("status 500", '"response": { "status_code": … }', with_({ status: 500 })),
+      simple("status 404", '"response": { "status_code": … }', with_({ status: 404 })),
+      simple("empty body", BODY_HINT, with_({ body: new Uint8Array() })),
+      ...value.body.length > 1
+        ? [simple(
+          "half of the body",
+          '"response": { "body_part": "…" } with its end, or "json"',
+          with_({ body: value.body.slice(0, value.body.length >> 1) }),
+        )]
+        : [],
+      simple("error page with the same status", BODY_HINT, with_(text(ERROR_PAGE))),
+      simple("login page with the same status", BODY_HINT, with_(text(LOGIN_PAGE))),
+      ...jsonFaults(value.body, (body) => with_({ body })),
+    ],
+  ];
+}
+
+const ERROR_PAGE = "<!doctype html><title>Error</title><h1>Something went wrong</h1>";
+const LOGIN_PAGE =
+  '<!doctype html><title>Sign in</title><form method="post"><input name="user"><input type="password"></form>';
+
+const JSON_FIELDS_MAX = 40;
+
+interface Field {
+  readonly path: string;
+  readonly value: unknown;
+  /** Returns the document with another value of the field. */
+  with(value: unknown): unknown;
+}
+
+/** The fields of a document that hold no others, up to some: of an array those of its first item. */
+function fieldsOf(document: unknown, path = "$", set = (value: unknown): unknown => value): readonly Field[] {
+  if (Array.isArray(document)) {
+    return document.length === 0
+      ? []
+      : fieldsOf(document[0], `${path}[0]`, (value) => set([value, ...document.slice(1)]));
+  }
+  if (typeof document === "object" && document !== null) {
+    return Object.entries(document).flatMap(([name, value]) =>
+      fieldsOf(
+        value,
+        /^\w+$/.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name)}]`,
+        (changed) => set({ ...document, [name]: changed }),
+      )
+    );
+  }
+  return path === "$" ? [] : [{ path, value: document, with: set }];
+}
+
+function jsonFaults(body: Uint8Array, tapeWith: (body: Uint8Array) => Tape): readonly Fault[] {
+  let document: unknown;
+  try {
+    document = JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return [];
+  }
+  const fields = fieldsOf(document).slice(0, JSON_FIELDS_MAX);
+  const tapes = (change: (value: unknown) => unknown) =>
+    fields.flatMap((field) => {
+      const changed = change(field.value);
+      if (changed === undefined) return [];
+      const text = JSON.stringify(field.with(changed));
+      return [[field.path, tapeWith(new TextEncoder().encode(text))] as const];
+    });
+  return [
+    {
+      name: "JSON field null",
+      hint: '"response": { "json": { "PATH": … } }',
+      tapes: tapes((value) => value === null ? undefined : null),
+    },
+    {
+      name: "JSON time a day old",
+      hint: '"response": { "json": { "PATH": { "newer_than": "1 hour" } } }',
+      tapes: tapes(dayBefore),
+    },
+  ].filter((fault) => fault.tapes.length > 0);
+}
+
+/** Returns a time a day earlier, of the same form; `undefined`: it is none. */
+function dayBefore(value: unknown): unknown {
+  const isTime = (ms: number): boolean => ms > Date.UTC(2000) && ms < Date.UTC(2100);
+  if (typeof value === "number") {
+    if (isTime(value * 1000)) return value - DAY_MS / 1000;
+    return isTime(value) ? value - DAY_MS : undefined;
+  }
+  if (typeof value !== "string" || !/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/.test(value)) return undefined;
+  const ms = Date.parse(value);
+  return Number.isNaN(ms) || !isTime(ms) ? undefined : new Date(ms - DAY_MS).toISOString();
+}
+
+function connectionFaults(tape: Tape): readonly Fault[] {
+  const { connections } = tape;
+  if (connections.length === 0) return [];
+  type Reads = (typeof connections)[number]["outcome"];
+  const each = (change: (outcome: Reads) => Reads): Tape => ({
+    ...tape,
+    connections: connections.map((taped) => ({ ...taped, outcome: change(taped.outcome) })),
+  });
+  const sends = (...reads: readonly Outcome<Uint8Array | null>[]): Tape =>
+    each(({ tookMs }) => ({ value: reads, tookMs }));
+  const hint = '"expect": "…"';
+  return [
+    simple("connection refused", null, each(failing("connecting", "connection refused"))),
+    simple("no connection", null, each(() => ({ hangs: true, ...AT_ONCE }))),
+    simple("connection that sends nothing", hint, sends()),
+    simple("connection that ends at once", hint, sends({ value: null, ...AT_ONCE })),
+    simple(
+      "connection that is reset",
+      hint,
+      sends({ error: new TapedFailure("reading", "connection reset by peer"), ...AT_ONCE }),
+    ),
+    simple(
+      "another answer",
+      hint,
+      sends({ value: new TextEncoder().encode("HTTP/1.1 400 Bad Request\r\n\r\n"), ...AT_ONCE }),
+    ),
+  ];
+}
+
+/** Faults of certificates, whether the check reads them or only the connection does. */
+function certificateFaults(tape: Tape, nowMs: number): readonly Fault[] {
+  const reads = (change: (reading: CertificateReading) => CertificateReading): Tape =>
+    changeCalls<CertificateReading>(tape, "certificate", (value) => ({ value: change(value), ...AT_ONCE })) ??
+      tape;
+  const refused = (about: "dates" | "names", reason: string, facts: Partial<CertificateFacts>): Tape => {
+    const read = reads((reading) => ({
+      problem: { about, reason },
+      facts: reading.facts && { ...reading.facts, ...facts },
+    }));
+    return {
+      ...read,
+      responses: read.responses.map((taped) =>
+        isOverTls(taped) ? { ...taped, outcome: failing("TLS", reason)() } : taped
+      ),
+    };
+  };
+  const usesTls = tape.responses.some(isOverTls) ||
+    tape.calls.some(({ key }) => key.startsWith("certificate "));
+  if (!usesTls) return [];
+  return [
+    simple(
+      "certificate that expired",
+      null,
+      refused("dates", "certificate expired", { validToMs: nowMs - DAY_MS }),
+    ),
+    simple(
+      "certificate for another name",
+      null,
+      refused("names", "certificate is for another name", { names: ["other.invalid"] }),
+    ),
+    simple(
+      "certificate that expires tomorrow",
+      '"response": { "certificate": {} }',
+      reads(({ problem, facts }) => ({ problem, facts: facts && { ...facts, validToMs: nowMs + DAY_MS } })),
+    ),
+  ];
+}
+
+function isOverTls({ key }: Taped<unknown>): boolean {
+  return /^\S+ https:/.test(key);
+}
+
+/** A fault of other calls, by the first word of their key. */
+interface CallFault {
+  readonly name: string;
+  readonly hint: string | null;
+  readonly call: string;
+  // deno-lint-ignore no-explicit-any -- The call decides on the type of its value.
+  readonly change: Change<any>;
+}
+
+function failed<T>(error: Error): Change<T> {
+  return () => ({ error, ...AT_ONCE });
+}
+
+function exited(code: number, text: (stdout: string) => string = (stdout) => stdout): Change<ProcessEnd> {
+  return (end) => {
+    const stdout = "stdout" in end ? end.stdout : NO_OUTPUT;
+    const changed = text(stdout.text);
+    return {
+      ...AT_ONCE,
+      value: {
+        ended: "exited",
+        code,
+        stdout: { ...stdout, text: changed },
+        stderr: NO_OUTPUT,
+        leftovers: false,
+      },
+    };
+  };
+}
+
+const NO_OUTPUT = { text: "", truncated: false };
+
+const CALL_FAULTS: readonly CallFault[] = [
+  {
+    name: "name that does not exist",
+    hint: null,
+    call: "lookup",
+    change: (): Outcome<DnsAnswer> => ({ ...AT_ONCE, value: { reason: "no such name", isObstacle: false } }),
+  },
+  {
+    name: "name server that fails",
+    hint: null,
+    call: "lookup",
+    change: (): Outcome<DnsAnswer> => ({
+      ...AT_ONCE,
+      value: { reason: "server failure", isObstacle: false },
+    }),
+  },
+  {
+    name: "name server that is silent",
+    hint: null,
+    call: "lookup",
+    change: () => ({ hangs: true, ...AT_ONCE }),
+  },
+  {
+    name: "another record",
+    hint: '"values" or "contains"',
+    call: "lookup",
+    change: (): Outcome<DnsAnswer> => ({ ...AT_ONCE, value: { records: ["192.0.2.1"] } }),
+  },
+  { name: "exit code 1", hint: '"exit_code_conditions"', call: "run", change: exited(1) },
+  { name: "exit code 2", hint: '"exit_code_conditions"', call: "run", change: exited(2) },
+  {
+    name: "exit code 0 without output",
+    hint: '"output_part": "…"',
+    call: "run",
+    change: exited(0, () => ""),
+  },
+  {
+    name: "output that ends after its first line",
+    hint: '"output_part": "…" with its end',
+    call: "run",
+    change: (end: ProcessEnd) => {
+      const text = "stdout" in end ? end.stdout.text : "";
+      return text.trimEnd().includes("\n")
+        ? exited(0, () => text.slice(0, text.indexOf("\n") + 1))(end)
+        : null;
+    },
+  },
+  {
+    name: "command that is killed",
+    hint: null,
+    call: "run",
+    change: (): Outcome<ProcessEnd> => ({
+      ...AT_ONCE,
+      value: { ended: "signalled", signal: "SIGKILL", stdout: NO_OUTPUT, stderr: NO_OUTPUT },
+    }),
+  },
+  {
+    name: "command that hangs",
+    hint: '"condition_on_timeout"',
+    call: "run",
+    change: (): Outcome<ProcessEnd> => ({
+      ...AT_ONCE,
+      value: { ended: "timed_out", stdout: NO_OUTPUT, stderr: NO_OUTPUT, survives: false },
+    }),
+  },
+  {
+    name: "command that is missing",
+    hint: null,
+    call: "run",
+    change: (): Outcome<ProcessEnd> => ({
+      ...AT_ONCE,
+      value: { ended: "not_started", reason: "no such file or directory" },
+    }),
+  },
+  {
+    name: "missing file",
+    hint: '"condition_on_missing"',
+    call: "stat",
+    change: failed(new Deno.errors.NotFound("no such file or directory")),
+  },
+  {
+    name: "unreadable file",
+    hint: null,
+    call: "stat",
+    change: failed(new Deno.errors.PermissionDenied("permission denied")),
+  },
+  {
+    name: "file system that hangs",
+    hint: null,
+    call: "stat",
+    change: failed(new Deno.errors.TimedOut("no response")),
+  },
+  {
+    name: "file that is no longer written",
+    hint: '"warning_age" or "critical_age"',
+    call: "stat",
+    change: (facts: FileFacts) => ({
+      ...AT_ONCE,
+      value: { ...facts, modifiedAtMs: facts.modifiedAtMs && facts.modifiedAtMs - 30 * DAY_MS },
+    }),
+  },
+  {
+    name: "empty file",
+    hint: '"size_min": "1 B"',
+    call: "stat",
+    change: (facts: FileFacts) =>
+      facts.kind === "file" ? { ...AT_ONCE, value: { ...facts, sizeBytes: 0 } } : null,
+  },
+  {
+    name: "full file system",
+    hint: '"free": { "warning_below": "10%" }',
+    call: "fileSystem",
+    change: (facts: FileSystemFacts) => ({ ...AT_ONCE, value: { ...facts, freeBytes: 0 } }),
+  },
+  {
+    name: "no inodes left",
+    hint: '"free_inodes": { "warning_below": "10%" }',
+    call: "fileSystem",
+    change: (facts: FileSystemFacts) =>
+      facts.inodes && { ...AT_ONCE, value: { ...facts, inodes: { ...facts.inodes, free: 0 } } },
+  },
+  {
+    name: "file system that hangs",
+    hint: null,
+    call: "fileSystem",
+    change: () => ({ hangs: true, ...AT_ONCE }),
+  },
+  {
+    name: "no memory left",
+    hint: '"available": { "warning_below": "10%" }',
+    call: "memory",
+    change: (facts: MemoryFacts) => ({ ...AT_ONCE, value: { ...facts, availableBytes: 0 } }),
+  },
+  {
+    name: "swap in full use",
+    hint: '"swap_used": { "warning_above": "50%" }',
+    call: "memory",
+    change: (facts: MemoryFacts) =>
+      facts.swapTotalBytes === 0
+        ? null
+        : { ...AT_ONCE, value: { ...facts, swapUsedBytes: facts.swapTotalBytes } },
+  },
+  {
+    name: "load of 1,000",
+    hint: null,
+    call: "loadAverages",
+    change: () => ({ ...AT_ONCE, value: [1000, 1000, 1000] }),
+  },
+  {
+    name: "run of the job that fails",
+    hint: null,
+    call: "job",
+    change: (facts: JobFacts) =>
+      facts.last && {
+        ...AT_ONCE,
+        value: { ...facts, last: { ...facts.last, end: { ...facts.last.end, how: "exited", exitCode: 1 } } },
+      },
+  },
+  {
+    name: "job that does not run any more",
+    hint: null,
+    call: "job",
+    change: (facts: JobFacts) =>
+      facts.last &&
+      { ...AT_ONCE, value: { ...facts, last: earlier(facts.last), sinceMs: facts.sinceMs - AGES_MS } },
+  },
+  {
+    name: "run of the job that does not end",
+    hint: '"max_duration"',
+    call: "job",
+    change: (facts: JobFacts) =>
+      facts.last && {
+        ...AT_ONCE,
+        value: {
+          ...facts,
+          inProgress: [{ id: "endless", startedAtMs: facts.last.startedAtMs - AGES_MS, end: null }],
+        },
+      },
+  },
+];
+
+const AGES_MS = 400 * DAY_MS;
+
+function earlier(run: NonNullable<JobFacts["last"]>): NonNullable<JobFacts["last"]> {
+  return {
+    ...run,
+    startedAtMs: run.startedAtMs - AGES_MS,
+    end: { ...run.end, atMs: run.end.atMs - AGES_MS },
+  };
+}
+
+/** Returns the tape with each value of a call changed; `null`: there is none that can be. */
+function changeCalls<T>(tape: Tape, call: string, change: Change<T>): Tape | null {
+  let isChanged = false;
+  const calls = tape.calls.map((taped): Taped<unknown> => {
+    const { key, outcome } = taped;
+    if (key.split(" ")[0] !== call || !("value" in outcome)) return taped;
+    const changed = change(outcome.value as T);
+    if (changed === null) return taped;
+    isChanged = true;
+    return { key, outcome: changed };
+  });
+  return isChanged ? { ...tape, calls } : null;
+}
