@@ -6,6 +6,7 @@ import { CONFIG, PERMISSIONS } from "./config.ts";
 import { type Mutant, mutantsOf } from "./fault.ts";
 import { HTTP, REDACTION } from "./http.ts";
 import { MEMBERS } from "./members.ts";
+import { REHEARSAL } from "./rehearsal.ts";
 import { SCHEDULER } from "./scheduler.ts";
 import { POSTGRES, STATE } from "./state.ts";
 
@@ -22,6 +23,7 @@ const LAYERS = [
   HTTP,
   CHECKS,
   SUMMARY,
+  REHEARSAL,
 ] as const;
 
 export const MUTANTS: readonly Mutant[] = LAYERS.flatMap(mutantsOf);

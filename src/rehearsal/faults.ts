@@ -7,7 +7,7 @@ import type { FileFacts } from "../domain/files.ts";
 import type { JobFacts } from "../domain/job_runs.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
 import type { FileSystemFacts, MemoryFacts } from "../domain/system.ts";
-import { describeDuration } from "../domain/duration.ts";
+import { describeDuration, exactDuration } from "../domain/duration.ts";
 import { DAY_MS } from "../shared/time_units.ts";
 import { type Outcome, type Tape, type Taped, TapedFailure, type TapedResponse } from "./tape.ts";
 
@@ -79,7 +79,7 @@ function responseFaults(tape: Tape): readonly Fault[] {
     simple("no response", null, each(() => ({ hangs: true, ...AT_ONCE }))),
     simple(
       `ten times slower, after ${describeDuration(slowMs)}`,
-      `"response": { "warning_duration": "${describeDuration(slowMs / 2)}" }`,
+      `"response": { "warning_duration": "${exactDuration(slowMs / 2)}" }`,
       each((one) => ({ ...one, tookMs: slowMs })),
     ),
     ...value === null ? [] : [

@@ -96,6 +96,11 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     const why = JSON.parse((await harness.runHere(["why", "bad", "--format", "json"])).stdout);
     objects.push(["`why --format json`", why], ["A channel of `why`", why.channels[0]]);
 
+    harness.writeConfig({ good: { kind: "script", parameters: { path: "/bin/echo" } } });
+    const proof = JSON.parse((await harness.runHere(["prove", "good", "--format", "json"])).stdout);
+    objects.push(["`prove --format json`", proof], ["A check of `prove`", proof.checks[0]]);
+    objects.push(["A fault of `prove`", proof.checks[0].faults[0]]);
+
     const tables = tablesOf(PAGE);
     for (const [heading, value] of objects) {
       const printed = Object.keys(value as object).join(" ");

@@ -1,0 +1,41 @@
+import type { FaultyLayer } from "./fault.ts";
+
+/** Faults of what the config would do. */
+export const REHEARSAL: FaultyLayer = {
+  layer: "rehearsal",
+  tests: ["tests/rehearsal"],
+  files: [
+    {
+      file: "src/rehearsal/prove.ts",
+      faults: [
+        [
+          "a fault is noticed only if the check is critical",
+          'boolean => result.condition !== "ok"',
+          'boolean => result.condition === "critical"',
+        ],
+        [
+          "a check that is not ok proves something",
+          'if (result.condition !== "ok") return { result, faults: [] };',
+          'if (result.condition === "unknown") return { result, faults: [] };',
+        ],
+      ],
+    },
+    {
+      file: "src/rehearsal/tape.ts",
+      faults: [
+        [
+          "a body that the check does not read is not on the tape",
+          "if (bytes === 0) await",
+          "if (bytes > 0) await",
+        ],
+        ["a command is run again", "await play(next(tape.calls, key)", "await play(next(tape.calls.slice(1), key)"],
+      ],
+    },
+    {
+      file: "src/rehearsal/faults.ts",
+      faults: [
+        ["a JSON time a day old is as new", "new Date(ms - DAY_MS)", "new Date(ms + DAY_MS)"],
+      ],
+    },
+  ],
+};
