@@ -28,7 +28,11 @@ export const REHEARSAL: FaultyLayer = {
           "if (bytes === 0) await",
           "if (bytes > 0) await",
         ],
-        ["a command is run again", "await play(next(tape.calls, key)", "await play(next(tape.calls.slice(1), key)"],
+        [
+          "a command is run again",
+          "await play(next(tape.calls, key)",
+          "await play(next(tape.calls.slice(1), key)",
+        ],
       ],
     },
     {

@@ -17,8 +17,8 @@ export const STATE: FaultyLayer = {
         ],
         [
           "the time of a stop is observed until the next run",
-          "if (ranUntilMs !== null) this.#settle",
-          "if (ranUntilMs === null) this.#settle",
+          "if (ranUntilMs !== null) this.settle",
+          "if (ranUntilMs === null) this.settle",
         ],
         ["a group of a check that nothing runs stays ok", "while (left.size > 0)", "while (left.size < 0)"],
       ],

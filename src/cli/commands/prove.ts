@@ -12,7 +12,7 @@ import { type Command, type Invocation, OPTION, option, UsageError } from "../co
 import { describeMissing, dropOtherPermissions } from "../config_permissions.ts";
 import { EXIT } from "../exit_code.ts";
 import { openStateOf } from "../known_config.ts";
-import { type OpenConfig, openConfig, readSelection, selectChecks } from "../open_config.ts";
+import { type OpenConfig, openConfig, readKinds, readSelection, selectChecks } from "../open_config.ts";
 import { locateState } from "../state_location.ts";
 import { firstItems } from "../../shared/text.ts";
 
@@ -49,8 +49,8 @@ async function runProve(invocation: Invocation, system: System): Promise<number>
   const config = await openConfig(invocation, system);
   const checks = selectChecks(config.checks, readSelection(invocation)).filter(({ active }) => active);
   const own = await requiredPermissionsOf({ checks, heartbeat: null, notifies: false }, system);
-  const isJob = ({ kind }: Check): boolean => kind === "job";
-  const state = checks.some(isJob)
+  const kinds = await readKinds(checks.map(({ kind }) => kind));
+  const state = checks.some(({ kind }) => kinds.get(kind)?.hasCheckIns === true)
     ? await openStateOf({ config, place: await locateState(invocation, config, system) }, system)
     : null;
   for (const need of dropOtherPermissions(own, { system, config })) {
