@@ -1,7 +1,6 @@
 /** Whether a check would notice what goes wrong: it runs once, and then on what it exchanged, changed. */
-import type { Check } from "../domain/check.ts";
+import type { Check, Result } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
-import type { Result } from "../domain/result.ts";
 import { runCheck, type RunOptions, withoutSecrets } from "../scheduler/run_checks.ts";
 import { type Fault, faultsOf } from "./faults.ts";
 import { playTape, recordWorld, type Tape } from "./tape.ts";

@@ -3,7 +3,7 @@ import type { System } from "../../domain/system.ts";
 import { requiredPermissionsOf } from "../../permissions/required_permissions.ts";
 import { type Proof, prove, type Proved } from "../../rehearsal/prove.ts";
 import { pause } from "../../shared/deadline.ts";
-import { jsonDocument, printable } from "../../shared/printable.ts";
+import { firstItems, jsonDocument, printable } from "../../shared/text.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { pad } from "../../shared/wrap.ts";
 import { jobLogOf } from "../../state/read_store.ts";
@@ -14,7 +14,6 @@ import { EXIT } from "../exit_code.ts";
 import { openStateOf } from "../known_config.ts";
 import { type OpenConfig, openConfig, readKinds, readSelection, selectChecks } from "../open_config.ts";
 import { locateState } from "../state_location.ts";
-import { firstItems } from "../../shared/text.ts";
 
 export const proveCommand: Command = {
   name: "prove",
