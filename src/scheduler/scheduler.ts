@@ -555,8 +555,9 @@ export class Scheduler {
     // If the clock was set back, the system was not suspended, but the results are as doubtful.
     if (Math.abs(jumpMs) > JUMP_MS) {
       this.#resumedAtMs = this.#time.nowMs();
-      if (jumpMs > 0) {
-        this.#options.repository.settle(this.#resumedAtMs - jumpMs, (name) => this.#slots.has(name));
+      // Of a shared state, other members ran the checks meanwhile.
+      if (jumpMs > 0 && this.#share === ALL_WORK) {
+        this.#options.repository.settle(this.#resumedAtMs - jumpMs);
       }
       this.#emit({ event: "clock_jumped", forMs: jumpMs, discarded });
     }

@@ -22,9 +22,8 @@ export function createLocationStore(
     ...NO_STORE,
     save: async (updates) => {
       const atMs = nowMs();
-      const results = new Map(updates.flatMap(({ record: { name, last }, rollup }) => {
-        // Without a run, the result is that of an earlier one.
-        if (last === null || rollup === null || rollup.condition === null) return [];
+      const results = new Map(updates.flatMap(({ record: { name, last } }) => {
+        if (last === null) return [];
         const ageMs = Math.max(0, atMs - last.startedAtMs - last.durationMs);
         return [[name, { check: name, location, result: last, trace: traceOf(name), ageMs }]];
       }));

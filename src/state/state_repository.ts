@@ -159,9 +159,8 @@ export class StateRepository {
   }
 
   /** Counts the time until checks were no longer observed: nothing more is until their next runs. `flush` persists it. */
-  settle(endMs: number, isMeant = (_name: string): boolean => true): void {
+  settle(endMs: number): void {
     for (const before of this.#cache.all()) {
-      if (!isMeant(before.name)) continue;
       const update = settleRecord(before, endMs);
       if (update !== null) this.keep(update);
     }
