@@ -19,9 +19,7 @@ const LINES_MAX = 20;
 export const LINES_LENGTH_MAX = 4096;
 
 /** Returns the first lines of a text without trailing space, and whether there are more. */
-export function cleanLines(
-  text: string,
-): { readonly lines: readonly string[]; readonly isCut: boolean } {
+export function cleanLines(text: string): { readonly lines: readonly string[]; readonly isCut: boolean } {
   const lines: string[] = [];
   let left = LINES_LENGTH_MAX;
   const all = clean(text.slice(0, 16 * LINES_LENGTH_MAX)).split("\n").map((line) => line.trimEnd());

@@ -158,10 +158,7 @@ interface ConnectionVerdict {
   readonly text: string;
 }
 
-export function failureVerdict(
-  failure: ConnectionFailure,
-  target: ConnectionTarget,
-): ConnectionVerdict {
+export function failureVerdict(failure: ConnectionFailure, target: ConnectionTarget): ConnectionVerdict {
   const place = failure.phase === "resolving" ? target.host : placeOf(target);
   return { isObstacle: isOwnFailure(failure), text: describeFailureAt(place, failure) };
 }
