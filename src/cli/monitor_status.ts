@@ -148,10 +148,7 @@ export interface NoteOptions {
 }
 
 /** Returns what a reader has to know about the monitor: why no service runs, and further facts; lines without newlines. */
-export function monitorNotes(
-  status: MonitorStatus | null,
-  options: NoteOptions,
-): readonly string[] {
+export function monitorNotes(status: MonitorStatus | null, options: NoteOptions): readonly string[] {
   const { notRunning = null } = status ?? {};
   return [
     ...notRunning === null ? [] : [describeNotRunning(notRunning, options.nowMs)],

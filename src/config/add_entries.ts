@@ -62,10 +62,7 @@ function insertInto(text: string, object: Node, { indent, entries }: Insertion):
 }
 
 /** Finds the end of the comma after a value, and of the comments behind it on the same line. */
-function endOfEntry(
-  text: string,
-  valueEnd: number,
-): { readonly hasComma: boolean; readonly end: number } {
+function endOfEntry(text: string, valueEnd: number): { readonly hasComma: boolean; readonly end: number } {
   const scanner = createScanner(text, false);
   scanner.setPosition(valueEnd);
   let token: number = scanner.scan();

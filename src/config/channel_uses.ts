@@ -143,11 +143,7 @@ const CREDENTIAL_FORMATS: readonly string[] = ["secret", "username"];
  * channel again after a restart, after a password was changed, and from every check that has it. Made from the config
  * as written, so it contains no secret and doesn't change with one.
  */
-export function channelKey(
-  channel: JsonObject,
-  schema: Schema,
-  options: ChannelKeyOptions,
-): string {
+export function channelKey(channel: JsonObject, schema: Schema, options: ChannelKeyOptions): string {
   const own = Object.fromEntries(
     Object.entries(channel).filter(([key]) =>
       !FILTER_KEYS.includes(key) && key !== "at_most" && key !== "fallback"

@@ -163,11 +163,7 @@ class IncludeReader implements Included {
     });
   }
 
-  async #add(
-    path: string,
-    includer: Source,
-    { at, chain, isMatched }: Way,
-  ): Promise<void> {
+  async #add(path: string, includer: Source, { at, chain, isMatched }: Way): Promise<void> {
     const { system, named, withoutSecrets } = this.#options;
     const absolute = absolutePath(path, includer.directory);
     const label = labelOf(path, includer.label);

@@ -19,10 +19,7 @@ export interface LocatedChecks {
 }
 
 /** Validates `locations`. Checks that can't run at locations ignore those of `defaults`. */
-export function locateChecks(
-  checks: readonly Check[],
-  { fileOf, refusalOf }: LocationRules,
-): LocatedChecks {
+export function locateChecks(checks: readonly Check[], { fileOf, refusalOf }: LocationRules): LocatedChecks {
   const byName = new Map(checks.map((check) => [check.name, check]));
   const problems = new Map<string, Problem>();
   const located = checks.map((check) => {

@@ -225,12 +225,7 @@ class Resolver {
   }
 
   /** If this machine lacks something in it, the built-in value serves for settings other than the target. */
-  #pick(
-    name: string,
-    setting: Setting,
-    check: JsonObject,
-    lacks: string[],
-  ): PickedSetting {
+  #pick(name: string, setting: Setting, check: JsonObject, lacks: string[]): PickedSetting {
     const picked = pickSetting(setting, check, {
       defaults: this.#defaults,
       outer: this.#outer === null ? null : this.#outer.#defaults,
@@ -288,11 +283,7 @@ class Resolver {
   }
 
   /** Puts channels in the place of names, and gives the others their keys; checks that share their channels share the list. */
-  #withKeys(
-    name: string,
-    channels: readonly ListedChannel[],
-    view: SchemaView,
-  ): readonly Channel[] {
+  #withKeys(name: string, channels: readonly ListedChannel[], view: SchemaView): readonly Channel[] {
     const { reader, written } = this.#options;
     const setting = view.keys.get(NOTIFICATIONS);
     const check = valueAt(written, ["checks", name]);

@@ -154,11 +154,7 @@ function translatePage(config: Foreign, draft: ConfigDraft): void {
     draft.leaveOut("config", `ui.${key}`, reason);
   }
   if (title === undefined && description === undefined && announcements.length === 0) return;
-  draft.settings.page = {
-    title,
-    description,
-    ...announcements.length > 0 && { announcements },
-  };
+  draft.settings.page = { title, description, ...announcements.length > 0 && { announcements } };
 }
 
 function readAnnouncement(announcement: Foreign, draft: ConfigDraft): written.Announcement | null {

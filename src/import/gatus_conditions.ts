@@ -137,10 +137,7 @@ export function milliseconds(text: string): number | null {
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : parseGoDuration(text);
 }
 
-function expectDuration(
-  { operator, right }: GatusCondition,
-  response: Response,
-): string | null {
+function expectDuration({ operator, right }: GatusCondition, response: Response): string | null {
   const limitMs = milliseconds(right);
   if (operator !== "<" && operator !== "<=" || limitMs === null) {
     return "only an upper limit has a counterpart";
@@ -149,10 +146,7 @@ function expectDuration(
   return null;
 }
 
-function expectExpiry(
-  condition: GatusCondition,
-  response: Response,
-): string | null {
+function expectExpiry(condition: GatusCondition, response: Response): string | null {
   const certificate = expiryOf(condition);
   if (certificate === null) return "only a lower limit has a counterpart";
   response.certificate = certificate;
@@ -190,11 +184,7 @@ function expectBody(condition: GatusCondition, response: Response, json: JsonCom
   return null;
 }
 
-function expectText(
-  operator: "==" | "!=",
-  right: string,
-  response: Response,
-): string | null {
+function expectText(operator: "==" | "!=", right: string, response: Response): string | null {
   const glob = argumentOf("pat", right);
   const part = glob === null ? null : partOfGlob(glob);
   const options = (optionsOf(right) ?? [right]).map(escapePattern);

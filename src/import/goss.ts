@@ -84,10 +84,7 @@ function processCheck(key: string, resource: Foreign): written.Check {
   const isRunning = resource.boolean("running") ?? true;
   return {
     kind: "process",
-    parameters: {
-      name: resource.text("comm") ?? key,
-      ...(!isRunning && { count: { critical_above: 0 } }),
-    },
+    parameters: { name: resource.text("comm") ?? key, ...(!isRunning && { count: { critical_above: 0 } }) },
   };
 }
 
@@ -134,11 +131,7 @@ function httpCheck(key: string, resource: Foreign, item: SourceItem): written.Ch
         ...(resource.boolean("no-follow-redirects") === true && { redirects: "refuse" }),
         ...((ca ?? certificate) !== undefined && { tls: { ca_file: ca, certificate, key: clientKey } }),
       },
-      response: {
-        status_code: expected ?? null,
-        body_part: part,
-        body_pattern: pattern,
-      },
+      response: { status_code: expected ?? null, body_part: part, body_pattern: pattern },
     },
   };
 }

@@ -235,11 +235,7 @@ function unescape(text: string): string {
   return text.replaceAll("\\r", "\r").replaceAll("\\n", "\n").replaceAll("\\t", "\t");
 }
 
-function requestCheck(
-  test: readonly MonitToken[],
-  url: string,
-  item: SourceItem,
-): MonitCheck {
+function requestCheck(test: readonly MonitToken[], url: string, item: SourceItem): MonitCheck {
   const certificate = certificateOf(test);
   const login = { username: after(test, "username"), password: after(test, "password") };
   const method = after(test, "method")?.toUpperCase();

@@ -68,10 +68,7 @@ function fillMacros(
 /** Macros within macros make a short command very long. */
 const LINE_LENGTH_MAX = 65_536;
 
-function valueOf(
-  macro: string,
-  { macros, host, service, item }: CommandContext,
-): string | undefined {
+function valueOf(macro: string, { macros, host, service, item }: CommandContext): string | undefined {
   const [, owner, custom = ""] = /^_(HOST|SERVICE)(.+)$/.exec(macro) ?? [];
   if (owner !== undefined) {
     const object = owner === "HOST" ? host : service;

@@ -68,9 +68,7 @@ export function escapePattern(text: string): string {
 export function globPattern(glob: string): string {
   const inner = [...glob.replaceAll(/\*+/g, "*")].map((sign) =>
     sign === "*" ? ".*" : sign === "?" ? "." : escapePattern(sign)
-  ).join(
-    "",
-  );
+  ).join("");
   return `(?s)^${inner}$`;
 }
 

@@ -109,9 +109,7 @@ async function runChecks(
   // Without --once they go to the log.
   if (settings.once && !settings.due) {
     const color = wantsColor(invocation, system.stderr, system);
-    system.stderr.write(
-      renderProblems(config.source, config.placedWarnings, { color, severity: "warning" }),
-    );
+    system.stderr.write(renderProblems(config.source, config.placedWarnings, { color, severity: "warning" }));
   }
   await refuseClashes(settings.outputs.map(({ path }) => pathFromHere(path, system)), config);
   // A single run without a state calls no channel.

@@ -71,11 +71,7 @@ export const historyCommand: Command = {
     if (shown === undefined) throw new Error(`The check "${name}" is neither in the config nor in the state`);
     const status = statusOf(shown, { recordOf: () => record, notRunning, nowMs });
     const isInConfig = config === null ? null : config.checks.some((candidate) => candidate.name === name);
-    const history = await readHistory(
-      store,
-      asObserved(shown, record, notRunning?.sinceMs ?? null),
-      nowMs,
-    );
+    const history = await readHistory(store, asObserved(shown, record, notRunning?.sinceMs ?? null), nowMs);
     const changes = allChanges(store, name);
     const facts = { status, isInConfig, monitor };
     const pieces = format === "json" ? historyJson(history, facts, changes) : renderPretty(name, changes, {

@@ -47,9 +47,7 @@ export const runCommand: Command = {
   },
 };
 
-function describeResult(
-  { name, condition, output, confirmed, occurrences, threshold }: CheckFields,
-): string {
+function describeResult({ name, condition, output, confirmed, occurrences, threshold }: CheckFields): string {
   const said = `${condition.toUpperCase()} ${name}: ${output === "" ? "no output" : output}`;
   if (confirmed === condition) return printable(said);
   if (confirmed !== null) return printable(`${said} (confirmed: ${confirmed})`);

@@ -170,10 +170,7 @@ interface PrettyOptions extends TableOptions, TimeContext {
 }
 
 /** The lowest severity first, so that the problems are on the screen, next to the prompt. */
-function renderPretty(
-  { statuses, notifications, monitor }: StatusSnapshot,
-  options: PrettyOptions,
-): string {
+function renderPretty({ statuses, notifications, monitor }: StatusSnapshot, options: PrettyOptions): string {
   const { nowMs, all, columns, trouble } = options;
   const rows = statuses
     .toSorted((one, other) => mostUrgentFirst(other.condition, one.condition))
@@ -195,10 +192,7 @@ function renderPretty(
 }
 
 /** Such as `3 checks: 2 ok, 1 critical, 1 inactive`. */
-function countStatuses(
-  statuses: readonly CheckStatus[],
-  { colors, inactiveCount }: PrettyOptions,
-): string {
+function countStatuses(statuses: readonly CheckStatus[], { colors, inactiveCount }: PrettyOptions): string {
   const inactive = inactiveCount === 0 ? "" : `, ${inactiveCount} inactive`;
   if (statuses.length === 0) return `${NO_ACTIVE_CHECK}${inactive}`;
   const counts = conditionCounts(statuses.map(({ condition }) => condition), colors);

@@ -91,11 +91,7 @@ function stripOf(
     // Slots that are not ok are taller, and drawn over the others.
     fine: stripPath(stretchesOf(slots, ({ highest }) => highest !== null), { ...options, offset }),
     others: [
-      draw(
-        UNCONFIRMED,
-        "failed runs",
-        ({ highest, failedRuns }) => highest === "ok" && failedRuns > 0,
-      ),
+      draw(UNCONFIRMED, "failed runs", ({ highest, failedRuns }) => highest === "ok" && failedRuns > 0),
       ...NOT_OK.map((condition) =>
         draw(STROKE_CLASSES[condition], condition, ({ highest }) => highest === condition)
       ),
@@ -111,10 +107,7 @@ interface Stretch {
   readonly count: number;
 }
 
-function stretchesOf(
-  slots: readonly PageSlot[],
-  isWanted: (slot: PageSlot) => boolean,
-): readonly Stretch[] {
+function stretchesOf(slots: readonly PageSlot[], isWanted: (slot: PageSlot) => boolean): readonly Stretch[] {
   const stretches: { from: number; count: number }[] = [];
   for (const [index, slot] of slots.entries()) {
     if (!isWanted(slot)) continue;
@@ -261,13 +254,7 @@ const FEW = {
   tracesMax: 20,
 };
 
-const MANY: PageScale = {
-  daysPerPoint: 5,
-  stretchesMax: 3,
-  changesEach: 3,
-  outputsMax: 10,
-  tracesMax: 5,
-};
+const MANY: PageScale = { daysPerPoint: 5, stretchesMax: 3, changesEach: 3, outputsMax: 10, tracesMax: 5 };
 
 /** Returns the scale of a page of so many checks; one that is about one check has everything. */
 export function pageScale(checks: number, isOfOneCheck: boolean): PageScale {

@@ -158,9 +158,7 @@ export function refusePublic({ token }: Pick<Listen, "token">): ServerResponse {
 const UNAUTHORIZED = respondText(
   401,
   "the token of the config is required, as a Bearer token or as a password",
-  {
-    "www-authenticate": 'Basic realm="monitor", charset="UTF-8"',
-  },
+  { "www-authenticate": 'Basic realm="monitor", charset="UTF-8"' },
 );
 
 /** Any site can make its name resolve to 127.0.0.1 (DNS rebinding); its requests have that name in them. */

@@ -84,10 +84,7 @@ export async function* historyJson(
   yield `${jsonText(fields, 2).slice(0, -2)},\n  "changes": [`;
   let isFirst = true;
   for await (const { atMs, from, to, output, trace } of changes) {
-    const text = jsonText({ at: isoTime(atMs), from, to, output, trace }, 2).replaceAll(
-      "\n",
-      "\n    ",
-    );
+    const text = jsonText({ at: isoTime(atMs), from, to, output, trace }, 2).replaceAll("\n", "\n    ");
     yield `${isFirst ? "" : ","}\n    ${text}`;
     isFirst = false;
   }

@@ -101,10 +101,7 @@ async function readHistories(
     histories.push({
       name,
       title,
-      present: {
-        ...known,
-        reason: describeStale({ state: known.state, record: stored, notRunning }, nowMs),
-      },
+      present: { ...known, reason: describeStale({ state: known.state, record: stored, notRunning }, nowMs) },
       isJob: await hasCheckIns(kind),
       objective,
       // An outage is not known to last any more.
