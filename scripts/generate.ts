@@ -29,12 +29,17 @@ export async function generate(): Promise<ReadonlyMap<string, string>> {
   const monitor = deriveSchema(source, null, "monitor config");
   const shapeA = deriveSchema(source, "x-shape-a", "monitor config, specification profile a");
   const shapeB = deriveSchema(source, "x-shape-b", "monitor config, specification profile b");
-  const validators = makeValidators(monitor, { shape_a: shapeA, shape_b: shapeB });
+  const scenario = JSON.parse(
+    await Deno.readTextFile(new URL("schemas/scenario.schema.json", PROJECT)),
+  ) as JsonObject;
+  const validators = makeValidators(monitor, { shape_a: shapeA, shape_b: shapeB, scenario });
   return new Map([
     ["schemas/monitor.schema.json", layOut(withEachPlaceholders(monitor))],
+    ["schemas/scenario.schema.json", layOut(scenario)],
     ["schemas/shape_a.schema.json", layOut(shapeA)],
     ["schemas/shape_b.schema.json", layOut(shapeB)],
     ["src/config/generated/monitor.schema.json", `${JSON.stringify(withoutTexts(monitor))}\n`],
+    ["src/config/generated/scenario.schema.json", `${JSON.stringify(withoutTexts(scenario))}\n`],
     ["src/domain/generated/config.ts", makeTypes(monitor as Schema)],
     ["src/domain/generated/written_config.ts", makeWrittenTypes(monitor as Schema)],
     ...[...validators].map(([file, code]) => [`src/config/generated/${file}`, code] as const),

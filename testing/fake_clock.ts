@@ -1,6 +1,7 @@
 import { CHECK_KINDS } from "../src/checks/registry.ts";
 import { setImmediate } from "node:timers";
 import type { Clock } from "../src/domain/clock.ts";
+import { EarliestFirst } from "../src/shared/earliest_first.ts";
 
 // Loading modules at their first use takes real time, which the fake clock would not wait for.
 for (const load of Object.values(CHECK_KINDS)) await load();
@@ -21,7 +22,7 @@ export interface FakeClock extends Clock {
 export function createFakeClock(wallMs = 1_800_000_000_000): FakeClock {
   let monotonic = 0;
   let offset = wallMs;
-  const waiting = new TimerHeap();
+  const waiting = new EarliestFirst<FakeTimer>();
   let nextId = 0;
   let timers = 0;
   // A macrotask: all promise callbacks, however deep, have run before it.
@@ -30,7 +31,7 @@ export function createFakeClock(wallMs = 1_800_000_000_000): FakeClock {
     wallMs: () => monotonic + offset,
     monotonicMs: () => monotonic,
     after: (delayMs, callback) => {
-      const timer: FakeTimer = { atMs: monotonic + Math.max(0, delayMs), id: nextId++, callback };
+      const timer: FakeTimer = { atMs: monotonic + Math.max(0, delayMs), order: nextId++, callback };
       waiting.add(timer);
       timers++;
       return () => {
@@ -63,50 +64,7 @@ export function createFakeClock(wallMs = 1_800_000_000_000): FakeClock {
 
 interface FakeTimer {
   readonly atMs: number;
-  readonly id: number;
+  readonly order: number;
   /** `null` once it was called or cancelled. */
   callback: (() => void) | null;
-}
-
-/** A binary heap: the first timer is at index 0, the two after that of index i are at 2 i + 1 and 2 i + 2. */
-class TimerHeap {
-  readonly #timers: FakeTimer[] = [];
-
-  add(timer: FakeTimer): void {
-    let index = this.#timers.push(timer) - 1;
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      if (!this.#swapIfBefore(index, parent)) return;
-      index = parent;
-    }
-  }
-
-  /** Removes the first timer if it is due by then. */
-  take(untilMs: number): FakeTimer | null {
-    const [first] = this.#timers;
-    const last = this.#timers.at(-1);
-    if (first === undefined || last === undefined || first.atMs > untilMs) return null;
-    this.#timers.pop();
-    if (last !== first) this.#timers[0] = last;
-    for (let index = 0;;) {
-      const left = 2 * index + 1;
-      const child = this.#isBefore(left + 1, left) ? left + 1 : left;
-      if (!this.#swapIfBefore(child, index)) return first;
-      index = child;
-    }
-  }
-
-  #isBefore(index: number, other: number): boolean {
-    const [one, two] = [this.#timers[index], this.#timers[other]];
-    if (one === undefined || two === undefined) return false;
-    return one.atMs === two.atMs ? one.id < two.id : one.atMs < two.atMs;
-  }
-
-  #swapIfBefore(index: number, other: number): boolean {
-    const [one, two] = [this.#timers[index], this.#timers[other]];
-    if (one === undefined || two === undefined || !this.#isBefore(index, other)) return false;
-    this.#timers[index] = two;
-    this.#timers[other] = one;
-    return true;
-  }
 }

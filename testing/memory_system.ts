@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type { PermissionClass } from "../src/domain/runtime_permissions.ts";
 import type { StoreMachine } from "../src/domain/stores.ts";
 import type { System, TextSink } from "../src/domain/system.ts";
@@ -88,6 +89,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     host: createHost(),
     httpServers: createHttpServers(clock),
     controlSockets: createControlSockets(clock, Deno.uid()),
+    settle: () => new Promise((resolve) => void setImmediate(resolve)),
     stdout: createMemorySink(options.columns ?? null),
     stderr: createMemorySink(options.columns ?? null),
     readStdin: () => Promise.resolve(new TextEncoder().encode(options.stdin ?? "")),

@@ -32,8 +32,8 @@ const LAYERS: ReadonlyMap<string, Layer> = new Map([
   ["members", { imports: MEMBERS_MAY, packages: false }],
   ["scheduler", { imports: SCHEDULER_MAY, packages: true }],
   ["outputs", { imports: TOP_MAY, packages: true }],
-  ["rehearsal", { imports: [...TOP_MAY, "outputs"], packages: true }],
   ["permissions", { imports: TOP_MAY, packages: true }],
+  ["rehearsal", { imports: [...TOP_MAY, "outputs"], packages: true }],
   ["import", { imports: [...BASE, "config", "state"], packages: true }],
   ["discover", { imports: [...BASE, "config", "checks", "permissions"], packages: true }],
   ["cli", {

@@ -131,8 +131,8 @@ export const CONDITION: FaultyLayer = {
         ],
         [
           "a reminder is an interval late if its run is slightly early",
-          ">= intervalMs * 0.9",
-          ">= intervalMs",
+          "return 0.9 * (intervals",
+          "return (intervals",
         ],
         [
           "a clock that is set back stops reminders",

@@ -56,6 +56,8 @@ export interface SenderOptions {
   /** How long the first notification of a channel waits for others; milliseconds. */
   readonly batchingMs: number;
   writeLine(line: string): void;
+  /** Delivers a message; throws only if the signal aborts, and for bugs. @default {@linkcode deliverTo} */
+  readonly deliver?: typeof deliverTo;
   onEvent(event: DeliveryEvent): void;
   /** Called with errors that must not happen. */
   onBug(error: unknown): void;
@@ -271,7 +273,7 @@ export class Sender {
   }
 
   #dispatcherOptions(): DispatcherOptions {
-    const { system, batchingMs, onEvent, onBug } = this.options;
+    const { system, batchingMs, deliver = deliverTo, onEvent, onBug } = this.options;
     return {
       clock: system.clock,
       random: system.random,
@@ -282,7 +284,7 @@ export class Sender {
       deliver: async (message, channel, signal) => {
         // A reload meanwhile replaces the config, and its secrets.
         const { redact } = this.#config;
-        const delivery = await deliverTo(channel, message, this.#deliverContext(signal));
+        const delivery = await deliver(channel, message, this.#deliverContext(signal));
         return redactDelivery(delivery, redact);
       },
       persist: (change) => this.writer.write(this.outcomeOf(change)),

@@ -12,6 +12,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   history: async () => (await import("./commands/history.ts")).historyCommand,
   prove: async () => (await import("./commands/prove.ts")).proveCommand,
   why: async () => (await import("./commands/why.ts")).whyCommand,
+  rehearse: async () => (await import("./commands/rehearse.ts")).rehearseCommand,
   summary: async () => (await import("./commands/summary.ts")).summaryCommand,
   permissions: async () => (await import("./commands/permissions.ts")).permissionsCommand,
   report: async () => (await import("./commands/report.ts")).reportCommand,

@@ -4,6 +4,7 @@ import { type Condition, CONDITION_CODES, highestSeverity, severity } from "../d
 export const EXIT = {
   ok: 0,
   nothing: 1,
+  differs: 1,
   usage: 64,
   undelivered: 69,
   bug: 70,
@@ -22,6 +23,7 @@ const ENDINGS = {
   done: ["0", "success"],
   nothing: ["1", "nothing imported"],
   proven: ["1", "a check is not ok, or would notice too few faults"],
+  differs: ["1", "messages that are not as expected"],
   command: ["any", "exit code of COMMAND (126: not executable, 127: not found, 128 + signal number)"],
   observed: ["0, 1, 2, 3", `highest severity, with --once: ${CONDITIONS_MEANING}`],
   ran: ["0, 1, 2, 3", `highest severity of the results: ${CONDITIONS_MEANING}`],

@@ -133,7 +133,7 @@ const WITHOUT_CONFIG: readonly string[] = [
   "licenses",
 ];
 /** The commands that read a config and no state. */
-const WITHOUT_STATE: readonly string[] = ["add", "discover", "explain", "notify", "validate"];
+const WITHOUT_STATE: readonly string[] = ["add", "discover", "explain", "notify", "rehearse", "validate"];
 const COMMAND = /\bmonitor ([a-z]+)(?![a-z])(?! (?:-c|--config)\b)/g;
 /** What stands before a command line in a hint; elsewhere `monitor` is the subject of a sentence. */
 const BEFORE = /(?:(?:^|: |with |or |and |\()|run )$/;

@@ -31,7 +31,8 @@ export const VALIDATION_FORMATS: Readonly<Record<"json" | "github", (validation:
   github: (validation) => entriesOf(validation).map(annotation).join(""),
 };
 
-interface Entry {
+/** A problem at its place. */
+export interface Entry {
   readonly severity: "error" | "warning";
   /** `null`: the config could not be read, and `line` and `column` are `null` too. */
   readonly file: string | null;
@@ -58,7 +59,7 @@ function entriesOf({ source, errors, warnings, failure }: Validation): readonly 
 }
 
 /** A workflow command of GitHub Actions, which shows a line of a file with a message. */
-function annotation({ severity, file, line, column, path, message, hint }: Entry): string {
+export function annotation({ severity, file, line, column, path, message, hint }: Entry): string {
   const properties = Object.entries({ file: file?.replace(/^\.\//, ""), line, col: column, title: "monitor" })
     .flatMap(([name, value]) => value === null || value === undefined ? [] : [`${name}=${property(value)}`]);
   const text = `${path === "" ? "" : `${path}: `}${message}${hint === null ? "" : ` (${hint})`}`;

@@ -312,24 +312,31 @@ function decideReminder(
   if (isAcknowledged) return { event: null, reason: "the problem is acknowledged" };
   if (policy.reminders === false) return { event: null, reason: "the problem was notified" };
   if (policy.reminders === true) return { event: "reminder", reason: "the problem goes on" };
-  return isReminderDue(reminderIntervalMs(policy.reminders, state.reminders), state.notifiedAtMs, nowMs)
+  return isReminderDue(policy.reminders, state, nowMs)
     ? { event: "reminder", reason: "the problem goes on and the last notification is long enough ago" }
     : { event: null, reason: "the last notification is not long enough ago" };
 }
 
-/** Of several intervals, each is for one reminder, and the last one for all that follow. */
-function reminderIntervalMs(policy: number | readonly number[], reminders: number): number {
-  const intervals = [policy].flat();
-  return intervals[Math.min(reminders, intervals.length - 1)] ?? Infinity;
-}
-
 /**
  * A tenth early suffices: check results have their own schedule, and a reminder that is slightly too early for one
- * would be an interval too late. The absolute distance counts, so that a wall clock set back delays a reminder by one
- * interval at most.
+ * would be an interval too late. Of several intervals, each is for one reminder, and the last one for all that follow.
  */
-function isReminderDue(intervalMs: number, notifiedAtMs: number | null, nowMs: number): boolean {
-  return notifiedAtMs === null || Math.abs(nowMs - notifiedAtMs) >= intervalMs * 0.9;
+export function reminderAfterMs(
+  policy: number | readonly number[],
+  { reminders }: Pick<ConditionState, "reminders">,
+): number {
+  const intervals = [policy].flat();
+  return 0.9 * (intervals[Math.min(reminders, intervals.length - 1)] ?? Infinity);
+}
+
+/** The absolute distance counts, so that a wall clock set back delays a reminder by one interval at most. */
+function isReminderDue(
+  policy: number | readonly number[],
+  state: Pick<ConditionState, "reminders" | "notifiedAtMs">,
+  nowMs: number,
+): boolean {
+  const { notifiedAtMs } = state;
+  return notifiedAtMs === null || Math.abs(nowMs - notifiedAtMs) >= reminderAfterMs(policy, state);
 }
 
 /** Returns whether each channel was already sent a notification, of nothing better, in place of all changes while it flaps. */

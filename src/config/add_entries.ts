@@ -1,4 +1,4 @@
-import { createScanner, type Node, parseTree } from "jsonc-parser";
+import { createScanner, findNodeAtLocation, type Node, parseTree } from "jsonc-parser";
 import { layOutJson } from "../shared/lay_out_json.ts";
 import { TOKEN } from "./positions.ts";
 
@@ -6,19 +6,86 @@ import { TOKEN } from "./positions.ts";
 const LINE_BREAK = 14;
 const SPACE = 15;
 
-/** Adds checks to a valid text of a config; comments, indentation and newlines stay. */
+/** Adds entries to a section of a valid text of a config, which may be missing; comments, indentation and newlines stay. */
 export function addEntries(
   text: string,
   entries: readonly (readonly [name: string, value: unknown])[],
+  section = "checks",
 ): string {
+  const root = parseRoot(text);
+  const object = findNodeAtLocation(root, [section]);
+  const indent = indentOf(text, root);
+  return object === undefined
+    ? insertInto(text, root, { indent, entries: [[section, Object.fromEntries(entries)]] })
+    : insertInto(text, object, { indent, entries });
+}
+
+function parseRoot(text: string): Node {
   const root = parseTree(text, [], { allowTrailingComma: true });
   if (root === undefined) throw new SyntaxError("The text has no value");
-  const section = propertiesOf(root).find((property) => property.children?.[0]?.value === "checks")?.children
-    ?.[1];
-  const indent = indentOf(text, root);
-  return section === undefined
-    ? insertInto(text, root, { indent, entries: [["checks", Object.fromEntries(entries)]] })
-    : insertInto(text, section, { indent, entries });
+  return root;
+}
+
+/** An element of a list to come: it stays, with or without another value, or it is new. */
+export interface ListElement {
+  readonly value: string;
+  /** The index in the present list of the element whose place and comments it has; `null`: it is new. */
+  readonly at: number | null;
+}
+
+/**
+ * Returns the text of a config with another list of texts in place of one. Elements stay in their order, and so do
+ * comments: also those above an element that goes.
+ */
+export function replaceList(
+  text: string,
+  path: readonly (string | number)[],
+  elements: readonly ListElement[],
+): string {
+  const root = parseRoot(text);
+  const list = findNodeAtLocation(root, [...path]);
+  if (list === undefined) throw new SyntaxError("The text has no such list");
+  const newline = text.includes("\r\n") ? "\r\n" : "\n";
+  const nodes = list.children ?? [];
+  const [first] = nodes;
+  const isOnOneLine = first !== undefined && !startsLine(text, first.offset);
+  const outer = marginAt(text, list.offset);
+  const margin = first === undefined ? outer + indentOf(text, root) : marginAt(text, first.offset);
+  let start = list.offset + 1;
+  const present = nodes.map(({ offset, length }) => {
+    const { hasComma, end } = endOfEntry(text, offset + length);
+    const behind = text.slice(offset + length, end);
+    const before = text.slice(start, offset);
+    start = end;
+    return { before, written: text.slice(offset, offset + length), behind, hasComma };
+  });
+  const hasLastComma = present.at(-1)?.hasComma ?? false;
+  let [result, next] = ["", 0];
+  const skipTo = (index: number): void => {
+    // What stands above an element that goes, without its own line.
+    for (const { before } of present.slice(next, index)) result += before.replace(/\s*$/, "");
+    next = index;
+  };
+  for (const [index, { value, at }] of elements.entries()) {
+    const written = JSON.stringify(value);
+    const comma = index < elements.length - 1 || hasLastComma ? "," : "";
+    if (at === null) {
+      const isFirst = result === "";
+      result += (isOnOneLine ? (isFirst ? "" : " ") : newline + margin) + written + comma;
+      continue;
+    }
+    skipTo(at);
+    const kept = present[at];
+    if (kept === undefined) throw new RangeError("The list has no such element");
+    const behind = kept.hasComma ? kept.behind.replace(",", "") : kept.behind;
+    result += kept.before + written + comma + behind;
+    next = at + 1;
+  }
+  skipTo(present.length);
+  const end = list.offset + list.length - 1;
+  const tail = text.slice(start, end);
+  const isSpread = result.includes("\n") && !tail.includes("\n");
+  return text.slice(0, list.offset + 1) + result + (isSpread ? newline + outer : tail) + text.slice(end);
 }
 
 function propertiesOf(object: Node): readonly Node[] {

@@ -36,6 +36,8 @@ export interface System {
   randomId(): string;
   /** A number of 0 or more, below 1. */
   random(): number;
+  /** Resolves once every promise callback that can run has run, also those that follow from others. */
+  settle(): Promise<void>;
   /** The name of this machine; `localhost` if it may not be read. */
   hostName(): string;
   /** The name of the machine's time zone, such as `Europe/Zurich`. */

@@ -66,6 +66,10 @@ export function createSystem(clock: Clock, { createStores, ownConfig }: SystemOp
       { listen: "async", send: "async" },
       async () => (await import("./control_sockets.ts")).createControlSockets(clock, userId),
     ),
+    settle: async () => {
+      const { nextTick } = await import("node:process");
+      await new Promise<void>((resolve) => nextTick(resolve));
+    },
     stdout: createTextSink(Deno.stdout),
     stderr: createTextSink(Deno.stderr),
     readStdin: async () => new Uint8Array(await new Response(Deno.stdin.readable).arrayBuffer()),

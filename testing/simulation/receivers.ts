@@ -1,6 +1,7 @@
 import type { OutgoingMail } from "../../src/domain/mail.ts";
 import type { ProcessCommand } from "../../src/domain/processes.ts";
 import type { Answer, Host, ReceivedRequest } from "./network.ts";
+import { describeItems as describeShown } from "../../src/rehearsal/message_text.ts";
 import type { World } from "./world.ts";
 
 /** A notification in the request of a webhook, or in the input of a command. */
@@ -42,8 +43,6 @@ export interface Received {
 }
 
 const STATUSES = { ok: 200, unknown: 503, warning: 500, critical: 500 } as const;
-/** More items than these are counted. */
-const LISTED_MAX = 8;
 
 /**
  * The servers of a world: every name resolves. A `POST` and an email are messages to a channel; any other request is one
@@ -146,23 +145,6 @@ function itemsOf(body: string): readonly ReceivedItem[] {
   }
 }
 
-/** As in `problem web critical, recovery mail ok`, or `500: problem 167 critical, 333 warning`. */
 function describeItems(items: readonly ReceivedItem[]): string {
-  if (items.length <= LISTED_MAX) return items.map(describeItem).join(", ");
-  const counts = [...Map.groupBy(items, ({ event, condition }) => `${event} ${condition}`)];
-  return `${items.length}: ${counts.map(([words, { length }]) => `${length} ${words}`).join(", ")}`;
-}
-
-/** As in `problem web critical`, with what else is special about it in parentheses. */
-function describeItem(item: ReceivedItem): string {
-  const { event, check, condition, dependents, flapping, acknowledged, missed_problem: missed } = item;
-  const marks = [
-    ...missed === null || missed === undefined ? [] : [`missed ${missed.condition}`],
-    ...dependents > 0 ? [`${dependents} ${dependents === 1 ? "dependent" : "dependents"}`] : [],
-    ...flapping ? ["flapping"] : [],
-    ...acknowledged === null || acknowledged === undefined ? [] : ["acknowledged"],
-    ...item.summarized > 0 ? [`${item.summarized} summarized`] : [],
-  ];
-  const words = event === "summary" ? item.output : `${event} ${check} ${condition}`;
-  return `${words}${marks.length === 0 ? "" : ` (${marks.join(", ")})`}`;
+  return describeShown(items.map((item) => ({ ...item, missed: item.missed_problem?.condition ?? null })));
 }

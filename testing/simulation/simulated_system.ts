@@ -122,6 +122,7 @@ export function createSimulatedSystem(program: Program): System {
     readStdin: () => Promise.resolve(new TextEncoder().encode(program.options.stdin ?? "")),
     terminal: { isTerminal: false, readLine: () => Promise.resolve(null) },
     randomId: () => random.uuid(),
+    settle: () => new Promise((resolve) => void world.timeline.after(0, resolve, program)),
     random: () => random.next(),
     hostName: () => name,
     timeZone: () => machine.zone,

@@ -1,4 +1,5 @@
 import process from "node:process";
+import { EarliestFirst } from "../../src/shared/earliest_first.ts";
 import type { Random } from "./random.ts";
 
 /** The one for whom something happens: what is meant for a paused one waits, for a dead one it never happens. */
@@ -9,7 +10,7 @@ export interface Owner {
 interface Event {
   atMs: number;
   /** The order of events of one moment, from the seed. */
-  tie: number;
+  order: number;
   readonly owner: Owner | null;
   /** `null` once it was called or cancelled. */
   callback: (() => void) | null;
@@ -23,7 +24,7 @@ interface Event {
  */
 export class Timeline {
   readonly #random: Random;
-  readonly #events = new EventHeap();
+  readonly #events = new EarliestFirst<Event>();
   readonly #held = new Map<Owner, Event[]>();
   #nowMs = 0;
   #isRunning = false;
@@ -39,7 +40,7 @@ export class Timeline {
   /** Calls back after a delay; the returned function cancels that. Events of one moment come in any order. */
   after(delayMs: number, callback: () => void, owner: Owner | null = null): () => void {
     const atMs = this.#nowMs + Math.max(0, delayMs);
-    const event: Event = { atMs, tie: this.#random.next(), owner, callback };
+    const event: Event = { atMs, order: this.#random.next(), owner, callback };
     this.#events.add(event);
     return () => void (event.callback = null);
   }
@@ -48,7 +49,7 @@ export class Timeline {
   release(owner: Owner): void {
     for (const event of this.#held.get(owner) ?? []) {
       event.atMs = this.#nowMs;
-      event.tie = this.#random.next();
+      event.order = this.#random.next();
       this.#events.add(event);
     }
     this.#held.delete(owner);
@@ -96,47 +97,4 @@ export class Timeline {
  */
 function settle(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
-}
-
-/** A binary heap: the first event is at index 0, the two after that of index i are at 2 i + 1 and 2 i + 2. */
-class EventHeap {
-  readonly #events: Event[] = [];
-
-  add(event: Event): void {
-    let index = this.#events.push(event) - 1;
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      if (!this.#swapIfBefore(index, parent)) return;
-      index = parent;
-    }
-  }
-
-  /** Removes the first event if it is due by then. */
-  take(untilMs: number): Event | null {
-    const [first] = this.#events;
-    if (first === undefined || first.atMs > untilMs) return null;
-    const last = this.#events.pop();
-    if (last === undefined || last === first) return first;
-    this.#events[0] = last;
-    for (let index = 0;;) {
-      const left = 2 * index + 1;
-      const child = this.#isBefore(left + 1, left) ? left + 1 : left;
-      if (!this.#swapIfBefore(child, index)) return first;
-      index = child;
-    }
-  }
-
-  #isBefore(index: number, other: number): boolean {
-    const [one, two] = [this.#events[index], this.#events[other]];
-    if (one === undefined || two === undefined) return false;
-    return one.atMs === two.atMs ? one.tie < two.tie : one.atMs < two.atMs;
-  }
-
-  #swapIfBefore(index: number, other: number): boolean {
-    const [one, two] = [this.#events[index], this.#events[other]];
-    if (one === undefined || two === undefined || !this.#isBefore(index, other)) return false;
-    this.#events[index] = two;
-    this.#events[other] = one;
-    return true;
-  }
 }

@@ -1,4 +1,4 @@
-import { formatTime } from "./times.ts";
+import { WEEKDAYS, zoned } from "../../src/rehearsal/scenario_times.ts";
 
 /** Something that happened. */
 export interface TraceEvent {
@@ -44,4 +44,11 @@ export class Trace {
     );
     return [...left > 0 ? [`(${left} earlier events)`] : [], ...lines].join("\n");
   }
+}
+
+/** Returns a wall time as `Mon 03-02 22:10:05.120` in a time zone. */
+export function formatTime(atMs: number, zone: string): string {
+  const time = zoned(atMs, zone);
+  const text = time.toPlainDateTime().toString({ smallestUnit: "millisecond" });
+  return `${WEEKDAYS[time.dayOfWeek - 1]} ${text.slice(5, 10)} ${text.slice(11)}`;
 }

@@ -12,8 +12,8 @@ import { preloadProgram } from "./preload.ts";
 import type { Output, Program } from "./program.ts";
 import { Random } from "./random.ts";
 import { Timeline } from "./timeline.ts";
-import { formatTime, parseStart } from "./times.ts";
-import { Trace } from "./trace.ts";
+import { parseStart } from "../../src/rehearsal/scenario_times.ts";
+import { formatTime, Trace } from "./trace.ts";
 
 export interface WorldOptions {
   /** @default 1 */

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import { STARTER_CONFIG } from "../../src/cli/starter_config.ts";
 import { isCron } from "../../src/domain/schedule.ts";
-import { configOf, EXAMPLES, FILES, OUTPUT } from "../docs/examples.ts";
+import { CONFIG_EXAMPLES, configOf, FILES } from "../docs/examples.ts";
 import { load, problemsOf } from "../../testing/config_system.ts";
 import { type Json, replaceNth, textDamages, valueDamages } from "./damages.ts";
 import { HOSTILE_DOCUMENTS, HOSTILE_NAMES } from "../../testing/hostile_configs.ts";
@@ -64,7 +64,7 @@ Deno.test("loadConfig() accepts any name of a check or a dependency", async (t) 
 /** Real configs: those of the pages and of `init`, and those of the end-to-end tests. */
 const REAL_DOCUMENTS: readonly string[] = [
   STARTER_CONFIG,
-  ...EXAMPLES.filter(({ block }) => block.role !== OUTPUT).map(({ block }) => configOf(block)),
+  ...CONFIG_EXAMPLES.map(({ block }) => configOf(block)),
   ...configsBelow(new URL("../specs/", import.meta.url)),
   ...MESSAGE_CASES.map(({ config }) => config),
 ];

@@ -9,7 +9,7 @@ import { openSchema } from "../../src/config/profile_schemas.ts";
 import { parseText } from "../../src/config/syntax.ts";
 import { findStructureErrors } from "../../src/config/structure_errors.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
-import { configOf, EXAMPLES, OUTPUT } from "../docs/examples.ts";
+import { CONFIG_EXAMPLES, configOf } from "../docs/examples.ts";
 import { type Json, valueDamages } from "./damages.ts";
 import { MESSAGE_CASES } from "./message_cases.ts";
 import { campaign } from "../../testing/seed.ts";
@@ -59,7 +59,7 @@ function inOrder(found: readonly Found[]): readonly string[] {
 
 /** The examples of the pages, and configs with errors. */
 const SEEDS: readonly Json[] = [
-  ...EXAMPLES.filter(({ block }) => block.role !== OUTPUT).map(({ block }) => configOf(block)),
+  ...CONFIG_EXAMPLES.map(({ block }) => configOf(block)),
   ...MESSAGE_CASES.map(({ config }) => config),
 ].map((text) => parseText(text).value).filter((value) => value !== undefined);
 

@@ -27,6 +27,9 @@ export const ROLES: Readonly<Record<string, (text: string, rest: string) => stri
   include: (text) => JSON.stringify({ defaults: {}, include: pathOf(text) }),
 };
 
+/** A scenario of `monitor rehearse`. */
+export const SCENARIO = "scenario";
+
 /** An output of the program, or a request. */
 export const OUTPUT = "output";
 
@@ -35,6 +38,8 @@ const PAGES = readPages();
 export const EXAMPLES = PAGES.flatMap(({ path, blocks }) =>
   blocks.filter(({ language }) => /^json/.test(language)).map((block) => ({ path, block }))
 );
+/** Those that are configs, or parts of one. */
+export const CONFIG_EXAMPLES = EXAMPLES.filter(({ block }) => ![OUTPUT, SCENARIO].includes(block.role));
 /** The files that examples include, by their paths. */
 export const FILES = {
   "/srv/shop/monitor.jsonc": `{ ${CHECKS} }`,

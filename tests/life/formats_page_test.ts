@@ -95,6 +95,12 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     objects.push(["A span", history.spans.day], ["A recent run", history.recent_runs[0]]);
     const why = JSON.parse((await harness.runHere(["why", "bad", "--format", "json"])).stdout);
     objects.push(["`why --format json`", why], ["A channel of `why`", why.channels[0]]);
+    const scenario = { start: "2026-03-02 21:55", results: { bad: "critical" } };
+    Deno.writeTextFileSync(`${harness.directory}/night.jsonc`, JSON.stringify(scenario));
+    const night = ["rehearse", `${harness.directory}/night.jsonc`, "--format", "json"];
+    const rehearsed = JSON.parse((await harness.runHere(night)).stdout);
+    objects.push(["`rehearse --format json`", rehearsed], ["A scenario", rehearsed.scenarios[0]]);
+    objects.push(["A channel of `rehearse`", rehearsed.scenarios[0].channels[0]]);
 
     harness.writeConfig({ good: { kind: "script", parameters: { path: "/bin/echo" } } });
     const proof = JSON.parse((await harness.runHere(["prove", "good", "--format", "json"])).stdout);

@@ -10,6 +10,16 @@ export interface RunRecord {
   readonly confirmed: Condition | null;
 }
 
+/** A result as the formats of test tools show it: that of a check, or of a scenario. */
+export interface TestedResult extends Pick<Result, "condition" | "output" | "detail" | "durationMs"> {
+  readonly check: { readonly kind: string; readonly name: string; readonly title?: string | undefined };
+}
+
+/** What test tools need to know of a run. */
+export interface TestedRun extends Omit<RunSummary, "records"> {
+  readonly records: readonly { readonly result: TestedResult }[];
+}
+
 export interface RunSummary {
   /** The highest severity; if nothing ran, of the stored conditions; `unknown` without any. */
   readonly condition: Condition;
@@ -34,6 +44,11 @@ export interface FormatOptions {
   readonly columns: number | null;
   /** Returns whether a condition fails the run, after `--fail-on`. */
   fails(condition: Condition): boolean;
+}
+
+/** A format of test tools, printed at the end. */
+export interface TestFormat {
+  summary(run: TestedRun, options: FormatOptions): string;
 }
 
 /** A way to print a run. Texts end with a line feed, or are empty. */

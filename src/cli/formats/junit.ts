@@ -1,7 +1,13 @@
 import { escapeUTF8 } from "entities/escape";
 import type { Condition } from "../../domain/condition.ts";
-import type { Result } from "../../domain/check.ts";
-import { type Format, type FormatOptions, NO_CHECKS, NO_RESULT, type RunSummary } from "./format.ts";
+import {
+  type FormatOptions,
+  NO_CHECKS,
+  NO_RESULT,
+  type TestedResult,
+  type TestedRun,
+  type TestFormat,
+} from "./format.ts";
 import { replaceUnsafe, truncate } from "../../shared/text.ts";
 
 /*
@@ -26,7 +32,7 @@ interface TestCase {
  * JUnit XML, printed at the end of the run. It fails exactly the checks that the exit code fails: `warning` and
  * `critical` as failures, `unknown` and checks without a result as errors; the output of the others is in `system-out`.
  */
-export const junitFormat: Format = {
+export const junitFormat: TestFormat = {
   summary: (summary, options) => {
     const cases = [
       ...summary.records.map((record) => finishedCase(record.result, options)),
@@ -40,7 +46,7 @@ export const junitFormat: Format = {
   },
 };
 
-function testSuite(summary: RunSummary, cases: readonly TestCase[]): string {
+function testSuite(summary: TestedRun, cases: readonly TestCase[]): string {
   const count = (verdict: TestCase["verdict"]) =>
     String(cases.filter((test) => test.verdict === verdict).length);
   const suite = attributes({
@@ -75,7 +81,7 @@ function testCase(test: TestCase): string {
     : `    <testcase${head}>\n${test.content}    </testcase>\n`;
 }
 
-function finishedCase(result: Result, options: FormatOptions): TestCase {
+function finishedCase(result: TestedResult, options: FormatOptions): TestCase {
   const text = [result.output, result.detail].filter((part) => part !== "").join("\n");
   const test = {
     className: `monitor.${result.check.kind}`,

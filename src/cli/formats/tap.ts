@@ -1,7 +1,6 @@
 import type { Condition } from "../../domain/condition.ts";
-import type { Result } from "../../domain/check.ts";
 import { roundedMs } from "../../shared/json_values.ts";
-import { type Format, type FormatOptions, NO_CHECKS, NO_RESULT } from "./format.ts";
+import { type FormatOptions, NO_CHECKS, NO_RESULT, type TestedResult, type TestFormat } from "./format.ts";
 import { jsonText, printable, truncate } from "../../shared/text.ts";
 
 /** The message is the short form; `output` has all of it. */
@@ -12,7 +11,7 @@ const MESSAGE_LENGTH_MAX = 200;
  * config's order. It fails exactly the checks that the exit code fails. A check without a result is a `not ok` rather
  * than `Bail out!`, which would make a harness drop the results of other checks and tests.
  */
-export const tapFormat: Format = {
+export const tapFormat: TestFormat = {
   summary: (summary, options) => {
     const points = [
       ...summary.records.map(({ result }, index) => finishedPoint(result, index + 1, options)),
@@ -28,7 +27,7 @@ export const tapFormat: Format = {
   },
 };
 
-function finishedPoint(result: Result, id: number, options: FormatOptions): string {
+function finishedPoint(result: TestedResult, id: number, options: FormatOptions): string {
   const fails = options.fails(result.condition);
   const { check } = result;
   const diagnostics = fails || result.condition !== "ok"

@@ -267,13 +267,30 @@ const BYTE_ORDER_MARK = "\uFEFF";
 /** @throws {OutputError} If it cannot be written. */
 async function writeTarget(target: ConfigTarget, text: string, system: System): Promise<void> {
   const { path, label, config } = target;
+  if (config !== null) return await rewriteText(target, text, system);
   try {
-    if (config === null) return await system.files.write(path, text, { overwrite: false });
-    await refuseOtherOwner(target, system);
+    await system.files.write(path, text, { overwrite: false });
+  } catch (error) {
+    throw writeError(error, path, label);
+  }
+}
+
+/**
+ * Replaces the text of a file, unless it is another one by now.
+ *
+ * @throws {OutputError} If it cannot be written.
+ */
+export async function rewriteText(
+  { path, label, text: before }: Omit<ConfigTarget, "config">,
+  text: string,
+  system: System,
+): Promise<void> {
+  try {
+    await refuseOtherOwner(path, label, system);
     await system.files.rewrite(path, (bytes) => {
       const stored = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
       const mark = stored.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : "";
-      if (stored === mark + target.text) return mark + text;
+      if (stored === mark + before) return mark + text;
       throw new OutputError(`cannot write "${label}": it was changed meanwhile`);
     });
   } catch (error) {
@@ -282,7 +299,7 @@ async function writeTarget(target: ConfigTarget, text: string, system: System): 
 }
 
 /** Only root can make a file that belongs to another user. */
-async function refuseOtherOwner({ path, label }: ConfigTarget, { files, userId }: System): Promise<void> {
+async function refuseOtherOwner(path: string, label: string, { files, userId }: System): Promise<void> {
   const { ownerId } = await files.stat(path);
   if (ownerId === null || userId === null || userId === 0 || ownerId === userId) return;
   throw new OutputError(`cannot write "${label}": it belongs to another user (id ${ownerId})`);

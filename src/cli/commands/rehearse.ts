@@ -1,0 +1,93 @@
+import type { System } from "../../domain/system.ts";
+import { type Rehearsal, rehearse } from "../../rehearsal/rehearse.ts";
+import { readScenario, type Scenario } from "../../rehearsal/scenario.ts";
+import {
+  type Command,
+  formatOption,
+  type Invocation,
+  OPTION,
+  option,
+  UsageError,
+} from "../command_definition.ts";
+import { EXIT } from "../exit_code.ts";
+import { type OpenConfig, openConfigAt } from "../open_config.ts";
+import { locateConfig } from "../../config/source.ts";
+import { createActions } from "../rehearsal/administrator.ts";
+import { REHEARSAL_FORMATS, type RehearsalFormatName } from "../rehearsal/rehearsal_formats.ts";
+import { wantsColor } from "../terminal.ts";
+
+const FORMATS = Object.keys(REHEARSAL_FORMATS) as readonly RehearsalFormatName[];
+
+export const rehearseCommand: Command = {
+  name: "rehearse",
+  summary: "test what the config would send in a scenario",
+  operands: "SCENARIO…",
+  operandKind: "path",
+  description:
+    "Plays scenarios under a virtual clock: what checks find, how channels respond and what people do over time, and every " +
+    "message that must come of it. The service itself decides, and runs, sends and stores nothing. A scenario is JSONC " +
+    'with the schema schemas/scenario.schema.json, and may name its "config".',
+  page: "guides/rehearse.md",
+  options: [
+    OPTION.config,
+    option("--write", 'write the messages to "expect" of each scenario'),
+    formatOption(FORMATS),
+  ],
+  examples: [
+    ["monitor rehearse -c monitor.jsonc night.jsonc", "compare the messages of one scenario"],
+    ["monitor rehearse --write scenarios/*.jsonc", "accept the messages as they are now"],
+    ["monitor rehearse --format junit scenarios/*.jsonc", "test the config in a CI pipeline"],
+  ],
+  uses: ["read", "write", "env", "sys"],
+  endings: ["done", "differs", "permission", "config"],
+  run: runRehearse,
+};
+
+async function runRehearse(invocation: Invocation, system: System): Promise<number> {
+  const { operands } = invocation;
+  if (operands.length === 0) {
+    throw new UsageError("rehearse requires the path of a scenario", "monitor rehearse SCENARIO.jsonc");
+  }
+  const format = invocation.choice("format", FORMATS) ?? "pretty";
+  const startedAtMs = system.clock.wallMs();
+  const beganMs = system.clock.monotonicMs();
+  const rehearsals: (Rehearsal & { readonly durationMs: number })[] = [];
+  for (const path of operands) {
+    const startMs = system.clock.monotonicMs();
+    const scenario = await readScenario({ path, named: true }, system);
+    const config = await openConfigOf(scenario, { invocation, system });
+    const act = createActions(config, scenario.source);
+    const rehearsal = await rehearse(scenario, { config, system, act });
+    rehearsals.push({ ...rehearsal, durationMs: system.clock.monotonicMs() - startMs });
+  }
+  if (invocation.has("write")) {
+    const { writeExpected } = await import("../rehearsal/write_expected.ts");
+    for (const rehearsal of rehearsals) await writeExpected(rehearsal, system);
+    return EXIT.ok;
+  }
+  const text = REHEARSAL_FORMATS[format](rehearsals, {
+    color: wantsColor(invocation, system.stdout, system),
+    startedAtMs,
+    durationMs: system.clock.monotonicMs() - beganMs,
+    hostName: system.hostName(),
+  });
+  system.stdout.write(text);
+  return rehearsals.every(({ isAsExpected }) => isAsExpected) ? EXIT.ok : EXIT.differs;
+}
+
+/** Opens the config of the command line, else that of the scenario, else the one that is found. */
+async function openConfigOf(
+  { configPath, timeZone }: Scenario,
+  { invocation, system }: { readonly invocation: Invocation; readonly system: System },
+): Promise<OpenConfig> {
+  const named = invocation.text("config");
+  if (named === "-") throw new UsageError("--config is -, expected a file");
+  const location = named === undefined && configPath !== null
+    ? { path: configPath, named: true }
+    : await locateConfig(named, system);
+  return await openConfigAt(location, {
+    invocation,
+    system: { ...system, timeZone: () => timeZone },
+    withoutSecrets: true,
+  });
+}

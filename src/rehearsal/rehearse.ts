@@ -1,0 +1,208 @@
+import { channelsOf, ConfiguredChannels, type NotifyingConfig } from "../alerting/configured_channels.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import type { Check } from "../domain/check.ts";
+import type { Delivery, Message } from "../domain/delivery.ts";
+import type { CheckRecord, Store } from "../domain/store.ts";
+import type { System } from "../domain/system.ts";
+import { checkResult } from "../domain/check.ts";
+import { type Difference, differences } from "./differences.ts";
+import { createRehearsalStore } from "./rehearsal_store.ts";
+import { describeItems } from "./message_text.ts";
+import { RehearsedService, type RehearsedServiceOptions } from "./rehearsed_service.ts";
+import {
+  type ExpectedMessage,
+  findUnknownNames,
+  rejectScenario,
+  resultsOf,
+  type Scenario,
+  type ScriptedAction,
+} from "./scenario.ts";
+import { clockText } from "./scenario_times.ts";
+import { VirtualClock } from "./virtual_clock.ts";
+
+/** A message that a channel accepted. */
+export interface SentMessage {
+  readonly atMs: number;
+  readonly text: string;
+}
+
+export interface Rehearsal {
+  readonly scenario: Scenario;
+  /** By name of a channel, those of the scenario first. */
+  readonly channels: readonly RehearsedChannel[];
+  /** Whether every message is as expected. */
+  readonly isAsExpected: boolean;
+}
+
+export interface RehearsedChannel {
+  readonly name: string;
+  readonly sent: readonly SentMessage[];
+  /** The messages as an expectation has them. */
+  readonly lines: readonly string[];
+  readonly differences: readonly Difference[];
+  readonly isAsExpected: boolean;
+}
+
+export interface RehearseOptions {
+  readonly config: LoadedConfig;
+  readonly system: System;
+  /** Carries out a command line of an administrator, on the state of the service. */
+  act(action: ScriptedAction, place: { readonly system: System; readonly store: Store }): Promise<void>;
+  /** Whether runs that change nothing are left out. @default true */
+  readonly skips?: boolean;
+  /** Called in the end, with the records of all checks. @default nothing */
+  onEnd?(records: readonly CheckRecord[]): void;
+}
+
+/**
+ * Plays a scenario, and compares the messages.
+ *
+ * @throws {ConfigError} If it names what the config does not have.
+ */
+export async function rehearse(scenario: Scenario, options: RehearseOptions): Promise<Rehearsal> {
+  const { config } = options;
+  const notifying = notifyingConfigOf(config);
+  const channels = new ConfiguredChannels(notifying);
+  const channelNames = [...new Set(channels.names.values())];
+  rejectScenario(scenario.source, findUnknownNames(scenario, { checks: config.checks, channelNames }));
+  const sent = new Map<string, SentMessage[]>();
+  const clock = new VirtualClock(scenario.startMs, () => options.system.settle());
+  let ids = 0;
+  const system = {
+    ...options.system,
+    clock,
+    random: () => 0.5,
+    randomId: () => `r${++ids}`,
+    hostName: () => "rehearsal",
+    timeZone: () => scenario.timeZone,
+  };
+  await play(scenario, {
+    ...options,
+    system,
+    config: notifying,
+    summary: config.summary,
+    deliver: (message, channel) => {
+      const name = channels.nameOf(channel);
+      const atMs = clock.wallMs();
+      const response = lastOf(scenario.channels.get(name) ?? [], atMs)?.response ?? "accept";
+      if (response !== "accept") return notDelivered(response);
+      sent.getOrInsertComputed(name, () => []).push({ atMs, text: textOf(message) });
+      return { delivered: true, note: null };
+    },
+    ...scripted(scenario),
+  });
+  const names = new Set([...scenario.expected.keys(), ...sent.keys()]);
+  const compared = [...names].map((name) =>
+    compare(name, { expected: scenario.expected.get(name) ?? [], sent: sent.get(name) ?? [] }, scenario)
+  );
+  return {
+    scenario,
+    channels: compared,
+    isAsExpected: compared.every(({ isAsExpected }) => isAsExpected),
+  };
+}
+
+function notifyingConfigOf(config: LoadedConfig): NotifyingConfig {
+  const { checks, redact, source: { directory } } = config;
+  return { ...channelsOf(config), running: checks.filter(({ active }) => active), directory, redact };
+}
+
+function notDelivered(response: "fail" | "reject"): Delivery {
+  return {
+    delivered: false,
+    retryable: response === "fail",
+    mayHaveArrived: false,
+    reason: response === "fail" ? "it fails in the scenario" : "it rejects in the scenario",
+    retryAfterMs: null,
+  };
+}
+
+function textOf({ items }: Message): string {
+  return describeItems(items.map(({ notification, missedProblem, summarized }) => ({
+    ...notification,
+    output: notification.event,
+    missed: missedProblem?.condition ?? null,
+    summarized,
+  })));
+}
+
+/** The results of a scenario, by check. */
+function scripted(scenario: Scenario): Pick<RehearsedServiceOptions, "resultOf" | "nextChangeMs"> {
+  const byCheck = new Map<Check, ReturnType<typeof resultsOf>>();
+  const changesOf = (check: Check): ReturnType<typeof resultsOf> => {
+    let changes = byCheck.get(check);
+    if (changes === undefined) byCheck.set(check, changes = resultsOf(check, scenario));
+    return changes;
+  };
+  return {
+    resultOf: (check, atMs) => {
+      const { condition, output } = lastOf(changesOf(check), atMs) ?? { condition: "ok", output: "ok" };
+      return checkResult(condition, output);
+    },
+    nextChangeMs: (check, afterMs) => changesOf(check).find(({ atMs }) => atMs > afterMs)?.atMs ?? Infinity,
+  };
+}
+
+/** Returns what is at a time, by changes in their order. */
+function lastOf<Change extends { readonly atMs: number }>(
+  changes: readonly Change[],
+  nowMs: number,
+): Change | undefined {
+  return changes.findLast(({ atMs }) => atMs <= nowMs);
+}
+
+type PlayOptions = Omit<RehearsedServiceOptions, "store"> & Pick<RehearseOptions, "act" | "onEnd">;
+
+async function play({ actions, endMs, source }: Scenario, options: PlayOptions): Promise<void> {
+  const { clock } = options.system;
+  const store = createRehearsalStore();
+  const start = (ranUntilMs: number | null): Promise<RehearsedService> =>
+    RehearsedService.start({ ...options, store }, ranUntilMs);
+  let service: RehearsedService | null = await start(null);
+  let stoppedMs = clock.wallMs();
+  for (const { atMs, text, path } of actions) {
+    await service?.advance(atMs);
+    clock.moveTo(atMs);
+    const steps = text === "restart" ? ["stop", "start"] : [text];
+    for (const step of steps) {
+      if (step === (service === null ? "stop" : "start")) {
+        const message = `the service ${service === null ? "does not run" : "runs"} at this time`;
+        rejectScenario(source, [{ path, message }]);
+      }
+      if (step === "stop") {
+        await service?.stop();
+        [service, stoppedMs] = [null, atMs];
+      } else if (step === "start") service = await start(stoppedMs);
+      else {
+        await service?.persist();
+        await options.act({ atMs, text, path }, { system: options.system, store });
+        await service?.acted();
+      }
+    }
+  }
+  await service?.advance(endMs);
+  await service?.stop();
+  options.onEnd?.(await store.records());
+}
+
+function compare(
+  name: string,
+  { expected, sent }: {
+    readonly expected: readonly ExpectedMessage[];
+    readonly sent: readonly SentMessage[];
+  },
+  { startMs, timeZone }: Scenario,
+): RehearsedChannel {
+  let beforeMs = startMs;
+  const lines = sent.map(({ atMs, text }) => {
+    const line = `${clockText(atMs, beforeMs, timeZone)} ${text}`;
+    beforeMs = atMs;
+    return line;
+  });
+  const found = differences(expected.map(({ line }) => line), lines, (left, right) => {
+    const [one, message] = [expected[left], sent[right]];
+    return one !== undefined && message !== undefined && one.rest.trim() === message.text &&
+      message.atMs >= one.atMs && message.atMs < one.untilMs;
+  });
+  return { name, sent, lines, differences: found, isAsExpected: found.every(({ sign }) => sign === " ") };
+}

@@ -1,0 +1,127 @@
+import { CONDITIONS } from "../../src/domain/condition.ts";
+import type { Random } from "../../testing/random.ts";
+import type { ScenarioConfig } from "../../testing/simulation/scenario_config.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+export interface RandomScenario {
+  readonly config: ScenarioConfig;
+  readonly scenario: {
+    readonly start: string;
+    readonly time_zone: string;
+    readonly until: string;
+    readonly results: Readonly<Record<string, string>>;
+    readonly channels: Readonly<Record<string, string>>;
+    readonly actions: Readonly<Record<string, string>>;
+  };
+}
+
+const ZONE = "Europe/Zurich";
+/** Around both changes of DST. */
+const STARTS = ["2026-03-28 12:00", "2026-10-24 12:00", "2026-03-02 21:55"] as const;
+const FILTERS = [
+  {},
+  { after: "20 minutes" },
+  { after: "45 minutes", conditions: ["critical"] },
+  { conditions: ["warning"] },
+  { conditions: ["critical"], hours: [{ from: "18:00", to: "08:00", time_zone: ZONE }] },
+  { hours: [{ from: "08:00", to: "18:00", time_zone: ZONE }] },
+  { hours: [{ from: "02:00", to: "02:45", time_zone: ZONE }], outside_hours: "never" },
+  { events: ["problem", "recovery"] },
+  { at_most: "3 per hour" },
+] as const satisfies readonly [Members, ...Members[]];
+
+/** Makes a config with everything that decides about notifications, and days of what happens to its checks. */
+export function randomScenario(random: Random, days: number): RandomScenario {
+  const { below, pick, oneIn, next } = random;
+  const channels = Object.fromEntries(
+    ["chat", "pager", "boss"].map((name) => [name, pick(FILTERS) as Members]),
+  );
+  const names = ["web", "db", "api", "mail", "job"];
+  const checks = Object.fromEntries(names.map((name, index): [string, Members] => [name, {
+    ...oneIn(3) && { threshold: 1 + Math.floor(below(4)) },
+    ...oneIn(4) && { within: 5 },
+    ...oneIn(3) && { recovery_threshold: 1 + Math.floor(below(3)) },
+    ...oneIn(3) && { flapping: "once" },
+    ...oneIn(2) && { reminders: pick<unknown>(["1 hour", "5 minutes", true, ["10 minutes", "2 hours"]]) },
+    ...oneIn(2) && index > 0 && {
+      depends_on: [oneIn(2) ? names[index - 1] : index > 1 ? { any: names.slice(0, index) } : names[0]],
+    },
+    ...oneIn(4) && {
+      maintenance_windows: [{ days: ["sun"], from: "01:30", to: "03:30", time_zone: ZONE }],
+    },
+    ...oneIn(3) && { notifications: [pick(["chat", "pager", "boss"])] },
+    tags: [index % 2 === 0 ? "even" : "odd"],
+    schedule: oneIn(12)
+      ? { cron: "*/15 * * * *", time_zone: ZONE, ...oneIn(2) && { attentive_interval: "2 minutes" } }
+      : { regular_interval: pick(["1 minute", "5 minutes"]), attentive_interval: pick(["1 minute", "30 s"]) },
+  }]));
+  const groups = oneIn(2)
+    ? {
+      all: {
+        kind: "group",
+        parameters: { checks: ["web", "db", "mail"], ...oneIn(2) && { at_least: 2 } },
+        ...oneIn(2) && { depends_on: ["api"] },
+      },
+    }
+    : {};
+  const minutes = days * 24 * 60;
+  /** Texts with increasing offsets. */
+  const timeline = (meanMinutes: number, word: () => string): readonly string[] => {
+    const parts: string[] = [];
+    for (let at = 0;;) {
+      const wait = 1 + Math.floor(-Math.log(1 - next()) * meanMinutes);
+      at += wait;
+      if (at >= minutes) return parts;
+      parts.push(`+${wait}min ${word()}`);
+    }
+  };
+  const results = Object.fromEntries(names.map((name) => {
+    const mean = pick([5, 60, 60, 400]);
+    const text = timeline(mean, () => oneIn(2) ? "ok" : pick(CONDITIONS as unknown as readonly ["ok"]));
+    return [name, text.length === 0 ? "ok" : text.join(", ")];
+  }));
+  const actions = timeline(300, () => {
+    const target = oneIn(3) ? `--tag ${pick(["even", "odd"])}` : pick(["web", "db", "api --until-ok"]);
+    return pick([
+      `silence ${target} --for ${pick(["20 min", "5 h"]).replace(" ", "")}`,
+      `acknowledge ${target.replace(" --until-ok", "")} --for 3h`,
+      `acknowledge ${target.replace(" --until-ok", "")}`,
+      "unsilence --all",
+      `maintenance start ${target.replace(" --until-ok", "")} --for 30min`,
+      "maintenance end --all",
+      "restart",
+    ]);
+  });
+  return {
+    config: {
+      defaults: { threshold: 1, notifications: Object.keys(channels) },
+      channels,
+      checks: { ...checks, ...groups },
+    },
+    scenario: {
+      start: pick(STARTS),
+      time_zone: ZONE,
+      until: `+${days}d 12:00`,
+      results,
+      channels: Object.fromEntries(
+        ["chat", "boss"].filter(() => oneIn(2)).map((
+          name,
+        ) => [name, ["accept", ...timeline(200, () => pick(["accept", "fail", "reject"]))].join(", ")]),
+      ),
+      actions: Object.fromEntries(withDistinctKeys(actions)),
+    },
+  };
+}
+
+/** Splits `+5min silence web` into a key and an action: equal keys get an hour more. */
+function* withDistinctKeys(actions: readonly string[]): Generator<readonly [string, string]> {
+  const seen = new Set<string>();
+  for (const action of actions) {
+    const [, minutes = "", words = ""] = /^\+(\d+)min (.*)$/.exec(action) ?? [];
+    let wait = Number(minutes);
+    while (seen.has(`+${wait}min`)) wait++;
+    seen.add(`+${wait}min`);
+    yield [`+${wait}min`, words];
+  }
+}
