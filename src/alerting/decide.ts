@@ -12,13 +12,13 @@ import {
   transition,
   type Verdict,
 } from "../condition/transition.ts";
-import { channelEntryOf } from "../channels/registry.ts";
 import { asObserved, observedUntil } from "../state/availability.ts";
 import { occurrences } from "../condition/confirm.ts";
 import { isUnreported } from "../condition/agreement.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Check, Result } from "../domain/check.ts";
 import type { Condition, ConditionState, Suppression } from "../domain/condition.ts";
+import type { TextMax } from "../domain/delivery.ts";
 import type { Notification, NotificationFacts, QueuedNotification } from "../domain/outbox.ts";
 import {
   type CheckRecord,
@@ -45,6 +45,8 @@ export interface Situation extends SuppressionOptions {
   readonly dependents: number;
   /** Returns the name of a channel in messages. */
   nameOf(channel: Channel): string;
+  /** Returns how much of texts a channel sends. */
+  textMaxOf(channel: Channel): TextMax;
   /** The sequence of the first notification that is queued; each further one gets the next. */
   readonly sequence: number;
   /** A new notification's id; unique. */
@@ -355,7 +357,7 @@ function notify(
 function queueDue(
   notification: Notification,
   state: ConditionState,
-  { channels, lastNotifiedOf, filtering, situation: { nameOf, sequence, nowMs } }: Deciding,
+  { channels, lastNotifiedOf, filtering, situation: { nameOf, textMaxOf, sequence, nowMs } }: Deciding,
 ): readonly QueuedNotification[] {
   return queueFor(notification, {
     channels,
@@ -363,7 +365,7 @@ function queueDue(
     before: conditionBefore(state),
     lastNotifiedOf,
     isLeftOut: (channel, conditions) => isLeftOut(channel, conditions, state, filtering),
-    textMaxOf: (channel) => channelEntryOf(channel).textMax,
+    textMaxOf,
     sequence,
     nowMs,
   });

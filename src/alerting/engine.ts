@@ -21,6 +21,7 @@ export type EngineSender = Pick<
   | "isOvertaken"
   | "lastNotifiedOf"
   | "nameOf"
+  | "textMaxOf"
   | "sequence"
   | "decided"
   | "send"
@@ -121,6 +122,7 @@ export class Engine {
       lastNotifiedOf: (channel) => sender.lastNotifiedOf(check.name, channel),
       dependents: this.#dependents.countOf(check.name),
       nameOf: sender.nameOf,
+      textMaxOf: sender.textMaxOf,
       sequence: sender.sequence,
       newId,
       hostName,
@@ -138,5 +140,6 @@ export const WITHOUT_CHANNELS = {
   lastNotifiedOf: null,
   dependents: 0,
   nameOf: () => "",
+  textMaxOf: () => ({ output: 0, detail: 0 }),
   sequence: 0,
 } as const satisfies Partial<Situation>;

@@ -9,7 +9,7 @@ import { channelEntryOf, deliverTo } from "../channels/registry.ts";
 import type { Channel, ChannelFilters } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import type { Condition, ConditionState } from "../domain/condition.ts";
-import type { DeliverContext, Delivery } from "../domain/delivery.ts";
+import type { DeliverContext, Delivery, TextMax } from "../domain/delivery.ts";
 import {
   type ChannelCount,
   type DeliveryMarker,
@@ -167,6 +167,9 @@ export class Sender {
 
   /** Returns a channel's name in messages. */
   readonly nameOf = (channel: Channel): string => this.channels.nameOf(channel);
+
+  /** Returns how much of texts a channel sends. */
+  readonly textMaxOf = (channel: Channel): TextMax => channelEntryOf(channel).textMax;
 
   /** Notes notifications that were decided, until they are sent. */
   decided(check: Check, queued: readonly QueuedNotification[]): void {

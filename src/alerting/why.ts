@@ -124,6 +124,7 @@ const NOT_SENT = {
   notifies: true,
   dependents: 0,
   nameOf: () => "",
+  textMaxOf: () => ({ output: 0, detail: 0 }),
   sequence: 0,
   newId: () => "",
   hostName: "",

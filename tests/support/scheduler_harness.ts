@@ -98,6 +98,7 @@ export async function startHarness(
       isPending: false,
     }),
     nameOf: () => "channel",
+    textMaxOf: () => ({ output: 100, detail: 100 }),
     sequence: 0,
     decided: () => {},
     send: () => {},
