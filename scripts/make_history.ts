@@ -14,8 +14,8 @@ import type { Notification, QueuedNotification } from "../src/domain/outbox.ts";
 import type { Store } from "../src/domain/store.ts";
 import { openStateRepository } from "../src/state/state_repository.ts";
 import { DAY_MS, HOUR_MS } from "../src/shared/time_units.ts";
-import { decide } from "../src/alerting/decide.ts";
-import { WITHOUT_CHANNELS } from "../src/alerting/engine.ts";
+import { decide } from "../src/engine/decide.ts";
+import { WITHOUT_CHANNELS } from "../src/engine/engine.ts";
 
 /** As long as roll-ups are hourly, checks run more often than before. */
 const FINE_DAYS = 9;

@@ -168,7 +168,7 @@ async function* filesWith(directory: string, text: string): AsyncGenerator<strin
 async function soakTraces({ rounds, seed }: SoakOptions): Promise<void> {
   const seeds = Array.from({ length: rounds }, (_, index) => seed + index);
   console.log(`  seeds ${seed} to ${seed + rounds - 1}`);
-  await runTests(["tests/alerting/reference_model_test.ts"], {
+  await runTests(["tests/engine/reference_model_test.ts"], {
     variables: { TRACE_SEEDS: seeds.join(" ") },
     minutesMax: 10 + rounds / 6,
   });

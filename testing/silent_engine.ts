@@ -1,4 +1,4 @@
-import { Engine } from "../src/alerting/engine.ts";
+import { Engine } from "../src/engine/engine.ts";
 import type { StateRepository } from "../src/state/state_repository.ts";
 
 /** Returns an engine that calls no channel: it decides on conditions alone. */

@@ -9,8 +9,8 @@ interface Layer {
 }
 
 const BASE: readonly string[] = ["domain", "shared", "condition"];
-const ALERTING_MAY: readonly string[] = [...BASE, "config", "checks", "channels", "state"];
-const MEMBERS_MAY: readonly string[] = [...ALERTING_MAY, "alerting"];
+const ENGINE_MAY: readonly string[] = [...BASE, "config", "checks", "channels", "state"];
+const MEMBERS_MAY: readonly string[] = [...ENGINE_MAY, "engine"];
 const SCHEDULER_MAY: readonly string[] = [...MEMBERS_MAY, "members"];
 const TOP_MAY: readonly string[] = [...SCHEDULER_MAY, "scheduler"];
 
@@ -28,7 +28,7 @@ const LAYERS: ReadonlyMap<string, Layer> = new Map([
   ["channels", { imports: BASE, packages: true }],
   ["state", { imports: BASE, packages: true }],
   ["system", { imports: BASE, packages: true }],
-  ["alerting", { imports: ALERTING_MAY, packages: true }],
+  ["engine", { imports: ENGINE_MAY, packages: true }],
   ["members", { imports: MEMBERS_MAY, packages: false }],
   ["scheduler", { imports: SCHEDULER_MAY, packages: true }],
   ["outputs", { imports: TOP_MAY, packages: true }],

@@ -2,7 +2,7 @@ import type { FaultyLayer } from "./fault.ts";
 
 export const CONFIG: FaultyLayer = {
   layer: "config",
-  tests: ["tests/config/resolve_test.ts", "tests/config", "tests/alerting/window_property_test.ts"],
+  tests: ["tests/config/resolve_test.ts", "tests/config", "tests/engine/window_property_test.ts"],
   files: [
     {
       file: "src/config/resolve.ts",
@@ -101,7 +101,7 @@ export const CONFIG: FaultyLayer = {
     },
     {
       file: "src/config/read_window.ts",
-      tests: ["tests/alerting/maintenance_windows_test.ts", "tests/config/window_rules_test.ts"],
+      tests: ["tests/engine/maintenance_windows_test.ts", "tests/config/window_rules_test.ts"],
       faults: [
         [
           "a window begins with the second of a repeated time",

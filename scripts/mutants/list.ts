@@ -1,5 +1,5 @@
 /** All faults. A text that is no longer there once is a failure: the list is kept up to date with the source. */
-import { ALERTING } from "./alerting.ts";
+import { ENGINE } from "./engine.ts";
 import { CHECKS, SUMMARY } from "./checks.ts";
 import { CONDITION } from "./condition.ts";
 import { CONFIG, PERMISSIONS } from "./config.ts";
@@ -12,7 +12,7 @@ import { POSTGRES, STATE } from "./state.ts";
 
 const LAYERS = [
   CONDITION,
-  ALERTING,
+  ENGINE,
   SCHEDULER,
   STATE,
   POSTGRES,

@@ -1,5 +1,5 @@
 import type { MaintenanceWindow } from "../domain/maintenance_window.ts";
-import { isOneOff, nextWindow } from "../alerting/maintenance_windows.ts";
+import { isOneOff, nextWindow } from "../engine/maintenance_windows.ts";
 import { type TimeContext, timeText } from "../shared/local_time.ts";
 
 export function describeNextWindow(window: MaintenanceWindow, { nowMs, timeZone }: TimeContext): string {

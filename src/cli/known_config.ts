@@ -10,7 +10,7 @@ import { findStatePath } from "../config/positions.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
-import type { ShownCheck } from "../alerting/check_status.ts";
+import type { ShownCheck } from "../engine/check_status.ts";
 import type { MonitorStatus } from "../outputs/json/monitor_fields.ts";
 import { readState } from "./read_state.ts";
 import { readMonitorStatus } from "./monitor_status.ts";

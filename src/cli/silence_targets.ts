@@ -10,8 +10,8 @@ import {
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
-import type { ShownCheck } from "../alerting/check_status.ts";
-import { hasOwnEnd, lastingSilences } from "../alerting/silences.ts";
+import type { ShownCheck } from "../engine/check_status.ts";
+import { hasOwnEnd, lastingSilences } from "../engine/silences.ts";
 import { parseIntervalText } from "../config/quantities.ts";
 import { parseTime, type TimeContext, timeText } from "../shared/local_time.ts";
 import { printable } from "../shared/text.ts";

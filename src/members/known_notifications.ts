@@ -1,8 +1,8 @@
 import type { Condition } from "../domain/condition.ts";
 import type { KnownNotification } from "../domain/membership.ts";
-import { markerKey } from "../alerting/delivery_markers.ts";
-import type { LastNotified } from "../alerting/queued_notifications.ts";
-import type { Rekeyed } from "../alerting/rekey.ts";
+import { markerKey } from "../engine/delivery_markers.ts";
+import type { LastNotified } from "../engine/queued_notifications.ts";
+import type { Rekeyed } from "../engine/rekey.ts";
 
 /** The state of a check; another object after each change. */
 interface Known {

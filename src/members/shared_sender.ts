@@ -10,11 +10,11 @@ import {
 } from "../domain/membership.ts";
 import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import { type KeptOutbox, StoreError } from "../domain/store.ts";
-import { conditionFor } from "../alerting/channel_filters.ts";
-import type { NotifyingConfig } from "../alerting/configured_channels.ts";
-import { conditionAfter, type LastNotified } from "../alerting/queued_notifications.ts";
-import type { Rekeyed } from "../alerting/rekey.ts";
-import { Sender, type SenderOptions } from "../alerting/sender.ts";
+import { conditionFor } from "../engine/channel_filters.ts";
+import type { NotifyingConfig } from "../engine/configured_channels.ts";
+import { conditionAfter, type LastNotified } from "../engine/queued_notifications.ts";
+import type { Rekeyed } from "../engine/rekey.ts";
+import { Sender, type SenderOptions } from "../engine/sender.ts";
 import { KnownNotifications, notifiedOf } from "./known_notifications.ts";
 
 const UNREACHABLE = "shared state unreachable";

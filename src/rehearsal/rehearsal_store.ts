@@ -1,4 +1,4 @@
-import { markerKey } from "../alerting/delivery_markers.ts";
+import { markerKey } from "../engine/delivery_markers.ts";
 import {
   addCounts,
   type ChannelCount,

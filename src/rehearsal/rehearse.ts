@@ -1,4 +1,4 @@
-import { channelsOf, ConfiguredChannels, type NotifyingConfig } from "../alerting/configured_channels.ts";
+import { channelsOf, ConfiguredChannels, type NotifyingConfig } from "../engine/configured_channels.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Check } from "../domain/check.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";

@@ -6,11 +6,11 @@
  * config. Runs that change nothing but counts are left out (`skipped_runs.ts`): before anything reads the record of a
  * check, the runs that were left out until then are added to it.
  */
-import { conditionOf, isAfterGap } from "../alerting/check_status.ts";
-import type { NotifyingConfig } from "../alerting/configured_channels.ts";
-import type { Decided } from "../alerting/decide.ts";
-import { Engine } from "../alerting/engine.ts";
-import { BATCHING_DELAY_MS, type Sender, startSender } from "../alerting/sender.ts";
+import { conditionOf, isAfterGap } from "../engine/check_status.ts";
+import type { NotifyingConfig } from "../engine/configured_channels.ts";
+import type { Decided } from "../engine/decide.ts";
+import { Engine } from "../engine/engine.ts";
+import { BATCHING_DELAY_MS, type Sender, startSender } from "../engine/sender.ts";
 import { entriesOf } from "../checks/registry.ts";
 import { hasProblem } from "../condition/transition.ts";
 import type { Channel, SummarySettings } from "../domain/channel.ts";

@@ -1,9 +1,9 @@
 /** The runs of a check that change nothing but counts, so that a rehearsal leaves them out. Pure. */
 import { afterRepeated, isSteady } from "../condition/repeated_results.ts";
 import { reminderAfterMs } from "../condition/transition.ts";
-import { dueAtMs } from "../alerting/channel_filters.ts";
-import { nextWindow } from "../alerting/maintenance_windows.ts";
-import { intervalOf } from "../alerting/overdue.ts";
+import { dueAtMs } from "../engine/channel_filters.ts";
+import { nextWindow } from "../engine/maintenance_windows.ts";
+import { intervalOf } from "../engine/overdue.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState } from "../domain/condition.ts";
 import type { MaintenanceWindow } from "../domain/maintenance_window.ts";
@@ -11,7 +11,7 @@ import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { nextRunAfter, withOverdue } from "../scheduler/next_run.ts";
 import { DAY_MS } from "../shared/time_units.ts";
-import type { Decided } from "../alerting/decide.ts";
+import type { Decided } from "../engine/decide.ts";
 
 interface Moment {
   /** Those that are not over. */

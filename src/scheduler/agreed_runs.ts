@@ -6,7 +6,7 @@ import type { EarlyLook, SharedStore, StoredLocationResult } from "../domain/mem
 import { isEdited, StoreError } from "../domain/store.ts";
 import { sleep } from "../shared/deadline.ts";
 import { type CheckRunner, RUN_HERE, type RunOptions } from "./run_checks.ts";
-import { locationCountsMs, locationOverdueMs } from "../alerting/overdue.ts";
+import { locationCountsMs, locationOverdueMs } from "../engine/overdue.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
 

@@ -4,7 +4,7 @@
  */
 import type { Check, Result, TraceDepth } from "../domain/check.ts";
 import type { EarlyLook, SharedStore, WorkShare } from "../domain/membership.ts";
-import { Engine } from "../alerting/engine.ts";
+import { Engine } from "../engine/engine.ts";
 import { createLocationStore } from "../state/location_store.ts";
 import { openStateRepository, type StateRepository } from "../state/state_repository.ts";
 import { mayConfirmProblem } from "./trace/trace_depth.ts";

@@ -6,11 +6,11 @@ import { isAttentive } from "../condition/transition.ts";
 import type { Check, Result } from "../domain/check.ts";
 import type { ConditionState } from "../domain/condition.ts";
 import { type CronSchedule, type CronTimes, isCron } from "../domain/schedule.ts";
-import { isAfterGap } from "../alerting/check_status.ts";
-import { intervalOf, overdueAtMs, type Scheduled } from "../alerting/overdue.ts";
+import { isAfterGap } from "../engine/check_status.ts";
+import { intervalOf, overdueAtMs, type Scheduled } from "../engine/overdue.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
-import type { Decided } from "../alerting/decide.ts";
-import type { Engine } from "../alerting/engine.ts";
+import type { Decided } from "../engine/decide.ts";
+import type { Engine } from "../engine/engine.ts";
 import { isDue, isTooFarAhead, planFirst, planNext, splayOf } from "./plan.ts";
 
 interface NextRun {

@@ -7,9 +7,9 @@
  * group. So of calls that overlap, the last one sees all results, and its result of the group counts: one that was
  * overtaken runs the group again.
  */
-import { conditionOf } from "../alerting/check_status.ts";
-import { type Decided, isRepeated } from "../alerting/decide.ts";
-import type { Engine } from "../alerting/engine.ts";
+import { conditionOf } from "../engine/check_status.ts";
+import { type Decided, isRepeated } from "../engine/decide.ts";
+import type { Engine } from "../engine/engine.ts";
 import { type Check, combinedChecks, type Result } from "../domain/check.ts";
 import type { KnownCondition } from "../domain/check_kind.ts";
 import type { SharedStore } from "../domain/membership.ts";

@@ -5,7 +5,7 @@
  * Times are on one line (see `local_time.ts`). A step of the wall clock does not move it until `#followClock`
  * handles it, whenever a timer fires or a run ends.
  */
-import { conditionOf, isAfterGap } from "../alerting/check_status.ts";
+import { conditionOf, isAfterGap } from "../engine/check_status.ts";
 import { hasProblem } from "../condition/transition.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
 import { endsWithin } from "../shared/deadline.ts";
@@ -16,8 +16,8 @@ import { ALL_WORK, type WorkShare } from "../domain/membership.ts";
 import type { Notification } from "../domain/outbox.ts";
 import type { Redact } from "../shared/redact.ts";
 import type { KnownCondition, ObserveContext } from "../domain/check_kind.ts";
-import { type Decided, isRepeated } from "../alerting/decide.ts";
-import type { Engine } from "../alerting/engine.ts";
+import { type Decided, isRepeated } from "../engine/decide.ts";
+import type { Engine } from "../engine/engine.ts";
 import { startPersisting, type WriteSchedule } from "../state/write_schedule.ts";
 import { createLagReporter, type LagSummary } from "./scheduling_lag.ts";
 import type { StateRepository } from "../state/state_repository.ts";

@@ -1,8 +1,8 @@
-import { mayComeLater } from "../alerting/channel_filters.ts";
+import { mayComeLater } from "../engine/channel_filters.ts";
 import { hasProblem } from "../condition/transition.ts";
 import type { Check } from "../domain/check.ts";
-import type { Decided } from "../alerting/decide.ts";
-import type { Engine } from "../alerting/engine.ts";
+import type { Decided } from "../engine/decide.ts";
+import type { Engine } from "../engine/engine.ts";
 
 interface SuppressedChecksOptions {
   readonly engine: Pick<Engine, "refresh" | "review" | "dependenciesToRun">;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isInWindow, openWindow } from "../../src/alerting/maintenance_windows.ts";
+import { isInWindow, openWindow } from "../../src/engine/maintenance_windows.ts";
 import { load } from "../../testing/config_system.ts";
 
 const CHECK = { kind: "test", parameters: {} };

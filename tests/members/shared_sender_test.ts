@@ -7,7 +7,7 @@ import type { KnownNotification } from "../../src/domain/membership.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
 import { testCheck } from "../support/checks.ts";
 import { SharedSender } from "../../src/members/shared_sender.ts";
-import { type Desk, openDesk, START } from "../alerting/desk.ts";
+import { type Desk, openDesk, START } from "../engine/desk.ts";
 import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
 import { testRows } from "../support/rows.ts";
 

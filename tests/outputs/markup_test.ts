@@ -1,6 +1,6 @@
 /** No foreign text can become markup: what the template does, and that everything is made with it. */
 import assert from "node:assert/strict";
-import { statusOf } from "../../src/alerting/check_status.ts";
+import { statusOf } from "../../src/engine/check_status.ts";
 import { renderReport } from "../../src/outputs/html_report/render_report.ts";
 import type { ReportSnapshot } from "../../src/outputs/html_report/snapshot.ts";
 import { renderBadge, renderFeed } from "../../src/outputs/http_endpoint/views.ts";

@@ -4,7 +4,7 @@ import { createCronReader } from "../../src/config/cron_times.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { CheckRecord } from "../../src/domain/store.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
-import { overdueAtMs, regularRunAfter } from "../../src/alerting/overdue.ts";
+import { overdueAtMs, regularRunAfter } from "../../src/engine/overdue.ts";
 import { isCheckDue, recordRequested } from "../../src/scheduler/next_run.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition, ShownCondition } from "../../src/domain/condition.ts";
-import { conditionOf } from "../../src/alerting/check_status.ts";
+import { conditionOf } from "../../src/engine/check_status.ts";
 import type { CheckRecord, StoreFailure } from "../../src/domain/store.ts";
 import { intervalsOf, requestCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";

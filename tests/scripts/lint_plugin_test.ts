@@ -155,7 +155,7 @@ const PLACES: readonly (readonly [rule: string, code: string, accepted: string, 
   [
     "layers-import-downwards",
     'import "node:path";',
-    "src/shared/a.ts src/config/a.ts src/checks/a.ts src/channels/a.ts src/state/a.ts src/system/a.ts src/alerting/a.ts src/scheduler/a.ts src/cli/a.ts main.ts",
+    "src/shared/a.ts src/config/a.ts src/checks/a.ts src/channels/a.ts src/state/a.ts src/system/a.ts src/engine/a.ts src/scheduler/a.ts src/cli/a.ts main.ts",
     "src/domain/a.ts src/condition/a.ts src/members/a.ts",
   ],
   [

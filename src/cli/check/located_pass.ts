@@ -8,7 +8,7 @@ import { ControlRuns, createLocationRunner } from "../../scheduler/location_runs
 import { isDue } from "../../scheduler/plan.ts";
 import { type CheckRunner, DEFAULT_LIMITS, type PassOptions, runPass } from "../../scheduler/run_checks.ts";
 import { isCron } from "../../domain/schedule.ts";
-import { keptResult } from "../../alerting/decide.ts";
+import { keptResult } from "../../engine/decide.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { OpenConfig } from "../open_config.ts";
 import type { CheckCommandSettings } from "./settings.ts";

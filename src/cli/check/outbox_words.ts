@@ -1,5 +1,5 @@
 import type { QueuedNotification } from "../../domain/outbox.ts";
-import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
+import type { DeliveryEvent } from "../../engine/delivery_event.ts";
 import { timeText } from "../../shared/local_time.ts";
 
 interface OutboxWords {

@@ -2,7 +2,7 @@ import { counted } from "../../shared/text.ts";
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import type { Check } from "../../domain/check.ts";
 import type { Log, System } from "../../domain/system.ts";
-import { channelsOf, type NotifyingConfig } from "../../alerting/configured_channels.ts";
+import { channelsOf, type NotifyingConfig } from "../../engine/configured_channels.ts";
 import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import { UsageError } from "../command_definition.ts";
 import {

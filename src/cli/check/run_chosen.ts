@@ -4,7 +4,7 @@ import type { CheckRecord } from "../../domain/store.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import { RecordedPass } from "../../scheduler/recorded_pass.ts";
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
-import type { Engine } from "../../alerting/engine.ts";
+import type { Engine } from "../../engine/engine.ts";
 import type { SharedSender } from "../../members/shared_sender.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
@@ -117,7 +117,7 @@ async function knownOf(
   { repository, config, system }: Pick<PassParts, "repository" | "config" | "system">,
 ): Promise<{ readonly conditions: readonly Condition[]; readonly reason: string }> {
   const { countedConditions, describeStatus, inactiveNames, statusOf } = await import(
-    "../../alerting/check_status.ts"
+    "../../engine/check_status.ts"
   );
   const nowMs = system.clock.wallMs();
   const recordOf = (name: string): CheckRecord => repository.recordOf(name, nowMs);

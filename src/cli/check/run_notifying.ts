@@ -1,13 +1,13 @@
 /** The notifications of a single run. A run without a state calls no channel, and does not load this. */
-import { channelsOf } from "../../alerting/configured_channels.ts";
-import { Engine } from "../../alerting/engine.ts";
-import { BATCHING_DELAY_MS, type Sender, type SenderOptions, startSender } from "../../alerting/sender.ts";
+import { channelsOf } from "../../engine/configured_channels.ts";
+import { Engine } from "../../engine/engine.ts";
+import { BATCHING_DELAY_MS, type Sender, type SenderOptions, startSender } from "../../engine/sender.ts";
 import type { Check } from "../../domain/check.ts";
 import { StoreError } from "../../domain/store.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
 import { printable } from "../../shared/text.ts";
 import { EXIT } from "../exit_code.ts";
-import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
+import type { DeliveryEvent } from "../../engine/delivery_event.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { VERSION } from "../answer_at_once.ts";
 import { describeOutboxEvent, describePending, describeUnfinished } from "./outbox_words.ts";

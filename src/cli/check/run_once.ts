@@ -3,7 +3,7 @@ import type { SharedState } from "../../domain/membership.ts";
 import type { StoreError } from "../../domain/store.ts";
 import { sendHeartbeat } from "../../outputs/heartbeat.ts";
 import { openStateRepository } from "../../state/state_repository.ts";
-import { regularRunAfter } from "../../alerting/overdue.ts";
+import { regularRunAfter } from "../../engine/overdue.ts";
 import { isCheckDue } from "../../scheduler/next_run.ts";
 import type { OpenConfig } from "../open_config.ts";
 import { FORMATS } from "../formats/format.ts";
@@ -15,7 +15,7 @@ import type { LocatedPass } from "./located_pass.ts";
 import { checksThatLeft, endOfService, recordCronRun, recordDeath } from "./run_recorder.ts";
 import { locateState } from "../state_location.ts";
 import { ownState } from "../owned_state.ts";
-import { Engine } from "../../alerting/engine.ts";
+import { Engine } from "../../engine/engine.ts";
 import { type OnceOptions, type PassParts, runChosen } from "./run_chosen.ts";
 import { RunPrinter } from "./run_printer.ts";
 

@@ -3,8 +3,8 @@
  * If not, one single run at a time owns each channel queue.
  */
 import { pause } from "../../shared/deadline.ts";
-import type { NotifyingConfig } from "../../alerting/configured_channels.ts";
-import type { SenderOptions } from "../../alerting/sender.ts";
+import type { NotifyingConfig } from "../../engine/configured_channels.ts";
+import type { SenderOptions } from "../../engine/sender.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import { Member } from "../../members/member.ts";
 import { SharedSender } from "../../members/shared_sender.ts";

@@ -1,5 +1,5 @@
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
-import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
+import type { DeliveryEvent } from "../../engine/delivery_event.ts";
 import type { Redact } from "../../shared/redact.ts";
 import { describeOutboxEvent } from "./outbox_words.ts";
 import type { Log } from "../../domain/system.ts";

@@ -1,7 +1,7 @@
 /** The parts of a service that depend on each other: repository, member, notifying, scheduler and outputs. */
-import type { NotifyingConfig } from "../../alerting/configured_channels.ts";
-import { Engine } from "../../alerting/engine.ts";
-import { BATCHING_DELAY_MS, type Sender, type SenderOptions, startSender } from "../../alerting/sender.ts";
+import type { NotifyingConfig } from "../../engine/configured_channels.ts";
+import { Engine } from "../../engine/engine.ts";
+import { BATCHING_DELAY_MS, type Sender, type SenderOptions, startSender } from "../../engine/sender.ts";
 import type { Log } from "../../domain/system.ts";
 import type { KeptOutbox } from "../../domain/store.ts";
 import type { SharedState } from "../../domain/membership.ts";

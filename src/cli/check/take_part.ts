@@ -1,5 +1,5 @@
 /** A service as one of several members that share a state. Only a shared state loads this. */
-import { channelsOf } from "../../alerting/configured_channels.ts";
+import { channelsOf } from "../../engine/configured_channels.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { Log, System } from "../../domain/system.ts";
 import { Member, type MemberEvent } from "../../members/member.ts";

@@ -1,8 +1,8 @@
 import { type Command, option } from "../command_definition.ts";
 import { hasProblem } from "../../condition/transition.ts";
 import type { CheckRecord } from "../../domain/store.ts";
-import { describeCount, type ShownCheck } from "../../alerting/check_status.ts";
-import { UNTIL_OK_MS_MAX } from "../../alerting/silences.ts";
+import { describeCount, type ShownCheck } from "../../engine/check_status.ts";
+import { UNTIL_OK_MS_MAX } from "../../engine/silences.ts";
 import { EXIT } from "../exit_code.ts";
 import { printable } from "../../shared/text.ts";
 import {

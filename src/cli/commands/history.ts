@@ -6,7 +6,7 @@ import {
   describeRunCounts,
   percent,
 } from "../../state/availability.ts";
-import { type CheckStatus, describeStale, statusOf } from "../../alerting/check_status.ts";
+import { type CheckStatus, describeStale, statusOf } from "../../engine/check_status.ts";
 import { allChanges } from "../../state/read_store.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import { describeDuration } from "../../domain/duration.ts";

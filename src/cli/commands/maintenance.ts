@@ -9,7 +9,7 @@ import {
 import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
-import { isAbout } from "../../alerting/silences.ts";
+import { isAbout } from "../../engine/silences.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { EXIT } from "../exit_code.ts";

@@ -3,7 +3,7 @@ import type { Channel } from "../../domain/channel.ts";
 import type { Check } from "../../domain/check.ts";
 import type { Message } from "../../domain/delivery.ts";
 import type { System } from "../../domain/system.ts";
-import { regularRunAfter } from "../../alerting/overdue.ts";
+import { regularRunAfter } from "../../engine/overdue.ts";
 import {
   isEverything,
   type OpenConfig,

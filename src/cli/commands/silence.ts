@@ -1,5 +1,5 @@
 import { type Command, option, UsageError } from "../command_definition.ts";
-import { UNTIL_OK_MS_MAX } from "../../alerting/silences.ts";
+import { UNTIL_OK_MS_MAX } from "../../engine/silences.ts";
 import { isEverything, readSelection } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
 import {

@@ -3,7 +3,7 @@ import { counted, printable } from "../../shared/text.ts";
 import { highestSeverity, mostUrgentFirst, SHOWN_CONDITIONS } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
-import { lastingSilences } from "../../alerting/silences.ts";
+import { lastingSilences } from "../../engine/silences.ts";
 import {
   type CheckStatus,
   countedConditions,
@@ -11,7 +11,7 @@ import {
   inactiveNames,
   knownNotified,
   statusOf,
-} from "../../alerting/check_status.ts";
+} from "../../engine/check_status.ts";
 import { isEverything, readSelection, selectActiveChecks } from "../open_config.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
 import { statusJson, type StatusSnapshot } from "../../outputs/json/status_json.ts";
@@ -34,10 +34,10 @@ import {
   renderQueuedNotifications,
   shortenLines,
   shownNotifications,
-} from "../../alerting/outbox_status.ts";
+} from "../../engine/outbox_status.ts";
 import { createColors, wantsColor } from "../terminal.ts";
 import { dueEvent } from "../../condition/transition.ts";
-import type { OpenWindow } from "../../alerting/maintenance_windows.ts";
+import type { OpenWindow } from "../../engine/maintenance_windows.ts";
 import { type TimeContext, timeText } from "../../shared/local_time.ts";
 
 const FORMATS = ["pretty", "json", "plugin"] as const;

@@ -1,5 +1,5 @@
 import type { Command } from "../command_definition.ts";
-import { countSilences } from "../../alerting/outbox_status.ts";
+import { countSilences } from "../../engine/outbox_status.ts";
 import { EXIT } from "../exit_code.ts";
 import {
   readSilences,

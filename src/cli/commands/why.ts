@@ -1,9 +1,9 @@
 import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
-import { channelsOf, ConfiguredChannels } from "../../alerting/configured_channels.ts";
-import { conditionOf, describeStale, unconfirmedOf } from "../../alerting/check_status.ts";
-import { describeSilence, type ShownNotification, shownNotifications } from "../../alerting/outbox_status.ts";
-import { type LastNotified, lastNotified } from "../../alerting/queued_notifications.ts";
-import { type Cause, explainChannel } from "../../alerting/why.ts";
+import { channelsOf, ConfiguredChannels } from "../../engine/configured_channels.ts";
+import { conditionOf, describeStale, unconfirmedOf } from "../../engine/check_status.ts";
+import { describeSilence, type ShownNotification, shownNotifications } from "../../engine/outbox_status.ts";
+import { type LastNotified, lastNotified } from "../../engine/queued_notifications.ts";
+import { type Cause, explainChannel } from "../../engine/why.ts";
 import { initialState } from "../../condition/transition.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { DeliveryMarker, Silence } from "../../domain/outbox.ts";

@@ -1,4 +1,4 @@
-import type { CheckStatus, ShownCheck } from "../../alerting/check_status.ts";
+import type { CheckStatus, ShownCheck } from "../../engine/check_status.ts";
 import type { ConditionChange, KeptResult } from "../../domain/store.ts";
 import type { ReportSnapshot } from "./snapshot.ts";
 

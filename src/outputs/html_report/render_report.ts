@@ -8,7 +8,7 @@ import { mostUrgentFirst } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { Announcement } from "../../domain/generated/config.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
-import { describeRow, describeSilence } from "../../alerting/outbox_status.ts";
+import { describeRow, describeSilence } from "../../engine/outbox_status.ts";
 import { truncate } from "../../shared/text.ts";
 import {
   createPlainTime,

@@ -5,8 +5,8 @@ import type { MemberStatus } from "../../domain/membership.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { Page } from "../../domain/generated/config.ts";
 import type { ConditionChange, RecentRun } from "../../domain/store.ts";
-import type { ShownNotification } from "../../alerting/outbox_status.ts";
-import type { CheckStatus } from "../../alerting/check_status.ts";
+import type { ShownNotification } from "../../engine/outbox_status.ts";
+import type { CheckStatus } from "../../engine/check_status.ts";
 import type { System } from "../../domain/system.ts";
 
 /** How many days the strips and lines of the page show, today included. */

@@ -12,9 +12,9 @@ import {
 import { type Condition, CONDITIONS, eachCondition, mostUrgentFirst } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
-import { shownNotifications } from "../../alerting/outbox_status.ts";
-import { lastingSilences } from "../../alerting/silences.ts";
-import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../alerting/check_status.ts";
+import { shownNotifications } from "../../engine/outbox_status.ts";
+import { lastingSilences } from "../../engine/silences.ts";
+import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../engine/check_status.ts";
 import { readServices } from "../../state/read_store.ts";
 import {
   DAYS_SHOWN,

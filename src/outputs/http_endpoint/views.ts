@@ -3,9 +3,9 @@ import { highestSeverity, type ShownCondition } from "../../domain/condition.ts"
 import type { Silence } from "../../domain/outbox.ts";
 import type { Check } from "../../domain/check.ts";
 import type { CheckRecord, ConditionChange, Store } from "../../domain/store.ts";
-import { shownNotifications } from "../../alerting/outbox_status.ts";
-import { lastingSilences } from "../../alerting/silences.ts";
-import { type CheckStatus, countedConditions, inactiveNames, statusOf } from "../../alerting/check_status.ts";
+import { shownNotifications } from "../../engine/outbox_status.ts";
+import { lastingSilences } from "../../engine/silences.ts";
+import { type CheckStatus, countedConditions, inactiveNames, statusOf } from "../../engine/check_status.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { allChanges, readServices } from "../../state/read_store.ts";
 import { pageFacts } from "../html_report/snapshot.ts";

@@ -5,7 +5,7 @@ import {
   type SpanSummary,
   summarise,
 } from "../../state/availability.ts";
-import type { CheckStatus } from "../../alerting/check_status.ts";
+import type { CheckStatus } from "../../engine/check_status.ts";
 import { eachCondition } from "../../domain/condition.ts";
 import type { CheckRecord, ConditionChange, RecentRun, Store } from "../../domain/store.ts";
 import { jsonText } from "../../shared/text.ts";

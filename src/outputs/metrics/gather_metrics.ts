@@ -1,9 +1,9 @@
 import type { NotRunning } from "../../domain/monitor_run.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
-import { conditionOf } from "../../alerting/check_status.ts";
-import type { Engine } from "../../alerting/engine.ts";
-import type { Sender } from "../../alerting/sender.ts";
+import { conditionOf } from "../../engine/check_status.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Sender } from "../../engine/sender.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { ChannelMetrics, CheckMetrics, MetricValues } from "./render_metrics.ts";
 

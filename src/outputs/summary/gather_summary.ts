@@ -1,4 +1,4 @@
-import { conditionOf, describeStale, type ShownCheck } from "../../alerting/check_status.ts";
+import { conditionOf, describeStale, type ShownCheck } from "../../engine/check_status.ts";
 import { CHECK_KINDS } from "../../checks/registry.ts";
 import type { Check, CheckKind } from "../../domain/check.ts";
 import type { ConditionCounts } from "../../domain/condition.ts";

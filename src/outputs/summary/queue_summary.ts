@@ -1,4 +1,4 @@
-import type { Sender } from "../../alerting/sender.ts";
+import type { Sender } from "../../engine/sender.ts";
 import type { Check } from "../../domain/check.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { QueuedSummary } from "../../domain/store.ts";

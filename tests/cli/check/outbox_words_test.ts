@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describeOutboxEvent, describeUnfinished } from "../../../src/cli/check/outbox_words.ts";
-import { newQueued } from "../../../src/alerting/queued_notifications.ts";
+import { newQueued } from "../../../src/engine/queued_notifications.ts";
 import { makeNotification } from "../../support/channel_delivery.ts";
 
 const CHANNEL = { channelKey: "k", channelName: "webhook a", sequence: 1, nowMs: 0 };

@@ -3,8 +3,8 @@ import { logSchedulerEvent } from "../../../src/cli/check/service_log.ts";
 import { createLog } from "../../../src/cli/create_log.ts";
 import type { SchedulerEvent } from "../../../src/scheduler/scheduler.ts";
 import { RecordCache } from "../../../src/state/record_cache.ts";
-import { decide } from "../../../src/alerting/decide.ts";
-import { WITHOUT_CHANNELS } from "../../../src/alerting/engine.ts";
+import { decide } from "../../../src/engine/decide.ts";
+import { WITHOUT_CHANNELS } from "../../../src/engine/engine.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { testCheck } from "../../support/checks.ts";
 

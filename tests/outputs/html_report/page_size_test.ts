@@ -1,7 +1,7 @@
 /** How large a page gets. */
 import assert from "node:assert/strict";
 import { type Condition, CONDITIONS, countedAs } from "../../../src/domain/condition.ts";
-import { statusOf } from "../../../src/alerting/check_status.ts";
+import { statusOf } from "../../../src/engine/check_status.ts";
 import { availabilityOf } from "../../../src/state/availability.ts";
 import { renderReport } from "../../../src/outputs/html_report/render_report.ts";
 import {

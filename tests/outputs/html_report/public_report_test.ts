@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { CheckStatus } from "../../../src/alerting/check_status.ts";
+import type { CheckStatus } from "../../../src/engine/check_status.ts";
 import { publicChecks, publicStatus } from "../../../src/outputs/html_report/public_report.ts";
 import { recordOf, resultOf, silenceOf } from "../../state/records.ts";
 import { testCheck } from "../../support/checks.ts";

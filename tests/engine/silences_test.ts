@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { initialState } from "../../src/condition/transition.ts";
-import { lastingSilences, silencesOf } from "../../src/alerting/silences.ts";
+import { lastingSilences, silencesOf } from "../../src/engine/silences.ts";
 import { silenceOf } from "../state/records.ts";
 import { testRows } from "../support/rows.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { markerKey, markersAfter, markersOfDropped } from "../../src/alerting/delivery_markers.ts";
+import { markerKey, markersAfter, markersOfDropped } from "../../src/engine/delivery_markers.ts";
 import type { Notification } from "../../src/domain/outbox.ts";
 import { markerOf, notificationOf, queuedOf } from "../state/records.ts";
 

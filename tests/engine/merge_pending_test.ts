@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import type { Condition, NotificationEvent } from "../../src/domain/condition.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
-import { mergeNotifications } from "../../src/alerting/merge_pending.ts";
+import { mergeNotifications } from "../../src/engine/merge_pending.ts";
 import { notificationOf, queuedOf } from "../state/records.ts";
 import { testRows } from "../support/rows.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { describeStatus, knownNotified, statusOf } from "../../src/alerting/check_status.ts";
+import { describeStatus, knownNotified, statusOf } from "../../src/engine/check_status.ts";
 import { initialState } from "../../src/condition/transition.ts";
-import { overdueAtMs } from "../../src/alerting/overdue.ts";
+import { overdueAtMs } from "../../src/engine/overdue.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { NotRunning } from "../../src/domain/monitor_run.ts";
 import type { CheckRecord, KeptResult } from "../../src/domain/store.ts";

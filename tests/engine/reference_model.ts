@@ -2,7 +2,7 @@
  * The expected notifications, derived from the design as simply as possible: each check keeps its whole history, and
  * every rule is evaluated on all of it.
  */
-import { isInWindow } from "../../src/alerting/maintenance_windows.ts";
+import { isInWindow } from "../../src/engine/maintenance_windows.ts";
 import type { Channel } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Channel } from "../../src/domain/channel.ts";
 import type { Notification } from "../../src/domain/outbox.ts";
-import { type LastNotified, lastNotified, queueFor } from "../../src/alerting/queued_notifications.ts";
+import { type LastNotified, lastNotified, queueFor } from "../../src/engine/queued_notifications.ts";
 import { markerOf, notificationOf, queuedOf } from "../state/records.ts";
 import { testRows } from "../support/rows.ts";
 

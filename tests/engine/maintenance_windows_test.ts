@@ -5,7 +5,7 @@ import {
   type MaintenanceWindow,
   WEEKDAYS,
 } from "../../src/domain/maintenance_window.ts";
-import { isInWindow, nextWindow, openWindow } from "../../src/alerting/maintenance_windows.ts";
+import { isInWindow, nextWindow, openWindow } from "../../src/engine/maintenance_windows.ts";
 import { testRows } from "../support/rows.ts";
 
 const MINUTE = 60_000;

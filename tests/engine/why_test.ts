@@ -3,8 +3,8 @@
  * is needed, and nothing else is. The settings are changed in the real config, and the real decision is asked.
  */
 import assert from "node:assert/strict";
-import { type Cause, explainChannel, type Explanation } from "../../src/alerting/why.ts";
-import { lastNotified } from "../../src/alerting/queued_notifications.ts";
+import { type Cause, explainChannel, type Explanation } from "../../src/engine/why.ts";
+import { lastNotified } from "../../src/engine/queued_notifications.ts";
 import type { Channel, ChannelFilters } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
 import { CONDITIONS } from "../../src/domain/condition.ts";

@@ -1,14 +1,14 @@
 import type { FaultyLayer } from "./fault.ts";
 
-const QUEUE = ["tests/alerting/channel_queue_test.ts"];
+const QUEUE = ["tests/engine/channel_queue_test.ts"];
 
-export const ALERTING: FaultyLayer = {
-  layer: "alerting",
-  tests: ["tests/alerting", "tests/simulation"],
+export const ENGINE: FaultyLayer = {
+  layer: "engine",
+  tests: ["tests/engine", "tests/simulation"],
   files: [
     {
-      file: "src/alerting/why.ts",
-      tests: ["tests/alerting/why_test.ts", "tests/simulation/why_test.ts"],
+      file: "src/engine/why.ts",
+      tests: ["tests/engine/why_test.ts", "tests/simulation/why_test.ts"],
       faults: [
         ["why names settings that hold nothing back", "causes.delete(removal);", "causes.has(removal);"],
         ["why names one setting of two", "causes.size < before;", "causes.size < 0;"],
@@ -21,7 +21,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/channel_filters.ts",
+      file: "src/engine/channel_filters.ts",
       faults: [
         [
           "a condition that a channel does not list is sent",
@@ -81,7 +81,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/queue_state.ts",
+      file: "src/engine/queue_state.ts",
       tests: QUEUE,
       faults: [
         ["the backoff does not grow", "2 ** Math.min(failures - 1, 20)", "1 ** Math.min(failures - 1, 20)"],
@@ -120,7 +120,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/batching.ts",
+      file: "src/engine/batching.ts",
       tests: QUEUE,
       faults: [
         ["a message has any number of notifications", "BATCH_MAX = 1000", "BATCH_MAX = 100_000"],
@@ -157,7 +157,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/merge_pending.ts",
+      file: "src/engine/merge_pending.ts",
       tests: QUEUE,
       faults: [
         [
@@ -193,7 +193,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/sending.ts",
+      file: "src/engine/sending.ts",
       tests: QUEUE,
       faults: [
         [
@@ -250,7 +250,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/channel_queue.ts",
+      file: "src/engine/channel_queue.ts",
       faults: [
         [
           "a batch is sent a second too early",
@@ -290,7 +290,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/sending_limit.ts",
+      file: "src/engine/sending_limit.ts",
       faults: [
         ["a limit permits one message too few", ".at(-limit.atMost.count)", ".at(1 - limit.atMost.count)"],
         [
@@ -311,7 +311,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/silences.ts",
+      file: "src/engine/silences.ts",
       faults: [
         ["a silence lasts a moment too long", "nowMs < silence.untilMs", "nowMs <= silence.untilMs"],
         [
@@ -338,7 +338,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/suppression.ts",
+      file: "src/engine/suppression.ts",
       faults: [
         [
           "a maintenance window that was started suppresses nothing",
@@ -373,8 +373,8 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/maintenance_windows.ts",
-      tests: ["tests/alerting/window_property_test.ts"],
+      file: "src/engine/maintenance_windows.ts",
+      tests: ["tests/engine/window_property_test.ts"],
       faults: [
         [
           "a maintenance window includes the minute of its end",
@@ -410,7 +410,7 @@ export const ALERTING: FaultyLayer = {
     },
     {
       file: "src/domain/maintenance_window.ts",
-      tests: ["tests/alerting/maintenance_windows_test.ts", "tests/alerting/window_property_test.ts"],
+      tests: ["tests/engine/maintenance_windows_test.ts", "tests/engine/window_property_test.ts"],
       faults: [
         [
           "the last day of a month is the last but one",
@@ -427,7 +427,7 @@ export const ALERTING: FaultyLayer = {
     },
     {
       file: "src/domain/store.ts",
-      tests: ["tests/alerting/check_status_test.ts"],
+      tests: ["tests/engine/check_status_test.ts"],
       faults: [
         [
           "an edited check keeps its condition",
@@ -437,8 +437,8 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/overdue.ts",
-      tests: ["tests/alerting/check_status_test.ts"],
+      file: "src/engine/overdue.ts",
+      tests: ["tests/engine/check_status_test.ts"],
       faults: [
         ["a check is overdue an interval late", "OVERDUE_INTERVALS = 2", "OVERDUE_INTERVALS = 3"],
         [
@@ -454,8 +454,8 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/queued_notifications.ts",
-      tests: ["tests/alerting/sender_test.ts", "tests/simulation/suppression_test.ts"],
+      file: "src/engine/queued_notifications.ts",
+      tests: ["tests/engine/sender_test.ts", "tests/simulation/suppression_test.ts"],
       faults: [
         [
           "a reminder is queued where a notification is pending",
@@ -485,8 +485,8 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/delivery_markers.ts",
-      tests: ["tests/alerting/dispatcher_test.ts", "tests/alerting/delivery_markers_test.ts", ...QUEUE],
+      file: "src/engine/delivery_markers.ts",
+      tests: ["tests/engine/dispatcher_test.ts", "tests/engine/delivery_markers_test.ts", ...QUEUE],
       faults: [
         [
           "a dropped problem that may have arrived gets no recovery",
@@ -501,8 +501,8 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/dropping.ts",
-      tests: ["tests/alerting/dispatcher_test.ts", "tests/alerting/delivery_markers_test.ts", ...QUEUE],
+      file: "src/engine/dropping.ts",
+      tests: ["tests/engine/dispatcher_test.ts", "tests/engine/delivery_markers_test.ts", ...QUEUE],
       faults: [
         [
           "a notification that is still true is dropped after a day",
@@ -517,7 +517,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/digest.ts",
+      file: "src/engine/digest.ts",
       faults: [
         [
           "a digest with a problem and a recovery is a recovery",
@@ -532,7 +532,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/rekey.ts",
+      file: "src/engine/rekey.ts",
       faults: [
         [
           "a channel that is still used loses its notifications to another",
@@ -552,7 +552,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/decide.ts",
+      file: "src/engine/decide.ts",
       tests: [
         "tests/simulation/suppression_test.ts",
         "tests/state/state_repository_test.ts",
@@ -583,8 +583,8 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/engine.ts",
-      tests: ["tests/alerting", "tests/simulation"],
+      file: "src/engine/engine.ts",
+      tests: ["tests/engine", "tests/simulation"],
       faults: [
         [
           "a reminder waits for the next write",
@@ -626,8 +626,8 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/outcome_writer.ts",
-      tests: ["tests/alerting/dispatcher_test.ts", "tests/alerting/sender_test.ts"],
+      file: "src/engine/outcome_writer.ts",
+      tests: ["tests/engine/dispatcher_test.ts", "tests/engine/sender_test.ts"],
       faults: [
         [
           "delivered notifications stay in the replacement of a damaged state",
@@ -642,7 +642,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/outcome_writer.ts",
+      file: "src/engine/outcome_writer.ts",
       faults: [
         [
           "a notification that is queued again after its removal is removed",
@@ -657,7 +657,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/configured_channels.ts",
+      file: "src/engine/configured_channels.ts",
       faults: [
         [
           "of two limits of a channel the looser one applies",
@@ -672,7 +672,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/dispatcher.ts",
+      file: "src/engine/dispatcher.ts",
       faults: [
         [
           "a recovery of another member is sent without its problem",
@@ -702,8 +702,8 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/sender.ts",
-      tests: ["tests/alerting/sender_test.ts"],
+      file: "src/engine/sender.ts",
+      tests: ["tests/engine/sender_test.ts"],
       faults: [
         [
           "the last notification of a check counts as true although the check has another condition",
@@ -718,7 +718,7 @@ export const ALERTING: FaultyLayer = {
       ],
     },
     {
-      file: "src/alerting/dependents.ts",
+      file: "src/engine/dependents.ts",
       tests: ["tests/simulation/suppression_test.ts"],
       faults: [
         [

@@ -3,7 +3,7 @@ import { campaign } from "../../testing/seed.ts";
 import fc from "../support/property.ts";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { OutboxChange } from "../../src/domain/outbox.ts";
-import { joinChanges } from "../../src/alerting/outcome_writer.ts";
+import { joinChanges } from "../../src/engine/outcome_writer.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { countOf, markerOf, queuedOf } from "../state/records.ts";
 

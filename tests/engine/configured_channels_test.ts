@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ConfiguredChannels } from "../../src/alerting/configured_channels.ts";
+import { ConfiguredChannels } from "../../src/engine/configured_channels.ts";
 import type { Channel } from "../../src/domain/channel.ts";
 import type { MessageLimit } from "../../src/domain/limits.ts";
 

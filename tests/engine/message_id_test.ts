@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { messageIdOf } from "../../src/alerting/message_id.ts";
+import { messageIdOf } from "../../src/engine/message_id.ts";
 
 Deno.test("messageIdOf() returns the id of a single notification, and a unique one for several", () => {
   assert.equal(messageIdOf(["a"]), "a");

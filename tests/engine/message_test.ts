@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { toMessage } from "../../src/alerting/message.ts";
+import { toMessage } from "../../src/engine/message.ts";
 import { notificationOf, queuedOf } from "../state/records.ts";
 
 Deno.test("toMessage() lists a check that others depend on before those of higher severity", () => {

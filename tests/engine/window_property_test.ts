@@ -1,7 +1,7 @@
 /** Windows of every form against definitions that evaluate each minute by itself, over years with DST changes. */
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { isInWindow, nextWindow, openWindow } from "../../src/alerting/maintenance_windows.ts";
+import { isInWindow, nextWindow, openWindow } from "../../src/engine/maintenance_windows.ts";
 import { readTime } from "../../src/config/read_window.ts";
 import {
   type CalendarWindow,

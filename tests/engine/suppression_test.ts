@@ -1,9 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  suppressionOf,
-  type SuppressionOptions,
-  unknownDependencies,
-} from "../../src/alerting/suppression.ts";
+import { suppressionOf, type SuppressionOptions, unknownDependencies } from "../../src/engine/suppression.ts";
 import { initialState } from "../../src/condition/transition.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { ConditionState, Suppression } from "../../src/domain/condition.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Channel } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
-import { findRekeyed, moveMarkers } from "../../src/alerting/rekey.ts";
+import { findRekeyed, moveMarkers } from "../../src/engine/rekey.ts";
 import { markerOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
 import { testRows } from "../support/rows.ts";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { newRound, nextBatch } from "../../src/alerting/batching.ts";
-import { transitionQueue, wakeAtMs } from "../../src/alerting/channel_queue.ts";
+import { newRound, nextBatch } from "../../src/engine/batching.ts";
+import { transitionQueue, wakeAtMs } from "../../src/engine/channel_queue.ts";
 import {
   type ChannelQueue,
   EMPTY_QUEUE,
   type QueueContext,
   type QueueEffect,
   type QueueEvent,
-} from "../../src/alerting/queue_state.ts";
+} from "../../src/engine/queue_state.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import { notificationOf, queuedOf } from "../state/records.ts";
 import { DOWN, HOUR, MINUTE, REJECTED, SECOND, START as NOW } from "./dispatching.ts";
