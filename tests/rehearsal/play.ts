@@ -17,13 +17,27 @@ export async function play(
 ): Promise<Rehearsal> {
   const text = JSON.stringify(completeConfig(config), null, 2);
   const system = createConfigSystem({ files: { [CONFIG]: text } });
-  const invocation = new Invocation({});
-  const read = await readScenario(
-    { path: "/etc/monitor/scenario.jsonc", named: true, text: JSON.stringify(scenario, null, 2) },
-    system,
+  return await playTexts(
+    { path: "/etc/monitor/scenario.jsonc", text: JSON.stringify(scenario, null, 2) },
+    { path: CONFIG, text },
+    { ...options, system },
   );
-  const opened = await openConfigAt({ path: CONFIG, named: true }, {
-    invocation,
+}
+
+interface TextAt {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Plays the text of a scenario with that of a config. */
+export async function playTexts(
+  scenario: TextAt,
+  config: TextAt,
+  { system, ...options }: Pick<RehearseOptions, "skips" | "onEnd" | "system">,
+): Promise<Rehearsal> {
+  const read = await readScenario({ ...scenario, named: true }, system);
+  const opened = await openConfigAt({ ...config, named: true }, {
+    invocation: new Invocation({}),
     system: { ...system, timeZone: () => read.timeZone },
     withoutSecrets: true,
   });
