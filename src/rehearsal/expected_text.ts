@@ -1,4 +1,5 @@
 import { addEntries, type ListElement, replaceList } from "../config/add_entries.ts";
+import { MINUTE_MS } from "../shared/time_units.ts";
 import type { Rehearsal, RehearsedChannel } from "./rehearse.ts";
 import type { Scenario } from "./scenario.ts";
 import { splitTime } from "./scenario_times.ts";
@@ -24,7 +25,7 @@ function elementsOf(
 ): readonly ListElement[] {
   const elements: ListElement[] = [];
   let missing: number[] = [];
-  let afterMs = startMs;
+  let afterMs = Math.floor(startMs / MINUTE_MS) * MINUTE_MS;
   for (const { sign, text, ...index } of differences) {
     if (sign === "-") missing.push(index.expected);
     else {
@@ -38,7 +39,7 @@ function elementsOf(
         at: sign === " " ? index.expected : missing.shift() ?? null,
       });
       if (sign === " ") missing = [];
-      afterMs = Math.floor(atMs / 60_000) * 60_000;
+      afterMs = Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
     }
   }
   return elements;

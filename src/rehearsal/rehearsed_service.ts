@@ -24,6 +24,7 @@ import type { System } from "../domain/system.ts";
 import { firstRun, nextRunAfter, withOverdue } from "../scheduler/next_run.ts";
 import { SuppressedChecks } from "../scheduler/suppressed_checks.ts";
 import { queueDueSummary } from "../outputs/summary/queue_summary.ts";
+import { MINUTE_MS } from "../shared/time_units.ts";
 import { EarliestFirst, type Timed } from "../shared/earliest_first.ts";
 import { openStateRepository, type StateRepository } from "../state/state_repository.ts";
 import { bareUpdate } from "../state/write_behind.ts";
@@ -211,12 +212,14 @@ export class RehearsedService {
     this.#reviewSoon(this.#options.system.clock.wallMs() - 1);
   }
 
-  /** Ends it as a stopped service ends: nothing more is sent. */
+  /** Ends it as a service ends that is stopped: it tries to send what is pending, and no more. */
   async stop(): Promise<void> {
+    const { system } = this.#options;
     this.#cancelSummary();
     await this.persist();
+    await this.#sender.drain(system.clock.wallMs() + MINUTE_MS);
     await this.#sender.stop();
-    await this.#options.system.settle();
+    await system.settle();
   }
 
   /** Queues the summary at each of its times. */

@@ -19,7 +19,7 @@ import { combinedChecks } from "../domain/check.ts";
 import { type Condition, CONDITIONS } from "../domain/condition.ts";
 import type { System } from "../domain/system.ts";
 import { matchesGlob } from "../shared/matches_glob.ts";
-import { HOUR_MS } from "../shared/time_units.ts";
+import { HOUR_MS, MINUTE_MS } from "../shared/time_units.ts";
 import { parseStart, splitTime, timeAfter, type TimedText } from "./scenario_times.ts";
 
 /** A result of a check from a time on. */
@@ -220,7 +220,8 @@ class Reading {
   #readExpected(): Scenario["expected"] {
     return new Map(
       this.#entriesOf("expect").map(([channel, lines]) => {
-        let afterMs = this.#startMs;
+        // A message may be in the minute of the start.
+        let afterMs = Math.floor(this.#startMs / MINUTE_MS) * MINUTE_MS;
         const messages = [lines].flat().flatMap((written, index) => {
           const line = String(written);
           const timed = this.#readTime(line, afterMs, ["expect", channel, index]);
@@ -238,9 +239,8 @@ class Reading {
   }
 
   #readTime(text: string, afterMs: number, path: ConfigPath, at?: "name"): TimedText | null {
-    // A message of the minute of the one before it.
-    const timed = splitTime(text, { afterMs: Math.floor(afterMs / 60_000) * 60_000, zone: this.#timeZone });
-    if (timed !== null && timed.atMs >= this.#startMs) return timed;
+    const timed = splitTime(text, { afterMs, zone: this.#timeZone });
+    if (timed !== null && timed.untilMs > this.#startMs) return timed;
     this.#report(
       path,
       timed === null
