@@ -41,5 +41,37 @@ export const REHEARSAL: FaultyLayer = {
         ["a JSON time a day old is as new", "new Date(ms - DAY_MS)", "new Date(ms + DAY_MS)"],
       ],
     },
+    {
+      file: "src/rehearsal/skipped_runs.ts",
+      tests: ["tests/rehearsal/skipped_runs_test.ts"],
+      faults: [
+        ["a rehearsal leaves out a run that sends", "notification !== null || !isSteady", "!isSteady"],
+        ["a rehearsal leaves out a reminder", "remindedMs > nowMs ? remindedMs : Infinity", "Infinity"],
+        [
+          "a rehearsal counts a run too many",
+          "Math.floor(passed) + 1 : Math.ceil(passed)",
+          "Math.floor(passed) + 1 : Math.ceil(passed) + 1",
+        ],
+      ],
+    },
+    {
+      file: "src/condition/repeated_results.ts",
+      tests: ["tests/rehearsal/skipped_runs_test.ts"],
+      faults: [
+        ["a rehearsal leaves out a run that confirms", "confirmed === observed && ", ""],
+      ],
+    },
+    {
+      file: "src/rehearsal/rehearse.ts",
+      tests: ["tests/rehearsal/examples_test.ts"],
+      faults: [
+        [
+          "a rehearsed channel accepts what the scenario rejects",
+          'if (response !== "accept") return',
+          'if (response === "fail") return',
+        ],
+        ["a message a minute early is as expected", "message.atMs >= one.atMs && ", ""],
+      ],
+    },
   ],
 };

@@ -1,6 +1,6 @@
 /**
  * The service without its machine: results come from a scenario, and time from a virtual clock. What is decided, and
- * when, is decided by the parts of the service itself: the schedule, the repository, notifying and its queues.
+ * when, is decided by the parts of the service itself: the schedule, the engine and the queues.
  *
  * Runs take no time. Of what comes at one moment, timers are first, then what the scenario does, then checks in the order of the
  * config. Runs that change nothing but counts are left out (`skipped_runs.ts`): before anything reads the record of a
