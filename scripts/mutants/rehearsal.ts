@@ -45,7 +45,6 @@ export const REHEARSAL: FaultyLayer = {
       file: "src/rehearsal/skipped_runs.ts",
       tests: ["tests/rehearsal/skipped_runs_test.ts"],
       faults: [
-        ["a rehearsal leaves out a run that sends", "notification !== null || !isSteady", "!isSteady"],
         ["a rehearsal leaves out a reminder", "remindedMs > nowMs ? remindedMs : Infinity", "Infinity"],
         [
           "a rehearsal counts a run too many",
@@ -56,14 +55,14 @@ export const REHEARSAL: FaultyLayer = {
     },
     {
       file: "src/condition/repeated_results.ts",
-      tests: ["tests/rehearsal/skipped_runs_test.ts"],
+      tests: ["tests/rehearsal/rehearse_test.ts"],
       faults: [
         ["a rehearsal leaves out a run that confirms", "confirmed === observed && ", ""],
       ],
     },
     {
       file: "src/rehearsal/rehearse.ts",
-      tests: ["tests/rehearsal/examples_test.ts"],
+      tests: ["tests/rehearsal/rehearse_test.ts", "tests/rehearsal/examples_test.ts"],
       faults: [
         [
           "a rehearsed channel accepts what the scenario rejects",

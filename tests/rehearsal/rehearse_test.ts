@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { messagesOf, play } from "./play.ts";
+
+const CONFIG = { channels: { chat: {} }, checks: { web: {} } };
+const ZONE = { time_zone: "Europe/Zurich" };
+
+Deno.test("rehearse: a threshold of more results than are kept is confirmed", async () => {
+  const config = {
+    ...CONFIG,
+    checks: { web: { threshold: 40, schedule: { regular_interval: "1 minute" } } },
+  };
+  const scenario = { start: "2026-03-02 12:00", results: { web: "13:00 critical, 14:00 ok" } };
+  const [problem] = messagesOf(await play(scenario, config))["chat"] ?? [];
+  assert.equal(problem, "13:39 problem web critical");
+});
+
+Deno.test("rehearse: a message before or after its minute is another one", async () => {
+  const scenario = { start: "2026-03-02 12:00", results: { web: "13:00 critical" } };
+  const sameWith = async (line: string): Promise<boolean> =>
+    (await play({ ...scenario, expect: { chat: [line] } }, CONFIG)).isAsExpected;
+  const lines = ["12:59", "13:00", "13:01", "12:50-13:10", "+60min"].map((time) =>
+    `${time} problem web critical`
+  );
+  assert.deepEqual(await Promise.all(lines.map(sameWith)), [false, true, false, true, true]);
+});
+
+Deno.test("rehearse: times of a repeated hour name their distance from UTC", async () => {
+  const results = { web: "02:10 critical, 02:30 ok, +60min critical, +90min ok" };
+  const rehearsal = await play({ start: "2026-10-25 01:00", ...ZONE, results }, CONFIG);
+  assert.deepEqual(messagesOf(rehearsal)["chat"], [
+    "02:10 problem web critical",
+    "02:30 recovery web ok",
+    "02:30 +01:00 problem web critical",
+    "04:00 recovery web ok",
+  ]);
+});
+
+Deno.test("rehearse: a time that the change to summer time skips is an hour later", async () => {
+  const results = { web: "02:10 critical, 04:00 ok" };
+  const rehearsal = await play({ start: "2026-03-29 01:00", ...ZONE, results }, CONFIG);
+  assert.deepEqual(messagesOf(rehearsal)["chat"], ["03:10 problem web critical", "04:00 recovery web ok"]);
+});
