@@ -3,6 +3,8 @@ import { createRealClock } from "../testing/real_clock.ts";
 import type { Condition } from "../src/domain/condition.ts";
 import type { CheckRecord, CheckUpdate, Store } from "../src/domain/store.ts";
 import { nextAtOffset, splayOf } from "../src/scheduler/plan.ts";
+import { DAY_MS } from "../src/shared/time_units.ts";
+import { addRun } from "../src/state/journal.ts";
 import { openSqliteStore } from "../src/state/sqlite/sqlite_store.ts";
 import { createStoreFiles } from "../src/system/files.ts";
 
@@ -112,9 +114,28 @@ export function updateOf(
       runs: { ...counts, ok: 1 },
       durationTotalMs: 10,
       seenAtMs: atMs,
+      journal: journalOf(atMs, intervalMs),
     },
     rollup: { atMs, condition, durationMs: 12.5, lastedMs: intervalMs, lasted: condition, failedStreak: 0 },
     change: null,
     queued: [],
   };
+}
+
+/** The journal of a check that has been ok for a week: a row for each day. */
+function journalOf(atMs: number, intervalMs: number): Uint8Array | null {
+  let journal: Uint8Array | null = null;
+  for (const daysAgo of [6, 5, 4, 3, 2, 1, 0]) {
+    for (const endedAtMs of [atMs - daysAgo * DAY_MS - intervalMs, atMs - daysAgo * DAY_MS]) {
+      const run = {
+        endedAtMs,
+        condition: "ok",
+        awaits: null,
+        isAfterGap: false,
+        isInterrupted: false,
+      } as const;
+      journal = addRun(journal, { ...run, output: "" }).journal;
+    }
+  }
+  return journal;
 }

@@ -75,7 +75,7 @@ export async function makeHistory(options: HistoryOptions): Promise<void> {
     await repository.flush();
     nowMs += stepMs;
   }
-  for (let progress = await repository.prune(checks, endMs); !progress.finished;) {
+  for (let progress = await repository.prune({ checks }, endMs); !progress.finished;) {
     progress = await store.prune(endMs);
   }
 }

@@ -21,6 +21,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   objective: "Objective",
   path: "string",
   range: "Range",
+  retention: "number",
   size: "number",
   size_or_percentage: "Limit",
   time_of_day: "number",

@@ -31,6 +31,35 @@ export const STATE: FaultyLayer = {
       ],
     },
     {
+      file: "src/state/journal.ts",
+      tests: ["tests/state/journal_test.ts"],
+      faults: [
+        ["the journal fills a gap", 'run.isAfterGap === (gap === "each") &&', ""],
+        [
+          "the journal fills the time of a suspension",
+          "run.awaits === row.awaits && !run.isInterrupted &&",
+          "run.awaits === row.awaits &&",
+        ],
+        ["the times in a row of the journal drift", "intervalMs < intervalMsMin ||", "false ||"],
+        ["the journal joins results of other reasons", "return texts[0] === texts[1]", "return true"],
+        [
+          "a row of the journal goes on after the clock was set back",
+          "endedAtMs <= lastMs || endedAtMs - firstMs",
+          "endedAtMs - firstMs",
+        ],
+        [
+          "an output of the journal is that of another row",
+          'if (row.output !== "") output = row.output;',
+          'output = output === "" ? row.output : output;',
+        ],
+        [
+          "a block of the journal becomes a year old",
+          "Math.abs(open.row.lastMs - firstMs) >= BLOCK_MS_MAX",
+          "false",
+        ],
+      ],
+    },
+    {
       file: "src/state/availability.ts",
       tests: ["tests/state/observed_time_test.ts"],
       faults: [
@@ -66,6 +95,11 @@ export const STATE: FaultyLayer = {
     {
       file: "src/state/write_behind.ts",
       faults: [
+        [
+          "an outage loses results of the journal",
+          "queued.length > 0 || journal !== undefined",
+          "queued.length > 0",
+        ],
         [
           "updates that could not be written overwrite later ones",
           "mergeUpdates([...batch, ...this.#pending])",
@@ -305,6 +339,11 @@ export const POSTGRES: FaultyLayer = {
       file: "src/state/record_writer.ts",
       tests: ["tests/state/memory_shared_store_test.ts", ...POSTGRES_MEMBERS],
       faults: [
+        [
+          "a block of the journal is saved twice",
+          "if (journal !== undefined) this.#repeated.add(journal);",
+          "",
+        ],
         [
           "a save that is repeated counts its runs twice",
           "rollup: rollup === null || repeated.has(rollup) ? null : rollup",

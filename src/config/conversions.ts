@@ -8,6 +8,7 @@ import {
   parseLimit,
   parseMessageLimit,
   parseObjective,
+  parseRetention,
   parseSize,
 } from "./quantities.ts";
 import { absolutePath } from "./source.ts";
@@ -25,6 +26,7 @@ export interface ConversionOptions {
 const UNITS: Readonly<Record<string, string>> = {
   duration: "Ms",
   interval: "Ms",
+  retention: "Ms",
   time_of_day: "Minute",
   size: "Bytes",
 };
@@ -47,6 +49,7 @@ const CONVERSIONS: {
 } = {
   duration: (value) => ({ ms: NaN, ...parseDuration(value) }).ms,
   interval: (value) => ({ ms: NaN, ...parseInterval(value) }).ms,
+  retention: (value) => ({ ms: NaN, ...parseRetention(value) }).ms,
   path: (value, options) => absolutePath(String(value), options.directory),
   input_file: (value, options) => absolutePath(String(value), options.directory),
   range: (value) => parseRange(String(value)) ?? { text: "", from: null, to: null, isInverted: false },

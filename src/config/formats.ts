@@ -25,7 +25,9 @@ import {
   parseLimit,
   parseMessageLimit,
   parseObjective,
+  parseRetention,
   parseSize,
+  RETENTION_FORMS,
   SIZE_FORMS,
 } from "./quantities.ts";
 import { parseDatabaseHost } from "./postgres_settings.ts";
@@ -113,6 +115,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
     typeof item.value === "number" && (item.value < 1 || !Number.isInteger(item.value))
       ? null
       : amount(`an interval, expected ${INTERVAL_FORMS}`, parseInterval)(item),
+  retention: amount(`an interval, expected ${RETENTION_FORMS}`, parseRetention),
   url: checkUrl,
   address: rule(
     (text) => ADDRESS.test(text),

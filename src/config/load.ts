@@ -210,6 +210,8 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
     channels,
     /** Absolute; `null`: the config names no file. */
     statePath: typeof state === "string" ? absolutePath(state, main.source.directory) : null,
+    /** How long results are stored; `null`: as long as by default. */
+    retentionMs: keyOf("retention"),
     heartbeat: keyOf("heartbeat"),
     report: keyOf("report"),
     page: keyOf("page"),
@@ -378,6 +380,7 @@ function describeLoss(path: ConfigPath): string {
 
 const LOSSES: Readonly<Record<string, string>> = {
   defaults: "the checks that use it are unknown",
+  retention: "results are stored for 90 days",
   heartbeat: "no heartbeat is sent",
   report: "no HTML report is written",
   page: "the HTML report has no title, description and announcements",

@@ -131,6 +131,17 @@ export function parseObjective(text: string): Parsed<Objective> {
   return { percent, windowMs: interval.ms };
 }
 
+export const RETENTION_FORMS = '1 to 400 days, such as "90 days"';
+const RETENTION_MS_MAX = 400 * DAY_MS;
+
+/** Parses how long results are stored. A day at least: pruning trusts no clock that is a day ahead. */
+export function parseRetention(value: number | string): Parsed<{ ms: number }> {
+  const interval = parseInterval(value);
+  if ("problem" in interval) return refuse("is not an interval", RETENTION_FORMS);
+  if (interval.ms < DAY_MS) return refuse("is shorter than a day", RETENTION_FORMS);
+  return interval.ms <= RETENTION_MS_MAX ? interval : refuse("is longer than 400 days", RETENTION_FORMS);
+}
+
 export const MESSAGE_LIMIT_FORMS = '1 to 1000 per minute, hour or day, such as "20 per hour"';
 const MESSAGE_LIMIT = /^(\d{1,9})\s+(?:per|an?)\s+(minute|hour|day)$/i;
 

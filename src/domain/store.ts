@@ -1,6 +1,7 @@
 import type { Check, LocationVote } from "./check.ts";
 import type { Condition, ConditionCounts, ConditionState, ShownCondition } from "./condition.ts";
 import type { JobFacts, JobRun } from "./job_runs.ts";
+import type { CheckJournal, JournalBlock } from "./check_journal.ts";
 import type { MonitorRun } from "./monitor_run.ts";
 import type { ChannelCount, DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "./outbox.ts";
 
@@ -48,6 +49,8 @@ export interface CheckRecord {
   readonly durationTotalMs: number;
   /** The last time that the config had this check; a check that left is forgotten some time after. */
   readonly seenAtMs: number;
+  /** The newest rows of its journal, packed by `src/state/journal.ts`; `null` before the first result. */
+  readonly journal: Uint8Array | null;
 }
 
 /** Returns whether the last run of a record was of another kind or other parameters, or from a place no longer named. */
@@ -155,6 +158,8 @@ export interface CheckUpdate {
   readonly change: ConditionChange | null;
   /** Its notifications, one row for each channel; each replaces a stored one of the same id. */
   readonly queued: readonly QueuedNotification[];
+  /** The rows of the journal that left the record. @default none */
+  readonly journal?: JournalBlock;
 }
 
 /**
@@ -225,6 +230,14 @@ export interface CheckStore {
   ): Promise<readonly RollupSum[]>;
   /** The last 50 runs of some checks, in no order of checks; a check that never ran is left out. */
   recentRuns(names: readonly string[]): Promise<readonly RecentRuns[]>;
+  /**
+   * The results of some checks that are in a span of time at least in part, whole rows, in no order of checks; a check
+   * without any is left out.
+   */
+  journal(
+    names: readonly string[],
+    span: { readonly sinceMs: number; readonly untilMs: number },
+  ): Promise<readonly CheckJournal[]>;
 }
 
 /** Its queued notifications and summary, and its silences. */
@@ -273,8 +286,8 @@ export interface Store extends CheckStore, OutboxStore {
   keepMonitorRun(run: MonitorRun): Promise<void>;
   /**
    * Prunes data that is too old: checks not seen for 30 days, changes after 400 days and beyond the newest 1,000 of a
-   * check, roll-ups after 100 days. Hourly roll-ups of days (in UTC) that ended 8 days ago become daily ones. With a
-   * check, its delivery markers are deleted; its queued notifications stay until they are sent. Dropped notifications
+   * check, roll-ups after 100 days, results after `journalMs` (90 days) and beyond the newest megabyte
+   * of a check. Hourly roll-ups of days (in UTC) that ended 8 days ago become daily ones. With a check, its delivery markers are deleted; its queued notifications stay until they are sent. Dropped notifications
    * are deleted 7 days after they last failed or were planned, silences a day after their end, jobs without a check
    * after 30 days without a check-in, the counts of a channel after 400 days without any.
    *
@@ -283,7 +296,7 @@ export interface Store extends CheckStore, OutboxStore {
    *
    * One call does a bounded part of the work and returns whether that was all; if not, call it again.
    */
-  prune(nowMs: number): Promise<PruneProgress>;
+  prune(nowMs: number, journalMs?: number | null): Promise<PruneProgress>;
   /** Ends the use of it; every later call but this one rejects. */
   close(): Promise<void>;
 }

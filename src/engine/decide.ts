@@ -13,6 +13,7 @@ import {
   type Verdict,
 } from "../condition/transition.ts";
 import { asObserved, observedUntil } from "../state/availability.ts";
+import { addRun } from "../state/journal.ts";
 import { occurrences } from "../condition/confirm.ts";
 import { isUnreported } from "../condition/agreement.ts";
 import type { Channel } from "../domain/channel.ts";
@@ -165,7 +166,15 @@ function recordRun(
     ...isAfterGap !== undefined && { isAfterGap },
     ...isInterrupted !== undefined && { isInterrupted },
   });
-  const record = recordAfter(before, run, { state, nowMs });
+  const { journal, block } = addRun(before.journal, {
+    endedAtMs: nowMs,
+    condition,
+    awaits: awaits ?? null,
+    isAfterGap: isAfterGap ?? false,
+    isInterrupted: isInterrupted ?? false,
+    output,
+  });
+  const record = { ...recordAfter(before, run, { state, nowMs }), journal };
   const decided = conclude(verdict, { record, occurrences, deciding });
   const update: CheckUpdate = {
     record,
@@ -180,6 +189,7 @@ function recordRun(
       trace: change.to === "ok" ? "" : result.trace ?? "",
     },
     queued: decided.queued,
+    ...block !== null && { journal: block },
   };
   return { ...decided, update };
 }
@@ -219,7 +229,7 @@ function recordAfter(
   before: CheckRecord,
   { result, lateMs = null, plan }: Run,
   { state, nowMs }: { readonly state: ConditionState; readonly nowMs: number },
-): CheckRecord {
+): Omit<CheckRecord, "journal"> {
   const { condition, awaits, durationMs } = result;
   const { atMs, overdueAtMs, missed } = plan(state);
   const isRun = isCountedRun(result, before);

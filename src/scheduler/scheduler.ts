@@ -53,6 +53,8 @@ export interface ScheduledConfig {
   readonly checks: readonly Check[];
   /** Every check of the config, including those that do not run here: their records stay. @default checks */
   readonly configChecks?: readonly Check[];
+  /** How long results are kept; `null`: the default. @default 90 days */
+  readonly retentionMs?: number | null;
   /** The config's directory, absolute. */
   readonly directory: string;
   readonly redact: Redact;
@@ -163,10 +165,11 @@ export class Scheduler {
     this.#wakeNowAndThen();
     this.#writing = startPersisting({
       repository,
-      checks: () =>
-        (this.#config.configChecks ?? this.#config.checks).filter(({ name, active }) =>
-          share.runs(name) || !active
-        ),
+      kept: () => {
+        const { checks, configChecks = checks } = this.#config;
+        const kept = configChecks.filter(({ name, active }) => share.runs(name) || !active);
+        return { ...this.#config, checks: kept };
+      },
       share,
       nowMs: () => this.#time.nowMs(),
       after,

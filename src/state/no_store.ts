@@ -12,6 +12,7 @@ export const NO_STORE: Store = {
   rollups: none,
   rollupSums: none,
   recentRuns: none,
+  journal: none,
   outbox: () => Promise.resolve({ notifications: [], markers: [], counts: [] }),
   changeOutbox: nothing,
   silences: none,

@@ -28,6 +28,7 @@ export class RecordCache {
       runs: { ok: 0, unknown: 0, warning: 0, critical: 0 },
       durationTotalMs: 0,
       seenAtMs: nowMs,
+      journal: null,
     };
   }
 

@@ -84,8 +84,9 @@ export class RecordWriter {
     if (this.#uncertain !== null) {
       const earlier = this.#uncertain;
       await this.#send(earlier);
-      for (const { rollup, change, queued } of earlier.updates) {
+      for (const { rollup, change, queued, journal } of earlier.updates) {
         this.#repeated.add(rollup).add(change);
+        if (journal !== undefined) this.#repeated.add(journal);
         for (const { id } of queued) this.#repeated.add(id);
       }
     }
@@ -151,9 +152,11 @@ function asShared(record: CheckRecord): CheckRecord {
 }
 
 function withoutRepeated(update: CheckUpdate, repeated: ReadonlySet<object | string | null>): CheckUpdate {
-  const { rollup, change, queued } = update;
+  const { journal, ...others } = update;
+  const { rollup, change, queued } = others;
   return {
-    ...update,
+    ...others,
+    ...journal !== undefined && !repeated.has(journal) && { journal },
     queued: queued.filter(({ id }) => !repeated.has(id)),
     rollup: rollup === null || repeated.has(rollup) ? null : rollup,
     change: change === null || repeated.has(change) ? null : change,

@@ -84,9 +84,9 @@ export class ReplaceableStore {
   }
 
   /** Prunes some, see {@linkcode Store.prune}. A failure waits for the next write to be reported, except damage. */
-  async prune(nowMs: number): Promise<PruneProgress> {
+  async prune(nowMs: number, journalMs: number | null): Promise<PruneProgress> {
     try {
-      return await this.#store.prune(nowMs);
+      return await this.#store.prune(nowMs, journalMs);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       if (error.failure === "damaged") this.#fail(error);

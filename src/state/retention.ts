@@ -25,6 +25,9 @@ export function cutChange(change: ConditionChange): ConditionChange {
 /** How many runs of one check are kept with their time, condition and duration. */
 export const RECENT_RUNS_MAX = 50;
 
+/** How many blocks of a check's journal are kept at most: a megabyte. */
+export const JOURNAL_BLOCKS_MAX = 4_000;
+
 /** How many runs of one job are kept at most, in addition to the one that ended last. */
 export const JOB_RUNS_MAX = 20;
 
@@ -33,6 +36,8 @@ export interface RetentionLimits {
   /** A check last seen before this is forgotten with all that is kept of it; a job of no check last heard of, too. */
   readonly seenMs: number;
   readonly changeMs: number;
+  /** The end of a block of a journal. */
+  readonly journalMs: number;
   readonly rollupEndMs: number;
   readonly dailyMs: number;
   /** Dropped notifications that last failed, or were planned, before this are deleted. */
@@ -42,11 +47,14 @@ export interface RetentionLimits {
   readonly countedMs: number;
 }
 
-/** The retention times, counted from now. Days are merged whole, so each day has one form. */
-export function limitsAt(nowMs: number): RetentionLimits {
+/**
+ * The retention times, counted from now; `journalMs` is that of results. Days are merged whole, so each day has one form.
+ */
+export function limitsAt(nowMs: number, journalMs: number | null = null): RetentionLimits {
   return {
     seenMs: nowMs - 30 * DAY_MS,
     changeMs: nowMs - 400 * DAY_MS,
+    journalMs: nowMs - (journalMs ?? 90 * DAY_MS),
     rollupEndMs: nowMs - 100 * DAY_MS,
     dailyMs: startOf(nowMs - 8 * DAY_MS, DAY_MS),
     droppedMs: nowMs - 7 * DAY_MS,

@@ -8,6 +8,13 @@ import { ReplaceableStore, type ReplaceableStoreOptions } from "./replaceable_st
 import { bareUpdate, WriteBehindBuffer } from "./write_behind.ts";
 import { HOUR_MS } from "../shared/time_units.ts";
 
+/** The parts of a config that pruning needs. */
+export interface KeptConfig {
+  readonly checks: readonly Check[];
+  /** How long results are kept; `null`: the default. @default 90 days */
+  readonly retentionMs?: number | null;
+}
+
 interface StateRepositoryOptions extends ReplaceableStoreOptions {
   /** When the service ended that ran before; wall time. @default null, none is known */
   readonly ranUntilMs?: number | null;
@@ -195,23 +202,23 @@ export class StateRepository {
   }
 
   /** Records that the config has these checks and prunes a bounded part of the old data; call again if not finished. */
-  async prune(checks: readonly Check[], nowMs: number): Promise<PruneProgress> {
+  async prune({ checks, retentionMs = null }: KeptConfig, nowMs: number): Promise<PruneProgress> {
     // Once for all steps: going through all checks costs more than a step.
     if (!this.#isPruning) {
       const names = new Set(checks.map((check) => check.name));
       for (const record of this.#cache.see(names, nowMs)) this.#buffer.add(bareUpdate(record));
     }
     await this.flush();
-    const progress = await this.#store.prune(nowMs);
+    const progress = await this.#store.prune(nowMs, retentionMs);
     this.#cache.forget(progress.forgotten, nowMs);
     this.#isPruning = !progress.finished;
     return progress;
   }
 
   /** Ends a single pass: writes pending updates, and prunes everything in the first process of each hour. */
-  async finish(checks: readonly Check[], nowMs: number): Promise<void> {
+  async finish(config: KeptConfig, nowMs: number): Promise<void> {
     await this.flush();
     if (Math.floor(this.#lastResultAtMs / HOUR_MS) === Math.floor(nowMs / HOUR_MS)) return;
-    while (!(await this.prune(checks, nowMs)).finished);
+    while (!(await this.prune(config, nowMs)).finished);
   }
 }

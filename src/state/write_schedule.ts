@@ -1,6 +1,5 @@
-import type { Check } from "../domain/check.ts";
 import type { WorkShare } from "../domain/membership.ts";
-import type { StateRepository } from "./state_repository.ts";
+import type { KeptConfig, StateRepository } from "./state_repository.ts";
 
 /** The repository and its time. */
 interface WriteScheduleOptions {
@@ -65,8 +64,8 @@ export class WriteSchedule {
 
 interface PersistingOptions extends WriteScheduleOptions {
   readonly repository: StateRepository;
-  /** Every check of the config as it is now, of this process's share. */
-  checks(): readonly Check[];
+  /** The config as it is now, with every check of this process's share. */
+  kept(): KeptConfig;
   readonly share: Pick<WorkShare, "prunes">;
   nowMs(): number;
 }
@@ -77,10 +76,10 @@ const PRUNE_STEP_AFTER_MS = 1_000;
 
 /** Starts a write schedule, and prunes now and every hour, in steps. */
 export function startPersisting(options: PersistingOptions): WriteSchedule {
-  const { repository, checks, share, nowMs, after, onBug } = options;
+  const { repository, kept, share, nowMs, after, onBug } = options;
   const prune = async (): Promise<void> => {
     if (!share.prunes) return void after(PRUNE_EVERY_MS, () => void prune().catch(onBug));
-    const { finished } = await repository.prune(checks(), nowMs());
+    const { finished } = await repository.prune(kept(), nowMs());
     after(finished ? PRUNE_EVERY_MS : PRUNE_STEP_AFTER_MS, () => void prune().catch(onBug));
   };
   prune().catch(onBug);

@@ -199,6 +199,7 @@ function createStore(
     rollups: (name, sinceMs) => query(() => base.rollups(name, sinceMs)),
     rollupSums: (names, options) => query(() => base.rollupSums(names, options)),
     recentRuns: (names) => query(() => base.recentRuns(names)),
+    journal: (names, span) => query(() => base.journal(names, span)),
     outbox: () => transaction(3, () => base.outbox()),
     changeOutbox: (change) =>
       queues.isShared || change.sentOpen !== undefined
@@ -224,10 +225,10 @@ function createStore(
     queuedSummary: () => query(() => base.queuedSummary()),
     queueSummary: (summary, before, queued) =>
       transaction(2, () => base.queueSummary(summary, before, queued)),
-    prune: async (nowMs) => {
+    prune: async (nowMs, journalMs) => {
       const progress = await transaction(10, () => {
         database.prune();
-        return pruner.prune(nowMs);
+        return pruner.prune(nowMs, journalMs);
       });
       writer.forget(progress.forgotten);
       return progress;

@@ -9,6 +9,7 @@ import {
   parseLimit,
   parseMessageLimit,
   parseObjective,
+  parseRetention,
   parseSize,
 } from "../../src/config/quantities.ts";
 import { describeSize, exactSize, roundedSize } from "../../src/domain/describe_size.ts";
@@ -82,6 +83,24 @@ Deno.test("parseObjective() parses a percentage and its time, a month by default
     const parsed = parseObjective(`${text}`);
     if (result instanceof RegExp) assert.match("problem" in parsed ? parsed.problem : "", result);
     else assert.deepEqual(parsed, { percent: result[0], windowMs: result[1] * DAY_MS });
+  }
+});
+
+Deno.test("parseRetention() parses an interval of 1 to 400 days", () => {
+  const rows: Rows<number | RegExp> = [
+    ["90 days", 90],
+    ["day", 1],
+    [86_400, 1],
+    ["400 days", 400],
+    ["23 hours 59 min", /^is shorter than a day, expected 1 to 400 days, such as "90 days"$/],
+    [86_399, /^is shorter than a day/],
+    ["400 days 1 s", /^is longer than 400 days, expected/],
+    ["ever", /^is not an interval, expected 1 to 400 days/],
+  ];
+  for (const [value, result] of rows) {
+    const parsed = parseRetention(value);
+    if (result instanceof RegExp) assert.match("problem" in parsed ? parsed.problem : "", result);
+    else assert.deepEqual(parsed, { ms: result * DAY_MS });
   }
 });
 

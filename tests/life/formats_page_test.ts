@@ -86,13 +86,18 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     objects.push(["`status --format json`", status], ["A check of `status`", status.checks[0]]);
     objects.push(["A notification of `status`", status.notifications[0]]);
     objects.push(["The last run", status.checks[0].last], ["The monitor of `status`", status.monitor]);
-    const history = JSON.parse((await harness.runHere(["history", "--format", "json", "bad"])).stdout);
+    const history = JSON.parse(
+      (await harness.runHere(["history", "--results", "--format", "json", "bad"])).stdout,
+    );
     objects.push(["`history --format json`", history], ["A change", history.changes[0]]);
     assert.deepEqual(Object.keys(history.spans), ["day", "week", "month"]);
     const week = JSON.parse((await harness.runHere(["summary", "--format", "json"])).stdout);
     objects.push(["`summary --format json`", week], ["A list of a summary", week.availability]);
     objects.push(["An objective", week.availability.items[0].objective]);
-    objects.push(["A span", history.spans.day], ["A recent run", history.recent_runs[0]]);
+    objects.push(["A span", history.spans.day], ["A recent run", history.recent_runs[0]], [
+      "Results",
+      history.results[0],
+    ]);
     const why = JSON.parse((await harness.runHere(["why", "bad", "--format", "json"])).stdout);
     objects.push(["`why --format json`", why], ["A channel of `why`", why.channels[0]]);
     const scenario = { start: "2026-03-02 21:55", results: { bad: "critical" } };

@@ -5,7 +5,9 @@
 import assert from "node:assert/strict";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import { type Rollup, type RollupSum, type Store, StoreError } from "../../src/domain/store.ts";
+import type { CheckJournal, JournalRun } from "../../src/domain/check_journal.ts";
 import { allChanges } from "../../src/state/read_store.ts";
+import { journalRows } from "../../src/state/journal.ts";
 import { RecordCache } from "../../src/state/record_cache.ts";
 import { testJobs } from "./conformance_jobs.ts";
 import { testOutbox } from "./conformance_outbox.ts";
@@ -15,6 +17,7 @@ import {
   changeOf,
   countsOf,
   entryOf,
+  journalOf,
   monitorRunOf,
   NOW_MS,
   outboxChangeOf,
@@ -246,6 +249,90 @@ export function testStore(
     assert.deepEqual(await store.recentRuns(["web"]), [], "they go with their check");
   });
 
+  test("returns the journal of some checks as it was recorded, in a span of time", async (store) => {
+    const names = ["web", ...HOSTILE_TEXTS];
+    const runs = everyHour(30);
+    const { journal, blocks } = journalOf(runs);
+    assert.ok(blocks.length > 1, "the record alone has not all of it");
+    for (const name of names) {
+      const record = recordOf(name, { journal });
+      await store.save(blocks.map((block) => updateOf(name, { record, journal: block })));
+    }
+    await store.save([
+      updateOf("one", { record: recordOf("one", { journal: journalOf(runs.slice(0, 1)).journal }) }),
+    ]);
+    await store.save([updateOf("planned", { record: recordOf("planned", { journal: null }) })]);
+    const expected = runs.map(({ endedAtMs, condition, output = "" }) => [endedAtMs, condition, output]);
+    const read = async (names: readonly string[], sinceMs: number, untilMs: number) =>
+      (await store.journal(names, { sinceMs, untilMs })).map(({ name, rows }) => [
+        name,
+        rows.map(({ firstMs, condition, output }) => [firstMs, condition, output]),
+      ]);
+    assert.deepEqual(await read(["web"], -Infinity, Infinity), [["web", expected]]);
+    const all = await read(
+      [...names, "web", "nobody", "planned", "one"],
+      NOW_MS + HOUR_MS,
+      NOW_MS + 3 * HOUR_MS,
+    );
+    assert.equal(all.length, names.length, "without those that have none then");
+    for (const name of names) {
+      assert.deepEqual(all.find(([found]) => found === name)?.[1], expected.slice(1, 4));
+    }
+    assert.deepEqual(await read(["one"], 0, NOW_MS), [["one", expected.slice(0, 1)]]);
+  });
+
+  test("keeps both of two blocks of a journal that end at one time", async (store) => {
+    const blocks = [0, 1].map((index) => journalOf(everyHour(30 + index)).blocks[0] ?? assert.fail());
+    const at = blocks.map((block) => ({ ...block, lastMs: NOW_MS }));
+    const record = recordOf("web", { journal: journalOf(everyHour(1)).journal });
+    await store.save(at.map((journal) => updateOf("web", { record, journal })));
+    await store.save([updateOf("web", { record, journal: at[0] ?? assert.fail() })]);
+    const count = (journals: readonly CheckJournal[]): number | undefined => journals[0]?.rows.length;
+    const once = count([{ name: "", rows: journalRows([at[0]?.rows ?? assert.fail()], null, EVER) }]) ?? 0;
+    assert.equal(count(await store.journal(["web"], EVER)), 3 * once + 1);
+  });
+
+  test("forgets results 90 days after the end of their block, or as long as it is told", async (store) => {
+    const { blocks: [block = assert.fail()] } = journalOf(everyHour(30));
+    const record = recordOf("web", { journal: null, seenAtMs: NOW_MS + 500 * DAY_MS });
+    const isKeptAt = async (ageMs: number, journalMs?: number): Promise<boolean> => {
+      await store.prune(block.lastMs + ageMs, journalMs);
+      await store.prune(block.lastMs + ageMs + DAY_MS, journalMs);
+      await store.save([
+        updateOf("web", { record: { ...record, journal: journalOf(everyHour(1)).journal } }),
+      ]);
+      const rows = (await store.journal(["web"], { sinceMs: NOW_MS - 1, untilMs: Infinity }))[0]?.rows ?? [];
+      return rows.length > 1;
+    };
+    await store.save([updateOf("web", { record, journal: block })]);
+    assert.equal(await isKeptAt(90 * DAY_MS), true);
+    assert.equal(await isKeptAt(90 * DAY_MS + 1, 200 * DAY_MS), true);
+    assert.equal(await isKeptAt(200 * DAY_MS, 200 * DAY_MS), true);
+    assert.equal(await isKeptAt(200 * DAY_MS + 1, 200 * DAY_MS), false);
+  });
+
+  test("keeps the newest 4,000 blocks of a journal, and none of a forgotten check", async (store) => {
+    const { blocks: [block = assert.fail()], journal } = journalOf(everyHour(30));
+    const week = Array.from({ length: 9 }, (_, day) => ({ endedAtMs: NOW_MS + day * DAY_MS }));
+    const { blocks: [oldest = assert.fail()] } = journalOf(week);
+    const record = recordOf("web", { journal });
+    const blocks = [...Array(4003).keys()].map((index) => ({
+      ...index < 3 ? oldest : block,
+      lastMs: NOW_MS + index,
+    }));
+    await store.save(blocks.map((journal) => updateOf("web", { record, journal })));
+    const count = async (): Promise<number> => (await store.journal(["web"], EVER))[0]?.rows.length ?? 0;
+    const tail = journalRows([], journal, EVER).length;
+    const each = journalRows([block.rows], null, EVER).length;
+    assert.equal(await count(), 3 * journalRows([oldest.rows], null, EVER).length + 4000 * each + tail);
+    await pruneAll(store, NOW_MS);
+    assert.equal(await count(), 4000 * each + tail);
+    await store.save([updateOf("web", { record: recordOf("web", { seenAtMs: NOW_MS - 31 * DAY_MS }) })]);
+    assert.deepEqual(await pruneAll(store, NOW_MS), ["web"]);
+    await store.save([updateOf("web", { record: recordOf("web", { journal: null }) })]);
+    assert.deepEqual(await store.journal(["web"], EVER), []);
+  });
+
   test("keeps who runs the checks, the last that was said alone", async (store) => {
     assert.equal(await store.monitorRun(), null);
     const service = monitorRunOf({ checks: HOSTILE_TEXTS.map((name) => ({ name })) });
@@ -404,13 +491,18 @@ export function testStore(
   test("deletes nothing because of one reading of the clock", async (store) => {
     const aheadMs = NOW_MS + 450 * DAY_MS;
     const left = recordOf("left", { seenAtMs: NOW_MS - 29 * DAY_MS });
-    const old = { change: changeOf("web", NOW_MS - DAY_MS), rollup: entryOf(NOW_MS - DAY_MS) };
+    const old = {
+      change: changeOf("web", NOW_MS - DAY_MS),
+      rollup: entryOf(NOW_MS - DAY_MS),
+      journal: journalOf(everyHour(30)).blocks[0] ?? assert.fail(),
+    };
     await store.save([updateOf("web", old), updateOf("left", { record: left })]);
     await store.addSilences([silenceOf("a", { untilMs: NOW_MS })]);
     const read = async (): Promise<unknown> => [
       await store.records(),
       await store.changes("web", ALL),
       await store.rollups("web", 0),
+      await store.journal(["web"], EVER),
       await store.silences(0),
     ];
     const before = await read();
@@ -425,6 +517,7 @@ export function testStore(
     assert.deepEqual(await pruneAll(store, aheadMs + DAY_MS), ["left"]);
     assert.deepEqual(await store.changes("web", ALL), []);
     assert.deepEqual(await store.rollups("web", 0), []);
+    assert.deepEqual((await store.journal(["web"], EVER))[0]?.rows.length, 3, "the record has the others");
     assert.deepEqual(await store.silences(0), []);
   });
 
@@ -475,3 +568,15 @@ export async function pruneAll(store: Store, nowMs: number): Promise<readonly st
 }
 
 const ALL = { sinceMs: -Infinity, limit: Infinity };
+const EVER = { sinceMs: -Infinity, untilMs: Infinity };
+
+/** Runs of a journal, each a row of its own: an hour apart, ok and failing in turn. */
+function everyHour(count: number): readonly (Pick<JournalRun, "endedAtMs" | "condition" | "output">)[] {
+  return Array.from({ length: count }, (_, index) => ({
+    endedAtMs: NOW_MS + index * HOUR_MS,
+    condition: index % 2 === 0 ? "critical" : "ok",
+    output: index % 2 === 0 ? HOSTILE_LINES[index % HOSTILE_LINES.length] ?? "" : "",
+  }));
+}
+
+const HOSTILE_LINES = HOSTILE_TEXTS.filter((text) => text.length <= 80).map((text) => text.toWellFormed());

@@ -7,6 +7,7 @@ import {
   changeOf,
   countOf,
   entryOf,
+  journalOf,
   markerOf,
   notificationOf,
   NOW_MS,
@@ -32,6 +33,11 @@ interface Caller {
 const NAMES = ["web", "mail", "dns"];
 const CHANNELS = ["one", "two"];
 const CONDITIONS = ["ok", "warning", "critical"] as const;
+const BLOCKS = journalOf([...Array(40).keys()].map((index) => ({
+  endedAtMs: NOW_MS + index * 1_000,
+  condition: CONDITIONS[index % 3] ?? "ok",
+  output: `result ${index}`,
+}))).blocks;
 
 /** Does so many calls, and returns what each returned; `random` decides them. */
 export async function callAtRandom(
@@ -54,10 +60,14 @@ export async function callAtRandom(
   const [{ store }] = callers as [Caller];
   log.push(plain([await store.outbox(), await store.records()]));
   for (const name of NAMES) log.push(plain([await store.changes(name, ALL), await store.rollups(name, 0)]));
+  log.push(
+    plain((await store.journal(NAMES, EVER)).toSorted((one, other) => one.name < other.name ? -1 : 1)),
+  );
   for (const { heartbeats } of callers) await heartbeats.close();
   return log;
 }
 
+const EVER = { sinceMs: -Infinity, untilMs: Infinity };
 const ALL = { sinceMs: 0, limit: 1_000 };
 
 /** Without times and places in a sequence, in an order of its own where the database has none. */
@@ -119,6 +129,7 @@ class Calls {
       record: recordOf(name, { missedRuns: Math.floor(this.random() * 100) }),
       rollup: this.pick([null, entryOf(atMs, { condition: this.pick(CONDITIONS) })]),
       change: this.pick([null, changeOf(name, atMs)]),
+      ...this.random() < 0.3 && { journal: this.pick(BLOCKS) },
       queued: this.random() < 0.7 ? [this.queued(name)] : [],
     };
   }

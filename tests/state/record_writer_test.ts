@@ -3,7 +3,8 @@ import { StoreError } from "../../src/domain/store.ts";
 import { RecordWriter, type VersionedRecords } from "../../src/state/record_writer.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { MemoryDatabase } from "../../testing/simulation/memory_database.ts";
-import { queuedOf, recordOf, updateOf } from "./records.ts";
+import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
+import { journalOf, NOW_MS, queuedOf, recordOf, updateOf } from "./records.ts";
 
 /** The connection of a writer, which breaks before it does something, or after it. */
 class Breaking implements VersionedRecords {
@@ -105,7 +106,11 @@ test("save() returns a record of another process after a failure in between, too
 
 test("save() adds nothing twice that was saved although its reply was lost", async (parts) => {
   const { writer, connection, database } = parts;
-  const update = updateOf("web", { record: recordOf("web", { missedRuns: 7 }), queued: [queuedOf("a", 1)] });
+  const { blocks: [journal = assert.fail()] } = journalOf([...Array(40).keys()].map((index) => ({
+    endedAtMs: NOW_MS + index * DAY_MS,
+  })));
+  const record = recordOf("web", { missedRuns: 7, journal: null });
+  const update = updateOf("web", { record, queued: [queuedOf("a", 1)], journal });
   connection.breaks = (what, when) => what === "save" && when === "after";
   await assert.rejects(writer.save([update]), /connection closed/);
   const { notifications: [queued] } = await database.base.outbox();
@@ -116,4 +121,10 @@ test("save() adds nothing twice that was saved although its reply was lost", asy
   assert.deepEqual(await writer.save([update]), []);
   assert.deepEqual((await database.base.outbox()).notifications, []);
   assert.deepEqual((await database.base.records()).map(({ missedRuns }) => missedRuns).sort(), [2, 7]);
+  await writer.save([updateOf("web")]);
+  const [{ rows } = assert.fail()] = await database.base.journal(["web"], {
+    sinceMs: NOW_MS + HOUR_MS,
+    untilMs: Infinity,
+  });
+  assert.equal(new Set(rows.map(({ firstMs }) => firstMs)).size, rows.length, "no block is there twice");
 });

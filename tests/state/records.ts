@@ -1,4 +1,6 @@
 import type { JobEnd, JobRun } from "../../src/domain/job_runs.ts";
+import type { JournalBlock, JournalRun } from "../../src/domain/check_journal.ts";
+import { addRun } from "../../src/state/journal.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { MonitorRun } from "../../src/domain/monitor_run.ts";
 import type {
@@ -58,8 +60,38 @@ export function recordOf(name: string, fields: Partial<CheckRecord> = {}): Check
     runs: { ok: 7, unknown: 1, warning: 3, critical: 2 },
     durationTotalMs: 159.5,
     seenAtMs: NOW_MS,
+    journal: journalOf([
+      { endedAtMs: NOW_MS - 120_000, condition: "warning", output: "status is 500" },
+      { endedAtMs: NOW_MS - 60_000 },
+      { endedAtMs: NOW_MS, condition: "critical", output: "refused" },
+    ]).journal,
     ...fields,
   };
+}
+
+/** A run of a journal, `ok` unless given. */
+type RunFields = Partial<JournalRun> & Pick<JournalRun, "endedAtMs">;
+
+/** The packed journal of a record after some runs, and the blocks that left it. */
+export function journalOf(
+  runs: readonly RunFields[],
+  before: Uint8Array | null = null,
+): { readonly journal: Uint8Array | null; readonly blocks: readonly JournalBlock[] } {
+  let journal = before;
+  const blocks: JournalBlock[] = [];
+  for (const run of runs) {
+    const fields = {
+      condition: "ok",
+      awaits: null,
+      isAfterGap: false,
+      isInterrupted: false,
+      output: "",
+    } as const;
+    const added = addRun(journal, { ...fields, ...run });
+    journal = added.journal;
+    if (added.block !== null) blocks.push(added.block);
+  }
+  return { journal, blocks };
 }
 
 /** Returns a result with every field set. */

@@ -5,8 +5,9 @@ import { ALL_WORK } from "../../src/domain/membership.ts";
 import { startPersisting } from "../../src/state/write_schedule.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
+import { type CheckResult, checkResult } from "../../src/domain/result.ts";
 import { type CheckUpdate, StoreError, type StoreFailure } from "../../src/domain/store.ts";
-import { decide, type Decided } from "../../src/engine/decide.ts";
+import { decide, type Decided, type Run } from "../../src/engine/decide.ts";
 import { WITHOUT_CHANNELS } from "../../src/engine/engine.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
 import { testCheck } from "../support/checks.ts";
@@ -342,15 +343,53 @@ Deno.test("flush() keeps every change of a long outage, and drops aggregates of 
   assert.deepStrictEqual(records, ["web", "mail"].map((known) => repository.recordOf(known, NOW)));
   const [rollup] = await store.rollups("web", 0);
   assert.ok(rollup !== undefined && rollup.observed.ok + rollup.observed.critical < runs);
+  const [{ rows } = assert.fail()] = await store.journal(["web"], { sinceMs: 0, untilMs: Infinity });
+  assert.deepStrictEqual(
+    rows.reduce((sum, row) => sum + row.runs, 0),
+    runs,
+    "every result is in the journal",
+  );
+});
+
+Deno.test("decide() adds what a run returned to the journal, gaps and results that do not count included", async () => {
+  const { repository, store } = await openDesk();
+  const record = (nowMs: number, fields: Partial<CheckResult>, run: Partial<Run> = {}): void => {
+    const situation = { ...WITHOUT_CHANNELS, nowMs, newId: () => "report", hostName: "test-host" };
+    const result = { ...checkResult("ok", "fine"), ...fields };
+    const { update } = decide(repository.recordOf("web", nowMs), WEB, situation, {
+      result: { check: WEB, ...result, startedAtMs: nowMs - 5, durationMs: 5 },
+      plan: () => ({ atMs: nowMs + MINUTE, overdueAtMs: nowMs + 3 * MINUTE, missed: 0 }),
+      ...run,
+    });
+    repository.keep(update);
+  };
+  record(NOW, { condition: "unknown", output: "never ran", awaits: "job" }, { isAfterGap: true });
+  record(NOW + MINUTE, {});
+  record(NOW + 2 * MINUTE, {});
+  record(NOW + HOUR, {}, { isAfterGap: true, isInterrupted: true });
+  record(NOW + HOUR + MINUTE, { condition: "critical", output: "refused", isSilent: true });
+  await repository.flush();
+  const [{ rows } = assert.fail()] = await store.journal(["web"], { sinceMs: 0, untilMs: Infinity });
+  assert.deepStrictEqual(
+    rows.map((
+      { condition, awaits, output, runs, gap, isInterrupted },
+    ) => [condition, awaits, output, runs, gap, isInterrupted]),
+    [
+      ["unknown", "job", "never ran", 1, "first", false],
+      ["ok", null, "", 2, "none", false],
+      ["ok", null, "", 1, "first", true],
+      ["critical", null, "refused", 1, "first", false],
+    ],
+  );
 });
 
 Deno.test("prune() deletes a check that left the config 30 days ago, not one that came back", async () => {
   const { repository, store, recordResult } = await openDesk();
   recordResult(WEB, "critical");
   recordResult(MAIL, "ok");
-  for (let day = 1; day <= 29; day++) await repository.prune([MAIL], NOW + day * DAY);
+  for (let day = 1; day <= 29; day++) await repository.prune({ checks: [MAIL] }, NOW + day * DAY);
   assert.strictEqual(repository.recordOf("web", NOW).condition.confirmed, "critical");
-  for (let day = 30; day <= 33; day++) await repository.prune([MAIL], NOW + day * DAY);
+  for (let day = 30; day <= 33; day++) await repository.prune({ checks: [MAIL] }, NOW + day * DAY);
   assert.strictEqual(repository.recordOf("web", NOW).condition.observed, null);
   assert.deepStrictEqual((await store.records()).map(({ name }) => name), ["mail"]);
   assert.strictEqual(repository.recordOf("mail", NOW).condition.observed, "ok");
@@ -361,9 +400,9 @@ Deno.test("prune() ignores a store that can't be written, and has a damaged one 
   recordResult(WEB, "critical");
   await repository.flush();
   store.failure = "full";
-  assert.deepStrictEqual(await repository.prune([WEB], NOW), { finished: true, forgotten: [] });
+  assert.deepStrictEqual(await repository.prune({ checks: [WEB] }, NOW), { finished: true, forgotten: [] });
   store.failure = "damaged";
-  assert.deepStrictEqual(await repository.prune([WEB], NOW), { finished: true, forgotten: [] });
+  assert.deepStrictEqual(await repository.prune({ checks: [WEB] }, NOW), { finished: true, forgotten: [] });
   recordResult(MAIL, "ok");
   await repository.flush();
   assert.deepStrictEqual((await fresh[0]?.records())?.map(({ name }) => name), ["web", "mail"]);
@@ -384,7 +423,7 @@ Deno.test("finish() writes pending updates, and prunes to the end in the first p
     const { repository, recordResult } = await openDesk({ store });
     store.pruneCalls = 4;
     recordResult(WEB, "critical", { nowMs: NOW + 30 * MINUTE });
-    await repository.finish([WEB], NOW + 30 * MINUTE);
+    await repository.finish({ checks: [WEB] }, NOW + 30 * MINUTE);
     assert.strictEqual(store.pruned, expected);
     const from = lastMs === null ? "pending" : "ok";
     assert.deepStrictEqual(changesIn(store.saved), [`web: ${from} to critical`]);
@@ -454,7 +493,7 @@ async function persist(store?: FaultyStore) {
   const bugs: unknown[] = [];
   const keeping = startPersisting({
     repository: desk.repository,
-    checks: () => [WEB],
+    kept: () => ({ checks: [WEB] }),
     share: ALL_WORK,
     nowMs: clock.wallMs,
     after: clock.after,

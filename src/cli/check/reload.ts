@@ -85,6 +85,7 @@ export function toScheduled(config: OpenConfig, selection: Selection): Scheduled
   return {
     checks: selectChecks(config.checks, selection).filter((check) => check.active),
     configChecks: config.checks,
+    retentionMs: config.retentionMs,
     directory: config.source.directory,
     redact: config.redact,
   };

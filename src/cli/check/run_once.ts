@@ -69,7 +69,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     // Results are persisted even if they can't be printed.
     const code = await state.whileLocked(
       runPass(chosen, { ...options, repository, shared, overtaken, located, selected: checks, left, isKept })
-        .finally(() => isKept ? repository.finish(config.checks, system.clock.wallMs()) : undefined),
+        .finally(() => isKept ? repository.finish(config, system.clock.wallMs()) : undefined),
     );
     // Once the notifications about checks that left are persisted.
     if (settings.due) {

@@ -8,12 +8,14 @@ import {
 } from "../../state/availability.ts";
 import { type CheckStatus, describeStale, statusOf } from "../../engine/check_status.ts";
 import { allChanges } from "../../state/read_store.ts";
-import type { ConditionChange } from "../../domain/store.ts";
+import type { JournalRow } from "../../domain/check_journal.ts";
+import type { ConditionChange, Store } from "../../domain/store.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { EXIT } from "../exit_code.ts";
 import {
   historyJson,
   type HistorySpan,
+  type Past,
   type PresentFacts,
   readHistory,
 } from "../../outputs/json/history_json.ts";
@@ -26,6 +28,7 @@ import { believableColumns } from "../formats/table.ts";
 import { wrap } from "../../shared/wrap.ts";
 
 const CHANGES_SHOWN = 20;
+const RESULTS_SHOWN = 40;
 
 export const historyCommand: Command = {
   name: "history",
@@ -41,10 +44,12 @@ export const historyCommand: Command = {
     OPTION.state,
     OPTION.format,
     option("--trace", "the trace of each run that confirmed a problem"),
+    option("--results", "what each run returned, alike results together"),
   ],
   examples: [
     ["monitor history web", "show one check"],
     ["monitor history --trace web", "show what the runs did that confirmed problems"],
+    ["monitor history --results web", "show what each run returned"],
     ["monitor history --format json web", "print every stored change as JSON"],
   ],
   uses: ["read", "write", "net", "env", "sys"],
@@ -72,9 +77,12 @@ export const historyCommand: Command = {
     const status = statusOf(shown, { recordOf: () => record, notRunning, nowMs });
     const isInConfig = config === null ? null : config.checks.some((candidate) => candidate.name === name);
     const history = await readHistory(store, asObserved(shown, record, notRunning?.sinceMs ?? null), nowMs);
-    const changes = allChanges(store, name);
+    const past = {
+      changes: allChanges(store, name),
+      results: invocation.has("results") ? await readResults(store, name) : null,
+    };
     const facts = { status, isInConfig, monitor };
-    const pieces = format === "json" ? historyJson(history, facts, changes) : renderPretty(name, changes, {
+    const pieces = format === "json" ? historyJson(history, facts, past) : renderPretty(name, past, {
       notes: presentNotes(facts, { nowMs, hasErrors: error !== null }),
       spans: history.spans,
       traces: invocation.has("trace"),
@@ -88,6 +96,12 @@ export const historyCommand: Command = {
     return EXIT.ok;
   },
 };
+
+/** The journal of a check, the newest row first. */
+async function readResults(store: Store, name: string): Promise<readonly JournalRow[]> {
+  const [journal] = await store.journal([name], { sinceMs: -Infinity, untilMs: Infinity });
+  return journal?.rows.toReversed() ?? [];
+}
 
 /** The width off a terminal. */
 const COLUMNS = 80;
@@ -117,7 +131,7 @@ interface PrettyOptions {
 
 async function* renderPretty(
   name: string,
-  changes: AsyncIterable<ConditionChange>,
+  { changes, results }: Past,
   { notes, spans, traces, timeZone, columns }: PrettyOptions,
 ): AsyncGenerator<string> {
   yield `${printable(name)}\n`;
@@ -126,6 +140,14 @@ async function* renderPretty(
   for (const span of spans) {
     yield hanging(`last ${span.name.padEnd(8)}  `, describeSpan(span), columns);
   }
+  yield* renderChanges(changes, { traces, timeZone, columns });
+  if (results !== null) yield* renderResults(results, { timeZone, columns });
+}
+
+async function* renderChanges(
+  changes: AsyncIterable<ConditionChange>,
+  { traces, timeZone, columns }: Pick<PrettyOptions, "traces" | "timeZone" | "columns">,
+): AsyncGenerator<string> {
   let count = 0;
   for await (const { atMs, from, to, output, trace } of changes) {
     if (count === 0) yield "\nchanges, newest first:\n";
@@ -135,6 +157,33 @@ async function* renderPretty(
     if (traces) yield renderTrace(trace);
   }
   if (count === 0) yield "\nno changes\n";
+}
+
+function* renderResults(
+  results: readonly JournalRow[],
+  { timeZone, columns }: Pick<PrettyOptions, "timeZone" | "columns">,
+): Generator<string> {
+  if (results.length === 0) return yield "\nno results\n";
+  yield "\nresults, newest first:\n";
+  for (const [index, row] of results.slice(0, RESULTS_SHOWN).entries()) {
+    const before = results[index + 1];
+    yield hanging(`  ${timeText(row.firstMs, timeZone)}  `, describeResults(row), columns);
+    if (row.gap !== "none" || row.isInterrupted) {
+      const ms = before === undefined ? 0 : row.firstMs - before.lastMs;
+      yield `  ${ms > 0 ? `no results for ${describeDuration(ms)}` : "no results before"}\n`;
+    }
+  }
+  if (results.length > RESULTS_SHOWN) yield "  more with --format json\n";
+}
+
+/** A row, such as `critical, 3 times in 20 s: connection refused`. */
+function describeResults({ condition, awaits, firstMs, lastMs, runs, gap, output }: JournalRow): string {
+  const parts = [
+    awaits === null ? condition : `${condition}, does not count`,
+    runs === 1 ? "once" : `${runs} times in ${describeDuration(lastMs - firstMs)}`,
+    gap === "each" && runs > 1 ? "each overdue" : "",
+  ].filter((part) => part !== "").join(", ");
+  return output === "" ? parts : `${parts}: ${printable(output)}`;
 }
 
 /** A text behind a head, wrapped there. */

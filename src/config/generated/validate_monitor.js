@@ -14,8 +14,8 @@ const pattern0 = new RegExp("^[A-Za-z0-9_]+$", "u");
 const schema20 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
 const schema19 = {"kind":1,"parameters":1,"channel":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1};
 const schema22 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
-const schema36 = {"title":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
-const schema21 = {"$schema":1,"include":1,"defaults":1,"state":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
+const schema37 = {"title":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema21 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
 if(typeof data === "string"){
@@ -988,6 +988,19 @@ vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
 validate_defaults.errors = vErrors;
 return vErrors === null;
 }
+export function validate_type_integer_string_minimum_1(data, instancePath = ""){
+let vErrors = null;
+if((!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))) && (typeof data !== "string")){
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: ["integer","string"]}});
+}
+if((typeof data == "number") && (isFinite(data))){
+if(data < 1 || isNaN(data)){
+vErrors = add(vErrors, {instancePath,keyword:"minimum",params:{ limit: 1}});
+}
+}
+validate_type_integer_string_minimum_1.errors = vErrors;
+return vErrors === null;
+}
 export function validate_type_array_minItems_1_items_type_string(data, instancePath = ""){
 let vErrors = null;
 if(Array.isArray(data)){
@@ -1043,7 +1056,7 @@ vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty:
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema36, key0))){
+if(!(func2.call(schema37, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 errors++;
 }
@@ -1310,6 +1323,11 @@ if(!(validate_monitor_state(data.state, instancePath+"/state"))){
 vErrors = join(vErrors, validate_monitor_state.errors);
 }
 }
+if(data.retention !== undefined){
+if(!(validate_type_integer_string_minimum_1(data.retention, instancePath+"/retention"))){
+vErrors = join(vErrors, validate_type_integer_string_minimum_1.errors);
+}
+}
 if(data.heartbeat !== undefined){
 if(!(validate_monitor_heartbeat(data.heartbeat, instancePath+"/heartbeat"))){
 vErrors = join(vErrors, validate_monitor_heartbeat.errors);
@@ -1341,18 +1359,18 @@ vErrors = join(vErrors, validate_monitor_listen.errors);
 }
 }
 if(data.channels !== undefined){
-let data11 = data.channels;
-if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
-for(const key1 in data11){
-let data12 = data11[key1];
-if(!(validate_channel(data12, instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")))){
+let data12 = data.channels;
+if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
+for(const key1 in data12){
+let data13 = data12[key1];
+if(!(validate_channel(data13, instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")))){
 vErrors = join(vErrors, validate_channel.errors);
 }
-if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
-if(data12.kind === undefined){
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+if(data13.kind === undefined){
 vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "kind"}});
 }
-if(data12.parameters === undefined){
+if(data13.parameters === undefined){
 vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "parameters"}});
 }
 }
@@ -1371,10 +1389,10 @@ vErrors = join(vErrors, validate_monitor_summary.errors);
 }
 }
 if(data.checks !== undefined){
-let data14 = data.checks;
-if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
-for(const key2 in data14){
-if(!(validate_check(data14[key2], instancePath+"/checks/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")))){
+let data15 = data.checks;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+for(const key2 in data15){
+if(!(validate_check(data15[key2], instancePath+"/checks/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")))){
 vErrors = join(vErrors, validate_check.errors);
 }
 }

@@ -16,6 +16,7 @@ export interface FormatValues {
   readonly objective: Objective;
   readonly path: string;
   readonly range: Range;
+  readonly retention: number;
   readonly size: number;
   readonly size_or_percentage: Limit;
   readonly time_of_day: number;
@@ -726,6 +727,7 @@ export interface CheckDependsOn {
 
 /** The parts of a config, by their keys. */
 export interface ConfigParts {
+  readonly retention: number;
   readonly heartbeat: Heartbeat;
   readonly maintenance_windows: readonly Window[];
   readonly report: Report;

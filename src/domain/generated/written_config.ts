@@ -9,6 +9,7 @@ export interface Config {
   readonly include?: readonly string[] | string | undefined;
   readonly defaults: Defaults;
   readonly state?: string | ConfigState | undefined;
+  readonly retention?: number | string | undefined;
   readonly heartbeat?: ConfigHeartbeat | undefined;
   readonly maintenance_windows?: readonly Window[] | undefined;
   readonly report?: ConfigReport | undefined;

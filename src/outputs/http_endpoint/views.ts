@@ -111,7 +111,8 @@ export class Views {
     const monitor = await this.#monitor();
     const facts = { status: this.#statusOf(this.#get(name)), isInConfig: true, monitor };
     let text = "";
-    for await (const piece of historyJson(history, facts, this.#changesOf(name))) text += piece;
+    const past = { changes: this.#changesOf(name), results: null };
+    for await (const piece of historyJson(history, facts, past)) text += piece;
     return text;
   }
 

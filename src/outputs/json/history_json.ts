@@ -12,6 +12,7 @@ import { jsonText } from "../../shared/text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
+import type { JournalRow } from "../../domain/check_journal.ts";
 
 const SPANS = [
   { name: "24 hours", key: "day", ms: DAY_MS },
@@ -51,11 +52,18 @@ export interface PresentFacts {
   readonly monitor: MonitorStatus | null;
 }
 
+/** What happened to a check. */
+export interface Past {
+  readonly changes: AsyncIterable<ConditionChange>;
+  /** Its journal, the newest row first; `null`: not shown. */
+  readonly results: readonly JournalRow[] | null;
+}
+
 /** Renders the JSON of `monitor history`, piece by piece; fields are only ever added. */
 export async function* historyJson(
   { name, spans, runs }: History,
   { status: { condition, state }, isInConfig, monitor }: PresentFacts,
-  changes: AsyncIterable<ConditionChange>,
+  { changes, results }: Past,
 ): AsyncGenerator<string> {
   const fields = {
     name,
@@ -80,6 +88,7 @@ export async function* historyJson(
       condition,
       duration_ms: durationMs,
     })),
+    ...results !== null && { results: results.map(resultsJson) },
   };
   yield `${jsonText(fields, 2).slice(0, -2)},\n  "changes": [`;
   let isFirst = true;
@@ -89,4 +98,20 @@ export async function* historyJson(
     isFirst = false;
   }
   yield `${isFirst ? "" : "\n  "}]\n}\n`;
+}
+
+function resultsJson(
+  { condition, awaits, firstMs, lastMs, runs, intervalMs, gap, isInterrupted, output }: JournalRow,
+): Readonly<Record<string, unknown>> {
+  return {
+    first_at: isoTime(firstMs),
+    last_at: isoTime(lastMs),
+    condition,
+    counts: awaits === null,
+    runs,
+    interval_ms: roundedMs(intervalMs),
+    after_gap: gap,
+    interrupted: isInterrupted,
+    output,
+  };
 }

@@ -1,10 +1,12 @@
 /** Checks, their changes and roll-ups in PostgreSQL. */
 import { eachCondition } from "../../domain/condition.ts";
+import type { CheckJournal, JournalBlock } from "../../domain/check_journal.ts";
 import type { CheckStore, CheckUpdate, Rollup, SumSpan } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
 import {
   changeIn,
   FRESH_BYTES_MAX,
+  journalsOf,
   nameIn,
   packRun,
   RECENT_BYTES_MAX,
@@ -19,7 +21,7 @@ import type { RecordBatch, VersionedRecord, VersionedRecords } from "../record_w
 import { cutChange } from "../retention.ts";
 import { selectLatestChanges } from "../sql/shared_statements.ts";
 import type { Table } from "../sql/table_declaration.ts";
-import { CHANGES, CHECKS, OUTBOX, RECORDS, ROLLUPS } from "../sql/tables.ts";
+import { CHANGES, CHECKS, JOURNAL, OUTBOX, RECORDS, ROLLUPS } from "../sql/tables.ts";
 import type { Access, PostgresClient } from "./postgres_client.ts";
 import type { StatementResult } from "./statement_response.ts";
 import { lastByKey, newRows, onConflict, readAll, toArrays } from "./postgres_tables.ts";
@@ -33,12 +35,14 @@ const WITHOUT_CHECK = ["check_id"];
 const NAMED = [["name", "text"]] as const;
 const ROLLUP_VALUES = namesOf(ROLLUPS).slice(1);
 const CHANGE_VALUES = namesOf(CHANGES).slice(1);
+const JOURNAL_VALUES = namesOf(JOURNAL).slice(1);
 
 const FIRST = firstParameters([
   CHECKS.declared.length + VERSIONS.length,
   ROLLUPS.declared.length,
   CHANGES.declared.length,
   1 + OUTBOX.declared.length,
+  JOURNAL.declared.length,
 ]);
 
 function firstParameters(counts: readonly number[]): readonly number[] {
@@ -78,6 +82,11 @@ const SAVE = `WITH saved AS (
     SELECT saved.id, ${prefixed(CHANGE_VALUES)}
     FROM ${newRows(CHANGES, { first: FIRST[2] ?? 0, without: WITHOUT_CHECK, before: NAMED })}
     JOIN saved ON saved.name = new.name ORDER BY place),
+  moved_journal AS (
+    INSERT INTO journal (check_id, ${JOURNAL_VALUES.join(", ")})
+    SELECT saved.id, ${prefixed(JOURNAL_VALUES)}
+    FROM ${newRows(JOURNAL, { first: FIRST[4] ?? 0, without: WITHOUT_CHECK, before: NAMED })}
+    JOIN saved ON saved.name = new.name ORDER BY place ${onConflict(JOURNAL)}),
   queued AS (
     INSERT INTO outbox (${OUTBOX.columns})
     SELECT ${prefixed(namesOf(OUTBOX))} FROM ${newRows(OUTBOX, { first: FIRST[3] ?? 0, before: NAMED })}
@@ -134,6 +143,11 @@ function toParameters({ updates, versions }: RecordBatch): readonly Parameter[] 
     if (change === null) return [];
     return [CHANGES.encode({ ...cutChange(change), checkId: 0 }).with(0, columnText.encode(name))];
   });
+  const journal = [...byName].flatMap(([name, own]) =>
+    mergedBlocks(own).map((block) =>
+      JOURNAL.encode({ ...block, checkId: 0 }).with(0, columnText.encode(name))
+    )
+  );
   const queued = lastByKey(
     updates.flatMap(({ queued, record: { name } }) => queued.map((row) => ({ name, row }))),
     ({ row }) => row.id,
@@ -143,6 +157,7 @@ function toParameters({ updates, versions }: RecordBatch): readonly Parameter[] 
     ...toArrays(rollups, ROLLUPS.declared.length),
     ...toArrays(changes, CHANGES.declared.length),
     ...toArrays(queued, 1 + OUTBOX.declared.length),
+    ...toArrays(journal, JOURNAL.declared.length),
   ];
 }
 
@@ -169,6 +184,15 @@ function mergedRollups(updates: readonly CheckUpdate[]): readonly Omit<Rollup, "
     );
   }
   return [...merged.values()];
+}
+
+/** One block for each time: those of one time are joined as in SQLite. */
+function mergedBlocks(updates: readonly CheckUpdate[]): readonly JournalBlock[] {
+  const byTime = Map.groupBy(updates.flatMap(({ journal }) => journal ?? []), ({ lastMs }) => lastMs);
+  return [...byTime].map(([lastMs, blocks]) => ({
+    lastMs,
+    rows: joinBytes(blocks.toReversed().map(({ rows }) => rows)),
+  }));
 }
 
 function sum(one: Rollup["observed"], other: Rollup["observed"]): Rollup["observed"] {
@@ -210,6 +234,14 @@ const SELECT_RECENT = `SELECT name, substr(fresh_runs || coalesce(runs, ''), 1, 
   FROM checks LEFT JOIN recent_runs ON recent_runs.check_id = checks.id
   WHERE name = ANY($1::text[]) AND (fresh_runs <> '' OR runs IS NOT NULL)`;
 
+/** The blocks from a time on, in order, each with the record; without any, only that. */
+const SELECT_JOURNAL = `SELECT name, results, checks.journal AS record
+  FROM checks LEFT JOIN journal ON journal.check_id = checks.id AND last_ms >= $2
+  WHERE name = ANY($1::text[]) AND checks.journal IS NOT NULL ORDER BY checks.id, last_ms`;
+
+/** The journals of so many checks are read at a time: a response has a limit, and each may have a megabyte. */
+const JOURNALS_MAX = 50;
+
 /** The writer of a process does the rest. */
 export function createCheckReads({ select }: Access): Omit<CheckStore, "records" | "save"> {
   return {
@@ -229,6 +261,15 @@ export function createCheckReads({ select }: Access): Omit<CheckStore, "records"
         [toNames(names)],
         (row) => ({ name: nameIn(row), runs: unpackRuns(row["recent"]) }),
       ),
+    journal: async (names, span) => {
+      const journals: CheckJournal[] = [];
+      const all = [...new Set(names)];
+      for (let from = 0; from < all.length; from += JOURNALS_MAX) {
+        const values = [toNames(all.slice(from, from + JOURNALS_MAX)), span.sinceMs];
+        journals.push(...journalsOf(await select(SELECT_JOURNAL, values, (row) => row), span));
+      }
+      return journals;
+    },
   };
 }
 

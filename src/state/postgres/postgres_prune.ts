@@ -3,7 +3,7 @@ import type { PruneProgress } from "../../domain/store.ts";
 import { nameIn } from "../sql/rows.ts";
 import { DELETE_STRAY_MARKERS } from "../sql/shared_statements.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
-import { addReading, CHANGES_MAX, limitsAt, type RetentionLimits } from "../retention.ts";
+import { addReading, CHANGES_MAX, JOURNAL_BLOCKS_MAX, limitsAt, type RetentionLimits } from "../retention.ts";
 import { CLOCK, ONLY_ROW, ROLLUPS } from "../sql/tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
 import { encodeRows, onConflict, upsertRows } from "./postgres_tables.ts";
@@ -20,6 +20,11 @@ const DELETE_OLD_CHANGES = `${STEP} DELETE FROM changes WHERE ${IN_STEP} AND at_
 const DELETE_SURPLUS_CHANGES = `${STEP} DELETE FROM changes WHERE id IN (SELECT id FROM
   (SELECT id, row_number() OVER (PARTITION BY check_id ORDER BY at_ms DESC, id DESC) AS place FROM changes WHERE ${IN_STEP}) AS placed
   WHERE place > ${CHANGES_MAX})`;
+
+const DELETE_OLD_JOURNAL = `${STEP} DELETE FROM journal WHERE ${IN_STEP} AND last_ms < $2`;
+
+const DELETE_SURPLUS_JOURNAL = `${STEP} DELETE FROM journal USING step WHERE check_id = step.id AND last_ms <=
+  (SELECT last_ms FROM journal WHERE check_id = step.id ORDER BY last_ms DESC LIMIT 1 OFFSET ${JOURNAL_BLOCKS_MAX})`;
 
 const DELETE_OLD_ROLLUPS = `${STEP} DELETE FROM rollups WHERE ${IN_STEP} AND start_ms + span_ms < $2`;
 
@@ -44,11 +49,13 @@ const DELETE_QUEUES = `DELETE FROM queues WHERE (owner IS NULL OR owner NOT IN (
   AND NOT EXISTS (SELECT FROM outbox WHERE outbox.channel_key = queues.channel_key)`;
 
 /** Makes the function that forgets some and goes on from there at its next call. */
-export function createPruner(client: PostgresClient): (nowMs: number) => Promise<PruneProgress> {
+export function createPruner(
+  client: PostgresClient,
+): (nowMs: number, journalMs: number | null | undefined) => Promise<PruneProgress> {
   let lastId = 0;
-  return async (nowMs) => {
+  return async (nowMs, journalMs) => {
     const { next, forgotten } = await client.transaction(async (session) => {
-      const limits = limitsAt(await readClock(session, nowMs));
+      const limits = limitsAt(await readClock(session, nowMs), journalMs);
       if (lastId === 0) await pruneOutbox(session, limits);
       return await pruneBehind(session, lastId, limits);
     });
@@ -84,12 +91,14 @@ async function pruneOutbox(session: Session, limits: RetentionLimits): Promise<v
 async function pruneBehind(session: Session, id: number, limits: RetentionLimits) {
   const [step] = (await session.run(SELECT_STEP, [id])).rows;
   const gone = (await session.run(DELETE_CHECKS, [id, limits.seenMs])).rows;
-  for (const table of gone.length > 0 ? ["changes", "rollups", "recent_runs"] : []) {
+  for (const table of gone.length > 0 ? ["journal", "changes", "rollups", "recent_runs"] : []) {
     const ids = `{${gone.map((row) => row["id"]).join(",")}}`;
     await session.run(`DELETE FROM ${table} WHERE check_id = ANY($1::bigint[])`, [ids]);
   }
   await session.run(DELETE_OLD_CHANGES, [id, limits.changeMs]);
   await session.run(DELETE_SURPLUS_CHANGES, [id]);
+  await session.run(DELETE_OLD_JOURNAL, [id, limits.journalMs]);
+  await session.run(DELETE_SURPLUS_JOURNAL, [id]);
   await session.run(DELETE_OLD_ROLLUPS, [id, limits.rollupEndMs]);
   await session.run(ADD_HOURS_TO_DAYS, [id, limits.dailyMs]);
   const forgotten = gone.map(nameIn);

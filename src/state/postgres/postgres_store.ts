@@ -141,8 +141,8 @@ function createPostgresStore(
       write(async () => {
         await client.query(upsertRows(MONITOR), encodeRows(MONITOR, [{ id: ONLY_ROW, run }]));
       }),
-    prune: async (nowMs) => {
-      const progress = await write(() => pruneSome(nowMs));
+    prune: async (nowMs, journalMs) => {
+      const progress = await write(() => pruneSome(nowMs, journalMs));
       writer.forget(progress.forgotten);
       return progress;
     },

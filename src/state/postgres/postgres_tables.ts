@@ -11,7 +11,7 @@ import {
   type Table,
   table,
 } from "../sql/table_declaration.ts";
-import { CREATE_INDEXES, RESULT, TABLES } from "../sql/tables.ts";
+import { CHECKS, CREATE_INDEXES, FIRST_TABLES, JOURNAL, RESULT } from "../sql/tables.ts";
 import { itemText, type Parameter, ProtocolError } from "./protocol.ts";
 import type { StatementResult } from "./statement_response.ts";
 import type { EarlyLook, LocationResult, MemberHeartbeat, QueueRow } from "../../domain/membership.ts";
@@ -97,9 +97,10 @@ const FILL: Readonly<Record<string, number>> = {
   location_results: 50,
 };
 
+/** Makes the tables of the first version in the schema that the session uses. */
 export const CREATE_SCHEMA: readonly string[] = [
   "CREATE TABLE meta (schema_version integer NOT NULL)",
-  ...[...TABLES, MEMBERS, QUEUES, LOCATION_RESULTS].map(createTable),
+  ...[...FIRST_TABLES, MEMBERS, QUEUES, LOCATION_RESULTS].map(createTable),
   ...CREATE_INDEXES,
   "CREATE INDEX outbox_by_channel ON outbox (channel_key, id)",
   // Each heartbeat reads them.
@@ -107,8 +108,14 @@ export const CREATE_SCHEMA: readonly string[] = [
   "INSERT INTO meta (schema_version) VALUES (0)",
 ];
 
+export const ADD_JOURNAL: readonly string[] = [
+  ...CHECKS.declared.filter(({ isAdded }) => isAdded)
+    .map((column) => `ALTER TABLE checks ADD COLUMN ${column.name} ${typeOf(column)}`),
+  createTable(JOURNAL),
+];
+
 function createTable({ name, declared, primary, unique }: Declared): string {
-  const columns = declared.map((column) => {
+  const columns = declared.filter(({ isAdded }) => !isAdded).map((column) => {
     const isNullable = !column.type.includes("NOT NULL");
     return `${column.name} ${typeOf(column)}${isNullable ? "" : " NOT NULL"}`;
   });

@@ -3,8 +3,10 @@ import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from 
 import type { EndedJobRun, JobRun } from "../../domain/job_runs.ts";
 import type { ConditionChange, RecentRun, Rollup, RollupEntry, RollupSum } from "../../domain/store.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
-import { columnText, json, list, number, UnreadableRowError } from "../codec.ts";
+import { bytes, columnText, json, list, nullable, number, UnreadableRowError } from "../codec.ts";
+import { journalRows } from "../journal.ts";
 import { limitsAt, RECENT_RUNS_MAX, startOf } from "../retention.ts";
+import type { CheckJournal } from "../../domain/check_journal.ts";
 import type { Row } from "./table_declaration.ts";
 import { CHANGES, JOB_RUNS, ROLLUPS } from "./tables.ts";
 
@@ -72,6 +74,23 @@ export function rollupIn(row: Row, name: string): Rollup {
   const { checkId: _, ...rollup } = ROLLUPS.decode(row);
   return { name, ...rollup };
 }
+
+/** Returns the journals in rows of name, `results` of a block, and `record`; those of a check are together, in order. */
+export function journalsOf(
+  rows: readonly Row[],
+  span: Parameters<typeof journalRows>[2],
+): readonly CheckJournal[] {
+  return [...Map.groupBy(rows, nameIn)].map(([name, ofCheck]) => ({
+    name,
+    rows: journalRows(
+      ofCheck.flatMap((row) => BLOCK.decode(row["results"], "results") ?? []),
+      BLOCK.decode(ofCheck[0]?.["record"], "journal"),
+      span,
+    ),
+  })).filter((journal) => journal.rows.length > 0);
+}
+
+const BLOCK = nullable(bytes);
 
 /** A list of start, runs, failed runs, longest streak of these, four times and duration for each roll-up. */
 const PACKED_SUMS = json(list(list(number)));

@@ -25,6 +25,8 @@ export interface Column {
   /** Its type in the database, with constraints. */
   readonly type: string;
   readonly merge: Merge;
+  /** Whether a later step adds it to the table; it may be `NULL`. @default false */
+  readonly isAdded?: boolean;
 }
 
 /** A field of a row, and the columns that store it: one, or one for each condition. */
@@ -39,10 +41,12 @@ interface Field<T> {
 export function field<T>(
   name: string,
   type: string,
-  { encode, decode, merge = "replace" }: Codec<T, SQLInputValue> & { readonly merge?: Merge },
+  { encode, decode, merge = "replace", isAdded = false }:
+    & Codec<T, SQLInputValue>
+    & Partial<Pick<Column, "merge" | "isAdded">>,
 ): Field<T> {
   return {
-    columns: [{ name, type, merge }],
+    columns: [{ name, type, merge, isAdded }],
     encode: (value, into) => void into.push(encode(value)),
     decode: (row) => decode(row[name], name),
   };
@@ -95,6 +99,11 @@ export function blob(name: string, options: FieldOptions = {}): Field<Uint8Array
   return field(name, "BLOB NOT NULL", { ...bytes, ...options });
 }
 
+/** Bytes or `null`, in a column that a later step adds. */
+export function addedBlob(name: string): Field<Uint8Array | null> {
+  return field(name, "BLOB", { ...nullable(bytes), isAdded: true });
+}
+
 /** The id of a row in another table. */
 export function reference(name: string, table: string): Field<number> {
   return field(name, `INTEGER NOT NULL REFERENCES ${table} (id)`, { ...number, merge: "keep" });
@@ -135,7 +144,10 @@ export interface Table<T> {
   readonly primary: readonly string[] | null;
   /** The columns of which no two rows have the same values; empty if there are none. */
   readonly unique: readonly string[];
+  /** Makes the table without the columns that are added. */
   readonly create: string;
+  /** Adds them. */
+  readonly add: readonly string[];
   /** All columns but the `id`, for SELECT. */
   readonly columns: string;
   /** The columns that an upsert adds up, as aggregates of many rows: `sum(…)`, `max(…)`. */
@@ -168,7 +180,9 @@ export function table<T extends object>(
     declared: columns,
     primary: primary ?? null,
     unique,
-    create: createStatement(name, columns, { primary, unique }),
+    create: createStatement(name, columns.filter(({ isAdded }) => !isAdded), { primary, unique }),
+    add: columns.filter(({ isAdded }) => isAdded)
+      .map((column) => `ALTER TABLE ${name} ADD COLUMN ${column.name} ${column.type}`),
     columns: names.join(", "),
     aggregates: columns.filter(({ merge }) => merge === "add" || merge === "max")
       .map((column) => `${column.merge === "add" ? "sum" : "max"}(${column.name})`).join(", "),

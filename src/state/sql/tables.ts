@@ -18,6 +18,7 @@ import type {
   RenderedSummary,
   Silence,
 } from "../../domain/outbox.ts";
+import type { JournalBlock } from "../../domain/check_journal.ts";
 import type { CheckRecord, ConditionChange, KeptResult, QueuedSummary, Rollup } from "../../domain/store.ts";
 import {
   byName,
@@ -35,6 +36,7 @@ import {
 } from "../codec.ts";
 import type { ClockReadings } from "../retention.ts";
 import {
+  addedBlob,
   blob,
   counts,
   field,
@@ -120,6 +122,7 @@ const RECORD: Fields<StoredRecord> = {
   runs: counts((condition) => `runs_${condition}`),
   durationTotalMs: real("duration_total_ms"),
   seenAtMs: integer("seen_at_ms"),
+  journal: addedBlob("journal"),
 };
 
 /** A record with its newest runs, see rows.ts. */
@@ -138,6 +141,16 @@ const RECENT_RUNS: Table<{ readonly checkId: number; readonly runs: Uint8Array }
   { checkId: reference("check_id", "checks"), runs: blob("runs") },
   { primary: ["check_id"] },
 );
+
+/**
+ * The rows of journals that left the records of their checks. Two blocks with one time, after a step of the clock, become
+ * one.
+ */
+export const JOURNAL: Table<JournalBlock & { readonly checkId: number }> = table("journal", {
+  checkId: reference("check_id", "checks"),
+  lastMs: integer("last_ms"),
+  rows: blob("results", { merge: "prepend" }),
+}, { primary: ["check_id", "last_ms"] });
 
 export const CHANGES: Table<Omit<ConditionChange, "name"> & { readonly checkId: number }> = table("changes", {
   checkId: reference("check_id", "checks"),
@@ -308,7 +321,10 @@ export const SUMMARY: Table<QueuedSummary & { readonly id: number }> = table("su
   scheduledMs: integer("scheduled_at_ms"),
 }, { primary: ["id"] });
 
-export const TABLES: readonly Pick<Table<never>, "name" | "create" | "declared" | "primary" | "unique">[] = [
+type DeclaredTable = Pick<Table<never>, "name" | "create" | "declared" | "primary" | "unique">;
+
+/** The tables of the first version. */
+export const FIRST_TABLES: readonly DeclaredTable[] = [
   CHECKS,
   RECENT_RUNS,
   CHANGES,
@@ -324,6 +340,8 @@ export const TABLES: readonly Pick<Table<never>, "name" | "create" | "declared" 
   SUMMARY,
 ];
 
+export const TABLES: readonly DeclaredTable[] = [...FIRST_TABLES, JOURNAL];
+
 /** The indexes of the tables, in every kind of database. */
 export const CREATE_INDEXES: readonly string[] = [
   "CREATE INDEX changes_by_time ON changes (check_id, at_ms)",
@@ -332,7 +350,11 @@ export const CREATE_INDEXES: readonly string[] = [
   "CREATE INDEX job_runs_by_job ON job_runs (job_id)",
 ];
 
-export const CREATE_TABLES: readonly string[] = [...TABLES.map(({ create }) => create), ...CREATE_INDEXES];
+/** The steps to the present tables. */
+export const STEPS: readonly Migration[] = [
+  [...FIRST_TABLES.map(({ create }) => create), ...CREATE_INDEXES],
+  [...CHECKS.add, JOURNAL.create],
+];
 
 /** The statements of one step to the present tables. */
 export type Migration = readonly string[];

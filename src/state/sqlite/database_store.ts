@@ -12,6 +12,7 @@ import {
   CHANGES_MAX,
   type ClockReadings,
   JOB_RUNS_MAX,
+  JOURNAL_BLOCKS_MAX,
   limitsAt,
   type RetentionLimits,
 } from "../retention.ts";
@@ -21,8 +22,10 @@ import {
   DELETE_ADDED_HOURS,
   DELETE_CHECK,
   DELETE_OLD_CHANGES,
+  DELETE_OLD_JOURNAL,
   DELETE_OLD_ROLLUPS,
   DELETE_SURPLUS_CHANGES,
+  DELETE_SURPLUS_JOURNAL,
   SELECT_CHECKS_BEHIND,
   SELECT_CLOCK,
 } from "./statements.ts";
@@ -45,7 +48,7 @@ export function createDatabaseStore(connection: SqliteConnection, path: string, 
       }),
     keepMonitorRun: (run) =>
       write(() => void connection.run(MONITOR.upsert, ...MONITOR.encode({ id: ONLY_ROW, run }))),
-    prune: (nowMs) => write(() => pruneSome(nowMs)),
+    prune: (nowMs, journalMs) => write(() => pruneSome(nowMs, journalMs)),
     close: () => {
       connection.close();
       return Promise.resolve();
@@ -119,12 +122,14 @@ function factsIn(connection: SqliteConnection, name: string, nowMs: number): Job
  * Returns a function that deletes old data of a few checks at a time, in a cycle over their ids. One call is one
  * transaction of some milliseconds: it ends after so many checks, or earlier once it has changed so many rows.
  */
-function createPruner(connection: SqliteConnection): (nowMs: number) => PruneProgress {
+function createPruner(
+  connection: SqliteConnection,
+): (nowMs: number, journalMs: number | null | undefined) => PruneProgress {
   let lastId = 0;
-  return (nowMs) => {
+  return (nowMs, journalMs) => {
     const forgotten: string[] = [];
     const end = connection.transaction(() => {
-      const limits = limitsAt(readClock(connection, nowMs).earlierMs);
+      const limits = limitsAt(readClock(connection, nowMs).earlierMs, journalMs);
       const rows = pruneOutbox(connection, limits);
       return rows >= ROWS_MAX ? lastId : pruneBehind(connection, lastId, { limits, rows, forgotten });
     });
@@ -202,6 +207,8 @@ function forget(connection: SqliteConnection, id: number): number {
 function pruneCheck(connection: SqliteConnection, id: number, limits: RetentionLimits): number {
   return connection.run(DELETE_OLD_CHANGES, id, limits.changeMs) +
     connection.run(DELETE_SURPLUS_CHANGES, id, CHANGES_MAX) +
+    connection.run(DELETE_OLD_JOURNAL, id, limits.journalMs) +
+    connection.run(DELETE_SURPLUS_JOURNAL, id, JOURNAL_BLOCKS_MAX) +
     connection.run(DELETE_OLD_ROLLUPS, id, limits.rollupEndMs) +
     connection.run(ADD_HOURS_TO_DAYS, id, limits.dailyMs) +
     connection.run(DELETE_ADDED_HOURS, id, limits.dailyMs);

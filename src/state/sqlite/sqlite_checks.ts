@@ -8,6 +8,7 @@ import { cutChange } from "../retention.ts";
 import {
   changeIn,
   FRESH_BYTES_MAX,
+  journalsOf,
   nameIn,
   packRun,
   rollupIn,
@@ -20,18 +21,19 @@ import { selectLatestChanges } from "../sql/shared_statements.ts";
 import {
   MOVE_FRESH_RUNS,
   SELECT_CHANGES,
+  SELECT_JOURNAL,
   SELECT_RECENT,
   SELECT_RECORDS,
   SELECT_ROLLUPS,
   SELECT_SUMS,
   UPSERT_CHECK,
 } from "./statements.ts";
-import { CHANGES, CHECKS, RECORDS, ROLLUPS } from "../sql/tables.ts";
+import { CHANGES, CHECKS, JOURNAL, RECORDS, ROLLUPS } from "../sql/tables.ts";
 
 /** Persists an update, as part of the open transaction. */
 export function keepUpdate(
   connection: SqliteConnection,
-  { record, rollup, change, queued }: CheckUpdate,
+  { record, rollup, change, queued, journal }: CheckUpdate,
 ): void {
   const check = { ...record, freshRuns: packRun(rollup) };
   const kept = connection.first(UPSERT_CHECK, ...CHECKS.encode(check));
@@ -47,6 +49,7 @@ export function keepUpdate(
   if (change !== null) {
     connection.run(CHANGES.insert, ...CHANGES.encode({ ...cutChange(change), checkId: id }));
   }
+  if (journal !== undefined) connection.run(JOURNAL.upsert, ...JOURNAL.encode({ ...journal, checkId: id }));
   for (const notification of queued) keepQueued(connection, notification);
 }
 
@@ -82,6 +85,8 @@ export function createCheckStore(connection: SqliteConnection, { read, write }: 
         connection.all(SELECT_RECENT, toNames(names))
           .map((row) => ({ name: nameIn(row), runs: unpackRuns(row["recent"]) }))
       ),
+    journal: (names, span) =>
+      read(() => journalsOf(connection.all(SELECT_JOURNAL, toNames(names), span.sinceMs), span)),
   };
 }
 

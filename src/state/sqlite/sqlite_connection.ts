@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { Row } from "../sql/table_declaration.ts";
-import { CREATE_TABLES, type Migration, newerVersion } from "../sql/tables.ts";
+import { type Migration, newerVersion, STEPS } from "../sql/tables.ts";
 
 /** The parts of the runtime's database that are used. */
 export interface Database extends Pick<DatabaseSync, "isOpen" | "isTransaction" | "exec" | "close"> {
@@ -119,7 +119,7 @@ export const APPLICATION_ID = 0x6d6e7472;
  * The steps from an empty database to the present tables, counted by its version. A released step never changes: a release
  * replaces the first one by its text, and later changes are new steps.
  */
-export const MIGRATIONS: readonly Migration[] = [CREATE_TABLES];
+export const MIGRATIONS: readonly Migration[] = STEPS;
 
 /** A database that a newer monitor has written. */
 export class NewerVersionError extends Error {

@@ -25,6 +25,12 @@ export const SELECT_RECENT = `SELECT name,
   LEFT JOIN recent_runs ON recent_runs.check_id = checks.id
   WHERE fresh_runs <> x'' OR runs IS NOT NULL`;
 
+/** The blocks of journals of a JSON list of names from a time on, in order, each with the record; without any, only that. */
+export const SELECT_JOURNAL = `SELECT name, results, checks.journal AS record
+  FROM json_each(?1) AS names CROSS JOIN checks ON checks.name = names.value
+  LEFT JOIN journal ON journal.check_id = checks.id AND last_ms >= ?2
+  WHERE checks.journal IS NOT NULL ORDER BY checks.id, last_ms`;
+
 /** The changes of a name from a time on to another, the newest first: so many at most, behind so many. */
 export const SELECT_CHANGES = `SELECT ${CHANGES.columns} FROM changes
   WHERE check_id = (SELECT id FROM checks WHERE name = ?) AND at_ms >= ? AND at_ms <= ?
@@ -103,8 +109,16 @@ export const DELETE_OLD_CHANGES = "DELETE FROM changes WHERE check_id = ? AND at
 export const DELETE_SURPLUS_CHANGES = `DELETE FROM changes WHERE id IN (
     SELECT id FROM changes WHERE check_id = ? ORDER BY at_ms DESC, id DESC LIMIT -1 OFFSET ?)`;
 
+/** Forgets the blocks of a check's journal that ended before a time. */
+export const DELETE_OLD_JOURNAL = "DELETE FROM journal WHERE check_id = ? AND last_ms < ?";
+
+/** Forgets the blocks of a check's journal beyond so many of the newest. */
+export const DELETE_SURPLUS_JOURNAL = `DELETE FROM journal WHERE check_id = ?1 AND last_ms <=
+  (SELECT last_ms FROM journal WHERE check_id = ?1 ORDER BY last_ms DESC LIMIT 1 OFFSET ?2)`;
+
 /** Deletes a check and all its data, in this order. */
 export const DELETE_CHECK: readonly string[] = [
+  "DELETE FROM journal WHERE check_id = ?",
   "DELETE FROM changes WHERE check_id = ?",
   "DELETE FROM rollups WHERE check_id = ?",
   "DELETE FROM recent_runs WHERE check_id = ?",

@@ -8,7 +8,9 @@ import {
 } from "../../../src/state/postgres/postgres_schema.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
 import { clientOptions, sharedPostgres, storeOptions, testPostgres } from "../../support/postgres.ts";
-import { updateOf } from "../records.ts";
+import type { Parameter } from "../../../src/state/postgres/protocol.ts";
+import { RECORDS } from "../../../src/state/sql/tables.ts";
+import { recordOf, recordsIn, updateOf } from "../records.ts";
 
 const postgres = sharedPostgres();
 
@@ -66,11 +68,28 @@ testPostgres(
     await store.close();
     await assert.rejects(
       openPostgresStore(place, storeOptions()),
-      /is of version 2, .* up to 1; use the newer/,
+      /is of version 3, .* up to 2; use the newer/,
     );
     for (const one of clients) one.close();
   },
 );
+
+testPostgres("openPostgresStore() opens a state of the version before the journal", async () => {
+  const place = postgres().place();
+  const client = new PostgresClient(place, clientOptions());
+  await prepareSchema(client, place, "own", POSTGRES_MIGRATIONS.slice(0, 1));
+  const { journal: _, ...record } = recordOf("web");
+  const columns = RECORDS.columns.replace(", journal", ", fresh_runs, version, replaces");
+  const values = [...RECORDS.encode({ ...record, journal: null }).slice(0, -1), "\\x", 1, 0];
+  const places = values.map((_, index) => `$${index + 1}`).join(", ");
+  await client.query(`INSERT INTO checks (${columns}) VALUES (${places})`, values as Parameter[]);
+  client.close();
+  const store = await openPostgresStore(place, storeOptions());
+  assert.deepEqual(await recordsIn(store), [{ ...record, journal: null }]);
+  await store.save([updateOf("web")]);
+  assert.deepEqual(await recordsIn(store), [recordOf("web")]);
+  await store.close();
+});
 
 testPostgres("prepareSchema() changes nothing if a step fails, or if it is read-only", async () => {
   const place = postgres().place();
@@ -84,7 +103,7 @@ testPostgres("prepareSchema() changes nothing if a step fails, or if it is read-
   );
   await assert.rejects(
     prepareSchema(client, place, "read", migrations),
-    /it is of the older version 1; run the checks once, which updates it/,
+    /it is of the older version 2; run the checks once, which updates it/,
   );
   await prepareSchema(client, place, "own");
   assert.equal((await store.records()).length, 1);

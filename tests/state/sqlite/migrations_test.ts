@@ -8,8 +8,9 @@ import {
   SqliteConnection,
   versionOf,
 } from "../../../src/state/sqlite/sqlite_connection.ts";
-import type { Migration } from "../../../src/state/sql/tables.ts";
-import { withStatePath } from "../state_directory.ts";
+import { type Migration, RECORDS } from "../../../src/state/sql/tables.ts";
+import { recordOf, updateOf } from "../records.ts";
+import { withState, withStatePath } from "../state_directory.ts";
 
 const FIRST: Migration = ["CREATE TABLE a (x)", "INSERT INTO a VALUES (1)"];
 const SECOND: Migration = ["ALTER TABLE a ADD COLUMN y DEFAULT 2", "CREATE TABLE b (z)"];
@@ -68,6 +69,28 @@ Deno.test("migrate() leaves the work to another process that migrates at the sam
     one.close();
     return Promise.resolve();
   }));
+
+Deno.test("migrate() opens a state of the version before the journal, with everything in it", async () => {
+  await withStatePath(async (path) => {
+    const old = new SqliteConnection(new DatabaseSync(path));
+    migrate(old, MIGRATIONS.slice(0, 1));
+    const { journal: _, ...record } = recordOf("web");
+    const columns = RECORDS.columns.replace(", journal", ", fresh_runs");
+    const values = RECORDS.encode({ ...record, journal: null }).slice(0, -1);
+    old.run(
+      `INSERT INTO checks (${columns}) VALUES (${columns.replace(/[^,]+/g, "?")})`,
+      ...values,
+      new Uint8Array(),
+    );
+    old.close();
+    await withState(path, async (store) => {
+      assert.deepEqual(await store.records(), [{ ...record, journal: null }]);
+      assert.deepEqual(await store.journal(["web"], { sinceMs: 0, untilMs: Infinity }), []);
+      await store.save([updateOf("web")]);
+      assert.deepEqual(await store.records(), [recordOf("web")]);
+    });
+  });
+});
 
 function openInMemory(): SqliteConnection & Disposable {
   const connection = new SqliteConnection(new DatabaseSync(":memory:"));

@@ -1,0 +1,292 @@
+/**
+ * The journal of a check: what its runs returned, run-length encoded and packed. A result extends the last row, or begins
+ * a new one.
+ *
+ * The last row and the newest of those before it are in the record of the check, so that a run writes nothing else. As
+ * they become many, or a week old, those before the last one move to a separate table, as one block.
+ *
+ * A row is packed as flags (1 byte), first time, its length and the number of runs (6 + 0 to 4 + 1 to 3 bytes), and its output if
+ * it has one. In the record, the last row comes first, behind the limits of its interval (16 bytes).
+ */
+import { type Condition, CONDITIONS } from "../domain/condition.ts";
+import type { JournalBlock, JournalRow, JournalRun } from "../domain/check_journal.ts";
+import type { Awaited } from "../domain/result.ts";
+import { joinBytes } from "../shared/join_bytes.ts";
+import { truncateBytes } from "../shared/text.ts";
+import { stableText } from "../shared/stable_text.ts";
+import { DAY_MS, SECOND_MS } from "../shared/time_units.ts";
+import { UnreadableRowError } from "./codec.ts";
+
+/** From so many bytes on rows leave the record. */
+const BLOCK_BYTES = 160;
+/** Rows leave the record if they are older than the last one by this: a block is deleted as one. */
+const BLOCK_MS_MAX = 7 * DAY_MS;
+/** A row is shorter. */
+const ROW_MS_MAX = DAY_MS;
+const OUTPUT_BYTES_MAX = 256;
+
+/** How much of the interval a run may deviate from the regular times of its row, within limits. */
+const TOLERANCE = 0.05;
+const TOLERANCE_MS_MIN = SECOND_MS;
+const TOLERANCE_MS_MAX = 60 * SECOND_MS;
+
+/** How far a time in a row may be from the real one. Each run deviates by a twentieth of the time since the one before. */
+export function journalToleranceMs({ intervalMs }: Pick<JournalRow, "intervalMs">): number {
+  return toleranceMs(intervalMs / (1 - 2 * TOLERANCE));
+}
+
+function toleranceMs(distanceMs: number): number {
+  return Math.min(Math.max(TOLERANCE * distanceMs, TOLERANCE_MS_MIN), TOLERANCE_MS_MAX);
+}
+
+/** The last row of a check, with the intervals that all of its runs but the last one allow. */
+interface OpenRow {
+  readonly row: JournalRow;
+  readonly intervalMsMin: number;
+  readonly intervalMsMax: number;
+}
+
+/** Returns the packed journal of a record after a run, and the rows that left it. */
+export function addRun(
+  packed: Uint8Array | null,
+  run: JournalRun,
+): { readonly journal: Uint8Array; readonly block: JournalBlock | null } {
+  const next = { ...run, output: run.condition === "ok" ? "" : cutOutput(run.output) };
+  if (packed === null) return { journal: pack(begin(next), NOTHING), block: null };
+  const { open, closed } = unpack(packed);
+  const extended = extend(open, next);
+  if (extended !== null) return { journal: pack(extended, closed), block: null };
+  const before = readRows(closed);
+  const rows = joinBytes([closed, packRow(open.row, lastOutput(before))]);
+  const firstMs = before[0]?.firstMs ?? open.row.firstMs;
+  const isFull = rows.length >= BLOCK_BYTES || Math.abs(open.row.lastMs - firstMs) >= BLOCK_MS_MAX;
+  if (!isFull) return { journal: pack(begin(next), rows), block: null };
+  const lastMs = before.reduce((ms, row) => Math.max(ms, row.lastMs), open.row.lastMs);
+  return { journal: pack(begin(next), NOTHING), block: { lastMs, rows } };
+}
+
+const NOTHING = new Uint8Array(0);
+
+function cutOutput(output: string): string {
+  return truncateBytes(output.toWellFormed(), OUTPUT_BYTES_MAX);
+}
+
+function begin(run: JournalRun): OpenRow {
+  const { endedAtMs, condition, awaits, isAfterGap, isInterrupted, output } = run;
+  const firstMs = Math.floor(endedAtMs);
+  return {
+    row: {
+      condition,
+      awaits,
+      firstMs,
+      lastMs: firstMs,
+      runs: 1,
+      intervalMs: 0,
+      gap: isAfterGap ? "first" : "none",
+      isInterrupted,
+      output,
+    },
+    intervalMsMin: 0,
+    intervalMsMax: Infinity,
+  };
+}
+
+/** Returns the row with a run; `null` if it is not like those in it. */
+function extend({ row, intervalMsMin, intervalMsMax }: OpenRow, run: JournalRun): OpenRow | null {
+  const { firstMs, lastMs, runs } = row;
+  const endedAtMs = Math.floor(run.endedAtMs);
+  const gap = row.gap === "first" && runs === 1 && run.isAfterGap ? "each" : row.gap;
+  const isAlike = run.condition === row.condition && run.awaits === row.awaits && !run.isInterrupted &&
+    run.isAfterGap === (gap === "each") && isSameReason(row.output, run.output);
+  if (!isAlike || endedAtMs <= lastMs || endedAtMs - firstMs >= ROW_MS_MAX) return null;
+  // The interval of a row is its mean, and all of its runs have to be regular at that.
+  const intervalMs = (endedAtMs - firstMs) / runs;
+  if (intervalMs < intervalMsMin || intervalMs > intervalMsMax) return null;
+  const deviationMs = toleranceMs(endedAtMs - lastMs);
+  return {
+    row: { ...row, lastMs: endedAtMs, runs: runs + 1, intervalMs, gap },
+    intervalMsMin: Math.max(intervalMsMin, (endedAtMs - deviationMs - firstMs) / runs),
+    intervalMsMax: Math.min(intervalMsMax, (endedAtMs + deviationMs - firstMs) / runs),
+  };
+}
+
+/** Of texts that were cut, their ends are left out: numbers of other lengths move the cut. */
+function isSameReason(one: string, other: string): boolean {
+  if (one === other) return true;
+  const texts = [stableText(one), stableText(other)] as const;
+  if (!texts.every((text) => text.endsWith("…"))) return texts[0] === texts[1];
+  const length = Math.min(...texts.map((text) => text.length)) - CUT_END;
+  return texts[0].slice(0, length) === texts[1].slice(0, length);
+}
+
+const CUT_END = 24;
+
+/** The times of the runs of a row: the first and the last exact, the others regular. */
+export function timesOf({ firstMs, lastMs, runs, intervalMs }: JournalRow): readonly number[] {
+  return Array.from(
+    { length: runs },
+    (_, index) => index === runs - 1 ? lastMs : Math.round(firstMs + index * intervalMs),
+  );
+}
+
+/** Returns whether a run of a row came after a gap, by its place in it. */
+export function isAfterGapAt({ gap }: JournalRow, index: number): boolean {
+  return gap === "each" || gap === "first" && index === 0;
+}
+
+/** Returns the rows of blocks, the oldest first, and of a record behind them, as far as they are in a span of time. */
+export function journalRows(
+  blocks: readonly Uint8Array[],
+  packed: Uint8Array | null,
+  { sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number },
+): readonly JournalRow[] {
+  const rows = blocks.flatMap((block) => readRows(block));
+  if (packed !== null) {
+    const { open, closed } = unpack(packed);
+    rows.push(...readRows(closed), open.row);
+  }
+  return rows.filter(({ firstMs, lastMs }) => lastMs >= sinceMs && firstMs <= untilMs);
+}
+
+// The packed form.
+
+const LIMITS_BYTES = 16;
+const AWAITS: readonly (Awaited | null)[] = [null, "checks", "job"];
+const GAPS: readonly JournalRow["gap"][] = ["none", "first", "each"];
+
+function pack({ row, intervalMsMin, intervalMsMax }: OpenRow, closed: Uint8Array): Uint8Array {
+  const open = packRow(row, "");
+  const packed = new Uint8Array(LIMITS_BYTES + open.length + closed.length);
+  const view = new DataView(packed.buffer);
+  view.setFloat64(0, intervalMsMin);
+  view.setFloat64(8, intervalMsMax);
+  packed.set(open, LIMITS_BYTES);
+  packed.set(closed, LIMITS_BYTES + open.length);
+  return packed;
+}
+
+/** @throws {UnreadableRowError} If it is no journal. */
+function unpack(packed: Uint8Array): { readonly open: OpenRow; readonly closed: Uint8Array } {
+  if (packed.length <= LIMITS_BYTES) throw new UnreadableRowError('"journal" of a row is too short');
+  const view = new DataView(packed.buffer, packed.byteOffset, packed.length);
+  const { row, end } = readRow(packed, LIMITS_BYTES, "");
+  return {
+    open: { row, intervalMsMin: view.getFloat64(0), intervalMsMax: view.getFloat64(8) },
+    closed: packed.subarray(end),
+  };
+}
+
+/** An output that is that of the last row with one has no bytes of its own. */
+function packRow(row: JournalRow, outputBefore: string): Uint8Array {
+  const { condition, awaits, firstMs, lastMs, runs, gap, isInterrupted, output } = row;
+  const bytes = [
+    CONDITIONS.indexOf(condition) | GAPS.indexOf(gap) << 2 | Number(isInterrupted) << 4 |
+    AWAITS.indexOf(awaits) << 5 | Number(output !== "") << 7,
+  ];
+  // Before 1970 the clock is wrong, yet the time is kept.
+  pushNumber(bytes, firstMs < 0 ? -2 * firstMs - 1 : 2 * firstMs);
+  pushNumber(bytes, lastMs - firstMs);
+  pushNumber(bytes, runs);
+  if (output === "") return Uint8Array.from(bytes);
+  const text = output === outputBefore ? NOTHING : encoder.encode(output);
+  pushNumber(bytes, text.length);
+  return joinBytes([Uint8Array.from(bytes), text]);
+}
+
+function readRows(packed: Uint8Array): JournalRow[] {
+  const rows: JournalRow[] = [];
+  let output = "";
+  for (let offset = 0; offset < packed.length;) {
+    const { row, end } = readRow(packed, offset, output);
+    rows.push(row);
+    if (row.output !== "") output = row.output;
+    offset = end;
+  }
+  return rows;
+}
+
+function readRow(
+  packed: Uint8Array,
+  offset: number,
+  outputBefore: string,
+): { readonly row: JournalRow; readonly end: number } {
+  const reader = new NumberReader(packed, offset);
+  const flags = reader.byte();
+  const time = reader.number();
+  const firstMs = time % 2 === 1 ? -(time + 1) / 2 : time / 2;
+  const lastMs = firstMs + reader.number();
+  const runs = reader.number();
+  const hasOutput = flags >> 7 === 1;
+  const bytes = hasOutput ? reader.bytes(reader.number()) : NOTHING;
+  const condition = CONDITIONS[flags & 3] satisfies Condition | undefined;
+  const awaits = AWAITS[flags >> 5 & 3];
+  const gap = GAPS[flags >> 2 & 3];
+  if (condition === undefined || awaits === undefined || gap === undefined || runs === 0) throw unreadable();
+  const row: JournalRow = {
+    condition,
+    awaits,
+    firstMs,
+    lastMs,
+    runs,
+    intervalMs: runs === 1 ? 0 : (lastMs - firstMs) / (runs - 1),
+    gap,
+    isInterrupted: (flags >> 4 & 1) === 1,
+    output: bytes.length > 0 ? decoder.decode(bytes) : hasOutput ? outputBefore : "",
+  };
+  return { row, end: reader.offset };
+}
+
+function lastOutput(rows: readonly JournalRow[]): string {
+  return rows.findLast(({ output }) => output !== "")?.output ?? "";
+}
+
+/** Appends a whole number of 0 or more, seven bits a byte, the lowest first (LEB128). */
+function pushNumber(bytes: number[], number: number): void {
+  let rest = number;
+  while (rest >= 0x80) {
+    bytes.push(rest % 0x80 + 0x80);
+    rest = Math.floor(rest / 0x80);
+  }
+  bytes.push(rest);
+}
+
+class NumberReader {
+  readonly #packed: Uint8Array;
+  offset: number;
+
+  constructor(packed: Uint8Array, offset: number) {
+    this.#packed = packed;
+    this.offset = offset;
+  }
+
+  byte(): number {
+    const byte = this.#packed[this.offset++];
+    if (byte === undefined) throw unreadable();
+    return byte;
+  }
+
+  number(): number {
+    let number = 0;
+    for (let unit = 1;; unit *= 0x80) {
+      const byte = this.byte();
+      number += byte % 0x80 * unit;
+      if (byte < 0x80) return number;
+      if (unit > Number.MAX_SAFE_INTEGER) throw unreadable();
+    }
+  }
+
+  bytes(length: number): Uint8Array {
+    const end = this.offset + length;
+    if (end > this.#packed.length) throw unreadable();
+    const bytes = this.#packed.subarray(this.offset, end);
+    this.offset = end;
+    return bytes;
+  }
+}
+
+function unreadable(): UnreadableRowError {
+  return new UnreadableRowError('"journal" of a row is no list of results');
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
