@@ -52,17 +52,17 @@ export function addRun(
   run: JournalRun,
 ): { readonly journal: Uint8Array; readonly block: JournalBlock | null } {
   const next = { ...run, output: run.condition === "ok" ? "" : cutOutput(run.output) };
-  if (packed === null) return { journal: pack(begin(next), NOTHING), block: null };
-  const { open, closed } = unpack(packed);
+  if (packed === null) return { journal: pack(begin(next)), block: null };
+  const { open, end } = unpack(packed);
   const extended = extend(open, next);
-  if (extended !== null) return { journal: pack(extended, closed), block: null };
-  const before = readRows(closed);
-  const rows = joinBytes([closed, packRow(open.row, lastOutput(before))]);
+  if (extended !== null) return { journal: pack(extended, packed, end), block: null };
+  const before = readRows(packed, end);
+  const rows = joinBytes([packed.subarray(end), packRow(open.row, lastOutput(before))]);
   const firstMs = before[0]?.firstMs ?? open.row.firstMs;
   const isFull = rows.length >= BLOCK_BYTES || Math.abs(open.row.lastMs - firstMs) >= BLOCK_MS_MAX;
   if (!isFull) return { journal: pack(begin(next), rows), block: null };
   const lastMs = before.reduce((ms, row) => Math.max(ms, row.lastMs), open.row.lastMs);
-  return { journal: pack(begin(next), NOTHING), block: { lastMs, rows } };
+  return { journal: pack(begin(next)), block: { lastMs, rows } };
 }
 
 const NOTHING = new Uint8Array(0);
@@ -142,61 +142,81 @@ export function journalRows(
 ): readonly JournalRow[] {
   const rows = blocks.flatMap((block) => readRows(block));
   if (packed !== null) {
-    const { open, closed } = unpack(packed);
-    rows.push(...readRows(closed), open.row);
+    const { open, end } = unpack(packed);
+    rows.push(...readRows(packed, end), open.row);
   }
   return rows.filter(({ firstMs, lastMs }) => lastMs >= sinceMs && firstMs <= untilMs);
 }
 
 // The packed form.
 
-const LIMITS_BYTES = 16;
 const AWAITS: readonly (Awaited | null)[] = [null, "checks", "job"];
 const GAPS: readonly JournalRow["gap"][] = ["none", "first", "each"];
 
-function pack({ row, intervalMsMin, intervalMsMax }: OpenRow, closed: Uint8Array): Uint8Array {
-  const open = packRow(row, "");
-  const packed = new Uint8Array(LIMITS_BYTES + open.length + closed.length);
-  const view = new DataView(packed.buffer);
-  view.setFloat64(0, intervalMsMin);
-  view.setFloat64(8, intervalMsMax);
-  packed.set(open, LIMITS_BYTES);
-  packed.set(closed, LIMITS_BYTES + open.length);
-  return packed;
+// Views of each record would cost as much as the rest of a run: bytes are copied one by one, into one buffer.
+
+/** The limits of the interval of the last row, as numbers and as bytes. */
+const LIMITS = new Float64Array(2);
+const LIMITS_BYTES = new Uint8Array(LIMITS.buffer);
+
+/** Flags, four numbers of at most eight bytes, and the output. */
+const ROW_BYTES_MAX = 1 + 4 * 8 + OUTPUT_BYTES_MAX;
+/** What is being packed: of a record at most. */
+const SCRATCH = new Uint8Array(LIMITS_BYTES.length + ROW_BYTES_MAX + BLOCK_BYTES);
+
+/** The rows before the last one are those in some bytes from an offset on. */
+function pack(
+  { row, intervalMsMin, intervalMsMax }: OpenRow,
+  closed: Uint8Array = NOTHING,
+  offset = 0,
+): Uint8Array {
+  LIMITS[0] = intervalMsMin;
+  LIMITS[1] = intervalMsMax;
+  SCRATCH.set(LIMITS_BYTES);
+  let end = putRow(row, { offset: LIMITS_BYTES.length, outputBefore: "" });
+  for (let from = offset; from < closed.length; from++) SCRATCH[end++] = closed[from] ?? 0;
+  return SCRATCH.slice(0, end);
 }
 
-/** @throws {UnreadableRowError} If it is no journal. */
-function unpack(packed: Uint8Array): { readonly open: OpenRow; readonly closed: Uint8Array } {
-  if (packed.length <= LIMITS_BYTES) throw new UnreadableRowError('"journal" of a row is too short');
-  const view = new DataView(packed.buffer, packed.byteOffset, packed.length);
-  const { row, end } = readRow(packed, LIMITS_BYTES, "");
-  return {
-    open: { row, intervalMsMin: view.getFloat64(0), intervalMsMax: view.getFloat64(8) },
-    closed: packed.subarray(end),
-  };
+/**
+ * Returns the last row, and where the others begin.
+ *
+ * @throws {UnreadableRowError} If it is no journal.
+ */
+function unpack(packed: Uint8Array): { readonly open: OpenRow; readonly end: number } {
+  if (packed.length > SCRATCH.length) throw unreadable();
+  for (let index = 0; index < LIMITS_BYTES.length; index++) LIMITS_BYTES[index] = packed[index] ?? 0;
+  const [intervalMsMin = NaN, intervalMsMax = NaN] = LIMITS;
+  const { row, end } = readRow(packed, LIMITS_BYTES.length, "");
+  return { open: { row, intervalMsMin, intervalMsMax }, end };
 }
 
-/** An output that is that of the last row with one has no bytes of its own. */
 function packRow(row: JournalRow, outputBefore: string): Uint8Array {
-  const { condition, awaits, firstMs, lastMs, runs, gap, isInterrupted, output } = row;
-  const bytes = [
-    CONDITIONS.indexOf(condition) | GAPS.indexOf(gap) << 2 | Number(isInterrupted) << 4 |
-    AWAITS.indexOf(awaits) << 5 | Number(output !== "") << 7,
-  ];
-  // Before 1970 the clock is wrong, yet the time is kept.
-  pushNumber(bytes, firstMs < 0 ? -2 * firstMs - 1 : 2 * firstMs);
-  pushNumber(bytes, lastMs - firstMs);
-  pushNumber(bytes, runs);
-  if (output === "") return Uint8Array.from(bytes);
-  const text = output === outputBefore ? NOTHING : encoder.encode(output);
-  pushNumber(bytes, text.length);
-  return joinBytes([Uint8Array.from(bytes), text]);
+  return SCRATCH.slice(0, putRow(row, { offset: 0, outputBefore }));
 }
 
-function readRows(packed: Uint8Array): JournalRow[] {
+/** Returns the end of the row. An output that is that of the last row with one has no bytes of its own. */
+function putRow(
+  { condition, awaits, firstMs, lastMs, runs, gap, isInterrupted, output }: JournalRow,
+  { offset, outputBefore }: { readonly offset: number; readonly outputBefore: string },
+): number {
+  SCRATCH[offset] = CONDITIONS.indexOf(condition) | GAPS.indexOf(gap) << 2 | Number(isInterrupted) << 4 |
+    AWAITS.indexOf(awaits) << 5 | Number(output !== "") << 7;
+  // Before 1970 the clock is wrong, yet the time is kept.
+  let end = putNumber(firstMs < 0 ? -2 * firstMs - 1 : 2 * firstMs, offset + 1);
+  end = putNumber(lastMs - firstMs, end);
+  end = putNumber(runs, end);
+  if (output === "") return end;
+  const text = output === outputBefore ? NOTHING : encoder.encode(output);
+  end = putNumber(text.length, end);
+  SCRATCH.set(text, end);
+  return end + text.length;
+}
+
+function readRows(packed: Uint8Array, from = 0): JournalRow[] {
   const rows: JournalRow[] = [];
   let output = "";
-  for (let offset = 0; offset < packed.length;) {
+  for (let offset = from; offset < packed.length;) {
     const { row, end } = readRow(packed, offset, output);
     rows.push(row);
     if (row.output !== "") output = row.output;
@@ -240,14 +260,16 @@ function lastOutput(rows: readonly JournalRow[]): string {
   return rows.findLast(({ output }) => output !== "")?.output ?? "";
 }
 
-/** Appends a whole number of 0 or more, seven bits a byte, the lowest first (LEB128). */
-function pushNumber(bytes: number[], number: number): void {
+/** Puts a whole number of 0 or more, seven bits a byte, the lowest first (LEB128). Returns its end. */
+function putNumber(number: number, offset: number): number {
+  let end = offset;
   let rest = number;
   while (rest >= 0x80) {
-    bytes.push(rest % 0x80 + 0x80);
+    SCRATCH[end++] = rest % 0x80 + 0x80;
     rest = Math.floor(rest / 0x80);
   }
-  bytes.push(rest);
+  SCRATCH[end++] = rest;
+  return end;
 }
 
 class NumberReader {
