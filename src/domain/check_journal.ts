@@ -1,5 +1,5 @@
 import type { Condition } from "./condition.ts";
-import type { Awaited } from "./result.ts";
+import type { Awaited } from "./check.ts";
 
 /** A result as its check's condition machine received it. */
 export interface JournalRun {

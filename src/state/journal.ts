@@ -10,7 +10,7 @@
  */
 import { type Condition, CONDITIONS } from "../domain/condition.ts";
 import type { JournalBlock, JournalRow, JournalRun } from "../domain/check_journal.ts";
-import type { Awaited } from "../domain/result.ts";
+import type { Awaited } from "../domain/check.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { truncateBytes } from "../shared/text.ts";
 import { stableText } from "../shared/stable_text.ts";
@@ -195,7 +195,7 @@ function packRow(row: JournalRow, outputBefore: string): Uint8Array {
   return SCRATCH.slice(0, putRow(row, { offset: 0, outputBefore }));
 }
 
-/** Returns the end of the row. An output that is that of the last row with one has no bytes of its own. */
+/** Returns the end of the row. An output with the reason of that of the last row with one has no bytes of its own. */
 function putRow(
   { condition, awaits, firstMs, lastMs, runs, gap, isInterrupted, output }: JournalRow,
   { offset, outputBefore }: { readonly offset: number; readonly outputBefore: string },
@@ -207,7 +207,7 @@ function putRow(
   end = putNumber(lastMs - firstMs, end);
   end = putNumber(runs, end);
   if (output === "") return end;
-  const text = output === outputBefore ? NOTHING : encoder.encode(output);
+  const text = isSameReason(output, outputBefore) ? NOTHING : encoder.encode(output);
   end = putNumber(text.length, end);
   SCRATCH.set(text, end);
   return end + text.length;

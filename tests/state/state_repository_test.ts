@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import type { Check } from "../../src/domain/check.ts";
+import { type Check, type CheckResult, checkResult } from "../../src/domain/check.ts";
 import { ALL_WORK } from "../../src/domain/membership.ts";
 import { startPersisting } from "../../src/state/write_schedule.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
-import { type CheckResult, checkResult } from "../../src/domain/result.ts";
 import { type CheckUpdate, StoreError, type StoreFailure } from "../../src/domain/store.ts";
 import { decide, type Decided, type Run } from "../../src/engine/decide.ts";
 import { WITHOUT_CHANNELS } from "../../src/engine/engine.ts";
