@@ -6,7 +6,7 @@ import { openStateRepository } from "../../state/state_repository.ts";
 import { regularRunAfter } from "../../engine/overdue.ts";
 import { isCheckDue } from "../../scheduler/next_run.ts";
 import type { OpenConfig } from "../open_config.ts";
-import { FORMATS } from "../formats/format.ts";
+import { FORMATS } from "../formats/registry.ts";
 import { EXIT } from "../exit_code.ts";
 import { publishedReportOf } from "../../outputs/html_report/publish_report.ts";
 import { printable } from "../../shared/text.ts";

@@ -7,13 +7,8 @@ import { describeFileError, messageOf } from "../../shared/describe_error.ts";
 import { printable } from "../../shared/text.ts";
 import { failRule } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
-import {
-  type Format,
-  type FormatOptions,
-  FORMATS,
-  type RunRecord,
-  type RunSummary,
-} from "../formats/format.ts";
+import { type Format, type FormatOptions, type RunRecord, type RunSummary } from "../formats/format.ts";
+import { FORMATS } from "../formats/registry.ts";
 import type { CommandContext, OpenConfig } from "../open_config.ts";
 import { type Progress, startProgress } from "../progress.ts";
 import { traceOf } from "../render_trace.ts";

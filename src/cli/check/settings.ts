@@ -2,7 +2,7 @@ import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { parseIntervalText } from "../../config/quantities.ts";
 import { type Invocation, UsageError } from "../command_definition.ts";
 import { FAIL_ON_CONDITIONS, type FailOn } from "../exit_code.ts";
-import { type FormatName, FORMATS } from "../formats/format.ts";
+import { type FormatName, FORMATS } from "../formats/registry.ts";
 import { isLocationName, LOCATION_NAME } from "../../shared/location_name.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../domain/system.ts";
 
