@@ -10,7 +10,9 @@ Deno.test("rehearse: runs that are left out change neither messages nor states",
   for (let round = 0; round < campaign(40); round++) {
     const { config, scenario } = randomScenario(createRandom(testSeed() + round, "skipped"), 1);
     const ends: (readonly CheckRecord[])[] = [];
-    const onEnd = (records: readonly CheckRecord[]): void => void ends.push(records);
+    // The journal has only the runs that were not left out.
+    const onEnd = (records: readonly CheckRecord[]): void =>
+      void ends.push(records.map((record) => ({ ...record, journal: null })));
     const every = messagesOf(await play(scenario, config, { skips: false, onEnd }));
     const some = messagesOf(await play(scenario, config, { onEnd }));
     const where = `round ${round}: ${JSON.stringify({ config, scenario }, null, 1)}`;
