@@ -194,6 +194,18 @@ export const ENGINE: FaultyLayer = {
     },
     {
       file: "src/engine/sending.ts",
+      tests: ["tests/engine/dispatcher_test.ts"],
+      faults: [
+        [
+          "a rejection is logged at each attempt",
+          'retried.filter(({ state }) => state !== "rejected")',
+          "retried",
+        ],
+        ["a failure that may end soon is logged as a rejection", "retryable ? [] : logOf(", "logOf("],
+      ],
+    },
+    {
+      file: "src/engine/sending.ts",
       tests: QUEUE,
       faults: [
         [
@@ -654,6 +666,7 @@ export const ENGINE: FaultyLayer = {
           "addCounts(counted.get(count.channelKey), count)",
           "addCounts(undefined, count)",
         ],
+        ["deliveries that are written together are not logged", "logged.push(...change.logged ?? []);", ""],
       ],
     },
     {

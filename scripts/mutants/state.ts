@@ -231,6 +231,12 @@ export const STATE: FaultyLayer = {
       file: "src/state/sqlite/outbox_statements.ts",
       tests: SQLITE,
       faults: [
+        [
+          "a delivery is deleted before the results of its time",
+          "WHERE at_ms < ?1 OR",
+          "WHERE at_ms > ?1 OR",
+        ],
+        ["no delivery is ever surplus", "- ${DELIVERIES_MAX} LIMIT ?2", "- ${2 * DELIVERIES_MAX} LIMIT ?2"],
         ["unsilence ends maintenance windows", "kind <> 'maintenance'", "kind <> 'acknowledgement'"],
         [
           "a dropped notification is deleted by its plan alone",
@@ -371,6 +377,11 @@ export const POSTGRES: FaultyLayer = {
           "WHERE channel_key = $1 AND token >= $3\n",
         ],
         ["a claim keeps the token", "token = token + 1", "token = token"],
+        [
+          "a member that lost a queue logs what it drops there",
+          'one.outcome !== "dropped" || isOwned(one)',
+          "true",
+        ],
         [
           "the next owner does not receive what the former one has received",
           "received_token IS DISTINCT FROM token",

@@ -60,12 +60,40 @@ export interface OutboxChange {
   readonly notices?: readonly QueuedNotification[];
   /** Additions to the counts of channels. @default none */
   readonly counted?: readonly ChannelCount[];
+  /** Deliveries to log, whoever owns the queue; dropped ones as long as this process does. @default none */
+  readonly logged?: readonly LoggedDelivery[];
   /** Those sent last without a claim on their queue, while the shared state was unreachable. Absent: it was reachable. */
   readonly sentOpen?: readonly SentOpen[];
 }
 
 /** A notification that was sent without a claim on its queue; `ok`: a recovery. */
 export type SentOpen = Omit<DeliveryMarker, "certain">;
+
+/** What became of a notification at a channel. Times are wall time, milliseconds since 1970. */
+export interface LoggedDelivery {
+  /** The id of the queued notification. */
+  readonly id: string;
+  /** The name of the check, or what a notice or a summary has in its place. */
+  readonly check: string;
+  readonly channelKey: string;
+  readonly channelName: string;
+  readonly event: Notification["event"];
+  readonly condition: Condition;
+  /** The problem that recovered before it was sent; then the event is its recovery. `null` otherwise. */
+  readonly missedProblem: Condition | null;
+  readonly decidedAtMs: number;
+  /** When the channel accepted it, rejected it for the first time, or it was dropped. */
+  readonly atMs: number;
+  readonly outcome: "accepted" | "rejected" | "dropped";
+  /** The note of the channel, or why it was rejected or dropped, without secrets; at most 256 bytes, often empty. */
+  readonly answer: string;
+  /** `null`: it was dropped, and is in no message that may have arrived. */
+  readonly messageId: string | null;
+  /** How many notifications the message had; 0 if it was dropped. */
+  readonly messageSize: number;
+  /** Older problems, of any check, that the message only counts. */
+  readonly summarized: number;
+}
 
 /** An administrator's setting for the notifications of a check, for some time. */
 export interface Silence {

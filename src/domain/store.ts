@@ -3,7 +3,14 @@ import type { Condition, ConditionCounts, ConditionState, ShownCondition } from 
 import type { JobFacts, JobRun } from "./job_runs.ts";
 import type { CheckJournal, JournalBlock } from "./check_journal.ts";
 import type { MonitorRun } from "./monitor_run.ts";
-import type { ChannelCount, DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "./outbox.ts";
+import type {
+  ChannelCount,
+  DeliveryMarker,
+  LoggedDelivery,
+  OutboxChange,
+  QueuedNotification,
+  Silence,
+} from "./outbox.ts";
 
 export interface KeptResult {
   /** The result, before any threshold. */
@@ -249,6 +256,10 @@ export interface OutboxStore {
    * resolves.
    */
   changeOutbox(change: OutboxChange): Promise<void>;
+  /** The logged deliveries of some checks, or of all, in a span of time with both ends, the oldest first; those of one time in any order. */
+  deliveries(
+    options: { readonly checks?: readonly string[]; readonly sinceMs: number; readonly untilMs: number },
+  ): Promise<readonly LoggedDelivery[]>;
   /**
    * The silences whose end is still to come, begun or not, the one that ends first first. Fast, since a running
    * monitor asks before each notification: another process may have added or ended one.
@@ -287,7 +298,7 @@ export interface Store extends CheckStore, OutboxStore {
   /**
    * Prunes data that is too old: checks not seen for 30 days, changes after 400 days and beyond the newest 1,000 of a
    * check, roll-ups after 100 days, results after `journalMs` (90 days) and beyond the newest megabyte
-   * of a check. Hourly roll-ups of days (in UTC) that ended 8 days ago become daily ones. With a check, its delivery markers are deleted; its queued notifications stay until they are sent. Dropped notifications
+   * of a check, logged deliveries after that time and beyond the newest 100,000. Hourly roll-ups of days (in UTC) that ended 8 days ago become daily ones. With a check, its delivery markers are deleted; its queued notifications stay until they are sent. Dropped notifications
    * are deleted 7 days after they last failed or were planned, silences a day after their end, jobs without a check
    * after 30 days without a check-in, the counts of a channel after 400 days without any.
    *

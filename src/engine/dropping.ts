@@ -7,6 +7,7 @@
  */
 import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import { countOf } from "./channel_counts.ts";
+import { logOf } from "./delivery_log.ts";
 import { markerKey, markersOfDropped } from "./delivery_markers.ts";
 
 /** A notification that is no longer true is retried for so long. */
@@ -54,6 +55,7 @@ export function dropChange(
     counted: [...byChannel.values()].flatMap((some) =>
       countOf(some, { dropped: some.length, countedAtMs: nowMs })
     ),
+    logged: logOf(notifications, { outcome: "dropped", answer: reason, atMs: nowMs, messageSize: 0 }),
   };
 }
 

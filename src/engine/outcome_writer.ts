@@ -9,6 +9,7 @@ import {
   addCounts,
   type ChannelCount,
   type DeliveryMarker,
+  type LoggedDelivery,
   type OutboxChange,
   type QueuedNotification,
   type SentOpen,
@@ -101,6 +102,7 @@ export class OutcomeWriter {
       markers,
       cleared: [],
       counted: this.counts,
+      logged: this.#pending.flatMap(({ logged = [] }) => logged),
     };
   }
 }
@@ -117,6 +119,7 @@ export function joinChanges(changes: readonly OutboxChange[]): OutboxChange {
   const counted = new Map<string, ChannelCount>();
   const sentOpen = new Map<string, SentOpen>();
   const notices = new Map<string, QueuedNotification>();
+  const logged: LoggedDelivery[] = [];
   for (const change of changes) {
     for (const queued of change.changed) {
       changed.set(queued.id, queued);
@@ -138,6 +141,7 @@ export function joinChanges(changes: readonly OutboxChange[]): OutboxChange {
     for (const count of change.counted ?? []) {
       counted.set(count.channelKey, addCounts(counted.get(count.channelKey), count));
     }
+    logged.push(...change.logged ?? []);
     for (const sent of change.sentOpen ?? []) sentOpen.set(markerKey(sent.check, sent.channelKey), sent);
   }
   return {
@@ -148,6 +152,7 @@ export function joinChanges(changes: readonly OutboxChange[]): OutboxChange {
     cleared: [...cleared.values()],
     counted: [...counted.values()],
     ...notices.size > 0 && { notices: [...notices.values()] },
+    ...logged.length > 0 && { logged },
     ...changes.some((change) => change.sentOpen !== undefined) && { sentOpen: [...sentOpen.values()] },
   };
 }

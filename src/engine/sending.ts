@@ -11,6 +11,7 @@ import {
   unwantedHeads,
 } from "./batching.ts";
 import { countOf } from "./channel_counts.ts";
+import { logOf } from "./delivery_log.ts";
 import { markersAfter } from "./delivery_markers.ts";
 import { isObsolete, isStale, TOO_OLD_TO_SHOW } from "./dropping.ts";
 import { mergeNow, mergeSoon } from "./merge_pending.ts";
@@ -151,6 +152,12 @@ export function onDelivered(
       countedAtMs: context.nowMs,
       limitUse: limit?.use ?? null,
     }),
+    logged: logOf(delivered, {
+      outcome: "accepted",
+      answer: note ?? "",
+      atMs: context.nowMs,
+      messageSize: delivered.length,
+    }),
   };
   const effects: readonly QueueEffect[] = [
     { kind: "persist", change },
@@ -290,9 +297,14 @@ function noteFailure(
 ): QueueTransition {
   const { reason, retryable } = failure;
   const obsolete = failed.filter((queued) => isObsolete(queued, isStillTrue(queued), nowMs));
-  const changed = without(failed, obsolete).map((queued) =>
-    afterFailure(queued, failure, { nowMs, nextAttemptAtMs })
-  );
+  const retried = without(failed, obsolete);
+  const changed = retried.map((queued) => afterFailure(queued, failure, { nowMs, nextAttemptAtMs }));
+  const logged = retryable ? [] : logOf(retried.filter(({ state }) => state !== "rejected"), {
+    outcome: "rejected",
+    answer: reason,
+    atMs: nowMs,
+    messageSize: queue.status.message.notifications.length,
+  });
   const isNews = (queue.trouble === null && failed.some(hasNotFailed)) ||
     (!retryable && queue.trouble === "down" && failed.length > 0);
   const counted = countOf(queue.status.message.notifications, {
@@ -308,7 +320,7 @@ function noteFailure(
       trouble: isNews ? (retryable ? "down" : "rejected") : queue.trouble,
     }, nowMs),
     effects: [
-      { kind: "persist", change: { changed, removed: [], markers: [], cleared: [], counted } },
+      { kind: "persist", change: { changed, removed: [], markers: [], cleared: [], counted, logged } },
       ...isNews && changed.length > 0
         ? [{
           kind: "emit",

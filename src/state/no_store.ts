@@ -15,6 +15,7 @@ export const NO_STORE: Store = {
   journal: none,
   outbox: () => Promise.resolve({ notifications: [], markers: [], counts: [] }),
   changeOutbox: nothing,
+  deliveries: none,
   silences: none,
   addSilences: nothing,
   endSilences: () => Promise.resolve(0),

@@ -28,6 +28,9 @@ export const RECENT_RUNS_MAX = 50;
 /** How many blocks of a check's journal are kept at most: a megabyte. */
 export const JOURNAL_BLOCKS_MAX = 4_000;
 
+/** How many logged deliveries are kept at most: about 40 megabytes. */
+export const DELIVERIES_MAX = 100_000;
+
 /** How many runs of one job are kept at most, in addition to the one that ended last. */
 export const JOB_RUNS_MAX = 20;
 
@@ -36,7 +39,7 @@ export interface RetentionLimits {
   /** A check last seen before this is forgotten with all that is kept of it; a job of no check last heard of, too. */
   readonly seenMs: number;
   readonly changeMs: number;
-  /** The end of a block of a journal. */
+  /** The end of a block of a journal, or a logged delivery. */
   readonly journalMs: number;
   readonly rollupEndMs: number;
   readonly dailyMs: number;

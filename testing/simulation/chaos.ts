@@ -197,7 +197,7 @@ function compareWithState(
     readonly outputs: ReadonlySet<string>;
   },
 ): readonly string[] {
-  const failures = differentDuplicates(messages);
+  const failures = [...differentDuplicates(messages), ...compareWithLog(machine, messages)];
   for (const name of names) {
     const changes = changesOf(machine, name);
     for (const channel of CHANNELS) {
@@ -214,6 +214,25 @@ function compareWithState(
     }
   }
   return failures;
+}
+
+/** Each message that arrived is logged as accepted, and nothing else is: with its notifications, once. */
+function compareWithLog({ files }: Machine, messages: readonly Received[]): readonly string[] {
+  const rows = files.node(STATE).database?.prepare(
+    "SELECT channel_name, message_id, key FROM deliveries WHERE outcome = 'accepted'",
+  ).all() ?? [];
+  const logged = rows.map((row) => `${row["channel_name"]} ${row["message_id"]} ${row["key"]}`);
+  const arrived = messages.filter(({ isAgain }) => !isAgain).flatMap(({ channel, id, items }) =>
+    items.map((item) => [`${channel} ${id} `, item.id] as const)
+  );
+  return [
+    ...logged.length === arrived.length ? [] : [`${arrived.length} arrived, ${logged.length} are logged`],
+    ...arrived.flatMap(([message, id]) =>
+      logged.some((one) => one.startsWith(message) && one.includes(id))
+        ? []
+        : [`${message}${id}: it is not logged`]
+    ),
+  ];
 }
 
 /** A duplicate is the same message, and a notification is never in two messages. */

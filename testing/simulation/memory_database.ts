@@ -24,7 +24,7 @@ import { SELECT_MARKERS } from "../../src/state/sql/shared_statements.ts";
 import { DELETE_MARKER, DELETE_QUEUED } from "../../src/state/sqlite/outbox_statements.ts";
 import { keepUpdate } from "../../src/state/sqlite/sqlite_checks.ts";
 import { openConnection, type SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
-import { keepQueued } from "../../src/state/sqlite/sqlite_outbox.ts";
+import { keepQueued, logDelivery } from "../../src/state/sqlite/sqlite_outbox.ts";
 import type { Row } from "../../src/state/sql/table_declaration.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, RECORDS, STEPS } from "../../src/state/sql/tables.ts";
 
@@ -237,11 +237,10 @@ export class MemoryDatabase {
     return this.#markers().filter(({ check }) => names.has(check));
   }
 
-  change(
-    { changed, removed, delivered = [], markers, cleared, notices = [], counted = [], sentOpen }:
-      OutboxChange,
-    queues: readonly QueueRow[],
-  ): ReadonlySet<string> {
+  change(change: OutboxChange, queues: readonly QueueRow[]): ReadonlySet<string> {
+    const { changed, removed, delivered = [], markers, cleared, notices = [], counted = [], logged = [] } =
+      change;
+    const { sentOpen } = change;
     return this.#connection.transaction(() => {
       const owned = new Set(
         queues.filter((queue) => this.#isOwned(queue)).map(({ channelKey }) => channelKey),
@@ -276,6 +275,9 @@ export class MemoryDatabase {
       for (const count of counted) {
         const row = isOwned(count) ? count : { ...count, limitUse: null };
         this.#connection.run(CHANNEL_COUNTS.upsert, ...CHANNEL_COUNTS.encode(row));
+      }
+      for (const one of logged) {
+        if (one.outcome !== "dropped" || isOwned(one)) logDelivery(this.#connection, one);
       }
       return owned;
     });

@@ -205,6 +205,7 @@ function createStore(
       queues.isShared || change.sentOpen !== undefined
         ? queues.change(change)
         : transaction(3, () => base.changeOutbox(change)),
+    deliveries: (options) => query(() => base.deliveries(options)),
     members: () => query(() => database.members()),
     known: (names) => transaction(2, () => database.known(names)),
     pendingChannels: () => query(() => database.pendingChannels()),

@@ -178,6 +178,45 @@ Deno.test("Dispatcher counts accepted and dropped notifications, and failed atte
   assert.deepEqual(counts.toSorted(), ["left 0 0 1", "mail 0 1 0", "mail 2 0 0"]);
 });
 
+Deno.test("Dispatcher logs what was accepted, rejected for the first time, or dropped", async () => {
+  const { clock, dispatcher, kept, sent } = dispatch({
+    gone: ["left"],
+    deliver: (_message, _channel, attempt) =>
+      attempt === 1
+        ? DOWN
+        : attempt < 5
+        ? { ...REJECTED, reason: "x".repeat(300) }
+        : { delivered: true, note: "one is unknown" },
+  });
+  const missed = {
+    ...row({ check: "b", event: "recovery" }),
+    missedProblem: row().notification,
+    summarized: 3,
+  };
+  dispatcher.add([row({ check: "a" }), missed, row({ channel: "left" })]);
+  await clock.advance(HOUR);
+  const logged = kept.flatMap(({ logged = [] }) => logged);
+  const shown = logged.map(({ outcome, check, messageSize, answer }) =>
+    [outcome, check, messageSize, answer].join(" ")
+  );
+  const cut = `${"x".repeat(253)}…`;
+  assert.deepEqual(shown, [
+    "dropped web 0 its check no longer has this channel",
+    `rejected b 2 ${cut}`,
+    `rejected a 2 ${cut}`,
+    "accepted a 1 one is unknown",
+    "accepted b 1 one is unknown",
+  ]);
+  const { messageId, atMs, ...last } = logged.at(-1) ?? assert.fail();
+  assert.equal(messageId, sent.at(-1)?.message.id);
+  assert.equal(atMs, START + (sent.at(-1)?.atMs ?? 0));
+  assert.deepEqual(last, {
+    ...{ outcome: "accepted", answer: "one is unknown", messageSize: 1, id: missed.id, check: "b" },
+    ...{ channelKey: "mail", channelName: "mail", event: "recovery", condition: "ok", decidedAtMs: START },
+    ...{ missedProblem: "critical", summarized: 3 },
+  });
+});
+
 Deno.test("release() resolves once the message in progress has its outcome, and sends nothing more", async () => {
   const problem = row();
   const delivered = Promise.withResolvers<Delivery>();

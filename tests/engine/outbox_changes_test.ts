@@ -5,7 +5,7 @@ import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { OutboxChange } from "../../src/domain/outbox.ts";
 import { joinChanges } from "../../src/engine/outcome_writer.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
-import { countOf, markerOf, queuedOf } from "../state/records.ts";
+import { countOf, deliveryOf, markerOf, queuedOf } from "../state/records.ts";
 
 const NAMES = ["a", "b", "c"] as const;
 
@@ -19,6 +19,7 @@ const change: fc.Arbitrary<OutboxChange> = fc.record({
   ),
   cleared: fc.array(fc.record({ check: name, channelKey: name })),
   counted: fc.array(fc.tuple(name, fc.nat(9)).map(([key, sent]) => countOf(key, { sent }))),
+  logged: fc.array(fc.tuple(name, fc.nat(9)).map(([check, atMs]) => deliveryOf(check, { atMs }))),
 }, { requiredKeys: ["changed", "removed", "markers", "cleared"] });
 
 Deno.test("joinChanges() joins several changes into an equivalent one", async () => {
@@ -31,7 +32,8 @@ Deno.test("joinChanges() joins several changes into an equivalent one", async ()
         const { notifications: rows, markers: notified, counts } = await store.outbox();
         const texts = (some: readonly unknown[]): readonly string[] =>
           some.map((one) => JSON.stringify(one)).sort();
-        return [texts(rows), texts(notified), texts(counts)];
+        const deliveries = await store.deliveries({ sinceMs: -Infinity, untilMs: Infinity });
+        return [texts(rows), texts(notified), texts(counts), texts(deliveries)];
       };
       assert.deepEqual(await sorted(together), await sorted(apart));
     }),

@@ -8,6 +8,7 @@ import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import {
   changeOf,
   countOf,
+  deliveryOf,
   markerOf,
   notificationOf,
   NOW_MS,
@@ -165,6 +166,42 @@ export function testOutbox(test: StoreTest): void {
       countOf("email", { channelName: "renamed", sent: 7, failedAttempts: 2, dropped: 7 }),
       countOf("webhook"),
     ]);
+  });
+
+  test("logs deliveries, and returns those of some checks in a span of time", async (store) => {
+    const bare = { missedProblem: null, messageId: null, answer: "", messageSize: 0, summarized: 0 };
+    const events = ["problem", "change", "recovery", "reminder", "summary"] as const;
+    const logged = [
+      ...events.map((event, index) => deliveryOf("web", { id: event, event, atMs: NOW_MS + index })),
+      deliveryOf("web", { outcome: "rejected", atMs: NOW_MS + 10 }),
+      deliveryOf("mail", { ...bare, outcome: "dropped", atMs: NOW_MS + 11.5 }),
+      ...HOSTILE_TEXTS.map((text, index) =>
+        deliveryOf(text, {
+          ...{ id: text, channelKey: text, channelName: text, answer: text, messageId: text },
+          atMs: NOW_MS + 20 + index,
+        })
+      ),
+    ];
+    await store.changeOutbox(outboxChangeOf({ logged: logged.toReversed() }));
+    // A transaction is repeated if its outcome is unknown.
+    await store.changeOutbox(outboxChangeOf({ logged: logged.slice(0, 3) }));
+    assert.deepEqual(await store.deliveries(EVER), logged);
+    for (const name of ["mail", ...HOSTILE_TEXTS]) {
+      const own = logged.filter(({ check }) => check === name);
+      assert.deepEqual(await store.deliveries({ ...EVER, checks: [name, name, "nobody"] }), own);
+    }
+    assert.deepEqual(await store.deliveries({ ...EVER, checks: [] }), []);
+    const span = { sinceMs: NOW_MS + 1, untilMs: NOW_MS + 10 };
+    assert.deepEqual(await store.deliveries({ ...span, checks: ["web", "mail"] }), logged.slice(1, 6));
+  });
+
+  test("forgets logged deliveries with the results of their time", async (store) => {
+    const logged = [deliveryOf("old", { atMs: NOW_MS - 90 * DAY_MS - 1 }), deliveryOf("new")];
+    await store.changeOutbox(outboxChangeOf({ logged }));
+    await store.prune(NOW_MS, 200 * DAY_MS);
+    assert.equal((await store.deliveries(EVER)).length, 2);
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual(await store.deliveries(EVER), logged.slice(1));
   });
 
   test("replaces the use of a limit, and keeps it if an addition has none", async (store) => {
@@ -338,3 +375,5 @@ async function sequencesIn(store: Store): Promise<readonly number[]> {
 function byId(one: Silence, other: Silence): number {
   return one.id.localeCompare(other.id);
 }
+
+const EVER = { sinceMs: -Infinity, untilMs: Infinity };

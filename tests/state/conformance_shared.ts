@@ -6,6 +6,7 @@ import { pruneAll } from "./conformance.ts";
 import {
   beatOf,
   countOf,
+  deliveryOf,
   endOf,
   notificationOf,
   queuedOf,
@@ -22,6 +23,7 @@ export interface SharedDatabase {
 }
 
 const CHANNEL = "webhook 1";
+const EVER = { sinceMs: -Infinity, untilMs: Infinity };
 const QUEUE: QueueRow = { channelKey: CHANNEL, owner: null, token: 0 };
 const UNSENT = {
   missedProblem: null,
@@ -275,6 +277,19 @@ export function testSharedStore(
     await other.changeOutbox({ ...NOTHING, removed: [received.id] });
     await one.changeOutbox({ ...NOTHING, changed: [{ ...received, attempts: 1, messageId: "m" }] });
     assert.deepEqual((await one.outbox()).notifications, []);
+  });
+
+  test("changeOutbox() logs what was sent without a claim, but no drop", async ({ open }) => {
+    const [cutOff, other] = [await open(), await open()];
+    await take(other, "other");
+    const logged = (["accepted", "rejected", "dropped"] as const).map((outcome, index) =>
+      deliveryOf("web", { outcome, channelKey: CHANNEL, atMs: index })
+    );
+    await cutOff.changeOutbox({ ...NOTHING, logged, sentOpen: [SENT] });
+    assert.deepEqual(await other.deliveries(EVER), logged.slice(0, 2));
+    const drop = { ...problem("web"), state: "dropped" } as const;
+    await other.changeOutbox({ ...NOTHING, changed: [drop], logged });
+    assert.deepEqual(await cutOff.deliveries(EVER), logged);
   });
 
   for (const { known, sent, kept } of SENT_OPEN) {

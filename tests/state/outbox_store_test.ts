@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { type Store, StoreError } from "../../src/domain/store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { pruneAll } from "./conformance.ts";
 import { migrate, openConnection, SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
 import { createDatabaseStore } from "../../src/state/sqlite/database_store.ts";
 import * as shared from "../../src/state/sql/shared_statements.ts";
@@ -8,6 +10,7 @@ import * as own from "../../src/state/sqlite/outbox_statements.ts";
 import {
   changeOf,
   countOf,
+  deliveryOf,
   entryOf,
   markerOf,
   notificationOf,
@@ -29,7 +32,11 @@ Deno.test("openSqliteStore() restores everything, for every access", () =>
         updateOf("web", { change: changeOf("web", NOW_MS), rollup: entryOf(NOW_MS), queued }),
       ]);
       await store.changeOutbox(
-        outboxChangeOf({ markers: [markerOf("web")], counted: [countOf("email")] }),
+        outboxChangeOf({
+          markers: [markerOf("web")],
+          counted: [countOf("email")],
+          logged: [deliveryOf("web")],
+        }),
       );
       await store.addSilences([silenceOf("a"), silenceOf("b")]);
       return await everythingIn(store);
@@ -38,6 +45,17 @@ Deno.test("openSqliteStore() restores everything, for every access", () =>
       await withState(path, async (store) => assert.deepEqual(await everythingIn(store), before), { access });
     }
   }));
+
+Deno.test("prune() keeps the 100,000 deliveries that were logged last", async () => {
+  const store = await openInMemoryStore();
+  const logged = Array.from({ length: 100_003 }, (_, index) => deliveryOf("web", { id: `${index}` }));
+  await store.changeOutbox(outboxChangeOf({ logged }));
+  await pruneAll(store, NOW_MS);
+  const left = await store.deliveries({ sinceMs: NOW_MS, untilMs: NOW_MS });
+  assert.equal(left.length, 100_000);
+  assert.deepEqual(left.map(({ id }) => Number(id)).sort((one, other) => one - other).slice(0, 2), [3, 4]);
+  await store.close();
+});
 
 Deno.test("save(), changeOutbox() and addSilences() keep all or nothing", () =>
   withStatePath(async (path) => {
@@ -53,6 +71,7 @@ Deno.test("save(), changeOutbox() and addSilences() keep all or nothing", () =>
           changed: [queuedOf("a", 1, { attempts: 9 }), queuedOf("c", 3)],
           removed: ["b"],
           cleared: [markerOf("web")],
+          logged: [deliveryOf("web")],
           get markers(): never[] {
             throw broken;
           },
@@ -167,7 +186,7 @@ Deno.test("no statement on the outbox, the silences or the latest changes scans 
     await t.step(name, () => {
       const plan = planOf(connection, sql);
       assert.equal(
-        plan.some((step) => /^SCAN (outbox|delivery_markers|silences)/.test(step)),
+        plan.some((step) => /^SCAN (outbox|delivery_markers|silences|deliveries)/.test(step)),
         readsAll.has(name),
         plan.join(),
       );
@@ -193,5 +212,6 @@ async function everythingIn(store: Store): Promise<unknown> {
     await store.rollups("web", -Infinity),
     await store.outbox(),
     await store.silences(-Infinity),
+    await store.deliveries({ sinceMs: -Infinity, untilMs: Infinity }),
   ];
 }

@@ -6,6 +6,7 @@ import type { SharedDatabase } from "./conformance_shared.ts";
 import {
   changeOf,
   countOf,
+  deliveryOf,
   entryOf,
   journalOf,
   markerOf,
@@ -196,9 +197,16 @@ const CALLS: Readonly<Record<string, (caller: Caller, calls: Calls) => Promise<u
       markers: calls.some([markerWith(true), markerWith(false)]),
       cleared: calls.some([markerWith(true)]),
       counted: calls.some([countOf(calls.pick(CHANNELS), { limitUse })]),
+      logged: calls.some(
+        [deliveryOf(calls.pick(NAMES), {
+          ...{ channelKey: calls.pick(CHANNELS), outcome: calls.pick(["accepted", "dropped"] as const) },
+          atMs: Math.floor(calls.random() * 9),
+        })],
+      ),
       ...calls.random() < 0.3 && { sentOpen: [sent] },
     });
-    return [await store.outbox(), CHANNELS.map((channelKey) => store.owns(channelKey))];
+    const logged = (await store.deliveries(EVER)).map((one) => JSON.stringify(one)).sort();
+    return [await store.outbox(), logged, CHANNELS.map((channelKey) => store.owns(channelKey))];
   },
   known: ({ store }, calls) => store.known(calls.some(NAMES)),
   pendingChannels: async ({ store }) => (await store.pendingChannels()).toSorted(),

@@ -6,6 +6,7 @@ import type { MonitorRun } from "../../src/domain/monitor_run.ts";
 import type {
   ChannelCount,
   DeliveryMarker,
+  LoggedDelivery,
   Notification,
   OutboxChange,
   QueuedNotification,
@@ -211,6 +212,27 @@ export function countOf(channelKey: string, fields: Partial<ChannelCount> = {}):
     dropped: 1,
     summarized: 4,
     countedAtMs: NOW_MS,
+    ...fields,
+  };
+}
+
+/** Returns a logged delivery with every field set. */
+export function deliveryOf(check: string, fields: Partial<LoggedDelivery> = {}): LoggedDelivery {
+  return {
+    id: `id of ${check}`,
+    check,
+    channelKey: "webhook",
+    channelName: "webhook of somebody",
+    event: "recovery",
+    condition: "ok",
+    missedProblem: "warning",
+    decidedAtMs: NOW_MS - 2_000,
+    atMs: NOW_MS,
+    outcome: "accepted",
+    answer: "one receiver was rejected",
+    messageId: "message-1",
+    messageSize: 2,
+    summarized: 3,
     ...fields,
   };
 }

@@ -1,13 +1,21 @@
 /** The outbox, delivery markers, counts of channels, and silences in PostgreSQL. */
-import { addCounts, type ChannelCount, type OutboxChange } from "../../domain/outbox.ts";
+import { addCounts, type ChannelCount, type LoggedDelivery, type OutboxChange } from "../../domain/outbox.ts";
 import type { KeptOutbox, OutboxStore, QueuedSummary } from "../../domain/store.ts";
 import type { SenderQueues } from "../sender_queues.ts";
 import type { Row } from "../sql/table_declaration.ts";
 import { columnText } from "../codec.ts";
 import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY } from "../sql/shared_statements.ts";
-import { CHANNEL_COUNTS, DELIVERY_MARKERS, ONLY_ROW, OUTBOX, SILENCES, SUMMARY } from "../sql/tables.ts";
+import {
+  CHANNEL_COUNTS,
+  DELIVERIES,
+  DELIVERY_MARKERS,
+  ONLY_ROW,
+  OUTBOX,
+  SILENCES,
+  SUMMARY,
+} from "../sql/tables.ts";
 import type { Access, PostgresClient } from "./postgres_client.ts";
-import { encodeRows, lastByKey, readAll, toArrays, upsertRows } from "./postgres_tables.ts";
+import { encodeRows, insertRows, lastByKey, readAll, toArrays, upsertRows } from "./postgres_tables.ts";
 import { arrayText, type Parameter } from "./protocol.ts";
 
 export const OUTBOX_ROWS = { table: "outbox", columns: OUTBOX.columns } as const;
@@ -29,6 +37,16 @@ export function addedCounts(counted: readonly ChannelCount[]): readonly ChannelC
   for (const count of counted) sums.set(count.channelKey, addCounts(sums.get(count.channelKey), count));
   return [...sums.values()];
 }
+
+/** Returns the statement that logs deliveries, with its parameters. */
+export function logDeliveries(
+  logged: readonly LoggedDelivery[],
+): readonly [sql: string, parameters: readonly string[]] {
+  return [`${insertRows(DELIVERIES)} ON CONFLICT DO NOTHING`, encodeRows(DELIVERIES, logged)];
+}
+
+const SELECT_DELIVERIES = `SELECT ${DELIVERIES.columns} FROM deliveries WHERE at_ms >= $1 AND at_ms <= $2
+  AND ($3::text[] IS NULL OR check_name = ANY($3::text[])) ORDER BY at_ms, key`;
 
 const INSERT_SUMMARY = `INSERT INTO summary (id, schedule, scheduled_at_ms) VALUES (${ONLY_ROW}, $1, $2)
   ON CONFLICT DO NOTHING`;
@@ -52,6 +70,10 @@ export function createOutboxStore(
           ? queues.change(change)
           : changeOutbox(client, change)
       ),
+    deliveries: ({ checks, sinceMs, untilMs }) => {
+      const names = checks === undefined ? null : arrayText(checks.map(columnText.encode));
+      return select(SELECT_DELIVERIES, [sinceMs, untilMs, names], DELIVERIES.decode);
+    },
     queuedSummary: async () => (await select(SELECT_SUMMARY, [], summaryIn))[0] ?? null,
     queueSummary: (summary, before, queued) =>
       write(() =>
@@ -96,7 +118,7 @@ async function readOutbox(client: PostgresClient): Promise<KeptOutbox> {
 }
 
 async function changeOutbox(client: PostgresClient, change: OutboxChange): Promise<void> {
-  const { removed, markers, cleared, counted = [] } = change;
+  const { removed, markers, cleared, counted = [], logged = [] } = change;
   const changed = lastByKey([...change.notices ?? [], ...change.changed], ({ id }) => id);
   const lastMarkers = lastByKey(markers, (marker) => JSON.stringify(keyOfMarker(marker)));
   const steps = [
@@ -106,6 +128,7 @@ async function changeOutbox(client: PostgresClient, change: OutboxChange): Promi
     markers.length > 0 && [upsertRows(DELIVERY_MARKERS), encodeRows(DELIVERY_MARKERS, lastMarkers)] as const,
     counted.length > 0 &&
     [upsertRows(CHANNEL_COUNTS), encodeRows(CHANNEL_COUNTS, addedCounts(counted))] as const,
+    logged.length > 0 && logDeliveries(logged),
   ].filter((step) => step !== false);
   if (steps.length === 0) return;
   await client.transaction(async (session) => {

@@ -3,7 +3,14 @@ import type { PruneProgress } from "../../domain/store.ts";
 import { nameIn } from "../sql/rows.ts";
 import { DELETE_STRAY_MARKERS } from "../sql/shared_statements.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
-import { addReading, CHANGES_MAX, JOURNAL_BLOCKS_MAX, limitsAt, type RetentionLimits } from "../retention.ts";
+import {
+  addReading,
+  CHANGES_MAX,
+  DELIVERIES_MAX,
+  JOURNAL_BLOCKS_MAX,
+  limitsAt,
+  type RetentionLimits,
+} from "../retention.ts";
 import { CLOCK, ONLY_ROW, ROLLUPS } from "../sql/tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
 import { encodeRows, onConflict, upsertRows } from "./postgres_tables.ts";
@@ -84,6 +91,10 @@ async function pruneOutbox(session: Session, limits: RetentionLimits): Promise<v
   await session.run(DELETE_QUEUES);
   await session.run("DELETE FROM location_results WHERE ended_at < clock_timestamp() - interval '30 days'");
   await session.run("DELETE FROM silences WHERE until_ms < $1", [limits.silenceEndMs]);
+  await session.run(
+    `DELETE FROM deliveries WHERE at_ms < $1 OR id <= (SELECT max(id) FROM deliveries) - ${DELIVERIES_MAX}`,
+    [limits.journalMs],
+  );
   await session.run("DELETE FROM channel_counts WHERE counted_at_ms < $1", [limits.countedMs]);
 }
 

@@ -6,7 +6,7 @@ import type { Row } from "../sql/table_declaration.ts";
 import type { ClaimedQueues } from "../sender_queues.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX } from "../sql/tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
-import { addedCounts, DELETE_MARKERS, keyOfMarker, OUTBOX_ROWS } from "./postgres_outbox.ts";
+import { addedCounts, DELETE_MARKERS, keyOfMarker, logDeliveries, OUTBOX_ROWS } from "./postgres_outbox.ts";
 import { encodeRows, lastByKey, newRows, QUEUES, readAll, toArrays, upsertRows } from "./postgres_tables.ts";
 import { arrayText } from "./protocol.ts";
 
@@ -109,9 +109,20 @@ async function lock(session: Session, queues: readonly QueueRow[]): Promise<Read
 
 async function writeChange(
   session: Session,
-  { changed, removed, delivered = [], markers, cleared, notices = [], counted = [], sentOpen }: OutboxChange,
+  change: OutboxChange,
   owned: ReadonlySet<string>,
 ): Promise<void> {
+  const {
+    changed,
+    removed,
+    delivered = [],
+    markers,
+    cleared,
+    notices = [],
+    counted = [],
+    logged = [],
+    sentOpen,
+  } = change;
   const isOwned = ({ channelKey }: { readonly channelKey: string }): boolean => owned.has(channelKey);
   // What a member has merged, moved or dropped after the queue was lost is the next owner's to send.
   // What was sent without the database may have overtaken what its own sender had not received yet.
@@ -135,6 +146,8 @@ async function writeChange(
   // The next owner has read the use of the limit, attempts in progress included.
   const sums = addedCounts(counted.map((count) => isOwned(count) ? count : { ...count, limitUse: null }));
   if (sums.length > 0) await session.run(upsertRows(CHANNEL_COUNTS), encodeRows(CHANNEL_COUNTS, sums));
+  const deliveries = logged.filter((one) => one.outcome !== "dropped" || isOwned(one));
+  if (deliveries.length > 0) await session.run(...logDeliveries(deliveries));
 }
 
 async function deleteQueued(

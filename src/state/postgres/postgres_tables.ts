@@ -11,7 +11,7 @@ import {
   type Table,
   table,
 } from "../sql/table_declaration.ts";
-import { CHECKS, CREATE_INDEXES, FIRST_TABLES, JOURNAL, RESULT } from "../sql/tables.ts";
+import { CHECKS, CREATE_INDEXES, DELIVERIES, FIRST_TABLES, JOURNAL, RESULT } from "../sql/tables.ts";
 import { itemText, type Parameter, ProtocolError } from "./protocol.ts";
 import type { StatementResult } from "./statement_response.ts";
 import type { EarlyLook, LocationResult, MemberHeartbeat, QueueRow } from "../../domain/membership.ts";
@@ -113,6 +113,8 @@ export const ADD_JOURNAL: readonly string[] = [
     .map((column) => `ALTER TABLE checks ADD COLUMN ${column.name} ${typeOf(column)}`),
   createTable(JOURNAL),
 ];
+
+export const ADD_DELIVERIES: readonly string[] = [createTable(DELIVERIES)];
 
 function createTable({ name, declared, primary, unique }: Declared): string {
   const columns = declared.filter(({ isAdded }) => !isAdded).map((column) => {

@@ -13,6 +13,7 @@ import type {
   ChannelCount,
   DeliveryMarker,
   LimitUse,
+  LoggedDelivery,
   Notification,
   QueuedNotification,
   RenderedSummary,
@@ -175,11 +176,13 @@ export const ROLLUPS: Table<Omit<Rollup, "name"> & { readonly checkId: number }>
 
 const RENDERED_SUMMARY: Codec<RenderedSummary> = object({ html: text, json: text });
 
+const EVENT = word<Notification["event"]>(["problem", "change", "recovery", "reminder", "summary"]);
+
 const NOTIFICATION: Codec<Notification> = object({
   id: text,
   check: text,
   title: nullable(text),
-  event: word<Notification["event"]>(["problem", "change", "recovery", "reminder", "summary"]),
+  event: EVENT,
   condition,
   previous: shownCondition,
   output: text,
@@ -238,6 +241,28 @@ export const CHANNEL_COUNTS: Table<ChannelCount> = table("channel_counts", {
   countedAtMs: integer("counted_at_ms", { merge: "max" }),
   limitUse: jsonFieldOrNull("limit_use", LIMIT_USE, { merge: "fill" }),
 }, { unique: ["channel_key"] });
+
+/** The log of deliveries. What is logged again, since it is unknown whether it was, has the same unique columns. */
+export const DELIVERIES: Table<LoggedDelivery> = table("deliveries", {
+  atMs: integer("at_ms"),
+  id: string("key"),
+  outcome: field(
+    "outcome",
+    "TEXT NOT NULL",
+    word<LoggedDelivery["outcome"]>(["accepted", "rejected", "dropped"]),
+  ),
+  check: string("check_name"),
+  channelKey: string("channel_key"),
+  channelName: string("channel_name"),
+  event: field("event", "TEXT NOT NULL", EVENT),
+  condition: field("condition", "TEXT NOT NULL", condition),
+  missedProblem: field("missed_problem", "TEXT", nullable(condition)),
+  decidedAtMs: integer("decided_at_ms"),
+  answer: string("answer"),
+  messageId: stringOrNull("message_id"),
+  messageSize: integer("message_size"),
+  summarized: integer("summarized"),
+}, { unique: ["at_ms", "key", "outcome"] });
 
 /** Silences, acknowledgements and started maintenance windows of one check, of a tag, or of all (both are NULL). */
 export const SILENCES: Table<Silence> = table("silences", {
@@ -340,7 +365,7 @@ export const FIRST_TABLES: readonly DeclaredTable[] = [
   SUMMARY,
 ];
 
-export const TABLES: readonly DeclaredTable[] = [...FIRST_TABLES, JOURNAL];
+export const TABLES: readonly DeclaredTable[] = [...FIRST_TABLES, JOURNAL, DELIVERIES];
 
 /** The indexes of the tables, in every kind of database. */
 export const CREATE_INDEXES: readonly string[] = [
@@ -354,6 +379,7 @@ export const CREATE_INDEXES: readonly string[] = [
 export const STEPS: readonly Migration[] = [
   [...FIRST_TABLES.map(({ create }) => create), ...CREATE_INDEXES],
   [...CHECKS.add, JOURNAL.create],
+  [DELIVERIES.create],
 ];
 
 /** The statements of one step to the present tables. */

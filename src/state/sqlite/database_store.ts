@@ -16,7 +16,12 @@ import {
   limitsAt,
   type RetentionLimits,
 } from "../retention.ts";
-import { DELETE_DROPPED, DELETE_OLD_COUNTS, DELETE_OLD_SILENCES } from "./outbox_statements.ts";
+import {
+  DELETE_DROPPED,
+  DELETE_OLD_COUNTS,
+  DELETE_OLD_DELIVERIES,
+  DELETE_OLD_SILENCES,
+} from "./outbox_statements.ts";
 import {
   ADD_HOURS_TO_DAYS,
   DELETE_ADDED_HOURS,
@@ -171,6 +176,7 @@ function shrink(connection: SqliteConnection): boolean {
 function pruneOutbox(connection: SqliteConnection, limits: RetentionLimits): number {
   return connection.run(DELETE_DROPPED, limits.droppedMs, ROWS_MAX) +
     connection.run(DELETE_OLD_SILENCES, limits.silenceEndMs, ROWS_MAX) +
+    connection.run(DELETE_OLD_DELIVERIES, limits.journalMs, ROWS_MAX) +
     connection.run(DELETE_OLD_COUNTS, limits.countedMs);
 }
 

@@ -1,5 +1,6 @@
 /** The statements on the outbox that are more than an upsert of a row. Names and keys are encoded as column text. */
-import { OUTBOX, SILENCES } from "../sql/tables.ts";
+import { DELIVERIES_MAX } from "../retention.ts";
+import { DELIVERIES, OUTBOX, SILENCES } from "../sql/tables.ts";
 
 /** All queued notifications, by sequence. */
 export const SELECT_OUTBOX = `SELECT ${OUTBOX.columns} FROM outbox ORDER BY sequence, id`;
@@ -12,6 +13,17 @@ export const DELETE_DROPPED = `DELETE FROM outbox WHERE id IN (
       AND coalesce(first_failed_at_ms, next_attempt_at_ms) < ?1 LIMIT ?2)`;
 
 export const DELETE_MARKER = "DELETE FROM delivery_markers WHERE check_name = ? AND channel_key = ?";
+
+export const LOG_DELIVERY = `${DELIVERIES.insert} ON CONFLICT DO NOTHING`;
+
+/** The logged deliveries from a time to another, of a JSON list of names; of all with NULL. */
+export const SELECT_DELIVERIES =
+  `SELECT ${DELIVERIES.columns} FROM deliveries WHERE at_ms >= ?1 AND at_ms <= ?2
+  AND (?3 IS NULL OR check_name IN (SELECT value FROM json_each(?3))) ORDER BY at_ms, key`;
+
+/** Deletes logged deliveries before a time, and those beyond so many of the newest; so many at most. */
+export const DELETE_OLD_DELIVERIES = `DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
+    WHERE at_ms < ?1 OR id <= (SELECT max(id) FROM deliveries) - ${DELIVERIES_MAX} LIMIT ?2)`;
 
 /** Forgets the counts of channels that were last counted before a time. */
 export const DELETE_OLD_COUNTS = "DELETE FROM channel_counts WHERE counted_at_ms < ?";

@@ -1,5 +1,5 @@
 /** The outbox, its summary and silences in the database. */
-import type { QueuedNotification } from "../../domain/outbox.ts";
+import type { LoggedDelivery, QueuedNotification } from "../../domain/outbox.ts";
 import type { OutboxStore, QueuedSummary } from "../../domain/store.ts";
 import type { Table } from "../sql/table_declaration.ts";
 import type { Access } from "./store_failure.ts";
@@ -10,15 +10,30 @@ import {
   DELETE_QUEUED,
   END_ALL_SILENCES,
   END_SILENCES,
+  LOG_DELIVERY,
+  SELECT_DELIVERIES,
   SELECT_OUTBOX,
   SELECT_SILENCES,
 } from "./outbox_statements.ts";
 import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY } from "../sql/shared_statements.ts";
-import { CHANNEL_COUNTS, DELIVERY_MARKERS, ONLY_ROW, OUTBOX, SILENCES, SUMMARY } from "../sql/tables.ts";
+import {
+  CHANNEL_COUNTS,
+  DELIVERIES,
+  DELIVERY_MARKERS,
+  ONLY_ROW,
+  OUTBOX,
+  SILENCES,
+  SUMMARY,
+} from "../sql/tables.ts";
 
 /** Keeps a row, as part of whatever transaction is open. */
 export function keepQueued(connection: SqliteConnection, row: QueuedNotification): void {
   connection.run(OUTBOX.upsert, ...OUTBOX.encode(row));
+}
+
+/** Logs a delivery, as part of whatever transaction is open. */
+export function logDelivery(connection: SqliteConnection, row: LoggedDelivery): void {
+  connection.run(LOG_DELIVERY, ...DELIVERIES.encode(row));
 }
 
 export function createOutboxStore(connection: SqliteConnection, { read, write }: Access): OutboxStore {
@@ -39,10 +54,9 @@ export function createOutboxStore(connection: SqliteConnection, { read, write }:
       ),
     changeOutbox: (change) =>
       write(() => {
-        const { changed, removed, markers, cleared, notices = [], counted = [] } = change;
-        if ([changed, notices, removed, markers, cleared, counted].every(({ length }) => length === 0)) {
-          return;
-        }
+        const { changed, removed, markers, cleared, notices = [], counted = [], logged = [] } = change;
+        const parts = [changed, notices, removed, markers, cleared, counted, logged];
+        if (parts.every(({ length }) => length === 0)) return;
         connection.transaction(() => {
           for (const row of [...notices, ...changed]) keepQueued(connection, row);
           for (const id of removed) connection.run(DELETE_QUEUED, columnText.encode(id));
@@ -51,7 +65,13 @@ export function createOutboxStore(connection: SqliteConnection, { read, write }:
           }
           upsertAll(connection, DELIVERY_MARKERS, markers);
           upsertAll(connection, CHANNEL_COUNTS, counted);
+          for (const row of logged) logDelivery(connection, row);
         });
+      }),
+    deliveries: ({ checks, sinceMs, untilMs }) =>
+      read(() => {
+        const names = checks === undefined ? null : JSON.stringify(checks.map(columnText.encode));
+        return connection.all(SELECT_DELIVERIES, sinceMs, untilMs, names).map(DELIVERIES.decode);
       }),
     queuedSummary: () => read(readQueuedSummary),
     queueSummary: (summary, before, queued) =>
