@@ -1,7 +1,7 @@
 import { describeDuration } from "../domain/duration.ts";
-import type { QueuedNotification, Silence } from "../domain/outbox.ts";
+import type { LoggedDelivery, QueuedNotification, Silence } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
-import { isoTimeOrNull } from "../shared/json_values.ts";
+import { isoTime, isoTimeOrNull } from "../shared/json_values.ts";
 import { wrap } from "../shared/wrap.ts";
 import { printable } from "../shared/text.ts";
 import { hasOwnEnd } from "./silences.ts";
@@ -177,5 +177,37 @@ export function queuedNotificationFields(
       until_ok: problemBeganAtMs !== null,
       reason,
     })),
+  };
+}
+
+/** Describes a logged delivery, such as `sent critical at 10:00, accepted`; `at` is the part with its time. */
+export function describeDelivery(delivery: LoggedDelivery, at = ""): string {
+  const { event, condition, missedProblem, outcome, answer, messageSize } = delivery;
+  const what = missedProblem !== null
+    ? `${missedProblem} and its recovery`
+    : event === "recovery"
+    ? event
+    : event === "reminder"
+    ? `reminder of ${condition}`
+    : condition;
+  const verb = outcome === "dropped" ? "" : "sent ";
+  const others = messageSize > 1 ? ` with ${messageSize - 1} more` : "";
+  return `${verb}${what}${at}${others}, ${outcome}${answer === "" ? "" : `: ${answer}`}`;
+}
+
+/** Returns the same for machines; fields are only ever added. */
+export function deliveryFields(delivery: LoggedDelivery): Readonly<Record<string, unknown>> {
+  return {
+    at: isoTime(delivery.atMs),
+    channel: delivery.channelName,
+    event: delivery.event,
+    condition: delivery.condition,
+    missed_problem: delivery.missedProblem,
+    decided_at: isoTime(delivery.decidedAtMs),
+    outcome: delivery.outcome,
+    answer: delivery.answer,
+    message_id: delivery.messageId,
+    message_size: delivery.messageSize,
+    summarized: delivery.summarized,
   };
 }

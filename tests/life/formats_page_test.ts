@@ -87,7 +87,7 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     objects.push(["A notification of `status`", status.notifications[0]]);
     objects.push(["The last run", status.checks[0].last], ["The monitor of `status`", status.monitor]);
     const history = JSON.parse(
-      (await harness.runHere(["history", "--results", "--format", "json", "bad"])).stdout,
+      (await harness.runHere(["history", "--results", "--deliveries", "--format", "json", "bad"])).stdout,
     );
     objects.push(["`history --format json`", history], ["A change", history.changes[0]]);
     assert.deepEqual(Object.keys(history.spans), ["day", "week", "month"]);
@@ -97,7 +97,7 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     objects.push(["A span", history.spans.day], ["A recent run", history.recent_runs[0]], [
       "Results",
       history.results[0],
-    ]);
+    ], ["A delivery", history.deliveries[0]]);
     const why = JSON.parse((await harness.runHere(["why", "bad", "--format", "json"])).stdout);
     objects.push(["`why --format json`", why], ["A channel of `why`", why.channels[0]]);
     const scenario = { start: "2026-03-02 21:55", results: { bad: "critical" } };

@@ -173,3 +173,49 @@ simulate("why does not call a channel notified of what it left out, once it leav
   until: "22:22",
   expect: { ends: ["22:20 change web critical"] },
 });
+
+simulate("why and history show what was sent to a channel, and its answer", {
+  start: START,
+  config: { checks: { web: {}, dns: {} } },
+  results: { web: "22:00 critical, 22:30 ok, 22:50 warning, 22:51 ok", dns: "22:00 critical" },
+  servers: { chat: "22:50 404, 23:00 up" },
+  actions: {
+    "22:40": async (world) => {
+      const { stdout } = await world.machine().run("why", "web");
+      assert.match(
+        stdout,
+        /^chat {2}nothing is due: it is ok\n {6}sent recovery at .*22:3\d.*, accepted\n {6}sent critical at .*22:0\d.*, accepted\n$/m,
+      );
+    },
+    "00:30": async (world) => {
+      const { stdout } = await world.machine().run("why", "web", "--format", "json");
+      const [last] = JSON.parse(stdout).channels[0].deliveries;
+      assert.deepEqual({ ...last, message_id: "" }, {
+        at: "2026-03-02T23:05:03.440Z",
+        channel: "chat",
+        event: "recovery",
+        condition: "ok",
+        missed_problem: "warning",
+        decided_at: "2026-03-02T22:51:01.251Z",
+        outcome: "accepted",
+        answer: "",
+        message_id: "",
+        message_size: 1,
+        summarized: 0,
+      });
+      const { stdout: text } = await world.machine().run("history", "--deliveries", "web");
+      assert.match(
+        text,
+        new RegExp([
+          "\ndeliveries, newest first:",
+          "  .*chat: sent warning and its recovery, accepted",
+          "  .*chat: sent warning, rejected: status is 404",
+          "  .*chat: sent recovery, accepted",
+          "  .*chat: sent critical, accepted\n$",
+        ].join("\n")),
+      );
+    },
+  },
+  until: "00:31",
+  expect: { chat: "any" },
+});

@@ -7,8 +7,10 @@ import {
   percent,
 } from "../../state/availability.ts";
 import { type CheckStatus, describeStale, statusOf } from "../../engine/check_status.ts";
+import { describeDelivery } from "../../engine/outbox_status.ts";
 import { allChanges } from "../../state/read_store.ts";
 import type { JournalRow } from "../../domain/check_journal.ts";
+import type { LoggedDelivery } from "../../domain/outbox.ts";
 import type { ConditionChange, Store } from "../../domain/store.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { EXIT } from "../exit_code.ts";
@@ -29,6 +31,9 @@ import { wrap } from "../../shared/wrap.ts";
 
 const CHANGES_SHOWN = 20;
 const RESULTS_SHOWN = 40;
+const DELIVERIES_SHOWN = 40;
+
+const EVER = { sinceMs: -Infinity, untilMs: Infinity };
 
 export const historyCommand: Command = {
   name: "history",
@@ -45,11 +50,13 @@ export const historyCommand: Command = {
     OPTION.format,
     option("--trace", "the trace of each run that confirmed a problem"),
     option("--results", "what each run returned, alike results together"),
+    option("--deliveries", "what was sent to each channel"),
   ],
   examples: [
     ["monitor history web", "show one check"],
     ["monitor history --trace web", "show what the runs did that confirmed problems"],
     ["monitor history --results web", "show what each run returned"],
+    ["monitor history --deliveries web", "show what was sent, and whether it was accepted"],
     ["monitor history --format json web", "print every stored change as JSON"],
   ],
   uses: ["read", "write", "net", "env", "sys"],
@@ -80,6 +87,9 @@ export const historyCommand: Command = {
     const past = {
       changes: allChanges(store, name),
       results: invocation.has("results") ? await readResults(store, name) : null,
+      deliveries: invocation.has("deliveries")
+        ? (await store.deliveries({ checks: [name], ...EVER })).toReversed()
+        : null,
     };
     const facts = { status, isInConfig, monitor };
     const pieces = format === "json" ? historyJson(history, facts, past) : renderPretty(name, past, {
@@ -99,7 +109,7 @@ export const historyCommand: Command = {
 
 /** The journal of a check, the newest row first. */
 async function readResults(store: Store, name: string): Promise<readonly JournalRow[]> {
-  const [journal] = await store.journal([name], { sinceMs: -Infinity, untilMs: Infinity });
+  const [journal] = await store.journal([name], EVER);
   return journal?.rows.toReversed() ?? [];
 }
 
@@ -131,7 +141,7 @@ interface PrettyOptions {
 
 async function* renderPretty(
   name: string,
-  { changes, results }: Past,
+  { changes, results, deliveries }: Past,
   { notes, spans, traces, timeZone, columns }: PrettyOptions,
 ): AsyncGenerator<string> {
   yield `${printable(name)}\n`;
@@ -142,6 +152,7 @@ async function* renderPretty(
   }
   yield* renderChanges(changes, { traces, timeZone, columns });
   if (results !== null) yield* renderResults(results, { timeZone, columns });
+  if (deliveries !== null) yield* renderDeliveries(deliveries, { timeZone, columns });
 }
 
 async function* renderChanges(
@@ -174,6 +185,19 @@ function* renderResults(
     }
   }
   if (results.length > RESULTS_SHOWN) yield "  more with --format json\n";
+}
+
+function* renderDeliveries(
+  deliveries: readonly LoggedDelivery[],
+  { timeZone, columns }: Pick<PrettyOptions, "timeZone" | "columns">,
+): Generator<string> {
+  if (deliveries.length === 0) return yield "\nno deliveries\n";
+  yield "\ndeliveries, newest first:\n";
+  for (const one of deliveries.slice(0, DELIVERIES_SHOWN)) {
+    const text = printable(`${one.channelName}: ${describeDelivery(one)}`);
+    yield hanging(`  ${timeText(one.atMs, timeZone)}  `, text, columns);
+  }
+  if (deliveries.length > DELIVERIES_SHOWN) yield "  more with --format json\n";
 }
 
 /** A row, such as `critical, 3 times in 20 s: connection refused`. */

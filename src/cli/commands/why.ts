@@ -1,12 +1,18 @@
 import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import { channelsOf, ConfiguredChannels } from "../../engine/configured_channels.ts";
 import { conditionOf, describeStale, unconfirmedOf } from "../../engine/check_status.ts";
-import { describeSilence, type ShownNotification, shownNotifications } from "../../engine/outbox_status.ts";
+import {
+  deliveryFields,
+  describeDelivery,
+  describeSilence,
+  type ShownNotification,
+  shownNotifications,
+} from "../../engine/outbox_status.ts";
 import { type LastNotified, lastNotified } from "../../engine/queued_notifications.ts";
 import { type Cause, explainChannel } from "../../engine/why.ts";
 import { initialState } from "../../condition/transition.ts";
 import type { Channel } from "../../domain/channel.ts";
-import type { DeliveryMarker, Silence } from "../../domain/outbox.ts";
+import type { DeliveryMarker, LoggedDelivery, Silence } from "../../domain/outbox.ts";
 import type { Check } from "../../domain/check.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -64,7 +70,8 @@ export const whyCommand: Command = {
     const nowMs = system.clock.wallMs();
     const outbox = await store?.outbox() ?? NO_OUTBOX;
     const silences = await store?.silences(nowMs) ?? [];
-    const why = explain(check, { config, recordOf, monitor, outbox, nowMs, silences });
+    const logged = await store?.deliveries({ checks: [name], sinceMs: -Infinity, untilMs: Infinity }) ?? [];
+    const why = explain(check, { config, recordOf, monitor, outbox, nowMs, silences, logged });
     const channel = invocation.text("channel");
     const chosen = channel === undefined ? why : { ...why, channels: chooseChannel(why.channels, channel) };
     system.stdout.write(format === "json" ? whyJson(chosen) : whyText(chosen, system.timeZone()));
@@ -74,6 +81,9 @@ export const whyCommand: Command = {
 
 type Why = ReturnType<typeof explain>;
 type ExplainedChannel = Why["channels"][number];
+
+/** How many deliveries of each channel are shown. */
+const DELIVERIES_SHOWN = 3;
 
 const NO_OUTBOX: KeptOutbox = { notifications: [], markers: [], counts: [] };
 
@@ -86,12 +96,13 @@ function chooseChannel(channels: Why["channels"], name: string): Why["channels"]
 
 function explain(
   check: Check,
-  { config, recordOf, monitor, outbox, silences, nowMs }: {
+  { config, recordOf, monitor, outbox, silences, logged, nowMs }: {
     readonly config: OpenConfig;
     recordOf(name: string): CheckRecord | null;
     readonly monitor: MonitorStatus | null;
     readonly outbox: KeptOutbox;
     readonly silences: readonly Silence[];
+    readonly logged: readonly LoggedDelivery[];
     readonly nowMs: number;
   },
 ) {
@@ -137,6 +148,10 @@ function explain(
       events: channel.events,
       /** What waits for it, was rejected or dropped. */
       queued: rows.filter(({ channelKey }) => channelKey === channel.key),
+      /** What became of the last ones, the newest first; also before the channel was edited. */
+      deliveries: logged.filter(({ channelKey, channelName }) =>
+        channelKey === channel.key || channelName === names.nameOf(channel)
+      ).slice(-DELIVERIES_SHOWN).reverse(),
       ...record === null || known.state !== "current"
         ? { event: null, causes: [] }
         : explainChannel(channel, { ...options, record }),
@@ -196,8 +211,13 @@ interface TextOptions {
 }
 
 function describeChannel(channel: ExplainedChannel, options: TextOptions): readonly string[] {
-  const { notified: [condition = "ok", second], isLeftOut, events, queued, event, causes } = channel;
-  const lines = [
+  const { notified: [condition = "ok", second], isLeftOut, events, queued, deliveries, event, causes } =
+    channel;
+  const waits = queued.map((row) => describeQueued(row, options.nowMs));
+  const ids = new Set(queued.map(({ id }) => id));
+  const sent = deliveries.filter(({ id }) => !ids.has(id))
+    .map((one) => describeDelivery(one, ` at ${timeText(one.atMs, options.timeZone)}`));
+  const notified = [
     ...condition === "ok"
       ? []
       : isLeftOut
@@ -205,9 +225,12 @@ function describeChannel(channel: ExplainedChannel, options: TextOptions): reado
       : isSentWhole(events)
       ? [`notified of ${condition}${second === undefined ? "" : ", which may not have arrived"}`]
       : [`${condition} was decided, of which "events" lets through: ${events?.join(", ")}`],
-    ...queued.map((row) => describeQueued(row, options.nowMs)),
   ];
-  if (event === null) return lines.length > 0 ? lines : [`nothing is due: ${whyNothing(options.known)}`];
+  if (event === null && notified.length + waits.length === 0) {
+    return [`nothing is due: ${whyNothing(options.known)}`, ...sent];
+  }
+  const lines = [...notified, ...sent, ...waits];
+  if (event === null) return lines;
   if (causes.length === 0) return [...lines, `${event} is due: ${options.whenDecided}`];
   return [...lines, `${event} not sent:`, ...causes.map((cause) => `- ${describeCause(cause, options)}`)];
 }
@@ -318,6 +341,7 @@ function whyJson({ check, record, known, stale, channels, monitor, notes, nowMs 
         next_attempt_at: row.state === "dropped" ? null : isoTime(row.nextAttemptAtMs),
         last_failure: row.lastFailure,
       })),
+      deliveries: channel.deliveries.map(deliveryFields),
     })),
     monitor: monitorFields(monitor),
     notes,

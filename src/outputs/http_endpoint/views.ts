@@ -111,7 +111,7 @@ export class Views {
     const monitor = await this.#monitor();
     const facts = { status: this.#statusOf(this.#get(name)), isInConfig: true, monitor };
     let text = "";
-    const past = { changes: this.#changesOf(name), results: null };
+    const past = { changes: this.#changesOf(name), results: null, deliveries: null };
     for await (const piece of historyJson(history, facts, past)) text += piece;
     return text;
   }

@@ -13,6 +13,8 @@ import { DAY_MS } from "../../shared/time_units.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
 import type { JournalRow } from "../../domain/check_journal.ts";
+import type { LoggedDelivery } from "../../domain/outbox.ts";
+import { deliveryFields } from "../../engine/outbox_status.ts";
 
 const SPANS = [
   { name: "24 hours", key: "day", ms: DAY_MS },
@@ -57,13 +59,15 @@ export interface Past {
   readonly changes: AsyncIterable<ConditionChange>;
   /** Its journal, the newest row first; `null`: not shown. */
   readonly results: readonly JournalRow[] | null;
+  /** The newest first; `null`: not shown. */
+  readonly deliveries: readonly LoggedDelivery[] | null;
 }
 
 /** Renders the JSON of `monitor history`, piece by piece; fields are only ever added. */
 export async function* historyJson(
   { name, spans, runs }: History,
   { status: { condition, state }, isInConfig, monitor }: PresentFacts,
-  { changes, results }: Past,
+  { changes, results, deliveries }: Past,
 ): AsyncGenerator<string> {
   const fields = {
     name,
@@ -89,6 +93,7 @@ export async function* historyJson(
       duration_ms: durationMs,
     })),
     ...results !== null && { results: results.map(resultsJson) },
+    ...deliveries !== null && { deliveries: deliveries.map(deliveryFields) },
   };
   yield `${jsonText(fields, 2).slice(0, -2)},\n  "changes": [`;
   let isFirst = true;
