@@ -28,7 +28,7 @@ export const RECENT_RUNS_MAX = 50;
 /** How many blocks of a check's journal are kept at most: a megabyte. */
 export const JOURNAL_BLOCKS_MAX = 4_000;
 
-/** How many logged deliveries are kept at most: about 40 megabytes. */
+/** How many logged deliveries are kept at most: about 35 megabytes. */
 export const DELIVERIES_MAX = 100_000;
 
 /** How many runs of one job are kept at most, in addition to the one that ended last. */

@@ -292,7 +292,21 @@ class Chaos {
     hook.fault = { kind: "up" };
   }
 
-  #compare(): readonly string[] {
+  async #compare(): Promise<readonly string[]> {
+    const { hook, shared: { server } } = this.#installation;
+    const logged = (await server.database.base.deliveries({ sinceMs: -Infinity, untilMs: Infinity }))
+      .filter(({ outcome }) => outcome === "accepted");
+    const isLogged = (id: string): boolean => logged.some((one) => one.id.startsWith(id));
+    const unlogged = hook.posts.filter(({ id }) => !this.#hasFailedOpen && !isLogged(id));
+    const invented = logged.filter((one) => !hook.posts.some(({ id }) => one.id.startsWith(id)));
+    return [
+      ...unlogged.map(({ check, id }) => `${check}: ${id} arrived, and is not logged`),
+      ...invented.map(({ check, id }) => `${check}: ${id} is logged, and did not arrive`),
+      ...this.#compareWithTruth(),
+    ];
+  }
+
+  #compareWithTruth(): readonly string[] {
     const { names, hook, shared: { server } } = this.#installation;
     return names.flatMap((name) =>
       compareWithTruth({
