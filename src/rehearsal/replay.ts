@@ -1,0 +1,174 @@
+/** What a config would have sent, had it been used for the results of the past. */
+import { channelsOf, ConfiguredChannels } from "../alerting/configured_channels.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import type { MessageItem } from "../domain/delivery.ts";
+import type { System } from "../domain/system.ts";
+import { HOUR_MS, MINUTE_MS } from "../shared/time_units.ts";
+import { describeItems } from "./message_text.ts";
+import type { Past } from "./past.ts";
+import { createRehearsalStore } from "./rehearsal_store.ts";
+import { RehearsedService } from "./rehearsed_service.ts";
+import { VirtualClock } from "./virtual_clock.ts";
+
+/** A message that a channel would have got. */
+export interface ReplayedMessage {
+  /** Wall time, milliseconds since 1970. */
+  readonly atMs: number;
+  readonly channel: string;
+  readonly text: string;
+}
+
+/** A problem of which a channel was notified. */
+export interface ReplayedOutage {
+  readonly check: string;
+  readonly beganAtMs: number;
+  /** When the first channel was notified. */
+  readonly notifiedAtMs: number;
+  /** `null`: it goes on. */
+  readonly endedAtMs: number | null;
+}
+
+export interface Replay {
+  /** In the order of their times. */
+  readonly messages: readonly ReplayedMessage[];
+  readonly outages: readonly ReplayedOutage[];
+  /** The dates of the evenings of nights (22:00 to 06:00) with a message, in order. */
+  readonly nights: readonly string[];
+  /** The mean time from the first failure to the first message of an outage; `null` without any. */
+  readonly meanDelayMs: number | null;
+}
+
+interface ReplayOptions {
+  readonly system: System;
+  readonly past: Past;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
+/** Plays the past of checks to a config. It begins with nothing known: what fails then is a new problem. */
+export async function replay(config: LoadedConfig, options: ReplayOptions): Promise<Replay> {
+  const { past, sinceMs, untilMs } = options;
+  const { checks, redact, source: { directory } } = config;
+  const running = checks.filter(({ active }) => active);
+  const notifying = { ...channelsOf(config), running, directory, redact };
+  const channels = new ConfiguredChannels(notifying);
+  const clock = new VirtualClock(sinceMs, () => options.system.settle());
+  let ids = 0;
+  const messages: ReplayedMessage[] = [];
+  const outages = new Map<string, ReplayedOutage>();
+  const service = await RehearsedService.start({
+    config: notifying,
+    summary: null,
+    system: {
+      ...options.system,
+      clock,
+      random: () => 0.5,
+      randomId: () => `r${++ids}`,
+      hostName: () => "replay",
+    },
+    store: createRehearsalStore(),
+    resultOf: (check, atMs) => past.resultOf(check, atMs),
+    nextChangeMs: (check, afterMs) => past.nextChangeMs(check, afterMs),
+    deliver: ({ items }, channel) => {
+      const atMs = clock.wallMs();
+      const shown = items.map(({ notification, missedProblem, summarized }) => ({
+        ...notification,
+        missed: missedProblem?.condition ?? null,
+        summarized,
+      }));
+      messages.push({ atMs, channel: channels.nameOf(channel), text: describeItems(shown) });
+      for (const item of items) noteOutage(item, atMs, outages);
+      return { delivered: true, note: null };
+    },
+  });
+  await service.advance(untilMs);
+  await service.stop();
+  const all = [...outages.values()];
+  const delays = all.map(({ beganAtMs, notifiedAtMs }) => notifiedAtMs - beganAtMs);
+  return {
+    messages,
+    outages: all,
+    nights: nightsOf(messages, options.system.timeZone()),
+    meanDelayMs: delays.length === 0 ? null : delays.reduce((sum, ms) => sum + ms, 0) / delays.length,
+  };
+}
+
+function noteOutage(
+  { notification, missedProblem }: MessageItem,
+  atMs: number,
+  outages: Map<string, ReplayedOutage>,
+): void {
+  const { check, event, problemBeganAtMs, decidedAtMs } = notification;
+  if (event === "summary" || event === "recovery" && missedProblem === null && !isOpen(check, outages)) {
+    return;
+  }
+  if (event === "recovery") {
+    for (const [key, outage] of outages) {
+      if (outage.check === check && outage.endedAtMs === null) {
+        outages.set(key, { ...outage, endedAtMs: decidedAtMs });
+      }
+    }
+    return;
+  }
+  const key = `${problemBeganAtMs} ${check}`;
+  if (!outages.has(key)) {
+    outages.set(key, { check, beganAtMs: problemBeganAtMs, notifiedAtMs: atMs, endedAtMs: null });
+  }
+}
+
+function isOpen(check: string, outages: ReadonlyMap<string, ReplayedOutage>): boolean {
+  return [...outages.values()].some((outage) => outage.check === check && outage.endedAtMs === null);
+}
+
+const NIGHT_FROM_HOUR = 22;
+const NIGHT_TO_HOUR = 6;
+
+function nightsOf(messages: readonly ReplayedMessage[], timeZone: string): readonly string[] {
+  const nights = new Set<string>();
+  for (const { atMs } of messages) {
+    const { hour } = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone);
+    if (hour < NIGHT_FROM_HOUR && hour >= NIGHT_TO_HOUR) continue;
+    const evening = Temporal.Instant.fromEpochMilliseconds(atMs - NIGHT_TO_HOUR * HOUR_MS);
+    nights.add(evening.toZonedDateTimeISO(timeZone).toPlainDate().toString());
+  }
+  return [...nights].sort();
+}
+
+/** Messages further apart than this are not the same one. */
+const SAME_MS_MAX = 2 * MINUTE_MS;
+
+/** What only one of two replays has. */
+export interface ReplayDifference {
+  readonly sign: "-" | "+";
+  readonly message: ReplayedMessage;
+}
+
+/** Returns the messages that only one of two has, in the order of their times. */
+export function differencesOf(
+  before: readonly ReplayedMessage[],
+  after: readonly ReplayedMessage[],
+): readonly ReplayDifference[] {
+  const keyOf = ({ channel, text }: ReplayedMessage): string => `${channel}\n${text}`;
+  const left = Map.groupBy(after, keyOf);
+  const differences: ReplayDifference[] = [];
+  for (const message of before) {
+    const same = left.get(keyOf(message)) ?? [];
+    const index = same.findIndex(({ atMs }) => Math.abs(atMs - message.atMs) <= SAME_MS_MAX);
+    if (index === -1) differences.push({ sign: "-", message });
+    else same.splice(index, 1);
+  }
+  for (const some of left.values()) {
+    for (const message of some) differences.push({ sign: "+", message });
+  }
+  return differences.sort((one, other) => one.message.atMs - other.message.atMs);
+}
+
+/** Returns the outages of one that do not overlap with one of the same check of another. */
+export function outagesOnlyIn(one: Replay, other: Replay): readonly ReplayedOutage[] {
+  const endOf = ({ endedAtMs }: ReplayedOutage): number => endedAtMs ?? Infinity;
+  return one.outages.filter((outage) =>
+    !other.outages.some((same) =>
+      same.check === outage.check && same.beganAtMs <= endOf(outage) && outage.beganAtMs <= endOf(same)
+    )
+  );
+}
