@@ -21,6 +21,23 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
+      file: "src/rehearsal/past.ts",
+      faults: [
+        ["a gap has the result of the run after it", 'row.gap === "none" &&', 'row.gap !== "each" &&'],
+      ],
+    },
+    {
+      file: "src/rehearsal/replay.ts",
+      faults: [
+        ["messages that are hours apart are the same", "<= SAME_MS_MAX", "< Infinity"],
+        [
+          "a night ends at midnight",
+          "hour < NIGHT_FROM_HOUR && hour >= NIGHT_TO_HOUR",
+          "hour < NIGHT_FROM_HOUR",
+        ],
+      ],
+    },
+    {
       file: "src/rehearsal/tape.ts",
       faults: [
         [

@@ -11,6 +11,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   status: async () => (await import("./commands/status.ts")).statusCommand,
   history: async () => (await import("./commands/history.ts")).historyCommand,
   prove: async () => (await import("./commands/prove.ts")).proveCommand,
+  replay: async () => (await import("./commands/replay.ts")).replayCommand,
   why: async () => (await import("./commands/why.ts")).whyCommand,
   rehearse: async () => (await import("./commands/rehearse.ts")).rehearseCommand,
   summary: async () => (await import("./commands/summary.ts")).summaryCommand,

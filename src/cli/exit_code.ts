@@ -22,6 +22,7 @@ const CONDITIONS_MEANING = "ok, warning, critical, unknown";
 const ENDINGS = {
   done: ["0", "success"],
   nothing: ["1", "nothing imported"],
+  nothing_stored: ["1", "no result is stored"],
   proven: ["1", "a check is not ok, or would notice too few faults"],
   differs: ["1", "messages that are not as expected"],
   command: ["any", "exit code of COMMAND (126: not executable, 127: not found, 128 + signal number)"],

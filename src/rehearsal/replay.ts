@@ -1,5 +1,5 @@
 /** What a config would have sent, had it been used for the results of the past. */
-import { channelsOf, ConfiguredChannels } from "../alerting/configured_channels.ts";
+import { channelsOf, ConfiguredChannels } from "../engine/configured_channels.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { MessageItem } from "../domain/delivery.ts";
 import type { System } from "../domain/system.ts";

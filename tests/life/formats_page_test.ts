@@ -112,6 +112,10 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     objects.push(["`prove --format json`", proof], ["A check of `prove`", proof.checks[0]]);
     objects.push(["A fault of `prove`", proof.checks[0].faults[0]]);
 
+    harness.writeConfig({ bad }, { state: "kept.sqlite" });
+    const replayed = JSON.parse((await harness.runHere(["replay", "--format", "json"])).stdout);
+    objects.push(["`replay --format json`", replayed], ["A config of `replay`", replayed.configs[0]]);
+
     const tables = tablesOf(PAGE);
     for (const [heading, value] of objects) {
       const printed = Object.keys(value as object).join(" ");

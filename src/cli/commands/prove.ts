@@ -2,7 +2,6 @@ import { type Check, combinedChecks } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
 import { requiredPermissionsOf } from "../../permissions/required_permissions.ts";
 import { type Proof, prove, type Proved } from "../../rehearsal/prove.ts";
-import { pause } from "../../shared/deadline.ts";
 import { firstItems, jsonDocument, printable } from "../../shared/text.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { pad } from "../../shared/wrap.ts";
@@ -68,7 +67,7 @@ async function runProve(invocation: Invocation, system: System): Promise<number>
           directory: config.source.directory,
           redact: config.redact,
           signal: stop.signal,
-          settle: () => pause(system.clock, 0),
+          settle: () => system.settle(),
         }),
       });
     }

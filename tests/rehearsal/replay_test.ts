@@ -1,0 +1,147 @@
+/** What a config would have sent is what it sent, and a changed one shows what changes. */
+import assert from "node:assert/strict";
+import { Invocation } from "../../src/cli/command_definition.ts";
+import { openConfigAt } from "../../src/cli/open_config.ts";
+import type { CheckJournal, JournalRow } from "../../src/domain/check_journal.ts";
+import { Past } from "../../src/rehearsal/past.ts";
+import { differencesOf, outagesOnlyIn, type Replay, replay } from "../../src/rehearsal/replay.ts";
+import { journalRows } from "../../src/state/journal.ts";
+import { createConfigSystem } from "../../testing/config_system.ts";
+import { createRandom, type Random } from "../../testing/random.ts";
+import { campaign, testSeed } from "../../testing/seed.ts";
+import { completeConfig, type ScenarioConfig } from "../../testing/simulation/scenario_config.ts";
+import { testCheck } from "../support/checks.ts";
+import { messagesOf, play } from "./play.ts";
+
+const START = Date.UTC(2026, 2, 2, 20);
+const HOURS = 8;
+const FOREVER = { sinceMs: -Infinity, untilMs: Infinity };
+const CONDITIONS = ["ok", "critical", "warning", "unknown"] as const;
+
+async function replayOf(config: ScenarioConfig, journals: readonly CheckJournal[]): Promise<Replay> {
+  const path = "/etc/monitor/monitor.jsonc";
+  const system = {
+    ...createConfigSystem({ files: { [path]: JSON.stringify(completeConfig(config)) } }),
+    timeZone: () => "UTC",
+  };
+  const opened = await openConfigAt({ path, named: true }, {
+    invocation: new Invocation({}),
+    system,
+    withoutSecrets: true,
+  });
+  const untilMs = START + HOURS * 3_600_000;
+  return await replay(opened, { system, past: new Past(journals), sinceMs: START, untilMs });
+}
+
+/** So few changes that the record of a check has its whole journal. */
+function randomPast(
+  random: Random,
+): { readonly config: ScenarioConfig; readonly results: Record<string, string> } {
+  const checks: Record<string, Readonly<Record<string, unknown>>> = {};
+  const results: Record<string, string> = {};
+  for (const name of ["web", "db", "api"]) {
+    checks[name] = {
+      threshold: 1 + Math.floor(random.below(3)),
+      ...name === "api" && random.oneIn(2) && { depends_on: ["web"] },
+      ...random.oneIn(2) && { reminders: "91 min" },
+      schedule: { regular_interval: "1 minute", attentive_interval: "1 minute" },
+    };
+    const changes = Array.from(
+      { length: 4 },
+      () => `+${15 + Math.floor(random.below(90))}min ${random.pick(CONDITIONS)}`,
+    );
+    results[name] = changes.join(", ");
+  }
+  const chat = random.pick<Readonly<Record<string, unknown>>>([
+    {},
+    { after: "20 min 10 s" },
+    { conditions: ["critical"] },
+  ]);
+  return { config: { channels: { chat }, checks }, results };
+}
+
+Deno.test("replay() of what a service recorded gives the messages that it sent", async () => {
+  let messages = 0;
+  for (let round = 0; round < campaign(100); round++) {
+    const { config, results } = randomPast(createRandom(testSeed() + round, "replay"));
+    const journals: CheckJournal[] = [];
+    const rehearsal = await play(
+      { start: "2026-03-02 20:00", time_zone: "UTC", until: "2026-03-03 04:00", results },
+      config,
+      {
+        skips: false,
+        onEnd: (records) =>
+          void journals.push(
+            ...records.map(({ name, journal }) => ({ name, rows: journalRows([], journal, FOREVER) })),
+          ),
+      },
+    );
+    const sent = rehearsal.channels.flatMap(({ name, sent }) =>
+      sent.map(({ atMs, text }) => ({ atMs, channel: name, text }))
+    );
+    const replayed = await replayOf(config, journals);
+    assert.deepEqual(
+      differencesOf(sent, replayed.messages),
+      [],
+      JSON.stringify({ round, config, results, sent: messagesOf(rehearsal) }, null, 1),
+    );
+    messages += sent.length;
+  }
+  assert.ok(messages > campaign(100), `only ${messages} messages`);
+});
+
+function row(condition: JournalRow["condition"], fromMinute: number, toMinute: number): JournalRow {
+  return {
+    condition,
+    awaits: null,
+    firstMs: START + fromMinute * 60_000 + 500,
+    lastMs: START + toMinute * 60_000 + 500,
+    runs: toMinute - fromMinute + 1,
+    intervalMs: 60_000,
+    gap: "none",
+    isInterrupted: false,
+    output: condition,
+  };
+}
+
+Deno.test("replay() shows what another threshold would have sent, the nights and the outages", async () => {
+  const rows = [row("ok", 0, 9), row("critical", 10, 11), row("ok", 12, 200), row("critical", 201, 300)];
+  const configOf = (threshold: number): ScenarioConfig => ({
+    channels: { chat: {} },
+    checks: {
+      web: { threshold, schedule: { regular_interval: "1 minute", attentive_interval: "1 minute" } },
+    },
+  });
+  const one = await replayOf(configOf(1), [{ name: "web", rows }]);
+  const three = await replayOf(configOf(3), [{ name: "web", rows }]);
+  const texts = ({ messages }: Replay): readonly string[] => messages.map(({ text }) => text);
+  assert.deepEqual(texts(one), ["problem web critical", "recovery web ok", "problem web critical"]);
+  assert.deepEqual(texts(three), ["problem web critical"]);
+  assert.deepEqual([one.nights, three.outages.length], [["2026-03-02"], 1]);
+  assert.deepEqual(outagesOnlyIn(one, three).map(({ beganAtMs }) => beganAtMs), [one.outages[0]?.beganAtMs]);
+  assert.ok((three.meanDelayMs ?? 0) > (one.meanDelayMs ?? 0));
+});
+
+Deno.test("Past: nothing is known before the first run, in a gap, and after the last run", () => {
+  const check = testCheck("ok", { name: "web", timeoutMs: 10_000 });
+  const past = new Past([{
+    name: "web",
+    rows: [row("ok", 10, 20), { ...row("critical", 90, 91), gap: "first" }],
+  }]);
+  const at = (minute: number): string => {
+    const { condition, awaits } = past.resultOf(check, START + minute * 60_000);
+    return awaits === undefined ? condition : "not observed";
+  };
+  assert.deepEqual([5, 10, 15, 20, 21, 60, 90, 91, 92].map(at), [
+    "not observed",
+    "ok",
+    "ok",
+    "ok",
+    "not observed",
+    "not observed",
+    "critical",
+    "critical",
+    "not observed",
+  ]);
+  assert.equal(past.nextChangeMs(check, START + 15 * 60_000), START + 20 * 60_000 + 501);
+});
