@@ -109,10 +109,11 @@ Deno.test("mergeNotifications() counts the oldest problems that recovered unsent
       ...rowsOf(`c${index}:ok>critical`)[0] ?? assert.fail(),
       id: `g${index}`,
     }));
-    const others = [...missed(5).map((row) => ({ ...row, messageId: "m" })), ...going];
-    assert.equal(mergeNotifications([...others, ...missed(1000)]), null);
+    const others = [...missed(5).map((row) => ({ ...row, id: `m${row.id}`, messageId: "m" })), ...going];
+    // The difference of thousands of rows takes minutes and gigabytes.
+    assert.ok(mergeNotifications([...others, ...missed(1000)]) === null);
     const merged = mergeNotifications([...others, ...missed(1003)]) ?? assert.fail();
-    assert.deepEqual(merged.notifications.slice(0, 2005), others);
+    assert.ok(others.every((row, index) => merged.notifications[index] === row));
     assert.equal(merged.notifications.length, 3005);
     assert.deepEqual([merged.removed, merged.summarized], [["r0", "r1", "r2"], 3]);
     assert.deepEqual(merged.changed.map(({ id, summarized }) => [id, summarized]), [["r3", 3]]);
