@@ -2,6 +2,7 @@
 import { channelsOf, ConfiguredChannels } from "../engine/configured_channels.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { MessageItem } from "../domain/delivery.ts";
+import type { Notification } from "../domain/outbox.ts";
 import type { System } from "../domain/system.ts";
 import { HOUR_MS, MINUTE_MS } from "../shared/time_units.ts";
 import { describeItems } from "./message_text.ts";
@@ -31,6 +32,8 @@ export interface ReplayedOutage {
 export interface Replay {
   /** In the order of their times. */
   readonly messages: readonly ReplayedMessage[];
+  /** Each notification in them. */
+  readonly notifications: readonly ReplayedMessage[];
   readonly outages: readonly ReplayedOutage[];
   /** The dates of the evenings of nights (22:00 to 06:00) with a message, in order. */
   readonly nights: readonly string[];
@@ -55,6 +58,7 @@ export async function replay(config: LoadedConfig, options: ReplayOptions): Prom
   const clock = new VirtualClock(sinceMs, () => options.system.settle());
   let ids = 0;
   const messages: ReplayedMessage[] = [];
+  const notifications: ReplayedMessage[] = [];
   const outages = new Map<string, ReplayedOutage>();
   const service = await RehearsedService.start({
     config: notifying,
@@ -76,7 +80,15 @@ export async function replay(config: LoadedConfig, options: ReplayOptions): Prom
         missed: missedProblem?.condition ?? null,
         summarized,
       }));
-      messages.push({ atMs, channel: channels.nameOf(channel), text: describeItems(shown) });
+      const name = channels.nameOf(channel);
+      messages.push({ atMs, channel: name, text: describeItems(shown) });
+      notifications.push(
+        ...items.map(({ notification }) => ({
+          atMs,
+          channel: name,
+          text: describeNotification(notification),
+        })),
+      );
       for (const item of items) noteOutage(item, atMs, outages);
       return { delivered: true, note: null };
     },
@@ -87,10 +99,18 @@ export async function replay(config: LoadedConfig, options: ReplayOptions): Prom
   const delays = all.map(({ beganAtMs, notifiedAtMs }) => notifiedAtMs - beganAtMs);
   return {
     messages,
+    notifications,
     outages: all,
     nights: nightsOf(messages, options.system.timeZone()),
     meanDelayMs: delays.length === 0 ? null : delays.reduce((sum, ms) => sum + ms, 0) / delays.length,
   };
+}
+
+/** As in `problem web critical`. */
+export function describeNotification(
+  { event, check, condition }: Pick<Notification, "event" | "check" | "condition">,
+): string {
+  return `${event} ${check} ${condition}`;
 }
 
 function noteOutage(

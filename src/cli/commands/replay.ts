@@ -1,8 +1,10 @@
 import { parseIntervalText } from "../../config/quantities.ts";
 import { describeDuration } from "../../domain/duration.ts";
+import { type LoggedDelivery, NOTICE_PREFIX } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
 import { Past } from "../../rehearsal/past.ts";
 import {
+  describeNotification,
   differencesOf,
   outagesOnlyIn,
   type Replay,
@@ -35,6 +37,7 @@ export const replayCommand: Command = {
     OPTION.config,
     option("--against PATH", "config to compare with, such as the present one; its state has the results"),
     OPTION.state,
+    option("--verify", "compare with what was really sent, and fail if that differs"),
     option("--last TIME", "how far back (default: 90 days)"),
     OPTION.format,
   ],
@@ -44,7 +47,7 @@ export const replayCommand: Command = {
     ["monitor replay --format json", "print JSON for scripts"],
   ],
   uses: ["read", "write", "net", "env", "sys"],
-  endings: ["done", "nothing_stored", "state", "permission", "config"],
+  endings: ["done", "nothing_stored", "differs", "state", "permission", "config"],
   run: runReplay,
 };
 
@@ -71,8 +74,13 @@ async function runReplay(invocation: Invocation, system: System): Promise<number
   }
   const past = new Past(journals);
   const options = { system, past, untilMs, sinceMs: Math.max(span.sinceMs, firstMs - FIRST_RUN_MS) };
+  const replayed = await replay(config, options);
+  if (invocation.has("verify")) {
+    const sent = await state.store?.deliveries({ sinceMs: options.sinceMs, untilMs }) ?? [];
+    return verify(replayed, sent, system);
+  }
   const shown: Shown = {
-    after: { config, replay: await replay(config, options) },
+    after: { config, replay: replayed },
     before: against === null ? null : { config: against, replay: await replay(against, options) },
     unknown: config.checks.filter(({ name, active }) => active && !past.has(name)).map(({ name }) => name),
     sinceMs: options.sinceMs,
@@ -80,6 +88,24 @@ async function runReplay(invocation: Invocation, system: System): Promise<number
   };
   system.stdout.write(format === "json" ? replayJson(shown) : replayText(shown, system.timeZone()));
   return EXIT.ok;
+}
+
+/** Prints what differs from the log of deliveries. */
+function verify(replayed: Replay, log: readonly LoggedDelivery[], system: System): number {
+  const sent = log.filter(({ check, event, outcome }) =>
+    outcome === "accepted" && event !== "summary" && !check.startsWith(NOTICE_PREFIX)
+  ).map(({ atMs, channelName, ...notification }) => ({
+    atMs,
+    channel: channelName,
+    text: describeNotification(notification),
+  }));
+  const found = differencesOf(sent, replayed.notifications);
+  const lines = found.length === 0 ? [`${counted(sent.length, "notification")} as sent`] : [
+    "- only sent, + only replayed:",
+    ...listed(found.map(({ sign, message }) => `${sign} ${messageLine(message, system.timeZone())}`)),
+  ];
+  system.stdout.write(lines.map((line) => `${printable(line)}\n`).join(""));
+  return found.length === 0 ? EXIT.ok : EXIT.differs;
 }
 
 /** The first stored run ended so long after its planned time at most. */

@@ -1,0 +1,32 @@
+/** `monitor replay --verify`: what the service itself recorded leads to what it really sent. */
+import assert from "node:assert/strict";
+import { simulate } from "../../testing/simulation/mod.ts";
+
+const SCHEDULE = { regular_interval: "1 minute", attentive_interval: "30 seconds" };
+
+simulate("replay --verify finds the notifications as they were sent", {
+  start: "2026-03-02 20:00",
+  config: {
+    channels: {
+      chat: {},
+      pager: { after: "10 min 10 s", conditions: ["critical"] },
+    },
+    checks: {
+      web: { threshold: 3, schedule: SCHEDULE, notifications: ["chat", "pager"] },
+      db: { schedule: SCHEDULE, reminders: "21 min", notifications: ["chat"] },
+      api: { schedule: SCHEDULE, depends_on: ["db"], notifications: ["chat", "pager"] },
+    },
+  },
+  results: {
+    web: "20:10 critical, 20:40 ok, 21:05 warning, 21:06 ok, 22:20 critical",
+    db: "20:30 critical, 21:40 ok",
+    api: "20:31 critical, 21:45 ok, 22:00 critical, 22:05 warning, 22:10 ok",
+  },
+  actions: {
+    "23:00": async (world) => {
+      const { code, stdout } = await world.machine().run("replay", "--verify");
+      assert.equal(code, 0, stdout);
+      assert.match(stdout, /^\d\d notifications as sent\n$/);
+    },
+  },
+});
