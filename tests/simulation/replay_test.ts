@@ -29,4 +29,28 @@ simulate("replay --verify finds the notifications as they were sent", {
       assert.match(stdout, /^\d\d notifications as sent\n$/);
     },
   },
+  expect: {
+    chat: [
+      "20:11 problem web critical",
+      "20:30 problem db critical (1 dependent)",
+      "20:41 recovery web ok",
+      "20:49 reminder db critical (1 dependent)",
+      "21:08 reminder db critical (1 dependent)",
+      "21:27 reminder db critical (1 dependent)",
+      "21:40 recovery db ok",
+      "21:40 problem api critical",
+      "21:45 recovery api ok",
+      "22:00 problem api critical",
+      "22:05 change api warning",
+      "22:10 recovery api ok",
+      "22:21 problem web critical",
+    ],
+    pager: [
+      "20:21 problem web critical",
+      "20:41 recovery web ok",
+      "21:40 problem api critical",
+      "21:45 recovery api ok",
+      "22:31 problem web critical",
+    ],
+  },
 });
