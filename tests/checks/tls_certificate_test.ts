@@ -82,28 +82,27 @@ Deno.test("observeTlsCertificate() starts TLS in SMTP, IMAP and POP3", async (t)
       assert.match(output, /^certificate expires in 59 d 23 h .*, issued by "test authority"$/);
       assert.strictEqual(condition, "ok");
     });
-    const talks = [
-      { starttls: "imap", greeting: "* OK hello\r\n", asks: "a STARTTLS", reply: "a BAD no\r\n" },
-      { starttls: "pop3", greeting: "+OK hello\r\n", asks: "STLS", reply: "-ERR no\r\n" },
-      { starttls: "smtp", greeting: "554 go away\r\n", asks: null, reply: "554 go away\r\n" },
-    ] as const;
-    for (const { starttls, greeting, asks, reply } of talks) {
-      await t.step(`a refusal by ${starttls}`, async () => {
-        await using server = startScriptedServer(async (visitor) => {
-          await visitor.send(greeting);
-          if (asks !== null) assert.strictEqual((await visitor.readLine()).trim(), asks);
-          if (asks !== null) await visitor.send(reply);
-          await visitor.untilGone();
-        });
-        const check = certificateCheck({ port: server.port, starttls });
-        const { condition, output } = await observeConnection(check);
-        assert.strictEqual(
-          output,
-          `requesting STARTTLS from ${check.parameters.host}:${server.port} failed: server replied "${reply.trim()}"`,
-        );
-        assert.strictEqual(condition, "critical");
+    const table = `
+      imap | * OK hello   | a STARTTLS | a BAD no
+      pop3 | +OK hello    | STLS       | -ERR no
+      smtp | 554 go away  |            | 554 go away`;
+    await testTable(t, table, async (protocol, greeting, asks, reply) => {
+      await using server = startScriptedServer(async (visitor) => {
+        await visitor.send(`${greeting}\r\n`);
+        if (asks !== "") {
+          assert.strictEqual((await visitor.readLine()).trim(), asks);
+          await visitor.send(`${reply}\r\n`);
+        }
+        await visitor.untilGone();
       });
-    }
+      const check = certificateCheck({ port: server.port, starttls: protocol as "imap" });
+      const { condition, output } = await observeConnection(check);
+      const place = `${check.parameters.host}:${server.port}`;
+      assert.strictEqual(
+        `${condition}: ${output}`,
+        `critical: requesting STARTTLS from ${place} failed: server replied "${reply}"`,
+      );
+    });
   });
 });
 
