@@ -2,7 +2,7 @@
 import type { Clock } from "../src/domain/clock.ts";
 import { DEAD_AFTER_MS, type SharedStore } from "../src/domain/membership.ts";
 import { Member } from "../src/members/member.ts";
-import type { MemberParts } from "../src/members/member_follower.ts";
+import type { MemberParts } from "../src/members/member_parts.ts";
 import { openHeartbeats } from "../src/state/postgres/postgres_members.ts";
 import { PostgresClient } from "../src/state/postgres/postgres_client.ts";
 import { openPostgresStore } from "../src/state/postgres/postgres_store.ts";

@@ -91,7 +91,7 @@ export function isRepeated(result: Result, { last }: CheckRecord): boolean {
 }
 
 /**
- * Decides on the consequences of a result; without one, whether a notification is due that was held back until now. The
+ * Decides on the consequences of a result; without one, whether a notification is due that was suppressed until now. The
  * next run decides about a check that was edited: nothing is known of it.
  */
 export function decide(
@@ -116,7 +116,7 @@ export function decide(
     lastNotifiedOf: lastNotifiedOf ?? (() => NEVER_NOTIFIED),
   };
   const circumstances: Circumstances = {
-    suppressedBy: situation.isOvertaken === true ? "overtaken" : suppressionOf(check, situation),
+    suppressedBy: suppressionIn(check, situation),
     nowMs,
     isAcknowledged: acknowledgement !== undefined,
     known: (state) => knownToChannels(state, deciding),
@@ -124,6 +124,11 @@ export function decide(
   return run === null
     ? reviewRecord(before, circumstances, deciding)
     : recordRun(before, run, circumstances, deciding);
+}
+
+/** Returns the suppression of notifications of a check; `null`: none. */
+export function suppressionIn(check: Check, situation: Situation): Suppression | null {
+  return situation.isOvertaken === true ? "overtaken" : suppressionOf(check, situation);
 }
 
 const NEVER_NOTIFIED: LastNotified = { conditions: ["ok"], isPending: false };
@@ -345,7 +350,7 @@ function notify(
     output: described?.output ?? "",
     detail: described?.detail ?? "",
     problemBeganAtMs: verdict.problemBeganAtMs,
-    // A recovery may have been held back, or its record been written by another member.
+    // A recovery may have been suppressed, or its record been written by another member.
     decidedAtMs: verdict.event === "recovery" ? Math.min(changedAtMs, nowMs) : nowMs,
     // The last result may be worse than the condition that is confirmed.
     occurrences: occurrences(record.condition, verdict.condition),

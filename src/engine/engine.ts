@@ -8,10 +8,10 @@ import type { ConditionState, Suppression } from "../domain/condition.ts";
 import type { NotificationFacts } from "../domain/outbox.ts";
 import type { StateRepository } from "../state/state_repository.ts";
 import type { NotifyingConfig } from "./configured_channels.ts";
-import { decide, type Decided, type Run, type Situation } from "./decide.ts";
+import { decide, type Decided, type Run, type Situation, suppressionIn } from "./decide.ts";
 import { Dependents } from "./dependents.ts";
 import type { Sender } from "./sender.ts";
-import { suppressionOf, unknownDependencies } from "./suppression.ts";
+import { unknownDependencies } from "./suppression.ts";
 
 /** What sends, and knows what the channels were last notified of. */
 export type EngineSender = Pick<
@@ -59,7 +59,7 @@ export class Engine {
     return decided;
   }
 
-  /** Decides again, without a result, whether a notification is due that was held back. */
+  /** Decides again, without a result, whether a notification is due that was suppressed until now. */
   review(check: Check, nowMs: number): Decided {
     const decided = this.#decide(check, nowMs, null);
     if (decided.notification !== null) this.#options.repository.keep(decided.update, { isUrgent: true });
@@ -78,8 +78,7 @@ export class Engine {
 
   /** Returns the suppression of notifications of a check; `null`: none. */
   suppressedBy(check: Check, nowMs: number): Suppression | null {
-    const situation = this.#situation(check, nowMs);
-    return situation.isOvertaken === true ? "overtaken" : suppressionOf(check, situation);
+    return suppressionIn(check, this.#situation(check, nowMs));
   }
 
   /** Returns the dependencies that have to run before their suppression can be decided. */

@@ -328,7 +328,7 @@ export class Sender {
     if (notice !== null) await this.#sendNotices([notice]);
   }
 
-  /** Returns what a channel was last told of another one. */
+  /** Returns the condition of the last notice about a channel that another one was sent. */
   protected lastNotice(notice: string, channel: Channel): Condition | Promise<Condition> {
     return this.lastNotifiedOf(notice, channel).conditions[0] ?? "ok";
   }

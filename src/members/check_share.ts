@@ -6,7 +6,7 @@ import { combinedChecks, dependencyNames } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { SharedStore } from "../domain/membership.ts";
 import type { CheckRecord } from "../domain/store.ts";
-import type { MemberParts, MemberWork } from "./member_follower.ts";
+import type { MemberParts, MemberWork } from "./member_parts.ts";
 import { createPlacement, hostOf, placesOf } from "./rendezvous.ts";
 
 /** The interval at which records of other members' checks are read for the page. */

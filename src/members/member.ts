@@ -22,7 +22,7 @@ import { activeConfig } from "./active_config.ts";
 import { CheckShare } from "./check_share.ts";
 import { EarlyLooks } from "./early_looks.ts";
 import { LocationShare } from "./location_share.ts";
-import type { MemberParts, MemberWork } from "./member_follower.ts";
+import type { MemberParts, MemberWork } from "./member_parts.ts";
 import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } from "./observer.ts";
 import { type ClockReading, maySend, QueueShare, type QueueView } from "./queue_share.ts";
 

@@ -5,7 +5,7 @@
 import type { Clock } from "../domain/clock.ts";
 import { DEAD_AFTER_MS, type QueueRow, type SharedStore } from "../domain/membership.ts";
 import { StoreError } from "../domain/store.ts";
-import type { MemberParts } from "./member_follower.ts";
+import type { MemberParts } from "./member_parts.ts";
 import { hostOf } from "./rendezvous.ts";
 
 /** The interval of searches for pending notifications of channels that left the config. */

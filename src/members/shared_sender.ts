@@ -190,7 +190,7 @@ export class SharedSender extends Sender {
     }
   }
 
-  /** They are in the queue of whoever owns it, once that is received. */
+  /** The owner of the queue receives them. */
   protected override noticed(): void {}
 
   /** While it sends open, it records what it sent, also of queues that other members own by now. */

@@ -1,3 +1,5 @@
+import type { MessageItem } from "../domain/delivery.ts";
+
 /** A notification in a message, as scenarios write it. */
 export interface ShownItem {
   readonly event: string;
@@ -15,6 +17,23 @@ export interface ShownItem {
 /** More items than these are counted. */
 const LISTED_MAX = 8;
 
+/** Describes a message; a summary is its event, without the text. */
+export function describeMessage(items: readonly MessageItem[]): string {
+  return describeItems(items.map(({ notification, missedProblem, summarized }) => ({
+    ...notification,
+    output: notification.event,
+    missed: missedProblem?.condition ?? null,
+    summarized,
+  })));
+}
+
+/** As in `problem web critical`. */
+export function describeNotification(
+  { event, check, condition }: Pick<ShownItem, "event" | "check" | "condition">,
+): string {
+  return `${event} ${check} ${condition}`;
+}
+
 /** As in `problem web critical, recovery mail ok`, or `500: 167 problem critical, 333 problem warning`. */
 export function describeItems(items: readonly ShownItem[]): string {
   if (items.length <= LISTED_MAX) return items.map(describeItem).join(", ");
@@ -24,7 +43,7 @@ export function describeItems(items: readonly ShownItem[]): string {
 
 /** As in `problem web critical`, with what else is special about it in parentheses. */
 function describeItem(item: ShownItem): string {
-  const { event, check, condition, dependents, flapping, acknowledged, missed, summarized, output } = item;
+  const { event, dependents, flapping, acknowledged, missed, summarized, output } = item;
   const marks = [
     ...missed === null || missed === undefined ? [] : [`missed ${missed}`],
     ...dependents > 0 ? [`${dependents} ${dependents === 1 ? "dependent" : "dependents"}`] : [],
@@ -32,6 +51,6 @@ function describeItem(item: ShownItem): string {
     ...acknowledged === null || acknowledged === undefined ? [] : ["acknowledged"],
     ...summarized > 0 ? [`${summarized} summarized`] : [],
   ];
-  const words = event === "summary" ? output : `${event} ${check} ${condition}`;
+  const words = event === "summary" ? output : describeNotification(item);
   return `${words}${marks.length === 0 ? "" : ` (${marks.join(", ")})`}`;
 }

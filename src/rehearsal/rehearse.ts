@@ -1,13 +1,13 @@
 import { channelsOf, ConfiguredChannels, type NotifyingConfig } from "../engine/configured_channels.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Check } from "../domain/check.ts";
-import type { Delivery, Message } from "../domain/delivery.ts";
+import type { Delivery } from "../domain/delivery.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { checkResult } from "../domain/check.ts";
 import { type Difference, differences } from "./differences.ts";
 import { createRehearsalStore } from "./rehearsal_store.ts";
-import { describeItems } from "./message_text.ts";
+import { describeMessage } from "./message_text.ts";
 import { RehearsedService, type RehearsedServiceOptions } from "./rehearsed_service.ts";
 import {
   type ExpectedMessage,
@@ -86,7 +86,7 @@ export async function rehearse(scenario: Scenario, options: RehearseOptions): Pr
       const atMs = clock.wallMs();
       const response = lastOf(scenario.channels.get(name) ?? [], atMs)?.response ?? "accept";
       if (response !== "accept") return notDelivered(response);
-      sent.getOrInsertComputed(name, () => []).push({ atMs, text: textOf(message) });
+      sent.getOrInsertComputed(name, () => []).push({ atMs, text: describeMessage(message.items) });
       return { delivered: true, note: null };
     },
     ...scripted(scenario),
@@ -102,7 +102,8 @@ export async function rehearse(scenario: Scenario, options: RehearseOptions): Pr
   };
 }
 
-function notifyingConfigOf(config: LoadedConfig): NotifyingConfig {
+/** Returns the channels of a config, and the checks that run. */
+export function notifyingConfigOf(config: LoadedConfig): NotifyingConfig {
   const { checks, redact, source: { directory } } = config;
   return { ...channelsOf(config), running: checks.filter(({ active }) => active), directory, redact };
 }
@@ -115,15 +116,6 @@ function notDelivered(response: "fail" | "reject"): Delivery {
     reason: response === "fail" ? "it fails in the scenario" : "it rejects in the scenario",
     retryAfterMs: null,
   };
-}
-
-function textOf({ items }: Message): string {
-  return describeItems(items.map(({ notification, missedProblem, summarized }) => ({
-    ...notification,
-    output: notification.event,
-    missed: missedProblem?.condition ?? null,
-    summarized,
-  })));
 }
 
 /** The results of a scenario, by check. */

@@ -1,13 +1,13 @@
 /** What a config would have sent, had it been used for the results of the past. */
-import { channelsOf, ConfiguredChannels } from "../engine/configured_channels.ts";
+import { ConfiguredChannels } from "../engine/configured_channels.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { MessageItem } from "../domain/delivery.ts";
-import type { Notification } from "../domain/outbox.ts";
 import type { System } from "../domain/system.ts";
 import { HOUR_MS, MINUTE_MS } from "../shared/time_units.ts";
-import { describeItems } from "./message_text.ts";
+import { describeMessage, describeNotification } from "./message_text.ts";
 import type { Past } from "./past.ts";
 import { createRehearsalStore } from "./rehearsal_store.ts";
+import { notifyingConfigOf } from "./rehearse.ts";
 import { RehearsedService } from "./rehearsed_service.ts";
 import { VirtualClock } from "./virtual_clock.ts";
 
@@ -51,9 +51,7 @@ interface ReplayOptions {
 /** Plays the past of checks to a config. It begins with nothing known: what fails then is a new problem. */
 export async function replay(config: LoadedConfig, options: ReplayOptions): Promise<Replay> {
   const { past, sinceMs, untilMs } = options;
-  const { checks, redact, source: { directory } } = config;
-  const running = checks.filter(({ active }) => active);
-  const notifying = { ...channelsOf(config), running, directory, redact };
+  const notifying = notifyingConfigOf(config);
   const channels = new ConfiguredChannels(notifying);
   const clock = new VirtualClock(sinceMs, () => options.system.settle());
   let ids = 0;
@@ -75,13 +73,8 @@ export async function replay(config: LoadedConfig, options: ReplayOptions): Prom
     nextChangeMs: (check, afterMs) => past.nextChangeMs(check, afterMs),
     deliver: ({ items }, channel) => {
       const atMs = clock.wallMs();
-      const shown = items.map(({ notification, missedProblem, summarized }) => ({
-        ...notification,
-        missed: missedProblem?.condition ?? null,
-        summarized,
-      }));
       const name = channels.nameOf(channel);
-      messages.push({ atMs, channel: name, text: describeItems(shown) });
+      messages.push({ atMs, channel: name, text: describeMessage(items) });
       notifications.push(
         ...items.map(({ notification }) => ({
           atMs,
@@ -106,38 +99,29 @@ export async function replay(config: LoadedConfig, options: ReplayOptions): Prom
   };
 }
 
-/** As in `problem web critical`. */
-export function describeNotification(
-  { event, check, condition }: Pick<Notification, "event" | "check" | "condition">,
-): string {
-  return `${event} ${check} ${condition}`;
-}
-
+/** Notes a problem that a channel was notified of, or its end; one that recovered unsent is both. */
 function noteOutage(
   { notification, missedProblem }: MessageItem,
   atMs: number,
   outages: Map<string, ReplayedOutage>,
 ): void {
-  const { check, event, problemBeganAtMs, decidedAtMs } = notification;
-  if (event === "summary" || event === "recovery" && missedProblem === null && !isOpen(check, outages)) {
-    return;
+  const { check, event, decidedAtMs } = notification;
+  const isOver = event === "recovery";
+  const problem = isOver ? missedProblem : notification;
+  if (problem !== null) {
+    const beganAtMs = problem.problemBeganAtMs;
+    outages.getOrInsertComputed(`${beganAtMs} ${check}`, () => ({
+      check,
+      beganAtMs,
+      notifiedAtMs: atMs,
+      endedAtMs: null,
+    }));
   }
-  if (event === "recovery") {
-    for (const [key, outage] of outages) {
-      if (outage.check === check && outage.endedAtMs === null) {
-        outages.set(key, { ...outage, endedAtMs: decidedAtMs });
-      }
+  for (const [key, outage] of isOver ? outages : []) {
+    if (outage.check === check && outage.endedAtMs === null) {
+      outages.set(key, { ...outage, endedAtMs: decidedAtMs });
     }
-    return;
   }
-  const key = `${problemBeganAtMs} ${check}`;
-  if (!outages.has(key)) {
-    outages.set(key, { check, beganAtMs: problemBeganAtMs, notifiedAtMs: atMs, endedAtMs: null });
-  }
-}
-
-function isOpen(check: string, outages: ReadonlyMap<string, ReplayedOutage>): boolean {
-  return [...outages.values()].some((outage) => outage.check === check && outage.endedAtMs === null);
 }
 
 const NIGHT_FROM_HOUR = 22;

@@ -43,7 +43,7 @@ export interface Tape {
 /** A failure that was put on a tape. */
 export class TapedFailure extends Error {
   override readonly name = "TapedFailure";
-  readonly phase: RequestFailure["phase"] & ConnectionFailure["phase"] | "head" | "reading";
+  readonly phase: RequestFailure["phase"] | ConnectionFailure["phase"];
 
   constructor(phase: TapedFailure["phase"], reason: string) {
     super(reason);

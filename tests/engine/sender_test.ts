@@ -31,7 +31,7 @@ async function touch(path: string): Promise<void> {
 Deno.test("refresh() reads silences, and keeps the last ones while the store fails", async () => {
   const { store, engine } = await openDesk([FREE]);
   await store.addSilences([SILENCE]);
-  assert.equal(engine.suppressedBy(FREE, START), null, "nobody has read it yet");
+  assert.equal(engine.suppressedBy(FREE, START), null, "it was not read yet");
   await engine.refresh();
   assert.equal(engine.suppressedBy(FREE, START), "silence");
   store.failure = "busy";

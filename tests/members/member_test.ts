@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { MemberParts, MemberWork } from "../../src/members/member_follower.ts";
+import type { MemberParts, MemberWork } from "../../src/members/member_parts.ts";
 import { CheckShare } from "../../src/members/check_share.ts";
 import { Member, type MemberEvent } from "../../src/members/member.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";

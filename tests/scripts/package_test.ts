@@ -33,7 +33,7 @@ Deno.test(
     assert.match(listed, new RegExp(`^-rwxr-xr-x 0/0 .* ${name}/monitor$`, "m"));
     const path = `${name}/examples/container/Containerfile`;
     const containerfile = await tar("--extract", "--to-stdout", "--file", archive, path);
-    assert.match(containerfile, /^COPY --chmod=755 monitor /m, "it lies beside the executable");
+    assert.match(containerfile, /^COPY --chmod=755 monitor /m, "it is in the directory of the executable");
     const zip = await Deno.readFile(`${temporary.path}/out/monitor_windows_amd64.zip`);
     assert.ok(new TextDecoder("latin1").decode(zip).includes("/monitor.exe"));
     assert.strictEqual(made.filter((name) => name.endsWith(".deb")).length, 2);

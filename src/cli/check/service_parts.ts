@@ -6,7 +6,7 @@ import type { Log } from "../../domain/system.ts";
 import type { KeptOutbox } from "../../domain/store.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { Member } from "../../members/member.ts";
-import type { MemberWork } from "../../members/member_follower.ts";
+import type { MemberWork } from "../../members/member_parts.ts";
 import type { SharedSender } from "../../members/shared_sender.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../scheduler/run_checks.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerEvent } from "../../scheduler/scheduler.ts";

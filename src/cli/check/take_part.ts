@@ -3,7 +3,7 @@ import { channelsOf } from "../../engine/configured_channels.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { Log, System } from "../../domain/system.ts";
 import { Member, type MemberEvent } from "../../members/member.ts";
-import type { MemberWork } from "../../members/member_follower.ts";
+import type { MemberWork } from "../../members/member_parts.ts";
 import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import { hashHex } from "../../shared/hash.ts";
 import { configHash } from "../monitor_status.ts";

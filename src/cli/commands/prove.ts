@@ -119,7 +119,7 @@ function proofLines({ check, proof }: Shown, { redact }: OpenConfig): readonly s
   const width = Math.max(0, ...faults.map(({ name }) => textWidth(name)));
   return [
     `${check.name}: would notice ${noticed.length} of ${faults.length} faults` +
-    (check.notifications.length === 0 ? ", and notify nobody: it has no channel" : ""),
+    (check.notifications.length === 0 ? ", but it has no channel to notify" : ""),
     ...faults.flatMap((fault) => faultLines(fault, width)).map((line) => redact(line)),
   ];
 }

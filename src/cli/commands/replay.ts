@@ -3,8 +3,8 @@ import { describeDuration } from "../../domain/duration.ts";
 import { type LoggedDelivery, NOTICE_PREFIX } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
 import { Past } from "../../rehearsal/past.ts";
+import { describeNotification } from "../../rehearsal/message_text.ts";
 import {
-  describeNotification,
   differencesOf,
   outagesOnlyIn,
   type Replay,
