@@ -445,7 +445,7 @@ const CALL_FAULTS: readonly CallFault[] = [
   },
   {
     name: "run of the job that does not end",
-    hint: '"max_duration"',
+    hint: '"duration_max": "1 hour"',
     call: "job",
     change: (facts: JobFacts) =>
       facts.last && {

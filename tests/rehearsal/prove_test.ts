@@ -9,6 +9,7 @@ import { response, startServer, type TestServer, type Visitor } from "../support
 import { resetConnection } from "../support/reset_connection.ts";
 import { testRows } from "../support/rows.ts";
 
+const SCHEMA = Deno.readTextFileSync(new URL("../../schemas/source.json", import.meta.url));
 const BODY = { status: "ok", updated: "2026-03-01T10:00:00.000Z", queue: { length: 3 } };
 const JSON_TYPE = { "content-type": "application/json" };
 const HTML = { "content-type": "text/html; charset=utf-8" };
@@ -128,9 +129,16 @@ Deno.test("faultsOf() has those of commands, names, files, machines and jobs, as
     "job backup": { sinceMs: 0, last: { id: "1", startedAtMs: 0, end }, inProgress: [] },
     "certificate example.org:443": { problem: null, facts: null },
   };
+  const allOf = (key: string, value: unknown) =>
+    faultsOf({ responses: [], connections: [], calls: [{ key, outcome: { value, tookMs: 0 } }] }, 0);
   const namesOf = (key: string, value: unknown): string =>
-    faultsOf({ responses: [], connections: [], calls: [{ key, outcome: { value, tookMs: 0 } }] }, 0)
-      .map(({ name }) => name).join(", ");
+    allOf(key, value).map(({ name }) => name).join(", ");
+  // A hint names keys of the config.
+  for (const { hint } of Object.entries(values).flatMap(([key, value]) => allOf(key, value))) {
+    for (const [, word] of (hint ?? "").matchAll(/"(\w+)"/g)) {
+      assert.ok(SCHEMA.includes(`"${word}": {`), `${hint}`);
+    }
+  }
   assert.deepEqual(Object.entries(values).map(([key, value]) => namesOf(key, value)), [
     "exit code 1, exit code 2, exit code 0 without output, output that ends after its first line, " +
     "command that is killed, command that hangs, command that is missing",

@@ -115,6 +115,7 @@ function proofLines({ check, proof }: Shown, { redact }: OpenConfig): readonly s
   if (result.condition !== "ok") {
     return [`${check.name}: nothing is proven, since it is ${result.condition}: ${result.output}`];
   }
+  if (faults.length === 0) return [`${check.name}: it exchanges nothing that can have a fault`];
   const noticed = faults.filter(({ isNoticed }) => isNoticed);
   const width = Math.max(0, ...faults.map(({ name }) => textWidth(name)));
   return [
