@@ -4,7 +4,8 @@
 #
 # It runs as a user without rights, who owns nothing but the empty home that the caller names in HOME; without a
 # capability; with nothing in the environment but that home, a PATH on which there is no Deno and no Node, and what the
-# caller sets. The working directory is another user's: it is for reading, unless everybody may write there.
+# caller sets. The working directory is another user's, for reading. One that everybody may write to is given to that
+# user, with its files.
 set -euo pipefail
 executable="$(readlink -f "$1")"
 directory="$(readlink -f "$2")"
@@ -23,6 +24,7 @@ done
 cat >"$directory/bare_monitor" <<W
 #!/bin/sh
 /usr/bin/chown $nobody:$nobody "\$HOME"
+[ "\$(/usr/bin/stat --format %a .)" != 777 ] || /usr/bin/chown -R $nobody:$nobody .
 exec /usr/bin/setpriv --reuid=$nobody --regid=$nobody --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all \\
   /usr/bin/env -u PWD -u OLDPWD -u SHLVL -u _ PATH="$directory/bin" "$directory/monitor" "\$@"
 W
