@@ -82,13 +82,8 @@ export const CONDITION: FaultyLayer = {
       ],
     },
     {
-      file: "src/condition/transition.ts",
+      file: "src/condition/condition_state.ts",
       faults: [
-        [
-          "results before the last recovery count for within",
-          "policy, recent.slice(-sinceLowered))",
-          "policy, recent)",
-        ],
         [
           "a recovery does not pass a dependency",
           '"until_ok", "maintenance", "dependency"];',
@@ -110,19 +105,9 @@ export const CONDITION: FaultyLayer = {
           '["silence", "until_ok", "dependency"];',
         ],
         [
-          "a problem passes a dependency",
-          'const passes = event === "recovery" && circumstances',
-          "const passes = circumstances",
-        ],
-        [
           "a change of the condition within a problem is a new problem",
           'return notified === "ok" ? "problem" : "change";',
           'return "problem";',
-        ],
-        [
-          "an acknowledged problem has reminders",
-          "if (isAcknowledged) return",
-          "if (isAcknowledged && nowMs < 0) return",
         ],
         [
           "the intervals of reminders start over after the last one",
@@ -133,21 +118,6 @@ export const CONDITION: FaultyLayer = {
           "a reminder is an interval late if its run is slightly early",
           "return 0.9 * (intervals",
           "return (intervals",
-        ],
-        [
-          "a clock that is set back stops reminders",
-          "Math.abs(nowMs - notifiedAtMs) >=",
-          "nowMs - notifiedAtMs >=",
-        ],
-        [
-          "each change of a flapping check is sent once",
-          "(notifiedAtMs ?? -Infinity) < flappingSinceMs",
-          "(notifiedAtMs ?? -Infinity) >= flappingSinceMs",
-        ],
-        [
-          "a flapping check that gets worse is not sent",
-          "every((one) => severity(one) >= severity",
-          "some((one) => severity(one) >= severity",
         ],
         [
           "a dependency lets problems pass before it has run again",
@@ -165,6 +135,46 @@ export const CONDITION: FaultyLayer = {
           "return hasProblem(state) && state.observed !== null",
         ],
         ["a check is ok before its first result", "confirmed: null,\n", 'confirmed: "ok",\n'],
+        [
+          "a problem of a check that was not known to be ok says that it was",
+          'return leftAtMs.ok === null ? "pending" : "ok";',
+          'return leftAtMs.ok === null ? "ok" : "ok";',
+        ],
+      ],
+    },
+    {
+      file: "src/condition/transition.ts",
+      faults: [
+        [
+          "results before the last recovery count for within",
+          "policy, recent.slice(-sinceLowered))",
+          "policy, recent)",
+        ],
+        [
+          "a problem passes a dependency",
+          'const passes = event === "recovery" && circumstances',
+          "const passes = circumstances",
+        ],
+        [
+          "an acknowledged problem has reminders",
+          "if (isAcknowledged) return",
+          "if (isAcknowledged && nowMs < 0) return",
+        ],
+        [
+          "a clock that is set back stops reminders",
+          "Math.abs(nowMs - notifiedAtMs) >=",
+          "nowMs - notifiedAtMs >=",
+        ],
+        [
+          "each change of a flapping check is sent once",
+          "(notifiedAtMs ?? -Infinity) < flappingSinceMs",
+          "(notifiedAtMs ?? -Infinity) >= flappingSinceMs",
+        ],
+        [
+          "a flapping check that gets worse is not sent",
+          "every((one) => severity(one) >= severity",
+          "some((one) => severity(one) >= severity",
+        ],
         [
           "a result that waits for another one counts",
           "if (awaits === undefined) return",
@@ -204,11 +214,6 @@ export const CONDITION: FaultyLayer = {
           "failures from before a group waited for a job count",
           "...hasProblem(known) ? {} : nothingCounted(known),",
           "",
-        ],
-        [
-          "a problem of a check that was not known to be ok says that it was",
-          'return leftAtMs.ok === null ? "pending" : "ok";',
-          'return leftAtMs.ok === null ? "ok" : "ok";',
         ],
         [
           "a problem begins again with each result",

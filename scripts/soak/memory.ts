@@ -1,5 +1,6 @@
 import { createSilentEngine } from "../../testing/silent_engine.ts";
-import { initialState, transition } from "../../src/condition/transition.ts";
+import { transition } from "../../src/condition/transition.ts";
+import { initialState } from "../../src/condition/condition_state.ts";
 import { CONDITIONS, type ConditionState } from "../../src/domain/condition.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";

@@ -1,10 +1,9 @@
 import type { Channel, ChannelKind } from "../domain/channel.ts";
-import type { ChannelKindEntry, DeliverContext, Delivery, Message } from "../domain/delivery.ts";
+import type { ChannelKindEntry, DeliverContext } from "../domain/delivery.ts";
 import { commandKind } from "./command.ts";
 import { consoleKind } from "./console.ts";
 import { desktopNotificationKind } from "./desktop_notification.ts";
 import { emailKind } from "./email.ts";
-import { notDelivered } from "./clean_text.ts";
 import { fileTouchKind } from "./file_touch.ts";
 import { webhookKind } from "./webhook.ts";
 
@@ -36,14 +35,4 @@ export async function findLacks(
     if (lack !== null) lacks.set(kind, lack);
   }
   return lacks;
-}
-
-/** Delivers one message; fails, to be retried, while a requirement of the channel is missing. */
-export async function deliverTo(
-  channel: Channel,
-  message: Message,
-  context: DeliverContext,
-): Promise<Delivery> {
-  if (channel.lack !== undefined) return notDelivered(channel.lack, { retryable: true });
-  return await channelEntryOf(channel).deliver(message, channel, context);
 }

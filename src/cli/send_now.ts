@@ -1,4 +1,5 @@
-import { channelEntryOf, deliverTo } from "../channels/registry.ts";
+import { notDelivered } from "../channels/clean_text.ts";
+import { channelEntryOf } from "../channels/registry.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
 import type { System } from "../domain/system.ts";
@@ -17,18 +18,21 @@ export async function sendNow(
 ): Promise<boolean> {
   const { redact } = config;
   const say = (text: string): void => system.stdout.write(`${printable(redact(text))}\n`);
-  const receiver = channelEntryOf(channel).describe(channel);
+  const entry = channelEntryOf(channel);
+  const receiver = entry.describe(channel);
   say(channel.name === undefined ? receiver : `${channel.name} (${receiver})`);
   using deadline = startDeadline(system.clock, ATTEMPT_MS);
   let delivery: Delivery;
   try {
-    delivery = await deliverTo(channel, message, {
-      system: { ...system, processes: redactProcesses(system.processes, redact) },
-      directory: config.source.directory,
-      writeLine: say,
-      onStep: (step) => say(`  ${step}`),
-      signal: deadline.signal,
-    });
+    delivery = channel.lack !== undefined
+      ? notDelivered(channel.lack, { retryable: true })
+      : await entry.deliver(message, channel, {
+        system: { ...system, processes: redactProcesses(system.processes, redact) },
+        directory: config.source.directory,
+        writeLine: say,
+        onStep: (step) => say(`  ${step}`),
+        signal: deadline.signal,
+      });
   } catch (error) {
     if (!deadline.signal.aborted) throw error;
     const reason = `no response within ${ATTEMPT_MS / 1000} s`;

@@ -10,7 +10,6 @@ import type { Awaited, CheckSettings } from "../domain/check.ts";
 import {
   type Condition,
   type ConditionState,
-  type ConditionTimes,
   type NotificationEvent,
   severity,
   type ShownCondition,
@@ -25,6 +24,13 @@ import {
   NO_RESULTS,
   occurrences,
 } from "./confirm.ts";
+import {
+  conditionBefore,
+  dueEvent,
+  hasProblem,
+  letsRecoveriesPass,
+  reminderAfterMs,
+} from "./condition_state.ts";
 import { FLAPPING_RESULTS, flaps } from "./flapping.ts";
 
 /** The settings of a check that the machine uses. They may differ from one call to the next (a reload). */
@@ -218,83 +224,12 @@ export function review(
   return { ...conclude(policy, state, { ...circumstances, ...decision }), change: null };
 }
 
-const NEVER: ConditionTimes = { pending: null, ok: null, unknown: null, warning: null, critical: null };
-
-export function initialState(): ConditionState {
-  return {
-    confirmed: null,
-    confirmedSinceMs: null,
-    leftAtMs: NEVER,
-    ...NO_RESULTS,
-    recent: "",
-    sinceLowered: 0,
-    flappingSinceMs: null,
-    observed: null,
-    observedAtMs: null,
-    problemBeganAtMs: null,
-    notified: "ok",
-    notifiedAtMs: null,
-    notifiedSinceMs: null,
-    reminders: 0,
-    notifiedProblemBeganAtMs: null,
-  };
-}
-
-/** Returns whether the check uses the attentive interval: its last result was not `ok`, or a problem is confirmed. */
-export function isAttentive(state: ConditionState): boolean {
-  return hasProblem(state) || state.observed !== null && state.observed !== "ok";
-}
-
-/** Returns whether a problem is confirmed. */
-export function hasProblem({ confirmed }: Pick<ConditionState, "confirmed">): boolean {
-  return confirmed !== null && confirmed !== "ok";
-}
-
-/**
- * Returns the notification that is due unless it is suppressed; `null`: none is confirmed, or the confirmed one was
- * notified.
- */
-export function dueEvent(
-  { confirmed, notified }: Pick<ConditionState, "confirmed" | "notified">,
-): Exclude<NotificationEvent, "reminder"> | null {
-  if (confirmed === null || confirmed === notified) return null;
-  if (confirmed === "ok") return "recovery";
-  return notified === "ok" ? "problem" : "change";
-}
-
-/** Returns the condition before the problem for a receiver that was notified of none: `pending` if no `ok` was known. */
-export function conditionBefore({ leftAtMs }: Pick<ConditionState, "leftAtMs">): "ok" | "pending" {
-  return leftAtMs.ok === null ? "pending" : "ok";
-}
-
-/**
- * Returns whether a dependency suppresses the problem of a check that depends on it: while the dependency itself is
- * failing, and until it has run since the problem began, because the failure of a router is often detected after that
- * of the hosts behind it.
- *
- * `problemBeganAtMs` is that of the dependent check, or the time of the present result if that is `null`.
- */
-export function dependencyHolds(dependency: ConditionState, problemBeganAtMs: number): boolean {
-  return isAttentive(dependency) || dependency.observedAtMs === null ||
-    dependency.observedAtMs < problemBeganAtMs;
-}
-
 /** Returns a state that was notified as far as every channel was: of another condition, if one channel was. */
 function withNotified(state: ConditionState, { known }: Circumstances): ConditionState {
   const conditions = known?.(state) ?? [];
   if (conditions.length === 0 || state.confirmed === null) return state;
   const notified = conditions.find((one) => one !== state.confirmed) ?? state.confirmed;
   return notified === state.notified ? state : { ...state, notified };
-}
-
-/**
- * Returns whether a dependency has to run at once to decide whether it suppresses: it has no result since the problem
- * began. Not if its last result was not `ok` and that is not confirmed: more runs would confirm it too early.
- */
-export function dependencyIsUnknown(dependency: ConditionState, problemBeganAtMs: number): boolean {
-  const { observed, observedAtMs } = dependency;
-  if (!hasProblem(dependency) && observed !== null && observed !== "ok") return false;
-  return observedAtMs === null || observedAtMs < problemBeganAtMs;
 }
 
 interface Decision {
@@ -315,18 +250,6 @@ function decideReminder(
   return isReminderDue(policy.reminders, state, nowMs)
     ? { event: "reminder", reason: "the problem goes on and the last notification is long enough ago" }
     : { event: null, reason: "the last notification is not long enough ago" };
-}
-
-/**
- * A tenth early suffices: check results have their own schedule, and a reminder that is slightly too early for one
- * would be an interval too late. Of several intervals, each is for one reminder, and the last one for all that follow.
- */
-export function reminderAfterMs(
-  policy: number | readonly number[],
-  { reminders }: Pick<ConditionState, "reminders">,
-): number {
-  const intervals = [policy].flat();
-  return 0.9 * (intervals[Math.min(reminders, intervals.length - 1)] ?? Infinity);
 }
 
 /** The absolute distance counts, so that a wall clock set back delays a reminder by one interval at most. */
@@ -350,13 +273,6 @@ function hasNotifiedFlapping(
     return false;
   }
   return [notified, ...known?.(state) ?? []].every((one) => severity(one) >= severity(confirmed ?? "ok"));
-}
-
-/** Suppressions of problems: whoever was notified of one waits for its end, and an incident stays open without it. */
-const PASSED_BY_RECOVERY: readonly Suppression[] = ["silence", "until_ok", "maintenance", "dependency"];
-
-export function letsRecoveriesPass(suppression: Suppression): boolean {
-  return PASSED_BY_RECOVERY.includes(suppression);
 }
 
 function conclude(

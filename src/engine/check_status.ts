@@ -1,5 +1,5 @@
 /** What is known now about a check, from its record: its condition, that it is pending, or why it is not known. */
-import { dependencyHolds, dueEvent, hasProblem } from "../condition/transition.ts";
+import { dependencyHolds, dueEvent, hasProblem } from "../condition/condition_state.ts";
 import { alternativesOf, type Check } from "../domain/check.ts";
 import type { KnownCondition, ResultState } from "../domain/check_kind.ts";
 import { type Condition, countedAs, severity, type ShownCondition } from "../domain/condition.ts";

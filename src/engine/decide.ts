@@ -3,15 +3,8 @@
  * settings, and what the channels were last notified of, to the next record and the notifications. `why.ts` asks it
  * again, without each setting, for the reasons.
  */
-import {
-  type Circumstances,
-  conditionBefore,
-  hasProblem,
-  letsRecoveriesPass,
-  review,
-  transition,
-  type Verdict,
-} from "../condition/transition.ts";
+import { type Circumstances, review, transition, type Verdict } from "../condition/transition.ts";
+import { conditionBefore, hasProblem, letsRecoveriesPass } from "../condition/condition_state.ts";
 import { asObserved, observedUntil } from "../state/availability.ts";
 import { addRun } from "../state/journal.ts";
 import { occurrences } from "../condition/confirm.ts";

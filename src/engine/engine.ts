@@ -2,7 +2,7 @@
  * What happens between a result and a delivery: a result is recorded, {@linkcode decide} decides, the repository persists
  * the record with its notifications, and the sender sends them.
  */
-import { initialState } from "../condition/transition.ts";
+import { initialState } from "../condition/condition_state.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition.ts";
 import type { NotificationFacts } from "../domain/outbox.ts";

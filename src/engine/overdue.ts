@@ -1,5 +1,5 @@
 /** Whether the next run of a record is overdue, or its last one lies in the future; `check_status.ts` has the other reasons. */
-import { isAttentive } from "../condition/transition.ts";
+import { isAttentive } from "../condition/condition_state.ts";
 import type { Check } from "../domain/check.ts";
 import type { Condition, ConditionState } from "../domain/condition.ts";
 import { type IntervalSchedule, isCron, type Schedule } from "../domain/schedule.ts";

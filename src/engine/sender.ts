@@ -5,11 +5,12 @@
  *   then, or if the state can't be written, they are sent.
  * - A dropped notification is due again.
  */
-import { channelEntryOf, deliverTo } from "../channels/registry.ts";
+import { notDelivered } from "../channels/clean_text.ts";
+import { channelEntryOf } from "../channels/registry.ts";
 import type { Channel, ChannelFilters } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import type { Condition, ConditionState } from "../domain/condition.ts";
-import type { DeliverContext, Delivery, TextMax } from "../domain/delivery.ts";
+import type { DeliverContext, Delivery, Message, TextMax } from "../domain/delivery.ts";
 import {
   type ChannelCount,
   type DeliveryMarker,
@@ -56,8 +57,8 @@ export interface SenderOptions {
   /** How long the first notification of a channel waits for others; milliseconds. */
   readonly batchingMs: number;
   writeLine(line: string): void;
-  /** Delivers a message; throws only if the signal aborts, and for bugs. @default {@linkcode deliverTo} */
-  readonly deliver?: typeof deliverTo;
+  /** Delivers a message; throws only if the signal aborts, and for bugs. @default the channel's kind does */
+  deliver?(channel: Channel, message: Message, context: DeliverContext): Promise<Delivery>;
   onEvent(event: DeliveryEvent): void;
   /** Called with errors that must not happen. */
   onBug(error: unknown): void;
@@ -276,7 +277,7 @@ export class Sender {
   }
 
   #dispatcherOptions(): DispatcherOptions {
-    const { system, batchingMs, deliver = deliverTo, onEvent, onBug } = this.options;
+    const { system, batchingMs, deliver = byKind, onEvent, onBug } = this.options;
     return {
       clock: system.clock,
       random: system.random,
@@ -468,6 +469,12 @@ export class Sender {
     return this.unsent.get(check)?.findLast((one) => one.channelKey === channelKey) ??
       this.dispatcher.lastOf(check, channelKey);
   }
+}
+
+/** Fails, to be retried, while a requirement of the channel is missing. */
+async function byKind(channel: Channel, message: Message, context: DeliverContext): Promise<Delivery> {
+  if (channel.lack !== undefined) return notDelivered(channel.lack, { retryable: true });
+  return await channelEntryOf(channel).deliver(message, channel, context);
 }
 
 /** A receiver may echo the request. */

@@ -1,5 +1,5 @@
 /** The suppression of notifications of a check. Pure. */
-import { dependencyHolds, dependencyIsUnknown } from "../condition/transition.ts";
+import { dependencyHolds, dependencyIsUnknown } from "../condition/condition_state.ts";
 import { alternativesOf, type Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition.ts";
 import type { Silence } from "../domain/outbox.ts";

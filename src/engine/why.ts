@@ -3,7 +3,7 @@
  *
  * No rule is written twice: `decide` is asked what it would be without each setting that may hold a notification back. The causes are the fewest settings without which it would be sent.
  */
-import { isAttentive } from "../condition/transition.ts";
+import { isAttentive } from "../condition/condition_state.ts";
 import type { Channel } from "../domain/channel.ts";
 import { alternativesOf, type Check } from "../domain/check.ts";
 import {

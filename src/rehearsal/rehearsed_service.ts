@@ -12,7 +12,7 @@ import type { Decided } from "../engine/decide.ts";
 import { Engine } from "../engine/engine.ts";
 import { BATCHING_DELAY_MS, type Sender, startSender } from "../engine/sender.ts";
 import { entriesOf } from "../checks/registry.ts";
-import { hasProblem } from "../condition/transition.ts";
+import { hasProblem } from "../condition/condition_state.ts";
 import type { Channel, SummarySettings } from "../domain/channel.ts";
 import { type Check, combinedChecks, dependencyNames } from "../domain/check.ts";
 import type { KnownCondition } from "../domain/check_kind.ts";

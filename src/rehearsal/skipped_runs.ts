@@ -1,6 +1,6 @@
 /** The runs of a check that change nothing but counts, so that a rehearsal leaves them out. Pure. */
 import { afterRepeated, isSteady } from "../condition/repeated_results.ts";
-import { reminderAfterMs } from "../condition/transition.ts";
+import { reminderAfterMs } from "../condition/condition_state.ts";
 import { dueAtMs } from "../engine/channel_filters.ts";
 import { nextWindow } from "../engine/maintenance_windows.ts";
 import { intervalOf } from "../engine/overdue.ts";

@@ -2,7 +2,7 @@
  * When a check runs next, in the continuous loop and under cron (`check --once --due`). Both use these rules, so both
  * plan the same runs, and each can continue the other's state.
  */
-import { isAttentive } from "../condition/transition.ts";
+import { isAttentive } from "../condition/condition_state.ts";
 import type { Check, Result } from "../domain/check.ts";
 import type { ConditionState } from "../domain/condition.ts";
 import { type CronSchedule, type CronTimes, isCron } from "../domain/schedule.ts";

@@ -6,7 +6,7 @@
  * handles it, whenever a timer fires or a run ends.
  */
 import { conditionOf, isAfterGap } from "../engine/check_status.ts";
-import { hasProblem } from "../condition/transition.ts";
+import { hasProblem } from "../condition/condition_state.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
 import { endsWithin } from "../shared/deadline.ts";
 import { type Check, combinedChecks, type Result } from "../domain/check.ts";

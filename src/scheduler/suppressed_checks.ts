@@ -1,5 +1,5 @@
 import { mayComeLater } from "../engine/channel_filters.ts";
-import { hasProblem } from "../condition/transition.ts";
+import { hasProblem } from "../condition/condition_state.ts";
 import type { Check } from "../domain/check.ts";
 import type { Decided } from "../engine/decide.ts";
 import type { Engine } from "../engine/engine.ts";

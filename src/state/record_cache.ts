@@ -1,4 +1,4 @@
-import { initialState } from "../condition/transition.ts";
+import { initialState } from "../condition/condition_state.ts";
 import type { CheckRecord } from "../domain/store.ts";
 
 /** A check that nothing else changes is noted as seen so often. */

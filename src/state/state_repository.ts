@@ -1,4 +1,4 @@
-import { initialState } from "../condition/transition.ts";
+import { initialState } from "../condition/condition_state.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
 import type { CheckRecord, CheckUpdate, PruneProgress, Store } from "../domain/store.ts";

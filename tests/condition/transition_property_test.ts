@@ -10,14 +10,12 @@ import {
 } from "../../src/domain/condition.ts";
 import {
   type ConditionPolicy,
-  dueEvent,
-  initialState,
-  isAttentive,
   type ObservedResult,
   review,
   type Transition,
   transition,
 } from "../../src/condition/transition.ts";
+import { dueEvent, initialState, isAttentive } from "../../src/condition/condition_state.ts";
 import { campaign } from "../../testing/seed.ts";
 
 Deno.test("transition() agrees with DESIGN 4 worked out over the whole history", () => {

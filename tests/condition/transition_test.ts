@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import type { Awaited, Reminders } from "../../src/domain/check.ts";
 import type { Condition, ConditionState, ShownCondition, Suppression } from "../../src/domain/condition.ts";
+import { type ConditionPolicy, review, type Transition, transition } from "../../src/condition/transition.ts";
 import {
-  type ConditionPolicy,
   dependencyHolds,
   dependencyIsUnknown,
   initialState,
   isAttentive,
-  review,
-  type Transition,
-  transition,
-} from "../../src/condition/transition.ts";
+} from "../../src/condition/condition_state.ts";
 import { parseLetter } from "./traces.ts";
 import { testRows } from "../support/rows.ts";
 

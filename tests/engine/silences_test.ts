@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { initialState } from "../../src/condition/transition.ts";
+import { initialState } from "../../src/condition/condition_state.ts";
 import { lastingSilences, silencesOf } from "../../src/engine/silences.ts";
 import { silenceOf } from "../state/records.ts";
 import { testRows } from "../support/rows.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { suppressionOf, type SuppressionOptions, unknownDependencies } from "../../src/engine/suppression.ts";
-import { initialState } from "../../src/condition/transition.ts";
+import { initialState } from "../../src/condition/condition_state.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { ConditionState, Suppression } from "../../src/domain/condition.ts";
 import { silenceOf } from "../state/records.ts";

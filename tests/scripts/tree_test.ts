@@ -1,6 +1,7 @@
 /** Rules for the tree as a whole, which no lint rule can check: it reads one file at a time. */
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
+import { loadedWith } from "../support/imports.ts";
 
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
 const FILES = filesBelow("src").filter((path) => path.endsWith(".ts"));
@@ -89,17 +90,6 @@ Deno.test("the stores in SQLite and in PostgreSQL share state/sql, and import no
     .filter((line) => line.includes(sqlite) && line.includes(postgres));
   assert.deepEqual(crossing, []);
 });
-
-/** Returns the modules that a module loads with itself: neither types nor dynamic imports. */
-function loadedWith(path: string): readonly string[] {
-  const text = Deno.readTextFileSync(`${PROJECT}${path}`);
-  const statements = text.matchAll(/^(?:import|export) (?!type)([^;]*?)from "(\.[^"]+)";/gm);
-  return [...statements].flatMap(([, names = "", specifier = ""]) =>
-    names.replaceAll(/\btype \w+/g, "").search(/\w/) === -1
-      ? []
-      : [new URL(specifier, `file:///${path}`).pathname.slice(1)]
-  );
-}
 
 function importsOf(path: string): readonly string[] {
   const text = Deno.readTextFileSync(`${PROJECT}${path}`);

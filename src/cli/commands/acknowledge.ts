@@ -1,5 +1,5 @@
 import { type Command, option } from "../command_definition.ts";
-import { hasProblem } from "../../condition/transition.ts";
+import { hasProblem } from "../../condition/condition_state.ts";
 import type { CheckRecord } from "../../domain/store.ts";
 import { describeCount, type ShownCheck } from "../../engine/check_status.ts";
 import { UNTIL_OK_MS_MAX } from "../../engine/silences.ts";

@@ -36,7 +36,7 @@ import {
   shownNotifications,
 } from "../../engine/outbox_status.ts";
 import { createColors, wantsColor } from "../terminal.ts";
-import { dueEvent } from "../../condition/transition.ts";
+import { dueEvent } from "../../condition/condition_state.ts";
 import type { OpenWindow } from "../../engine/maintenance_windows.ts";
 import { type TimeContext, timeText } from "../../shared/local_time.ts";
 

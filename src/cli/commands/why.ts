@@ -10,7 +10,7 @@ import {
 } from "../../engine/outbox_status.ts";
 import { type LastNotified, lastNotified } from "../../engine/queued_notifications.ts";
 import { type Cause, explainChannel } from "../../engine/why.ts";
-import { initialState } from "../../condition/transition.ts";
+import { initialState } from "../../condition/condition_state.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { DeliveryMarker, LoggedDelivery, Silence } from "../../domain/outbox.ts";
 import type { Check } from "../../domain/check.ts";

@@ -1,0 +1,98 @@
+/** Questions about a check's condition: what is due, what suppresses others, how often it runs. */
+import {
+  type ConditionState,
+  type ConditionTimes,
+  type NotificationEvent,
+  type Suppression,
+} from "../domain/condition.ts";
+import { NO_RESULTS } from "./confirm.ts";
+
+const NEVER: ConditionTimes = { pending: null, ok: null, unknown: null, warning: null, critical: null };
+
+export function initialState(): ConditionState {
+  return {
+    confirmed: null,
+    confirmedSinceMs: null,
+    leftAtMs: NEVER,
+    ...NO_RESULTS,
+    recent: "",
+    sinceLowered: 0,
+    flappingSinceMs: null,
+    observed: null,
+    observedAtMs: null,
+    problemBeganAtMs: null,
+    notified: "ok",
+    notifiedAtMs: null,
+    notifiedSinceMs: null,
+    reminders: 0,
+    notifiedProblemBeganAtMs: null,
+  };
+}
+
+/** Returns whether the check uses the attentive interval: its last result was not `ok`, or a problem is confirmed. */
+export function isAttentive(state: ConditionState): boolean {
+  return hasProblem(state) || state.observed !== null && state.observed !== "ok";
+}
+
+/** Returns whether a problem is confirmed. */
+export function hasProblem({ confirmed }: Pick<ConditionState, "confirmed">): boolean {
+  return confirmed !== null && confirmed !== "ok";
+}
+
+/**
+ * Returns the notification that is due unless it is suppressed; `null`: none is confirmed, or the confirmed one was
+ * notified.
+ */
+export function dueEvent(
+  { confirmed, notified }: Pick<ConditionState, "confirmed" | "notified">,
+): Exclude<NotificationEvent, "reminder"> | null {
+  if (confirmed === null || confirmed === notified) return null;
+  if (confirmed === "ok") return "recovery";
+  return notified === "ok" ? "problem" : "change";
+}
+
+/** Returns the condition before the problem for a receiver that was notified of none: `pending` if no `ok` was known. */
+export function conditionBefore({ leftAtMs }: Pick<ConditionState, "leftAtMs">): "ok" | "pending" {
+  return leftAtMs.ok === null ? "pending" : "ok";
+}
+
+/**
+ * Returns whether a dependency suppresses the problem of a check that depends on it: while the dependency itself is
+ * failing, and until it has run since the problem began, because the failure of a router is often detected after that
+ * of the hosts behind it.
+ *
+ * `problemBeganAtMs` is that of the dependent check, or the time of the present result if that is `null`.
+ */
+export function dependencyHolds(dependency: ConditionState, problemBeganAtMs: number): boolean {
+  return isAttentive(dependency) || dependency.observedAtMs === null ||
+    dependency.observedAtMs < problemBeganAtMs;
+}
+
+/**
+ * Returns whether a dependency has to run at once to decide whether it suppresses: it has no result since the problem
+ * began. Not if its last result was not `ok` and that is not confirmed: more runs would confirm it too early.
+ */
+export function dependencyIsUnknown(dependency: ConditionState, problemBeganAtMs: number): boolean {
+  const { observed, observedAtMs } = dependency;
+  if (!hasProblem(dependency) && observed !== null && observed !== "ok") return false;
+  return observedAtMs === null || observedAtMs < problemBeganAtMs;
+}
+
+/**
+ * A tenth early suffices: check results have their own schedule, and a reminder that is slightly too early for one
+ * would be an interval too late. Of several intervals, each is for one reminder, and the last one for all that follow.
+ */
+export function reminderAfterMs(
+  policy: number | readonly number[],
+  { reminders }: Pick<ConditionState, "reminders">,
+): number {
+  const intervals = [policy].flat();
+  return 0.9 * (intervals[Math.min(reminders, intervals.length - 1)] ?? Infinity);
+}
+
+/** Suppressions of problems: whoever was notified of one waits for its end, and an incident stays open without it. */
+const PASSED_BY_RECOVERY: readonly Suppression[] = ["silence", "until_ok", "maintenance", "dependency"];
+
+export function letsRecoveriesPass(suppression: Suppression): boolean {
+  return PASSED_BY_RECOVERY.includes(suppression);
+}
