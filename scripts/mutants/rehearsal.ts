@@ -38,6 +38,35 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
+      file: "src/cli/check/run_service.ts",
+      tests: ["tests/simulation/reload_plan_test.ts"],
+      faults: [
+        ["a plan compares with the config of the start", "sources = next.sources;", "void next.sources;"],
+      ],
+    },
+    {
+      file: "src/cli/commands/reload.ts",
+      tests: ["tests/simulation/reload_plan_test.ts"],
+      faults: [
+        [
+          "a plan that is not wanted is applied",
+          '["", "n", "no"].includes(answer)) return false',
+          '["", "n", "no"].includes(answer)) return true',
+        ],
+      ],
+    },
+    {
+      file: "src/config/include.ts",
+      tests: ["tests/simulation/reload_plan_test.ts"],
+      faults: [
+        [
+          "a plan reads the included files of the running config again",
+          "options.sources !== undefined",
+          "options.sources?.length === 0",
+        ],
+      ],
+    },
+    {
       file: "src/rehearsal/tape.ts",
       faults: [
         [

@@ -40,9 +40,9 @@ export async function askService(
   const isAsked = named !== undefined || invocation.text("state") === undefined;
   if (isAsked) await refuseOther(asked, run.configPath, system);
   if (run.controlPath === null) {
-    const remedy = request.command === "reload"
-      ? "reload it with SIGHUP"
-      : "make the directory of its state private and restart it";
+    const remedy = request.command === "run"
+      ? "make the directory of its state private and restart it"
+      : "reload it with SIGHUP";
     throw new OutputError(`the running monitor has no control socket; ${remedy}`);
   }
   const response = await system.controlSockets.send(run.controlPath, JSON.stringify(request)).catch(

@@ -24,6 +24,8 @@ interface IncludeOptions {
   /** Whether the config was named. Files of a config that was only found must be the user's or root's. */
   readonly named: boolean;
   readonly withoutSecrets: boolean;
+  /** See {@linkcode ConfigLocation}. */
+  readonly sources?: readonly Source[];
 }
 
 /** No config needs more files, itself not counted. */
@@ -42,6 +44,10 @@ export const INCLUDE_DEPTH_MAX = 10;
 export async function readIncluded(config: ConfigFile, options: IncludeOptions): Promise<Included> {
   if (includesOf(config).length === 0) {
     return { files: [config], directories: [], problems: [], warnings: [] };
+  }
+  if (options.sources !== undefined) {
+    const opened = options.sources.slice(1).map((source) => openConfigFile(source, options.system, options));
+    return { files: [config, ...await Promise.all(opened)], directories: [], problems: [], warnings: [] };
   }
   const reader = new IncludeReader(config, options);
   await reader.read();

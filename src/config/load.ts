@@ -135,9 +135,9 @@ async function readConfig(
   system: System,
   { withoutSecrets = false, shape = "monitor" }: ReadOptions,
 ) {
-  const source = await readSource(location, system);
+  const source = location.sources?.[0] ?? await readSource(location, system);
   const config = await openConfigFile(source, system, { withoutSecrets, keepsForEach: shape !== "monitor" });
-  const included = await readIncluded(config, { system, named: location.named, withoutSecrets });
+  const included = await readIncluded(config, { ...location, system, withoutSecrets });
   const { files } = included;
   const sources: readonly Source[] = files.map((file) => file.source);
   const place = createConfigPlacer(files);

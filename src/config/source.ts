@@ -16,6 +16,8 @@ export interface ConfigLocation {
   readonly named: boolean;
   /** The text, if it is not to be read from there. */
   readonly text?: string;
+  /** All files as they were read before, the config itself first, if none is to be read again. */
+  readonly sources?: readonly Source[];
 }
 
 /** The largest config that is read, in bytes. */

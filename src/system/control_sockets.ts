@@ -3,7 +3,8 @@ import type { Clock } from "../domain/clock.ts";
 import { ControlSocketError, type ControlSockets } from "../domain/http_servers.ts";
 import { closeQuietly, writeAll } from "./tcp/tcp_stream.ts";
 
-const TEXT_LENGTH_MAX = 4 * 1024 * 1024;
+/** A response may have the largest config, as JSON. */
+const TEXT_LENGTH_MAX = 256 * 1024 * 1024;
 const LINE_MS_MAX = 10_000;
 const OTHERS_ENTER = 0o077;
 /** Comes at once, before the response: the process is not frozen. */

@@ -21,6 +21,8 @@ export interface ProgramOptions {
   readonly args: readonly string[];
   readonly id: number;
   readonly stdin?: string;
+  /** Lines that are typed at its terminal. @default it has none */
+  readonly typed?: readonly string[];
   /** @default that of the machine */
   readonly environment?: Readonly<Record<string, string>>;
 }

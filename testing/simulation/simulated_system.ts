@@ -34,6 +34,7 @@ export function createSimulatedSystem(program: Program): System {
     rename: (from, to) => fileAccess("rename", from, () => files.rename(from, to)),
   };
   const dropped = new Set<string>();
+  const typed = [...program.options.typed ?? []];
   return {
     clock,
     files: {
@@ -120,7 +121,10 @@ export function createSimulatedSystem(program: Program): System {
     stdout: createSink(program, program.stdout),
     stderr: createSink(program, program.stderr),
     readStdin: () => Promise.resolve(new TextEncoder().encode(program.options.stdin ?? "")),
-    terminal: { isTerminal: false, readLine: () => Promise.resolve(null) },
+    terminal: {
+      isTerminal: program.options.typed !== undefined,
+      readLine: () => Promise.resolve(typed.shift() ?? null),
+    },
     randomId: () => random.uuid(),
     settle: () => new Promise((resolve) => void world.timeline.after(0, resolve, program)),
     random: () => random.next(),
@@ -195,8 +199,8 @@ function createSink(program: Program, output: Output): TextSink {
     get closed() {
       return output.isClosed;
     },
-    isTerminal: false,
-    columns: () => null,
+    isTerminal: program.options.typed !== undefined,
+    columns: () => program.options.typed === undefined ? null : 100,
   };
 }
 

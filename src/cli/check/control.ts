@@ -1,4 +1,5 @@
 /** The control socket of a service: `monitor reload` and `monitor run`. */
+import type { Source } from "../../config/problem.ts";
 import type { Log, System } from "../../domain/system.ts";
 import type { Scheduler, SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { messageOf } from "../../shared/describe_error.ts";
@@ -8,11 +9,15 @@ import type { ReloadOutcome } from "./service_output.ts";
 
 export type ControlRequest =
   | { readonly command: "reload" }
+  /** Asks for the config that is in use: its files may have been edited since. */
+  | { readonly command: "config" }
   /** Runs checks, and waits for their results. */
   | { readonly command: "run"; readonly names: readonly string[] };
 
 export type ControlResponse =
   | { readonly reload: ReloadOutcome }
+  /** The files of the config that is in use, as they were read; the config itself first. */
+  | { readonly sources: readonly Source[] }
   /** In the order of the names; `null`: this service does not run the check. */
   | { readonly results: readonly (CheckFields | null)[] }
   | { readonly error: string };
@@ -24,6 +29,8 @@ interface ControlOptions {
   readonly paths: readonly string[];
   readonly scheduler: Pick<Scheduler, "runNow">;
   reload(): Promise<ReloadOutcome>;
+  /** Returns the files of the config that is in use. */
+  sources(): readonly Source[];
 }
 
 export interface Control {
@@ -41,6 +48,7 @@ export async function startControl(options: ControlOptions): Promise<Control> {
   const respond = async (line: string): Promise<ControlResponse> => {
     const request = JSON.parse(line) as ControlRequest;
     if (request.command === "reload") return { reload: await options.reload() };
+    if (request.command === "config") return { sources: options.sources() };
     return { results: await Promise.all(request.names.map((name) => run(name))) };
   };
   const run = async (name: string): Promise<CheckFields | null> => {

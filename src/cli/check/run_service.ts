@@ -105,11 +105,15 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   const stop = createStop({ ...parts, system, log, output, stopped });
   const stopSignals = system.onStopSignal(stop.ask);
   signals.stopIsHandled();
+  let { sources } = config;
   const reload = createReload({
     ...options,
     statePath: state.path,
     isShared: state.shared !== null,
-    adopt: parts.adopt,
+    adopt: (next, nextScheduled) => {
+      sources = next.sources;
+      parts.adopt(next, nextScheduled);
+    },
     onReloaded: (outcome) => {
       outputs.reloaded(outcome.adopted);
       output.reloaded(outcome);
@@ -122,7 +126,10 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   const startControlSocket = async (): Promise<void> => {
     if (options.controlPaths.length === 0) return;
     const { startControl } = await import("./control.ts");
-    control = await startControl({ system, log, paths: options.controlPaths, scheduler, reload });
+    control = await startControl({
+      ...{ system, log, paths: options.controlPaths, scheduler, reload },
+      sources: () => sources,
+    });
     scheduler.subscribe(control.happened);
     await recorder.controlled(control.path);
     if (control.path !== null) log.debug(`control socket at "${control.path}"`);

@@ -1,0 +1,201 @@
+/** One or two configs played on the past of a state, side by side: for `monitor replay` and `monitor reload --plan`. */
+import type { LoadedConfig } from "../../config/load.ts";
+import { describeDuration } from "../../domain/duration.ts";
+import type { Store } from "../../domain/store.ts";
+import type { System } from "../../domain/system.ts";
+import { Past } from "../../rehearsal/past.ts";
+import {
+  differencesOf,
+  outagesOnlyIn,
+  type Replay,
+  replay,
+  type ReplayDifference,
+  type ReplayedMessage,
+  type ReplayedOutage,
+} from "../../rehearsal/replay.ts";
+import { isoTime } from "../../shared/json_values.ts";
+import { timeText } from "../../shared/local_time.ts";
+import { counted, printable } from "../../shared/text.ts";
+import { pad } from "../../shared/wrap.ts";
+
+/** A config, and its name in the output. */
+interface NamedConfig {
+  readonly label: string;
+  readonly config: LoadedConfig;
+}
+
+/** What is stored of a span of time. */
+interface StoredPast {
+  readonly past: Past;
+  /** Wall times; it begins with the first stored result. */
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
+/** The first stored run ended so long after its planned time at most. */
+const FIRST_RUN_MS = 60_000;
+
+/** Reads the results of the last time of the checks of some configs; `null`, which is printed: there are none. */
+export async function readPast(
+  configs: readonly LoadedConfig[],
+  { store, lastMs, system }: {
+    readonly store: Store | null;
+    readonly lastMs: number;
+    readonly system: System;
+  },
+): Promise<StoredPast | null> {
+  const untilMs = system.clock.wallMs();
+  const span = { sinceMs: untilMs - lastMs, untilMs };
+  const names = new Set(configs.flatMap(({ checks }) => checks.map(({ name }) => name)));
+  const journals = await store?.journal([...names], span) ?? [];
+  const firstMs = Math.min(...journals.flatMap(({ rows }) => rows.map((row) => row.firstMs)));
+  if (firstMs === Infinity) {
+    system.stderr.write(`monitor: no result of the last ${describeDuration(lastMs)} is stored\n`);
+    return null;
+  }
+  return { past: new Past(journals), untilMs, sinceMs: Math.max(span.sinceMs, firstMs - FIRST_RUN_MS) };
+}
+
+interface Replayed {
+  readonly label: string;
+  readonly replay: Replay;
+}
+
+export interface ReplayComparison extends Pick<StoredPast, "sinceMs" | "untilMs"> {
+  readonly after: Replayed;
+  /** `null`: it is compared with nothing. */
+  readonly before: Replayed | null;
+  /** Active checks without a stored result. */
+  readonly unknown: readonly string[];
+}
+
+/** Plays the past to a config, and to the one that it is compared with, if any. */
+export async function compareReplays(
+  { past, sinceMs, untilMs }: StoredPast,
+  { after, before, system }: {
+    readonly after: NamedConfig;
+    readonly before: NamedConfig | null;
+    readonly system: System;
+  },
+): Promise<ReplayComparison> {
+  const play = async ({ label, config }: NamedConfig): Promise<Replayed> => ({
+    label,
+    replay: await replay(config, { system, past, sinceMs, untilMs }),
+  });
+  return {
+    after: await play(after),
+    before: before && await play(before),
+    unknown: after.config.checks.filter(({ name, active }) => active && !past.has(name)).map(({ name }) =>
+      name
+    ),
+    sinceMs,
+    untilMs,
+  };
+}
+
+/** More differences are counted. */
+const LISTED_MAX = 100;
+
+export function comparisonText(
+  { after, before, unknown, sinceMs, untilMs }: ReplayComparison,
+  timeZone: string,
+): string {
+  const columns = [...before === null ? [] : [before], after];
+  const rows: (readonly string[])[] = [
+    ["", ...columns.map(({ label }) => label)],
+    ...figuresOf(columns.map(({ replay }) => replay)),
+  ];
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length))) ??
+    [];
+  const lines = [
+    `${timeText(sinceMs, timeZone)} to ${timeText(untilMs, timeZone)}` +
+    (unknown.length === 0 ? "" : `; without ${counted(unknown.length, "check")} that never ran then`),
+    "",
+    ...rows.map((row) => row.map((cell, column) => pad(cell, widths[column] ?? 0)).join("  ").trimEnd()),
+    "",
+    ...before === null
+      ? listed(after.replay.messages.map((message) => `  ${messageLine(message, timeZone)}`))
+      : differenceLines(before, after, timeZone),
+  ];
+  return lines.map((line) => `${printable(line)}\n`).join("");
+}
+
+function figuresOf(replays: readonly Replay[]): readonly (readonly string[])[] {
+  const channels = [...new Set(replays.flatMap(({ messages }) => messages.map(({ channel }) => channel)))]
+    .sort();
+  const row = (name: string, figure: (replay: Replay) => string | number): readonly string[] => [
+    name,
+    ...replays.map((replay) => String(figure(replay))),
+  ];
+  return [
+    row("messages", ({ messages }) => messages.length),
+    ...channels.map((channel) =>
+      row(`  ${channel}`, ({ messages }) => messages.filter((one) => one.channel === channel).length)
+    ),
+    row("nights with one", ({ nights }) => nights.length),
+    row("outages", ({ outages }) => outages.length),
+    row("mean delay", ({ meanDelayMs }) => meanDelayMs === null ? "-" : describeDuration(meanDelayMs)),
+  ];
+}
+
+function differenceLines(before: Replayed, after: Replayed, timeZone: string): readonly string[] {
+  const found = differencesOf(before.replay.messages, after.replay.messages);
+  if (found.length === 0) return ["the same messages"];
+  const only = (one: Replayed, other: Replayed): readonly string[] =>
+    outagesOnlyIn(one.replay, other.replay).map((outage) =>
+      `only ${one.label} reports: ${outage.check} from ${timeText(outage.beganAtMs, timeZone)}`
+    );
+  return [
+    ...only(before, after),
+    ...only(after, before),
+    `- only ${before.label}, + only ${after.label}:`,
+    ...listed(found.map(({ sign, message }) => `${sign} ${messageLine(message, timeZone)}`)),
+  ];
+}
+
+export function messageLine({ atMs, channel, text }: ReplayedMessage, timeZone: string): string {
+  return `${timeText(atMs, timeZone)}  ${channel}: ${text}`;
+}
+
+export function listed(lines: readonly string[]): readonly string[] {
+  const rest = lines.length - LISTED_MAX;
+  return rest > 0 ? [...lines.slice(0, LISTED_MAX), `and ${rest} more; all with: --format json`] : lines;
+}
+
+/** The same for programs; fields are only ever added. */
+export function comparisonFields(
+  { after, before, unknown, sinceMs, untilMs }: ReplayComparison,
+): Readonly<Record<string, unknown>> {
+  return {
+    from: isoTime(sinceMs),
+    until: isoTime(untilMs),
+    checks_without_results: unknown,
+    configs: [...before === null ? [] : [before], after].map(({ label, replay }) => ({
+      config: label,
+      messages: replay.messages.map(messageFields),
+      nights: replay.nights,
+      outages: replay.outages.map(outageFields),
+      mean_delay_seconds: replay.meanDelayMs === null ? null : replay.meanDelayMs / 1000,
+    })),
+    differences: before === null
+      ? []
+      : differencesOf(before.replay.messages, after.replay.messages).map(differenceFields),
+  };
+}
+
+function messageFields({ atMs, channel, text }: ReplayedMessage) {
+  return { at: isoTime(atMs), channel, text };
+}
+
+function differenceFields({ sign, message }: ReplayDifference) {
+  return { sign, ...messageFields(message) };
+}
+
+function outageFields({ check, beganAtMs, notifiedAtMs, endedAtMs }: ReplayedOutage) {
+  return {
+    check,
+    began_at: isoTime(beganAtMs),
+    notified_at: isoTime(notifiedAtMs),
+    ended_at: endedAtMs === null ? null : isoTime(endedAtMs),
+  };
+}
