@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { parse } from "yaml";
+import { parseText } from "../../src/config/syntax.ts";
 import { type ChildEnd, runChild, tool } from "../../testing/tools.ts";
 import { type Harness, withHarness } from "./program.ts";
 
@@ -43,6 +44,14 @@ const COMMANDS: Readonly<Record<string, () => readonly string[]>> = {
   },
 };
 
+/** Writes the config next to the files with another target: a check of a condition. */
+function writeConfig({ directory }: Harness, condition: string, settings = {}): void {
+  const config = parseText(readExample("monitor.jsonc")).value as Record<string, Record<string, unknown>>;
+  const check = { ...settings, kind: "test", parameters: { condition } };
+  const text = JSON.stringify({ ...config, checks: { web: check } });
+  Deno.writeTextFileSync(`${directory}/monitor.jsonc`, text.replace(/"\$schema":"[^"]*",/, ""));
+}
+
 /** Runs calls of `monitor` as a CI system does: one after the other, until one fails. */
 async function runAll(calls: readonly string[], harness: Harness): Promise<{ code: number; stderr: string }> {
   for (const call of calls) {
@@ -56,17 +65,27 @@ for (const [name, readCommands] of Object.entries(COMMANDS)) {
   test(`examples/ci/${name}: its calls validate, run and leave results, and fail where a check does`, () =>
     withHarness(async (harness) => {
       const calls = readCommands().filter((command) => command.startsWith("monitor "));
-      assert.deepStrictEqual(calls.map((call) => call.split(" ")[1]), ["validate", "check"]);
+      assert.deepStrictEqual(calls.map((call) => call.split(" ")[1]), [
+        "validate",
+        "rehearse",
+        "check",
+      ]);
       assert.doesNotMatch(calls.join(), /["'$`\\;|&<>*?]/, "the shell changes no word");
+      Deno.writeTextFileSync(
+        `${harness.directory}/night.scenario.jsonc`,
+        readExample("night.scenario.jsonc"),
+      );
       for (const [condition, expected] of [["ok", 0], ["critical", 2]] as const) {
-        const check = { kind: "test", parameters: { condition } };
-        const config = `// as in a repository\n${JSON.stringify({ defaults: {}, checks: { web: check } })}`;
-        Deno.writeTextFileSync(`${harness.directory}/monitor.jsonc`, config);
+        writeConfig(harness, condition);
         const { code, stderr } = await runAll(calls, harness);
         assert.strictEqual(code, expected, stderr);
         const results = Deno.readTextFileSync(`${harness.directory}/monitor.xml`);
         assert.match(results, expected === 0 ? /<testsuite .*failures="0"/ : /<testsuite .*failures="1"/);
       }
+      writeConfig(harness, "ok", { threshold: 10 });
+      assert.strictEqual((await runAll(calls, harness)).code, 1, "a later message");
+      const rehearsed = Deno.readTextFileSync(`${harness.directory}/rehearsal.xml`);
+      assert.match(rehearsed, /<testsuite .*failures="1"[^]*night\.scenario\.jsonc/);
       Deno.writeTextFileSync(`${harness.directory}/monitor.jsonc`, `{ "checks": {} }`);
       assert.strictEqual((await runAll(calls, harness)).code, 78, "a config with mistakes");
     }));

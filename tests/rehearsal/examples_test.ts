@@ -32,7 +32,7 @@ function differencesOf({ channels }: Rehearsal): readonly string[] {
   );
 }
 
-for (const directory of ["team", "mistakes"]) {
+for (const directory of ["team", "mistakes", "ci"]) {
   for (const name of scenariosOf(directory)) {
     Deno.test(`examples/${directory}/${name} comes to what it expects`, async () => {
       assert.deepEqual(differencesOf(await playExample(directory, name)), []);

@@ -1,15 +1,15 @@
 /** Prints a run of `check --once`: progress and messages on stderr, results on stdout and in files. */
-import { pathFromHere } from "../../config/source.ts";
 import type { Check } from "../../domain/check.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { System } from "../../domain/system.ts";
-import { describeFileError, messageOf } from "../../shared/describe_error.ts";
+import { messageOf } from "../../shared/describe_error.ts";
 import { printable } from "../../shared/text.ts";
 import { failRule } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import { type Format, type FormatOptions, type RunRecord, type RunSummary } from "../formats/format.ts";
 import { FORMATS } from "../formats/registry.ts";
 import type { CommandContext, OpenConfig } from "../open_config.ts";
+import { writeOutput } from "../output_files.ts";
 import { type Progress, startProgress } from "../progress.ts";
 import { traceOf } from "../render_trace.ts";
 import { wantsColor } from "../terminal.ts";
@@ -87,7 +87,7 @@ export class RunPrinter {
     if (!this.#isQuiet) print(format.summary(summary, this.#formatOptions), system);
     let isWritten = true;
     for (const { format: name, path } of settings.outputs) {
-      const failure = await this.#writeFile(pathFromHere(path, system), await FORMATS[name](), summary);
+      const failure = await writeOutput(path, this.#textOf(summary, await FORMATS[name]()), system);
       if (failure === null) continue;
       isWritten = false;
       system.stderr.write(`monitor: error: ${printable(failure)}\n`);
@@ -95,15 +95,10 @@ export class RunPrinter {
     return isWritten;
   }
 
-  async #writeFile(path: string, format: Format, summary: RunSummary): Promise<string | null> {
+  #textOf(summary: RunSummary, format: Format): string {
     const options = { ...this.#formatOptions, color: false, columns: null };
     const records = summary.records.map((record) => format.record?.(record, options) ?? "");
-    try {
-      await this.#options.system.files.replace(path, records.join("") + format.summary(summary, options));
-      return null;
-    } catch (error) {
-      return `cannot write "${path}": ${describeFileError(error, { path, access: "write" })}`;
-    }
+    return records.join("") + format.summary(summary, options);
   }
 }
 

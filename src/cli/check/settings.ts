@@ -2,6 +2,7 @@ import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { parseIntervalText } from "../../config/quantities.ts";
 import { type Invocation, UsageError } from "../command_definition.ts";
 import { FAIL_ON_CONDITIONS, type FailOn } from "../exit_code.ts";
+import { type OutputFile, readOutputs } from "../output_files.ts";
 import { type FormatName, FORMATS } from "../formats/registry.ts";
 import { isLocationName, LOCATION_NAME } from "../../shared/location_name.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../domain/system.ts";
@@ -9,12 +10,6 @@ import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../do
 export const FORMAT_NAMES = Object.keys(FORMATS) as readonly FormatName[];
 
 const SERVICE_FORMAT_NAMES: readonly FormatName[] = ["pretty", "ndjson"];
-
-export interface OutputFile {
-  readonly format: FormatName;
-  /** As it was typed. */
-  readonly path: string;
-}
 
 export interface CheckCommandSettings {
   /** Whether each check runs once, rather than on its schedule until a stop signal. */
@@ -35,7 +30,7 @@ export interface CheckCommandSettings {
   readonly logFormat: LogFormat;
   /** How long failing checks are retried; `null`: not at all. */
   readonly retryForMs: number | null;
-  readonly outputs: readonly OutputFile[];
+  readonly outputs: readonly OutputFile<FormatName>[];
   /** The name of this member; `null`: the host's. */
   readonly member: string | null;
   readonly location: string | null;
@@ -70,7 +65,7 @@ export function readCheckSettings(invocation: Invocation): CheckCommandSettings 
     due,
     format,
     retryForMs: readRetryFor(invocation, due),
-    outputs: invocation.texts("output").map(readOutput),
+    outputs: readOutputs(invocation, FORMAT_NAMES, "monitor check --once --output junit=monitor.xml"),
     failOn: invocation.choice("fail-on", FAIL_ON_CONDITIONS) ?? "warning",
     concurrency: readConcurrency(invocation),
     notifies: !invocation.has("no-notify"),
@@ -101,14 +96,4 @@ function readRetryFor(invocation: Invocation, due: boolean): number | null {
   const interval = parseIntervalText(value);
   if ("ms" in interval) return interval.ms;
   throw new UsageError(`--retry-for ${JSON.stringify(value)} ${interval.problem}`);
-}
-
-function readOutput(value: string): OutputFile {
-  const [, name, path] = /^([^=]*)=(.+)$/s.exec(value) ?? [];
-  const format = FORMAT_NAMES.find((other) => other === name);
-  if (format !== undefined && path !== undefined) return { format, path };
-  throw new UsageError(
-    `--output is "${value}", expected FORMAT=FILE with one of ${FORMAT_NAMES.join(", ")}`,
-    "monitor check --once --output junit=monitor.xml",
-  );
 }

@@ -19,6 +19,7 @@ import {
   permissionsOfConfig,
 } from "../config_permissions.ts";
 import { FAIL_ON_CONDITIONS } from "../exit_code.ts";
+import { outputOption } from "../output_files.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../../domain/system.ts";
 import { pathFromHere } from "../../config/source.ts";
 import { temporaryPathOf } from "../../shared/regular_file.ts";
@@ -46,11 +47,7 @@ export const checkCommand: Command = {
       `${FORMAT_NAMES.join(", ")}; without --once pretty or ndjson (default: pretty)`,
       { choices: FORMAT_NAMES },
     ),
-    option(
-      "--output FORMAT=FILE",
-      "with --once: file for the results in a format, in addition to stdout (repeatable)",
-      { repeatable: true },
-    ),
+    outputOption("with --once: file for the results"),
     option(
       "--retry-for DURATION",
       'with --once: how long to retry failing checks, such as "2m"; only the last result counts',

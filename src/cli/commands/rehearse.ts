@@ -10,8 +10,10 @@ import {
   UsageError,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
+import { OutputError } from "../failure.ts";
 import { type OpenConfig, openConfigAt } from "../open_config.ts";
 import { locateConfig } from "../../config/source.ts";
+import { outputOption, readOutputs, writeOutput } from "../output_files.ts";
 import { createActions } from "../rehearsal/administrator.ts";
 import { REHEARSAL_FORMATS, type RehearsalFormatName } from "../rehearsal/rehearsal_formats.ts";
 import { wantsColor } from "../terminal.ts";
@@ -32,11 +34,12 @@ export const rehearseCommand: Command = {
     OPTION.config,
     option("--write", 'write the messages to "expect" of each scenario'),
     formatOption(FORMATS),
+    outputOption("file for the results"),
   ],
   examples: [
     ["monitor rehearse -c monitor.jsonc night.jsonc", "compare the messages of one scenario"],
     ["monitor rehearse --write scenarios/*.jsonc", "accept the messages as they are now"],
-    ["monitor rehearse --format junit scenarios/*.jsonc", "test the config in a CI pipeline"],
+    ["monitor rehearse --output junit=rehearsal.xml scenarios/*.jsonc", "test the config in a CI pipeline"],
   ],
   uses: ["read", "write", "env", "sys"],
   endings: ["done", "differs", "permission", "config"],
@@ -49,6 +52,11 @@ async function runRehearse(invocation: Invocation, system: System): Promise<numb
     throw new UsageError("rehearse requires the path of a scenario", "monitor rehearse SCENARIO.jsonc");
   }
   const format = invocation.choice("format", FORMATS) ?? "pretty";
+  const outputs = readOutputs(
+    invocation,
+    FORMATS,
+    "monitor rehearse --output junit=rehearsal.xml SCENARIO.jsonc",
+  );
   const startedAtMs = system.clock.wallMs();
   const beganMs = system.clock.monotonicMs();
   const rehearsals: (Rehearsal & { readonly durationMs: number })[] = [];
@@ -65,13 +73,14 @@ async function runRehearse(invocation: Invocation, system: System): Promise<numb
     for (const rehearsal of rehearsals) await writeExpected(rehearsal, system);
     return EXIT.ok;
   }
-  const text = REHEARSAL_FORMATS[format](rehearsals, {
-    color: wantsColor(invocation, system.stdout, system),
-    startedAtMs,
-    durationMs: system.clock.monotonicMs() - beganMs,
-    hostName: system.hostName(),
-  });
-  system.stdout.write(text);
+  const durationMs = system.clock.monotonicMs() - beganMs;
+  const facts = { color: false, startedAtMs, durationMs, hostName: system.hostName() };
+  const color = wantsColor(invocation, system.stdout, system);
+  system.stdout.write(REHEARSAL_FORMATS[format](rehearsals, { ...facts, color }));
+  for (const { format, path } of outputs) {
+    const failure = await writeOutput(path, REHEARSAL_FORMATS[format](rehearsals, facts), system);
+    if (failure !== null) throw new OutputError(failure);
+  }
   return rehearsals.every(({ isAsExpected }) => isAsExpected) ? EXIT.ok : EXIT.differs;
 }
 
