@@ -1,5 +1,6 @@
 /** Questions about a check's condition: what is due, what suppresses others, how often it runs. */
 import {
+  type Condition,
   type ConditionState,
   type ConditionTimes,
   type NotificationEvent,
@@ -26,6 +27,17 @@ export function initialState(): ConditionState {
     notifiedSinceMs: null,
     reminders: 0,
     notifiedProblemBeganAtMs: null,
+  };
+}
+
+/** Returns a state in which another condition is confirmed. */
+export function confirmedAs(state: ConditionState, confirmed: Condition, nowMs: number): ConditionState {
+  return {
+    ...state,
+    confirmed,
+    confirmedSinceMs: nowMs,
+    leftAtMs: { ...state.leftAtMs, [state.confirmed ?? "pending"]: nowMs },
+    notifiedSinceMs: null,
   };
 }
 

@@ -26,6 +26,7 @@ import {
 } from "./confirm.ts";
 import {
   conditionBefore,
+  confirmedAs,
   dueEvent,
   hasProblem,
   letsRecoveriesPass,
@@ -133,18 +134,14 @@ function counted(policy: ConditionPolicy, before: ConditionState, observed: Obse
   const isLowered = change !== null && change.from !== "pending" &&
     severity(change.to) < severity(change.from);
   const isFlapping = flaps(recent, state.flappingSinceMs !== null);
-  const confirmed = change === null ? state.confirmed : change.to;
-  const isFailing = condition !== "ok" || confirmed !== "ok";
+  const moved = change === null ? state : confirmedAs(state, change.to, nowMs);
+  const isFailing = condition !== "ok" || moved.confirmed !== "ok";
   const seen: ConditionState = {
-    ...state,
+    ...moved,
     ...counters,
     recent,
     sinceLowered: isLowered ? 0 : sinceLowered,
     flappingSinceMs: isFlapping ? state.flappingSinceMs ?? nowMs : null,
-    confirmed,
-    confirmedSinceMs: change === null ? state.confirmedSinceMs : nowMs,
-    leftAtMs: change === null ? state.leftAtMs : { ...state.leftAtMs, [change.from]: nowMs },
-    notifiedSinceMs: change === null ? state.notifiedSinceMs : null,
     observed: condition,
     observedAtMs: nowMs,
     problemBeganAtMs: isFailing ? state.problemBeganAtMs ?? nowMs : null,

@@ -3,7 +3,7 @@
  *
  * No rule is written twice: `decide` is asked what it would be without each setting that may hold a notification back. The causes are the fewest settings without which it would be sent.
  */
-import { isAttentive } from "../condition/condition_state.ts";
+import { confirmedAs, isAttentive } from "../condition/condition_state.ts";
 import type { Channel } from "../domain/channel.ts";
 import { alternativesOf, type Check } from "../domain/check.ts";
 import {
@@ -162,18 +162,13 @@ function changed(cause: Cause, fields: Partial<Check>): Removal {
 }
 
 /** The last result, if it confirms another condition only with further ones. */
-function unconfirmedIn({ check, record }: Decision): readonly Removal[] {
+function unconfirmedIn({ check, record, nowMs }: Decision): readonly Removal[] {
   const unconfirmed = unconfirmedOf(check, record);
   if (unconfirmed === null || unconfirmed.threshold === null) return [];
   const { condition, results, threshold } = unconfirmed;
-  const { confirmed, observedAtMs, leftAtMs } = record.condition;
+  const { confirmed, observedAtMs } = record.condition;
   const isBetter = confirmed !== null && severity(condition) < severity(confirmed);
-  const state: ConditionState = {
-    ...record.condition,
-    confirmed: condition,
-    confirmedSinceMs: observedAtMs,
-    leftAtMs: { ...leftAtMs, [confirmed ?? "pending"]: observedAtMs },
-  };
+  const state = confirmedAs(record.condition, condition, observedAtMs ?? nowMs);
   return [{
     cause: { kind: isBetter ? "recovery_threshold" : "threshold", condition, results, of: threshold },
     removedFrom: (given) => ({ ...given, record: { ...given.record, condition: state } }),

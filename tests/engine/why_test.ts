@@ -7,20 +7,27 @@ import { type Cause, explainChannel, type Explanation } from "../../src/engine/w
 import { lastNotified } from "../../src/engine/queued_notifications.ts";
 import type { Channel, ChannelFilters } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
-import { CONDITIONS } from "../../src/domain/condition.ts";
+import { CONDITIONS, type ConditionState } from "../../src/domain/condition.ts";
+import type { CheckRecord } from "../../src/domain/store.ts";
+import { initialState } from "../../src/condition/condition_state.ts";
+import { bareUpdate } from "../../src/state/write_behind.ts";
 import type { Silence } from "../../src/domain/outbox.ts";
 import { createRandom, type Random } from "../../testing/random.ts";
 import { campaign, testSeed } from "../../testing/seed.ts";
 import { endMaintenance, silenceOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
-import { configOf, type Desk, openDesk } from "./desk.ts";
+import { createRehearsalStore } from "../../src/rehearsal/rehearsal_store.ts";
+import { openFaultyStore } from "../support/faulty_store.ts";
+import { configOf, type Desk, openDesk, START } from "./desk.ts";
 
 const MINUTE = 60_000;
-const HISTORIES = campaign(600);
-/** Every other quarter of an hour. */
-const QUARTERS = Array.from({ length: 48 }, (_, half) => ({
-  fromMinute: half * 30,
-  toMinute: half * 30 + 15,
+/** Of the day at which a desk begins. */
+const START_MINUTE = START % (24 * 60 * MINUTE) / MINUTE;
+const HISTORIES = campaign(5_000);
+/** Every other quarter of the hours that a history may take. */
+const QUARTERS = Array.from({ length: 6 }, (_, half) => ({
+  fromMinute: START_MINUTE + half * 30,
+  toMinute: START_MINUTE + half * 30 + 15,
   timeZone: "UTC",
 }));
 const FILTERS = [
@@ -46,6 +53,8 @@ interface Played {
   readonly check: Check;
   readonly channel: Channel;
   readonly explanation: Explanation;
+  /** The check before its last result. */
+  readonly before: ConditionState;
 }
 
 /** Plays the history of a number, the same each time, and explains its end. */
@@ -61,8 +70,9 @@ async function play(number: number): Promise<Played> {
     maintenanceWindows: random.oneIn(3) ? QUARTERS : [],
     notifications: [channelOf("all", {}), channel],
   };
-  const desk = await openDesk([check, ROUTER]);
+  const desk = await openDesk([check, ROUTER], { store: await openFaultyStore(createRehearsalStore()) });
   const steps = 3 + random.below(25);
+  let before = initialState();
   for (let step = 0; step < steps; step++) {
     await desk.clock.advance(Math.ceil(random.below(6)) * MINUTE);
     if (random.oneIn(6)) await addSilence(desk, random);
@@ -71,10 +81,11 @@ async function play(number: number): Promise<Played> {
     if (check.dependsOn?.length > 0 && random.oneIn(2)) {
       await desk.observe(ROUTER, random.pick(["ok", "ok", "critical"]));
     }
+    before = desk.repository.recordOf("web", desk.clock.wallMs()).condition;
     await desk.observe(check, random.pick(CONDITIONS as unknown as ["ok"]));
     await desk.drain();
   }
-  return { desk, check, channel, explanation: await explain(desk, check, channel) };
+  return { desk, check, channel, before, explanation: await explain(desk, check, channel) };
 }
 
 async function addSilence({ store, clock, repository }: Desk, random: Random): Promise<void> {
@@ -114,7 +125,7 @@ async function explain(
 /** Removes some causes from the config and the state, decides again, and returns what the channel is sent. */
 async function eventWithout(
   causes: readonly Cause[],
-  { desk, check, channel }: Played,
+  { desk, check, channel, before }: Played,
 ): Promise<string | null> {
   const { engine, store, repository, clock } = desk;
   const nowMs = clock.wallMs();
@@ -144,13 +155,23 @@ async function eventWithout(
   await store.addSilences(kept);
   await engine.refresh();
   engine.reload(configOf([changed, ROUTER]));
-  const { last } = repository.recordOf("web", nowMs);
-  const queued = has("threshold", "recovery_threshold")
-    ? desk.record(changed, last?.condition ?? "ok")
+  const isConfirmed = has("threshold", "recovery_threshold");
+  if (isConfirmed) repository.keep(bareUpdate(withoutLast(repository.recordOf("web", nowMs), before)));
+  const queued = isConfirmed
+    ? desk.record(changed, repository.recordOf("web", nowMs).last?.condition ?? "ok")
     : engine.review(changed, nowMs).queued;
   const row = queued.find(({ channelKey }) => channelKey === "filtered");
   const isExcluded = filters.events?.includes(row?.notification.event as "problem") === false;
   return row === undefined || isExcluded ? null : row.notification.event;
+}
+
+/** Returns a record in which the last result does not count yet: it comes again. */
+function withoutLast(record: CheckRecord, before: ConditionState): CheckRecord {
+  const { atLeast, atMost, recent, sinceLowered, flappingSinceMs } = before;
+  return {
+    ...record,
+    condition: { ...record.condition, atLeast, atMost, recent, sinceLowered, flappingSinceMs },
+  };
 }
 
 Deno.test("what is named holds a notification back, and nothing else does", async () => {
