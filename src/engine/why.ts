@@ -120,7 +120,7 @@ function dueEvent(decision: Decision): NotificationEvent | null {
 }
 
 /** What only a notification that is sent has. */
-const NOT_SENT = {
+export const NOT_SENT = {
   notifies: true,
   dependents: 0,
   nameOf: () => "",

@@ -122,11 +122,13 @@ function isSameReason(one: string, other: string): boolean {
 const CUT_END = 24;
 
 /** The times of the runs of a row: the first and the last exact, the others regular. */
-export function timesOf({ firstMs, lastMs, runs, intervalMs }: JournalRow): readonly number[] {
-  return Array.from(
-    { length: runs },
-    (_, index) => index === runs - 1 ? lastMs : Math.round(firstMs + index * intervalMs),
-  );
+export function timesOf(row: JournalRow): readonly number[] {
+  return Array.from({ length: row.runs }, (_, index) => timeOf(row, index));
+}
+
+/** The time of one run of a row, by its place in it. */
+export function timeOf({ firstMs, lastMs, runs, intervalMs }: JournalRow, index: number): number {
+  return index === runs - 1 ? lastMs : Math.round(firstMs + index * intervalMs);
 }
 
 /** Returns whether a run of a row came after a gap, by its place in it. */

@@ -17,19 +17,7 @@ export class RecordCache {
 
   /** The record of a check; a new one if it never ran. */
   get(name: string, nowMs: number): CheckRecord {
-    return this.#records.get(name) ?? {
-      name,
-      condition: initialState(),
-      last: null,
-      failing: null,
-      nextRunAtMs: null,
-      overdueAtMs: null,
-      missedRuns: 0,
-      runs: { ok: 0, unknown: 0, warning: 0, critical: 0 },
-      durationTotalMs: 0,
-      seenAtMs: nowMs,
-      journal: null,
-    };
+    return this.#records.get(name) ?? newRecord(name, nowMs);
   }
 
   set(record: CheckRecord): void {
@@ -60,4 +48,21 @@ export class RecordCache {
 /** Whether the presence of a check is to be recorded; a time in the future came from a wrong clock. */
 function isLongUnseen({ seenAtMs }: CheckRecord, nowMs: number): boolean {
   return Math.abs(nowMs - seenAtMs) > SEEN_EVERY_MS;
+}
+
+/** The record of a check that never ran. */
+export function newRecord(name: string, nowMs: number): CheckRecord {
+  return {
+    name,
+    condition: initialState(),
+    last: null,
+    failing: null,
+    nextRunAtMs: null,
+    overdueAtMs: null,
+    missedRuns: 0,
+    runs: { ok: 0, unknown: 0, warning: 0, critical: 0 },
+    durationTotalMs: 0,
+    seenAtMs: nowMs,
+    journal: null,
+  };
 }

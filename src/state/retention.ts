@@ -61,7 +61,7 @@ export function limitsAt(nowMs: number, journalMs: number | null = null): Retent
     rollupEndMs: nowMs - 100 * DAY_MS,
     dailyMs: startOf(nowMs - 8 * DAY_MS, DAY_MS),
     droppedMs: nowMs - 7 * DAY_MS,
-    silenceEndMs: nowMs - DAY_MS,
+    silenceEndMs: nowMs - (journalMs ?? 90 * DAY_MS),
     countedMs: nowMs - 400 * DAY_MS,
   };
 }

@@ -1,0 +1,126 @@
+/** The words of an explanation. */
+import { describeDuration } from "../../domain/duration.ts";
+import type { Channel } from "../../domain/channel.ts";
+import type { KnownCondition } from "../../domain/check_kind.ts";
+import { quoteValue } from "../../config/problem.ts";
+import { describeDelivery, describeSilence, type ShownNotification } from "../../engine/outbox_status.ts";
+import type { Cause } from "../../engine/why.ts";
+import { timeText } from "../../shared/local_time.ts";
+import type { ExplainedChannel, Why } from "./explain_check.ts";
+
+/** What the words of a channel depend on. */
+export interface WhyTextOptions {
+  readonly known: KnownCondition;
+  readonly nowMs: number;
+  readonly timeZone: string;
+  /** What becomes of something that is due. */
+  readonly whenDecided: string;
+  /** Whether the time is past. */
+  readonly isPast: boolean;
+}
+
+/** Returns the lines of a channel, the most important one first. */
+export function describeChannel(channel: ExplainedChannel, options: WhyTextOptions): readonly string[] {
+  const { notified: [condition = "ok", second], isLeftOut, events, queued, deliveries, event, causes } =
+    channel;
+  const waits = queued.map((row) => describeQueued(row, options));
+  const ids = new Set(queued.map(({ id }) => id));
+  const sent = deliveries.filter(({ id }) => !ids.has(id))
+    .map((one) => describeDelivery(one, ` at ${timeText(one.atMs, options.timeZone)}`));
+  const notified = [
+    ...condition === "ok"
+      ? []
+      : isLeftOut
+      ? [`${condition} was decided, but not sent: "events" left it out`]
+      : isSentWhole(events)
+      ? [`notified of ${condition}${second === undefined ? "" : ", which may not have arrived"}`]
+      : [`${condition} was decided, of which "events" lets through: ${events?.join(", ")}`],
+  ];
+  if (event === null && notified.length + waits.length === 0) {
+    return [`nothing is due: ${whyNothing(options.known)}`, ...sent];
+  }
+  const lines = [...notified, ...sent, ...waits];
+  if (event === null) return lines;
+  if (causes.length === 0) return [...lines, `${event} is due: ${options.whenDecided}`];
+  return [...lines, `${event} not sent:`, ...causes.map((cause) => `- ${describeCause(cause, options)}`)];
+}
+
+/** Returns whether a channel gets all that tells it of a problem. */
+export function isSentWhole(events: Channel["events"]): boolean {
+  return events === undefined || events.includes("problem") && events.includes("change");
+}
+
+/** Of what nothing holds back. */
+export function describeDecision({ monitor, isPast }: Pick<Why, "monitor" | "isPast">): string {
+  if (isPast) return "it was waiting, or was sent with the next decision";
+  if (monitor?.state === "cron") return "it is sent with the next call";
+  return monitor?.config === "edited"
+    ? "it is sent once the config is reloaded"
+    : "it is sent with the next decision, unless the monitor runs with --no-notify";
+}
+
+function whyNothing({ condition, state }: KnownCondition): string {
+  if (state === "never_ran") return "it never ran";
+  if (state !== "current") return "nothing is decided until it runs again";
+  return condition === "pending" ? "no condition is confirmed" : `it is ${condition}`;
+}
+
+function describeQueued(
+  { state, attempts, nextAttemptAtMs, lastFailure, limitedUntilMs, notification }: ShownNotification,
+  { nowMs, isPast }: Pick<WhyTextOptions, "nowMs" | "isPast">,
+): string {
+  const what = `${state}: ${notification.event} ${notification.condition}`;
+  if (isPast) return what;
+  const tried = attempts === 0 ? "not tried yet" : `tried ${attempts === 1 ? "once" : `${attempts} times`}`;
+  const next = state === "dropped"
+    ? ""
+    : `, next in ${describeDuration(Math.max(0, nextAttemptAtMs - nowMs))}`;
+  const limit = limitedUntilMs === undefined ? "" : ', since "at_most" is reached';
+  const failure = lastFailure === null ? "" : `: ${lastFailure}`;
+  return `${what}, ${tried}${next}${limit}${failure}`;
+}
+
+export function describeCause(cause: Cause, options: WhyTextOptions): string {
+  // The type of the words of a kind is that of its causes.
+  return (CAUSE_WORDS[cause.kind] as (cause: Cause, options: WhyTextOptions) => string)(cause, options);
+}
+
+type CauseOf<K extends Cause["kind"]> = Cause & { readonly kind: K };
+
+const CAUSE_WORDS: { readonly [K in Cause["kind"]]: (cause: CauseOf<K>, options: WhyTextOptions) => string } =
+  {
+    threshold: describeThreshold,
+    recovery_threshold: describeThreshold,
+    silence: ({ silence }, { nowMs }) =>
+      `silenced: ${describeSilence(silence, nowMs)}; ends with: monitor unsilence ${
+        silence.check ?? (silence.tag === null ? "--all" : `--tag ${silence.tag}`)
+      }`,
+    acknowledgement: ({ silence }, { nowMs }) =>
+      `acknowledged: ${describeSilence(silence, nowMs)}, so it does not escalate`,
+    maintenance: ({ reason, untilMs }, { timeZone }) => {
+      const until = untilMs === null ? "" : `, until ${timeText(untilMs, timeZone)}`;
+      return `maintenance window${reason === "" ? "" : ` (${reason})`}${until}`;
+    },
+    depends_on: ({ names, isAwaited }) => {
+      const [are, have] = names.length === 1 ? ["is", "has"] : ["are", "have"];
+      const why = isAwaited ? `${have} not run since the problem began` : `${are} not ok`;
+      return `"depends_on": ${names.map(quoteValue).join(" and ")} ${why}`;
+    },
+    flapping: () => '"flapping": "once": a notification was sent while it flaps',
+    conditions: ({ conditions }) => `"conditions": ${conditions.join(", ")} alone`,
+    after: ({ dueAtMs }, { nowMs }) =>
+      dueAtMs > nowMs ? `"after": in ${describeDuration(dueAtMs - nowMs)}` : '"after"',
+    hours: ({ fromMs, isLater }, { timeZone }) => {
+      if (!isLater) return '"outside_hours": "never": it began outside of "hours"';
+      return fromMs === null
+        ? '"hours": it is outside of them'
+        : `"hours": they begin at ${timeText(fromMs, timeZone)}`;
+    },
+    events: ({ events }) => `"events": ${events.join(", ")} alone`,
+  };
+
+function describeThreshold(
+  { kind, condition, results, of }: CauseOf<"threshold" | "recovery_threshold">,
+): string {
+  return `"${kind}": ${condition}, ${results} of ${of} results`;
+}

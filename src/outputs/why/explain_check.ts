@@ -1,0 +1,96 @@
+/** Why the channels of a check were, or were not, notified: for `monitor why`, and for the page of the check. */
+import { initialState } from "../../condition/condition_state.ts";
+import type { LoadedConfig } from "../../config/load.ts";
+import type { Channel } from "../../domain/channel.ts";
+import type { Check } from "../../domain/check.ts";
+import type { DeliveryMarker, LoggedDelivery, Silence } from "../../domain/outbox.ts";
+import type { CheckRecord, KeptOutbox } from "../../domain/store.ts";
+import { conditionOf, describeStale } from "../../engine/check_status.ts";
+import { channelsOf, ConfiguredChannels } from "../../engine/configured_channels.ts";
+import { shownNotifications } from "../../engine/outbox_status.ts";
+import { type LastNotified, lastNotified } from "../../engine/queued_notifications.ts";
+import { explainChannel } from "../../engine/why.ts";
+import type { MonitorStatus } from "../json/monitor_fields.ts";
+
+/** How many deliveries of each channel are shown. */
+const DELIVERIES_SHOWN = 3;
+
+export interface WhySources {
+  readonly config: Pick<LoadedConfig, "checks" | "summary" | "channels" | "redact">;
+  recordOf(name: string): CheckRecord | null;
+  /** `null`: unknown, or this process. */
+  readonly monitor: MonitorStatus | null;
+  readonly outbox: KeptOutbox;
+  /** Those that are not over. */
+  readonly silences: readonly Silence[];
+  /** Of the check, the oldest first. */
+  readonly logged: readonly LoggedDelivery[];
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+  /** Whether that time is past, so that attempts are not known. @default false */
+  readonly isPast?: boolean;
+}
+
+export type Why = ReturnType<typeof explainCheck>;
+export type ExplainedChannel = Why["channels"][number];
+
+/** Returns what each channel of a check was notified of, and what holds it back. */
+export function explainCheck(
+  check: Check,
+  { config, recordOf, monitor, outbox, silences, logged, nowMs, isPast = false }: WhySources,
+) {
+  const record = recordOf(check.name);
+  const notRunning = monitor?.notRunning ?? null;
+  const known = conditionOf(check, record, nowMs, notRunning);
+  const names = new ConfiguredChannels({ ...channelsOf(config), redact: config.redact });
+  // One that the present service does not run suppresses nothing.
+  const isLeft = (name: string): boolean => recordOf(name)?.nextRunAtMs === null;
+  const running = new Map(
+    config.checks.filter(({ name, active }) => active && !isLeft(name)).map((one) => [one.name, one]),
+  );
+  const rows = shownNotifications(outbox, nowMs)
+    .filter(({ notification }) => notification.check === check.name);
+  const markerOf = ({ key }: Channel): DeliveryMarker | null =>
+    outbox.markers.find((marker) => marker.check === check.name && marker.channelKey === key) ?? null;
+  const lastOf = (channel: Channel): LastNotified =>
+    lastNotified(
+      rows.findLast(({ channelKey, state }) => channelKey === channel.key && state !== "dropped") ?? null,
+      markerOf(channel),
+    );
+  const options = {
+    check,
+    silences,
+    running,
+    stateOf: (name: string) => recordOf(name)?.condition ?? initialState(),
+    lastNotifiedOf: lastOf,
+    nowMs,
+  };
+  const unique = new Map(check.notifications.map((channel) => [channel.key, channel]));
+  return {
+    check,
+    record,
+    known,
+    /** Why its condition does not count; empty if it does. */
+    stale: describeStale({ state: known.state, record, notRunning }, nowMs),
+    channels: [...unique.values()].map((channel) => ({
+      name: names.nameOf(channel),
+      /** What it was notified of before what waits for it. */
+      notified: lastNotified(null, markerOf(channel)).conditions,
+      isLeftOut: markerOf(channel)?.messageId === "",
+      /** One that is left out counts as notified, sent or not. */
+      events: channel.events,
+      /** What waits for it, was rejected or dropped. */
+      queued: rows.filter(({ channelKey }) => channelKey === channel.key),
+      /** What became of the last ones, the newest first; also before the channel was edited. */
+      deliveries: logged.filter(({ channelKey, channelName }) =>
+        channelKey === channel.key || channelName === names.nameOf(channel)
+      ).slice(-DELIVERIES_SHOWN).reverse(),
+      ...record === null || known.state !== "current"
+        ? { event: null, causes: [] }
+        : explainChannel(channel, { ...options, record }),
+    })),
+    monitor,
+    nowMs,
+    isPast,
+  };
+}

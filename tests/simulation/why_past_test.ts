@@ -1,0 +1,113 @@
+/** `monitor why --at`: what is said later about a time is what was said then. */
+import assert from "node:assert/strict";
+import type { Action } from "../../testing/simulation/actions.ts";
+import { simulate, type World } from "../../testing/simulation/mod.ts";
+import { testRandom } from "../../testing/seed.ts";
+
+const START = "2026-03-02 12:00";
+const NAMES = ["web", "api", "db", "all"] as const;
+const SCHEDULE = { regular_interval: "1 minute", attentive_interval: "30 seconds" };
+const random = testRandom("why --at");
+
+/** Random conditions, some of which last for minutes and some for hours. */
+function resultsOf(): string {
+  const changes: string[] = [];
+  for (let minute = 5 + Math.floor(random.below(60)); minute < 23 * 60;) {
+    const { condition } = random.pick([
+      { condition: "ok" },
+      { condition: "ok" },
+      { condition: "warning" },
+      { condition: "critical" },
+      { condition: "critical" },
+      { condition: "unknown" },
+    ]);
+    changes.push(`${timeOf(minute)} ${condition}`);
+    minute += 1 + Math.floor(random.below(random.oneIn(2) ? 10 : 150));
+  }
+  return changes.join(", ");
+}
+
+function timeOf(minute: number, second = 0): string {
+  const at = 12 * 60 + minute;
+  const two = (number: number): string => String(number).padStart(2, "0");
+  return `2026-03-0${2 + Math.floor(at / 1440)} ${two(Math.floor(at / 60) % 24)}:${two(at % 60)}${
+    second === 0 ? "" : `:${two(second)}`
+  }`;
+}
+
+interface Said {
+  readonly name: string;
+  readonly at: string;
+  readonly text: string;
+}
+
+/** Returns what is said of a check, without lengths of time, which are short of the moment by its latency. */
+async function why(world: World, name: string, ...options: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await world.machine().run("why", name, ...options, "--format", "json");
+  assert.equal(code, 0, stderr);
+  const { at: _, last, monitor: __, notes: ___, ...said } = JSON.parse(stdout);
+  const channels = said.channels.map((channel: { readonly queued: readonly object[] }) => ({
+    ...channel,
+    queued: channel.queued.map((row) => ({
+      ...row,
+      attempts: null,
+      next_attempt_at: null,
+      last_failure: null,
+    })),
+  }));
+  return JSON.stringify({ ...said, channels, last: last?.condition ?? null }, null, 1)
+    .replaceAll(/\b\d+ (?:d|h|min|s)\b(?: \d+ (?:h|min|s)\b)*/g, "TIME");
+}
+
+const said: Said[] = [];
+const TIMES = Array.from({ length: 60 }, () => Math.floor(random.below(23 * 60)))
+  .sort((one, other) => one - other);
+
+const QUESTIONS = TIMES.map((minute): [string, Action] => {
+  const at = timeOf(minute, 20);
+  return [at, async (world) => {
+    for (const name of NAMES) said.push({ name, at, text: await why(world, name) });
+  }];
+});
+
+const PEOPLE: readonly [string, Action][] = [
+  ["2026-03-02 12:30", "silence web --for 3h"],
+  ["2026-03-02 13:07", "unsilence web"],
+  ["2026-03-02 19:20", "maintenance start api --for 1h"],
+  ["2026-03-02 20:05", "silence db --for 40min"],
+];
+
+simulate("why --at says later what why said at that time", {
+  start: START,
+  config: {
+    channels: {
+      chat: {},
+      late: { after: "30 min 10 s" },
+      pager: { conditions: ["critical"] },
+      night: { hours: [{ from: "22:00", to: "06:00" }] },
+      ends: { events: ["recovery"] },
+      day: { hours: [{ from: "08:00", to: "18:00" }], outside_hours: "never" },
+    },
+    checks: {
+      web: { threshold: 3, schedule: SCHEDULE },
+      api: { schedule: SCHEDULE, depends_on: ["db"], recovery_threshold: 2 },
+      db: {
+        schedule: SCHEDULE,
+        flapping: "once",
+        maintenance_windows: [{ from: "16:00", to: "17:00" }],
+      },
+      all: { kind: "group", parameters: { checks: ["web", "db"] } },
+    },
+  },
+  results: { web: resultsOf(), api: resultsOf(), db: resultsOf() },
+  actions: {
+    ...Object.fromEntries([...PEOPLE, ...QUESTIONS].sort(([one], [other]) => one < other ? -1 : 1)),
+    "2026-03-03 11:30": async (world: World) => {
+      for (const { name, at, text } of said) {
+        assert.equal(await why(world, name, "--at", at), text, `${name} at ${at}`);
+      }
+    },
+  },
+  until: "2026-03-03 11:31",
+  expect: { chat: "any", late: "any", pager: "any", night: "any", ends: "any", day: "any" },
+});
