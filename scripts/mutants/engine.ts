@@ -21,6 +21,15 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
+      file: "src/engine/past_outbox.ts",
+      tests: ["tests/simulation/why_past_test.ts"],
+      faults: [
+        ["what was sent in the past still waits", "this.#queued.delete(queued.id);", ""],
+        ["a notification was sent before it was decided", "atMs: sent.decidedAtMs", "atMs: sent.atMs"],
+        ["what was rejected in the past is pending", 'state: "rejected"', 'state: "pending"'],
+      ],
+    },
+    {
       file: "src/engine/channel_filters.ts",
       faults: [
         [

@@ -21,6 +21,29 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
+      file: "src/rehearsal/explain_past.ts",
+      tests: ["tests/simulation/why_past_test.ts"],
+      faults: [
+        ["a silence applies before it began", "fromMs <= atMs && atMs < untilMs", "atMs < untilMs"],
+        ["silences that ended are not known", "store.silences(firstMs)", "store.silences(Infinity)"],
+        ["what was sent later is known", "sent.atMs <= atMs", "sent.atMs <= Infinity"],
+      ],
+    },
+    {
+      file: "src/rehearsal/past_records.ts",
+      tests: ["tests/simulation/why_past_test.ts"],
+      faults: [
+        ["what a channel leaves out is due", "isExcluded(channel, queued)", "false"],
+        ["a change has a regular time", "if (isRun) times.set", "if (!isRun) times.set"],
+        ["repeated results of the past are not counted", "if (count === 0) return;", "return;"],
+        [
+          "checks of the past depend on what comes later",
+          "this.recordAt(other, nowMs)",
+          "this.recordAt(other, Infinity)",
+        ],
+      ],
+    },
+    {
       file: "src/rehearsal/past.ts",
       faults: [
         ["a gap has the result of the run after it", 'row.gap === "none" &&', 'row.gap !== "each" &&'],

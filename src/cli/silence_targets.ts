@@ -94,9 +94,12 @@ export function renderSilences(silences: readonly Silence[], timeZone: string): 
   }).join("");
 }
 
-/** Adds silences or acknowledgements, and lists them, then the checks that have no problem. */
+/**
+ * Adds silences or acknowledgements, and lists them, then the checks that have no problem. Those that they replace end,
+ * and stay known, for `monitor why --at`.
+ */
 export async function addChosen(
-  store: Pick<Store, "addSilences">,
+  store: Pick<Store, "silences" | "addSilences">,
   { chosen, without }: ReturnType<typeof chooseProblems>,
   { timeZone, notes = "", ...common }: Pick<Silence, "fromMs" | "untilMs" | "reason"> & {
     readonly kind: "silence" | "acknowledgement";
@@ -106,13 +109,18 @@ export async function addChosen(
   },
 ): Promise<string> {
   const isSilence = common.kind === "silence";
+  const { kind, fromMs } = common;
   const silences = chosen.map(({ check, problemBeganAtMs }): Silence => ({
-    // The same for each silence of a check, so that a second one replaces the first.
-    id: check === null ? "all checks" : `${isSilence ? "check" : "acknowledgement"} ${check}`,
+    id: check === null
+      ? `all checks ${fromMs}`
+      : `${isSilence ? "check" : "acknowledgement"} ${fromMs} ${check}`,
     ...{ check, tag: null, problemBeganAtMs },
     ...common,
   }));
-  await store.addSilences(silences);
+  const replaced = (await store.silences(fromMs)).filter((one) =>
+    one.kind === kind && one.tag === null && chosen.some(({ check }) => check === one.check)
+  ).map((one) => ({ ...one, untilMs: fromMs }));
+  await store.addSilences([...replaced, ...silences]);
   const verb = isSilence ? "silence" : "acknowledge";
   return renderSilences(silences, timeZone) + notes +
     without.map((name) => printable(`${name ?? "all checks"}: no problem to ${verb}`) + "\n").join("");

@@ -298,8 +298,10 @@ export interface Store extends CheckStore, OutboxStore {
   /**
    * Prunes data that is too old: checks not seen for 30 days, changes after 400 days and beyond the newest 1,000 of a
    * check, roll-ups after 100 days, results after `journalMs` (90 days) and beyond the newest megabyte
-   * of a check, logged deliveries after that time and beyond the newest 100,000. Hourly roll-ups of days (in UTC) that ended 8 days ago become daily ones. With a check, its delivery markers are deleted; its queued notifications stay until they are sent. Dropped notifications
-   * are deleted 7 days after they last failed or were planned, silences a day after their end, jobs without a check
+   * of a check, logged deliveries after that time and beyond the newest 100,000, silences that time after their end.
+   * Hourly roll-ups of days (in UTC) that ended 8 days ago become daily ones. With a check, its delivery markers are
+   * deleted; its queued notifications stay until they are sent. Dropped notifications
+   * are deleted 7 days after they last failed or were planned, jobs without a check
    * after 30 days without a check-in, the counts of a channel after 400 days without any.
    *
    * Nothing is deleted because of one reading of the clock: ages refer to a time that a call at least a day later has

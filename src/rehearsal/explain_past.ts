@@ -4,7 +4,7 @@ import { dependencyNames } from "../domain/check.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import { channelsOf, ConfiguredChannels } from "../engine/configured_channels.ts";
 import { PastOutbox } from "../engine/past_outbox.ts";
-import { explainCheck, type Why, type WhySources } from "../outputs/why/explain_check.ts";
+import { explainCheck, type Why, type WhySources } from "../outputs/why/gather_why.ts";
 import { isoTime } from "../shared/json_values.ts";
 import { allChanges } from "../state/read_store.ts";
 import { PastRecords } from "./past_records.ts";

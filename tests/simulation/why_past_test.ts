@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Action } from "../../testing/simulation/actions.ts";
 import { simulate, type World } from "../../testing/simulation/mod.ts";
-import { testRandom } from "../../testing/seed.ts";
+import { campaign, testRandom } from "../../testing/seed.ts";
 
 const START = "2026-03-02 12:00";
 const NAMES = ["web", "api", "db", "all"] as const;
@@ -56,11 +56,13 @@ async function why(world: World, name: string, ...options: readonly string[]): P
     })),
   }));
   return JSON.stringify({ ...said, channels, last: last?.condition ?? null }, null, 1)
-    .replaceAll(/\b\d+ (?:d|h|min|s)\b(?: \d+ (?:h|min|s)\b)*/g, "TIME");
+    .replaceAll(/\b\d+ (?:d|h|min|s)\b(?: \d+ (?:h|min|s)\b)*/g, "TIME")
+    // It has an end by now.
+    .replaceAll(", for TIME more at most", "");
 }
 
 const said: Said[] = [];
-const TIMES = Array.from({ length: 60 }, () => Math.floor(random.below(23 * 60)))
+const TIMES = Array.from({ length: campaign(200) }, () => Math.floor(random.below(23 * 60)))
   .sort((one, other) => one - other);
 
 const QUESTIONS = TIMES.map((minute): [string, Action] => {
@@ -75,6 +77,10 @@ const PEOPLE: readonly [string, Action][] = [
   ["2026-03-02 13:07", "unsilence web"],
   ["2026-03-02 19:20", "maintenance start api --for 1h"],
   ["2026-03-02 20:05", "silence db --for 40min"],
+  ["2026-03-02 20:25", "silence db --for 10min"],
+  ["2026-03-02 14:10", "acknowledge --all"],
+  ["2026-03-02 18:40", "acknowledge --all"],
+  ["2026-03-03 01:10", "acknowledge --all"],
 ];
 
 simulate("why --at says later what why said at that time", {
@@ -110,4 +116,37 @@ simulate("why --at says later what why said at that time", {
   },
   until: "2026-03-03 11:31",
   expect: { chat: "any", late: "any", pager: "any", night: "any", ends: "any", day: "any" },
+});
+
+simulate("why --at says what waited for a channel, and of which times nothing is known", {
+  start: "2026-03-02 21:55",
+  config: { checks: { web: { recovery_threshold: 2 } } },
+  results: { web: "22:00 critical, 22:40 ok, 22:41 critical" },
+  servers: { chat: "22:00 refuse, 22:30 404, 22:50 up" },
+  actions: {
+    "23:55": [
+      async (world) => {
+        const { stdout } = await world.machine().run("why", "web", "--at", "22:10");
+        assert.match(
+          stdout,
+          /^At 2026-03-02 22:10:00 UTC, by the config of now:\nweb: critical since 2026-03-02 22:00:\d\d UTC\nlast run .* before: critical: .*\n\nchat {2}pending: problem critical\n$/,
+        );
+        const { stdout: rejected } = await world.machine().run("why", "web", "--at", "22:49");
+        assert.match(rejected, /\nchat {2}rejected: problem critical\n$/);
+        const { stdout: sent } = await world.machine().run("why", "web", "--at", "23:54");
+        assert.match(sent, /\nchat {2}notified of critical\n {6}sent critical at .*, accepted\n/);
+        const { stderr } = await world.machine().run("why", "web", "--at", "2026-03-01 21:00");
+        assert.match(
+          stderr,
+          /^monitor: no result of "web" until 2026-03-01T21:00:00.000Z is stored: the first one is of 2026-03-02T21:5\d:\d\d/,
+        );
+      },
+      "why web --at 2026-03-01 => 1",
+      "why web --at 2026-03-03 => 64",
+      "why web --at 2026-02-30 => 64",
+      "why web --at yesterday => 64",
+    ],
+  },
+  until: "23:56",
+  expect: { chat: "any" },
 });

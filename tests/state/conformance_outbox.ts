@@ -314,15 +314,15 @@ export function testOutbox(test: StoreTest): void {
     assert.deepEqual((await store.outbox()).counts, counted.slice(1));
   });
 
-  test("forgets silences a day after they ended", async (store) => {
-    const young = silenceOf("young", { untilMs: NOW_MS - DAY_MS });
-    const old = silenceOf("old", { untilMs: NOW_MS - DAY_MS - 1 });
+  test("forgets silences as long after their end as results", async (store) => {
+    const young = silenceOf("young", { untilMs: NOW_MS - 90 * DAY_MS });
+    const old = silenceOf("old", { untilMs: NOW_MS - 90 * DAY_MS - 1 });
     const running = silenceOf("running", { fromMs: 0 });
     await store.addSilences([young, old, running]);
     await pruneAll(store, NOW_MS);
     assert.deepEqual(await store.silences(-Infinity), [young, running]);
     assert.equal(await store.endSilences("all", NOW_MS), 1);
-    for (const days of [1, 2]) await pruneAll(store, NOW_MS + days * DAY_MS + 1);
+    for (const days of [90, 91]) await pruneAll(store, NOW_MS + days * DAY_MS + 1);
     assert.deepEqual(await store.silences(-Infinity), []);
   });
 

@@ -1,7 +1,7 @@
 import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import { unconfirmedOf } from "../../engine/check_status.ts";
 import { deliveryFields } from "../../engine/outbox_status.ts";
-import { explainCheck, type Why } from "../../outputs/why/explain_check.ts";
+import { explainCheck, type Why } from "../../outputs/why/gather_why.ts";
 import {
   describeCause,
   describeChannel,
@@ -133,7 +133,7 @@ function whyText(
   const options = { known, nowMs, timeZone, isPast, whenDecided: describeDecision(why) };
   const width = Math.max(0, ...channels.map(({ name }) => textWidth(name)));
   const lines = [
-    ...isPast ? [`At ${timeText(nowMs, timeZone)}, by the config and the tags of now:`] : [],
+    ...isPast ? [`At ${timeText(nowMs, timeZone)}, by the config of now:`] : [],
     `${check.name}: ${known.condition}` +
     (stale !== ""
       ? ` (${stale})`
@@ -198,7 +198,7 @@ function whyJson(why: Why): string {
         decided_at: isoTime(row.notification.decidedAtMs),
         attempts: isPast ? null : row.attempts,
         next_attempt_at: isPast || row.state === "dropped" ? null : isoTime(row.nextAttemptAtMs),
-        last_failure: row.lastFailure,
+        last_failure: isPast ? null : row.lastFailure,
       })),
       deliveries: channel.deliveries.map(deliveryFields),
     })),

@@ -6,7 +6,7 @@ import { quoteValue } from "../../config/problem.ts";
 import { describeDelivery, describeSilence, type ShownNotification } from "../../engine/outbox_status.ts";
 import type { Cause } from "../../engine/why.ts";
 import { timeText } from "../../shared/local_time.ts";
-import type { ExplainedChannel, Why } from "./explain_check.ts";
+import type { ExplainedChannel, Why } from "./gather_why.ts";
 
 /** What the words of a channel depend on. */
 export interface WhyTextOptions {
