@@ -2,14 +2,15 @@
 import { initialState } from "../../condition/condition_state.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Channel } from "../../domain/channel.ts";
+import type { KnownCondition } from "../../domain/check_kind.ts";
 import type { Check } from "../../domain/check.ts";
 import type { DeliveryMarker, LoggedDelivery, Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, KeptOutbox } from "../../domain/store.ts";
 import { conditionOf, describeStale } from "../../engine/check_status.ts";
 import { channelsOf, ConfiguredChannels } from "../../engine/configured_channels.ts";
-import { shownNotifications } from "../../engine/outbox_status.ts";
+import { type ShownNotification, shownNotifications } from "../../engine/outbox_status.ts";
 import { type LastNotified, lastNotified } from "../../engine/queued_notifications.ts";
-import { explainChannel } from "../../engine/why.ts";
+import { explainChannel, type Explanation } from "../../engine/why.ts";
 import type { MonitorStatus } from "../json/monitor_fields.ts";
 
 /** How many deliveries of each channel are shown. */
@@ -31,14 +32,35 @@ export interface WhySources {
   readonly isPast?: boolean;
 }
 
-export type Why = ReturnType<typeof explainCheck>;
-export type ExplainedChannel = Why["channels"][number];
+/** A channel of a check: what it was notified of, what waits for it, and what holds it back. */
+export interface ExplainedChannel extends Explanation {
+  readonly name: string;
+  /** What it was notified of before what waits for it. */
+  readonly notified: LastNotified["conditions"];
+  readonly isLeftOut: boolean;
+  /** One that is left out counts as notified, sent or not. */
+  readonly events: Channel["events"];
+  /** What waits for it, was rejected or dropped. */
+  readonly queued: readonly ShownNotification[];
+  /** What became of the last ones, the newest first; also before the channel was edited. */
+  readonly deliveries: readonly LoggedDelivery[];
+}
+
+export interface Why extends Required<Pick<WhySources, "monitor" | "nowMs" | "isPast">> {
+  readonly check: Check;
+  readonly record: CheckRecord | null;
+  readonly known: KnownCondition;
+  /** Why its condition does not count; empty if it does. */
+  readonly stale: string;
+  /** Each once, in the order of the config. */
+  readonly channels: readonly ExplainedChannel[];
+}
 
 /** Returns what each channel of a check was notified of, and what holds it back. */
 export function explainCheck(
   check: Check,
   { config, recordOf, monitor, outbox, silences, logged, nowMs, isPast = false }: WhySources,
-) {
+): Why {
   const record = recordOf(check.name);
   const notRunning = monitor?.notRunning ?? null;
   const known = conditionOf(check, record, nowMs, notRunning);
@@ -70,18 +92,13 @@ export function explainCheck(
     check,
     record,
     known,
-    /** Why its condition does not count; empty if it does. */
     stale: describeStale({ state: known.state, record, notRunning }, nowMs),
     channels: [...unique.values()].map((channel) => ({
       name: names.nameOf(channel),
-      /** What it was notified of before what waits for it. */
       notified: lastNotified(null, markerOf(channel)).conditions,
       isLeftOut: markerOf(channel)?.messageId === "",
-      /** One that is left out counts as notified, sent or not. */
       events: channel.events,
-      /** What waits for it, was rejected or dropped. */
       queued: rows.filter(({ channelKey }) => channelKey === channel.key),
-      /** What became of the last ones, the newest first; also before the channel was edited. */
       deliveries: logged.filter(({ channelKey, channelName }) =>
         channelKey === channel.key || channelName === names.nameOf(channel)
       ).slice(-DELIVERIES_SHOWN).reverse(),
