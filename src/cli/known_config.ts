@@ -124,7 +124,7 @@ function shownChecks(
   records: readonly CheckRecord[],
 ): readonly ShownCheck[] {
   if (configured === null) return checksOfState(monitor?.run ?? null, records);
-  const hasService = monitor?.state === "running" || monitor?.state === "hangs";
+  const hasService = monitor !== null && ["running", "hangs", "unwritable"].includes(monitor.state);
   if (!hasService || monitor.config !== "edited") return configured;
   const added = new Map(configured.map((check) => [check.name, check]));
   const served = checksOfState(monitor.run, records).map((check) => {

@@ -10,7 +10,8 @@ import type { System } from "../domain/system.ts";
 import { describeHeartbeat, locationStatuses, type MonitorStatus } from "../outputs/json/monitor_fields.ts";
 import { readServices } from "../state/read_store.ts";
 import { timeText } from "../shared/local_time.ts";
-import type { ControlRequest } from "./check/control.ts";
+import { jsonText } from "../shared/text.ts";
+import type { ControlRequest, ControlResponse } from "./check/control.ts";
 import type { OpenConfig } from "./open_config.ts";
 import type { StateLocation } from "./state_location.ts";
 
@@ -60,8 +61,7 @@ async function stateOf(
   if (!isIts || !system.state.isLocked(lockPath)) return "died";
   const nowMs = system.clock.wallMs();
   const isAlive = nowMs - (run.aliveAtMs ?? nowMs) < ALIVE_MS_MAX && !isFrozen(run, records, nowMs);
-  const responds = await respondsAt(controlPath, system) ?? isAlive;
-  return responds ? "running" : "hangs";
+  return await stateAt(controlPath, system) ?? (isAlive ? "running" : "hangs");
 }
 
 /** A service without a control socket is seen alive each minute. */
@@ -69,16 +69,17 @@ const ALIVE_MS_MAX = 3 * MINUTE_MS;
 /** Less than the 10 seconds after which NRPE ends a plugin. */
 const RESPONSE_MS_MAX = 3_000;
 
-/** Returns whether a service responds; `null`: it has no socket that this user can reach. */
-async function respondsAt(
+/** Asks a service for its state; `null`: it has no socket that this user can reach. */
+async function stateAt(
   path: string | null,
   { controlSockets }: Pick<System, "controlSockets">,
-): Promise<boolean | null> {
+): Promise<"running" | "hangs" | "unwritable" | null> {
   if (path === null) return null;
-  const nothing: ControlRequest = { command: "run", names: [] };
-  return await controlSockets.send(path, JSON.stringify(nothing), { timeoutMs: RESPONSE_MS_MAX })
-    .then((response) => response === null ? null : true)
-    .catch((error) => error instanceof ControlSocketError ? false : null);
+  const request: ControlRequest = { command: "state" };
+  const unwritable = jsonText({ isWritable: false } satisfies ControlResponse);
+  return await controlSockets.send(path, JSON.stringify(request), { timeoutMs: RESPONSE_MS_MAX })
+    .then((response) => response === null ? null : response === unwritable ? "unwritable" : "running")
+    .catch((error) => error instanceof ControlSocketError ? "hangs" : null);
 }
 
 /** Returns whether one of its checks is overdue, and none has run since the run that it missed. */
@@ -187,6 +188,7 @@ function describeTroubleOf(
     const process = run.processId === null ? "it" : `process ${run.processId}`;
     return [`monitor: ${process} does not respond; restart it`];
   }
+  if (state === "unwritable") return ["monitor: results are in memory only; see its log"];
   if (config === "another") return [`config: monitor uses another one, "${run.configPath}"`];
   if (state !== "running") return [];
   const loaded = describeDuration(Math.max(0, nowMs - run.configLoadedAtMs));

@@ -35,11 +35,11 @@ export interface FailedReload {
   readonly reason: string;
 }
 
-/** Why no service runs the checks now. */
+/** Why no service runs the checks now, or none that stores their results. */
 export interface NotRunning {
-  /** `died`: it ended without being stopped. `hangs`: its process does not respond. */
-  readonly state: "stopped" | "died" | "hangs";
-  /** When it was stopped or last seen; wall time, milliseconds since 1970. */
+  /** `died`: it ended without being stopped. `hangs`: its process does not respond. `unwritable`: its state is. */
+  readonly state: "stopped" | "died" | "hangs" | "unwritable";
+  /** When it was stopped, last seen or last stored something; wall time, milliseconds since 1970. */
   readonly sinceMs: number;
 }
 
@@ -47,12 +47,13 @@ export interface EndOfRun extends NotRunning {
   readonly state: "stopped" | "died";
 }
 
-/** Returns why no service runs in words, such as `monitor stopped 2 h ago`. */
+/** Returns why what is stored does not count in words, such as `monitor stopped 2 h ago`. */
 export function describeNotRunning({ state, sinceMs }: NotRunning, nowMs: number): string {
   const ago = `${describeDuration(Math.max(0, nowMs - sinceMs))} ago`;
   return {
     stopped: `monitor stopped ${ago}`,
     died: `monitor terminated unexpectedly, last seen ${ago}`,
     hangs: `monitor hangs, last seen ${ago}`,
+    unwritable: `monitor cannot write its state, last written ${ago}`,
   }[state];
 }

@@ -299,3 +299,29 @@ simulate("it ends with 75 once its lock file is replaced, in the middle of a del
   expect: { chat: ["22:00 problem web critical"] },
   log: ["its lock file was removed or replaced"],
 });
+
+simulate("while the state can't be written, no stored ok is shown as current", {
+  start: START,
+  config: { ...KEPT, checks: { web: { schedule: { regular_interval: "1 hour" } } } },
+  results: { web: "23:00 critical" },
+  actions: {
+    "22:50": "disk full",
+    "00:05": async (world) => {
+      const run = async (...args: readonly string[]) => await world.machine().run(...args);
+      const { code, stdout } = await run("status");
+      assert.equal(code, 3);
+      assert.match(
+        stdout,
+        /UNKNOWN +web +monitor cannot write its state, last written 2 h 9 min ago, was ok[^]*1 check: 1 unknown/,
+      );
+      const { monitor } = JSON.parse((await run("status", "--format", "json")).stdout);
+      assert.equal(monitor.state, "unwritable");
+      assert.match(monitor.last_seen_at, /^2026-03-02T21:55/);
+      assert.doesNotMatch((await run("summary")).stdout, /(was|were) up/);
+      assert.match((await run("report")).stdout, /<h1>Unknown: monitor cannot write its state/);
+    },
+    "00:06": "disk free",
+    "00:10": "status => 2",
+  },
+  expect: { chat: ["23:00-00:00 problem web critical"] },
+});

@@ -2,6 +2,7 @@
 import type { Source } from "../../config/problem.ts";
 import type { Log, System } from "../../domain/system.ts";
 import type { Scheduler, SchedulerEvent } from "../../scheduler/scheduler.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
 import { messageOf } from "../../shared/describe_error.ts";
 import { jsonText } from "../../shared/text.ts";
 import { type CheckFields, checkFields, recordOf } from "../formats/json.ts";
@@ -11,6 +12,8 @@ export type ControlRequest =
   | { readonly command: "reload" }
   /** Asks for the config that is in use: its files may have been edited since. */
   | { readonly command: "config" }
+  /** Asks whether what it stored is up to date. */
+  | { readonly command: "state" }
   /** Runs checks, and waits for their results. */
   | { readonly command: "run"; readonly names: readonly string[] };
 
@@ -18,6 +21,7 @@ export type ControlResponse =
   | { readonly reload: ReloadOutcome }
   /** The files of the config that is in use, as they were read; the config itself first. */
   | { readonly sources: readonly Source[] }
+  | { readonly isWritable: boolean }
   /** In the order of the names; `null`: this service does not run the check. */
   | { readonly results: readonly (CheckFields | null)[] }
   | { readonly error: string };
@@ -28,6 +32,7 @@ interface ControlOptions {
   /** Possible paths, the best first. */
   readonly paths: readonly string[];
   readonly scheduler: Pick<Scheduler, "runNow">;
+  readonly repository: Pick<StateRepository, "isWritable">;
   reload(): Promise<ReloadOutcome>;
   /** Returns the files of the config that is in use. */
   sources(): readonly Source[];
@@ -49,6 +54,7 @@ export async function startControl(options: ControlOptions): Promise<Control> {
     const request = JSON.parse(line) as ControlRequest;
     if (request.command === "reload") return { reload: await options.reload() };
     if (request.command === "config") return { sources: options.sources() };
+    if (request.command === "state") return { isWritable: options.repository.isWritable };
     return { results: await Promise.all(request.names.map((name) => run(name))) };
   };
   const run = async (name: string): Promise<CheckFields | null> => {

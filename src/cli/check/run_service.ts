@@ -127,7 +127,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     if (options.controlPaths.length === 0) return;
     const { startControl } = await import("./control.ts");
     control = await startControl({
-      ...{ system, log, paths: options.controlPaths, scheduler, reload },
+      ...{ system, log, paths: options.controlPaths, repository, scheduler, reload },
       sources: () => sources,
     });
     scheduler.subscribe(control.happened);

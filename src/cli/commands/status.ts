@@ -51,7 +51,8 @@ export const statusCommand: Command = {
     "Shows the stored condition of every active check, or of the named or tagged ones, and pending notifications. " +
     "It works with and without a running monitor. A check counts as unknown if it has no data, is pending (nothing " +
     "is confirmed yet) or is overdue (usually two intervals after its planned run). While the service is stopped, " +
-    "died or hangs, all checks count so that only the service ran. Named checks are shown with their last and next run.",
+    "died, hangs or cannot write its state, all checks count so that only the service ran. Named checks are shown " +
+    "with their last and next run.",
   page: "reference/state.md",
   options: [
     OPTION.config,

@@ -75,7 +75,11 @@ function describeZone(timeZone: string, nowMs: number): string {
 }
 
 function headline({ checks, notRunning }: ReportSnapshot): string {
-  if (notRunning !== null) return "Unknown: monitor is not running";
+  if (notRunning !== null) {
+    return `Unknown: monitor ${
+      notRunning.state === "unwritable" ? "cannot write its state" : "is not running"
+    }`;
+  }
   const total = checks.length;
   const others = notOk(checks);
   if (total === 0) return "No active checks";
@@ -95,6 +99,9 @@ function renderRenewal({ intervalMs, notRunning }: ReportSnapshot): string {
 function renderValidity({ intervalMs, isLive, nowMs, notRunning }: ReportSnapshot, time: TimeText): Markup {
   if (notRunning !== null) {
     const { state, sinceMs } = notRunning;
+    if (state === "unwritable") {
+      return markup`<p class=z>monitor cannot write its state. What follows is from ${time(sinceMs)}.</p>\n`;
+    }
     return markup`<p class=z>monitor is not running: it ${REASONS[state]} ${
       time(sinceMs)
     }. No check runs until you ${state === "hangs" ? "re" : ""}start it.</p>\n`;
@@ -114,7 +121,7 @@ function renderFailedReload({ failedReload, notRunning }: ReportSnapshot, time: 
   }.</p>\n`;
 }
 
-const REASONS: Readonly<Record<NotRunning["state"], string>> = {
+const REASONS: Readonly<Record<Exclude<NotRunning["state"], "unwritable">, string>> = {
   stopped: "was stopped at",
   died: "terminated unexpectedly and was last seen at",
   hangs: "hangs and was last seen at",
@@ -154,7 +161,7 @@ export function renderHead(snapshot: ReportSnapshot): Markup {
   const others = notOk(checks);
   const subject = isOfOneCheck === true ? checks[0]?.check.title ?? checks[0]?.check.name : undefined;
   const title = [
-    ...notRunning === null ? [] : ["? not running"],
+    ...notRunning === null ? [] : [`? ${notRunning.state === "unwritable" ? "old" : "not running"}`],
     ...others === null ? [] : [isOfOneCheck === true ? highest : `${others.count} ${others.word}`],
     ...subject === undefined ? [] : [subject],
     pageTitle(snapshot),

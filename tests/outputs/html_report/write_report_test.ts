@@ -128,7 +128,7 @@ Deno.test("writeReport() shows a check whose last run lies in the future as unkn
 });
 
 Deno.test("writeReport() shows at the top and in its title why no check runs", async () => {
-  const rows: Readonly<Record<NotRunning["state"], string>> = {
+  const rows: Readonly<Record<Exclude<NotRunning["state"], "unwritable">, string>> = {
     stopped: "was stopped at 2026-01-31 10:59 . No check runs until you start it.",
     died: "terminated unexpectedly and was last seen at 2026-01-31 10:59 . No check runs until you start it.",
     hangs: "hangs and was last seen at 2026-01-31 10:59 . No check runs until you restart it.",
