@@ -150,6 +150,20 @@ export function conditionOf(
   };
 }
 
+/**
+ * Returns what a member knows about a check: nothing about those of others, while it can't read what these store and
+ * sends alone.
+ */
+export function knownAtMember(
+  known: KnownCondition,
+  { isShared = false }: Pick<CheckRecord, "isShared">,
+  member: { readonly isOpen: boolean } | null,
+): KnownCondition {
+  return isShared && member?.isOpen === true
+    ? { ...known, condition: "unknown", state: "not_running" }
+    : known;
+}
+
 /** A cron schedule names its times: until the first one, nothing is missing. */
 function isAwaited({ schedule }: Scheduled, notRunning: NotRunning | null): boolean {
   return isCron(schedule) && notRunning === null;

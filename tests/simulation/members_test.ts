@@ -103,6 +103,38 @@ test("a status by a clock that is more than 5 minutes behind is unknown, and nam
   await installation.stop(a, b);
 });
 
+test("a member that is cut off shows no stored ok of the checks of others", async (installation) => {
+  const { world, names, statuses } = installation;
+  const headers = { host: "127.0.0.1:9797" };
+  installation.writeConfig({
+    listen: { address: headers.host },
+    defaults: { threshold: 1, schedule: { regular_interval: "1 hour" } },
+  }, { failOpenAfter: 60 });
+  const [a, b] = [installation.start("a"), installation.start("b")];
+  await world.advance(70 * 60_000);
+  const okIn = async (): Promise<readonly boolean[]> => {
+    const metrics = (await world.machine("a").request("/metrics", { headers }))?.body ?? "";
+    const found: boolean[] = [];
+    for (const name of names) {
+      const badge = (await world.machine("a").request(`/badge/${name}.svg`, { headers }))?.body ?? "";
+      found.push(metrics.includes(`monitor_check_status{check="${name}",condition="ok"} 1`));
+      found.push(badge.includes(`${name}: ok`));
+    }
+    return found;
+  };
+  installation.shared.ways.set("a", { kind: "cut" });
+  await world.advance(30_000);
+  assert.deepEqual([...new Set(await okIn())], [true]);
+  for (const name of names) statuses.set(name, 500);
+  await world.advance(70 * 60_000);
+  assert.deepEqual([...new Set(await okIn())], [false]);
+  for (const name of names) statuses.set(name, 200);
+  installation.shared.ways.clear();
+  await world.advance(130 * 60_000);
+  assert.deepEqual([...new Set(await okIn())], [true]);
+  await installation.stop(a, b);
+});
+
 test("a dependency of another member runs at once if its state is needed", async (installation) => {
   const { world, hook, statuses, checkOf } = installation;
   const indexes = Array.from({ length: 8 }, (_, index) => index);

@@ -5,7 +5,13 @@ import type { Check } from "../../domain/check.ts";
 import type { CheckRecord, ConditionChange, Store } from "../../domain/store.ts";
 import { shownNotifications } from "../../engine/outbox_status.ts";
 import { lastingSilences } from "../../engine/silences.ts";
-import { type CheckStatus, countedConditions, inactiveNames, statusOf } from "../../engine/check_status.ts";
+import {
+  type CheckStatus,
+  countedConditions,
+  inactiveNames,
+  knownAtMember,
+  statusOf,
+} from "../../engine/check_status.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { allChanges, readServices } from "../../state/read_store.ts";
 import { pageFacts } from "../html_report/snapshot.ts";
@@ -27,7 +33,8 @@ import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { MetricsPublisher } from "../metrics/publish_metrics.ts";
 
-interface ViewSources extends Pick<EndpointSources, "system" | "repository" | "select" | "isWhole"> {
+interface ViewSources
+  extends Pick<EndpointSources, "system" | "repository" | "member" | "select" | "isWhole"> {
   readonly config: LoadedConfig;
   readonly access: Access;
   readonly intervalMs: number;
@@ -117,7 +124,10 @@ export class Views {
   }
 
   badge(name: string): Promise<string> {
-    const { check, condition } = this.#statusOf(this.#get(name));
+    const { repository, member, system } = this.#sources;
+    const record = repository.recordOf(name, system.clock.wallMs());
+    const { check, ...known } = this.#statusOf(this.#get(name));
+    const { condition } = knownAtMember({ ...known, last: null }, record, member);
     return Promise.resolve(renderBadge(check.title ?? check.name, condition).toString());
   }
 
@@ -290,6 +300,8 @@ export interface EndpointSources {
   readonly system: System;
   readonly log: Log;
   readonly repository: StateRepository;
+  /** This process as a member; `null` if the state isn't shared. */
+  readonly member: { readonly isOpen: boolean } | null;
   /** Whether a state is stored, so that jobs can check in. */
   readonly hasState: boolean;
   readonly scheduler: Pick<Scheduler, "isAdvancing" | "request">;

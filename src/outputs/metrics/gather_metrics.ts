@@ -1,7 +1,7 @@
 import type { NotRunning } from "../../domain/monitor_run.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
-import { conditionOf } from "../../engine/check_status.ts";
+import { conditionOf, knownAtMember } from "../../engine/check_status.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Sender } from "../../engine/sender.ts";
 import type { LoadedConfig } from "../../config/load.ts";
@@ -39,7 +39,8 @@ export function gatherMetrics(
     checks: active.map((check) => {
       const record = repository.recordOf(check.name, nowMs);
       const suppressedBy = SUPPRESSIONS[engine.suppressedBy(check, nowMs) ?? "none"] ?? null;
-      return { check, record, suppressedBy, known: conditionOf(check, record, nowMs, notRunning) };
+      const known = conditionOf(check, record, nowMs, notRunning);
+      return { check, record, suppressedBy, known: knownAtMember(known, record, values.sharing) };
     }),
     inactiveChecks: config.checks.length - active.length,
     channels: channelsOf(sender, nowMs),

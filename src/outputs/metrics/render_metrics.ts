@@ -38,6 +38,8 @@ export interface CheckMetrics {
 export interface SharingMetrics {
   /** Whether the last heartbeat of this member succeeded. */
   readonly isConnected: boolean;
+  /** Whether it sends without the shared state, which is unreachable. */
+  readonly isOpen: boolean;
   readonly members: ReadonlyMap<string, boolean>;
 }
 

@@ -29,6 +29,7 @@ Deno.test("GET /healthz is 503 while runs are late", async () => {
       onFailure: ignore,
       reopen: () => openInMemoryStore(),
     }),
+    member: null,
     hasState: false,
     scheduler,
     metrics: { render: () => Promise.resolve("") },
