@@ -108,6 +108,9 @@ export const REHEARSAL: FaultyLayer = {
       file: "src/rehearsal/faults.ts",
       faults: [
         ["a JSON time a day old is as new", "new Date(ms - DAY_MS)", "new Date(ms + DAY_MS)"],
+        ["another record is one of the answer", "find((record) => !isAnswered(record))", "find(() => true)"],
+        ["the file of a setting has faults", "keys.has(`read ${path}`) || ", ""],
+        ["pings that get lost are replied to", "${sent >> 1} ${rest}", "${sent} ${rest}"],
       ],
     },
     {

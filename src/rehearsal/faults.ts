@@ -100,7 +100,8 @@ function responseFaults(tape: Tape): readonly Fault[] {
   ];
 }
 
-const ERROR_PAGE = "<!doctype html><title>Error</title><h1>Something went wrong</h1>";
+const ERROR_PAGE =
+  "<!doctype html><title>Error</title><h1>Something went wrong</h1><p>An error occurred on the server.";
 const LOGIN_PAGE =
   '<!doctype html><title>Sign in</title><form method="post"><input name="user"><input type="password"></form>';
 
@@ -275,6 +276,26 @@ function exited(code: number, text: (stdout: string) => string = (stdout) => std
   };
 }
 
+const PING_COUNTS = /(\d+) packets transmitted, \d+ ((?:packets )?received)/;
+const PING_TIMES = /(min\/avg\/max\S* = )[\d.]+\/[\d.]+\/[\d.]+/;
+
+/** Changes the summary of `ping`. */
+function pinged(change: (text: string) => string): Change<ProcessEnd> {
+  return (end) => {
+    const text = isPing(end) && "stdout" in end ? end.stdout.text : "";
+    return change(text) === text ? null : exited(0, change)(end);
+  };
+}
+
+/** The exit code of `ping` follows from its summary. */
+function unlessPinged(change: Change<ProcessEnd>): Change<ProcessEnd> {
+  return (end) => isPing(end) ? null : change(end);
+}
+
+function isPing(end: ProcessEnd): boolean {
+  return "stdout" in end && PING_COUNTS.test(end.stdout.text);
+}
+
 const NO_OUTPUT = { text: "", truncated: false };
 
 const CALL_FAULTS: readonly CallFault[] = [
@@ -303,10 +324,33 @@ const CALL_FAULTS: readonly CallFault[] = [
     name: "another record",
     hint: '"values" or "contains"',
     call: "lookup",
-    change: (): Outcome<DnsAnswer> => ({ ...AT_ONCE, value: { records: ["192.0.2.1"] } }),
+    change: (answer: DnsAnswer): Outcome<DnsAnswer> => ({
+      ...AT_ONCE,
+      value: { records: [otherRecord(answer)] },
+    }),
   },
-  { name: "exit code 1", hint: '"exit_code_conditions"', call: "run", change: exited(1) },
-  { name: "exit code 2", hint: '"exit_code_conditions"', call: "run", change: exited(2) },
+  {
+    name: "host that does not reply",
+    hint: null,
+    call: "run",
+    change: pinged((text) => text.replace(PING_COUNTS, "$1 packets transmitted, 0 $2")),
+  },
+  {
+    name: "pings of which half get lost",
+    hint: '"loss": { "warning_above": "20%" }',
+    call: "run",
+    change: pinged((text) =>
+      text.replace(PING_COUNTS, (_, sent, rest) => `${sent} packets transmitted, ${sent >> 1} ${rest}`)
+    ),
+  },
+  {
+    name: "replies after a second",
+    hint: '"round_trip": { "warning_above": "500 ms" }',
+    call: "run",
+    change: pinged((text) => text.replace(PING_TIMES, "$11000/1000/1000")),
+  },
+  { name: "exit code 1", hint: '"exit_code_conditions"', call: "run", change: unlessPinged(exited(1)) },
+  { name: "exit code 2", hint: '"exit_code_conditions"', call: "run", change: unlessPinged(exited(2)) },
   {
     name: "exit code 0 without output",
     hint: '"output_part": "…"',
@@ -458,6 +502,12 @@ const CALL_FAULTS: readonly CallFault[] = [
   },
 ];
 
+/** An address of a test network (RFC 5737) that is not in an answer. */
+function otherRecord(answer: DnsAnswer): string {
+  const isAnswered = (record: string): boolean => "records" in answer && answer.records.includes(record);
+  return ["192.0.2.1", "198.51.100.1"].find((record) => !isAnswered(record)) ?? "203.0.113.1";
+}
+
 const AGES_MS = 400 * DAY_MS;
 
 function earlier(run: NonNullable<JobFacts["last"]>): NonNullable<JobFacts["last"]> {
@@ -471,9 +521,13 @@ function earlier(run: NonNullable<JobFacts["last"]>): NonNullable<JobFacts["last
 /** Returns the tape with each value of a call changed; `null`: there is none that can be. */
 function changeCalls<T>(tape: Tape, call: string, change: Change<T>): Tape | null {
   let isChanged = false;
+  // The file of a setting, such as `ca_file`, or of a command, is not what the check is about.
+  const keys = new Set(tape.calls.map(({ key }) => key));
+  const isRead = (path: string): boolean => keys.has(`read ${path}`) || keys.has(`run ${path}`);
   const calls = tape.calls.map((taped): Taped<unknown> => {
     const { key, outcome } = taped;
     if (key.split(" ")[0] !== call || !("value" in outcome)) return taped;
+    if (call === "stat" && isRead(key.slice("stat ".length))) return taped;
     const changed = change(outcome.value as T);
     if (changed === null) return taped;
     isChanged = true;

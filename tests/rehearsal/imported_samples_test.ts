@@ -1,0 +1,272 @@
+/**
+ * What the checks of imported configs would notice, with servers of this machine as targets. `docs/development` has the
+ * figures; `WRITE_PROOFS=1 deno task test tests/rehearsal/imported_samples_test.ts` writes them.
+ */
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { Invocation } from "../../src/cli/command_definition.ts";
+import { openConfigAt } from "../../src/cli/open_config.ts";
+import { run } from "../../src/cli/run.ts";
+import { type Check, combinedChecks } from "../../src/domain/check.ts";
+import type { JobLog } from "../../src/domain/job_runs.ts";
+import { faultsOf } from "../../src/rehearsal/faults.ts";
+import { prove, type Proved, type ProveOptions } from "../../src/rehearsal/prove.ts";
+import { recordWorld } from "../../src/rehearsal/tape.ts";
+import { runCheck } from "../../src/scheduler/run_checks.ts";
+import { DAY_MS } from "../../src/shared/time_units.ts";
+import { tempDirectory } from "../../testing/builders.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
+import { type Json, type StandIns, startStandIns } from "../support/stand_ins.ts";
+
+const DATA = new URL("../import/testdata/", import.meta.url);
+const PAGE = new URL("../../docs/development/imported_checks.md", import.meta.url);
+
+const SAMPLES = {
+  "Gatus": ["gatus", "gatus/config.yaml"],
+  "Uptime Kuma": ["uptime-kuma", "uptime-kuma/backup.json"],
+} as const;
+
+/** Faults that no server here can have: a connection that is never made, and runs of jobs. */
+const UNPLANTED = [
+  "no connection",
+  "run of the job that fails",
+  "job that does not run any more",
+  "run of the job that does not end",
+];
+/** These end by the timeout of the check, whatever that is. */
+const HANGING = [
+  "no response",
+  "connection that sends nothing",
+  "another answer",
+  "name server that is silent",
+  "command that hangs",
+];
+
+interface Sample {
+  readonly name: string;
+  readonly checks: readonly Check[];
+  /** The same checks, with ports that nothing listens on. */
+  readonly refused: readonly Check[];
+}
+
+async function openSample(name: keyof typeof SAMPLES, standIns: StandIns): Promise<Sample> {
+  const [tool, file] = SAMPLES[name];
+  const system = createMemorySystem({ workingDirectory: fileURLToPath(DATA) });
+  assert.equal(await run(["import", tool, file, "--format", "json"], system), 0, system.stderr.text());
+  const { config } = JSON.parse(system.stdout.text()) as { readonly config: Json };
+  const open = async (targets: Json): Promise<readonly Check[]> => {
+    const text = JSON.stringify(targets);
+    const variables = [...text.matchAll(/\$\{env:(\w+)\}/g)].map(([, variable = ""]) => variable);
+    const environment = Object.fromEntries(variables.map((variable) => [variable, `value-of-${variable}`]));
+    const opened = await openConfigAt({ path: "/etc/monitor/monitor.jsonc", named: true, text }, {
+      invocation: new Invocation({}),
+      system: createMemorySystem({ environment }),
+    });
+    return opened.checks.filter((check) => check.active && combinedChecks(check).length === 0);
+  };
+  return {
+    name,
+    checks: await open(standIns.configOf(config)),
+    refused: await open(standIns.configOf(config, { isRefusing: true })),
+  };
+}
+
+interface Samples extends AsyncDisposable {
+  readonly standIns: StandIns;
+  readonly samples: readonly Sample[];
+  readonly options: ProveOptions;
+}
+
+async function openSamples(): Promise<Samples> {
+  const stack = new AsyncDisposableStack();
+  const { path: directory } = stack.use(await tempDirectory());
+  const system = createMemorySystem();
+  // Only what is slow takes time.
+  let nowMs = 0;
+  const standIns = stack.use(await startStandIns({ directory, onSlow: () => nowMs += 2_000 }));
+  const { clock } = system;
+  const samples: Sample[] = [];
+  for (const name of ["Gatus", "Uptime Kuma"] as const) samples.push(await openSample(name, standIns));
+  return {
+    standIns,
+    samples,
+    options: {
+      system: {
+        ...system,
+        clock: {
+          wallMs: () => clock.wallMs(),
+          monotonicMs: () => nowMs,
+          after: (delayMs, callback) => clock.after(delayMs, callback),
+        },
+      },
+      jobs: JOBS,
+      directory,
+      redact: (text) => text,
+      signal: new AbortController().signal,
+      settle: system.settle,
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** Each job ended an hour ago. */
+const JOBS: JobLog = {
+  recall: (_, nowMs) => {
+    const atMs = nowMs - DAY_MS / 24;
+    const end = { atMs, durationMs: 1_000, how: "noted", exitCode: 0, reason: "", output: "" } as const;
+    return Promise.resolve({
+      sinceMs: nowMs - 30 * DAY_MS,
+      last: { id: "1", startedAtMs: atMs - 1_000, end },
+      inProgress: [],
+    });
+  },
+};
+
+Deno.test("prove() predicts what imported checks find in real servers with the fault", async () => {
+  await using opened = await openSamples();
+  const { samples, standIns, options } = opened;
+  let planted = 0;
+  for (const { name, checks, refused } of samples) {
+    for (const check of checks) {
+      const { result, faults } = await prove(check, options);
+      assert.equal(result.condition, "ok", `${check.name}: ${result.output}`);
+      const recorded = recordWorld(options);
+      const { startedAtMs } = await runCheck(check, { ...options, ...recorded });
+      for (const { name: fault, tapes } of faultsOf(recorded.tape, startedAtMs)) {
+        if (UNPLANTED.includes(fault)) continue;
+        const { isNoticed, unnoticed } = faults.find((proved) => proved.name === fault) ?? assert.fail(fault);
+        for (const [form] of tapes) {
+          const target = fault === "connection refused"
+            ? refused.find((other) => other.name === check.name) ?? assert.fail(check.name)
+            : HANGING.includes(fault) && waits(check)
+            ? { ...check, timeoutMs: 50 }
+            : check;
+          standIns.plant(fault, form);
+          const found = await runCheck(target, options);
+          const predicted = form === "" ? isNoticed : !unnoticed.includes(form);
+          const words = `${name}, ${check.name}, ${fault} ${form}: ${found.condition}, ${found.output}`;
+          assert.equal(found.condition !== "ok", predicted, words);
+          planted++;
+        }
+      }
+      standIns.plant("");
+    }
+  }
+  assert.ok(planted > 150, `only ${planted} faults were planted`);
+});
+
+/** Whether a check waits for a target that is silent: one of a port may only connect. */
+function waits(check: Check): boolean {
+  return check.kind !== "tcp_connect" || "expect" in check.parameters;
+}
+
+/** A check of a sample, and what it would notice. */
+interface ProvenCheck {
+  readonly sample: string;
+  readonly check: Check;
+  readonly faults: readonly Proved[];
+}
+
+Deno.test("docs/development/imported_checks.md has the faults that imported checks would notice", async () => {
+  await using opened = await openSamples();
+  const proven: ProvenCheck[] = [];
+  for (const { name: sample, checks } of opened.samples) {
+    for (const check of checks) {
+      const { result, faults } = await prove(check, opened.options);
+      assert.equal(result.condition, "ok", `${check.name}: ${result.output}`);
+      proven.push({ sample, check, faults });
+    }
+  }
+  const page = Deno.readTextFileSync(PAGE);
+  const tables = [sharesOf(proven), faultRows(proven), checkRows(proven)];
+  const blocks = page.split("\n\n");
+  const places = blocks.flatMap((block, index) => block.startsWith("|") ? [index] : []);
+  assert.equal(places.length, tables.length);
+  if (Deno.env.get("WRITE_PROOFS") !== undefined) {
+    places.forEach((place, index) => blocks[place] = tableText(tables[index] ?? []));
+    return Deno.writeTextFileSync(PAGE, `${blocks.join("\n\n").trimEnd()}\n`);
+  }
+  const written = places.map((place) => (blocks[place] ?? "").trimEnd());
+  assert.deepEqual(written, tables.map(tableText), "write it with WRITE_PROOFS=1");
+});
+
+type Rows = readonly (readonly string[])[];
+
+const NAMES = Object.keys(SAMPLES);
+
+function tableText(rows: Rows): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  const [head = [], ...others] = rows;
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...others.map(line)].join("\n");
+}
+
+function noticedOf(faults: readonly Proved[]): number {
+  return faults.filter(({ isNoticed }) => isNoticed).length;
+}
+
+function percentOf(faults: readonly Proved[]): number {
+  return Math.round(100 * noticedOf(faults) / faults.length);
+}
+
+/** How many checks notice which share of their faults. */
+function sharesOf(proven: readonly ProvenCheck[]): Rows {
+  const shares = [[100, 100], [80, 99], [60, 79], [40, 59], [0, 39]] as const;
+  const cell = (sample: string, [from, to]: typeof shares[number]): string =>
+    String(
+      proven.filter((one) =>
+        one.sample === sample && percentOf(one.faults) >= from && percentOf(one.faults) <= to
+      )
+        .length,
+    );
+  const faultsIn = (sample: string): readonly Proved[] =>
+    proven.filter((one) => one.sample === sample).flatMap(({ faults }) => faults);
+  return [
+    ["Checks that would notice", ...NAMES],
+    ...shares.map((share) => [
+      share[0] === 100 ? "all faults" : `${share[0]} to ${share[1]} %`,
+      ...NAMES.map((name) => cell(name, share)),
+    ]),
+    [
+      "all their faults together",
+      ...NAMES.map((name) => {
+        const faults = faultsIn(name);
+        return `${noticedOf(faults)} of ${faults.length} (${percentOf(faults)} %)`;
+      }),
+    ],
+  ];
+}
+
+/** How many of the checks that can have a fault notice it, the least noticed first. */
+function faultRows(proven: readonly ProvenCheck[]): Rows {
+  const named = proven.flatMap(({ sample, faults }) =>
+    faults.map((fault) => ({ sample, ...fault, name: fault.name.replace(/, after .*/, "") }))
+  );
+  const byName = [...Map.groupBy(named, ({ name }) => name)];
+  const ratio = (faults: readonly Proved[]): number => noticedOf(faults) / faults.length;
+  byName.sort(([, one], [, other]) => ratio(one) - ratio(other));
+  return [
+    ["Fault", ...NAMES],
+    ...byName.map(([name, faults]) => [
+      name,
+      ...NAMES.map((sample) => {
+        const own = faults.filter((fault) => fault.sample === sample);
+        return own.length === 0 ? "" : `${noticedOf(own)} of ${own.length}`;
+      }),
+    ]),
+  ];
+}
+
+/** Each check, and what it would not notice. */
+function checkRows(proven: readonly ProvenCheck[]): Rows {
+  return [
+    ["Sample", "Check", "Kind", "Noticed"],
+    ...proven.map(({ sample, check, faults }) => [
+      sample,
+      `\`${check.name}\``,
+      `\`${check.kind}\``,
+      `${noticedOf(faults)} of ${faults.length}`,
+    ]),
+  ];
+}
