@@ -21,6 +21,14 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
+      file: "src/engine/message_links.ts",
+      tests: ["tests/engine/message_links_test.ts"],
+      faults: [
+        ["a link leads to the page of a check that is none", "isCheck ?", "!isCheck ?"],
+        ["a link has the name of its check as it is", "encodeURIComponent(check.toWellFormed())", "check"],
+      ],
+    },
+    {
       file: "src/engine/past_outbox.ts",
       tests: ["tests/simulation/why_past_test.ts"],
       faults: [

@@ -44,6 +44,8 @@ interface ItemFields extends NotificationFields {
   readonly missed_problem: NotificationFields | null;
   /** Older problems, of any check, that recovered before they could be sent and are not listed. */
   readonly summarized: number;
+  /** The page of the check. @default none */
+  readonly link?: string;
   /** The fields of a summary. @default none */
   readonly summary?: unknown;
 }
@@ -65,6 +67,7 @@ export function itemFields(
     test: isTest,
     missed_problem: item.missedProblem === null ? null : bounded(item.missedProblem),
     summarized: item.summarized,
+    ...item.link !== undefined && { link: item.link },
     ...summary !== undefined && { summary: JSON.parse(summary.json) },
   };
 }

@@ -51,7 +51,7 @@ function notificationOutput({ output }: Pick<Notification, "output">): string {
 
 /**
  * Returns all facts for a person to act, as lines of text with line feeds: event, begin, count, the output, the
- * detail (20 lines or 4096 characters of it), the next run, the check and the host.
+ * detail (20 lines or 4096 characters of it), the next run, the check, the host and the link to its page.
  */
 export function notificationBody(item: MessageItem): string {
   const { notification } = item;
@@ -67,6 +67,7 @@ export function notificationBody(item: MessageItem): string {
     ...isNoLongerChecked(notification) ? [] : [`Next run: ${timeText(notification.nextRunAtMs)}`],
     `Check: ${cleanLine(notification.check, OUTPUT_LENGTH_MAX)}`,
     `Host: ${cleanLine(notification.hostName, OUTPUT_LENGTH_MAX)}`,
+    ...item.link === undefined ? [] : [`Page: ${item.link}`],
     ...notes(notification),
   ];
   const summarized = describeSummarized(item);
@@ -91,6 +92,7 @@ export function notificationBrief(item: MessageItem): string {
     ...output === "" ? [] : [`  ${output}`],
     `  ${began}`,
     ...notes(notification).map((line) => `  ${line}`),
+    ...item.link === undefined ? [] : [`  ${item.link}`],
     ...summarized === "" ? [] : [`  Also: ${summarized}`],
   ];
   return lines.map((line) => `${line}\n`).join("");

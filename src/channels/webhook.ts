@@ -259,5 +259,6 @@ function templateFields(item: MessageItem, isTest: boolean): Readonly<Record<Tem
     summary: `${isTest ? "TEST " : ""}${describeItem(item)}`,
     action: ["recovery", "summary"].includes(fields.event) ? "resolve" : "trigger",
     severity: SEVERITIES[fields.condition],
+    link: fields.link ?? "",
   };
 }

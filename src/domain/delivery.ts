@@ -12,6 +12,8 @@ export interface MessageItem {
   readonly summarized: number;
   /** The id of the message with the problem, for threading; `null` if none was sent. */
   readonly threadId: string | null;
+  /** The URL of the page of its check, or of all. @default none, the config has no URL */
+  readonly link?: string;
   /** Whether it counts and names several notifications in place of one. @default false */
   readonly isDigest?: boolean;
 }

@@ -1,5 +1,6 @@
 import { channelEntryOf } from "../channels/registry.ts";
 import { type Channel, SUMMARY_NAME, type SummarySettings } from "../domain/channel.ts";
+import type { Listen } from "../domain/generated/config.ts";
 import type { MessageLimit } from "../domain/limits.ts";
 import type { Check } from "../domain/check.ts";
 import type { Redact } from "../shared/redact.ts";
@@ -18,6 +19,8 @@ export interface NotifyingConfig {
   readonly directory: string;
   /** Removes secrets from a text. */
   readonly redact: Redact;
+  /** The URL of the live page, for links; `null`: none is known. */
+  readonly pageUrl: string | null;
 }
 
 /** The timeout of one delivery attempt, unless the channel's own timeout is longer. */
@@ -30,14 +33,15 @@ interface ChannelsOfConfig {
   readonly summary: SummarySettings | null;
   /** Those that have a name, by it. */
   readonly channels: ReadonlyMap<string, Channel>;
+  readonly listen: Listen | null;
 }
 
-/** Returns the channels of a config, and the checks and the summary that use them. */
+/** Returns the channels of a config, the checks and the summary that use them, and the URL for links. */
 export function channelsOf(
-  { checks, summary, channels }: ChannelsOfConfig,
-): Pick<NotifyingConfig, "users" | "named"> {
+  { checks, summary, channels, listen }: ChannelsOfConfig,
+): Pick<NotifyingConfig, "users" | "named" | "pageUrl"> {
   const ofSummary = summary === null ? [] : [{ name: SUMMARY_NAME, notifications: summary.notifications }];
-  return { users: [...checks, ...ofSummary], named: [...channels.values()] };
+  return { users: [...checks, ...ofSummary], named: [...channels.values()], pageUrl: listen?.url ?? null };
 }
 
 /** The channels of one config. */

@@ -32,6 +32,7 @@ import type { DeliveryEvent } from "./delivery_event.ts";
 import { markerKey } from "./delivery_markers.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { RETRY_OBSOLETE_MS } from "./dropping.ts";
+import { withLinks } from "./message_links.ts";
 import { OutcomeWriter } from "./outcome_writer.ts";
 import {
   conditionAfter,
@@ -288,7 +289,11 @@ export class Sender {
       deliver: async (message, channel, signal) => {
         // A reload meanwhile replaces the config, and its secrets.
         const { redact } = this.#config;
-        const delivery = await deliver(channel, message, this.#deliverContext(signal));
+        const delivery = await deliver(
+          channel,
+          withLinks(message, this.#config),
+          this.#deliverContext(signal),
+        );
         return redactDelivery(delivery, redact);
       },
       persist: (change) => this.writer.write(this.outcomeOf(change)),

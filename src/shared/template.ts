@@ -25,6 +25,7 @@ export const TEMPLATE_FIELDS = [
   "summary",
   "action",
   "severity",
+  "link",
 ] as const;
 
 export type TemplateField = typeof TEMPLATE_FIELDS[number];

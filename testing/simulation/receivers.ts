@@ -19,6 +19,7 @@ export interface ReceivedItem {
   readonly dependents: number;
   readonly missed_problem: ReceivedItem | null;
   readonly summarized: number;
+  readonly link?: string;
 }
 
 /** A message that has arrived, also if its sender doesn't know. */

@@ -150,5 +150,6 @@ export function configOf(
     running,
     directory: "/",
     redact: (text) => text.replaceAll("swordfish", "***"),
+    pageUrl: null,
   };
 }

@@ -70,7 +70,7 @@ export function toWork(
 }
 
 export function channelKeysOf(
-  config: Pick<OpenConfig, "checks" | "summary" | "channels">,
+  config: Pick<OpenConfig, "checks" | "summary" | "channels" | "listen">,
 ): readonly string[] {
   const { users, named } = channelsOf(config);
   const channels = [...users.flatMap(({ notifications }) => notifications), ...named];

@@ -349,7 +349,7 @@ if(data.address === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "address"}});
 }
 for(const key0 in data){
-if(!((((key0 === "address") || (key0 === "token")) || (key0 === "public")) || (key0 === "interval"))){
+if(!(((((key0 === "address") || (key0 === "token")) || (key0 === "public")) || (key0 === "url")) || (key0 === "interval"))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -378,6 +378,11 @@ vErrors = join(vErrors, validate_type_string_minLength_1.errors);
 }
 else {
 vErrors = add(vErrors, {instancePath:instancePath+"/public",keyword:"type",params:{type: "array"}});
+}
+}
+if(data.url !== undefined){
+if(typeof data.url !== "string"){
+vErrors = add(vErrors, {instancePath:instancePath+"/url",keyword:"type",params:{type: "string"}});
 }
 }
 if(data.interval !== undefined){

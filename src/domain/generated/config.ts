@@ -97,6 +97,8 @@ export interface Listen {
   readonly token?: string;
   /** Tags. Without the token, only checks with one of them are shown, without outputs, the host name and the config. */
   readonly public?: readonly string[];
+  /** The URL under which others reach the endpoint, for a link to the check in each notification. */
+  readonly url?: string;
   /** Time between two updates of an open page. */
   readonly intervalMs: number;
 }

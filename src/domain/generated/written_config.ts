@@ -187,6 +187,7 @@ export interface ConfigListen {
   readonly address: string;
   readonly token?: string | undefined;
   readonly public?: readonly string[] | undefined;
+  readonly url?: string | undefined;
   readonly interval?: number | string | undefined;
 }
 
