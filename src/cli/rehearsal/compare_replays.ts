@@ -146,8 +146,7 @@ function differenceLines(before: Replayed, after: Replayed, timeZone: string): r
       `only ${one.label} reports: ${outage.check} from ${timeText(outage.beganAtMs, timeZone)}`
     );
   return [
-    ...only(before, after),
-    ...only(after, before),
+    ...listed([...only(before, after), ...only(after, before)]),
     `- only ${before.label}, + only ${after.label}:`,
     ...listed(found.map(({ sign, message }) => `${sign} ${messageLine(message, timeZone)}`)),
   ];
