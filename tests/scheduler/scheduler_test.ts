@@ -4,6 +4,7 @@ import { groupCheck, requestCheck, testCheck } from "../support/checks.ts";
 import { openFaultyStore } from "../support/faulty_store.ts";
 import { silenceOf } from "../state/records.ts";
 import { programCheck } from "../support/fake_commands.ts";
+import { testRows } from "../support/rows.ts";
 import { startHarness } from "../support/scheduler_harness.ts";
 
 const SECOND = 1000;
@@ -34,43 +35,39 @@ Deno.test("new Scheduler() never runs a check twice at a time, and counts the ru
 
 Deno.test("new Scheduler() limits commands and requests separately, and enforces both limits", async (t) => {
   const limits = { process: 3, network: 5 };
-  const requests = (target: string, count: number): readonly Check[] =>
-    many(
-      count,
-      (index) => requestCheck(target, { name: `request ${index}`, regularIntervalMs: 10 * SECOND }),
-    );
-  const programs = (count: number): readonly Check[] =>
-    many(count, (index) => programCheck({ name: `command ${index}`, regularIntervalMs: 10 * SECOND }));
-  await t.step("requests that hang delay no command", async () => {
+  const interval = { regularIntervalMs: 10 * SECOND };
+  const request = (index: number): Check =>
+    requestCheck("http://web/", { name: `request ${index}`, ...interval });
+  const command = (index: number): Check => programCheck({ name: `command ${index}`, ...interval });
+  const rows = {
+    "requests that hang delay no command": [50, 2, "command", 5],
+    "slow commands delay no request": [2, 50, "request", 3],
+  } as const;
+  await testRows(t, rows, async ([requests, commands, quick, limit]) => {
     let running = 0;
-    let most = 0;
-    const { clock, runs, end } = await startHarness([...requests("http://hang/", 50), ...programs(2)], {
-      limits,
-      respond: () => {
-        running++;
-        most = Math.max(most, running);
-        return "hang";
+    const { clock, runs, end } = await startHarness(
+      [...many(requests, request), ...many(commands, command)],
+      {
+        limits,
+        respond: () => {
+          if (quick === "request") return { status: 200, afterMs: 20 };
+          running++;
+          return "hang";
+        },
+        runFakeCommand: () => {
+          if (quick === "command") return { condition: "ok", afterMs: 20 };
+          running++;
+          return { condition: "ok", afterMs: 100 * SECOND };
+        },
       },
-    });
+    );
     await clock.advance(9 * SECOND);
-    assert.strictEqual(most, 5);
+    assert.strictEqual(running, limit);
     await clock.advance(51 * SECOND);
-    for (const { lateMs } of [...runs("command 0"), ...runs("command 1")]) assert.ok(lateMs < 2);
-    assert.ok(runs("command 0").length >= 5);
-    await end();
-  });
-  await t.step("slow commands delay no request", async () => {
-    const { clock, runs, end } = await startHarness([...programs(50), ...requests("http://web/", 2)], {
-      limits,
-      runFakeCommand: () => ({ condition: "ok", afterMs: 9 * SECOND }),
-    });
-    await clock.advance(9 * SECOND);
-    assert.ok(runs().every(({ name }) => name.startsWith("request")), "no program has ended");
-    await clock.advance(51 * SECOND);
-    for (const { lateMs } of [...runs("request 0"), ...runs("request 1")]) assert.ok(lateMs < 2);
-    assert.ok(runs("request 0").length >= 5);
-    const programRuns = runs().filter(({ name }) => name.startsWith("command")).length;
-    assert.ok(programRuns >= 15 && programRuns <= 18, `${programRuns} programs ran, three at a time`);
+    for (const index of [0, 1]) {
+      const own = runs(`${quick} ${index}`);
+      assert.ok(own.length >= 5 && own.every(({ lateMs }) => lateMs < 2), `${own.length} runs`);
+    }
     await end();
   });
 });

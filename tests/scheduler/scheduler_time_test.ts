@@ -16,50 +16,6 @@ function many(count: number, make: (index: number) => Check): readonly Check[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-Deno.test("new Scheduler() continues every plan after a restart", async (t) => {
-  const rows = [
-    { name: "regular checks", condition: "ok", intervalMs: MINUTE },
-    { name: "failing checks", condition: "critical", intervalMs: 40 * SECOND },
-  ] as const;
-  for (const { name, condition, intervalMs } of rows) {
-    await t.step(name, async () => {
-      const checks = many(
-        20,
-        (index) =>
-          testCheck(condition, {
-            name: `check ${index}`,
-            regularIntervalMs: MINUTE,
-            attentiveIntervalMs: 40 * SECOND,
-          }),
-      );
-      const clock = createFakeClock(NOW);
-      const store = await openInMemoryStore();
-      const first = await startHarness(checks, { clock, store });
-      await clock.advance(10 * MINUTE + 8 * SECOND);
-      await first.end();
-      const planned = new Map((await store.records()).map((record) => [record.name, record.nextRunAtMs]));
-      // So short a pause that nothing is overdue for most.
-      await clock.advance(2 * SECOND);
-      const restartMs = clock.wallMs();
-      const second = await startHarness(checks, { clock, store });
-      await clock.advance(10 * MINUTE);
-      for (const { name: check } of checks) {
-        const [firstMs = 0] = second.starts(check);
-        const plannedMs = planned.get(check) ?? 0;
-        if (plannedMs > restartMs) assert.strictEqual(firstMs, plannedMs, check);
-        else assert.ok(firstMs < restartMs + 0.05 * intervalMs, check);
-        const splays = [...first.starts(check).slice(2), ...second.starts(check).slice(1)].map((ms) =>
-          ms % intervalMs
-        );
-        if (condition === "ok" || plannedMs > restartMs) {
-          assert.strictEqual(new Set(splays).size, 1, `${check} runs at ${[...new Set(splays)].join(", ")}`);
-        }
-      }
-      await second.end();
-    });
-  }
-});
-
 Deno.test("new Scheduler() runs overdue checks first, then those that never ran, the rest as planned", async () => {
   const make = (name: string, regularIntervalMs: number): readonly Check[] =>
     many(100, (index) => testCheck("ok", { name: `${name} ${index}`, regularIntervalMs }));

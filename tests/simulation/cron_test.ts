@@ -173,6 +173,47 @@ simulate("a service goes on where calls by cron left off, and they where it did"
   expect: { chat: ["22:02 problem web critical", "22:06 recovery web ok"] },
 });
 
+simulate("metrics count on from call to call, and without a state there are none", {
+  start: START,
+  mode: "manual",
+  config: { metrics: { path: "monitor.prom" }, checks: { web: {} } },
+  results: { web: "critical" },
+  servers: { chat: "503, 22:00:10 up" },
+  actions: {
+    "22:00": ["check --once => 2", (world) => assertCounts(world.machine(), 1, 0)],
+    // Nothing is due, and the file is renewed nevertheless.
+    "22:00:20": [
+      (world) => world.machine().files.delete(METRICS),
+      "check --once --due => 2",
+      (world) => assertCounts(world.machine(), 1, 1),
+    ],
+    "22:01": ["check --once => 2", (world) => assertCounts(world.machine(), 2, 1)],
+    "22:02": [
+      (world) => world.machine().files.delete(METRICS),
+      "check --once --state none => 2",
+      (world) => assert.ok(!world.machine().files.has(METRICS)),
+    ],
+  },
+  expect: { chat: "any" },
+});
+
+const METRICS = "/etc/monitor/monitor.prom";
+
+/** Asserts the counts of runs and of notifications that were accepted; the first attempt failed. */
+function assertCounts({ files }: Machine, runs: number, sent: number): void {
+  const lines = files.textOf(METRICS).split("\n");
+  const values = {
+    'monitor_check_runs_total{check="web"}': runs,
+    'monitor_check_failures_total{check="web",condition="critical"}': runs,
+    'monitor_notifications_sent_total{channel="chat"}': sent,
+    'monitor_notifications_pending{channel="chat"}': 1 - sent,
+    'monitor_notification_attempts_failed_total{channel="chat"}': 1,
+  };
+  for (const [series, value] of Object.entries(values)) {
+    assert.ok(lines.includes(`${series} ${value}`), series);
+  }
+}
+
 const SUMMARY = {
   summary: { cron: "@daily", notifications: ["chat"] },
   checks: { web: { schedule: { regular_interval: "1 hour" } } },
