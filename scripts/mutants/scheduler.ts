@@ -255,7 +255,7 @@ export const SCHEDULER: FaultyLayer = {
     },
     {
       file: "src/scheduler/agreed_runs.ts",
-      tests: ["tests/scheduler/location_runs_test.ts"],
+      tests: ["tests/simulation/locations_test.ts"],
       faults: [
         [
           "a result of a location counts for too long",
@@ -276,7 +276,7 @@ export const SCHEDULER: FaultyLayer = {
     },
     {
       file: "src/scheduler/agreed_runs.ts",
-      tests: ["tests/scheduler/location_runs_test.ts"],
+      tests: ["tests/simulation/locations_test.ts"],
       faults: [
         [
           "a run on demand ends with the first location",

@@ -203,6 +203,150 @@ test("calls by cron await the first results of locations that are new", async (i
   assert.deepEqual(hook.posts.map(({ event, condition }) => `${event} ${condition}`), ["problem unknown"]);
 });
 
+const PLACES = ["fra", "nyc", "sgp"];
+
+/** Starts a member at each of three locations, two of which must agree on a check; lists the runs of its target. */
+async function startThree(
+  installation: Installation,
+  { control, ...settings }: Readonly<Record<string, unknown>> = {},
+) {
+  const { world, statuses, names: [name = "", net = ""] } = installation;
+  const runs: { readonly place: string; readonly atMs: number }[] = [];
+  world.network.add("web.example.org", {
+    respond: ({ machine }) => {
+      runs.push({ place: machine, atMs: world.nowMs });
+      return { status: statuses.get(`${machine} ${name}`) ?? 200 };
+    },
+  });
+  installation.writeConfig({
+    checks: {
+      [name]: {
+        ...installation.checkOf(name),
+        parameters: { request: { target: "http://web.example.org/" } },
+        locations: { from: PLACES, agree: 2, ...control === true && { control: net } },
+        ...settings,
+      },
+      ...control === true && { [net]: { ...installation.checkOf(net), notifications: [] } },
+    },
+    defaults: { threshold: 1, schedule: { regular_interval: 60, attentive_interval: 10 } },
+  });
+  const programs = PLACES.map((place) => installation.start(place, "--location", place));
+  await world.advance(10 * MINUTE_MS);
+  return { runs, programs };
+}
+
+function failAt({ statuses, names: [name = ""] }: Installation, ...places: readonly string[]): void {
+  for (const place of PLACES) statuses.set(`${place} ${name}`, places.includes(place) ? 500 : 200);
+}
+
+test("locations run a check at their own offsets, with one result an interval", async (installation) => {
+  const { runs } = await startThree(installation);
+  const [fra = 0, nyc = 0, sgp = 0] = PLACES.map((place) => {
+    const times = runs.filter((run) => run.place === place).map(({ atMs }) => atMs % MINUTE_MS).slice(2);
+    assert.ok(Math.max(...times) - Math.min(...times) < 100, `${times}`);
+    return times[0];
+  });
+  for (const [one, other] of [[fra, nyc], [nyc, sgp]] as const) {
+    const distanceMs = (other - one + MINUTE_MS) % MINUTE_MS;
+    assert.ok(Math.abs(distanceMs - MINUTE_MS / 4) < 100, `${distanceMs}`);
+  }
+  const { observed } = await dayOf(installation);
+  assert.ok(observed.ok !== undefined && observed.ok >= 9 && observed.ok <= 12, `${observed.ok}`);
+  // A location that has not run yet makes no check unknown.
+  assert.equal(observed.unknown, 0);
+});
+
+test("a failure at one location causes early runs at the others, and notifies nothing", async (installation) => {
+  const { world, hook } = installation;
+  const { runs } = await startThree(installation);
+  runs.length = 0;
+  failAt(installation, "fra");
+  await world.until(() => runs.some(({ place }) => place === "fra"), "the failure");
+  const failedAtMs = world.nowMs;
+  await world.advance(4_000);
+  const early = runs.filter(({ atMs }) => atMs >= failedAtMs).map(({ place }) => place);
+  assert.deepEqual(early.toSorted(), PLACES.toSorted());
+  await world.advance(5 * MINUTE_MS);
+  assert.match((await statusOf(installation)).output, /^critical from fra; ok from nyc, sgp /);
+  assert.deepEqual(hook.posts, []);
+  // It fails at its attentive interval there, and requests no more early runs.
+  const [fra = 0, nyc = 0] = PLACES.map((at) => runs.filter(({ place }) => place === at).length);
+  assert.ok(fra > 25 && nyc < 10, `${fra} and ${nyc}`);
+});
+
+test("failures at two locations count for the threshold once an interval", async (installation) => {
+  const { world, hook, shared } = installation;
+  const { runs } = await startThree(installation, { threshold: 3 });
+  runs.length = 0;
+  failAt(installation, "nyc", "sgp");
+  await world.until(() => hook.posts.length > 0, "the problem");
+  const [change] = await shared.server.database.base.changes("web0", { sinceMs: 0, limit: 1 });
+  assert.match(change?.trace ?? "", /^at nyc:\n.*http:\/\/web\.example\.org\//s);
+  const [{ output, problem_began_at: beganAt } = assert.fail()] = hook.posts as unknown as readonly {
+    readonly output: string;
+    readonly problem_began_at: string;
+  }[];
+  assert.equal(output, "critical from nyc, sgp; ok from fra (nyc: status is 500, expected 200)");
+  const beganMs = Date.parse(beganAt);
+  const failedMs = Math.max(...["nyc", "sgp"].map((at) => runs.find(({ place }) => place === at)?.atMs ?? 0));
+  assert.ok(beganMs - failedMs < 5_000, `${beganMs - failedMs} ms after the second failure`);
+  assert.ok(world.nowMs - beganMs > 19_000 && world.nowMs - beganMs < 25_000, `${world.nowMs - beganMs} ms`);
+  failAt(installation);
+  await world.advance(2 * MINUTE_MS);
+  assert.deepEqual(hook.events(), ["web0 problem", "web0 recovery"]);
+});
+
+test("a location whose control check fails does not count", async (installation) => {
+  const { world, hook, statuses } = installation;
+  await startThree(installation, { control: true });
+  for (const place of ["fra", "nyc"]) statuses.set(`${place} web1`, 500);
+  failAt(installation, "fra", "nyc");
+  await world.advance(2 * MINUTE_MS);
+  statuses.clear();
+  failAt(installation, "fra", "nyc");
+  await world.advance(2 * MINUTE_MS);
+  const outputs = hook.distinct.map(({ output }) => output);
+  assert.equal(
+    outputs[0],
+    'results from 1 of 3 locations, 2 required: ok from sgp; not counted: fra, nyc (control check "web1" is critical)',
+  );
+  assert.match(outputs.at(-1) ?? "", /^critical from fra, nyc; ok from sgp/);
+});
+
+test("the result depends only on the locations that are live now", async (installation) => {
+  const { world, shared: { server } } = installation;
+  const { programs: [, nyc, sgp] } = await startThree(installation);
+  const assertCondition = async (condition: string): Promise<void> => {
+    await world.advance(4 * MINUTE_MS);
+    assert.equal((await statusOf(installation)).condition, condition);
+  };
+  failAt(installation, "fra", "nyc");
+  server.stall();
+  await world.advance(4 * MINUTE_MS);
+  server.resume();
+  await assertCondition("critical");
+  nyc?.signal("SIGKILL");
+  await assertCondition("ok");
+  sgp?.signal("SIGKILL");
+  await assertCondition("unknown");
+});
+
+test("a dependency that is needed runs at all its locations first", async (installation) => {
+  const { world, hook } = installation;
+  const { runs } = await startThree(installation, { schedule: { regular_interval: "1 hour" } });
+  const config = JSON.parse(world.machine("fra").files.textOf("/etc/monitor/monitor.jsonc"));
+  const leaf = { ...installation.checkOf("leaf"), depends_on: ["web0"] };
+  installation.writeConfig({ ...config, checks: { ...config.checks, leaf } });
+  for (const { service } of world.machines) service?.signal("SIGHUP");
+  await world.advance(2 * MINUTE_MS);
+  runs.length = 0;
+  failAt(installation, "nyc", "sgp");
+  installation.statuses.set("leaf", 500);
+  await world.advance(2 * MINUTE_MS);
+  assert.deepEqual(new Set(runs.slice(0, 3).map(({ place }) => place)), new Set(PLACES));
+  assert.deepEqual(hook.events(), ["web0 problem"]);
+});
+
 test("commands name the locations", async (installation) => {
   const locations = { from: ["paris", "rome", "lab"], agree: 2 };
   installation.statuses.set("a web0", 500);
