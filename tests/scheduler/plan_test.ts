@@ -73,16 +73,21 @@ Deno.test("planNext() never returns a time in the past or present", () => {
 
 Deno.test("planFirst() starts overdue checks, then those that never ran, and keeps the plans of the others", async (t) => {
   const rows: Readonly<
-    Record<string, readonly [keptMs: number | null, intervalMs: number, splay: number, expected: number]>
+    Record<
+      string,
+      readonly [keptMs: number | null, intervalMs: number, splay: number, expected: number, isBehind?: true]
+    >
   > = {
     "never ran, short interval": [null, 10_000, 0.5, 1_000_500],
+    "never ran, behind overdue checks": [null, 10_000, 0.5, 1_000_750, true],
     "never ran, long interval": [null, 1e9, 0.5, 1_005_000],
     "overdue": [900_000, 1e9, 0.5, 1_001_500],
     "planned": [1_020_000, MINUTE, 0, 1_020_000],
     "planned too far ahead": [9e9, MINUTE, 0, 1_020_000],
   };
-  await testRows(t, rows, ([keptMs, intervalMs, splay, expected]) => {
-    assert.strictEqual(planFirst({ keptMs, nowMs: 1_000_000, intervalMs, splay }), expected);
+  await testRows(t, rows, ([keptMs, intervalMs, splay, expected, isBehindOverdue = false]) => {
+    const plan = { keptMs, nowMs: 1_000_000, intervalMs, splay, isBehindOverdue };
+    assert.strictEqual(planFirst(plan), expected);
   });
 });
 

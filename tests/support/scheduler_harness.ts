@@ -3,7 +3,7 @@ import { entriesOf } from "../../src/checks/registry.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import { Engine, type EngineSender } from "../../src/engine/engine.ts";
-import type { Notification, Silence } from "../../src/domain/outbox.ts";
+import type { Notification } from "../../src/domain/outbox.ts";
 import type { Store, StoreError } from "../../src/domain/store.ts";
 import type { Decided } from "../../src/engine/decide.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
@@ -30,8 +30,6 @@ export interface SchedulerHarness {
   readonly store: Store;
   readonly scheduler: Scheduler;
   readonly events: readonly SchedulerEvent[];
-  /** The failures of the store that the repository reported. */
-  readonly troubles: readonly (StoreError | null)[];
   /** The results so far, of one check where a name is given. */
   runs(name?: string): readonly SeenRun[];
   notifications(): readonly Notification[];
@@ -46,16 +44,12 @@ export interface SchedulerHarnessOptions {
   readonly clock?: FakeClock;
   readonly store?: Store;
   readonly limits?: Limits;
-  /** Returns the silences. @default none */
-  silences?(): readonly Silence[];
   /** Returns the response of an HTTP target. @default 200 after 20 ms */
   respond?(target: string, nowMs: number): FakeResponse | "hang";
   /** Called when a request has completed or was aborted. */
   ended?(target: string): void;
   /** Returns the run of a command, by the name of the check. @default ok after 20 ms */
   runFakeCommand?(name: string, nowMs: number): FakeRun;
-  /** Returns whether a check runs here now. @default true */
-  runsHere?(check: string): boolean;
   /** Reads the silences again before a failure is recorded. @default at once */
   refresh?(): Promise<void>;
   /** Opens a store in the place of a damaged one. */
@@ -66,15 +60,14 @@ export async function startHarness(
   checks: readonly Check[],
   options: SchedulerHarnessOptions = {},
 ): Promise<SchedulerHarness> {
-  // The fake clock does not wait until their modules are read.
-  await entriesOf(checks);
+  // The fake clock does not wait until modules are read.
+  await Promise.all([entriesOf(checks), import("../../src/scheduler/trace/trace_run.ts")]);
   const clock = options.clock ?? createFakeClock();
   const store = options.store ?? await openInMemoryStore();
   const events: SchedulerEvent[] = [];
-  const troubles: (StoreError | null)[] = [];
   const repository = await openStateRepository({
     store,
-    onFailure: (error) => void troubles.push(error),
+    onFailure: () => {},
     reopen: options.reopen ?? (() => openInMemoryStore()),
   });
   const scheduled = (some: readonly Check[]): ScheduledConfig => ({
@@ -89,9 +82,7 @@ export async function startHarness(
     events.flatMap((event) => event.event === "notification" ? [event.notification] : []);
   const sender: EngineSender = {
     notifies: true,
-    get silences() {
-      return options.silences?.() ?? [];
-    },
+    silences: [],
     isOvertaken: () => false,
     lastNotifiedOf: (check) => ({
       conditions: [repository.recordOf(check, clock.wallMs()).condition.notified],
@@ -116,7 +107,6 @@ export async function startHarness(
       newId: () => crypto.randomUUID(),
       hostName: "test-host",
     }),
-    share: { prunes: true, runs: (check) => options.runsHere?.(check) ?? true },
     onEvent: (event) => void events.push(event),
     onBug: (error) => {
       throw error;
@@ -133,7 +123,6 @@ export async function startHarness(
     store,
     scheduler,
     events,
-    troubles,
     runs,
     notifications,
     starts: (name) => runs(name).map(({ startedAtMs }) => startedAtMs),
