@@ -5,14 +5,6 @@ import { simulate } from "../../testing/simulation/mod.ts";
 const START = "2026-03-02 21:55";
 const MAIL = { mail: { kind: "email", parameters: { tags: ["ops"] } } };
 
-simulate("a problem and its recovery reach the channel", {
-  start: START,
-  zone: "Europe/Zurich",
-  config: { checks: { web: {} } },
-  results: { web: "22:10 critical (no space), 22:40 ok" },
-  expect: { chat: ["22:10 problem web critical", "22:40 recovery web ok"] },
-});
-
 simulate("a server that is down for an hour gets one message, and the failure is logged once", {
   start: START,
   config: { checks: { web: {} } },

@@ -48,7 +48,11 @@ simulate("a channel gets the problems of its hours, and a lasting one when they 
   start: "2026-03-02 06:55",
   zone: "Europe/Zurich",
   config: {
-    channels: { pager: { hours: NIGHT }, chat: { hours: DAY } },
+    channels: {
+      pager: { hours: NIGHT },
+      chat: { hours: DAY },
+      never: { hours: DAY, outside_hours: "never" },
+    },
     // Not at the next run of a check that runs rarely.
     checks: {
       web: {},
@@ -76,6 +80,7 @@ simulate("a channel gets the problems of its hours, and a lasting one when they 
       "08:30 recovery mail ok",
       "10:23 recovery db ok",
     ],
+    never: ["08:23 problem db critical", "10:23 recovery db ok"],
   },
 });
 

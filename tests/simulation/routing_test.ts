@@ -63,34 +63,3 @@ simulate("without another channel, a rejection is only logged", {
   servers: { chat: "22:00 403" },
   log: ['the notification of "web" rejected by chat'],
 });
-
-simulate("with hours, a problem that goes on is sent when they begin", {
-  start: "2026-03-02 05:55",
-  zone: "Europe/Zurich",
-  config: {
-    channels: {
-      day: { hours: [{ from: "08:00", to: "09:00" }] },
-      never: { hours: [{ from: "08:00", to: "09:00" }], outside_hours: "never" },
-    },
-    checks: { web: {}, db: {} },
-  },
-  results: { web: "06:00 critical (gone), 10:00 ok", db: "06:10 critical, 07:00 ok" },
-  expect: { day: ["08:00-08:01 problem web critical", "10:00 recovery web ok"] },
-});
-
-simulate("a recovery is sent in a silence and in a maintenance window", {
-  start: "2026-03-02 21:55",
-  config: { channels: { chat: {} }, checks: { web: {}, db: {} } },
-  results: { web: "22:00 critical, 22:20 ok, 22:30 critical", db: "22:00 critical, 22:20 ok" },
-  actions: { "22:10": ["silence web --for 1h", "maintenance start db --for 1h"] },
-  until: "23:20",
-  expect: {
-    chat: [
-      "22:00 problem web critical",
-      "22:00 problem db critical",
-      "22:20 recovery web ok",
-      "22:20 recovery db ok",
-      "23:10-23:11 problem web critical",
-    ],
-  },
-});

@@ -63,6 +63,17 @@ simulate("a channel of some conditions gets its recovery while a dependency is d
   },
 });
 
+simulate("a problem that was suppressed is sent when that ends, not at the next run of its check", {
+  start: START,
+  config: {
+    maintenance_windows: [{ days: ["mon"], from: "21:50", to: "22:40", time_zone: "UTC" }],
+    checks: { web: { schedule: { regular_interval: "1 hour", attentive_interval: "1 hour" } } },
+  },
+  results: { web: "critical" },
+  until: "22:45",
+  expect: { chat: ["22:40-22:41 problem web critical"] },
+});
+
 simulate("a silence outlasts a kill and a restart", {
   start: START,
   config: { checks: { web: {} } },
