@@ -113,21 +113,6 @@ testInAll(
     }),
 );
 
-testInAll("monitor beat: secrets that are known are not kept", () =>
-  withHarness(async (harness) => {
-    Deno.writeTextFileSync(`${harness.directory}/token`, "swordfish\n");
-    harness.writeConfig({
-      backup: JOB,
-      other: {
-        kind: "script",
-        parameters: { path: "no_such_program", environment: { A: "${file:./token}", B: "${env:NO_SUCH}" } },
-      },
-    }, { state: "kept.sqlite" });
-    const end = await harness.run(shell("echo the token is swordfish; exit 1"));
-    assert.equal(end.stdout, "the token is swordfish\n");
-    assert.deepEqual(runsIn(harness).map(({ end }) => end?.["output"]), ["the token is [secret]"]);
-  }));
-
 testInAll(
   "monitor beat: bytes pass as they are, with and without a line end",
   () =>
@@ -247,28 +232,6 @@ testInAll(
       lock.exec("ROLLBACK");
       const { code, stderr } = await program.end();
       assert.deepEqual([code, stderr, runsIn(harness).at(-1)?.end?.["exitCode"]], [3, "", 3]);
-    }),
-);
-
-testInAll(
-  "monitor beat: killed at any moment it leaves a run without an end, or a whole one",
-  () =>
-    withJob(async (harness) => {
-      for (let round = 0; round < 12; round++) {
-        const program = harness.start(shell("exit 7"));
-        await new Promise((resolve) => setTimeout(resolve, round * 25));
-        try {
-          program.signal("SIGKILL");
-        } catch {
-          // It has ended.
-        }
-        await program.end();
-      }
-      assert.equal((await harness.run(shell("exit 0"))).code, 0);
-      const runs = runsIn(harness);
-      for (const { end } of runs.slice(0, -1)) assert.ok(end === null || end["exitCode"] === 7);
-      assert.equal(runs.at(-1)?.end?.["exitCode"], 0);
-      assert.equal((await verdict(harness))[0], "ok");
     }),
 );
 
