@@ -2,7 +2,6 @@
 import "./control_cases.ts";
 import "./endpoint_cases.ts";
 import "./flood_cases.ts";
-import "./metrics_cases.ts";
 import "./output_cases.ts";
 import "./page_cases.ts";
 import "./stop_cases.ts";

@@ -173,6 +173,16 @@ simulate("a service goes on where calls by cron left off, and they where it did"
   expect: { chat: ["22:02 problem web critical", "22:06 recovery web ok"] },
 });
 
+simulate("metrics that cannot be written are a warning, and change nothing else", {
+  start: START,
+  mode: "manual",
+  config: { metrics: { path: "none/monitor.prom" }, checks: { web: {} } },
+  actions: { "22:00": "check --once" },
+  log: [
+    'monitor: warning: cannot write the metrics to "/etc/monitor/none/monitor.prom": its directory does not exist',
+  ],
+});
+
 simulate("metrics count on from call to call, and without a state there are none", {
   start: START,
   mode: "manual",
