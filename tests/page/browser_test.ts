@@ -70,9 +70,7 @@ Deno.test({
             document.getElementById("live").textContent.replace(/^(Not updated since) .*\\d\\d:\\d\\d:\\d\\d \\S+\\. .*/, "$1"),
             getComputedStyle(document.querySelector("main")).filter.includes("grayscale"),
             document.querySelector("nav").textContent.startsWith("Last known: "),
-            [...document.querySelectorAll("ul.c")].every((list) =>
-              list.previousElementSibling.textContent.startsWith("Last known: ")
-            ),
+            [...document.querySelectorAll(".g>summary>h2")].every((title) => title.textContent.startsWith("Last known: ")),
           ]`);
         });
         return text;
@@ -87,6 +85,63 @@ Deno.test({
       });
     }),
 });
+
+Deno.test({
+  ...requiresBrowser(),
+  name: "the page filters and sorts as one types, and keeps that in its address",
+  fn: () =>
+    withBrowser(async (browser) => {
+      for (const name of ["live", "everything"]) {
+        await withServedPage(await writeState(PAGE_STATES[name] ?? assert.fail()), async (address) => {
+          const see = async (): Promise<unknown> =>
+            await browser.run(`return [
+              [...document.querySelectorAll("main li[id]")].filter((row) => row.checkVisibility()).map((row) =>
+                row.id.slice(6, 14)
+              ).join(" "),
+              document.getElementById("found").textContent,
+              location.search,
+            ]`);
+          const type = (text: string): Promise<unknown> => browser.command("Input.insertText", { text });
+          await openPage(browser, `${address}?tag=jobs`, "laptop-light");
+          assert.deepEqual(await see(), ["mail backup", "2 of 16 checks", "?tag=jobs"]);
+          await press(browser, ESCAPE, "input");
+          assert.deepEqual((await see() as readonly string[]).slice(1), ["", ""]);
+          await press(browser, SLASH);
+          await type("refused condition:critical");
+          assert.deepEqual(await see(), [
+            "silenced",
+            "1 of 16 checks",
+            "?q=refused+condition%3Acritical",
+          ]);
+          await browser.run(`document.querySelector("nav .w a").click()`);
+          assert.deepEqual(await see(), ["mail maintain", "2 of 16 checks", "?q=condition%3Awarning"]);
+          await browser.run(`
+            const { sort } = document.querySelector("form");
+            sort.value = "name";
+            sort.dispatchEvent(new Event("input", { bubbles: true }));`);
+          assert.deepEqual(await see(), [
+            "maintain mail",
+            "2 of 16 checks",
+            "?q=condition%3Awarning&sort=name",
+          ]);
+          assert.deepEqual(await browser.console(), []);
+        });
+      }
+    }),
+});
+
+const ESCAPE = { key: "Escape", code: "Escape", windowsVirtualKeyCode: 27 };
+const SLASH = { key: "/", code: "Slash", windowsVirtualKeyCode: 191 };
+
+/** Presses a key where the focus is, or in an element. */
+async function press(
+  browser: Browser,
+  key: Readonly<Record<string, unknown>>,
+  element?: string,
+): Promise<void> {
+  if (element !== undefined) await browser.run(`document.querySelector("${element}").focus()`);
+  for (const type of ["keyDown", "keyUp"]) await browser.command("Input.dispatchKeyEvent", { type, ...key });
+}
 
 /** Opens a page, which asks for nothing else, writes nothing to the console, and fits into the window. */
 async function openPage(browser: Browser, address: string, view: View): Promise<void> {

@@ -16,40 +16,40 @@ Deno.test({
         set(harness, "fine", 0);
         await program.stdout.next("OK, recovered: web");
         // So small that the list has to be scrolled.
-        await browser.look({ width: 600, height: 400, scheme: "light" });
+        await browser.look({ width: 600, height: 300, scheme: "light" });
         await browser.open("about:blank");
         await browser.requests();
         await browser.open(`${origin}/`);
         assert.equal(
           await browser.run("return document.querySelector('h1').textContent"),
-          "1 of 12 checks is not ok",
+          "1 of 22 checks is not ok",
         );
         await browser.run(`
           window.isSame = true;
-          const item = [...document.querySelectorAll(".c>li")].find((one) => one.querySelector("h3").textContent === "web");
+          const item = [...document.querySelectorAll(".r>li")].find((one) => one.querySelector("h3").textContent === "web");
           item.scrollIntoView();`);
         await untilTabbedTo(browser, `${WEB}.querySelector("summary")`);
         await press(browser, ENTER);
         assert.equal(await browser.run(`return ${IS_OPEN}`), true, "the keyboard opens details");
         const before = Number(await browser.run(`return ${TOP_OF_WEB}`));
         set(harness, "out of order", 2);
-        await untilTrue(browser, `document.querySelector("h1").textContent.startsWith("2 of 12")`);
+        await untilTrue(browser, `document.querySelector("h1").textContent.startsWith("2 of 22")`);
         assert.equal(await browser.run(`return ${IS_OPEN}`), true, "the details of the check stay open");
         assert.equal(await browser.run(`return ${FOCUSED}`), "web", "the focus stays");
         assert.equal(await browser.run("return document.title.startsWith('2 not ok')"), true);
         assert.equal(
           await browser.run("return document.getElementById('live').textContent"),
-          "2 of 12 checks are not ok",
+          "2 of 22 checks are not ok",
           "the change is announced to screen readers",
         );
         set(harness, "fine", 0);
-        await untilTrue(browser, `document.querySelector("h1").textContent.startsWith("1 of 12")`);
+        await untilTrue(browser, `document.querySelector("h1").textContent.startsWith("1 of 22")`);
         assert.equal(await browser.run(`return ${IS_OPEN}`), true);
         const moved = Math.abs(Number(await browser.run(`return ${TOP_OF_WEB}`)) - before);
         // Heights have fractions, scroll positions have none.
         assert.ok(moved <= 1, `what was read stays where it was: ${moved}`);
         assert.equal(await browser.run("return window.isSame"), true, "it was not loaded again");
-        await browser.run(`${WEB}.querySelector("h3 a").click()`);
+        await browser.run(`${WEB}.querySelector(".y a").click()`);
         await untilTrue(browser, `document.title.startsWith("web: monitor on ")`);
         await browser.run(`document.querySelector("li details:last-of-type").open = true`);
         set(harness, "out of order", 2);
@@ -61,7 +61,7 @@ Deno.test({
         set(harness, "fine", 0);
         await untilTrue(browser, `document.title.startsWith("web: monitor on ")`);
         await browser.run(`document.querySelector("nav a").click()`);
-        await untilTrue(browser, `document.querySelector("h1").textContent.startsWith("1 of 12")`);
+        await untilTrue(browser, `document.querySelector("h1").textContent.startsWith("1 of 22")`);
         assert.deepEqual(await browser.console(), []);
         const requests = new Set(await browser.requests());
         assert.deepEqual([...requests].filter((url) => !url.startsWith("data:")).sort(), [
@@ -105,12 +105,12 @@ async function untilTabbedTo(browser: Browser, element: string): Promise<void> {
 }
 
 const WEB =
-  `[...document.querySelectorAll(".c>li")].find((one) => one.querySelector("h3").textContent === "web")`;
+  `[...document.querySelectorAll(".r>li")].find((one) => one.querySelector("h3").textContent === "web")`;
 const IS_OPEN = `${WEB}.querySelector("details").open`;
 const TOP_OF_WEB = `Math.round(${WEB}.getBoundingClientRect().top)`;
-const FOCUSED = `document.activeElement.closest(".c>li")?.querySelector("h3").textContent`;
+const FOCUSED = `document.activeElement.closest(".r>li")?.querySelector("h3").textContent`;
 
-/** Eleven checks that are ok and have a past, and one that is not; `web` has two changes. */
+/** 21 checks that are ok and have a past, and one that is not; `web` has two changes. */
 function startService(harness: Harness): Program {
   harness.writeScript("state", "cat state.txt; exit $(cat code.txt)");
   set(harness, "out of order", 2);
@@ -119,11 +119,11 @@ function startService(harness: Harness): Program {
     parameters: { path: "./state", arguments: args },
   });
   const others = Array.from(
-    { length: 10 },
+    { length: 20 },
     (_, index) => [`check${index}`, { kind: "test", parameters: { condition: "ok" } }],
   );
   harness.writeConfig(
-    { web: script([]), ...Object.fromEntries(others), zoo: { kind: "test", parameters: {} } },
+    { ...Object.fromEntries(others), web: script([]), zoo: { kind: "test", parameters: {} } },
     {
       listen: { address: "127.0.0.1:0", interval: 1 },
     },

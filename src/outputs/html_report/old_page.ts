@@ -3,6 +3,7 @@
  * the live page, which gets no new one, and the one in a file, which compares its time with the clock of the browser.
  */
 import { createHash } from "node:crypto";
+import { FILTER_CODE } from "./page_filter.ts";
 import { type Markup, markup, unescapedConstant } from "../markup.ts";
 
 /** The icon of a page that is out of date, as the URL of a picture. */
@@ -26,8 +27,8 @@ export const SHOW_OLD = `  const showOld = (sinceMs) => {
     page.className = "${OLD_CLASS}";
     document.title = "? " + document.title;
     document.querySelector("link[rel=icon]").href = "${OLD_ICON}";
-    document.querySelector("nav>a[href^='#']")?.before("${LAST_KNOWN}");
-    for (const list of document.querySelectorAll("ul.c")) list.previousElementSibling.prepend("${LAST_KNOWN}");
+    document.querySelector("nav>span")?.before("${LAST_KNOWN}");
+    for (const title of document.querySelectorAll(".g>summary>h2")) title.prepend("${LAST_KNOWN}");
     const note = document.getElementById("live");
     const since = new Date(sinceMs);
     const day = Date.now() - sinceMs < 86400000 ? "" : since.toLocaleDateString("sv-SE") + " ";
@@ -40,7 +41,7 @@ export const SHOW_OLD = `  const showOld = (sinceMs) => {
 const FILE_CODE = `"use strict";
 (() => {
   const { made, until } = document.querySelector("header").dataset;
-${SHOW_OLD}  const look = () => Date.now() > Number(until) && showOld(Number(made));
+${FILTER_CODE}${SHOW_OLD}  const look = () => Date.now() > Number(until) && showOld(Number(made));
   look();
   setInterval(look, 1000);
 })();

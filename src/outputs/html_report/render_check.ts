@@ -1,11 +1,12 @@
 import type { ShownCondition } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { ConditionChange } from "../../domain/store.ts";
-import { durationText } from "../../shared/time_units.ts";
+import { DAY_MS, durationText, HOUR_MS, MINUTE_MS } from "../../shared/time_units.ts";
 import { describeFaults, describeObserved, describeRunCounts, percent } from "../../state/availability.ts";
 import { describeStatus } from "../../engine/check_status.ts";
 import type { OpenWindow } from "../../engine/maintenance_windows.ts";
-import { type PageScale, renderStrips, STROKE_CLASSES } from "./strips.ts";
+import { durationOf, fieldWord, fieldWordsOf, isFound, NO_FILTER, shareOf } from "./page_filter.ts";
+import { type PageScale, renderBars, renderStrips, STROKE_CLASSES } from "./strips.ts";
 import { truncate } from "../../shared/text.ts";
 import { joinMarkup, type Markup, markup, markupLines, type PlainTime, type TimeText } from "../markup.ts";
 import { isUnconfirmed, type PageCheck, type PageSpan, type ReportSnapshot } from "./snapshot.ts";
@@ -37,28 +38,91 @@ export interface ItemOptions {
   readonly time: TimeText;
   readonly scale: PageScale;
   roomOf(status: PageCheck): Room;
-  /** Whether the item has its tags, as it does not stand below them. */
-  readonly hasTags: boolean;
 }
 
-/** A check as an item of a list, headed by its title, or its name where it has none. */
+/** The check of a page of its own, with everything open. */
 export function renderCheck(status: PageCheck, options: ItemOptions): Markup {
-  const { condition, spans } = status;
-  const { snapshot } = options;
-  const { nowMs } = snapshot;
+  return markup`<li class=${STROKE_CLASSES[status.condition]}><div><h2>${headingOf(status)}</h2>${
+    renderWords(status, options)
+  }</div>${renderBody(status, options)}${renderRuns(status, options)}\n`;
+}
+
+/** A check as one line, which opens in place. Scripts find it by its `id`, and filter and sort by its data. */
+export function renderRow(
+  status: PageCheck,
+  options: ItemOptions,
+): { readonly row: Markup; readonly isHidden: boolean } {
+  const { condition, spans, check: { name } } = status;
+  const { snapshot: { nowMs, isLive, filter = NO_FILTER } } = options;
+  const fields = fieldWordsOf(status);
+  const hasBody = options.scale.opensOk || condition !== "ok" || options.roomOf(status).changes > 0;
+  const [heading, words] = [headingOf(status), renderWords(status, options)];
+  const what = markup`${truncate(describeStatus(status, nowMs), TEXT_MAX.output)}${
+    renderLasting(status, nowMs)
+  }`;
+  const isHidden = !isFound(filter.words, fields, `${heading} ${namesOf(status, options).join(" ")} ${what}`);
+  const share = spans.at(-1)?.shares ?? null;
+  const durationMs = durationOf(status);
+  const own = isLive === true
+    ? markup`<p><a href="checks/${encodeURIComponent(name.toWellFormed())}">Page of this check</a></p>`
+    : "";
+  const row = markup`<li class=${STROKE_CLASSES[condition]} id="${rowId(name)}" data-f="${fields}" data-ms=${
+    Math.round(durationMs)
+  } data-share=${shareOf(status)}${isHidden ? " hidden" : ""}><details class=row><summary><i>${
+    CONDITION_WORDS[condition]
+  }</i><h3>${heading}</h3><span class=l>${what}</span>${
+    renderBars(status.days, { ...options, nowMs })
+  }<span class=v>${share === null ? "\u2013" : percent(share.ok, ROW_PLACES)}</span><span class=q>${
+    durationMs < 0 ? "" : durationText(durationMs)
+  }</span></summary><div class=y>${own}${words}${
+    hasBody ? renderBody(status, options) : ""
+  }</div></details>\n`;
+  return { row, isHidden };
+}
+
+const ROW_PLACES = { places: 1 };
+
+/** Where links and scripts find a check on the page of all. */
+function rowId(name: string): string {
+  return `check-${encodeURIComponent(name.toWellFormed())}`;
+}
+
+/** How long it lasts, and whether somebody knows; short. */
+function renderLasting(
+  { record, state, condition, maintenance, isSilenced }: PageCheck,
+  nowMs: number,
+): string {
+  const { confirmedSinceMs, problemBeganAtMs } = record?.condition ?? {};
+  const sinceMs = confirmedSinceMs ?? problemBeganAtMs ?? null;
+  const isLasting = state === "current" && condition !== "ok" && sinceMs !== null;
+  return [
+    ...isLasting ? [describeDuration(roughly(Math.max(0, nowMs - sinceMs)))] : [],
+    ...maintenance === null ? [] : ["maintenance"],
+    ...isSilenced ? ["silenced"] : [],
+  ].map((text) => ` \u00b7 ${text}`).join("");
+}
+
+/** In whole minutes from an hour on, in whole hours from a day on. */
+function roughly(ms: number): number {
+  const unitMs = ms >= DAY_MS ? HOUR_MS : ms >= HOUR_MS ? MINUTE_MS : 1000;
+  return Math.floor(ms / unitMs) * unitMs;
+}
+
+function renderBody(status: PageCheck, options: ItemOptions): Markup {
+  const { condition, spans, record } = status;
+  const { snapshot: { nowMs, isOfOneCheck } } = options;
   const output = markup`${truncate(describeStatus(status, nowMs), TEXT_MAX.output)}`;
   const parts = [
     output.isEmpty ? "" : markup`<p class=o>${output}</p>`,
-    renderMeasures(status.record?.last?.metrics ?? {}),
+    renderMeasures(record?.last?.metrics ?? {}),
     renderAvailability(spans),
     renderFaults(spans),
-    renderStrips(status, { ...options, nowMs }),
+    renderStrips(status, { ...options, nowMs, hasDays: isOfOneCheck === true }),
     renderMore(status, options),
-    snapshot.isOfOneCheck === true ? renderRuns(status, options) : "",
   ];
-  return markup`<li class=${STROKE_CLASSES[condition]}>${renderName(status, options)}<p class=s><b>${
-    CONDITION_WORDS[condition]
-  }</b>${renderSince(status, options)}${renderMarks(status, options)}</p>${parts}\n`;
+  return markup`<p class=s><b>${CONDITION_WORDS[condition]}</b>${renderSince(status, options)}${
+    renderMarks(status, options)
+  }</p>${parts}`;
 }
 
 const CONDITION_WORDS: Readonly<Record<ShownCondition, string>> = {
@@ -69,22 +133,28 @@ const CONDITION_WORDS: Readonly<Record<ShownCondition, string>> = {
   critical: "Critical",
 };
 
-/** On a live page a link to the page of the check. */
-function renderName({ check }: PageCheck, { snapshot, hasTags }: ItemOptions): Markup {
-  const { isLive, isOfOneCheck, isPublic } = snapshot;
-  const name = truncate(check.name, TEXT_MAX.name);
-  const title = check.title === undefined || check.title.trim() === "" ? null : check.title;
-  const heading = title === null ? name : truncate(title, TEXT_MAX.name);
-  const hasLink = isLive === true && isOfOneCheck !== true;
-  const words = [
-    ...title === null || isPublic === true ? [] : [name],
-    ...hasTags ? check.tags.map((tag) => truncate(tag, TEXT_MAX.name)) : [],
-  ];
-  return markup`<div><h3>${
-    hasLink
-      ? markup`<a href="checks/${encodeURIComponent(check.name.toWellFormed())}">${heading}</a>`
-      : heading
-  }</h3>${words.length === 0 ? "" : markup`<p class=n>${words.join(" · ")}</p>`}</div>`;
+function titleOf({ check: { title } }: PageCheck): string | null {
+  return title === undefined || title.trim() === "" ? null : title;
+}
+
+export function headingOf(status: PageCheck): string {
+  return truncate(titleOf(status) ?? status.check.name, TEXT_MAX.name);
+}
+
+/** The name, where the title is shown in its place; not on a public page. */
+function namesOf(status: PageCheck, { snapshot: { isPublic } }: ItemOptions): readonly string[] {
+  return titleOf(status) === null || isPublic === true ? [] : [truncate(status.check.name, TEXT_MAX.name)];
+}
+
+/** The name and the tags; on the page of all, a tag filters. */
+function renderWords(status: PageCheck, options: ItemOptions): Markup {
+  const { snapshot: { isOfOneCheck } } = options;
+  const tags = status.check.tags.map((tag) => {
+    const text = truncate(tag, TEXT_MAX.name);
+    return isOfOneCheck === true ? markup`${text}` : renderFilterLink(fieldWord("tag", tag), text);
+  });
+  const words = [...namesOf(status, options).map((name) => markup`${name}`), ...tags];
+  return words.length === 0 ? markup`` : markup`<p class=n>${joinMarkup(words, markup` \u00b7 `)}</p>`;
 }
 
 function renderSince(
@@ -116,11 +186,16 @@ function renderMaintenance({ untilMs, reason }: OpenWindow, time: TimeText): Mar
 
 const REASON_MAX = 200;
 
+/** A link that filters the page; without a script it loads it. */
+export function renderFilterLink(words: string, text: string): Markup {
+  return markup`<a href="?q=${encodeURIComponent(words.toWellFormed())}" data-q="${words}">${text}</a>`;
+}
+
 /** Renders the share of ok in each span, and the part of it with data if that is not all. */
 function renderAvailability(spans: readonly PageSpan[]): Markup {
   if (spans.every(({ shares }) => shares === null)) return markup``;
   const shown = spans.map(({ label, ms, shares, observedMs }) => {
-    const share = shares === null ? "–" : `${percent(shares.ok, PLACES)} ok`;
+    const share = shares === null ? "\u2013" : `${percent(shares.ok, PLACES)} ok`;
     const observed = shares === null ? null : describeObserved(observedMs, ms);
     return markup`${label} <b>${share}</b>${observed === null ? "" : markup` <small>${observed}</small>`}`;
   });

@@ -4,7 +4,9 @@ import { exactDuration } from "../../domain/duration.ts";
 import type { NotRunning } from "../../domain/monitor_run.ts";
 import { truncate } from "../../shared/text.ts";
 import { joinMarkup, type Markup, markup, type TimeText, zoneOffset } from "../markup.ts";
-import { TEXT_MAX } from "./render_check.ts";
+import { fieldWord, NO_FILTER, type Sort, SORTS } from "./page_filter.ts";
+import { headingOf, renderFilterLink, TEXT_MAX } from "./render_check.ts";
+import { STROKE_CLASSES } from "./strips.ts";
 import { DAYS_SHOWN, isUnconfirmed, notOk, type ReportSnapshot } from "./snapshot.ts";
 import { FILE_SCRIPT_SOURCE, OLD_CLASS, OLD_ICON } from "./old_page.ts";
 import { STYLE } from "./style.ts";
@@ -13,30 +15,53 @@ export function countText(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-export function renderHeader(
-  snapshot: ReportSnapshot,
-  { time, daysPerPoint }: { readonly time: TimeText; readonly daysPerPoint: number },
-): Markup {
-  const { nowMs, timeZone, hostName, configLabel, text, isKept } = snapshot;
-  const place = hostName === ""
-    ? ""
-    : markup`${truncate(configLabel, TEXT_MAX.output)} on ${truncate(hostName, TEXT_MAX.name)}. `;
+export function renderHeader(snapshot: ReportSnapshot, time: TimeText): Markup {
+  const { nowMs, text, isKept } = snapshot;
   return markup`<header data-made=${nowMs} data-until=${validUntilMs(snapshot)}>
 ${text?.title === undefined ? "" : markup`<p class=h>${truncate(text.title, TEXT_MAX.name)}</p>\n`}<h1>${
     headline(snapshot)
   }</h1>
+${renderNotRunning(snapshot, time)}${renderFailedReload(snapshot, time)}<nav aria-label=Sections>${
+    renderLinks(snapshot)
+  }</nav>
 ${
     text?.description === undefined
       ? ""
       : markup`<p class=o>${truncate(text.description, TEXT_MAX.note)}</p>\n`
-  }${renderValidity(snapshot, time)}${renderFailedReload(snapshot, time)}<nav aria-label=Sections>${
-    renderLinks(snapshot)
-  }</nav>
-<p>${place}Generated ${time(nowMs)}.${renderRenewal(snapshot)}
+  }${renderValidity(snapshot, time)}${isKept ? "" : markup`<p>No data: no check has run yet.</p>\n`}</header>
+`;
+}
+
+/** A script shows the form in a file, which has no server to send it to. */
+export function renderFilter({ isLive, filter = NO_FILTER }: ReportSnapshot): Markup {
+  const sorts = SORTS.map((sort) =>
+    markup`<option value=${sort}${sort === filter.sort ? " selected" : ""}>${SORT_WORDS[sort]}</option>`
+  );
+  return markup`<form role=search${
+    isLive === true ? "" : " hidden"
+  }><input type=search name=q value="${filter.words}" placeholder="Filter: name, tag, kind, condition   /" aria-label="Filter by name, tag, kind, condition or output" aria-keyshortcuts="/" autocomplete=off maxlength=200><select name=sort aria-label=Order>${sorts}</select><noscript><button>Filter</button></noscript> <output id=found></output></form>
+`;
+}
+
+const SORT_WORDS: Readonly<Record<Sort, string>> = {
+  urgent: "most urgent first",
+  name: "by name",
+  slowest: "slowest first",
+  worst: "least available first",
+};
+
+/** What the page is of, and how to read it. */
+export function renderFooter(
+  snapshot: ReportSnapshot,
+  { time, daysPerPoint }: { readonly time: TimeText; readonly daysPerPoint: number },
+): Markup {
+  const { nowMs, timeZone, hostName, configLabel } = snapshot;
+  const place = hostName === ""
+    ? ""
+    : markup`${truncate(configLabel, TEXT_MAX.output)} on ${truncate(hostName, TEXT_MAX.name)}. `;
+  return markup`<footer><p>${place}Generated ${time(nowMs)}.${renderRenewal(snapshot)}
 Time zone: ${describeZone(timeZone, nowMs)}.</p>
-${isKept ? "" : markup`<p>No data: no check has run yet.</p>\n`}${
-    renderLegend(snapshot, daysPerPoint)
-  }</header>
+${renderLegend(snapshot, daysPerPoint)}</footer>
 `;
 }
 
@@ -48,12 +73,13 @@ function renderLinks(snapshot: ReportSnapshot): Markup {
   const unconfirmed = checks.filter((status) => status.condition === "ok" && isUnconfirmed(status)).length;
   const dropped = rows.filter(({ state }) => state === "dropped").length;
   const pending = rows.length - dropped;
+  const counts = SHOWN_CONDITIONS.toReversed().flatMap((condition) => {
+    const number = checks.filter((status) => status.condition === condition).length;
+    if (number === 0) return [];
+    const link = renderFilterLink(fieldWord("condition", condition), `${countText(number)} ${condition}`);
+    return [markup`<span class=${STROKE_CLASSES[condition]}>${link}</span>`];
+  });
   const links = [
-    ...SHOWN_CONDITIONS.toReversed().flatMap((condition) => {
-      const number = checks.filter((status) => status.condition === condition).length;
-      const id = condition === "ok" || condition === "pending" ? condition : "problems";
-      return number === 0 ? [] : [[id, `${countText(number)} ${condition}`]];
-    }),
     ...unconfirmed > 0 ? [["unconfirmed", `${countText(unconfirmed)} not confirmed`]] : [],
     ...pending > 0
       ? [["notifications", `${countText(pending)} pending notification${pending === 1 ? "" : "s"}`]]
@@ -66,7 +92,7 @@ function renderLinks(snapshot: ReportSnapshot): Markup {
     ...checks.some(({ changes }) => changes.length > 0) ? [["changes", "recent changes"]] : [],
     ...inactive.length > 0 ? [["inactive", `${countText(inactive.length)} inactive`]] : [],
   ].map(([id = "", text = ""]) => markup`<a href=#${id}>${text}</a>`);
-  return markup`${joinMarkup(links, markup` `)}${signIn}`;
+  return markup`${joinMarkup([...counts, ...links], markup` `)}${signIn}`;
 }
 
 function describeZone(timeZone: string, nowMs: number): string {
@@ -74,12 +100,14 @@ function describeZone(timeZone: string, nowMs: number): string {
   return timeZone === offset ? offset : `${truncate(timeZone, TEXT_MAX.name)} (${offset})`;
 }
 
-function headline({ checks, notRunning }: ReportSnapshot): string {
+function headline({ checks, notRunning, isOfOneCheck }: ReportSnapshot): string {
   if (notRunning !== null) {
     return `Unknown: monitor ${
       notRunning.state === "unwritable" ? "cannot write its state" : "is not running"
     }`;
   }
+  const [only] = checks;
+  if (isOfOneCheck === true && only !== undefined) return `${headingOf(only)} is ${only.condition}`;
   const total = checks.length;
   const others = notOk(checks);
   if (total === 0) return "No active checks";
@@ -95,20 +123,21 @@ function renderRenewal({ intervalMs, notRunning }: ReportSnapshot): string {
   return ` Updated every ${exactDuration(intervalMs)} while monitor runs.`;
 }
 
-/** Shows first whether the page is still up to date. */
-function renderValidity({ intervalMs, isLive, nowMs, notRunning }: ReportSnapshot, time: TimeText): Markup {
-  if (notRunning !== null) {
-    const { state, sinceMs } = notRunning;
-    if (state === "unwritable") {
-      return markup`<p class=z>monitor cannot write its state. What follows is from ${time(sinceMs)}.</p>\n`;
-    }
-    return markup`<p class=z>monitor is not running: it ${REASONS[state]} ${
-      time(sinceMs)
-    }. No check runs until you ${state === "hangs" ? "re" : ""}start it.</p>\n`;
+function renderNotRunning({ notRunning }: ReportSnapshot, time: TimeText): Markup {
+  if (notRunning === null) return markup``;
+  const { state, sinceMs } = notRunning;
+  if (state === "unwritable") {
+    return markup`<p class=z>monitor cannot write its state. What follows is from ${time(sinceMs)}.</p>\n`;
   }
-  // The script keeps an eye on that.
-  if (isLive || intervalMs === null) return markup``;
-  return markup`<p class=z>True at ${time(nowMs)}, valid until ${
+  return markup`<p class=z>monitor is not running: it ${REASONS[state]} ${
+    time(sinceMs)
+  }. No check runs until you ${state === "hangs" ? "re" : ""}start it.</p>\n`;
+}
+
+/** Until when a file is up to date; a live page has a script that keeps an eye on that. */
+function renderValidity({ intervalMs, isLive, nowMs, notRunning }: ReportSnapshot, time: TimeText): Markup {
+  if (notRunning !== null || isLive || intervalMs === null) return markup``;
+  return markup`<p>True at ${time(nowMs)}, valid until ${
     time(validUntilMs({ nowMs, intervalMs }))
   }. After that, monitor is not running or cannot write this page.</p>\n`;
 }
@@ -141,7 +170,7 @@ function renderLegend({ isPublic }: ReportSnapshot, daysPerPoint: number): Marku
   return markup`<details><summary>How to read this page</summary>
 <p><b>Availability</b> is the share of the observed time in which ok was confirmed, in the last 24 hours, 7 days and ${DAYS_SHOWN} days. "4 min observed" means that there is no data for the rest. The next line has the shares of the other conditions and the failed runs, including those below the threshold.</p>
 <p><b>The line</b> is the mean duration of ${point} in the last ${DAYS_SHOWN} days, from 0 to the number next to it.</p>
-<p><b>The strips</b> are the last ${DAYS_SHOWN} days in UTC, the last 24 hours, and the last 50 runs. Of a day or an hour they show the highest confirmed severity: ok, unknown, warning, critical, from the lowest to the tallest, or that runs failed and nothing was confirmed yet (pending). A dark line in ok means failed runs: too few to be confirmed, or confirmed by the last of them. Of a run they show its own condition. A gap means no data. Point at anything that is not ok to see when it was.</p>
+<p><b>The bars</b> of a check are the last ${DAYS_SHOWN} days in UTC, and the number behind them is its availability in these days. Open its line to see the last 24 hours and the last 50 runs. Of a day or an hour they show the highest confirmed severity: ok, unknown, warning, critical, from the lowest to the tallest, or that runs failed and nothing was confirmed yet (pending). A dark line in ok means failed runs: too few to be confirmed, or confirmed by the last of them. Of a run they show its own condition. A gap means no data. Point at anything that is not ok to see when it was.</p>
 ${
     isPublic === true
       ? ""

@@ -18,9 +18,10 @@ import {
   type TimeText,
   toTimeText,
 } from "../markup.ts";
-import { type ItemOptions, renderCheck, renderMove, type Room, TEXT_MAX } from "./render_check.ts";
+import { type ItemOptions, renderCheck, renderMove, renderRow, type Room, TEXT_MAX } from "./render_check.ts";
 import { FILE_SCRIPT } from "./old_page.ts";
-import { countText, renderHead, renderHeader } from "./render_header.ts";
+import { NO_FILTER, ORDERS } from "./page_filter.ts";
+import { countText, renderFilter, renderFooter, renderHead, renderHeader } from "./render_header.ts";
 import { DAYS_SHOWN, HOURS_SHOWN, isUnconfirmed, type PageCheck, type ReportSnapshot } from "./snapshot.ts";
 import { CHECKS_WITH_CHANGES_MAX, firstHourMs, type PageScale, pageScale } from "./strips.ts";
 
@@ -33,23 +34,62 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<Markup> {
   const plainTime = createPlainTime(timeZone);
   const time = toTimeText(plainTime);
   const scale = pageScale(checks.length, snapshot.isOfOneCheck === true);
-  const sorted = checks.toSorted((one, other) => mostUrgentFirst(one.condition, other.condition));
-  const problems = sorted.filter(({ condition }) => condition !== "ok" && condition !== "pending");
-  const pending = sorted.filter(({ condition }) => condition === "pending");
-  const unconfirmed = sorted.filter((status) => status.condition === "ok" && isUnconfirmed(status));
-  const fine = sorted.filter((status) => status.condition === "ok" && !isUnconfirmed(status));
-  const groups = groupsOf(fine);
-  const isGrouped = groups.some(({ tag }) => tag !== null);
   const item = { snapshot, plainTime, time, scale, roomOf: shareOut(snapshot, scale) };
-
   yield renderHead(snapshot);
-  yield renderHeader(snapshot, { time, daysPerPoint: scale.daysPerPoint });
+  yield renderHeader(snapshot, time);
+  if (snapshot.isOfOneCheck !== true && checks.length > 1) yield renderFilter(snapshot);
   yield markup`<main>\n`;
   yield renderAnnouncements(snapshot, plainTime(nowMs));
-  if (checks.length > 0) yield renderAxis(nowMs, plainTime);
-  yield* renderSection("problems", "Problems", problems, { ...item, hasTags: true });
-  yield* renderSection("pending", "Pending", pending, { ...item, hasTags: true });
-  yield* renderSection("unconfirmed", "Failing, not confirmed", unconfirmed, { ...item, hasTags: true });
+  if (snapshot.isOfOneCheck === true) yield* renderOne(item);
+  else yield* renderSections(item);
+  if (snapshot.isOfOneCheck !== true) yield renderLatest(checks, time);
+  const inactive = snapshot.inactive.map(({ name, title }) =>
+    title === undefined ? name : `${title} (${name})`
+  );
+  yield renderLines("inactive", "Inactive", inactive);
+  yield markup`</main>\n`;
+  yield renderFooter(snapshot, { time, daysPerPoint: scale.daysPerPoint });
+  if (snapshot.isLive !== true) yield markup`<script>${FILE_SCRIPT}</script>\n`;
+}
+
+function* renderOne(item: ItemOptions): Generator<Markup> {
+  const { snapshot: { checks, nowMs }, plainTime } = item;
+  yield renderAxis(nowMs, plainTime);
+  yield markup`<ul class=c role=list>\n${checks.map((status) => renderCheck(status, item))}</ul>\n`;
+  yield* renderNotes(item.snapshot);
+}
+
+/** What is wrong first, then the checks that are ok, by their first tag. */
+function* renderSections(item: ItemOptions): Generator<Markup> {
+  const { checks, filter = NO_FILTER } = item.snapshot;
+  const sorted = checks.toSorted((one, other) => mostUrgentFirst(one.condition, other.condition));
+  const isFine = (status: PageCheck): boolean => status.condition === "ok";
+  const wrong = [
+    ["problems", "Problems", ({ condition }: PageCheck) => condition !== "ok" && condition !== "pending"],
+    ["pending", "Pending", ({ condition }: PageCheck) => condition === "pending"],
+    ["unconfirmed", "Failing, not confirmed", (status: PageCheck) => isFine(status) && isUnconfirmed(status)],
+  ] as const;
+  const order = ORDERS[filter.sort];
+  const inOrder = (some: readonly PageCheck[]): readonly PageCheck[] =>
+    order === null ? some : some.toSorted(order);
+  for (const [id, title, isHere] of wrong) {
+    yield* renderSection({ id, title }, inOrder(sorted.filter(isHere)), item);
+  }
+  yield* renderNotes(item.snapshot);
+  const groups = groupsOf(sorted.filter((status) => isFine(status) && !isUnconfirmed(status)));
+  const isGrouped = groups.some(({ tag }) => tag !== null);
+  if (isGrouped) yield markup`<div id=ok>\n`;
+  for (const [index, { tag, members }] of groups.entries()) {
+    const id = isGrouped ? `group${index}` : "ok";
+    const title = isGrouped ? truncate(tag ?? "Other checks", TEXT_MAX.name) : "Ok";
+    yield* renderSection({ id, title }, inOrder(members), item);
+  }
+  if (isGrouped) yield markup`</div>\n`;
+}
+
+/** What waits or is kept from channels, and who runs the checks. */
+function* renderNotes(snapshot: ReportSnapshot): Generator<Markup> {
+  const { nowMs } = snapshot;
   const [dropped = [], undelivered = []] = [true, false].map((isDropped) =>
     snapshot.rows.filter(({ state }) => (state === "dropped") === isDropped).map((row) =>
       describeRow(row, nowMs)
@@ -68,20 +108,6 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<Markup> {
       `${member.host}${member.location === null ? "" : ` (${member.location})`}: ${describeHeartbeat(member)}`
     ),
   );
-  if (isGrouped) yield markup`<div id=ok>\n`;
-  for (const [index, { tag, members }] of groups.entries()) {
-    const id = isGrouped ? `group${index}` : "ok";
-    const title = isGrouped ? truncate(tag ?? "Other checks", TEXT_MAX.name) : "Ok";
-    yield* renderSection(id, title, members, { ...item, hasTags: false });
-  }
-  if (isGrouped) yield markup`</div>\n`;
-  if (snapshot.isOfOneCheck !== true) yield renderLatest(checks, time);
-  const inactive = snapshot.inactive.map(({ name, title }) =>
-    title === undefined ? name : `${title} (${name})`
-  );
-  yield renderLines("inactive", "Inactive", inactive);
-  yield markup`</main>\n`;
-  if (snapshot.isLive !== true) yield markup`<script>${FILE_SCRIPT}</script>\n`;
 }
 
 interface Group {
@@ -101,16 +127,22 @@ function groupsOf(checks: readonly PageCheck[]): readonly Group[] {
   ];
 }
 
+/** Checks as lines, in parts that can be closed; hidden while the filter finds none of them. */
 function* renderSection(
-  id: string,
-  title: string,
+  { id, title }: { readonly id: string; readonly title: string },
   checks: readonly PageCheck[],
-  options: ItemOptions,
+  item: ItemOptions,
 ): Generator<Markup> {
   if (checks.length === 0) return;
-  yield markup`${heading(id, `${title} (${countText(checks.length)})`)}<ul class=c role=list>\n`;
-  for (const status of checks) yield renderCheck(status, options);
-  yield markup`</ul></section>\n`;
+  const rows = checks.map((status) => renderRow(status, item));
+  const isHidden = rows.every(({ isHidden }) => isHidden);
+  yield markup`<section aria-labelledby=${id}${
+    isHidden ? " hidden" : ""
+  }><details class=g open><summary><h2 id=${id}>${`${title} (${
+    countText(checks.length)
+  })`}</h2></summary><ul class=r role=list>\n`;
+  for (const { row } of rows) yield row;
+  yield markup`</ul></details></section>\n`;
 }
 
 /** The times of the strips' marks. One axis serves all checks, as their strips are below each other. */

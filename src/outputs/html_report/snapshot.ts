@@ -8,6 +8,7 @@ import type { ConditionChange, RecentRun } from "../../domain/store.ts";
 import type { ShownNotification } from "../../engine/outbox_status.ts";
 import type { CheckStatus } from "../../engine/check_status.ts";
 import type { System } from "../../domain/system.ts";
+import type { PageFilter } from "./page_filter.ts";
 
 /** How many days the strips and lines of the page show, today included. */
 export const DAYS_SHOWN = 90;
@@ -65,6 +66,8 @@ export interface ReportSnapshot {
   readonly isLive?: boolean;
   /** Whether it is the live page of one check, with all of its details. @default false */
   readonly isOfOneCheck?: boolean;
+  /** Which checks are shown, and in which order. @default all, the most urgent first */
+  readonly filter?: PageFilter;
   /** Whether the names of checks that have a title are left out, as everybody may read it. @default false */
   readonly isPublic?: boolean;
   /** Whether its readers can see more with the token. @default false */

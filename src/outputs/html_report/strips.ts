@@ -28,6 +28,20 @@ export const STROKE_CLASSES: Readonly<Record<ShownCondition, string>> = {
 /** Failed runs in an hour or a day in which ok was confirmed all the time that is counted. */
 const UNCONFIRMED = "f";
 
+/** The days of a check as bars, a unit each, for its line. */
+export function renderBars(days: PageCheck["days"], options: PictureOptions): Markup {
+  const { stretchesMax } = options.scale;
+  const { fine, others } = stripOf(days, {
+    middle: 6,
+    slots: DAYS_SHOWN,
+    stretchesMax,
+    ...wordsOfDays(options),
+  });
+  return markup`<svg class=b viewBox="0 0 ${DAYS_SHOWN} 12" preserveAspectRatio=none>${
+    fine === "" ? "" : markup`<path d="${fine}"/>`
+  }${others}</svg>`;
+}
+
 interface PictureOptions {
   /** When the last slots are; wall time, milliseconds since 1970. */
   readonly nowMs: number;
@@ -37,14 +51,23 @@ interface PictureOptions {
 
 export function renderStrips(
   { hours, days, recent }: Pick<PageCheck, "hours" | "days" | "recent">,
-  options: PictureOptions,
+  options: PictureOptions & { readonly hasDays: boolean },
 ): Markup {
-  const { stretchesMax, daysPerPoint } = options.scale;
+  const { scale: { stretchesMax, daysPerPoint }, hasDays } = options;
+  // Without the days, the other strips are where these were.
+  const lift = hasDays ? 0 : MIDDLES.hours - MIDDLES.days;
   const strips = [
-    stripOf(days, { middle: MIDDLES.days, slots: DAYS_SHOWN, stretchesMax, ...wordsOfDays(options) }),
-    stripOf(hours, { middle: MIDDLES.hours, slots: HOURS_SHOWN, stretchesMax, ...wordsOfHours(options) }),
+    ...hasDays
+      ? [stripOf(days, { middle: MIDDLES.days, slots: DAYS_SHOWN, stretchesMax, ...wordsOfDays(options) })]
+      : [],
+    stripOf(hours, {
+      middle: MIDDLES.hours - lift,
+      slots: HOURS_SHOWN,
+      stretchesMax,
+      ...wordsOfHours(options),
+    }),
     stripOf(recent.map(({ condition }) => ({ highest: condition, failedRuns: 0 })).reverse(), {
-      middle: MIDDLES.runs,
+      middle: MIDDLES.runs - lift,
       slots: RECENT_RUNS_MAX,
       stretchesMax,
       ...wordsOfRuns(recent, options),
@@ -55,9 +78,11 @@ export function renderStrips(
   const means = points.filter((mean) => mean !== null);
   const most = Math.max(0, ...means);
   const line = means.length === 0 ? "" : markup`<path class=l d="${linePath(points, most, daysPerPoint)}"/>`;
-  return markup`<svg viewBox="0 0 ${DAYS_SHOWN} ${HEIGHT}" preserveAspectRatio=none>${line}${
-    fine === "" ? "" : markup`<path d="${fine}"/>`
-  }${strips.map(({ others }) => others)}</svg><p class=m>${means.length === 0 ? "" : durationText(most)}</p>`;
+  return markup`<svg class=${hasDays ? "three" : "two"} viewBox="0 0 ${DAYS_SHOWN} ${
+    HEIGHT - lift
+  }" preserveAspectRatio=none>${line}${fine === "" ? "" : markup`<path d="${fine}"/>`}${
+    strips.map(({ others }) => others)
+  }</svg><p class=m>${means.length === 0 ? "" : durationText(most)}</p>`;
 }
 
 /** The texts of tooltips for ranges of slots. */
@@ -252,9 +277,18 @@ const FEW = {
   outputsMax: 50,
   /** Problems with the trace of the run that confirmed them. */
   tracesMax: 20,
+  /** Whether all checks that are ok have more than their line, not only those with changes. */
+  opensOk: true,
 };
 
-const MANY: PageScale = { daysPerPoint: 5, stretchesMax: 3, changesEach: 3, outputsMax: 10, tracesMax: 5 };
+const MANY: PageScale = {
+  daysPerPoint: 5,
+  stretchesMax: 3,
+  changesEach: 3,
+  outputsMax: 10,
+  tracesMax: 5,
+  opensOk: false,
+};
 
 /** Returns the scale of a page of so many checks; one that is about one check has everything. */
 export function pageScale(checks: number, isOfOneCheck: boolean): PageScale {

@@ -16,47 +16,89 @@ body{margin:0 auto;max-width:100rem;padding:1rem;background:var(--back);color:va
   font:1rem/1.4 system-ui,sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 h1{margin:0;font-size:1.6rem;line-height:1.25}
 h2{margin:1.6rem 0 .5rem;font-size:1.15rem}
-h3{margin:0;font-size:1rem;line-height:1.3;unicode-bidi:isolate}
+h3,.c h2{margin:0;font-size:1rem;line-height:1.3;unicode-bidi:isolate}
+html{scroll-padding-top:3.5rem}
 .old main,.old nav{filter:grayscale(1) opacity(.85)}
 h3 a{color:inherit;text-decoration-color:var(--soft)}
 p,ul,ol{margin:0;padding:0}
 ul,ol{list-style:none}
 a{color:var(--link)}
 header .h{font-size:1.15rem;font-weight:600;color:var(--text)}
-header .o{color:var(--text)}
-header .z,#live{color:var(--text);font-weight:600}
+header .o{color:var(--text);font-size:1rem}
+header .z,#live{color:var(--text);font-weight:600;font-size:1rem}
 #live.z{position:sticky;top:0;z-index:2;margin:0;padding:.3rem 0;background:var(--back)}
-header p{color:var(--soft);margin:.3rem 0;max-width:60rem}
+header p{color:var(--soft);margin:.3rem 0;max-width:60rem;font-size:.875rem}
 header time{color:inherit;font-size:inherit}
 header,main{position:relative}
-nav{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:.6rem 0}
-.c>li{display:grid;grid-template-columns:minmax(0,1fr) auto;gap:.1rem .6rem;align-items:start;margin:0 0 .5rem;
-  padding:.6rem .8rem;background:var(--card);border-left:.4rem solid var(--k)}
-.c>li>*{grid-column:1/-1}
-.c>.p{border-color:var(--p)}
-.c>.u{border-color:var(--u)}
-.c>.w{border-color:var(--w)}
-.c>.x{border-color:var(--x)}
-.c b{font-weight:600}
+footer{margin-top:2rem;color:var(--soft)}
+footer p{margin:.3rem 0;max-width:60rem}
+nav{display:flex;flex-wrap:wrap;align-items:center;gap:.3rem .6rem;margin:.4rem 0}
+nav>span{border:1px solid var(--c);border-radius:1rem;background:var(--c)}
+nav>span a{display:block;padding:.05rem .7rem;color:var(--on);text-decoration:none}
+nav>.k{background:none;border-color:var(--rule)}
+nav>.k a{color:var(--k)}
+nav>span a:hover{text-decoration:underline}
+form{position:sticky;top:0;z-index:1;display:flex;flex-wrap:wrap;align-items:center;gap:.4rem;padding:.3rem 0;background:var(--back)}
+#live.z~form{top:2rem}
+form[hidden],[hidden]{display:none}
+input,select,button{font:inherit;font-size:.875rem;padding:.2rem .5rem;color:inherit;background:var(--back);
+  border:1px solid var(--soft);border-radius:.35rem}
+input{flex:1 1 12rem;max-width:24rem;min-width:0}
+select{min-width:0}
+output{color:var(--soft);font-size:.875rem}
+.k{--c:var(--k)}
+.p{--c:var(--p)}
+.u{--c:var(--u)}
+.w{--c:var(--w)}
+.x{--c:var(--x)}
+.g{margin-top:.8rem}
+.g>summary{padding:0}
+.g h2{display:inline;margin:0;font-size:1rem;color:var(--text)}
+.r>li{border-top:1px solid var(--rule)}
+.row>summary{display:grid;grid-template-columns:.7rem minmax(8rem,2fr) minmax(0,5fr) minmax(7rem,3fr) 4rem 4.2rem;
+  gap:0 .8rem;align-items:center;min-height:1.8rem;padding:0;list-style:none}
+.row>summary::-webkit-details-marker{display:none}
+.row>summary:hover,.row[open]>summary{background:var(--card)}
+.row h3{font-size:.9375rem;color:var(--text)}
+.row h3,.row summary .l{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.row i{width:.7rem;height:.7rem;overflow:hidden;text-indent:1rem;white-space:nowrap;border-radius:50%;background:var(--c)}
+.w>.row i{border-radius:0;clip-path:polygon(50% 0,100% 100%,0 100%)}
+.x>.row i{border-radius:0}
+.u>.row i{border-radius:0;clip-path:polygon(50% 0,100% 50%,50% 100%,0 50%)}
+.p>.row i{background:none;border:.18rem solid var(--c)}
+.row summary .l{color:var(--soft);font-size:.875rem}
+.x .row summary .l,.u .row summary .l,.w .row summary .l{color:var(--text)}
+.v,.q{text-align:right;font-size:.875rem;white-space:nowrap;color:var(--soft)}
+.v{color:var(--text)}
+.b{width:100%;height:1rem;display:block;-webkit-mask:linear-gradient(90deg,#000 75%,#0000 75%) 0 0/1.11111% 100%;
+  mask:linear-gradient(90deg,#000 75%,#0000 75%) 0 0/1.11111% 100%}
+.b path{stroke-width:8}
+.b path.x{stroke-width:12}
+.b path.w{stroke-width:10}
+.b path.f{stroke-width:3}
+.c>li,.y{display:grid;grid-template-columns:minmax(0,1fr) auto;gap:.1rem .6rem;align-items:start}
+.c>li{margin:0 0 .5rem;padding:.6rem .8rem;background:var(--card);border-left:.4rem solid var(--c)}
+.y{max-width:60rem;margin:0 0 .6rem .35rem;padding:.3rem .8rem;border-left:.2rem solid var(--c)}
+.c>li>*,.y>*{grid-column:1/-1}
+.c b,.y b{font-weight:600}
 .s,.n,.m,.a,.f,summary,time{color:var(--soft);font-size:.875rem}
 .n{font-family:ui-monospace,monospace;font-size:.8125rem}
-.s b{color:var(--k)}
-.p>.s b,.u>.s b,.w>.s b,.x>.s b{padding:.05rem .45rem;border-radius:.25rem;background:var(--x);color:var(--on)}
-.p>.s b{background:var(--p)}
-.u>.s b{background:var(--u)}
-.w>.s b{background:var(--w)}
+.s b{padding:.05rem .45rem;border-radius:.25rem;background:var(--c);color:var(--on)}
+.k .s b{padding:0;background:none;color:var(--k)}
 .s em{display:inline-block;padding:0 .4rem;border:1px solid;border-radius:.25rem;color:var(--text);font-style:normal}
 .s em time{color:inherit;font-size:inherit}
 .a b,.f b{color:var(--text)}
 .a b,.a small{white-space:nowrap}
 .a{display:grid;grid-template-columns:auto 1fr;gap:0 .6rem}
 .a small{grid-column:1/-1}
-.c svg{grid-column:1;width:100%;margin-top:.15rem;height:5.25rem;display:block;background:
+.three,.two{grid-column:1;width:100%;margin-top:.15rem;height:5.25rem;display:block;background:
   linear-gradient(90deg,var(--rule) 1px,#0000 1px) 0 0/33.333% 53.6%,
   linear-gradient(90deg,var(--rule) 1px,#0000 1px) 0 69.8%/25% 23.2%,
   linear-gradient(90deg,var(--rule) 1px,#0000 1px) 0 100%/20% 23.2%;background-repeat:repeat-x}
-.c .m{grid-column:2;min-width:3.4rem;padding-top:.15rem;font-size:.75rem;line-height:1.22rem;white-space:nowrap}
+.two{height:4.03rem;background:none}
+.m{grid-column:2;min-width:3.4rem;padding-top:.15rem;font-size:.75rem;line-height:1.22rem;white-space:nowrap}
 .m::after{content:"${DAYS_SHOWN} d\\A ${HOURS_SHOWN} h\\A ${RECENT_RUNS_MAX} runs"/"";display:block;white-space:pre;margin-top:.4rem}
+.two+.m::after{content:"${HOURS_SHOWN} h\\A ${RECENT_RUNS_MAX} runs"/""}
 .m:empty::after{margin-top:1.62rem}
 .m:not(:empty)::before{content:""/"Mean duration up to"}
 .a::before{content:""/"Availability";font-size:0;grid-column:1/-1}
@@ -75,24 +117,32 @@ path.l{stroke:var(--text);stroke-width:1.5px;stroke-linecap:round;stroke-linejoi
 .t b{position:absolute;right:0;font-weight:400;background:var(--back)}
 .t i{min-width:3.4rem;font-style:normal}
 @media (max-width:40rem){.t b{display:none}}
+@media (max-width:48rem){
+body{padding:.6rem}
+h1{font-size:1.2rem}
+nav{flex-wrap:nowrap;overflow-x:auto;white-space:nowrap;font-size:.875rem}
+form{flex-wrap:nowrap}
+select{max-width:7rem}
+#found:empty{display:none}
+.row>summary{grid-template-columns:.7rem minmax(0,1fr) auto;gap:0 .6rem;padding:.15rem 0}
+.row .b,.row .q,.k>.row:not([open]) .l{display:none}
+.row summary .l{grid-column:2/-1;grid-row:2}
+}
 pre{margin:.3rem 0;padding:.4rem .6rem;white-space:pre-wrap;font-size:.8125rem;background:var(--back)}
 summary{cursor:pointer;padding:.2rem 0}
 .e>li{padding:.25rem 0;border-top:1px solid var(--rule)}
 .e>li:first-child{border-top:0}
 .i>li{padding:.4rem .8rem;border-left:.4rem solid var(--link);background:var(--card)}
 @media (min-width:66rem){
-html{scroll-padding-top:5rem}
 .c>li,.t{grid-template-columns:minmax(0,5fr) minmax(0,6fr) 9rem minmax(19rem,5fr) 3.4rem;gap:0 1rem}
 .c>li{margin-bottom:.3rem;padding:.45rem .8rem}
 .c>li>*{grid-column:2}
 .c>li>div{grid-column:1;grid-row:1/span 9}
-.c .a{grid-column:3;grid-row:1/span 9}
+.c>li>.a{grid-column:3;grid-row:1/span 9}
 .a b,.a small{text-align:right}
-.c svg{grid-column:4;grid-row:1/span 9}
-.c .m{grid-column:5;grid-row:1/span 9}
-.c details[open]{grid-column:2/-1}
-.t{position:sticky;top:0;z-index:1;background:var(--back)}
-#live.z~main .t{top:2rem}
+.c>li>svg{grid-column:4;grid-row:1/span 9}
+.c>li>.m{grid-column:5;grid-row:1/span 9}
+.c>li>details[open]{grid-column:2/-1}
 .t p{grid-column:4}
 .t i{grid-column:5}
 }

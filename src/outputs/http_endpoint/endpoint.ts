@@ -5,6 +5,7 @@ import { StoreError } from "../../domain/store.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { parseListenAddress } from "../../shared/ip_address.ts";
 import { contentPolicy } from "../html_report/render_header.ts";
+import { type PageFilter, readFilter } from "../html_report/page_filter.ts";
 import type { MetricsFormat } from "../metrics/families.ts";
 import {
   type Access,
@@ -127,8 +128,10 @@ export class Endpoint {
       type: string,
       render: () => Promise<string>,
       headers: Readonly<Record<string, string>> = {},
+      variant: unknown = null,
     ): Promise<ServerResponse> => {
-      const { bytes, etag } = await this.#cache.get(JSON.stringify([access, type, area, rest]), render);
+      const key = JSON.stringify([access, type, area, rest, variant]);
+      const { bytes, etag } = await this.#cache.get(key, render);
       const known = request.header("if-none-match")?.split(/, */) ?? [];
       const isKnown = known.some((tag) => tag.replace("W/", "") === etag);
       const caching = { etag, "cache-control": "private, no-cache", vary: "accept, authorization" };
@@ -136,12 +139,13 @@ export class Endpoint {
       return isKnown ? respond(304, "", all) : respond(200, bytes, all);
     };
     const [one = "", two = "", three = ""] = rest;
+    const filter = filterOf(request.target);
     const format = metricsFormatOf(request.header("accept") ?? "");
     switch (JSON.stringify([area, rest.length])) {
       case '["sign-in",0]':
         return access === "full" ? TO_PAGE : refusePublic(this.#adopted.listen);
       case '["",0]':
-        return await show("text/html; charset=utf-8", () => view.page(null), PAGE_HEADERS);
+        return await show("text/html; charset=utf-8", () => view.page(null, filter), PAGE_HEADERS, filter);
       case '["checks",1]':
         if (!view.has(one)) break;
         return await show("text/html; charset=utf-8", () => view.page(one), PAGE_HEADERS);
@@ -190,13 +194,18 @@ function segmentsOf(target: string): readonly string[] | null {
   }
 }
 
+/** A page with another filter is another page. */
+function filterOf(target: string): PageFilter {
+  return readFilter(new URLSearchParams(target.split("#")[0]?.split("?").slice(1).join("?")));
+}
+
 /** The browser then sends the token with each request. */
 const TO_PAGE = respond(303, "", { location: "./" });
 
 const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": `${
     contentPolicy({ isLive: true })
-  }; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  }; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
 };
 
 /** Other sites may show public data. */

@@ -1,52 +1,50 @@
+import { FILTER_CODE } from "../html_report/page_filter.ts";
 import { SHOW_OLD } from "../html_report/old_page.ts";
 
 /**
- * The script of the live page. It fetches the page again and replaces its header and its list. Elements that the
- * reader opened, focused or scrolled to are found again by the name of the check and the class of the details.
+ * The script of the live page. It filters at once, fetches the page again, and replaces what the server made. Elements
+ * that the reader opened, closed, focused or scrolled to are found again.
  */
 export const LIVE_SCRIPT: string = `"use strict";
 (() => {
   const intervalMs = 1000 * Number(document.currentScript.dataset.seconds);
   const note = document.getElementById("live");
-  const parts = ["header", "main"];
+  const parts = ["header", "main", "footer"];
   let shown = null;
   let updatedAtMs = Date.now();
   let isFetching = false;
 
-  const itemOf = (element) => element.closest(".c>li");
-  const nameOf = (item) => item && item.querySelector("h3").innerHTML;
-  const items = () => new Map([...document.querySelectorAll(".c>li")].map((item) => [nameOf(item), item]));
-  const kindOf = (element) => element.closest("details")?.className;
-  const alike = (tag, kind, item) =>
-    [...(item || document).querySelectorAll(tag)].filter((one) => itemOf(one) === item && kindOf(one) === kind);
+  // An element is found again by what has an id around it, its tag and the class of its details.
   const placeOf = (element) => {
-    const item = itemOf(element);
-    const tag = element.localName;
-    const kind = kindOf(element);
-    return { name: nameOf(item), tag, kind, index: alike(tag, kind, item).indexOf(element) };
+    const around = element.parentElement.closest("[id]");
+    const all = alike(around, element);
+    return { id: around?.id, element, index: all.indexOf(element) };
   };
-  const find = ({ name, tag, kind, index }, known) => {
-    const item = name === null ? null : known.get(name);
-    return item === undefined ? undefined : alike(tag, kind, item)[index];
+  const alike = (around, { localName, className }) =>
+    [...(around ?? document).querySelectorAll(localName)].filter((one) => one.className === className);
+  const find = ({ id, element, index }) => {
+    const around = id === undefined ? document : document.getElementById(id);
+    return around === null ? undefined : alike(around, element)[index];
   };
-  const topItem = () => scrollY > 0 && [...document.querySelectorAll(".c>li")]
-    .find((item) => item.getBoundingClientRect().bottom > 0);
+  // Below the form, which stays at the top.
+  const edge = () => form === null ? 0 : Math.max(0, form.getBoundingClientRect().bottom);
+  const topRow = () => scrollY > 0 && [...document.querySelectorAll("main li[id]:not([hidden])")]
+    .find((row) => row.getBoundingClientRect().bottom > edge() + 1);
 
   const replace = (fresh) => {
     const before = document.querySelector("h1").textContent;
-    const open = [...document.querySelectorAll("details[open]")].map(placeOf);
-    const focused = parts.some((part) => document.querySelector(part).contains(document.activeElement))
-      ? placeOf(document.activeElement)
-      : null;
-    const top = topItem();
-    const anchor = top ? { name: nameOf(top), y: top.getBoundingClientRect().top } : null;
+    const opened = [...document.querySelectorAll("details")].filter((one) => one.open !== one.matches(".g")).map(placeOf);
+    const { activeElement } = document;
+    const focused = parts.some((part) => document.querySelector(part).contains(activeElement)) ? placeOf(activeElement) : null;
+    const top = topRow();
+    const anchor = top ? { id: top.id, y: top.getBoundingClientRect().top } : null;
     for (const part of parts) {
       document.querySelector(part).replaceWith(document.adoptNode(fresh.querySelector(part)));
     }
-    const known = items();
-    for (const place of open) find(place, known)?.setAttribute("open", "");
-    if (focused) find(focused, known)?.focus({ preventScroll: true });
-    const moved = anchor && known.get(anchor.name);
+    for (const place of opened) find(place)?.toggleAttribute("open");
+    filter();
+    if (focused) find(focused)?.focus({ preventScroll: true });
+    const moved = anchor && document.getElementById(anchor.id);
     if (moved) scrollBy(0, moved.getBoundingClientRect().top - anchor.y);
     document.title = fresh.title;
     document.querySelector("link[rel=icon]").href = fresh.querySelector("link[rel=icon]").getAttribute("href");
@@ -79,7 +77,7 @@ export const LIVE_SCRIPT: string = `"use strict";
       isFetching = false;
     }
   };
-${SHOW_OLD}  const look = () => Date.now() - updatedAtMs > 2 * intervalMs && showOld(updatedAtMs);
+${FILTER_CODE}${SHOW_OLD}  const look = () => Date.now() - updatedAtMs > 2 * intervalMs && showOld(updatedAtMs);
   setInterval(tick, intervalMs);
   setInterval(look, 1000);
   document.addEventListener("visibilitychange", () => document.hidden || tick());

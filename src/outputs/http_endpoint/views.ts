@@ -14,6 +14,7 @@ import {
 } from "../../engine/check_status.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { allChanges, readServices } from "../../state/read_store.ts";
+import { NO_FILTER } from "../html_report/page_filter.ts";
 import { pageFacts } from "../html_report/snapshot.ts";
 import { publicChange, publicChecks, publicStatus } from "../html_report/public_report.ts";
 import { writeReport } from "../html_report/write_report.ts";
@@ -60,7 +61,7 @@ export class Views {
   }
 
   /** The live page of all checks, or with all details of one. */
-  page(name: string | null): Promise<string> {
+  page(name: string | null, filter = NO_FILTER): Promise<string> {
     const { system, repository, config, isWhole, intervalMs } = this.#sources;
     const facts = pageFacts({
       configLabel: config.source.label,
@@ -68,6 +69,7 @@ export class Views {
       intervalMs,
       notRunning: null,
       isLive: true,
+      filter,
       isOfOneCheck: name !== null,
       canSignIn: this.#isPublic && config.listen?.token !== undefined,
     }, system);

@@ -52,6 +52,7 @@ function render({ days = "", hours = "", runs = "", means = [], daysPerPoint = 1
     nowMs: NOW_MS,
     plainTime: createPlainTime("Europe/Berlin"),
     scale: { daysPerPoint, stretchesMax: 5 },
+    hasDays: true,
   }).toString();
 }
 
@@ -118,5 +119,8 @@ Deno.test("renderStrips() draws the mean of several days as a point", () => {
 });
 
 Deno.test("renderStrips() draws nothing without data", () => {
-  assert.match(render({}), /^<svg viewBox="0 0 90 56" preserveAspectRatio=none><\/svg><p class=m><\/p>$/);
+  assert.match(
+    render({}),
+    /^<svg class=three viewBox="0 0 90 56" preserveAspectRatio=none><\/svg><p class=m><\/p>$/,
+  );
 });

@@ -1,0 +1,154 @@
+/** Which checks a page shows, and in which order: by its query (`?q=redis+tag:shop&sort=slowest`), or by its script. */
+import type { CheckStatus } from "../../engine/check_status.ts";
+
+/** What is filtered and sorted of a check. */
+interface Filtered extends Pick<CheckStatus, "check" | "condition" | "record"> {
+  /** Shares of the time in each span, the longest one at the end. */
+  readonly spans: readonly { readonly shares: { readonly ok: number } | null }[];
+}
+
+export const SORTS = ["urgent", "name", "slowest", "worst"] as const;
+export type Sort = typeof SORTS[number];
+
+export interface PageFilter {
+  /** Words that are all in a check's name, title, tags, kind, condition or output; or `tag:`, `kind:`, `condition:`. */
+  readonly words: string;
+  readonly sort: Sort;
+}
+
+export const NO_FILTER: PageFilter = { words: "", sort: "urgent" };
+
+const FIELDS = ["tag", "kind", "condition"] as const;
+const WORDS_MAX = 200;
+
+/** Returns the filter of a query; `?tag=shop` is `?q=tag:shop`. */
+export function readFilter(query: URLSearchParams): PageFilter {
+  const fields = FIELDS.flatMap((field) => query.getAll(field).map((value) => fieldWord(field, value)));
+  const words = [...query.getAll("q"), ...fields].join(" ").trim().slice(0, WORDS_MAX);
+  return { words, sort: SORTS.find((sort) => sort === query.get("sort")) ?? "urgent" };
+}
+
+/** The word that finds exactly this value: one without blanks. */
+export function fieldWord(field: typeof FIELDS[number], value: string): string {
+  return `${field}:${value.trim().replaceAll(/\s+/g, "_").toLowerCase()}`;
+}
+
+/** The values by which a check is found exactly. */
+export function fieldWordsOf({ check, condition }: Pick<Filtered, "check" | "condition">): string {
+  return [
+    fieldWord("condition", condition),
+    ...check.kind === null ? [] : [fieldWord("kind", check.kind)],
+    ...check.tags.map((tag) => fieldWord("tag", tag)),
+  ].join(" ");
+}
+
+/**
+ * Returns whether a check with these words is shown. Browsers run it, too: its text is a part of their scripts, so it
+ * uses nothing from outside.
+ */
+export function isFound(words: string, fields: string, text: string): boolean {
+  return words.toLowerCase().split(/\s+/).every((word) =>
+    /^(?:tag|kind|condition):/.test(word)
+      ? fields.split(" ").includes(word)
+      : `${text.toLowerCase()} ${fields}`.includes(word)
+  );
+}
+
+type Order = (one: Filtered, other: Filtered) => number;
+
+/** The orders of checks in a section; `null`: as they are. */
+export const ORDERS: Readonly<Record<Sort, Order | null>> = {
+  urgent: null,
+  name: (one, other) => nameOf(one) < nameOf(other) ? -1 : nameOf(one) > nameOf(other) ? 1 : 0,
+  slowest: (one, other) => durationOf(other) - durationOf(one),
+  worst: (one, other) => shareOf(one) - shareOf(other),
+};
+
+function nameOf({ check: { title, name } }: Filtered): string {
+  return title ?? name;
+}
+
+/** How long the last run took, in milliseconds; -1 without one. */
+export function durationOf({ record }: Filtered): number {
+  return record?.last?.durationMs ?? -1;
+}
+
+/** The share of ok in the longest span, from 0 to 1; 2 without data. */
+export function shareOf({ spans }: Filtered): number {
+  return spans.at(-1)?.shares?.ok ?? 2;
+}
+
+/**
+ * The part of both scripts that filters and sorts the rows of the page at once. `filter()` does it again after the page
+ * was renewed.
+ */
+export const FILTER_CODE = `  const isFound = ${isFound};
+  const form = document.querySelector("form");
+  const orders = {
+    name: (row) => row.querySelector("h3").textContent,
+    slowest: (row) => -row.dataset.ms,
+    worst: (row) => Number(row.dataset.share),
+  };
+  const lists = new WeakMap();
+  const textOf = (row) => [...row.querySelectorAll("h3,.n,.l")].map((part) => part.textContent).join(" ");
+  const filter = () => {
+    if (form === null) return;
+    const words = form.q.value;
+    const order = orders[form.sort.value];
+    let found = 0;
+    let total = 0;
+    for (const list of document.querySelectorAll("ul.r")) {
+      const rows = [...list.children];
+      if (!lists.has(list)) lists.set(list, rows);
+      const sorted = lists.get(list).map((row) => [order?.(row), row]);
+      if (order) sorted.sort(([one], [other]) => one < other ? -1 : one > other ? 1 : 0);
+      if (order || rows.some((row, index) => row !== sorted[index][1])) list.append(...sorted.map(([, row]) => row));
+      let shown = 0;
+      for (const row of rows) {
+        row.hidden = !isFound(words, row.dataset.f, textOf(row));
+        if (!row.hidden) shown++;
+      }
+      list.closest("section").hidden = shown === 0;
+      found += shown;
+      total += rows.length;
+    }
+    document.getElementById("found").textContent = words.trim() === "" ? "" : found + " of " + total + " checks";
+  };
+  const filterBy = (words) => {
+    form.q.value = words;
+    const query = new URLSearchParams(words.trim() === "" ? [] : [["q", words.trim()]]);
+    if (form.sort.value !== "urgent") query.set("sort", form.sort.value);
+    try {
+      history.replaceState(null, "", query.size === 0 ? location.pathname : "?" + query);
+    } catch {
+      // A file that was opened from the disk keeps its address.
+    }
+    filter();
+  };
+  if (form !== null) {
+    const given = new URLSearchParams(location.search);
+    form.hidden = false;
+    if (given.has("sort")) form.sort.value = given.get("sort");
+    if (form.q.value === "") {
+      const fields = ["tag", "kind", "condition"].flatMap((field) => given.getAll(field).map((value) => field + ":" + value));
+      form.q.value = [...given.getAll("q"), ...fields].join(" ").trim();
+    }
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("input", () => filterBy(form.q.value));
+    document.addEventListener("click", (event) => {
+      const words = event.target.closest("a[data-q]")?.dataset.q;
+      if (words === undefined || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      filterBy(form.q.value.trim() === words ? "" : words);
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "/" && !event.ctrlKey && !event.metaKey && !event.target.closest("input,select,textarea")) {
+        event.preventDefault();
+        form.q.select();
+      } else if (event.key === "Escape" && event.target === form.q) {
+        filterBy("");
+      }
+    });
+    filter();
+  }
+`;
