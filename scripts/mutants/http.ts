@@ -156,8 +156,8 @@ export const HTTP: FaultyLayer = {
         ],
         [
           "the public page is the private one while it is cached",
-          "JSON.stringify([access, type, area, rest])",
-          "JSON.stringify([type, area, rest])",
+          "JSON.stringify([access, type, area, rest, variant])",
+          "JSON.stringify([type, area, rest, variant])",
         ],
         ["a browser gets outdated pages", 'tag.replace("W/", "") === etag', 'tag.replace("W/", "") !== ""'],
       ],

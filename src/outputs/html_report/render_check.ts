@@ -42,7 +42,8 @@ export interface ItemOptions {
 
 /** The check of a page of its own, with everything open. */
 export function renderCheck(status: PageCheck, options: ItemOptions): Markup {
-  return markup`<li class=${STROKE_CLASSES[status.condition]}><div><h2>${headingOf(status)}</h2>${
+  const { condition } = status;
+  return markup`<li class=${STROKE_CLASSES[condition]}><div><h2>${headingOf(status)}</h2>${
     renderWords(status, options)
   }</div>${renderBody(status, options)}${renderRuns(status, options)}\n`;
 }
@@ -66,9 +67,9 @@ export function renderRow(
   const own = isLive === true
     ? markup`<p><a href="checks/${encodeURIComponent(name.toWellFormed())}">Page of this check</a></p>`
     : "";
-  const row = markup`<li class=${STROKE_CLASSES[condition]} id="${rowId(name)}" data-f="${fields}" data-ms=${
+  const row = markup`<li class=${STROKE_CLASSES[condition]} id="${rowId(name)}" data-f="${fields}" data-ms="${
     Math.round(durationMs)
-  } data-share=${shareOf(status)}${isHidden ? " hidden" : ""}><details class=row><summary><i>${
+  }" data-share="${shareOf(status)}"${isHidden ? " hidden" : ""}><details class=row><summary><i>${
     CONDITION_WORDS[condition]
   }</i><h3>${heading}</h3><span class=l>${what}</span>${
     renderBars(status.days, { ...options, nowMs })
@@ -188,7 +189,8 @@ const REASON_MAX = 200;
 
 /** A link that filters the page; without a script it loads it. */
 export function renderFilterLink(words: string, text: string): Markup {
-  return markup`<a href="?q=${encodeURIComponent(words.toWellFormed())}" data-q="${words}">${text}</a>`;
+  const query = new URLSearchParams({ q: words.toWellFormed() });
+  return markup`<a href="${`?${query}`}" data-q="${words}">${text}</a>`;
 }
 
 /** Renders the share of ok in each span, and the part of it with data if that is not all. */

@@ -35,7 +35,7 @@ ${
 /** A script shows the form in a file, which has no server to send it to. */
 export function renderFilter({ isLive, filter = NO_FILTER }: ReportSnapshot): Markup {
   const sorts = SORTS.map((sort) =>
-    markup`<option value=${sort}${sort === filter.sort ? " selected" : ""}>${SORT_WORDS[sort]}</option>`
+    markup`<option value="${sort}"${sort === filter.sort ? " selected" : ""}>${SORT_WORDS[sort]}</option>`
   );
   return markup`<form role=search${
     isLive === true ? "" : " hidden"

@@ -78,7 +78,7 @@ export function renderStrips(
   const means = points.filter((mean) => mean !== null);
   const most = Math.max(0, ...means);
   const line = means.length === 0 ? "" : markup`<path class=l d="${linePath(points, most, daysPerPoint)}"/>`;
-  return markup`<svg class=${hasDays ? "three" : "two"} viewBox="0 0 ${DAYS_SHOWN} ${
+  return markup`<svg class="${hasDays ? "three" : "two"}" viewBox="0 0 ${DAYS_SHOWN} ${
     HEIGHT - lift
   }" preserveAspectRatio=none>${line}${fine === "" ? "" : markup`<path d="${fine}"/>`}${
     strips.map(({ others }) => others)

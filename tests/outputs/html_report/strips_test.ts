@@ -121,6 +121,6 @@ Deno.test("renderStrips() draws the mean of several days as a point", () => {
 Deno.test("renderStrips() draws nothing without data", () => {
   assert.match(
     render({}),
-    /^<svg class=three viewBox="0 0 90 56" preserveAspectRatio=none><\/svg><p class=m><\/p>$/,
+    /^<svg class="three" viewBox="0 0 90 56" preserveAspectRatio=none><\/svg><p class=m><\/p>$/,
   );
 });
