@@ -85,6 +85,11 @@ export const CONDITION: FaultyLayer = {
       file: "src/condition/condition_state.ts",
       faults: [
         [
+          "a change notes the time of the wrong condition",
+          '[state.confirmed ?? "pending"]: nowMs',
+          "[confirmed]: nowMs",
+        ],
+        [
           "a recovery does not pass a dependency",
           '"until_ok", "maintenance", "dependency"];',
           '"until_ok", "maintenance"];',
@@ -219,11 +224,6 @@ export const CONDITION: FaultyLayer = {
           "a problem begins again with each result",
           "problemBeganAtMs: isFailing ? state.problemBeganAtMs ?? nowMs : null",
           "problemBeganAtMs: isFailing ? nowMs : null",
-        ],
-        [
-          "a change notes the time of the wrong condition",
-          "{ ...state.leftAtMs, [change.from]: nowMs }",
-          "{ ...state.leftAtMs, [change.to]: nowMs }",
         ],
         [
           "an escalation lets the intervals of reminders start over",
