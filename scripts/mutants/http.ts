@@ -146,6 +146,14 @@ export const HTTP: FaultyLayer = {
       ],
     },
     {
+      file: "src/outputs/why/page_why.ts",
+      tests: ["tests/simulation/page_why_test.ts"],
+      faults: [
+        ["a page explains nothing while a check is silenced", '"ok" || isSilenced ||', '"ok" ||'],
+        ["a page explains what nobody asks", "if (!isNews) return [];", ""],
+      ],
+    },
+    {
       file: "src/outputs/http_endpoint/endpoint.ts",
       tests: ["tests/outputs/http_endpoint/access_test.ts", "tests/life/endpoint_cases.ts"],
       faults: [

@@ -65,6 +65,7 @@ export function publicReport(snapshot: ReportSnapshot): ReportSnapshot {
       maintenance: check.maintenance === null ? null : { ...check.maintenance, reason: "" },
       changes: check.changes.map(publicChange),
     })),
+    why: [],
     rows: [],
     members: null,
     silences: [],

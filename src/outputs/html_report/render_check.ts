@@ -45,7 +45,7 @@ export function renderCheck(status: PageCheck, options: ItemOptions): Markup {
   const { condition } = status;
   return markup`<li class=${STROKE_CLASSES[condition]}><div><h2>${headingOf(status)}</h2>${
     renderWords(status, options)
-  }</div>${renderBody(status, options)}${renderRuns(status, options)}\n`;
+  }</div>${renderBody(status, options)}${renderWhy(options.snapshot)}${renderRuns(status, options)}\n`;
 }
 
 /** A check as one line, which opens in place. Scripts find it by its `id`, and filter and sort by its data. */
@@ -242,6 +242,11 @@ function renderMore(status: PageCheck, { time, roomOf }: ItemOptions): readonly 
   ];
 }
 
+function renderWhy({ why = [] }: ReportSnapshot): Markup {
+  const items = why.map(({ channel, text }) => markup`<li><b>${channel}</b> ${text}`);
+  return renderDetails("why", "Why notified, or not", renderItems(items));
+}
+
 function renderRuns({ recent }: PageCheck, { time }: ItemOptions): Markup {
   const items = recent.map(({ endedAtMs, condition, durationMs }) =>
     markup`<li>${time(endedAtMs)} <b>${condition}</b> ${durationText(durationMs)}`
@@ -258,7 +263,7 @@ function renderItems(items: readonly Markup[]): Markup {
 }
 
 /** The script of the live page finds open ones again by their class. */
-function renderDetails(kind: "changes" | "trace" | "runs", summary: string, content: Markup): Markup {
+function renderDetails(kind: "changes" | "trace" | "why" | "runs", summary: string, content: Markup): Markup {
   return content.isEmpty
     ? content
     : markup`<details class=${kind}><summary>${summary}</summary>${content}</details>`;

@@ -49,6 +49,12 @@ export interface PageCheck extends CheckStatus {
   readonly changes: readonly ConditionChange[];
 }
 
+/** What a channel of a check was notified of, or what holds a notification back. */
+export interface PageWhy {
+  readonly channel: string;
+  readonly text: string;
+}
+
 export interface ReportSnapshot {
   /** When that was; wall time, milliseconds since 1970. */
   readonly nowMs: number;
@@ -68,6 +74,8 @@ export interface ReportSnapshot {
   readonly isOfOneCheck?: boolean;
   /** Which checks are shown, and in which order. @default all, the most urgent first */
   readonly filter?: PageFilter;
+  /** Of the page of one check: a line for each of its channels. @default none */
+  readonly why?: readonly PageWhy[];
   /** Whether the names of checks that have a title are left out, as everybody may read it. @default false */
   readonly isPublic?: boolean;
   /** Whether its readers can see more with the token. @default false */

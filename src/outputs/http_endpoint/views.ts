@@ -15,7 +15,7 @@ import {
 import type { LoadedConfig } from "../../config/load.ts";
 import { allChanges, readServices } from "../../state/read_store.ts";
 import { NO_FILTER } from "../html_report/page_filter.ts";
-import { pageFacts } from "../html_report/snapshot.ts";
+import { pageFacts, type PageWhy } from "../html_report/snapshot.ts";
 import { publicChange, publicChecks, publicStatus } from "../html_report/public_report.ts";
 import { writeReport } from "../html_report/write_report.ts";
 import { historyJson, readHistory } from "../json/history_json.ts";
@@ -61,8 +61,9 @@ export class Views {
   }
 
   /** The live page of all checks, or with all details of one. */
-  page(name: string | null, filter = NO_FILTER): Promise<string> {
+  async page(name: string | null, filter = NO_FILTER): Promise<string> {
     const { system, repository, config, isWhole, intervalMs } = this.#sources;
+    const why = name === null || this.#isPublic ? [] : await this.#whyOf(this.#get(name));
     const facts = pageFacts({
       configLabel: config.source.label,
       text: config.page,
@@ -71,9 +72,10 @@ export class Views {
       isLive: true,
       filter,
       isOfOneCheck: name !== null,
+      why,
       canSignIn: this.#isPublic && config.listen?.token !== undefined,
     }, system);
-    return writeReport({
+    return await writeReport({
       store: repository.store,
       checks: name === null ? this.#checks : [this.#get(name)],
       isWhole: isWhole && name === null,
@@ -81,6 +83,27 @@ export class Views {
       recordOf: (name) => repository.recordOf(name, facts.nowMs),
       clock: system.clock,
       public: this.#isPublic ? config.listen?.public ?? [] : undefined,
+    });
+  }
+
+  async #whyOf(check: Check): Promise<readonly PageWhy[]> {
+    const { system, repository, config } = this.#sources;
+    const { store } = repository;
+    const nowMs = system.clock.wallMs();
+    // Only who asks for a check needs it.
+    const { whyOnPage } = await import("../why/page_why.ts");
+    return whyOnPage(check, {
+      config,
+      recordOf: (name) => {
+        const record = repository.recordOf(name, nowMs);
+        return record.last === null ? null : record;
+      },
+      monitor: null,
+      outbox: await store.outbox(),
+      silences: await this.#silences(),
+      logged: await store.deliveries({ checks: [check.name], sinceMs: -Infinity, untilMs: Infinity }),
+      nowMs,
+      timeZone: system.timeZone(),
     });
   }
 

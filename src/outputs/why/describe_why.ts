@@ -45,6 +45,17 @@ export function describeChannel(channel: ExplainedChannel, options: WhyTextOptio
   return [...lines, `${event} not sent:`, ...causes.map((cause) => `- ${describeCause(cause, options)}`)];
 }
 
+/** The same in one line: what holds a notification back, else what waits, else what it was notified of. */
+export function describeInLine(channel: ExplainedChannel, options: WhyTextOptions): string {
+  const { event, causes, queued } = channel;
+  const lines = describeChannel(channel, options);
+  if (event !== null && causes.length > 0) {
+    return `${event} not sent: ${causes.map((cause) => describeCause(cause, options)).join("; ")}`;
+  }
+  const isLast = event !== null || queued.length > 0;
+  return lines.at(isLast ? -1 : 0) ?? "";
+}
+
 /** Returns whether a channel gets all that tells it of a problem. */
 export function isSentWhole(events: Channel["events"]): boolean {
   return events === undefined || events.includes("problem") && events.includes("change");
