@@ -9,9 +9,10 @@ async function whyOf(world: World, name: string, token: string | null = TOKEN): 
   const headers: Readonly<Record<string, string>> = token === null
     ? {}
     : { authorization: `Bearer ${token}` };
-  const { status, body } = await world.machine().request(`/checks/${name}`, { headers }) ?? {};
+  const response = await world.machine().request(`/checks/${name}`, { headers });
+  if (response === null) throw new Error("nothing listens");
+  const { status, body } = response;
   assert.equal(status, 200, body);
-  if (body === undefined) throw new Error("nothing listens");
   const [, part = ""] = /<details class=why>.*?<ul class=e>(.*?)<\/ul>/s.exec(body) ?? [];
   if (token === null) assert.doesNotMatch(body, /chat|pager/);
   return part.split("<li>").slice(1).map((line) =>
