@@ -3,8 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { type Store, StoreError } from "../../src/domain/store.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { pruneAll } from "./conformance.ts";
-import { migrate, openConnection, SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
-import { createDatabaseStore } from "../../src/state/sqlite/database_store.ts";
+import { migrate, SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
 import * as shared from "../../src/state/sql/shared_statements.ts";
 import * as own from "../../src/state/sqlite/outbox_statements.ts";
 import {
@@ -13,7 +12,6 @@ import {
   deliveryOf,
   entryOf,
   markerOf,
-  notificationOf,
   NOW_MS,
   outboxChangeOf,
   queuedOf,
@@ -99,49 +97,6 @@ Deno.test("save(), changeOutbox() and addSilences() keep all or nothing", () =>
       await assert.rejects(attempt, (error) => error === broken || error instanceof StoreError);
       assert.deepEqual(await everythingIn(store), before);
     }
-    await store.close();
-  }));
-
-Deno.test("changeOutbox() rejects if the disk is full, keeps the old rows and writes again when there is space", () =>
-  withStatePath(async (path) => {
-    const rows = [queuedOf("a", 1), queuedOf("b", 2)];
-    await withState(path, async (store) => {
-      await store.save([updateOf("web", { queued: rows })]);
-      await store.changeOutbox(outboxChangeOf({ markers: [markerOf("web")] }));
-    });
-    const connection = await openConnection(path, { readOnly: false });
-    migrate(connection);
-    const store = createDatabaseStore(connection, path);
-    const pages = Number(connection.first("PRAGMA page_count")?.["page_count"]);
-    connection.first(`PRAGMA max_page_count = ${pages + 2}`);
-    const before = await everythingIn(store);
-    const notification = notificationOf("web", { detail: "x".repeat(5000) });
-    const many = Array.from(
-      { length: 40 },
-      (_, index) => queuedOf(`row ${index}`, 10 + index, { notification }),
-    );
-    const change = outboxChangeOf({
-      changed: [queuedOf("a", 1, { attempts: 9 }), ...many],
-      removed: ["b"],
-      markers: [markerOf("other")],
-      cleared: [markerOf("web")],
-    });
-    const full = failing("full", /cannot write .*: the disk is full; free some space$/);
-    for (let attempt = 0; attempt < 3; attempt++) {
-      await assert.rejects(() => store.changeOutbox(change), full);
-      assert.deepEqual(await everythingIn(store), before);
-      const update = updateOf("other", { change: changeOf("other", NOW_MS), queued: many });
-      await assert.rejects(() => store.save([update]), full);
-      assert.deepEqual(await everythingIn(store), before);
-      // Writes without additional space succeed.
-      await store.changeOutbox(outboxChangeOf({ changed: [queuedOf("a", 1)] }));
-    }
-    connection.first(`PRAGMA max_page_count = ${pages + 10_000}`);
-    await store.changeOutbox(change);
-    const { notifications: kept, markers: notified } = await store.outbox();
-    assert.deepEqual(kept, change.changed);
-    assert.deepEqual(notified, change.markers);
-    assert.equal(connection.first("PRAGMA integrity_check")?.["integrity_check"], "ok");
     await store.close();
   }));
 

@@ -5,7 +5,7 @@ import { ALL_WORK } from "../../src/domain/membership.ts";
 import { startPersisting } from "../../src/state/write_schedule.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
-import { type CheckUpdate, StoreError, type StoreFailure } from "../../src/domain/store.ts";
+import { type CheckUpdate, type StoreFailure } from "../../src/domain/store.ts";
 import { decide, type Decided, type Run } from "../../src/engine/decide.ts";
 import { WITHOUT_CHANNELS } from "../../src/engine/engine.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
@@ -74,14 +74,6 @@ function changesIn(saved: readonly (readonly CheckUpdate[])[]): readonly string[
 const WEB = testCheck("ok", { name: "web" });
 const MAIL = testCheck("ok", { name: "mail", threshold: 2 });
 
-Deno.test("record() returns the suppression of a problem, and none of a reminder, which is not due later", async () => {
-  const { recordResult } = await openDesk();
-  const check = { ...WEB, reminders: true };
-  assert.strictEqual(recordResult(check, "critical", { notifies: false }).suppressed, "no_notify");
-  assert.strictEqual(recordResult(check, "critical").notification?.event, "problem");
-  assert.strictEqual(recordResult(check, "critical", { notifies: false }).suppressed, null);
-});
-
 Deno.test("flush() reads a record that another process wrote, and drops updates of the older one", async () => {
   const { repository, store, recordResult } = await openDesk();
   recordResult(WEB, "ok");
@@ -121,59 +113,6 @@ Deno.test("record() adds up runs and their time across restarts, and persists th
   assert.deepStrictEqual(runs, { ok: 1, unknown: 1, warning: 1, critical: 2 });
   assert.strictEqual(durationTotalMs, 5 * (last?.durationMs ?? NaN));
   assert.deepStrictEqual([last?.metrics, last?.lateMs], [{ status: 500 }, 7]);
-});
-
-Deno.test("openStateRepository() rejects if the store can't be read, and replaces a damaged one", async () => {
-  const store = await openFaultyStore();
-  store.failure = "denied";
-  await assert.rejects(openDesk({ store }), { failure: "denied" });
-  store.failure = "damaged";
-  const { repository, fresh, recordResult } = await openDesk({ store });
-  assert.strictEqual(repository.recordOf("web", NOW).condition.observed, null);
-  recordResult(WEB, "warning");
-  await repository.flush();
-  assert.strictEqual(fresh.length, 1);
-  assert.deepStrictEqual(changesIn(fresh[0]?.saved ?? []), ["web: pending to warning"]);
-});
-
-Deno.test("record() returns record and notification, and writes nothing by itself", async () => {
-  const { repository, store, recordResult } = await openDesk();
-  assert.strictEqual(recordResult(MAIL, "warning").notification, null);
-  const nowMs = NOW + MINUTE;
-  const { occurrences, notification, record } = recordResult(MAIL, "critical", {
-    output: "no answer",
-    nowMs,
-  });
-  assert.strictEqual(occurrences, 1);
-  const { id, event, condition, previous, problemBeganAtMs, decidedAtMs } = notification ?? assert.fail();
-  assert.deepStrictEqual([id, event, condition, previous], ["report", "problem", "warning", "pending"]);
-  assert.deepStrictEqual([problemBeganAtMs, decidedAtMs, notification?.occurrences], [NOW, nowMs, 2]);
-  assert.deepStrictEqual([record.nextRunAtMs, record.overdueAtMs], [nowMs + MINUTE, nowMs + 3 * MINUTE]);
-  assert.deepStrictEqual([repository.pending, store.attempts], [2, []]);
-});
-
-Deno.test("record() sends a problem that goes on with the output of its last failing run", async () => {
-  const { repository, recordResult } = await openDesk();
-  const check = testCheck("ok", { name: "web", threshold: 1, recoveryThreshold: 3 });
-  recordResult(check, "critical", { output: "it is gone", notifies: false });
-  recordResult(check, "ok", { output: "all is well", notifies: false });
-  const { notification } = recordResult(check, "ok", { output: "all is well" });
-  assert.equal(notification?.event, "problem");
-  assert.equal(notification.output, "it is gone");
-  const { record } = recordResult(check, "ok", { output: "all is well" });
-  assert.equal(record.condition.confirmed, "ok");
-  assert.equal(record.failing, null);
-  await repository.flush();
-});
-
-Deno.test("record() sends a recovery that was held back with the time of the recovery", async () => {
-  const { recordResult } = await openDesk();
-  const check = testCheck("ok", { name: "web", threshold: 1, recoveryThreshold: 1 });
-  recordResult(check, "critical");
-  recordResult(check, "ok", { nowMs: NOW + MINUTE, notifies: false });
-  const { notification } = recordResult(check, "ok", { nowMs: NOW + HOUR });
-  assert.equal(notification?.event, "recovery");
-  assert.equal(notification.decidedAtMs, NOW + MINUTE);
 });
 
 Deno.test("isUrgent is true for updates to be written at once", async (t) => {
@@ -229,21 +168,6 @@ Deno.test("flush() shares a write that has not begun, and starts another one dur
   assert.deepStrictEqual(store.attempts, [1, 1]);
 });
 
-Deno.test("flush() keeps a failed batch pending, calls onFailure once, and writes it later", async () => {
-  const { repository, store, troubles, recordResult } = await openDesk();
-  store.failure = "full";
-  recordResult(WEB, "critical");
-  await repository.flush();
-  recordResult(WEB, "ok", { nowMs: NOW + MINUTE });
-  await repository.flush();
-  assert.deepStrictEqual([troubles, repository.pending, repository.isWritable], [["full"], 2, false]);
-  store.failure = null;
-  await repository.flush();
-  await repository.flush();
-  assert.deepStrictEqual([troubles, repository.pending, repository.isWritable], [["full", null], 0, true]);
-  assert.deepStrictEqual(changesIn(store.saved), ["web: pending to critical", "web: critical to ok"]);
-});
-
 Deno.test("flush() writes after an error that is not the store's, with the updates of that time", async () => {
   const store = await openFaultyStore();
   const { save } = store;
@@ -260,25 +184,6 @@ Deno.test("flush() writes after an error that is not the store's, with the updat
   assert.deepStrictEqual(changesIn(store.saved), ["web: pending to critical", "web: critical to ok"]);
 });
 
-Deno.test("flush() writes all known records to the replacement of a damaged store", async () => {
-  const { repository, store, fresh, troubles, recordResult } = await openDesk();
-  for (const name of ["quiet", "calm"]) recordResult(testCheck("ok", { name }), "ok");
-  await repository.flush();
-  store.failure = "damaged";
-  recordResult(WEB, "critical");
-  recordResult(WEB, "ok", { nowMs: NOW + MINUTE });
-  await repository.flush();
-  assert.deepStrictEqual([troubles, fresh.length, repository.pending], [["damaged", null], 1, 0]);
-  const [next] = fresh;
-  assert.deepStrictEqual(
-    await next?.records(),
-    ["quiet", "calm", "web"].map((name) => repository.recordOf(name, NOW)),
-  );
-  assert.deepStrictEqual(changesIn(next?.saved ?? []), ["web: pending to critical", "web: critical to ok"]);
-  const [rollup] = await next?.rollups("web", 0) ?? [];
-  assert.deepStrictEqual(rollup?.observed, { ok: 1, unknown: 0, warning: 0, critical: 1 });
-});
-
 Deno.test("amend() lets a pending notification be written as it is now", async () => {
   const { repository, store } = await openDesk();
   const queued = queuedOf("a", 1);
@@ -289,22 +194,6 @@ Deno.test("amend() lets a pending notification be written as it is now", async (
     store.saved.flat().flatMap((update) => update.queued.map(({ attempts }) => attempts)),
     [7],
   );
-});
-
-Deno.test("flush() retries with each call if no replacement can be opened", async () => {
-  let refusals = 2;
-  const { repository, store, fresh, troubles, recordResult } = await openDesk({
-    onReopen: () => {
-      if (refusals-- > 0) throw new StoreError("cannot open state: the disk is full", "full");
-    },
-  });
-  store.failure = "damaged";
-  recordResult(WEB, "critical");
-  for (let call = 0; call < 2; call++) await repository.flush();
-  assert.deepStrictEqual([troubles, fresh.length, repository.pending], [["damaged"], 0, 1]);
-  await repository.flush();
-  assert.deepStrictEqual([troubles, fresh.length, repository.pending], [["damaged", null], 1, 0]);
-  assert.deepStrictEqual(changesIn(fresh[0]?.saved ?? []), ["web: pending to critical"]);
 });
 
 Deno.test("flush() opens at most two replacements a call if each is damaged", async () => {
@@ -533,20 +422,6 @@ Deno.test("recorded() retries a store that can't be written after 1, 2, 4, 8 and
     if (store.attempts.length > before) attemptsMs.push(elapsedMs + 500);
   }
   assert.deepStrictEqual(attemptsMs, [1, 3, 7, 15, 31, 47, 63].map((seconds) => seconds * SECOND));
-});
-
-Deno.test("recorded() resets the backoff once the store can be written", async () => {
-  const { clock, store, repository, recordResult } = await persist();
-  store.failure = "busy";
-  await recordResult("critical");
-  await clock.advance(20 * SECOND);
-  store.failure = null;
-  await clock.advance(16 * SECOND);
-  assert.strictEqual(repository.pending, 0);
-  const before = store.attempts.length;
-  await recordResult("critical");
-  await clock.advance(SECOND);
-  assert.strictEqual(store.attempts.length, before + 1);
 });
 
 Deno.test("startPersisting() prunes at once and every hour, in steps", async () => {

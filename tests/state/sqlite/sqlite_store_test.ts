@@ -205,7 +205,11 @@ Deno.test("openSqliteStore() rejects a file that is not this user's own state, a
       "denied",
       symlink,
     ],
-    "a symlink in the place of the journal": [link("-wal"), "denied", symlink],
+    ...Object.fromEntries(
+      ["", "-wal", "-shm", "-journal"].map((
+        end,
+      ) => [`a symlink to nothing: ${end}`, [link(end), "denied", symlink]]),
+    ),
     "a directory": [(path) => Deno.mkdir(path), "denied", /state.sqlite" is a directory; name a file$/],
     "a pipe": [makePipe, "denied", /state.sqlite" is a device or a pipe; name a file$/],
     "another user's file": [empty(""), "denied", foreign, other],
