@@ -115,6 +115,20 @@ Deno.test("record() adds up runs and their time across restarts, and persists th
   assert.deepStrictEqual([last?.metrics, last?.lateMs], [{ status: 500 }, 7]);
 });
 
+Deno.test("record() sends a problem that goes on with the output of its last failing run", async () => {
+  const { repository, recordResult } = await openDesk();
+  const check = testCheck("ok", { name: "web", threshold: 1, recoveryThreshold: 3 });
+  recordResult(check, "critical", { output: "it is gone", notifies: false });
+  recordResult(check, "ok", { output: "all is well", notifies: false });
+  const { notification } = recordResult(check, "ok", { output: "all is well" });
+  assert.equal(notification?.event, "problem");
+  assert.equal(notification.output, "it is gone");
+  const { record } = recordResult(check, "ok", { output: "all is well" });
+  assert.equal(record.condition.confirmed, "ok");
+  assert.equal(record.failing, null);
+  await repository.flush();
+});
+
 Deno.test("isUrgent is true for updates to be written at once", async (t) => {
   const reminding = { ...WEB, reminders: true };
   const fill = async ({ recordResult, repository, store }: Desk): Promise<void> => {
