@@ -115,6 +115,27 @@ Deno.test("record() adds up runs and their time across restarts, and persists th
   assert.deepStrictEqual([last?.metrics, last?.lateMs], [{ status: 500 }, 7]);
 });
 
+Deno.test("record() returns the suppression of a problem, and none of a reminder, which is not due later", async () => {
+  const { recordResult } = await openDesk();
+  const check = { ...WEB, reminders: true };
+  assert.strictEqual(recordResult(check, "critical", { notifies: false }).suppressed, "no_notify");
+  assert.strictEqual(recordResult(check, "critical").notification?.event, "problem");
+  assert.strictEqual(recordResult(check, "critical", { notifies: false }).suppressed, null);
+});
+
+Deno.test("openStateRepository() rejects if the store can't be read, and replaces a damaged one", async () => {
+  const store = await openFaultyStore();
+  store.failure = "denied";
+  await assert.rejects(openDesk({ store }), { failure: "denied" });
+  store.failure = "damaged";
+  const { repository, fresh, recordResult } = await openDesk({ store });
+  assert.strictEqual(repository.recordOf("web", NOW).condition.observed, null);
+  recordResult(WEB, "warning");
+  await repository.flush();
+  assert.strictEqual(fresh.length, 1);
+  assert.deepStrictEqual(changesIn(fresh[0]?.saved ?? []), ["web: pending to warning"]);
+});
+
 Deno.test("record() sends a problem that goes on with the output of its last failing run", async () => {
   const { repository, recordResult } = await openDesk();
   const check = testCheck("ok", { name: "web", threshold: 1, recoveryThreshold: 3 });
@@ -436,6 +457,20 @@ Deno.test("recorded() retries a store that can't be written after 1, 2, 4, 8 and
     if (store.attempts.length > before) attemptsMs.push(elapsedMs + 500);
   }
   assert.deepStrictEqual(attemptsMs, [1, 3, 7, 15, 31, 47, 63].map((seconds) => seconds * SECOND));
+});
+
+Deno.test("recorded() resets the backoff once the store can be written", async () => {
+  const { clock, store, repository, recordResult } = await persist();
+  store.failure = "busy";
+  await recordResult("critical");
+  await clock.advance(20 * SECOND);
+  store.failure = null;
+  await clock.advance(16 * SECOND);
+  assert.strictEqual(repository.pending, 0);
+  const before = store.attempts.length;
+  await recordResult("critical");
+  await clock.advance(SECOND);
+  assert.strictEqual(store.attempts.length, before + 1);
 });
 
 Deno.test("startPersisting() prunes at once and every hour, in steps", async () => {
