@@ -14,7 +14,7 @@ import {
   makeNotification,
 } from "../support/channel_delivery.ts";
 import { fixture, livingProcesses, newMark, untilGone } from "../support/processes.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 
 function run(
@@ -117,7 +117,7 @@ Deno.test("commandKind retries unless the exit code is permanent", async (t) => 
 });
 
 Deno.test("commandKind quotes the first words of a command that failed", async (t) => {
-  const rows: Readonly<Record<string, readonly [script: string, words: string]>> = {
+  const rows: Rows<[script: string, words: string]> = {
     "stderr before stdout": ["echo out; echo 'no route'; echo 'no pager' >&2; exit 1", "no pager"],
     "stdout when stderr is empty": ["echo; echo 'no route'; echo more; exit 1", "no route"],
     "control characters out of them": ["printf 'a\\033[31mb\\000c' >&2; exit 1", "a [31mb c"],

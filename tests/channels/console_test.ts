@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { consoleKind, describeItem } from "../../src/channels/console.ts";
 import type { MessageItem } from "../../src/domain/delivery.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 import { deliverOver, makeItem, makeMessage, makeNotification } from "../support/channel_delivery.ts";
 
 const CONSOLE = { kind: "console", key: "k", parameters: {} } as const;
@@ -10,7 +10,7 @@ Deno.test("describeItem() describes an item in one line", async (t) => {
   const recovery = { event: "recovery", condition: "ok", previous: "critical", output: "fine" } as const;
   const since = "since 2026-01-31 09:58:00 UTC";
   const period = "(was critical from 2026-01-31 09:58:00 UTC to 2026-01-31 10:00:00 UTC";
-  const rows: Readonly<Record<string, readonly [item: MessageItem, line: string]>> = {
+  const rows: Rows<[item: MessageItem, line: string]> = {
     "a problem": [
       makeItem(),
       `CRITICAL: Website (web): status is 500, expected 200 (was ok, 3 results in a row ${since})`,

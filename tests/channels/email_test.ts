@@ -12,7 +12,7 @@ import {
   makeItem,
   makeNotification,
 } from "../support/channel_delivery.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 const BEGAN_MS = Date.UTC(2026, 0, 31, 12, 3, 0);
 const DECIDED_MS = Date.UTC(2026, 0, 31, 12, 9, 30);
@@ -75,7 +75,7 @@ const RECOVERY = {
 Deno.test("deliver() puts the event into the subject", async (t) => {
   const others = [item({ id: "2" }), item({ id: "3" }), item({ id: "4", condition: "warning" })];
   const recovered = (decidedAtMs: number) => [item({ ...RECOVERY, decidedAtMs }, { missedProblem: REPORT })];
-  const rows: Readonly<Record<string, readonly [items: readonly MessageItem[], subject: string]>> = {
+  const rows: Rows<[items: readonly MessageItem[], subject: string]> = {
     "problem": [[item()], "CRITICAL: Website"],
     "without a title": [[item({ title: null })], "CRITICAL: web"],
     "reminder": [[item({ event: "reminder" })], "still CRITICAL: Website"],

@@ -9,7 +9,7 @@ import {
   type DeliverySettings,
   failure,
 } from "../support/channel_delivery.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { requiresTools } from "../../testing/tools.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
@@ -56,7 +56,7 @@ Deno.test("fileTouchKind sets the modification time and keeps content and permis
 Deno.test("fileTouchKind rejects permanent failures with the reason", async (t) => {
   await inDirectory(async (directory) => {
     await makePipe(`${directory}/pipe`);
-    const rows: Readonly<Record<string, readonly [name: string, reason: string]>> = {
+    const rows: Rows<[name: string, reason: string]> = {
       "a missing directory": ["missing/file", "its directory does not exist"],
       "a pipe that nobody reads": ["pipe", "it is a pipe or a socket without a reader"],
     };

@@ -24,7 +24,7 @@ import {
   startServer,
   type Visitor,
 } from "../support/http_servers.ts";
-import { fieldsOf, testRows, testTable } from "../support/rows.ts";
+import { fieldsOf, type Rows, testRows, testTable } from "../support/rows.ts";
 
 type Parameters = ChannelOf<"webhook">["parameters"];
 
@@ -124,7 +124,7 @@ Deno.test("webhookKind sends the configured method and headers, whatever the cas
 });
 
 Deno.test("webhookKind fills fields in path, query and headers, each escaped for its place", async (t) => {
-  const rows: Readonly<Record<string, readonly [value: string, inUrl: string, inHeader: string]>> = {
+  const rows: Rows<[value: string, inUrl: string, inHeader: string]> = {
     "plain text": ["web", "web", "web"],
     "characters that end a segment, a query or a header": [
       "a/../b?c&d=e#f\r\nX-Evil: 1\0",
@@ -203,7 +203,7 @@ Deno.test("webhookKind marks a test", async () => {
 });
 
 Deno.test("webhookKind escapes hostile outputs", async (t) => {
-  const rows: Readonly<Record<string, readonly [text: string, arrives?: string]>> = {
+  const rows: Rows<[text: string, arrives?: string]> = {
     "quotes and backslashes": ['"}, "x": "\\" \\'],
     "line breaks, tabs and control characters": ["a\nb\r\nc\td\0\u0001\u001b[31m\u007f\u0085\u2028\u2029"],
     "placeholders": ["{{detail}} ${env:HOME} $& $1 $$"],
@@ -329,7 +329,7 @@ const ANSWERS = `
   503 retry-after="5, 10" | status is 503 | retried
   503 retry-after="31 Jan 2026 10:01:30" | status is 503 | retried`;
 
-const BODIES: Readonly<Record<string, readonly [answer: string, delivery: Delivery]>> = {
+const BODIES: Rows<[answer: string, delivery: Delivery]> = {
   "202 without an end": ["HTTP/1.1 202 OK\r\ncontent-length: 100\r\n\r\nx", { delivered: true, note: null }],
   "400 with words": [
     response(400, {}, "  invalid\u001b[31m\0payload\nmore "),

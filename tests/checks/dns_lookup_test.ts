@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { dnsLookupKind } from "../../src/checks/dns_lookup.ts";
 import type { DnsLookupParameters } from "../../src/domain/generated/config.ts";
-import { createDns } from "../../src/system/dns.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { freePort } from "../support/http_servers.ts";
 import { problemTexts } from "../support/observe_check.ts";
-import { fieldsOf, linesOf, testRows, testTable } from "../support/rows.ts";
-import { dnsCheck, observeConnection, observeInOwnProcess } from "../support/connection_check.ts";
+import { fieldsOf, linesOf, type Rows, testRows, testTable } from "../support/rows.ts";
+import { dnsCheck, observeConnection } from "../support/connection_check.ts";
 import {
   dnsAddress,
   type DnsBehavior,
@@ -128,7 +127,7 @@ Deno.test("observeDnsLookup() compares the responses of several servers", async 
 const ADDRESS = dnsAddress("192.0.2.1");
 const EVIL = dnsAddress("6.6.6.6");
 
-const HOSTILE: Readonly<Record<string, readonly [DnsBehavior, expected: RegExp]>> = {
+const HOSTILE: Rows<[DnsBehavior, expected: RegExp]> = {
   "silence": [() => [], /^critical: .*: timeout after 0\.3 s \(127\.0\.0\.1:\d+\)$/],
   "another id": [
     (query) => [dnsReply(query, [EVIL], { id: query.id ^ 1 })],
@@ -208,22 +207,6 @@ Deno.test("observeDnsLookup() truncates long texts and escapes control character
   assert(seen.length < 300);
 });
 
-Deno.test("observeDnsLookup() requires net access to its servers, and names a missing flag", async () => {
-  await using server = startDnsServer(answering(dnsAddress("192.0.2.1")));
-  const address = `127.0.0.1:${server.port}`;
-  const check = dnsCheck({ server: address });
-  const { net = [], ...others } = await dnsLookupKind.requiredPermissions(check, createMemorySystem());
-  assert.deepStrictEqual([net, others], [[address], {}]);
-  const flags = ["--allow-read", "--allow-env", "--allow-sys"];
-  const granted = await observeInOwnProcess(check, { flags: [...flags, `--allow-net=${net}`] });
-  assert.strictEqual(granted.condition, "ok");
-  const refused = await observeInOwnProcess(check, { flags: [...flags, "--allow-net=127.0.0.1:1"] });
-  assert.deepStrictEqual([refused.condition, refused.output], [
-    "unknown",
-    `A of www.example.test: needs network access to "${address}": grant --allow-net=${address}`,
-  ]);
-});
-
 Deno.test("observeDnsLookup() without a server requires net access to the resolver of this machine", async () => {
   const check = dnsCheck({});
   const system = createMemorySystem();
@@ -239,13 +222,6 @@ Deno.test("observeDnsLookup() without a server requires net access to the resolv
       '192.0.2.53:53 and [2001:db8::53]:53 is the resolver of this machine: set "server" to use the flags elsewhere',
     isOfMachine: true,
   });
-  const [own] = await createDns(createMemorySystem().clock).machineServers();
-  if (own === undefined) return;
-  const { condition, output } = await observeInOwnProcess(check, {
-    flags: ["--allow-read", "--allow-env", "--allow-sys", "--allow-net=127.0.0.1:1"],
-  });
-  assert.strictEqual(condition, "unknown");
-  assert.ok(output.includes(`grant --allow-net=${own.host.includes(":") ? `[${own.host}]` : own.host}:53`));
 });
 
 Deno.test("dnsLookupKind rejects invalid names, servers and records", () => {

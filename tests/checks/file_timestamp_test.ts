@@ -9,7 +9,7 @@ import { createFiles } from "../../src/system/files.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { problemTexts } from "../support/observe_check.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
-import { fieldsOf, spanMs, testRows, testTable } from "../support/rows.ts";
+import { fieldsOf, type Rows, spanMs, testRows, testTable } from "../support/rows.ts";
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
@@ -115,7 +115,7 @@ Deno.test("fileTimestampKind returns unknown for an unreadable path", async (t) 
   await Deno.symlink(loop, loop);
   const { NotCapable, PermissionDenied } = Deno.errors;
   const noTime = { kind: "file", sizeBytes: 0, modifiedAtMs: null, mode: null, ownerId: null } as const;
-  const rows: Readonly<Record<string, readonly [path: string, Files["stat"]?]>> = {
+  const rows: Rows<[path: string, Files["stat"]?]> = {
     "permission denied": ["/data", () => Promise.reject(new PermissionDenied("denied (os error 13): stat"))],
     "grant --allow-all": [
       "/proc/x",

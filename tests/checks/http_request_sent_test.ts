@@ -7,7 +7,7 @@ import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { observeTarget } from "../support/http_check.ts";
 import { startChild, tool } from "../../testing/tools.ts";
 import { tempDirectory } from "../../testing/builders.ts";
-import { testRows, testTable } from "../support/rows.ts";
+import { type Rows, testRows, testTable } from "../support/rows.ts";
 
 interface Received {
   readonly method: string;
@@ -154,9 +154,7 @@ Deno.test("observeHttpRequest() trusts the configured CA, and shows its certific
   const pair = { certificate: `${directory.path}/client.pem`, key: `${directory.path}/client.key` };
   const tls = { cert: certificate.cert, key: certificate.key };
   const other = { hosts: ["example.org"], addresses: [] };
-  const rows: Readonly<
-    Record<string, readonly [given: HttpMessageTls, facts: object, failure: RegExp | null]>
-  > = {
+  const rows: Rows<[given: HttpMessageTls, facts: object, failure: RegExp | null]> = {
     "without it": [{}, {}, /certificate is not trusted/],
     "its own": [{ caFile: ca }, {}, null],
     "among others": [{ caFile: `${directory.path}/both.pem` }, {}, null],

@@ -20,14 +20,14 @@ import {
   type Visitor,
 } from "../support/http_servers.ts";
 import { problemTexts } from "../support/observe_check.ts";
-import { fieldsOf, testRows, testTable } from "../support/rows.ts";
+import { fieldsOf, type Rows, testRows, testTable } from "../support/rows.ts";
 
 type Meeting = (visitor: Visitor) => Promise<void>;
 
 /** Answers with its output, condition and status; an expected status is ok. */
-type Rows = Readonly<Record<string, readonly [string | Uint8Array | Meeting, HttpExpectations, string]>>;
+type Answers = Rows<[string | Uint8Array | Meeting, HttpExpectations, string]>;
 
-async function testAnswers(t: Deno.TestContext, rows: Rows): Promise<void> {
+async function testAnswers(t: Deno.TestContext, rows: Answers): Promise<void> {
   await testRows(t, rows, async ([answer, expectations, expected]) => {
     assert.equal(await seenOf(answer, expectations), expected);
   });
@@ -134,7 +134,7 @@ Deno.test("observeHttpRequest() reads only as much of a body as it requires", as
 Deno.test("observeHttpRequest() is unknown if the body may have a text behind what it can search", async (t) => {
   const long = "a".repeat(2 ** 20);
   const ebcdic = { "Content-Type": "text/html; charset=EBCDIC" };
-  const rows: Readonly<Record<string, readonly [answer: string, HttpExpectations, output: string]>> = {
+  const rows: Rows<[answer: string, HttpExpectations, output: string]> = {
     "a pattern": [
       response(200, {}, `${long.slice(0, -1)}b`),
       { notBodyPattern: "b{1,30}" },
@@ -252,7 +252,7 @@ Deno.test("observeHttpRequest() returns unknown for failures of this machine and
 });
 
 Deno.test("observeHttpRequest() aborts after the timeout", async (t) => {
-  const rows: Readonly<Record<string, readonly [answer: string, HttpExpectations, output: string]>> = {
+  const rows: Rows<[answer: string, HttpExpectations, output: string]> = {
     "in the head": [
       "HTTP/1.1 200 OK\r\ncontent-le",
       {},
@@ -328,7 +328,7 @@ function measuring(headMs: number, totalMs: number): Clock {
 }
 
 Deno.test("observeHttpRequest() compares the duration with its limits", async (t) => {
-  const rows: Readonly<Record<string, readonly [totalMs: number, HttpExpectations, expected: string]>> = {
+  const rows: Rows<[totalMs: number, HttpExpectations, expected: string]> = {
     "fast": [1000, {}, "ok: status is 200"],
     "slow": [2399, {}, "warning: took 2.3 s, warning above 1 s"],
     "just too slow": [1000.5, {}, "warning: took just over 1 s, warning above 1 s"],

@@ -9,7 +9,7 @@ import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { timeText } from "../../src/shared/local_time.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { problemTexts } from "../support/observe_check.ts";
-import { fieldsOf, spanMs, testRows, testTable } from "../support/rows.ts";
+import { fieldsOf, type Rows, spanMs, testRows, testTable } from "../support/rows.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -104,7 +104,7 @@ Deno.test("observeJob() has the last lines as detail, and measures", async () =>
 
 Deno.test("observeJob() shows the last line of a failed run once", async (t) => {
   const long = "x".repeat(301);
-  const rows: Readonly<Record<string, readonly [output: string, shown: string, detail: string]>> = {
+  const rows: Rows<[output: string, shown: string, detail: string]> = {
     "one line": ["last line\n", "last line", ""],
     "blank lines at the end": ["first line\nlast line\n\n \n", "last line", "first line\n"],
     "a line that is too long for the output": [

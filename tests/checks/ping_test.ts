@@ -3,7 +3,6 @@ import { fixture } from "../support/processes.ts";
 import { pingKind } from "../../src/checks/ping.ts";
 import type { CheckOf, CheckResult } from "../../src/domain/check.ts";
 import type { PingParameters } from "../../src/domain/generated/config.ts";
-import { createMemorySystem } from "../../testing/memory_system.ts";
 import { requiresTools, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
@@ -125,15 +124,6 @@ Deno.test("observePing() has the thresholds of the loss in the metrics, without 
 Deno.test("observePing() passes a host as one argument that is no option, and an empty environment", async () => {
   const { output } = await observeScript('echo "$* $LC_ALL $HOME" >&2', { host: "-f", count: 3 });
   assert.match(output, /: -n -q -c 3 -W 7 -- -f C$/);
-});
-
-Deno.test("pingKind requires only the command", async () => {
-  const system = createMemorySystem();
-  assert.deepStrictEqual(await pingKind.requiredPermissions(pingCheck(), system), { run: ["/usr/bin/ping"] });
-  const command = "/opt/ping";
-  assert.deepStrictEqual(await pingKind.requiredPermissions(pingCheck({ command }), system), {
-    run: [command],
-  });
 });
 
 Deno.test("pingKind rejects more requests than fit into the timeout", () => {

@@ -10,7 +10,7 @@ import { startChild, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";
 import { observeCheck } from "../support/observe_check.ts";
 import { tempDirectory } from "../../testing/builders.ts";
-import { fieldsOf, testRows, testTable } from "../support/rows.ts";
+import { fieldsOf, type Rows, testRows, testTable } from "../support/rows.ts";
 
 const LIMITS = { count: { criticalBelow: 1 }, age: {}, memory: {} } as const;
 
@@ -191,7 +191,7 @@ Deno.test("process compares the user", async (t) => {
 Deno.test("process calls no count ok for a user that does not exist", async (t) => {
   const missing = "error: user name does not exist\n\nUsage:\n ps [options]\n";
   const said = 'user "ngnix": "/usr/bin/ps" failed with exit code 1: error: user name does not exist';
-  const rows: Readonly<Record<string, readonly [user: string, stderr: string, expected: string]>> = {
+  const rows: Rows<[user: string, stderr: string, expected: string]> = {
     "where none may run": ["ngnix", missing, `unknown: count 0; ${said}`],
     "that exists and runs nothing": ["ngnix", "", "ok: count 0"],
     "that is a number": ["1234", missing, "ok: count 0"],
@@ -212,7 +212,7 @@ Deno.test("process calls no count ok for a user that does not exist", async (t) 
 Deno.test("process reads a pid file", async (t) => {
   await using temporary = await tempDirectory();
   const pidFile = `${temporary.path}/own.pid`;
-  const rows: Readonly<Record<string, readonly [text: string | null, expected: RegExp]>> = {
+  const rows: Rows<[text: string | null, expected: RegExp]> = {
     "of a process that runs": ["101\n", /^ok: count 1; age min 1 h/],
     "of a process that has gone": ["4711\n", /^critical: count 0, critical below 1$/],
     "that does not exist": [null, /^critical: count 0, critical below 1$/],

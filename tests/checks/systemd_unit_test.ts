@@ -4,7 +4,7 @@ import type { SystemdUnitParameters } from "../../src/domain/generated/config.ts
 import type { CheckResult } from "../../src/domain/check.ts";
 import { observeCheck } from "../support/observe_check.ts";
 import { tempDirectory } from "../../testing/builders.ts";
-import { fieldsOf, testRows, testTable } from "../support/rows.ts";
+import { fieldsOf, type Rows, testRows, testTable } from "../support/rows.ts";
 
 /** The output of systemd 252 for five services. */
 const RECORDED = new URL("testdata/systemctl_show.txt", import.meta.url);
@@ -60,7 +60,7 @@ Deno.test("systemd_unit checks all loaded units that a pattern matches", async (
   const recorded = await Deno.readTextFile(RECORDED);
   const [good, once] = [await recordedUnit("good.service"), await recordedUnit("once.service")];
   const many = Array.from({ length: 8 }, (_, index) => `Id=${index}.service\nActiveState=failed`);
-  const rows: Readonly<Record<string, readonly [text: string, expected: RegExp]>> = {
+  const rows: Rows<[text: string, expected: RegExp]> = {
     "some failed, and references to missing units are ignored": [
       recorded,
       /^critical: bad\.service is failed \(exit-code\), [^;]*; flap\.service is activating [^;]*; restarts 4$/,
@@ -82,9 +82,7 @@ Deno.test("systemd_unit is unknown with the reason if systemctl fails", async (t
   const good = await recordedUnit("good.service");
   const unnumbered = good.replace(/NRestarts=.*\n?/, "");
   assert.equal((await observe({}, unnumbered)).condition, "ok");
-  const rows: Readonly<
-    Record<string, readonly [text: string, Partial<SystemdUnitParameters>, output: string]>
-  > = {
+  const rows: Rows<[text: string, Partial<SystemdUnitParameters>, output: string]> = {
     "text that is no state": ["=\n\n\0\nId=\nhello", {}, 'systemctl printed no state of "web"'],
     "a part that is no state": [`${good}\n\nhello`, {}, 'systemctl printed no state of "web"'],
     "a service without the number of its restarts": [

@@ -4,7 +4,7 @@ import { openSchema } from "../../src/config/profile_schemas.ts";
 import { readKinds } from "../../src/cli/open_config.ts";
 import type { CheckKind } from "../../src/domain/check.ts";
 import type { CheckTarget, TargetWord } from "../../src/domain/check_kind.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 Deno.test("hostPortIn() finds a host and a port", async (t) => {
   const rows: Readonly<Record<string, readonly [string, number] | null>> = {
@@ -56,7 +56,7 @@ async function claimantsOf(word: TargetWord): Promise<readonly string[]> {
 }
 
 Deno.test("at most one kind claims a word", async (t) => {
-  const rows: Readonly<Record<string, readonly [TargetWord["pathKind"], readonly string[]]>> = {
+  const rows: Rows<[TargetWord["pathKind"], readonly string[]]> = {
     "https://example.org/": [null, ["http_request"]],
     "http://[::1]:80/x?a=b": [null, ["http_request"]],
     "https://": [null, []],
@@ -101,15 +101,5 @@ Deno.test("each kind derives parameters from its target, or supports none", asyn
     const word = { text: text ?? "x", path: `/here/${text}`, pathKind: null };
     assert.equal(target.parametersOf(word) === null, text === null, kind);
     assert.match(target.nameOf(word), /^\w[\w.-]*$/, kind);
-  }
-});
-
-Deno.test("docs/guides/add_checks.md names each kind that claims no word, with its target", async () => {
-  const page = (await Deno.readTextFile(new URL("../../docs/guides/add_checks.md", import.meta.url)))
-    .replaceAll(/\s+/g, " ");
-  for (const [kind, { form, claims }] of await readTargets()) {
-    if (claims !== undefined) continue;
-    const words = form === null ? kind : `${kind} ${form}`;
-    assert.ok(page.includes(`\`${words}\``), words);
   }
 });

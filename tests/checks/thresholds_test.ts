@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "../../src/checks/thresholds.ts";
 import type { Thresholds } from "../../src/domain/limits.ts";
-import { testRows, testTable } from "../support/rows.ts";
+import { type Rows, testRows, testTable } from "../support/rows.ts";
 
 Deno.test("judgeMeasures() compares a value with the thresholds of both sides", async (t) => {
   const limits: Thresholds = { criticalBelow: 1, warningBelow: 3, warningAbove: 10, criticalAbove: 20 };
@@ -21,7 +21,7 @@ Deno.test("judgeMeasures() compares a value with the thresholds of both sides", 
 
 Deno.test("judgeMeasures() writes values so that they differ from the limit that they cross", async (t) => {
   const space = { name: "free", total: 1000e9, unit: "bytes" } as const;
-  const rows: Readonly<Record<string, readonly [Measure, string]>> = {
+  const rows: Rows<[Measure, string]> = {
     "a percentage": [
       { ...space, value: 49.999e9, thresholds: { criticalBelow: { percent: 5 } } },
       "free 4.9999% (49.999 GB of 1 TB), critical below 5%",
@@ -70,7 +70,7 @@ Deno.test("judgeMeasures() returns the highest severity, and values and threshol
 });
 
 Deno.test("thresholdCaveats() warns of a warning that is never reached", async (t) => {
-  const rows: Readonly<Record<string, readonly [Thresholds, count: number]>> = {
+  const rows: Rows<[Thresholds, count: number]> = {
     "both below": [{ warningBelow: 5, criticalBelow: 10 }, 1],
     "both above": [{ warningAbove: { percent: 90 }, criticalAbove: { percent: 80 } }, 1],
     "equal": [{ warningAbove: 5, criticalAbove: 5 }, 1],

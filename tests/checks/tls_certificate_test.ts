@@ -1,4 +1,3 @@
-import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { createMemorySystem } from "../../testing/memory_system.ts";
@@ -6,14 +5,14 @@ import { tlsCertificateKind } from "../../src/checks/tls_certificate.ts";
 import type { TlsCertificateParameters } from "../../src/domain/generated/config.ts";
 import { type CertificateFacts, createAuthority, createCertificate } from "../support/certificates.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
-import { certificateCheck, observeConnection, observeInOwnProcess } from "../support/connection_check.ts";
+import { certificateCheck, observeConnection } from "../support/connection_check.ts";
 import { beSilent, leave, speakGarbage, speakPlainly } from "../support/hostile_servers.ts";
 import { startRefusing, startServer, type Visitor } from "../support/http_servers.ts";
 import { fixture } from "../support/processes.ts";
 import { startMailServer, startScriptedServer } from "../support/mail_server.ts";
 import { DAY_MS } from "../../src/shared/time_units.ts";
 import { problemTexts } from "../support/observe_check.ts";
-import { fieldsOf, testRows, testTable } from "../support/rows.ts";
+import { fieldsOf, type Rows, testRows, testTable } from "../support/rows.ts";
 
 /** Creates a CA, and a file with its certificate. */
 async function withAuthority(
@@ -116,7 +115,7 @@ Deno.test("observeTlsCertificate() names the failed phase if a server sends no c
   const failed = "^TLS handshake with \\S+ failed: ";
   const smtp = { starttls: "smtp" } as const;
   type Meet = (visitor: Visitor) => Promise<void>;
-  const rows: Readonly<Record<string, readonly [Meet, timeoutMs: number, output: string, typeof smtp?]>> = {
+  const rows: Rows<[Meet, timeoutMs: number, output: string, typeof smtp?]> = {
     "silent": [beSilent, 200, "^timeout after 0\\.2 s during the TLS handshake with \\S+$"],
     "silent after the TLS request": [
       beSilent,
@@ -151,26 +150,6 @@ Deno.test("observeTlsCertificate() returns unknown for failures of this side", a
   await testRows(t, rows, async (reason, caFile) => {
     const { condition, output } = await observeConnection(certificateCheck({ port, caFile }));
     assert.strictEqual(`${condition}: ${output}`, `unknown: ca_file "${caFile}" ${reason}`);
-  });
-});
-
-Deno.test("observeTlsCertificate() requires only its host, port and CA file", async () => {
-  await withAuthority(async (authority, path) => {
-    const certificate = createCertificate({ authority, toDay: 60 });
-    await using server = startServer((visitor) => visitor.untilGone(), { certificate });
-    const check = certificateCheck({ port: server.port, caFile: path });
-    const { net = [], read = [] } = await tlsCertificateKind.requiredPermissions(check, createMemorySystem());
-    assert.deepStrictEqual([net, read], [[`localhost:${server.port}`], [path]]);
-    const project = fileURLToPath(new URL("../..", import.meta.url));
-    const { output } = await observeInOwnProcess(check, {
-      flags: [
-        `--allow-read=${path},${project}`,
-        "--allow-env",
-        "--allow-sys",
-        `--allow-net=${net.join(",")}`,
-      ],
-    });
-    assert.match(output, /^certificate expires in 59 d 23 h /);
   });
 });
 

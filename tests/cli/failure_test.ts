@@ -4,11 +4,11 @@ import { rememberSecrets } from "../../src/cli/known_secrets.ts";
 import { StateHeldError } from "../../src/cli/state_errors.ts";
 import { missingUserId } from "../../src/domain/runtime_permissions.ts";
 import { StoreError } from "../../src/domain/store.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 Deno.test("describeFailure() puts an error into words and an exit code", async (t) => {
   const full = Object.assign(new Error("No space left on device"), { code: "ENOSPC" });
-  const rows: Readonly<Record<string, readonly [error: unknown, exitCode: number, text: string]>> = {
+  const rows: Rows<[error: unknown, exitCode: number, text: string]> = {
     "a full disk": [full, 74, "monitor: error: cannot write: No space left on device\n"],
     "a locked state": [
       new StateHeldError("in use by another monitor"),

@@ -3,7 +3,7 @@ import fc from "../support/property.ts";
 import { agreeOn } from "../../src/condition/agreement.ts";
 import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
 import type { LocationVote } from "../../src/domain/check.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 /** Votes such as `fra critical, nyc -`; `-` does not count. */
 function votes(text: string): readonly LocationVote[] {
@@ -15,9 +15,7 @@ function votes(text: string): readonly LocationVote[] {
   });
 }
 
-const CASES: Readonly<
-  Record<string, readonly [votes: string, agree: number, condition: Condition, output: string]>
-> = {
+const CASES: Rows<[votes: string, agree: number, condition: Condition, output: string]> = {
   "one of three critical": ["fra critical, nyc ok, sgp ok", 2, "ok", "critical from fra; ok from nyc, sgp"],
   "a critical and a warning": [
     "fra critical, nyc warning, sgp ok",

@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import type { Condition } from "../../src/domain/condition.ts";
 import { confirm, count, COUNT_MAX, type Counters, NO_RESULTS } from "../../src/condition/confirm.ts";
 import { parseTrace } from "./traces.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 Deno.test("confirm() returns the check results that decided", async (t) => {
-  const table: Readonly<
-    Record<string, readonly [observed: string, from: Condition, threshold: number, reason: string]>
-  > = {
+  const table: Rows<[observed: string, from: Condition, threshold: number, reason: string]> = {
     "raised": ["W C", "ok", 2, "the last 2 results were warning or worse"],
     "raised to the highest": ["C C", "ok", 2, "the last 2 results were critical"],
     "lowered": ["U O", "critical", 2, "the last 2 results were unknown or better"],

@@ -9,7 +9,7 @@ import {
   isAttentive,
 } from "../../src/condition/condition_state.ts";
 import { parseLetter } from "./traces.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -17,7 +17,7 @@ const START_MS = 1_700_000_000_000;
 
 Deno.test("transition() forgets an ok from before a time without runs", async (t) => {
   // `!` is the first result after such a time; expected are the condition, since which result, and both previous ones.
-  const rows: Readonly<Record<string, readonly [results: string, expected: string]>> = {
+  const rows: Rows<[results: string, expected: string]> = {
     "a failure is pending": ["O !C", "- - - -"],
     "until the threshold": ["O !C C", "critical 2 pending pending"],
     "a failure that is enough": ["O C !C", "critical 2 pending pending"],
@@ -182,9 +182,7 @@ Deno.test("transition() sends no reminder of an acknowledged problem", () => {
 });
 
 Deno.test("transition() returns the reason of each decision", async (t) => {
-  const table: Readonly<
-    Record<string, readonly [observed: string, events: string, reason: string, TraceOptions?]>
-  > = {
+  const table: Rows<[observed: string, events: string, reason: string, TraceOptions?]> = {
     "suppressed": ["W W W/silence", "suppressed:problem", "the last 3 results were warning or worse"],
     "sent late": ["W W W/silence W", "problem:warning", "it was suppressed until now"],
     "reminder": ["W W W W", "reminder:warning", "the problem goes on", { reminders: true }],
@@ -206,16 +204,11 @@ Deno.test("transition() returns the reason of each decision", async (t) => {
 Deno.test("transition() and review() use the channel that was last notified the longest ago", async (t) => {
   const wasCritical = last(run({ threshold: 1, observed: "C" })).state;
   const isOver = last(run({ threshold: 1, observed: "C O" })).state;
-  const table: Readonly<
-    Record<
-      string,
-      readonly [
-        ConditionState,
-        known: readonly Condition[],
-        expected: readonly [event: string, previous: ShownCondition] | null,
-      ]
-    >
-  > = {
+  const table: Rows<[
+    ConditionState,
+    known: readonly Condition[],
+    expected: readonly [event: string, previous: ShownCondition] | null,
+  ]> = {
     "all were notified": [wasCritical, ["critical", "critical"], null],
     "one was never notified": [wasCritical, ["critical", "ok"], ["problem", "pending"]],
     "one was notified of an earlier condition": [wasCritical, ["warning", "critical"], ["change", "warning"]],
@@ -293,9 +286,7 @@ Deno.test("review() leaves reminders as they are when a problem escalates", () =
 });
 
 Deno.test("dependencyHolds() returns true until a parent was ok since the problem began; without a result it is unknown", async (t) => {
-  const table: Readonly<
-    Record<string, readonly [observed: string, beganMinutes: number, holds: boolean, isUnknown: boolean]>
-  > = {
+  const table: Rows<[observed: string, beganMinutes: number, holds: boolean, isUnknown: boolean]> = {
     "no data": ["", 0, true, true],
     "ok before the problem began": ["O", 1, true, true],
     "a confirmed problem before it began": ["W W W", 5, true, true],

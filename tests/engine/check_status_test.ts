@@ -8,7 +8,7 @@ import type { CheckRecord, KeptResult } from "../../src/domain/store.ts";
 import type { Check } from "../../src/domain/check.ts";
 import { recordOf, resultOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 const NOW = Date.UTC(2026, 0, 31, 10);
 const MINUTE = 60_000;
@@ -57,7 +57,7 @@ Deno.test("describeStatus() returns the output, and the reason why the output al
   const down = { condition: "critical", output: "down" } as const;
   const late = { nextRunAtMs: NOW - 60 * MINUTE };
   const aheadMs = NOW + 450 * DAY;
-  const rows: Readonly<Record<string, readonly [CheckRecord, string]>> = {
+  const rows: Rows<[CheckRecord, string]> = {
     "the output": [ranOnce({}), "fine"],
     "not notified": [ranOnce({ confirmed: "critical" }, { last: down }), "down [not notified]"],
     "not confirmed yet": [ranOnce({}, { last: down }), "last critical, 1 of 3: down"],
@@ -123,7 +123,7 @@ Deno.test("statusOf() expects no first run of a cron schedule while the service 
 
 Deno.test("statusOf() returns unknown for a last run further in the future than two intervals", async (t) => {
   const minutely = testCheck("ok", { name: "web", regularIntervalMs: MINUTE, attentiveIntervalMs: MINUTE });
-  const rows: Readonly<Record<string, readonly [aheadMs: number, endMs: number, shown: string]>> = {
+  const rows: Rows<[aheadMs: number, endMs: number, shown: string]> = {
     "a clock that was set back a little": [2 * MINUTE, 2 * MINUTE, "ok current"],
     "a clock that was set back by more": [2 * MINUTE + 1, 2 * MINUTE + 1, "unknown in_future"],
     "a clock that was years ahead": [500 * DAY, 500 * DAY, "unknown in_future"],
@@ -146,9 +146,7 @@ Deno.test("statusOf() returns the checks that suppress notifications", async (t)
     ranOnce({ confirmed, observed: confirmed, observedAtMs });
   const suppressed = 'down [suppressed: depends on "router"]';
   const down = router(NOW, "critical");
-  const rows: Readonly<
-    Record<string, readonly [router: CheckRecord | null, text: string, dependsOn?: Check["dependsOn"]]>
-  > = {
+  const rows: Rows<[router: CheckRecord | null, text: string, dependsOn?: Check["dependsOn"]]> = {
     "was never seen": [null, suppressed],
     "has a problem itself": [down, suppressed],
     "was not seen since": [router(NOW - 2 * MINUTE, "ok"), suppressed],
@@ -174,7 +172,7 @@ Deno.test("overdueAtMs() goes by the attentive interval while a check is failing
 Deno.test("knownNotified() is ok only if that was notified or known", async (t) => {
   const never = initialState();
   const known = { ...never.leftAtMs, ok: 2 };
-  const rows: Readonly<Record<string, readonly [Partial<typeof never>, Condition | null]>> = {
+  const rows: Rows<[Partial<typeof never>, Condition | null]> = {
     "never run": [{}, null],
     "pending": [{ observed: "critical" }, null],
     "a problem before any ok, suppressed": [{ confirmed: "critical" }, null],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Delivery, Message } from "../../src/domain/delivery.ts";
 import type { OutboxChange, QueuedNotification } from "../../src/domain/outbox.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 import {
   dispatch,
   type DispatchOptions,
@@ -31,7 +31,7 @@ function keptIds(kept: readonly OutboxChange[]): readonly string[] {
 }
 
 Deno.test("add() drops notifications that are stale for a channel, and any after a day, unless still true", async (t) => {
-  const rows: Readonly<Record<string, readonly [options: DispatchOptions, hours: number, state: string]>> = {
+  const rows: Rows<[options: DispatchOptions, hours: number, state: string]> = {
     "still true after a day": [{}, 25, "pending"],
     "no longer true after a day": [{ holds: false }, 25, "dropped"],
     "still true, though stale": [{ staleAfterMs: 5 * MINUTE }, 1, "pending"],
@@ -130,12 +130,7 @@ Deno.test("reload() counts a delivery of notifications that were dropped or left
 
 Deno.test("reload() keeps the id of a message only if all of it moves to one channel that accepts it", async (t) => {
   const two = [row(), row({ check: "db" })];
-  const rows: Readonly<
-    Record<
-      string,
-      readonly [rows: readonly QueuedNotification[], other: string, single: string, isKept: boolean]
-    >
-  > = {
+  const rows: Rows<[rows: readonly QueuedNotification[], other: string, single: string, isKept: boolean]> = {
     "to one channel": [two, "other", "", true],
     "to two": [two, "elsewhere", "", false],
     "to one that does not batch": [two, "other", "other", false],
@@ -243,7 +238,7 @@ Deno.test("release() resolves once the message in progress has its outcome, and 
 Deno.test("receive() removes recoveries and reminders without a problem that the channel was notified of", async (t) => {
   const recovery = row({ event: "recovery" });
   const missedProblem = row().notification;
-  const rows: Readonly<Record<string, readonly [rows: readonly QueuedNotification[], sent: number]>> = {
+  const rows: Rows<[rows: readonly QueuedNotification[], sent: number]> = {
     "a recovery": [[recovery], 0],
     "a recovery that has its problem with it": [[{ ...recovery, missedProblem }], 1],
     "a reminder while a problem is pending": [[row(), row({ event: "reminder" })], 1],

@@ -4,7 +4,7 @@ import type { Condition, NotificationEvent } from "../../src/domain/condition.ts
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import { mergeNotifications } from "../../src/engine/merge_pending.ts";
 import { notificationOf, queuedOf } from "../state/records.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 /**
  * Returns rows from a text such as `a:ok>critical b:ok>warning! a:critical>ok`: a check, its previous and its present
@@ -49,7 +49,7 @@ function textOf(rows: readonly QueuedNotification[]): string {
 }
 
 Deno.test("mergeNotifications() merges the notifications of a check without losing a condition", async (t) => {
-  const table: Readonly<Record<string, readonly [rows: string, merged: string | null]>> = {
+  const table: Rows<[rows: string, merged: string | null]> = {
     "a problem and its recovery": ["a:ok>critical a:critical>ok", "a:critical>ok(critical)"],
     "a reminder and a change": ["a:warning>warning? a:warning>critical", "a:warning>critical"],
     "two problems and their recoveries": [

@@ -4,7 +4,7 @@ import type { Check } from "../../src/domain/check.ts";
 import { findRekeyed, moveMarkers } from "../../src/engine/rekey.ts";
 import { markerOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 /** `f…` touches a file, `c…` is a console; the key is the text, and a text in quotes is a name. */
 function channel(text: string): Channel {
@@ -25,9 +25,7 @@ function checks(text: string): readonly Check[] {
 }
 
 Deno.test("findRekeyed() returns edited channels", async (t) => {
-  const table: Readonly<
-    Record<string, readonly [before: string, after: string, expected?: Readonly<Record<string, string>>]>
-  > = {
+  const table: Rows<[before: string, after: string, expected?: Readonly<Record<string, string>>]> = {
     "nothing changed": ["web: f1 f2", "web: f1 f2"],
     "one edited for all checks": ["web: c1 f1, db: f1", "web: c1 f2, db: f2", {
       "f1 web": "f2",

@@ -135,16 +135,6 @@ Deno.test("a message that another member may send does not count", async () => {
   await dispatcher.stop();
 });
 
-Deno.test("an attempt that a kill interrupts counts from its timeout", async () => {
-  const { clock, options } = await collecting(1);
-  const { add, kill } = await startSender({ ...options, deliver: () => new Promise<Delivery>(() => {}) });
-  add(row(1, START));
-  await clock.advance(10 * SECOND);
-  kill();
-  const { counts } = await options.store.outbox();
-  assert.deepEqual(counts.map(({ limitUse }) => limitUse?.sentAtMs), [[START + 2 * SECOND + MINUTE]]);
-});
-
 Deno.test("a limit waits no longer because the wall clock was set back", async () => {
   const { clock, sent, options } = await collecting(1);
   const { add, dispatcher } = await startSender(options);

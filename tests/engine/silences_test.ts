@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { initialState } from "../../src/condition/condition_state.ts";
 import { lastingSilences, silencesOf } from "../../src/engine/silences.ts";
 import { silenceOf } from "../state/records.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 const NOW = 1_800_000_000_000;
 const OF_WEB = silenceOf("s", { check: "web", fromMs: NOW - 5, untilMs: NOW + 5 });
@@ -28,9 +28,7 @@ Deno.test("silencesOf() returns silences from begin to end, and ends one until o
 });
 
 Deno.test("lastingSilences() drops one until ok once its problem has ended", async (t) => {
-  const rows: Readonly<
-    Record<string, readonly [silence: typeof OF_WEB, record: string, began: number | null, lasts: boolean]>
-  > = {
+  const rows: Rows<[silence: typeof OF_WEB, record: string, began: number | null, lasts: boolean]> = {
     "its problem goes on": [UNTIL_OK, "web", NOW - 9, true],
     "its problem has ended": [UNTIL_OK, "web", null, false],
     "a later problem": [UNTIL_OK, "web", NOW, false],

@@ -5,7 +5,7 @@ import type { Check } from "../../src/domain/check.ts";
 import type { ConditionState, Suppression } from "../../src/domain/condition.ts";
 import { silenceOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 const NOW = 1_800_000_000_000;
 const HOUR = 3_600_000;
@@ -69,12 +69,7 @@ Deno.test("suppressionOf() returns the first reason that applies", async (t) => 
 });
 
 Deno.test("suppressionOf() suppresses if all parents of several have a problem", async (t) => {
-  const rows: Readonly<
-    Record<
-      string,
-      readonly [a: ConditionState, b: ConditionState | null, isSuppressed: boolean, toRun: string]
-    >
-  > = {
+  const rows: Rows<[a: ConditionState, b: ConditionState | null, isSuppressed: boolean, toRun: string]> = {
     "both are ok": [OK, OK, false, ""],
     "one is down": [DOWN, OK, false, ""],
     "both are down": [DOWN, DOWN, true, ""],
@@ -97,9 +92,7 @@ Deno.test("suppressionOf() suppresses if all parents of several have a problem",
 
 Deno.test("suppressionOf() ignores dependencies until the clock reaches the time before it was set back", async (t) => {
   const before = { ...OK, observedAtMs: NOW - 2 };
-  const rows: Readonly<
-    Record<string, readonly [webAtMs: number, router: ConditionState, Suppression | null]>
-  > = {
+  const rows: Rows<[webAtMs: number, router: ConditionState, Suppression | null]> = {
     "no result since then": [NOW + HOUR, before, "dependency"],
     "no result of the router": [NOW - 1, before, "dependency"],
     "the router is ok": [NOW - 1, OK, null],

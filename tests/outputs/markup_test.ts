@@ -11,7 +11,7 @@ import { createFakeClock } from "../../testing/fake_clock.ts";
 import { changeOf, NOW_MS, queuedOf, recordOf, resultOf, silenceOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
 import { historyOf, WEEK } from "./summary/histories.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 const HOSTILE = `<script>"'&\u0007\u202e\ud800`;
 const ESCAPED = "&lt;script&gt;&quot;&apos;&amp;\\x07\\u202e\ufffd";
@@ -102,7 +102,7 @@ Deno.test("text from configs and targets adds no markup to pages, feeds and badg
     [...renderReport({ ...snapshotOf(foreign), ...facts })].join("");
   const onPage = "title tag output metric reason change host config heading description date announcement " +
     "inactive channel failure silenced note member location";
-  const rows: Readonly<Record<string, readonly [render: Render, fields: string]>> = {
+  const rows: Rows<[render: Render, fields: string]> = {
     "file": [pageOf({}), `${onPage} name detail trace`],
     "live page": [pageOf({ isLive: true }), `${onPage} name detail trace`],
     "public page": [pageOf({ isPublic: true }), `${onPage} detail trace`],

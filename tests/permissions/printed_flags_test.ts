@@ -9,7 +9,7 @@ import { startServer } from "../support/http_servers.ts";
 import { readLockedDownBuild } from "../../scripts/locked_down.ts";
 import { requiresTools } from "../../testing/tools.ts";
 import { flagsFor, withPermissions } from "./harness.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 const test = concurrentTests("monitor permissions: printed flags");
 const testInAll = concurrentTests("monitor permissions: printed flags: more", requiresTools("time"));
@@ -164,9 +164,7 @@ test(
       );
       const OK = "OK +web .*status is 200";
       const FAILED = "CRITICAL +script .*all is lost";
-      const rows: Readonly<
-        Record<string, readonly [PermissionClass, value: string, printed: readonly string[]]>
-      > = {
+      const rows: Rows<[PermissionClass, value: string, printed: readonly string[]]> = {
         "run of a script": ["run", probe, [OK, `UNKNOWN +script .*needs --allow-run=${probe}`]],
         "run of the command that terminates a script": ["run", kill, [
           OK,

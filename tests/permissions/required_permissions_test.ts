@@ -6,7 +6,7 @@ import {
 } from "../../src/permissions/required_permissions.ts";
 import { load } from "../../testing/config_system.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 /** Returns the permissions of a config by their class, `read=/a,/b env=C`. */
 async function permissionsOf(config: object, { names = [""], notifies = true } = {}): Promise<string> {
@@ -28,12 +28,13 @@ const http = (target: string) => ({ kind: "http_request", parameters: { request:
 const tls = { host: "10.0.0.1", port: 443, ca_file: "/srv/authority.pem" };
 
 Deno.test("requiredPermissionsOf() returns the minimal permissions of each check kind", async (t) => {
-  const rows: Readonly<Record<string, readonly [check: object, required: string]>> = {
+  const rows: Rows<[check: object, required: string]> = {
     test: [{ parameters: {} }, ""],
     script: [{ parameters: { path: "/srv/a.sh" } }, `run=/srv/a.sh,${KILL} ${PASSED}`],
     file_timestamp: [{ parameters: { path: "/srv/file" } }, "read=/srv/file"],
     disk_space: [{ parameters: { path: "/srv" } }, "read=/srv sys=statfs"],
     memory: [{ parameters: {} }, "sys=systemMemoryInfo"],
+    ping: [{ parameters: { host: "10.0.0.1", command: "/opt/ping" } }, `run=/opt/ping,${KILL}`],
     load: [{ parameters: {} }, "sys=loadavg"],
     process: [
       { parameters: { executable: "/bin/x", pid_file: "/run/x.pid" } },
@@ -66,7 +67,7 @@ const email = (host: string, username = "") => ({
 const hook = (headers: object) => ({ parameters: { target: "https://hook.example/1", headers } });
 
 Deno.test("requiredPermissionsOf() returns the minimal permissions of each channel kind", async (t) => {
-  const rows: Readonly<Record<string, readonly [channel: object, required: string]>> = {
+  const rows: Rows<[channel: object, required: string]> = {
     console: [{ parameters: {} }, ""],
     file_touch: [{ parameters: { path: "/run/t" } }, "write=/run/t"],
     "email to a name": [email("mx.example.org"), `net=mx.example.org:587 ${TLS}`],

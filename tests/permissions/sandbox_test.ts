@@ -8,7 +8,7 @@ import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startServer } from "../support/http_servers.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
 import { tempDirectory } from "../../testing/builders.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 const NONE: PermissionsByClass = { read: [], write: [], net: [], run: [], env: [], sys: [] };
 
@@ -23,7 +23,7 @@ function sandboxFor(
 }
 
 Deno.test("sandboxOf() grants a file's directory, so that a replaced file is read", async (t) => {
-  const rows: Readonly<Record<string, readonly [string, place: string]>> = {
+  const rows: Rows<[string, place: string]> = {
     "a directory": ["/srv/data", "/srv/data"],
     "a file": ["/srv/app/a.pid", "/srv/app"],
     "a file in a directory of the system": ["/etc/ca.pem", "/etc/ca.pem"],
@@ -59,7 +59,7 @@ Deno.test("sandboxOf() grants a file's directory, so that a replaced file is rea
 });
 
 Deno.test("sandboxOf() restricts the network to known addresses", async (t) => {
-  const rows: Readonly<Record<string, readonly [Partial<PermissionsByClass>, Sandbox["network"]]>> = {
+  const rows: Rows<[Partial<PermissionsByClass>, Sandbox["network"]]> = {
     "nothing connects": [{ run: ["/usr/bin/ps", "/usr/bin/kill"] }, { kind: "none" }],
     "addresses": [
       { net: ["[::1]:25", "10.0.0.1:443", "10.0.0.1:80", "localhost:6379"] },

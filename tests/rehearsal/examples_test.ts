@@ -43,16 +43,6 @@ for (const directory of ["team", "mistakes", "ci"]) {
 /** In the second line of a scenario: what the mistake has, in the config or in the scenario, in place of something. */
 const MISTAKE = /^\/\/ mistake: (.+) =>(?: (.*))?$/m;
 
-Deno.test("examples/mistakes has twelve mistakes, each in at most ten lines that are not only brackets", () => {
-  const names = scenariosOf("mistakes");
-  assert.equal(names.length, 12);
-  for (const name of names) {
-    const lines = Deno.readTextFileSync(`${EXAMPLES}mistakes/${name}`).split("\n")
-      .filter((line) => !line.startsWith("//") && /\w/.test(line));
-    assert.ok(lines.length <= 10, `${name} has ${lines.length} lines`);
-  }
-});
-
 for (const name of scenariosOf("mistakes")) {
   Deno.test(`examples/mistakes/${name} notices its mistake`, async () => {
     const [, right, wrong = ""] = MISTAKE.exec(Deno.readTextFileSync(`${EXAMPLES}mistakes/${name}`)) ??

@@ -1,5 +1,4 @@
 import { Invocation } from "../../src/cli/command_definition.ts";
-import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import {
   compileAll,
@@ -12,12 +11,9 @@ import { openNewChecks, readAllOperands } from "../../src/cli/new_checks/read_op
 import { openSchema } from "../../src/config/profile_schemas.ts";
 import { requiredPermissionsOf } from "../../src/permissions/required_permissions.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
-import { runArguments } from "../../testing/source.ts";
-import { runChild } from "../../testing/tools.ts";
 import { testRows } from "../support/rows.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 
-const SCRIPT = fileURLToPath(new URL("../../scripts/compile.ts", import.meta.url));
 const OWN_TARGET = TARGETS.find((target) => target === Deno.build.target) ?? TARGETS[0];
 const FOREIGN_TARGET = TARGETS.find((target) => target !== OWN_TARGET) ?? TARGETS[1] ?? TARGETS[0];
 
@@ -54,17 +50,6 @@ Deno.test("compileAll() skips the targets whose base executable cannot be downlo
     () => compileAll(TARGETS, () => Promise.reject(new Error("no network"))),
     /^Error: Cannot build: no base executable can be downloaded$/,
   );
-});
-
-Deno.test("compile.ts exits with 1 and writes nothing after an error", async () => {
-  const { code, stdout, stderr } = await runChild(
-    Deno.execPath(),
-    [...runArguments(), SCRIPT, "--target", FOREIGN_TARGET],
-    { env: { DENORT_BIN: "/bin/true" } },
-  );
-  assert.strictEqual(code, 1);
-  assert.strictEqual(stdout, "");
-  assert.match(stderr, /^compile: error: DENORT_BIN is "\/bin\/true".*unset it/m);
 });
 
 Deno.test("refuseComputedImports() accepts modules of the bundle and of Node, and rejects any other import", async (t) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type CachedCode, encodeProgram, readRecord, toScripts } from "../../scripts/make_program.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 import { type ChildEnd, runChild } from "../../testing/tools.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 const LOADER = new URL("../../scripts/program/load_program.ts", import.meta.url).href;
 const RECORDER = new URL("../../scripts/program/record.ts", import.meta.url).href;
@@ -83,7 +83,7 @@ Deno.test("cached code that the engine rejects changes nothing but time", (t) =>
     await run(["--allow-write", RECORDER]);
     const recorded = await readRecord(directory);
     assert.deepStrictEqual([...recorded.keys()].toSorted(), Object.keys(MODULES).toSorted());
-    const changes: Readonly<Record<string, readonly [(code: Uint8Array) => Uint8Array, string]>> = {
+    const changes: Rows<[(code: Uint8Array) => Uint8Array, string]> = {
       "as it was recorded": [(code) => code, "accepted"],
       "of another engine": [(code) => code.with(5, code[5] === 0 ? 1 : 0), "rejected"],
       "cut off": [(code) => code.slice(0, -8), "rejected"],

@@ -2,18 +2,14 @@
  * The steps of a release, as far as this machine allows. Not run here: the upload with `gh`, the image with `docker`, the
  * attestation of the provenance, and executables of other targets. Their commands are parsed.
  */
-import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import project from "../../deno.json" with { type: "json" };
 import licenses from "../../src/cli/generated/licenses.json" with { type: "json" };
 import { PROJECT_URL } from "../../src/cli/project_url.ts";
 import { checkRelease, completeRelease, releaseSbom, SBOM_NAME } from "../../scripts/release.ts";
 import { makeTarball } from "../../scripts/package/archive.ts";
-import { runArguments } from "../../testing/source.ts";
 import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 import { tempDirectory } from "../../testing/builders.ts";
-
-const PROJECT = new URL("../../", import.meta.url);
 
 Deno.test("checkRelease() accepts the version's tag, and rejects another one and another repository", async () => {
   const tag = `v${project.version}`;
@@ -61,24 +57,6 @@ Deno.test(
     assert.equal(await releaseSbom(), await releaseSbom(), "the same for the same commit");
   },
 );
-
-Deno.test("release.ts prints the commands of upload and image with --dry-run, and rejects another step", async () => {
-  const script = fileURLToPath(new URL("scripts/release.ts", PROJECT));
-  const release = (...args: readonly string[]) =>
-    runChild(Deno.execPath(), [...runArguments(), script, ...args]);
-  const [upload, image, wrong] = await Promise.all([
-    release("upload", "v0.1.0", "--dry-run"),
-    release("image", "v0.1.0", "ghcr.io/o/monitor", "--dry-run"),
-    release("publish"),
-  ]);
-  assert.match(upload.stdout, /^\+ gh release create v0\.1\.0 --verify-tag /);
-  assert.match(
-    image.stdout,
-    /^\+ docker build [^\n]+\n\+ docker push [^\n]+:0\.1\.0\n\+ docker push [^\n]+:latest\n$/,
-  );
-  assert.equal(wrong.code, 1);
-  assert.match(wrong.stderr, /^release: error: Cannot run release step "publish", expected check, build, /m);
-});
 
 Deno.test({
   ...requiresTools("curl"),

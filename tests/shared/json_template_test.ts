@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { JsonTemplate } from "../../src/domain/generated/config.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 import { fillJsonTemplate, SAMPLE_FIELDS } from "../../src/shared/template.ts";
 
 const FIELDS = {
@@ -11,7 +11,7 @@ const FIELDS = {
   check: "web",
 };
 
-const ROWS: Readonly<Record<string, readonly [template: JsonTemplate, filled: JsonTemplate | undefined]>> = {
+const ROWS: Rows<[template: JsonTemplate, filled: JsonTemplate | undefined]> = {
   "texts anywhere": [{ a: ["{{check}}", 1, null, true], b: { c: "is {{ output }}" } }, {
     a: ["web", 1, null, true],
     b: { c: 'is "\n{{check}}' },

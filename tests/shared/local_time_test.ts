@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import { parseTime, timeText } from "../../src/shared/local_time.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 const NOW = Date.parse("2026-10-24T15:10:20.500Z");
 const ZURICH = "Europe/Zurich";
 
 Deno.test("parseTime() parses times in the machine's zone", async (t) => {
-  const rows: Readonly<Record<string, readonly [text: string, timeZone: string, time: string]>> = {
+  const rows: Rows<[text: string, timeZone: string, time: string]> = {
     "a time of day that is still to come": ["18:30", ZURICH, "2026-10-24T16:30Z"],
     "a time of day that is over today": ["7:05", ZURICH, "2026-10-25T06:05Z"],
     "a time of day in a repeated hour": ["02:30", ZURICH, "2026-10-25T00:30Z"],

@@ -2,14 +2,12 @@ import assert from "node:assert/strict";
 import { campaign } from "../../testing/seed.ts";
 import fc from "../support/property.ts";
 import { createRedactor, isRedactable } from "../../src/shared/redact.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 const KEY = "0123456789abcdefghijklmnop";
 
 Deno.test("createRedactor() removes secrets from texts", async (t) => {
-  const rows: Readonly<
-    Record<string, readonly [secrets: readonly string[], text: string, expected: string, isCut?: boolean]>
-  > = {
+  const rows: Rows<[secrets: readonly string[], text: string, expected: string, isCut?: boolean]> = {
     "as it is": [["swordfish"], "it is swordfish!", "it is [secret]!"],
     "in an address, some of it escaped": [["a|b/c&ü"], "/a%7Cb/c&%c3%bc", "/[secret]"],
     "in HTML": [["a<b&c\"d'e"], "<p>a&lt;b&amp;c&quot;d&#39;e</p>", "<p>[secret]</p>"],

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { stableText } from "../../src/shared/stable_text.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 Deno.test("stableText() replaces the numbers that change from run to run", async (t) => {
-  const table: Readonly<Record<string, readonly [text: string, stable: string]>> = {
+  const table: Rows<[text: string, stable: string]> = {
     "a duration": ["no response after 12.5 s", "no response after # s"],
     "a duration without a space": ["took 350ms, 1h30m at most", "took #, # at most"],
     "whole milliseconds that look like a status": ["took 350 ms", "took # ms"],

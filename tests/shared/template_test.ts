@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import {
   fillTemplate,
-  hasFields,
-  literalsOf,
   TEMPLATE_FIELDS,
   type TemplateField,
   unknownFields,
@@ -30,12 +28,6 @@ Deno.test("fillTemplate() puts values in place of", async (t) => {
   for (const [name, template, filled] of FILLED) {
     await t.step(name, () => assert.equal(fillTemplate(template, FIELDS), filled));
   }
-});
-
-Deno.test("fillTemplate() escapes values in a JSON string, and does not fill them again", () => {
-  const output = 'a"b\\c\n\u0000\ud800{{id}}$&';
-  const filled = fillTemplate('{"o":"{{output}}"}', { ...FIELDS, output });
-  assert.equal(JSON.parse(filled).o, 'a"b\\c\n\u0000\ufffd{{id}}$&');
 });
 
 const FILTERED: readonly (readonly [filters: string, value: string, filled: string])[] = [
@@ -81,18 +73,6 @@ Deno.test("unknownFields() returns unknown fields in order", () => {
     "constructor",
   ]);
   assert.deepEqual(unknownFields(TEMPLATE_FIELDS.map((field) => `{{${field}}}`).join("")), []);
-});
-
-Deno.test("hasFields() and literalsOf() find fields, known or not", () => {
-  assert.deepEqual(["{{id}}", "a{{ x }}", "{{}}", "{{id", "{id}", ""].map(hasFields), [
-    true,
-    true,
-    true,
-    false,
-    false,
-    false,
-  ]);
-  assert.deepEqual(literalsOf("a{{id}}b{{x}}"), ["a", "b", ""]);
 });
 
 Deno.test("unknownFields() is fast for a template of braces and spaces", () => {

@@ -1,3 +1,6 @@
+/** The rows of a table by their names, each a tuple. */
+export type Rows<Row extends readonly unknown[]> = Readonly<Record<string, Readonly<Row>>>;
+
 /** Runs a step of a test for each row of a table, under the name of the row. */
 export async function testRows<Row>(
   t: Deno.TestContext,

@@ -3,7 +3,7 @@ import fc from "../support/property.ts";
 import { recordText } from "../../src/system/dns.ts";
 import { decodeResponse, encodeQuery } from "../../src/system/dns_message.ts";
 import { dnsAddress, dnsName, type DnsQuery, dnsReply } from "../support/dns_server.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 
 const QUERY = { id: 7, name: "www.example.test.", type: "TXT" } as const;
 
@@ -68,7 +68,7 @@ Deno.test("decodeResponse() follows at most as many references as a name can hav
 });
 
 Deno.test("decodeResponse() keeps every byte of a text", async (t) => {
-  const rows: Readonly<Record<string, readonly [bytes: readonly number[], text: string]>> = {
+  const rows: Rows<[bytes: readonly number[], text: string]> = {
     "a byte-order mark": [[4, 0xef, 0xbb, 0xbf, 97], "\ufeffa"],
     "a character in two parts": [[1, 0xc3, 1, 0xbc], "ü"],
     "bytes that are not UTF-8": [[4, 0xff, 92, 97, 0xfe], "\\255\\092a\\254"],

@@ -3,7 +3,7 @@ import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
 import { acquireLock, isLocked, lockHolder } from "../../src/system/lock.ts";
 import { SOURCE_FLAGS } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
-import { testRows } from "../support/rows.ts";
+import { type Rows, testRows } from "../support/rows.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { startChild } from "../../testing/tools.ts";
 import { tempDirectory } from "../../testing/builders.ts";
@@ -115,7 +115,7 @@ Deno.test("isInPlace() notices that the locked file was removed or replaced, and
     Deno.renameSync(path, to);
     make();
   };
-  const rows: Readonly<Record<string, readonly [isInPlace: boolean, change: (path: string) => void]>> = {
+  const rows: Rows<[isInPlace: boolean, change: (path: string) => void]> = {
     "nothing happened": [true, () => {}],
     "other permissions": [true, (path) => Deno.chmodSync(path, 0o644)],
     "other content": [true, (path) => Deno.writeTextFileSync(path, "1\n")],
@@ -149,7 +149,7 @@ Deno.test("acquireLock() rejects paths that are no file, and writes nothing to t
     link(`${path}.target`, path);
   };
   type Make = (path: string) => void | Promise<void>;
-  const rows: Readonly<Record<string, readonly [make: Make, reason: RegExp]>> = {
+  const rows: Rows<[make: Make, reason: RegExp]> = {
     "a symlink": [precious(Deno.symlinkSync), /: it is a symlink, not a file$/],
     "a symlink to nothing": [
       (path) => Deno.symlinkSync(`${path}.missing`, path),

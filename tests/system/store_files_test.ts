@@ -56,14 +56,6 @@ Deno.test("createDirectory() creates directories for their owner alone, and keep
     assert.deepEqual([await modeOf("a"), await modeOf("a/b"), await modeOf("a/b/c")], [0o755, 0o700, 0o700]);
   }));
 
-Deno.test("rename() renames a file", () =>
-  withDirectory(async (directory) => {
-    await Deno.writeTextFile(`${directory}/one`, "text");
-    await files.rename(`${directory}/one`, `${directory}/other`);
-    assert.equal(await Deno.readTextFile(`${directory}/other`), "text");
-    assert.equal(await files.look(`${directory}/one`), null);
-  }));
-
 async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
   await using temporary = await tempDirectory();
   await use(temporary.path);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { evaluateJson } from "../../../src/checks/http/expected_body.ts";
 import type { HttpExpectation } from "../../../src/domain/generated/config.ts";
-import { linesOf, testRows } from "../../support/rows.ts";
+import { linesOf, type Rows, testRows } from "../../support/rows.ts";
 
 type Expected = NonNullable<HttpExpectation["json"]>;
 
@@ -168,7 +168,7 @@ Deno.test("evaluateJson() returns a failure for a body that is not JSON", async 
 Deno.test("evaluateJson() returns the reason why a body of JSON can't be evaluated", async (t) => {
   const tooDeep = "body is JSON nested deeper than 100 levels";
   const all = "$..[*]..[*]";
-  const rows: Readonly<Record<string, readonly [text: string, obstacle: string, path?: string]>> = {
+  const rows: Rows<[text: string, obstacle: string, path?: string]> = {
     "nested without end": ["[".repeat(500_000) + "]".repeat(500_000), tooDeep],
     "a level too deep": ["[".repeat(102) + "]".repeat(102), tooDeep],
     "a path with too many matches": [

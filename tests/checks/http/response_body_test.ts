@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { BODY_BYTES_MAX, readBody, START_LENGTH_MAX } from "../../../src/checks/http/response_body.ts";
 import { bodyOfStream } from "../../support/bodies.ts";
-import { testRows } from "../../support/rows.ts";
+import { type Rows, testRows } from "../../support/rows.ts";
 
 type Wishes = Parameters<typeof readBody>[1];
 const NOTHING: Wishes = {
@@ -42,9 +42,7 @@ Deno.test("readBody() finds a text in any chunks", async (t) => {
   const utf8 = new TextEncoder().encode(text);
   const utf16 = new Uint8Array(Uint16Array.from(text, (unit) => unit.charCodeAt(0)).buffer);
   const latin1 = Uint8Array.from("ein großes, grünes Feld", (character) => character.charCodeAt(0));
-  const rows: Readonly<
-    Record<string, readonly [bytes: Uint8Array, contentType: string | null, part: string]>
-  > = {
+  const rows: Rows<[bytes: Uint8Array, contentType: string | null, part: string]> = {
     "UTF-8": [utf8, null, "grünes 🙂 F"],
     "UTF-16LE": [utf16, 'a/b; x=y; charset="UTF-16LE"', "großes"],
     "ISO-8859-1": [latin1, "text/html;charset=iso-8859-1;x=y", "grünes F"],

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { testRows } from "../../support/rows.ts";
+import { type Rows, testRows } from "../../support/rows.ts";
 import { readHeader } from "../../../src/checks/http/captures.ts";
 
 Deno.test("readHeader() decodes UTF-8, and other bytes as Latin-1", async (t) => {
-  const rows: Readonly<Record<string, readonly [bytes: string, expected: string]>> = {
+  const rows: Rows<[bytes: string, expected: string]> = {
     "ASCII": ["plain", "plain"],
     "UTF-8": ["gr\u00c3\u00bcn", "grün"],
     "ISO-8859-1": ["gr\u00fcn", "gr\u00fcn"],

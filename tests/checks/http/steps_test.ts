@@ -8,7 +8,7 @@ import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { httpContext } from "../../support/http_check.ts";
 import { response, startAnswering, startServer } from "../../support/http_servers.ts";
 import { problemTexts } from "../../support/observe_check.ts";
-import { testRows } from "../../support/rows.ts";
+import { type Rows, testRows } from "../../support/rows.ts";
 
 const TOKEN = "swordfish/&=1";
 
@@ -258,7 +258,7 @@ Deno.test("http_request rejects invalid steps", async (t) => {
   const sends = step("a", { headers: { "X-Id": "${captured:id}" } });
   const host = step("b", { target: "https://${captured:id}@example.org/" });
   const two = { ...step(), capture: { id: { header: "X-Id", json: "$.id" } } };
-  const rows: Readonly<Record<string, readonly [steps: readonly object[] | undefined, others?: object]>> = {
+  const rows: Rows<[steps: readonly object[] | undefined, others?: object]> = {
     ': missing key "request" or "steps"': [undefined],
     "request: cannot be used with steps": [[step()], step()],
     "response: cannot be used with steps, expected it in each step": [

@@ -3,7 +3,7 @@ import { highestSeverity } from "../../../src/domain/condition.ts";
 import { exitCodeOf } from "../../../src/cli/exit_code.ts";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { pluginFormat } from "../../../src/cli/formats/plugin.ts";
-import { testRows } from "../../support/rows.ts";
+import { type Rows, testRows } from "../../support/rows.ts";
 import { testTexts, unsafeCodes } from "./hostile_records.ts";
 import { failsOnCritical, nothingDue, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
 
@@ -15,7 +15,7 @@ Deno.test("pluginFormat sums up in the status line", async (t) => {
   const unknown = recordOf({ name: "c", condition: "unknown" });
   const mild = optionsOf({ fails: failsOnCritical });
   const reason = "no check is due; a is warning: 1 | 2";
-  const rows: Readonly<Record<string, readonly [RunSummary, status: string, options?: FormatOptions]>> = {
+  const rows: Rows<[RunSummary, status: string, options?: FormatOptions]> = {
     "nothing due, all ok": [nothingDue("ok"), "OK - no check is due"],
     "nothing due, with a reason that has a bar": [
       summaryOf([], { condition: "warning", reason }),

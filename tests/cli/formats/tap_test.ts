@@ -3,7 +3,7 @@ import { Parser, type Result } from "tap-parser";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { tapFormat } from "../../../src/cli/formats/tap.ts";
 import { printable } from "../../../src/shared/text.ts";
-import { testRows } from "../../support/rows.ts";
+import { type Rows, testRows } from "../../support/rows.ts";
 import { testTexts, unsafeCodes } from "./hostile_records.ts";
 import { nothingDue, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
 
@@ -23,7 +23,7 @@ Deno.test("tapFormat skips the whole run when nothing is due and all is ok", () 
 });
 
 Deno.test("tapFormat escapes the special characters of a description", async (t) => {
-  const rows: Readonly<Record<string, readonly [check: string, description: string]>> = {
+  const rows: Rows<[check: string, description: string]> = {
     "backslash before a hash": ["a \\# TODO", " - a \\\\\\# TODO"],
     "line break": ["a\nnot ok 2", " - a\\\\nnot ok 2"],
     "open brace at the end": ["a {", ' - "a {"'],

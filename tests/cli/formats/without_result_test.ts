@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ShownCondition } from "../../../src/domain/condition.ts";
 import { notDueReason } from "../../../src/cli/formats/format.ts";
-import { testRows } from "../../support/rows.ts";
+import { type Rows, testRows } from "../../support/rows.ts";
 
 function shown(name: string, condition: ShownCondition, output = "") {
   return { name, condition, output };
@@ -9,7 +9,7 @@ function shown(name: string, condition: ShownCondition, output = "") {
 
 Deno.test("notDueReason() names the checks that are not ok, the most urgent first", async (t) => {
   const many = Array.from({ length: 7 }, (_, index) => shown(`c${index}`, "unknown", "never ran"));
-  const rows: Readonly<Record<string, readonly [Parameters<typeof notDueReason>[0], string]>> = {
+  const rows: Rows<[Parameters<typeof notDueReason>[0], string]> = {
     "all ok": [[shown("a", "ok", "fine")], "no check is due"],
     "some": [
       [

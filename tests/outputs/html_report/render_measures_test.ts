@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { testRows } from "../../support/rows.ts";
+import { type Rows, testRows } from "../../support/rows.ts";
 import { renderMeasures } from "../../../src/outputs/html_report/render_check.ts";
 
 Deno.test("renderMeasures() shows metrics that have thresholds, with their units", async (t) => {
-  const rows: Readonly<Record<string, readonly [Readonly<Record<string, number>>, html: string]>> = {
+  const rows: Rows<[Readonly<Record<string, number>>, html: string]> = {
     "none": [{ status: 200, total_ms: 4 }, ""],
     "a percentage and a size": [
       {

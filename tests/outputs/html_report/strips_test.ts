@@ -4,7 +4,7 @@ import { createPlainTime } from "../../../src/outputs/markup.ts";
 import { DAYS_SHOWN, HOURS_SHOWN, type PageDay } from "../../../src/outputs/html_report/snapshot.ts";
 import type { Condition } from "../../../src/domain/condition.ts";
 import type { RecentRun } from "../../../src/domain/store.ts";
-import { testRows } from "../../support/rows.ts";
+import { type Rows, testRows } from "../../support/rows.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 31, 10, 20);
 const CONDITIONS: Readonly<Record<string, Condition>> = {
@@ -96,7 +96,7 @@ Deno.test("renderStrips() marks failed runs within ok periods", () => {
 });
 
 Deno.test("renderStrips() shows the periods that were not ok in tooltips", async (t) => {
-  const rows: Readonly<Record<string, readonly [letters: Letters, tooltips: readonly string[]]>> = {
+  const rows: Rows<[letters: Letters, tooltips: readonly string[]]> = {
     "days": [{ days: "ccowo" }, ["90 d: warning: 01-30", "90 d: critical: 01-27 to 01-28"]],
     "hours": [{ hours: "ccou" }, ["24 h: unknown: 11:00 to 12:00", "24 h: critical: 08:00 to 10:00"]],
     "runs": [{ runs: "cocco" }, ["3 of 5 runs critical: 11:16, 11:18 to 11:19"]],

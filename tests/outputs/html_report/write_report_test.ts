@@ -177,7 +177,7 @@ Deno.test("writeReport() shows the trace of an ongoing problem", async () => {
   assert.match(html, /<pre> {5}0\.1 ms {2}request GET http:\/\/web\/\n +&lt; x: &lt;b&gt;<\/pre>/);
 });
 
-Deno.test("writeReport() stays small however long outputs are", async () => {
+Deno.test("writeReport() stays small however many checks there are and however long outputs are", async () => {
   const store = await openInMemoryStore();
   const names = Array.from({ length: 300 }, (_, index) => `check ${index}`);
   const long = "<".repeat(65_536);
@@ -189,4 +189,6 @@ Deno.test("writeReport() stays small however long outputs are", async () => {
   ));
   const html = await write(names.map((name) => testCheck("ok", { name })), store);
   assert.ok(html.length < 1_500_000, String(html.length));
+  assert.equal(html.split("<summary>Last change").length - 1, 100);
+  assert.equal(html.split("<summary>Trace of").length - 1, 5);
 });

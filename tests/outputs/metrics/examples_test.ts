@@ -51,17 +51,6 @@ interface Dashboard {
   readonly templating: { readonly list: readonly { readonly name: string; readonly definition?: string }[] };
 }
 
-Deno.test("the dashboard has no id, and every query the data source that is chosen", async () => {
-  const { dashboard } = await readDashboard();
-  assert.equal(dashboard.id, null, "an id would overwrite another dashboard");
-  const reference = { type: "prometheus", uid: "${datasource}" };
-  for (const { title, datasource, targets } of dashboard.panels) {
-    for (const one of [datasource, ...targets.map((target) => target.datasource)]) {
-      assert.deepEqual(one, reference, title);
-    }
-  }
-});
-
 Deno.test({
   ...requiresTools("promtool"),
   name: "the dashboard's queries are valid in Prometheus",

@@ -5,7 +5,7 @@ import { type CheckMetrics, renderMetrics } from "../../../src/outputs/metrics/r
 import { recordOf } from "../../state/records.ts";
 import { HOSTILE_NAMES } from "../../../testing/hostile_configs.ts";
 import { HOSTILE_TEXTS as STORAGE_TEXTS } from "../../state/hostile.ts";
-import { testRows } from "../../support/rows.ts";
+import { type Rows, testRows } from "../../support/rows.ts";
 import { promtool } from "../../support/promtool.ts";
 import { requiresTools } from "../../../testing/tools.ts";
 import { HOSTILE_TEXTS as FORMAT_TEXTS, unsafeCodes } from "../../cli/formats/hostile_records.ts";
@@ -132,12 +132,7 @@ Deno.test("renderMetrics() prints conditions as exit codes", async () => {
 
 Deno.test("renderMetrics() prints no condition and no number of a last run as present unless it is", async (t) => {
   const web = checkOf("web", { condition: "ok", metrics: { status: 200 }, performanceData: "time=1s" });
-  const rows: Readonly<
-    Record<
-      string,
-      readonly [known: Omit<CheckMetrics["known"], "last">, numbers: number]
-    >
-  > = {
+  const rows: Rows<[known: Omit<CheckMetrics["known"], "last">, numbers: number]> = {
     "current": [{ condition: "ok", state: "current" }, 2],
     "in the future": [{ condition: "unknown", state: "in_future" }, 0],
     "pending": [{ condition: "pending", state: "current" }, 2],

@@ -5,7 +5,6 @@ import { createHttpServers } from "../../../src/system/http/http_servers.ts";
 import type { Clock } from "../../../src/domain/clock.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createRealClock } from "../../../testing/real_clock.ts";
-import { shortOrFull } from "../../../testing/full_form.ts";
 import { inTime, until } from "../../life/in_time.ts";
 import { linesOf } from "../../support/rows.ts";
 import { resetConnection } from "../../support/reset_connection.ts";
@@ -223,40 +222,6 @@ Deno.test("HttpServers: a client that resets its connection before it is accepte
     // The last pause.
     await clock.advance(2);
   }, { clock });
-});
-
-const CROWD = shortOrFull(300, 10_000);
-
-/** Retries as a browser does: the system resets connections beyond its queue (`somaxconn`), or loses their data. */
-async function converseUntilServed(port: number): Promise<string> {
-  for (;;) {
-    try {
-      const response = await converseForLong(port, "GET / HTTP/1.1\r\n\r\n");
-      if (response !== "") return response;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.ConnectionReset)) throw error;
-    }
-  }
-}
-
-Deno.test(`HttpServers: each of ${CROWD} clients gets its response, 256 at a time at most`, async () => {
-  let present = 0;
-  let presentMax = 0;
-  const options: ServeOptions = {
-    handle: async () => {
-      presentMax = Math.max(presentMax, ++present);
-      // Some turns, so that many are there at once.
-      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
-      present--;
-      return { status: 200, headers: {}, body: "fine" };
-    },
-    onBug: ECHO.onBug,
-  };
-  await withServer(async (port) => {
-    const responses = await Promise.all(Array.from({ length: CROWD }, () => converseUntilServed(port)));
-    assert.equal(responses.filter((response) => response.endsWith("fine")).length, CROWD);
-  }, { options });
-  assert.ok(presentMax <= 256, String(presentMax));
 });
 
 Deno.test("HttpServers: an address that cannot be listened on is explained", async () => {

@@ -7,7 +7,7 @@ import { createRequests } from "../../../src/system/http/requests.ts";
 import { readPieces, readText } from "../../support/bodies.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
 import { collectPorts, startAnswering, startServer, type TestServer } from "../../support/http_servers.ts";
-import { testRows, testTable } from "../../support/rows.ts";
+import { type Rows, testRows, testTable } from "../../support/rows.ts";
 
 const newRequests = () => createRequests({ clock: createRealClock() });
 const NEVER = new AbortController().signal;
@@ -84,7 +84,7 @@ const ANSWERS = `
   no last chunk           | ${CHUNKED}2¶ab¶ | ${BROKEN}
   a length not reached    | 200 OK¶Content-Length: 3¶¶ab | ${BROKEN}`;
 
-const BYTES: Readonly<Record<string, readonly [answer: string | Uint8Array, outcome: string]>> = {
+const BYTES: Rows<[answer: string | Uint8Array, outcome: string]> = {
   "a byte beyond ASCII": [latin1("HTTP/1.1 204 No\r\nA: \x80\xe4\r\n\r\n"), "204 [a=\x80\xe4] "],
   "a no-break space at the end of a header": [
     latin1("HTTP/1.1 204 No\r\nA: \xc3\xa0 \r\n\r\n"),

@@ -17,7 +17,7 @@ import {
   talkUpTo,
 } from "../../support/mail_server.ts";
 import { runChild } from "../../../testing/tools.ts";
-import { linesOf, testRows, testTable } from "../../support/rows.ts";
+import { linesOf, type Rows, testRows, testTable } from "../../support/rows.ts";
 
 const MAIL: OutgoingMail = {
   host: "localhost",
@@ -160,7 +160,7 @@ Deno.test("send() names rejected receivers, and that the others were accepted", 
 });
 
 /** Whether a failure is retried, and whether the email may have arrived. */
-const OUTCOMES: Readonly<Record<string, readonly [retryable: boolean, mayHaveArrived: boolean]>> = {
+const OUTCOMES: Rows<[retryable: boolean, mayHaveArrived: boolean]> = {
   stays: [false, false],
   passes: [true, false],
   unsure: [true, true],
@@ -362,7 +362,7 @@ Deno.test("send() ignores a missing reply to QUIT", async () => {
 
 Deno.test("send() aborts with the signal, whatever the server does, and leaks no socket", async (t) => {
   const drip = `${Array(6).fill("2").join(" / ")} / ready`;
-  const rows: Readonly<Record<string, readonly [script: string, Protection?]>> = {
+  const rows: Rows<[script: string, Protection?]> = {
     "silent": ["ready"],
     "begins its greeting": [drip],
     "no reply to a handshake": ["byte / ready", "from_start"],
@@ -452,7 +452,7 @@ Deno.test("send() sends no credentials to a server without STARTTLS unless they 
 });
 
 Deno.test("send() rejects an invalid certificate and returns the reason", async (t) => {
-  const rows: Readonly<Record<string, readonly [Certificate, reason: RegExp]>> = {
+  const rows: Rows<[Certificate, reason: RegExp]> = {
     "self-signed": [createCertificate(), /^certificate is not trusted/],
     "a CA's own": [createCertificate({ isAuthority: true }), /^certificate is not trusted/],
     "expired": [
@@ -482,9 +482,7 @@ Deno.test("send() rejects an invalid certificate and returns the reason", async 
 
 Deno.test("send() distinguishes a server without TLS from a lost connection", async (t) => {
   const begin = "STARTTLS (STARTTLS, AUTH PLAIN) / 220 go ahead / byte";
-  const rows: Readonly<
-    Record<string, readonly [Protection, script: string, retryable: boolean, text: RegExp]>
-  > = {
+  const rows: Rows<[Protection, script: string, retryable: boolean, text: RegExp]> = {
     "clear text instead of TLS": ["from_start", "220 mail ESMTP", false, /^TLS null: response is not TLS$/],
     "clear text after STARTTLS": [
       "required",

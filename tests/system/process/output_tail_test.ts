@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../../support/property.ts";
-import { testRows } from "../../support/rows.ts";
+import { type Rows, testRows } from "../../support/rows.ts";
 import { createOutputTail } from "../../../src/system/process/output_tail.ts";
 
 const encoder = new TextEncoder();
@@ -12,9 +12,7 @@ function tailOf(bytesMax: number, chunks: readonly (readonly [source: string, te
 }
 
 Deno.test("createOutputTail() keeps the end of the output", async (t) => {
-  const rows: Readonly<
-    Record<string, readonly [chunks: readonly (readonly [string, string])[], text: string]>
-  > = {
+  const rows: Rows<[chunks: readonly (readonly [string, string])[], text: string]> = {
     "nothing of note": [[["out", ""]], ""],
     "two sources, each on its own lines": [
       [["out", "half"], ["err", "oops\n"], ["out", " a line\n"]],

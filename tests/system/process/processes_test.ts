@@ -13,7 +13,7 @@ import {
   newMark,
   untilGone,
 } from "../../support/processes.ts";
-import { fieldsOf, linesOf } from "../../support/rows.ts";
+import { fieldsOf, linesOf, type Rows } from "../../support/rows.ts";
 import { type ChildEnd, requiresTools, runChild } from "../../../testing/tools.ts";
 import { tempDirectory } from "../../../testing/builders.ts";
 
@@ -241,7 +241,7 @@ test("run() names the permission that is missing", (add) => {
   const gone = "the file, or the interpreter that its first line names, does not exist";
   const loader = { LD_PRELOAD: "/no/such/library" };
   type Options = Partial<Parameters<typeof runRestricted>[0]>;
-  const rows: Readonly<Record<string, readonly [list: readonly string[], reason: string, Options?]>> = {
+  const rows: Rows<[list: readonly string[], reason: string, Options?]> = {
     "no command at all": [[], `needs --allow-run=${path},/usr/bin/kill`],
     "the kill command": [[path], `needs --allow-run=${path},/usr/bin/kill`],
     "the command": [["/usr/bin/kill"], `needs --allow-run=${path}`],
