@@ -111,7 +111,7 @@ export function firstRun(
 }
 
 /** Returns whether nothing ran a check any more for a while, so that it runs at once. */
-function isLeft({ nextRunAtMs, last }: Pick<CheckRecord, "nextRunAtMs" | "last">): boolean {
+export function isLeft({ nextRunAtMs, last }: Pick<CheckRecord, "nextRunAtMs" | "last">): boolean {
   return nextRunAtMs === null && last !== null;
 }
 

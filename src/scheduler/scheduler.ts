@@ -222,6 +222,8 @@ export class Scheduler {
   reload(config: ScheduledConfig): void {
     this.#adopt(config);
     this.#suppressed.reloaded().catch(this.#options.onBug);
+    // What the config no longer runs is left.
+    this.#writing.recorded().catch(this.#options.onBug);
   }
 
   /** Goes on with another share of the checks. Runs in progress of checks that others run now end as usual. */

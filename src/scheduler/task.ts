@@ -7,7 +7,7 @@
 import type { Check } from "../domain/check.ts";
 import { isCron } from "../domain/schedule.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
-import { firstRun, type FirstRunOptions, missedUntil, overdueRun } from "./next_run.ts";
+import { firstRun, type FirstRunOptions, isLeft, missedUntil, overdueRun } from "./next_run.ts";
 import { AFTER_SUSPEND_MS, JUMP_MS, STALL_MS } from "./stall_safe.ts";
 
 export interface Task {
@@ -149,7 +149,8 @@ function afterReload(before: Task, check: Check, { nowMs, record }: TaskContext)
   const task = { ...before, check };
   const { status } = task.state;
   if (status === "idle") {
-    const isPlanned = isSame(before.check.schedule, check.schedule) && !isEdited(check, record);
+    const isPlanned = isSame(before.check.schedule, check.schedule) && !isEdited(check, record) &&
+      !isLeft(record);
     return isPlanned ? stay(task) : planAt(task, firstRun(check, { record, nowMs }));
   }
   if (status !== "removed" && isSame(targetOf(before.check), targetOf(check))) return stay(task);

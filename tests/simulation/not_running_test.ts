@@ -428,6 +428,22 @@ simulate("the time in which a check was not in the config is not observed", {
   until: "22:46",
 });
 
+simulate("a group of a check that left the config by a reload runs at once", {
+  start: START,
+  config: GROUPED,
+  actions: {
+    "22:30": [
+      { config: { ...GROUPED, checks: { ...GROUPED.checks, a: { ...HOURLY, active: false } } } },
+      "reload",
+    ],
+    "22:30:02": async (world) => assert.match(await textOf(world, "status", "all"), /^UNKNOWN +all/m),
+    "22:30:30": async (world) =>
+      assert.match(await textOf(world, "status", "all"), /^UNKNOWN +all .*none of its checks is active/m),
+  },
+  until: "22:31",
+  expect: { chat: "any" },
+});
+
 simulate("a frozen service without a control socket runs no check, after three minutes", {
   start: START,
   config: GROUPED,
