@@ -18,6 +18,7 @@ export type EngineSender = Pick<
   Sender,
   | "notifies"
   | "silences"
+  | "isAlone"
   | "isOvertaken"
   | "lastNotifiedOf"
   | "nameOf"
@@ -116,7 +117,11 @@ export class Engine {
       notifies: sender.notifies,
       silences: sender.silences,
       running: this.#running,
-      stateOf: (name): ConditionState => repository.recordOf(name, nowMs).condition,
+      stateOf: (name): ConditionState => {
+        const { condition, isShared = false } = repository.recordOf(name, nowMs);
+        // A dependency that others run suppresses by its last result: a newer one may never come.
+        return isShared && sender.isAlone ? { ...condition, observedAtMs: nowMs } : condition;
+      },
       isOvertaken: sender.isOvertaken(check),
       lastNotifiedOf: (channel) => sender.lastNotifiedOf(check.name, channel),
       dependents: this.#dependents.countOf(check.name),

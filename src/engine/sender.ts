@@ -157,6 +157,11 @@ export class Sender {
     this.#silences = silences;
   }
 
+  /** Whether it sends without others that run checks: nothing newer is known of these. */
+  get isAlone(): boolean {
+    return false;
+  }
+
   /** Whether others have decided about a check, and what its channels were notified of is not read yet. */
   isOvertaken(_check: Check): boolean {
     return false;

@@ -57,6 +57,10 @@ export class SharedSender extends Sender {
     return Promise.resolve();
   }
 
+  override get isAlone(): boolean {
+    return this.#member.isOpen;
+  }
+
   /** The record does not have the last notification of a channel that may not get a problem when others do. */
   override isOvertaken({ name, notifications }: Check): boolean {
     return !this.#member.isOpen && this.options.repository.isWritable && this.#known.isForgotten(name) &&

@@ -158,6 +158,34 @@ test("a dependency of another member runs at once if its state is needed", async
   await installation.stop(a, b);
 });
 
+test("a dependency of another member holds back no problem while the shared state is unreachable", async (installation) => {
+  const { world, hook, shared, statuses, checkOf } = installation;
+  const indexes = Array.from({ length: 8 }, (_, index) => index);
+  const check = (name: string): Record<string, unknown> => checkOf.call(installation, name);
+  installation.writeConfig({
+    checks: Object.fromEntries(indexes.flatMap((index) => [
+      [`web${index}`, { ...check(`web${index}`), depends_on: [`near${index}`, `far${index}`] }],
+      [`near${index}`, check(`near${index}`)],
+      [`far${index}`, check(`far${index}`)],
+    ])),
+    defaults: { threshold: 1, schedule: { regular_interval: "20 seconds" } },
+  }, { failOpenAfter: 60 });
+  const [a, b] = [installation.start("a"), installation.start("b")];
+  await world.advance(5 * 60_000);
+  statuses.set("far0", 500);
+  await world.advance(60_000);
+  for (const member of ["a", "b"]) shared.ways.set(member, { kind: "cut" });
+  for (const index of indexes) statuses.set(`web${index}`, 500);
+  await world.advance(5 * 60_000);
+  const failing = indexes.map((index) => `web${index} problem`);
+  assert.deepEqual(hook.events().toSorted(), ["far0 problem", ...failing.slice(1)]);
+  statuses.set("far0", 200);
+  shared.ways.clear();
+  await world.advance(5 * 60_000);
+  assert.deepEqual(hook.events().toSorted(), ["far0 problem", "far0 recovery", ...failing]);
+  await installation.stop(a, b);
+});
+
 test("a group that runs rarely is known again once another member ran an edited check", async (installation) => {
   const { world, names } = installation;
   const schedule = { regular_interval: "6 hours" };

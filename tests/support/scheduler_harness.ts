@@ -83,6 +83,7 @@ export async function startHarness(
   const sender: EngineSender = {
     notifies: true,
     silences: [],
+    isAlone: false,
     isOvertaken: () => false,
     lastNotifiedOf: (check) => ({
       conditions: [repository.recordOf(check, clock.wallMs()).condition.notified],
