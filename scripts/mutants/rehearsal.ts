@@ -34,7 +34,7 @@ export const REHEARSAL: FaultyLayer = {
       tests: ["tests/simulation/why_past_test.ts"],
       faults: [
         ["what a channel leaves out is due", "isExcluded(channel, queued)", "false"],
-        ["a change has a regular time", "if (isRun) times.set", "if (!isRun) times.set"],
+        ["a change has a regular time", "if (isRun) times", "if (!isRun) times"],
         ["repeated results of the past are not counted", "if (count === 0) return;", "return;"],
         [
           "checks of the past depend on what comes later",

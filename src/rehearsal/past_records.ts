@@ -39,7 +39,7 @@ export class PastRecords {
     this.#check = check;
     this.#options = options;
     for (const { name, rows } of options.journals) {
-      const exact = name === check.name ? exactTimes(rows, options.changes) : new Map<string, number>();
+      const exact = name === check.name ? exactTimes(rows, options.changes) : NO_TIMES;
       this.#tapes.set(name, { rows, exact, row: 0, run: 0, record: null });
     }
   }
@@ -47,7 +47,9 @@ export class PastRecords {
   /** Returns the record of the check, or of one that it depends on, at a time; `null`: it never ran until then. */
   recordAt(name: string, atMs: number): CheckRecord | null {
     const tape = this.#tapes.get(name);
-    const check = name === this.#check.name ? this.#check : this.#options.running.get(name);
+    const found = name === this.#check.name ? this.#check : this.#options.running.get(name);
+    // They are not explained.
+    const check = found === undefined ? undefined : { ...found, reminders: false as const };
     if (tape === undefined || check === undefined) return null;
     for (let nowMs = nextMs(tape); nowMs <= atMs; nowMs = nextMs(tape)) {
       this.#take(tape, check, { nowMs, untilMs: atMs });
@@ -122,11 +124,15 @@ export class PastRecords {
   }
 }
 
+/** The times of some runs, by their row and their place in it. */
+type ExactTimes = ReadonlyMap<number, ReadonlyMap<number, number>>;
+
+const NO_TIMES: ExactTimes = new Map();
+
 /** The journal of a check, as far as it was played. */
 interface Tape {
   readonly rows: readonly JournalRow[];
-  /** The times of some runs, by their row and place in it. */
-  readonly exact: ReadonlyMap<string, number>;
+  readonly exact: ExactTimes;
   /** The next run. */
   row: number;
   run: number;
@@ -136,7 +142,7 @@ interface Tape {
 /** The time of the next run; `Infinity`: there is none. */
 function nextMs({ rows, exact, row, run }: Tape): number {
   const next = rows[row];
-  return next === undefined ? Infinity : exact.get(placeOf(row, run)) ?? timeOf(next, run);
+  return next === undefined ? Infinity : exact.get(row)?.get(run) ?? timeOf(next, run);
 }
 
 function step(tape: Tape): void {
@@ -146,16 +152,12 @@ function step(tape: Tape): void {
   tape.run = 0;
 }
 
-function placeOf(row: number, run: number): string {
-  return `${row} ${run}`;
-}
-
 /** Returns the times of the runs within rows that changed the confirmed condition. */
 function exactTimes(
   rows: readonly JournalRow[],
   changes: readonly Pick<ConditionChange, "atMs">[],
-): ReadonlyMap<string, number> {
-  const times = new Map<string, number>();
+): ExactTimes {
+  const times = new Map<number, Map<number, number>>();
   for (const { atMs } of changes) {
     const place = rows.findIndex(({ firstMs, lastMs }) => firstMs < atMs && atMs < lastMs);
     const row = rows[place];
@@ -163,7 +165,7 @@ function exactTimes(
     const run = Math.round((atMs - row.firstMs) / row.intervalMs);
     const isRun = run > 0 && run < row.runs - 1 &&
       Math.abs(timeOf(row, run) - atMs) <= journalToleranceMs(row);
-    if (isRun) times.set(placeOf(place, run), Math.floor(atMs));
+    if (isRun) times.getOrInsertComputed(place, () => new Map()).set(run, Math.floor(atMs));
   }
   return times;
 }
