@@ -91,7 +91,6 @@ const FULL_FORM_FILES: readonly string[] = [
   "tests/shared/printable_test.ts",
   "tests/config/cron_times_test.ts",
   "tests/state/postgres/protocol_fuzz_test.ts",
-  "tests/config/shapes_test.ts",
   "tests/config/load_test.ts",
   "tests/life/state_test.ts",
   "tests/page/browser_test.ts",

@@ -1,25 +1,129 @@
 import assert from "node:assert/strict";
-import fc from "../support/property.ts";
 import type { Check } from "../../src/domain/check.ts";
-import { shortOrFull } from "../../testing/full_form.ts";
-import { generatedConfigs } from "./configs.ts";
 import { load, problemsOf, withCheck } from "../../testing/config_system.ts";
-import { campaign } from "../../testing/seed.ts";
 import { testRows } from "../support/rows.ts";
 
-for (const shape of ["a", "b"] as const) {
-  Deno.test(`loadConfig() accepts every config of profile ${shape} with the specified meaning, with and without it`, async () => {
-    await fc.assert(
-      fc.asyncProperty(generatedConfigs(shape), async ({ config, checks }) => {
-        const [held, free] = [await load(config, { shape }), await load(config)];
-        assert.deepEqual(plain(free.checks), plain(checks));
-        assert.deepEqual(plain(held.checks), plain(checks));
-        assert.deepEqual(held.warnings, free.warnings);
-      }),
-      { numRuns: shortOrFull(campaign(150), 4_000) },
-    );
+/** What a check means that sets nothing. */
+const NOTHING_SET = {
+  name: "web",
+  active: true,
+  threshold: 3,
+  recoveryThreshold: 3,
+  reminders: false,
+  schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
+  notifications: [{ kind: "console", parameters: {} }],
+  dependsOn: [],
+  tags: [],
+  maintenanceWindows: [],
+  timeoutMs: 10_000,
+};
+const TEST = { kind: "test", parameters: { condition: "warning", output: "" } };
+const SCRIPT = { path: "/etc/monitor/x", arguments: [], environment: {}, conditionOnTimeout: "unknown" };
+const FILE = {
+  path: "/etc/monitor/../x",
+  warningAgeMs: 3_600_000,
+  criticalAgeMs: 86_400_000,
+  conditionOnMissing: "warning",
+  conditionOnImplausible: "warning",
+};
+const ACCESS = { host: "mail.example.org", port: 587, username: "a", password: "password ${x}" };
+const MAIL = { access: ACCESS, sender: "ä@ö.example", receivers: ["a@b"] };
+const REQUEST = { target: "http://user:x@münchen.example:81" };
+const RESPONSE = { statusCode: 200, headers: {} };
+const SETTINGS = {
+  active: false,
+  schedule: { regular_interval: 90, attentive_interval: 9 },
+  notifications: [{ kind: "email", parameters: MAIL }, {
+    kind: "email",
+    parameters: { ...MAIL, tags: ["a"] },
+  }],
+};
+const SETTINGS_MEANT = {
+  active: false,
+  schedule: { regularIntervalMs: 90_000, attentiveIntervalMs: 9_000 },
+  notifications: [{ kind: "email", parameters: { ...MAIL, tags: [] } }, SETTINGS.notifications[1]],
+};
+const ONLY_A = {
+  threshold: 5,
+  annoy: true,
+  schedule: { regular_interval: "2 hours" },
+  notifications: [{ kind: "file_touch", parameters: { path: "./x" } }],
+};
+const ONLY_A_MEANT = {
+  threshold: 5,
+  recoveryThreshold: 5,
+  reminders: true,
+  schedule: { regularIntervalMs: 7_200_000, attentiveIntervalMs: 7_200_000 },
+  notifications: [{ kind: "file_touch", parameters: { path: "/etc/monitor/x" } }],
+};
+
+type Meaning = readonly [kind: string, own: object, meaning: object, defaults?: object];
+
+/** The specified meaning of checks; what is left out is that of a check that sets nothing. */
+const MEANINGS: Readonly<Record<string, Meaning>> = {
+  "a test": ["test", { parameters: {} }, {}],
+  "a test with all": ["test", { title: "", parameters: { condition: "ok", output: "$x" } }, {
+    title: "",
+    parameters: { condition: "ok", output: "$x" },
+  }],
+  "a script": ["script", { parameters: { path: "./x" } }, { timeoutMs: 30_000, parameters: SCRIPT }],
+  "a script with all": ["script", { parameters: { path: "/", arguments: ["", "%s"] } }, {
+    timeoutMs: 30_000,
+    parameters: { ...SCRIPT, path: "/", arguments: ["", "%s"] },
+  }],
+  "a request": ["http_request", { parameters: { request: REQUEST } }, {
+    parameters: { request: { method: "GET", ...REQUEST }, response: RESPONSE, asWarning: false },
+  }],
+  "a request with all": ["http_request", {
+    parameters: {
+      request: { ...REQUEST, method: "POST" },
+      response: { status_code: null, headers: { ETag: "x", "7": "" }, body_part: "" },
+      as_warning: true,
+    },
+  }, {
+    parameters: {
+      request: { ...REQUEST, method: "POST" },
+      response: { statusCode: null, headers: { ETag: "x", "7": "" }, bodyPart: "" },
+      asWarning: true,
+    },
+  }],
+  "settings": ["test", { ...SETTINGS, parameters: {} }, SETTINGS_MEANT],
+  "settings of the defaults": ["test", { parameters: {} }, SETTINGS_MEANT, SETTINGS],
+  "settings, only in a": ["test", { ...ONLY_A, parameters: {} }, ONLY_A_MEANT],
+  "settings of the defaults, only in a": ["test", { parameters: {} }, ONLY_A_MEANT, ONLY_A],
+  "settings over those of the defaults, only in a": [
+    "test",
+    { ...ONLY_A, parameters: {} },
+    { ...SETTINGS_MEANT, ...ONLY_A_MEANT },
+    SETTINGS,
+  ],
+  "a file, only in a": ["file_timestamp", { parameters: { path: "../x" } }, { parameters: FILE }],
+  "a file with all, only in a": ["file_timestamp", {
+    parameters: {
+      ...{ path: "/x", warning_age: 1, critical_age: 10_000_000 },
+      ...{ condition_on_missing: "ok", condition_on_implausible: "critical" },
+    },
+  }, {
+    parameters: {
+      ...{ path: "/x", warningAgeMs: 1_000, criticalAgeMs: 10_000_000_000 },
+      ...{ conditionOnMissing: "ok", conditionOnImplausible: "critical" },
+    },
+  }],
+};
+
+Deno.test("loadConfig() gives configs of a profile their specified meaning, with and without it", async (t) => {
+  await testRows(t, MEANINGS, async ([kind, own, meaning, defaults = {}], name) => {
+    const config = { defaults, checks: { web: { kind, ...own } } };
+    const free = await load(config);
+    assert.deepEqual(plain(free.checks), [{ ...NOTHING_SET, ...TEST, kind, ...meaning }]);
+    for (const shape of name.endsWith("only in a") ? ["a"] as const : ["a", "b"] as const) {
+      const held = await load(config, { shape });
+      assert.deepEqual(plain(held.checks), plain(free.checks));
+      assert.deepEqual(held.warnings, free.warnings);
+    }
   });
-}
+  assert.deepEqual((await load({ defaults: {} }, { shape: "a" })).checks, []);
+});
 
 /**
  * Checks as values: objects with free names have no prototype, which is not part of their meaning, and the keys of
