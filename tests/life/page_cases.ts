@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { requiresTools } from "../../testing/tools.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor check: page");
-const testInAll = concurrentTests("monitor check: page: more", requiresTools("time"));
 
 const ONCE = ["check", "--once"];
 
@@ -40,40 +38,3 @@ test("monitor report: a public page shows only checks with its tags, without out
     assert.equal(unknown.code, 64);
     assert.match(unknown.stderr, /no check has the tag "websit"/);
   }));
-
-testInAll(
-  "monitor report: writes the page alongside a running monitor, to a file or to stdout",
-  () =>
-    withHarness(async (harness) => {
-      harness.writeConfig({
-        web: { kind: "test", parameters: { output: "rather warm" } },
-        other: { kind: "test", parameters: {} },
-      });
-      assert.match((await harness.runHere(["report"])).stdout, /No data: no check/);
-      const program = harness.startHere(["check", "--format", "ndjson"]);
-      await program.stdout.event("notification");
-      assert.deepEqual(await harness.runHere(["report", "-o", "page.html"]), {
-        code: 0,
-        stdout: "",
-        stderr: "",
-      });
-      assert.match(Deno.readTextFileSync(`${harness.directory}/page.html`), /rather warm/);
-      const named = await harness.runHere(["report", "web"]);
-      assert.match(named.stdout, /^<!doctype html>[^]*<h3>web<\/h3>/);
-      assert.doesNotMatch(named.stdout, /<h3>other<\/h3>/);
-      program.signal("SIGTERM");
-      await program.end();
-      const failed = await harness.runHere(["report", "-o", "none/page.html"]);
-      assert.equal(failed.code, 74);
-      assert.match(
-        failed.stderr,
-        /^monitor: error: cannot write "[^"]*\/none\/page\.html": its directory does not exist\n$/,
-      );
-      assert.equal((await harness.runHere(["report", "--state", "none"])).code, 64);
-      Deno.writeTextFileSync(
-        `${harness.directory}/broken.sqlite`,
-        "no database at all, but text of some length",
-      );
-      assert.equal((await harness.runHere(["report", "--state", "broken.sqlite"])).code, 74);
-    }),
-);

@@ -46,22 +46,6 @@ function count(
   );
 }
 
-Deno.test("LocationVotes: a result from before the check was edited does not count", () => {
-  const votes = new LocationVotes();
-  const of = (definition: string): readonly StoredLocationResult[] => {
-    const { result, ...others } = row("fra", 7, 0);
-    return [{ ...others, result: { ...result, definition } }];
-  };
-  const read = (definition: string, nowMs: number): readonly unknown[] => {
-    const check = { ...CHECK, definition };
-    const { votes: [fra], isOutdated } = votes.count(check, of("a"), { isLive: () => false, nowMs });
-    return [fra?.condition, isOutdated];
-  };
-  assert.deepEqual(read("a", 0), ["ok", false]);
-  assert.deepEqual(read("b", 180_000), [null, true]);
-  assert.deepEqual(read("b", 180_001), [null, false]);
-});
-
 Deno.test("LocationVotes: a result counts for one and a half intervals and the timeout", () => {
   const votes = new LocationVotes();
   const rows = [row("fra", 7, 0, "critical"), row("nyc", 3, 40_000)];
