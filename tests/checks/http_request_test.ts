@@ -72,14 +72,21 @@ Deno.test("observeHttpRequest() compares status and headers with the expected on
 Deno.test("observeHttpRequest() searches the body, and lists failures in order", async (t) => {
   const body = '{"status": "degraded", "queue": 7, "message": "Internal Server Error 12"}';
   const answer = response(200, {}, body);
-  const ok = "ok 200: status is 200";
+  const table = `
+    a text          | bodyPart="Internal Server" | ok 200: status is 200
+    in another case | bodyPart="internal\\nserver" | critical 200: body does not contain "internal\\nserver"
+    all at once     | notBodyPart=fatal bodyPattern="\\"queue\\": \\\\d+," notBodyPattern=(?i)fatal json={"$.queue":{"lessThan":10}} | \
+      ok 200: status is 200
+    everything      | statusCode=204 headers.X-A="1" bodyPart=well notBodyPart=degraded bodyPattern="^\\\\[" \
+      notBodyPattern=queue json={"$.status":"up","$.queue":{"lessThan":5}} | \
+      critical 200: status is 200, expected 204; header "X-A" is missing, expected "1"; \
+      body does not contain "well"; body contains "degraded", expected not to; body does not match "^\\["; \
+      body matches "queue", expected no match; json "$.status" is "degraded", expected "up"; \
+      json "$.queue" is 7, expected a number less than 5`;
+  await testTable(t, table, async (_, fields, expected) => {
+    assert.equal(await seenOf(answer, fieldsOf(fields)), expected);
+  });
   await testAnswers(t, {
-    "a text": [answer, { bodyPart: "Internal Server" }, ok],
-    "in another case": [
-      answer,
-      { bodyPart: "internal\nserver" },
-      'critical 200: body does not contain "internal\\nserver"',
-    ],
     "no body": [
       "HTTP/1.1 204 No Content\r\n\r\n",
       { statusCode: 204, bodyPart: "x" },
@@ -89,28 +96,6 @@ Deno.test("observeHttpRequest() searches the body, and lists failures in order",
       response(200, { "content-type": "text/html; charset=klingon" }, "g"),
       { bodyPart: "grün" },
       'unknown 200: cannot search all of the body for "grün": its charset "klingon" is unknown',
-    ],
-    "all at once": [answer, {
-      notBodyPart: "fatal",
-      bodyPattern: '"queue": \\d+,',
-      notBodyPattern: "(?i)fatal",
-      json: { "$.queue": { lessThan: 10 } },
-    }, ok],
-    "everything": [
-      answer,
-      {
-        statusCode: 204,
-        headers: { "X-A": "1" },
-        bodyPart: "well",
-        notBodyPart: "degraded",
-        bodyPattern: "^\\[",
-        notBodyPattern: "queue",
-        json: { "$.status": "up", "$.queue": { lessThan: 5 } },
-      },
-      'critical 200: status is 200, expected 204; header "X-A" is missing, expected "1"; ' +
-      'body does not contain "well"; body contains "degraded", expected not to; body does not match "^\\["; ' +
-      'body matches "queue", expected no match; json "$.status" is "degraded", expected "up"; ' +
-      'json "$.queue" is 7, expected a number less than 5',
     ],
   });
 });
@@ -328,24 +313,20 @@ function measuring(headMs: number, totalMs: number): Clock {
 }
 
 Deno.test("observeHttpRequest() compares the duration with its limits", async (t) => {
-  const rows: Rows<[totalMs: number, HttpExpectations, expected: string]> = {
-    "fast": [1000, {}, "ok: status is 200"],
-    "slow": [2399, {}, "warning: took 2.3 s, warning above 1 s"],
-    "just too slow": [1000.5, {}, "warning: took just over 1 s, warning above 1 s"],
-    "as slow as may be": [2500, {}, "warning: took 2.5 s, warning above 1 s"],
-    "very slow": [2600, {}, "critical: took 2.6 s, critical above 2.5 s"],
-    "very slow, as a warning": [2600, { asWarning: true }, "warning: took 2.6 s, critical above 2.5 s"],
-    "slow and wrong": [
-      1500,
-      { bodyPart: "well" },
-      'critical: body does not contain "well"; took 1.5 s, warning above 1 s',
-    ],
-    "below a second": [700.9, { warningDurationMs: 250 }, "warning: took 700 ms, warning above 250 ms"],
-    "below a millisecond": [0.42, { warningDurationMs: 0.1 }, "warning: took 0.4 ms, warning above 0.1 ms"],
-  };
-  await testRows(t, rows, async ([totalMs, expectations, expected]) => {
+  const table = `
+    fast              | 1000   | | ok: status is 200
+    slow              | 2399   | | warning: took 2.3 s, warning above 1 s
+    just too slow     | 1000.5 | | warning: took just over 1 s, warning above 1 s
+    as slow as may be | 2500   | | warning: took 2.5 s, warning above 1 s
+    very slow         | 2600   | | critical: took 2.6 s, critical above 2.5 s
+    very slow, as a warning | 2600 | asWarning=true | warning: took 2.6 s, critical above 2.5 s
+    slow and wrong    | 1500   | bodyPart=well | critical: body does not contain "well"; took 1.5 s, warning above 1 s
+    below a second    | 700.9  | warningDurationMs=250 | warning: took 700 ms, warning above 250 ms
+    below a millisecond | 0.42 | warningDurationMs=0.1 | warning: took 0.4 ms, warning above 0.1 ms`;
+  await testTable(t, table, async (_, total, expectations, expected) => {
+    const totalMs = Number(total);
     const limits = { warningDurationMs: 1000, criticalDurationMs: 2500 };
-    const run = { ...limits, ...expectations, clock: measuring(120.25, totalMs) };
+    const run = { ...limits, ...fieldsOf<HttpExpectations>(expectations), clock: measuring(120.25, totalMs) };
     const { condition, output, metrics } = await observeAnswer(response(200, {}, "text"), run);
     assert.equal(`${condition}: ${output}`, expected);
     assert.deepEqual(metrics, { status: 200, head_ms: 120.3, total_ms: Math.round(totalMs * 10) / 10 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "../../src/checks/thresholds.ts";
 import type { Thresholds } from "../../src/domain/limits.ts";
-import { type Rows, testRows, testTable } from "../support/rows.ts";
+import { fieldsOf, type Rows, testRows, testTable } from "../support/rows.ts";
 
 Deno.test("judgeMeasures() compares a value with the thresholds of both sides", async (t) => {
   const limits: Thresholds = { criticalBelow: 1, warningBelow: 3, warningAbove: 10, criticalAbove: 20 };
@@ -20,28 +20,18 @@ Deno.test("judgeMeasures() compares a value with the thresholds of both sides", 
 });
 
 Deno.test("judgeMeasures() writes values so that they differ from the limit that they cross", async (t) => {
-  const space = { name: "free", total: 1000e9, unit: "bytes" } as const;
-  const rows: Rows<[Measure, string]> = {
-    "a percentage": [
-      { ...space, value: 49.999e9, thresholds: { criticalBelow: { percent: 5 } } },
-      "free 4.9999% (49.999 GB of 1 TB), critical below 5%",
-    ],
-    "a size": [
-      { ...space, value: 9.9999e9, thresholds: { warningBelow: 10e9 } },
-      "free 1% (9.9999 GB of 1 TB), warning below 10 GB",
-    ],
-    "a size in binary units": [
-      { ...space, value: 1e9, thresholds: { warningBelow: 2 ** 30 } },
-      "free 0.1% (1 GB of 1 TB), warning below 1 GiB",
-    ],
-    "a total of nothing": [{ ...space, value: 0, total: 0, thresholds: {} }, "free 0% (0 B of 0 B)"],
-    "seconds": [
-      { name: "age_max", unit: "seconds", value: 90, thresholds: { criticalAbove: 60 } },
-      "age max 1 min 30 s, critical above 1 min",
-    ],
-  };
-  await testRows(t, rows, ([measure, output]) => {
-    assert.equal(evaluateMeasures([measure]).output, output);
+  const table = `
+    a percentage | value=49.999e9 thresholds.criticalBelow.percent=5 | free 4.9999% (49.999 GB of 1 TB), critical below 5%
+    a size       | value=9.9999e9 thresholds.warningBelow=10e9 | free 1% (9.9999 GB of 1 TB), warning below 10 GB
+    a size in binary units | value=1e9 thresholds.warningBelow=1073741824 | \
+      free 0.1% (1 GB of 1 TB), warning below 1 GiB
+    a total of nothing | value=0 total=0 thresholds={} | free 0% (0 B of 0 B)
+    seconds      | name=age_max unit=seconds total=null value=90 thresholds.criticalAbove=60 | \
+      age max 1 min 30 s, critical above 1 min`;
+  await testTable(t, table, (_, fields, output) => {
+    const measure = { name: "free", total: 1000e9, unit: "bytes", ...fieldsOf<object>(fields) } as Measure;
+    const { total, ...rest } = measure;
+    assert.equal(evaluateMeasures([total === null ? rest : measure]).output, output);
   });
 });
 

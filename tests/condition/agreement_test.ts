@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import { agreeOn } from "../../src/condition/agreement.ts";
-import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
+import { CONDITIONS, severity } from "../../src/domain/condition.ts";
 import type { LocationVote } from "../../src/domain/check.ts";
-import { type Rows, testRows } from "../support/rows.ts";
+import { testTable } from "../support/rows.ts";
 
 /** Votes such as `fra critical, nyc -`; `-` does not count. */
 function votes(text: string): readonly LocationVote[] {
@@ -15,31 +15,17 @@ function votes(text: string): readonly LocationVote[] {
   });
 }
 
-const CASES: Rows<[votes: string, agree: number, condition: Condition, output: string]> = {
-  "one of three critical": ["fra critical, nyc ok, sgp ok", 2, "ok", "critical from fra; ok from nyc, sgp"],
-  "a critical and a warning": [
-    "fra critical, nyc warning, sgp ok",
-    2,
-    "warning",
-    "critical from fra; warning from nyc; ok from sgp (nyc: warning there)",
-  ],
-  "one that does not count": [
-    "fra critical, nyc critical, sgp -",
-    2,
-    "critical",
-    "critical from fra, nyc; not counted: sgp (no live member) (fra: critical there)",
-  ],
-  "too few": [
-    "fra critical, nyc -, sgp -",
-    2,
-    "unknown",
-    "results from 1 of 3 locations, 2 required: critical from fra; not counted: nyc, sgp (no live member)",
-  ],
-};
-
 Deno.test("agreeOn() returns the highest severity that enough locations reached", async (t) => {
-  await testRows(t, CASES, ([text, agree, condition, output]) => {
-    const agreed = agreeOn(votes(text), agree);
+  const table = `
+    one of three critical | fra critical, nyc ok, sgp ok | 2 | ok | critical from fra; ok from nyc, sgp
+    a critical and a warning | fra critical, nyc warning, sgp ok | 2 | warning | \
+      critical from fra; warning from nyc; ok from sgp (nyc: warning there)
+    one that does not count | fra critical, nyc critical, sgp - | 2 | critical | \
+      critical from fra, nyc; not counted: sgp (no live member) (fra: critical there)
+    too few | fra critical, nyc -, sgp - | 2 | unknown | results from 1 of 3 locations, 2 required: \
+      critical from fra; not counted: nyc, sgp (no live member)`;
+  await testTable(t, table, (_, text, agree, condition, output) => {
+    const agreed = agreeOn(votes(text), Number(agree));
     assert.deepEqual([agreed.condition, agreed.output], [condition, output]);
   });
 });

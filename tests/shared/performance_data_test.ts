@@ -8,31 +8,22 @@ import {
 } from "../../src/shared/performance_data.ts";
 import { HUGE_TEXTS } from "../cli/formats/hostile_records.ts";
 import { anyText } from "../cli/formats/records.ts";
+import { testTable } from "../support/rows.ts";
 
 Deno.test("parsePerformanceData() parses the format of the guidelines", async (t) => {
-  const cases: readonly (readonly [name: string, text: string, expected: readonly PerformanceDatum[]])[] = [
-    ["nothing", "", []],
-    ["a quoted label", "'disk used'=5%", [datum("disk used", "5", "%")]],
-    ["units", "a=1s b=1ms c=1us d=1% e=1B f=1KB g=1c", [
-      datum("a", "1", "s"),
-      datum("b", "1", "ms"),
-      datum("c", "1", "us"),
-      datum("d", "1", "%"),
-      datum("e", "1", "B"),
-      datum("f", "1", "KB"),
-      datum("g", "1", "c"),
-    ]],
-    ["an unknown value", "a=U;1;2", [datum("a", "U", "", ["1", "2"])]],
-    ["ranges", "a=1;10:20;@~:5;0;99 b=1;:5;5:", [
-      datum("a", "1", "", ["10:20", "@~:5", "0", "99"]),
-      datum("b", "1", "", [":5", "5:"]),
-    ]],
-    ["many spaces and lines", "a=1   b=2\nc=3", [datum("a", "1"), datum("b", "2"), datum("c", "3")]],
-    ["check_disk", "/=2643MB;5948;5958;0;5968", [datum("/", "2643", "MB", ["5948", "5958", "0", "5968"])]],
-  ];
-  for (const [name, text, expected] of cases) {
-    await t.step(name, () => assert.deepEqual(parsePerformanceData(text), expected));
-  }
+  const table = `
+    nothing           |                                    |
+    a quoted label    | 'disk used'=5%                     | 'disk used'=5%
+    units             | a=1s b=1ms c=1us d=1% e=1B f=1KB g=1c | 'a'=1s 'b'=1ms 'c'=1us 'd'=1% 'e'=1B 'f'=1KB 'g'=1c
+    an unknown value  | a=U;1;2                            | 'a'=U;1;2
+    ranges            | a=1;10:20;@~:5;0;99 b=1;:5;5:      | 'a'=1;10:20;@~:5;0;99 'b'=1;:5;5:
+    many spaces and lines | a=1   b=2⏎c=3                  | 'a'=1 'b'=2 'c'=3
+    check_disk        | /=2643MB;5948;5958;0;5968          | '/'=2643MB;5948;5958;0;5968`;
+  await testTable(t, table, (_, text, expected) => {
+    const data = parsePerformanceData(text.replace("⏎", "\n"));
+    assert.equal(data.map(formatPerformanceDatum).join(" "), expected);
+  });
+  assert.deepEqual(parsePerformanceData("'a b'=1.5ms;2"), [datum("a b", "1.5", "ms", ["2"])]);
 });
 
 Deno.test("parsePerformanceData() skips only invalid values", async (t) => {
