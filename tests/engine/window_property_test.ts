@@ -55,6 +55,13 @@ const DAYS = fc.tuple(
   fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 700 })),
 ).map(([dayMs, days]) => dayMs + days * DAY);
 
+/** Windows within a skipped or a repeated hour, or that begin or end in it. */
+const REPEATED = ["2026-03-28", "2026-10-24"].flatMap((day) =>
+  [[120, 180], [135, 165], [150, 180], [150, 240], [60, 150]].map(([fromMinute = 0, toMinute = 0]) =>
+    [{ fromMinute, toMinute, timeZone: "Europe/Zurich" }, Date.parse(day)] as [CalendarWindow, number]
+  )
+);
+
 Deno.test("isInWindow() and openWindow() agree with a minute by minute definition of days and times", () => {
   fc.assert(
     fc.property(CALENDAR, DAYS, (window, fromMs) => {
@@ -64,7 +71,7 @@ Deno.test("isInWindow() and openWindow() agree with a minute by minute definitio
       const naive = ranges === undefined ? others : { ...others, daysOfMonth: ranges };
       assertOpenMinutes(window, fromMs, (ms) => isNaivelyOpen(naive, shownAt(ms)));
     }),
-    { numRuns: campaign(100) },
+    { numRuns: campaign(100), examples: REPEATED },
   );
 });
 
