@@ -9,7 +9,7 @@ import {
   isAttentive,
 } from "../../src/condition/condition_state.ts";
 import { parseLetter } from "./traces.ts";
-import { type Rows, testRows } from "../support/rows.ts";
+import { fieldsOf, type Rows, testRows, testTable } from "../support/rows.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -182,20 +182,15 @@ Deno.test("transition() sends no reminder of an acknowledged problem", () => {
 });
 
 Deno.test("transition() returns the reason of each decision", async (t) => {
-  const table: Rows<[observed: string, events: string, reason: string, TraceOptions?]> = {
-    "suppressed": ["W W W/silence", "suppressed:problem", "the last 3 results were warning or worse"],
-    "sent late": ["W W W/silence W", "problem:warning", "it was suppressed until now"],
-    "reminder": ["W W W W", "reminder:warning", "the problem goes on", { reminders: true }],
-    "reminder after an interval": [
-      "W W W W",
-      "reminder:warning",
-      "the problem goes on and the last notification is long enough ago",
-      { reminders: MINUTE },
-    ],
-    "nothing confirmed": ["W W", "-", "no problem is confirmed"],
-  };
-  await testRows(t, table, ([observed, events, reason, options]) => {
-    const trace = { observed, ...options };
+  const table = `
+    suppressed        | W W W/silence   | | suppressed:problem | the last 3 results were warning or worse
+    sent late         | W W W/silence W | | problem:warning | it was suppressed until now
+    reminder          | W W W W | reminders=true | reminder:warning | the problem goes on
+    reminder after an interval | W W W W | reminders=60000 | reminder:warning | \
+      the problem goes on and the last notification is long enough ago
+    nothing confirmed | W W | | - | no problem is confirmed`;
+  await testTable(t, table, (_, observed, options, events, reason) => {
+    const trace = { observed, ...fieldsOf<TraceOptions>(options) };
     assert.equal(last(run(trace)).verdict.reason, reason);
     assert.equal(tell(trace).split(" ").at(-1), events);
   });

@@ -4,7 +4,7 @@ import type { Condition, NotificationEvent } from "../../src/domain/condition.ts
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import { mergeNotifications } from "../../src/engine/merge_pending.ts";
 import { notificationOf, queuedOf } from "../state/records.ts";
-import { type Rows, testRows } from "../support/rows.ts";
+import { testTable } from "../support/rows.ts";
 
 /**
  * Returns rows from a text such as `a:ok>critical b:ok>warning! a:critical>ok`: a check, its previous and its present
@@ -49,26 +49,19 @@ function textOf(rows: readonly QueuedNotification[]): string {
 }
 
 Deno.test("mergeNotifications() merges the notifications of a check without losing a condition", async (t) => {
-  const table: Rows<[rows: string, merged: string | null]> = {
-    "a problem and its recovery": ["a:ok>critical a:critical>ok", "a:critical>ok(critical)"],
-    "a reminder and a change": ["a:warning>warning? a:warning>critical", "a:warning>critical"],
-    "two problems and their recoveries": [
-      "a:ok>critical a:critical>ok a:ok>warning a:warning>ok",
-      "a:critical>ok(critical) a:warning>ok(warning)",
-    ],
-    "several checks, each in the place of its first row": [
-      "a:ok>critical b:ok>warning a:critical>ok b:warning>critical",
-      "a:critical>ok(critical) b:ok>critical",
-    ],
-    "a problem that may have arrived": ["a:ok>critical! a:critical>ok", null],
-    "what follows one that may have arrived": [
-      "a:ok>warning! a:warning>critical a:critical>ok a:ok>critical a:critical>ok",
-      "a:ok>warning! a:critical>ok a:critical>ok(critical)",
-    ],
-  };
-  await testRows(t, table, ([rows, merged]) => {
+  const table = `
+    a problem and its recovery | a:ok>critical a:critical>ok | a:critical>ok(critical)
+    a reminder and a change | a:warning>warning? a:warning>critical | a:warning>critical
+    two problems and their recoveries | a:ok>critical a:critical>ok a:ok>warning a:warning>ok | \
+      a:critical>ok(critical) a:warning>ok(warning)
+    several checks, each in the place of its first row | a:ok>critical b:ok>warning a:critical>ok b:warning>critical | \
+      a:critical>ok(critical) b:ok>critical
+    a problem that may have arrived | a:ok>critical! a:critical>ok | nothing to merge
+    what follows one that may have arrived | a:ok>warning! a:warning>critical a:critical>ok a:ok>critical a:critical>ok | \
+      a:ok>warning! a:critical>ok a:critical>ok(critical)`;
+  await testTable(t, table, (_, rows, merged) => {
     const result = mergeNotifications(rowsOf(rows));
-    assert.equal(result === null ? null : textOf(result.notifications), merged);
+    assert.equal(result === null ? "nothing to merge" : textOf(result.notifications), merged);
   });
 });
 

@@ -256,59 +256,33 @@ Deno.test("send() logs in and submits with every supported method", async (t) =>
   const [name, password] = [base64(LOGIN.username), base64(LOGIN.password)];
   const addresses = { sender: "übung@example.org", receivers: ["admin@bücher.example"] };
   const sender = "MAIL FROM:<monitor@example.org>";
-  interface Row {
-    readonly extensions: readonly string[];
-    /** Replies other than 250 to the commands after EHLO. */
-    readonly replies?: Readonly<Record<string, string>>;
-    readonly mail?: Partial<OutgoingMail>;
-    readonly commands: readonly string[];
-  }
-  const rows: Readonly<Record<string, Row>> = {
-    "PLAIN": {
-      extensions: ["auth login plain", "8BITMIME"],
-      replies: { [`AUTH PLAIN ${credentials}`]: "235 welcome" },
-      mail: LOGIN,
-      commands: [`AUTH PLAIN ${credentials}`, sender],
-    },
-    "PLAIN, by a server that ignores an initial response": {
-      extensions: ["AUTH=PLAIN"],
-      replies: { [`AUTH PLAIN ${credentials}`]: "334 ", [credentials]: "235 welcome" },
-      mail: LOGIN,
-      commands: [`AUTH PLAIN ${credentials}`, credentials, sender],
-    },
-    "LOGIN": {
-      extensions: ["AUTH CRAM-MD5 LOGIN"],
-      replies: {
-        "AUTH LOGIN": `334 ${base64("Username:")}`,
-        [name]: `334 ${base64("Password:")}`,
-        [password]: "235 welcome",
-      },
-      mail: LOGIN,
-      commands: ["AUTH LOGIN", name, password, sender],
-    },
-    "without EHLO": { extensions: [], replies: { EHLO: "502 what" }, commands: ["HELO [127.0.0.1]", sender] },
-    "addresses beyond ASCII": {
-      extensions: ["SMTPUTF8", "8BITMIME", "SIZE"],
-      mail: addresses,
-      commands: [
-        "MAIL FROM:<übung@example.org> SIZE=# BODY=8BITMIME SMTPUTF8",
-        "RCPT TO:<admin@xn--bcher-kva.example>",
-      ],
-    },
-    "addresses in ASCII, and a size": {
-      extensions: ["SMTPUTF8", "8BITMIME", "SIZE 100000"],
-      commands: [`${sender} SIZE=#`, "RCPT TO:<admin@example.org>"],
-    },
-  };
-  await testRows(t, rows, async ({ extensions, replies = {}, mail, commands }) => {
+  /** Extensions, replies other than 250 to the commands after EHLO, and the first commands. */
+  const table = `
+    PLAIN | auth login plain, 8BITMIME | AUTH PLAIN ${credentials} > 235 welcome | AUTH PLAIN ${credentials} / ${sender}
+    PLAIN, by a server that ignores an initial response | AUTH=PLAIN | \
+      AUTH PLAIN ${credentials} > 334 / ${credentials} > 235 welcome | \
+      AUTH PLAIN ${credentials} / ${credentials} / ${sender}
+    LOGIN | AUTH CRAM-MD5 LOGIN | AUTH LOGIN > 334 ${base64("Username:")} / ${name} > 334 ${
+    base64("Password:")
+  } / \
+      ${password} > 235 welcome | AUTH LOGIN / ${name} / ${password} / ${sender}
+    without EHLO | | EHLO > 502 what | HELO [127.0.0.1] / ${sender}
+    addresses beyond ASCII | SMTPUTF8, 8BITMIME, SIZE | | \
+      MAIL FROM:<übung@example.org> SIZE=# BODY=8BITMIME SMTPUTF8 / RCPT TO:<admin@xn--bcher-kva.example>
+    addresses in ASCII, and a size | SMTPUTF8, 8BITMIME, SIZE 100000 | | ${sender} SIZE=# / RCPT TO:<admin@example.org>`;
+  await testTable(t, table, async (name, offered, replied, expected) => {
+    const extensions = offered === "" ? [] : offered.split(", ");
+    const replies = new Map(replied.split(" / ").map((one) => one.split(" > ") as [string, string]));
+    const mail = /plain|login/i.test(offered) ? LOGIN : name.includes("beyond") ? addresses : {};
+    const commands = expected.split(" / ");
     await using server = startScriptedServer(async (visitor) => {
       await visitor.send("220 mail.example.org\r\n");
       for (;;) {
         const line = await visitor.readLine();
         const hello = ["mail.example.org", ...extensions]
           .map((text, index) => `250${index === extensions.length ? " " : "-"}${text}`);
-        if (/^EHLO/.test(line)) await visitor.send(`${replies["EHLO"] ?? hello.join("\r\n")}\r\n`);
-        else await visitor.send(`${line === "DATA" ? "354 go" : replies[line] ?? "250 ok"}\r\n`);
+        if (/^EHLO/.test(line)) await visitor.send(`${replies.get("EHLO") ?? hello.join("\r\n")}\r\n`);
+        else await visitor.send(`${line === "DATA" ? "354 go" : replies.get(line) ?? "250 ok"}\r\n`);
         if (line === "DATA") {
           while (await visitor.readLine() !== ".");
           await visitor.send("250 taken\r\n");
