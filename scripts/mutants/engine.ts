@@ -17,6 +17,12 @@ export const ENGINE: FaultyLayer = {
           "fewest(asIs, removals) ?? fewest",
           "fewest",
         ],
+        [
+          "a change is taken for a reminder",
+          'found?.event === "reminder"',
+          'found !== null && found.event !== "recovery"',
+        ],
+        ["what holds a reminder back is asked of now", "nowMs: atMs, isAgain", "nowMs, isAgain"],
         ["why forgets the channel's own filters", "one.key === channel.key ? channel : one", "one"],
       ],
     },

@@ -3,9 +3,9 @@
  *
  * No rule is written twice: `decide` is asked what it would be without each setting that may hold a notification back. The causes are the fewest settings without which it would be sent.
  */
-import { confirmedAs, isAttentive } from "../condition/condition_state.ts";
+import { confirmedAs, hasProblem, isAttentive, reminderAfterMs } from "../condition/condition_state.ts";
 import type { Channel } from "../domain/channel.ts";
-import { alternativesOf, type Check } from "../domain/check.ts";
+import { alternativesOf, type Check, checkResult } from "../domain/check.ts";
 import {
   type Condition,
   type ConditionState,
@@ -16,7 +16,7 @@ import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { dueAtMs, isExcluded, isOutsideHours } from "./channel_filters.ts";
 import { unconfirmedOf } from "./check_status.ts";
-import { decide } from "./decide.ts";
+import { decide, type Run } from "./decide.ts";
 import { nextWindow, openWindow } from "./maintenance_windows.ts";
 import type { LastNotified } from "./queued_notifications.ts";
 import { silencesOf } from "./silences.ts";
@@ -76,6 +76,26 @@ export function explainChannel(channel: Channel, options: WhyOptions): Explanati
     { event: null, causes: [] };
 }
 
+/** When a channel is reminded of a problem, and what holds that back. */
+export interface ExplainedReminder extends Pick<Explanation, "causes"> {
+  /** Of the first run at which it may be; wall time, milliseconds since 1970. */
+  readonly dueAtMs: number;
+}
+
+/**
+ * Returns when a channel is reminded of a problem if the last result comes again; `null`: it is not, with or without the
+ * settings, or something else is due by then.
+ */
+export function explainReminder(channel: Channel, options: WhyOptions): ExplainedReminder | null {
+  const { check: { reminders }, record: { condition: state, nextRunAtMs }, nowMs } = options;
+  if (reminders === false || !hasProblem(state)) return null;
+  const afterMs = reminders === true ? 0 : reminderAfterMs(reminders, state);
+  const atMs = Math.ceil(Math.max(nowMs, nextRunAtMs ?? nowMs, (state.notifiedAtMs ?? nowMs) + afterMs));
+  const asIs: Decision = { ...options, channel, nowMs: atMs, isAgain: true };
+  const found = fewest(asIs, removalsFrom(asIs));
+  return found?.event === "reminder" ? { dueAtMs: atMs, causes: found.causes } : null;
+}
+
 /** Returns the fewest of these settings without which something is due; `null`: nothing is without all of them. */
 function fewest(asIs: Decision, removals: readonly Removal[]): Explanation | null {
   const without = (causes: ReadonlySet<Removal>): NotificationEvent | null =>
@@ -100,6 +120,8 @@ function fewest(asIs: Decision, removals: readonly Removal[]): Explanation | nul
 
 interface Decision extends WhyOptions {
   readonly channel: Channel;
+  /** Whether the last result comes again, as a reminder requires one. @default false */
+  readonly isAgain?: boolean;
 }
 
 /** A setting that may hold a notification back. */
@@ -110,9 +132,15 @@ interface Removal {
 
 /** Returns the event that the channel gets if it is decided now; `null`: none. */
 function dueEvent(decision: Decision): NotificationEvent | null {
-  const { channel, check, record } = decision;
+  const { channel, check, record, nowMs, isAgain = false } = decision;
   const notifications = check.notifications.map((one) => one.key === channel.key ? channel : one);
-  const { queued } = decide(record, { ...check, notifications } as Check, { ...decision, ...NOT_SENT });
+  const asked = { ...check, notifications } as Check;
+  const { condition = "unknown", output = "" } = record.last ?? {};
+  const again: Run = {
+    result: { ...checkResult(condition, output), check: asked, startedAtMs: nowMs, durationMs: 0 },
+    plan: () => ({ atMs: nowMs, overdueAtMs: nowMs, missed: 0 }),
+  };
+  const { queued } = decide(record, asked, { ...decision, ...NOT_SENT }, isAgain ? again : null);
   const due = queued.find(({ channelKey }) => channelKey === channel.key);
   if (due === undefined || isExcluded(channel, due)) return null;
   const { event } = due.notification;

@@ -3,7 +3,13 @@
  * is needed, and nothing else is. The settings are changed in the real config, and the real decision is asked.
  */
 import assert from "node:assert/strict";
-import { type Cause, explainChannel, type Explanation } from "../../src/engine/why.ts";
+import {
+  type Cause,
+  explainChannel,
+  explainReminder,
+  type Explanation,
+  type WhyOptions,
+} from "../../src/engine/why.ts";
 import { lastNotified } from "../../src/engine/queued_notifications.ts";
 import type { Channel, ChannelFilters } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
@@ -58,13 +64,13 @@ interface Played {
 }
 
 /** Plays the history of a number, the same each time, and explains its end. */
-async function play(number: number): Promise<Played> {
+async function play(number: number, reminders: Check["reminders"] = false): Promise<Played> {
   const random = createRandom(testSeed(), `why ${number}`);
   const channel = channelOf("filtered", random.pick(FILTERS as unknown as [ChannelFilters]));
   const check: Check = {
     ...testCheck("ok", { name: "web", threshold: random.pick([1, 1, 3]) }),
     recoveryThreshold: random.pick([1, 1, 2]),
-    reminders: false,
+    reminders,
     ...random.oneIn(3) && { flapping: "once" as const },
     ...random.oneIn(3) && { dependsOn: ["router"] },
     maintenanceWindows: random.oneIn(3) ? QUARTERS : [],
@@ -103,14 +109,14 @@ async function addSilence({ store, clock, repository }: Desk, random: Random): P
   })]);
 }
 
-async function explain(
-  { store, repository, clock }: Desk,
-  check: Check,
-  channel: Channel,
-): Promise<Explanation> {
+async function explain(desk: Desk, check: Check, channel: Channel): Promise<Explanation> {
+  return explainChannel(channel, await whyOptions(desk, check));
+}
+
+async function whyOptions({ store, repository, clock }: Desk, check: Check): Promise<WhyOptions> {
   const nowMs = clock.wallMs();
   const { markers } = await store.outbox();
-  return explainChannel(channel, {
+  return {
     check,
     record: repository.recordOf("web", nowMs),
     silences: await store.silences(nowMs),
@@ -119,13 +125,14 @@ async function explain(
     lastNotifiedOf: ({ key }) =>
       lastNotified(null, markers.find((one) => one.check === "web" && one.channelKey === key) ?? null),
     nowMs,
-  });
+  };
 }
 
 /** Removes some causes from the config and the state, decides again, and returns what the channel is sent. */
 async function eventWithout(
   causes: readonly Cause[],
   { desk, check, channel, before }: Played,
+  isAgain = false,
 ): Promise<string | null> {
   const { engine, store, repository, clock } = desk;
   const nowMs = clock.wallMs();
@@ -157,7 +164,7 @@ async function eventWithout(
   engine.reload(configOf([changed, ROUTER]));
   const isConfirmed = has("threshold", "recovery_threshold");
   if (isConfirmed) repository.keep(bareUpdate(withoutLast(repository.recordOf("web", nowMs), before)));
-  const queued = isConfirmed
+  const queued = isConfirmed || isAgain
     ? desk.record(changed, repository.recordOf("web", nowMs).last?.condition ?? "ok")
     : engine.review(changed, nowMs).queued;
   const row = queued.find(({ channelKey }) => channelKey === "filtered");
@@ -189,4 +196,34 @@ Deno.test("what is named holds a notification back, and nothing else does", asyn
     for (const { kind } of causes) seen.set(kind, (seen.get(kind) ?? 0) + 1);
   }
   assert.ok(seen.size >= 7, `only ${[...seen.keys()].join(", ")}`);
+});
+
+Deno.test("what is named holds a reminder back, and one without a cause is sent at its time", async () => {
+  const POLICIES = [true, 7 * MINUTE, [2 * MINUTE, 30 * MINUTE]] as const;
+  const seen = new Map<string, number>();
+  for (let number = 0; number < HISTORIES; number++) {
+    const policy = POLICIES[number % POLICIES.length] ?? true;
+    /** The reminder of the history, at its time. */
+    const playOn = async () => {
+      const played = await play(number, policy);
+      const { desk, check, channel, explanation } = played;
+      const reminder = explanation.event === null
+        ? explainReminder(channel, await whyOptions(desk, check))
+        : null;
+      if (reminder !== null) await desk.clock.advance(reminder.dueAtMs - desk.clock.wallMs());
+      return { played, causes: reminder?.causes ?? null };
+    };
+    const { played, causes } = await playOn();
+    if (causes === null) continue;
+    const where = `history ${number}: ${causes.map(({ kind }) => kind).join(", ")}`;
+    assert.equal(await eventWithout(causes, played, true), "reminder", where);
+    for (const cause of causes) {
+      const others = causes.filter((one) => one !== cause);
+      const without = await eventWithout(others, (await playOn()).played, true);
+      assert.equal(without, null, `${where} without ${cause.kind}`);
+    }
+    const [kind = "none"] = causes.map((cause) => cause.kind);
+    seen.set(kind, (seen.get(kind) ?? 0) + 1);
+  }
+  assert.ok(seen.size >= 3, `only ${[...seen.keys()].join(", ")}`);
 });

@@ -48,6 +48,8 @@ async function why(world: World, name: string, ...options: readonly string[]): P
   const { at: _, last, monitor: __, notes: ___, ...said } = JSON.parse(stdout);
   const channels = said.channels.map((channel: { readonly queued: readonly object[] }) => ({
     ...channel,
+    // Of the past it is not known.
+    reminder: null,
     queued: channel.queued.map((row) => ({
       ...row,
       attempts: null,

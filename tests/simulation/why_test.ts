@@ -219,3 +219,36 @@ simulate("why and history show what was sent to a channel, and its answer", {
   until: "00:31",
   expect: { chat: "any" },
 });
+
+simulate("why names the time of the next reminder, and what holds it back", {
+  start: START,
+  config: {
+    channels: { chat: {}, quiet: { events: ["problem", "recovery"] } },
+    checks: { web: { reminders: "1 hour" } },
+  },
+  results: { web: "22:00 critical" },
+  actions: {
+    "22:10": async (world) => {
+      const { stdout } = await world.machine().run("why", "web");
+      assert.match(
+        stdout,
+        /\nchat {3}notified of critical\n.*\n {7}next reminder at 2026-03-02 22:54:\d\d UTC\n/,
+      );
+      assert.match(
+        stdout,
+        /\n {7}reminder at 2026-03-02 22:54:\d\d UTC not sent:\n {7}- "events": problem, recovery alone\n$/,
+      );
+    },
+    "23:00": "acknowledge web",
+    "23:10": async (world) => {
+      const { stdout } = await world.machine().run("why", "web", "--format", "json");
+      const [{ reminder }] = JSON.parse(stdout).channels;
+      assert.equal(reminder.due_at.slice(0, 15), "2026-03-02T23:4");
+      assert.deepEqual(reminder.causes.map(({ kind }: { readonly kind: string }) => kind), [
+        "acknowledgement",
+      ]);
+    },
+  },
+  until: "23:11",
+  expect: { chat: ["22:00 problem web critical", "22:54 reminder web critical"], quiet: "any" },
+});

@@ -8,6 +8,7 @@ import {
   describeDecision,
   isSentWhole,
 } from "../../outputs/why/describe_why.ts";
+import type { Cause } from "../../engine/why.ts";
 import type { Check } from "../../domain/check.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { KeptOutbox } from "../../domain/store.ts";
@@ -174,6 +175,8 @@ function whyJson(why: Why): string {
   const time = (ms: number | null): string | null => ms === null ? null : isoTime(ms);
   const last = record?.last ?? null;
   const options = { known, nowMs, timeZone: "UTC", isPast, whenDecided: "" };
+  const causeFields = (causes: readonly Cause[]) =>
+    causes.map((cause) => ({ kind: cause.kind, text: describeCause(cause, options) }));
   return jsonDocument({
     check: check.name,
     at: isPast ? isoTime(nowMs) : null,
@@ -190,7 +193,11 @@ function whyJson(why: Why): string {
       certain: channel.notified.length === 1 &&
         (channel.notified[0] === "ok" || !channel.isLeftOut && isSentWhole(channel.events)),
       due: channel.event,
-      causes: channel.causes.map((cause) => ({ kind: cause.kind, text: describeCause(cause, options) })),
+      causes: causeFields(channel.causes),
+      reminder: channel.reminder === null ? null : {
+        due_at: isoTime(channel.reminder.dueAtMs),
+        causes: causeFields(channel.reminder.causes),
+      },
       queued: channel.queued.map((row) => ({
         state: row.state,
         event: row.notification.event,

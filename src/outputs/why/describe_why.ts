@@ -40,9 +40,17 @@ export function describeChannel(channel: ExplainedChannel, options: WhyTextOptio
     return [`nothing is due: ${whyNothing(options.known)}`, ...sent];
   }
   const lines = [...notified, ...sent, ...waits];
-  if (event === null) return lines;
+  if (event === null) return [...lines, ...describeReminder(channel, options)];
   if (causes.length === 0) return [...lines, `${event} is due: ${options.whenDecided}`];
   return [...lines, `${event} not sent:`, ...causes.map((cause) => `- ${describeCause(cause, options)}`)];
+}
+
+function describeReminder({ reminder }: ExplainedChannel, options: WhyTextOptions): readonly string[] {
+  if (reminder === null) return [];
+  const { dueAtMs, causes } = reminder;
+  const at = timeText(dueAtMs, options.timeZone);
+  if (causes.length === 0) return [`next reminder at ${at}`];
+  return [`reminder at ${at} not sent:`, ...causes.map((cause) => `- ${describeCause(cause, options)}`)];
 }
 
 /** The same in one line: what holds a notification back, else what waits, else what it was notified of. */
@@ -107,7 +115,7 @@ const CAUSE_WORDS: { readonly [K in Cause["kind"]]: (cause: CauseOf<K>, options:
         silence.check ?? (silence.tag === null ? "--all" : `--tag ${silence.tag}`)
       }`,
     acknowledgement: ({ silence }, { nowMs }) =>
-      `acknowledged: ${describeSilence(silence, nowMs)}, so it does not escalate`,
+      `acknowledged: ${describeSilence(silence, nowMs)}, so there are no reminders and no escalation`,
     maintenance: ({ reason, untilMs }, { timeZone }) => {
       const until = untilMs === null ? "" : `, until ${timeText(untilMs, timeZone)}`;
       return `maintenance window${reason === "" ? "" : ` (${reason})`}${until}`;

@@ -10,7 +10,12 @@ import { conditionOf, describeStale } from "../../engine/check_status.ts";
 import { channelsOf, ConfiguredChannels } from "../../engine/configured_channels.ts";
 import { type ShownNotification, shownNotifications } from "../../engine/outbox_status.ts";
 import { type LastNotified, lastNotified } from "../../engine/queued_notifications.ts";
-import { explainChannel, type Explanation } from "../../engine/why.ts";
+import {
+  explainChannel,
+  type ExplainedReminder,
+  explainReminder,
+  type Explanation,
+} from "../../engine/why.ts";
 import type { MonitorStatus } from "../json/monitor_fields.ts";
 
 /** How many deliveries of each channel are shown. */
@@ -42,6 +47,8 @@ export interface ExplainedChannel extends Explanation {
   readonly events: Channel["events"];
   /** What waits for it, was rejected or dropped. */
   readonly queued: readonly ShownNotification[];
+  /** The next reminder; `null`: there is none, or the time is past. */
+  readonly reminder: ExplainedReminder | null;
   /** What became of the last ones, the newest first; also before the channel was edited. */
   readonly deliveries: readonly LoggedDelivery[];
 }
@@ -102,9 +109,10 @@ export function explainCheck(
       deliveries: logged.filter(({ channelKey, channelName }) =>
         channelKey === channel.key || channelName === names.nameOf(channel)
       ).slice(-DELIVERIES_SHOWN).reverse(),
-      ...record === null || known.state !== "current"
-        ? { event: null, causes: [] }
-        : explainChannel(channel, { ...options, record }),
+      ...record === null || known.state !== "current" ? { event: null, causes: [], reminder: null } : {
+        ...explainChannel(channel, { ...options, record }),
+        reminder: isPast ? null : explainReminder(channel, { ...options, record }),
+      },
     })),
     monitor,
     nowMs,
