@@ -1,3 +1,4 @@
+import { MINUTE_MS } from "../shared/time_units.ts";
 import { timeText } from "../shared/local_time.ts";
 import { truncate } from "../shared/text.ts";
 import { type CheckOf, type CheckResult, unknownResult } from "../domain/check.ts";
@@ -96,8 +97,8 @@ const MANNERS: Readonly<Record<JobEnd["how"], (end: JobEnd) => string>> = {
   noted: (end) => `, recorded as failed${afterDuration(end)}`,
 };
 
-/** Such a small clock difference has no meaning. */
-const FUTURE_MS_MAX = 60_000;
+/** By how much the clock of a machine that checks in may be ahead. */
+const FUTURE_MS_MAX = 5 * MINUTE_MS;
 
 function findLateRun(
   { sinceMs, last, inProgress }: JobFacts,

@@ -60,7 +60,7 @@ const JOBS = String.raw`
   slightly too long       | begins a at 1 h | 3 h 1 s | durationMaxMs=7200000 conditionOnLongRun=warning |     warning: running since {2 h 1 s ago}, at most 2 h expected, unless it died
   as long as it may be    | begins a at 1 h | 3 h | durationMaxMs=7200000 |     unknown: running since {2 h ago}, none has ended yet
   took too long           | ran a at 5 h durationMs=10800000 | 6 h | durationMaxMs=7200000 |     critical: the run that ended at {1 h ago} took 3 h, at most 2 h expected
-  ends a little later     | ran a at 61 min | 1 h | | ok: ended at {in 1 min} with exit code 0 after 35 s
+  ends a little later     | ran a at 65 min | 1 h | | ok: ended at {in 5 min} with exit code 0 after 35 s
   ends in the future      | ran a at 300 d | 1 h | | unknown: last ended at {in 299 d 23 h}, in the future,     so the clock was set back; wait for the next run
   and a run since         | ran a at 300 d, ran b at 2 h | 3 h | | ok: ended at {1 h ago} with exit code 0 after 35 s
   starts in the future    | begins a at 300 d | 1 h | durationMaxMs=3600000 |     unknown: running since {in 299 d 23 h}, none has ended yet`;

@@ -285,6 +285,24 @@ test("calls by cron do not hide that the members died, before they take over", a
   assert.deepEqual(await stateOf(), ["cron", 0]);
 });
 
+test("a check-in by a clock that is up to 5 minutes ahead is no problem", async (installation) => {
+  const { world, hook } = installation;
+  installation.writeConfig({
+    checks: {
+      job: { kind: "job", parameters: { expected_every: "1 hour" }, notifications: [hook.channel] },
+    },
+    defaults: { threshold: 1, schedule: { regular_interval: "1 minute" } },
+  });
+  const member = installation.start("a");
+  world.machine("office").stepClock(4 * 60_000);
+  await world.advance(60_000);
+  await installation.run("beat", "job");
+  await world.advance(120_000);
+  assert.match((await world.machine("a").run("status")).stdout, /^OK +job/m);
+  assert.deepEqual(hook.events(), []);
+  await installation.stop(member);
+});
+
 test("a job runs at once after a check-in, whichever member runs it", async (installation) => {
   const { world, hook, names } = installation;
   installation.writeConfig({
