@@ -133,19 +133,6 @@ Deno.test("resolveChecks() uses the defaults for keys that a check does not set"
   });
 });
 
-Deno.test("resolveChecks() merges objects key by key, and replaces a schedule and notifications whole", async () => {
-  const defaults = {
-    threshold: 7,
-    schedule: { regular_interval: 100, attentive_interval: 10 },
-    notifications: [{ kind: "console", parameters: {} }, { kind: "console", parameters: {} }],
-  };
-  const own = { schedule: { regular_interval: 50 }, notifications: [] };
-  const check = await resolved({ ...own, kind: "test", parameters: {} }, defaults);
-  assert.equal(check.threshold, 7);
-  assert.deepEqual(check.schedule, { regularIntervalMs: 50_000, attentiveIntervalMs: 50_000 });
-  assert.deepEqual(check.notifications, []);
-});
-
 Deno.test("resolveChecks() uses the threshold as recovery threshold, whatever its source", async () => {
   const of = async (own: object, defaults: object = {}) =>
     (await resolved({ ...TEST, ...own }, defaults)).recoveryThreshold;

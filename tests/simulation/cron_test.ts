@@ -17,6 +17,51 @@ simulate("calls by cron count, notify, and do nothing if nothing is due", {
   finally: ({ runs }) => assert.equal(runs.get("web"), 13),
 });
 
+simulate("calls run a check with times of cron once for each, not before the first, and the last one later", {
+  start: "2026-03-28 21:55",
+  zone: "Europe/Zurich",
+  mode: "cron",
+  config: {
+    state: "kept.sqlite",
+    checks: {
+      each: { schedule: { cron: "* * * * *" } },
+      hourly: { schedule: { cron: "0 * * * *" } },
+      nightly: { schedule: { cron: "30 2 * * *" } },
+    },
+  },
+  actions: {
+    "21:59:30": (world) => assert.equal(world.runs.get("hourly"), undefined),
+    "23:00:30": (world) => {
+      assert.deepEqual([world.runs.get("each"), world.runs.get("hourly")], [65, 2]);
+      assert.equal(world.runs.get("nightly"), undefined);
+    },
+    // The hour from 02:00 on is skipped that night.
+    "Sun 03:00:30": (world) => assert.equal(world.runs.get("nightly"), 1),
+  },
+});
+
+simulate(
+  "calls that are further apart than the times of a check run it once each, and count what they skip",
+  {
+    start: START,
+    mode: "manual",
+    config: { metrics: { path: "monitor.prom" }, checks: { web: { schedule: { cron: "0 * * * *" } } } },
+    actions: {
+      "22:40": "check --once --due => 3",
+      "Tue 03:40": "check --once --due",
+      "Tue 08:40": [
+        "check --once --due",
+        ({ runs }) => assert.equal(runs.get("web"), 2),
+        (world) =>
+          assert.match(
+            world.machine().files.textOf(METRICS),
+            /^monitor_check_missed_runs_total\{check="web"\} 8$/m,
+          ),
+      ],
+    },
+  },
+);
+
 Deno.test("calls by cron notify like a service, whatever the results", async () => {
   const random = testRandom("cron");
   for (let round = 0; round < campaign(30); round++) {
