@@ -1,10 +1,35 @@
+import { createRealClock } from "../../testing/real_clock.ts";
+import { checkOf, contextOf } from "../../testing/builders.ts";
+import { createProcesses } from "../../src/system/process/processes.ts";
+import type { CheckResult } from "../../src/domain/check.ts";
+import type { ScriptParameters } from "../../src/domain/generated/config.ts";
 import assert from "node:assert/strict";
-import { scriptKind } from "../../src/checks/script.ts";
+import { observeScript, scriptKind } from "../../src/checks/script.ts";
 import { parseRange } from "../../src/shared/parse_range.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { fixture, newMark, untilGone } from "../support/processes.ts";
-import { observeProgram, type ScriptRun } from "../support/script_check.ts";
 import { fieldsOf, testRows, testTable } from "../support/rows.ts";
+
+interface ScriptRun extends Partial<ScriptParameters> {
+  readonly name?: string;
+  readonly timeoutMs?: number;
+  readonly directory?: string;
+  readonly ownEnvironment?: Readonly<Record<string, string>>;
+}
+
+/** Runs a command as a `script` check, with a short grace after SIGTERM. */
+function observeProgram(path: string, run: ScriptRun = {}): Promise<CheckResult> {
+  const { name = "script", timeoutMs = 30_000, directory = "/", ownEnvironment, ...parameters } = run;
+  const environment: Readonly<Record<string, string>> = ownEnvironment ?? { PATH: "/usr/bin:/bin" };
+  const defaults = { arguments: [], environment: {}, conditionOnTimeout: "unknown" } as const;
+  const check = checkOf("script", { path, ...defaults, ...parameters }, { name, timeoutMs });
+  const processes = createProcesses(createRealClock(), { terminationGraceMs: 200 });
+  const context = contextOf({
+    system: { processes, environment: (variable) => environment[variable] },
+    directory,
+  });
+  return observeScript(check, context);
+}
 
 /** A command and the expected result. */
 type Row = readonly [program: string, ScriptRun, expected: string, detail?: string, performanceData?: string];

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 import { type Harness, withHarness } from "../life/program.ts";
-import { startAlertmanager } from "../support/alertmanager.ts";
 import { CHANNEL_RECIPES, HOSTILE_OUTPUTS, writeHostileConfig } from "./channel_recipes.ts";
 import { readPage } from "./pages.ts";
 
@@ -26,27 +25,6 @@ function recipe(name: string): string {
   assert.ok(text !== undefined);
   return text;
 }
-
-Deno.test({
-  ...requiresTools("prometheus-alertmanager"),
-  name: "docs/recipes: Alertmanager has an alert for each problem, until its recovery",
-  fn: () =>
-    withHarness(async (harness) => {
-      await using alertmanager = await startAlertmanager(`${harness.directory}/alertmanager`);
-      const local = recipe("alertmanager").replace("alertmanager.example.org:9093", alertmanager.address);
-      await writeHostileConfig(harness, { alertmanager: local });
-      await runTwice(harness, async () => {
-        const alerts = await alertmanager.alerts();
-        assert.deepEqual(alerts.map(({ labels }) => labels["alertname"]).sort(), NAMES);
-        const plain = alerts.find(({ labels }) => labels["alertname"] === "plain");
-        assert.equal(plain?.labels["source"], "monitor");
-        assert.equal(plain?.annotations["summary"], "status is 500, expected 200");
-        assert.equal(plain?.annotations["severity"], "critical");
-        assert.equal(plain?.endsAt, "2100-01-01T00:00:00.000Z");
-      });
-      assert.deepEqual(await alertmanager.alerts(), []);
-    }),
-});
 
 Deno.test({
   ...requiresTools("gammu-smsd-inject"),
