@@ -27,10 +27,10 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
-      file: "src/engine/message_links.ts",
-      tests: ["tests/engine/message_links_test.ts"],
+      file: "src/engine/message_facts.ts",
+      tests: ["tests/engine/message_facts_test.ts"],
       faults: [
-        ["a link leads to the page of a check that is none", "isCheck ?", "!isCheck ?"],
+        ["a link leads to the page of a check that is none", "user === undefined ? null : check", "check"],
         ["a link has the name of its check as it is", "encodeURIComponent(check.toWellFormed())", "check"],
       ],
     },

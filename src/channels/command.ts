@@ -4,7 +4,7 @@ import type { ChannelKindEntry, Delivery, Message, MessageItem } from "../domain
 import type { ProcessEnd } from "../domain/processes.ts";
 import { describeItem } from "./console.ts";
 import { afterColon, DELIVERED, firstLine, notDelivered } from "./clean_text.ts";
-import { ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
+import { factTexts, ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
 import { truncate } from "../shared/text.ts";
 
 /** The channel that runs a command, with the notification in its environment and as JSON on its standard input. */
@@ -49,10 +49,10 @@ const VARIABLE_LENGTH_MAX = 8 * 1024;
 const REFUSING_EXIT_CODES: readonly number[] = [64, 65, 67, 77, 78, 126, 127];
 
 function notificationVariables(item: MessageItem, { id, isTest }: Pick<Message, "id" | "isTest">) {
-  const { missed_problem: _, link = "", ...fields } = itemFields(item, { isTest, itemCount: 1 });
+  const { missed_problem: _, ...fields } = itemFields(item, { isTest, itemCount: 1 });
   const summary = `${isTest ? "TEST " : ""}${describeItem(item)}`;
   return Object.fromEntries(
-    Object.entries({ ...fields, link, message_id: id, summary }).map(([name, value]) => {
+    Object.entries({ ...fields, ...factTexts(item), message_id: id, summary }).map(([name, value]) => {
       // A variable cannot contain a NUL.
       const text = String(value ?? "").replaceAll("\0", "\uFFFD");
       return [`MONITOR_${name.toUpperCase()}`, truncate(text, VARIABLE_LENGTH_MAX)];

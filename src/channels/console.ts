@@ -1,5 +1,6 @@
 import { messageOf } from "../shared/describe_error.ts";
 import type { ChannelKindEntry, MessageItem, TextMax } from "../domain/delivery.ts";
+import { describeDuration } from "../domain/duration.ts";
 import type { NotificationEvent } from "../domain/condition.ts";
 import { isNoLongerChecked, type Notification } from "../domain/outbox.ts";
 import { DELIVERED, notDelivered } from "./clean_text.ts";
@@ -103,4 +104,9 @@ function describeOwnHistory({ notification, missedProblem }: MessageItem): strin
 /** As in `3 results in a row`. */
 export function countResults(occurrences: number): string {
   return occurrences === 1 ? "1 result" : `${occurrences} results in a row`;
+}
+
+/** How long the problem has lasted. */
+export function lasted({ problemBeganAtMs, decidedAtMs }: Notification): string {
+  return describeDuration(Math.max(0, decidedAtMs - problemBeganAtMs));
 }

@@ -1,5 +1,6 @@
-import type { MessageItem, TextMax } from "../domain/delivery.ts";
+import type { CheckFacts, MessageItem, TextMax } from "../domain/delivery.ts";
 import type { Notification } from "../domain/outbox.ts";
+import { lasted } from "./console.ts";
 import { isoTime } from "../shared/json_values.ts";
 import { truncate } from "../shared/text.ts";
 
@@ -38,16 +39,28 @@ export const ITEM_TEXT_MAX: TextMax = { output: 8 * 1024, detail: 64 * 1024 };
 /** Half of it for outputs, half for details of all items: many servers accept no more than a megabyte. */
 const SHARED_LENGTH_MAX = 512 * 1024;
 
-interface ItemFields extends NotificationFields {
+interface ItemFields extends NotificationFields, CheckFacts {
   readonly test: boolean;
   /** The problem that recovered before it was sent; then the rest is its recovery. `null` otherwise. */
   readonly missed_problem: NotificationFields | null;
   /** Older problems, of any check, that recovered before they could be sent and are not listed. */
   readonly summarized: number;
-  /** The page of the check. @default none */
-  readonly link?: string;
   /** The fields of a summary. @default none */
   readonly summary?: unknown;
+}
+
+/** What a config says about a check, and how long its problem has lasted, as texts; empty: nothing. */
+export function factTexts(
+  { notification, facts: { url, kind, tags, description, runbook } = {} }: MessageItem,
+) {
+  return {
+    url: url ?? "",
+    kind: kind ?? "",
+    tags: (tags ?? []).join(", "),
+    description: description ?? "",
+    runbook: runbook ?? "",
+    duration: lasted(notification),
+  };
 }
 
 /** Returns the fields of an item; the items of a message share the space for output and detail. */
@@ -67,7 +80,7 @@ export function itemFields(
     test: isTest,
     missed_problem: item.missedProblem === null ? null : bounded(item.missedProblem),
     summarized: item.summarized,
-    ...item.link !== undefined && { link: item.link },
+    ...item.facts,
     ...summary !== undefined && { summary: JSON.parse(summary.json) },
   };
 }

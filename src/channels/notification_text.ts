@@ -1,10 +1,9 @@
 /** The text of a notification. Times are UTC, so that those of two machines can be compared. */
 import type { MessageItem, TextMax } from "../domain/delivery.ts";
 import { CONDITIONS } from "../domain/condition.ts";
-import { describeDuration } from "../domain/duration.ts";
 import { isNoLongerChecked, type Notification } from "../domain/outbox.ts";
 import { cleanLine, cleanLines, LINES_LENGTH_MAX } from "./clean_text.ts";
-import { countResults, describeDependents, describeSummarized, recoveryWord } from "./console.ts";
+import { countResults, describeDependents, describeSummarized, lasted, recoveryWord } from "./console.ts";
 import { timeText } from "../shared/local_time.ts";
 
 const TITLE_LENGTH_MAX = 120;
@@ -51,7 +50,7 @@ function notificationOutput({ output }: Pick<Notification, "output">): string {
 
 /**
  * Returns all facts for a person to act, as lines of text with line feeds: event, begin, count, the output, the
- * detail (20 lines or 4096 characters of it), the next run, the check, the host and the link to its page.
+ * detail (20 lines or 4096 characters of it), the next run, the check, the host, what the config says about it, and its page.
  */
 export function notificationBody(item: MessageItem): string {
   const { notification } = item;
@@ -67,7 +66,7 @@ export function notificationBody(item: MessageItem): string {
     ...isNoLongerChecked(notification) ? [] : [`Next run: ${timeText(notification.nextRunAtMs)}`],
     `Check: ${cleanLine(notification.check, OUTPUT_LENGTH_MAX)}`,
     `Host: ${cleanLine(notification.hostName, OUTPUT_LENGTH_MAX)}`,
-    ...item.link === undefined ? [] : [`Page: ${item.link}`],
+    ...facts(item),
     ...notes(notification),
   ];
   const summarized = describeSummarized(item);
@@ -92,7 +91,7 @@ export function notificationBrief(item: MessageItem): string {
     ...output === "" ? [] : [`  ${output}`],
     `  ${began}`,
     ...notes(notification).map((line) => `  ${line}`),
-    ...item.link === undefined ? [] : [`  ${item.link}`],
+    ...facts(item).map((line) => `  ${line}`),
     ...summarized === "" ? [] : [`  Also: ${summarized}`],
   ];
   return lines.map((line) => `${line}\n`).join("");
@@ -111,6 +110,14 @@ function notes({ acknowledged, flapping, dependents }: Notification): readonly s
     ...dependents === 0 ? [] : [`Suppressed: ${describeDependents(dependents)}`],
     ...acknowledged === null ? [] : [`Acknowledged: ${cleanLine(acknowledged, OUTPUT_LENGTH_MAX) || "yes"}`],
     ...flapping ? ["Flapping: it changes often"] : [],
+  ];
+}
+
+function facts({ facts: { description, runbook, url } = {} }: MessageItem): readonly string[] {
+  return [
+    ...description === undefined ? [] : [`About: ${cleanLine(description, OUTPUT_LENGTH_MAX)}`],
+    ...runbook === undefined ? [] : [`Runbook: ${cleanLine(runbook, OUTPUT_LENGTH_MAX)}`],
+    ...url === undefined ? [] : [`Page: ${url}`],
   ];
 }
 
@@ -145,10 +152,6 @@ function history({ notification, missedProblem }: MessageItem): readonly string[
 
 function since(notification: Notification): string {
   return `since ${timeText(notification.problemBeganAtMs)}, ${countResults(notification.occurrences)}`;
-}
-
-function lasted({ problemBeganAtMs, decidedAtMs }: Notification): string {
-  return describeDuration(Math.max(0, decidedAtMs - problemBeganAtMs));
 }
 
 /** `from 12:03 to 12:09 UTC`, with the days where they differ. */

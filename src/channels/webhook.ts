@@ -21,7 +21,7 @@ import {
 } from "../shared/template.ts";
 import { describeItem } from "./console.ts";
 import { afterColon, DELIVERED, notDelivered } from "./clean_text.ts";
-import { ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
+import { factTexts, ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
 import { oneLine, truncate } from "../shared/text.ts";
 
 export const webhookKind: ChannelKindEntry<"webhook"> = {
@@ -259,6 +259,6 @@ function templateFields(item: MessageItem, isTest: boolean): Readonly<Record<Tem
     summary: `${isTest ? "TEST " : ""}${describeItem(item)}`,
     action: ["recovery", "summary"].includes(fields.event) ? "resolve" : "trigger",
     severity: SEVERITIES[fields.condition],
-    link: fields.link ?? "",
+    ...factTexts(item),
   };
 }

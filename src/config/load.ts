@@ -97,7 +97,7 @@ async function readAndResolve(location: ConfigLocation, system: System, options:
     /** Absolute paths of the directories that the patterns of `include` searched, also missing ones. */
     listedDirectories: included.directories,
     /** In the config's order, inactive ones included; without those whose kind is in an unresolved placeholder. */
-    checks: withoutSecretsInTitles(checks, redact),
+    checks: withoutSecretsInTexts(checks, redact),
     postgres: postgresIn(main.written, main.source.directory),
     page: settings.page === null ? null : withoutSecretsInPage(settings.page, redact),
     /** The warnings, in no order, including those about this machine. */
@@ -323,13 +323,19 @@ function configFiles({ source: { path, label } }: ConfigFile, config: ValidatedF
   return [{ file: path, role: isMain ? "this config itself" : `the included config ${quoteValue(label)}` }];
 }
 
-/** A title is shown and kept wherever its check is. */
-function withoutSecretsInTitles(checks: readonly Check[], redact: Redact): readonly Check[] {
-  return checks.map((check) => check.title === undefined ? check : { ...check, title: redact(check.title) });
+/** What is said about a check is shown wherever it is. */
+function withoutSecretsInTexts(checks: readonly Check[], redact: Redact): readonly Check[] {
+  return checks.map((check) => ({
+    ...check,
+    ...check.title !== undefined && { title: redact(check.title) },
+    ...check.description !== undefined && { description: redact(check.description) },
+    ...check.runbook !== undefined && { runbook: redact(check.runbook) },
+  }));
 }
 
-function withoutSecretsInPage({ title, description, announcements }: Page, redact: Redact): Page {
+function withoutSecretsInPage({ title, description, announcements, url }: Page, redact: Redact): Page {
   return {
+    ...url !== undefined && { url },
     ...title !== undefined && { title: redact(title) },
     ...description !== undefined && { description: redact(description) },
     announcements: announcements.map((note) => ({ ...note, text: redact(note.text) })),

@@ -3,6 +3,17 @@ import type { ChannelKind, ChannelOf } from "./channel.ts";
 import type { RequiredPermissions } from "./runtime_permissions.ts";
 import type { System } from "./system.ts";
 
+/** What a config says about a check, for those who are notified of it; absent: nothing. */
+export interface CheckFacts {
+  /** The page of the check, or of all. */
+  readonly url?: string;
+  readonly kind?: string;
+  readonly tags?: readonly string[];
+  readonly description?: string;
+  /** What to do: a URL or a sentence. */
+  readonly runbook?: string;
+}
+
 /** One line of a message: a notification, or a problem that recovered before it was sent. */
 export interface MessageItem {
   readonly notification: Notification;
@@ -12,8 +23,8 @@ export interface MessageItem {
   readonly summarized: number;
   /** The id of the message with the problem, for threading; `null` if none was sent. */
   readonly threadId: string | null;
-  /** The URL of the page of its check, or of all. @default none, the config has no URL */
-  readonly link?: string;
+  /** What the config says about its check. @default nothing */
+  readonly facts?: CheckFacts;
   /** Whether it counts and names several notifications in place of one. @default false */
   readonly isDigest?: boolean;
 }

@@ -18,6 +18,8 @@ export interface ShownCheck extends
     Check,
     | "name"
     | "title"
+    | "description"
+    | "runbook"
     | "active"
     | "tags"
     | "maintenanceWindows"

@@ -1,6 +1,6 @@
 import { channelEntryOf } from "../channels/registry.ts";
 import { type Channel, SUMMARY_NAME, type SummarySettings } from "../domain/channel.ts";
-import type { Listen } from "../domain/generated/config.ts";
+import type { Page } from "../domain/generated/config.ts";
 import type { MessageLimit } from "../domain/limits.ts";
 import type { Check } from "../domain/check.ts";
 import type { Redact } from "../shared/redact.ts";
@@ -33,15 +33,15 @@ interface ChannelsOfConfig {
   readonly summary: SummarySettings | null;
   /** Those that have a name, by it. */
   readonly channels: ReadonlyMap<string, Channel>;
-  readonly listen: Listen | null;
+  readonly page: Page | null;
 }
 
 /** Returns the channels of a config, the checks and the summary that use them, and the URL for links. */
 export function channelsOf(
-  { checks, summary, channels, listen }: ChannelsOfConfig,
+  { checks, summary, channels, page }: ChannelsOfConfig,
 ): Pick<NotifyingConfig, "users" | "named" | "pageUrl"> {
   const ofSummary = summary === null ? [] : [{ name: SUMMARY_NAME, notifications: summary.notifications }];
-  return { users: [...checks, ...ofSummary], named: [...channels.values()], pageUrl: listen?.url ?? null };
+  return { users: [...checks, ...ofSummary], named: [...channels.values()], pageUrl: page?.url ?? null };
 }
 
 /** The channels of one config. */

@@ -32,7 +32,7 @@ import type { DeliveryEvent } from "./delivery_event.ts";
 import { markerKey } from "./delivery_markers.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { RETRY_OBSOLETE_MS } from "./dropping.ts";
-import { withLinks } from "./message_links.ts";
+import { withFacts } from "./message_facts.ts";
 import { OutcomeWriter } from "./outcome_writer.ts";
 import {
   conditionAfter,
@@ -296,7 +296,7 @@ export class Sender {
         const { redact } = this.#config;
         const delivery = await deliver(
           channel,
-          withLinks(message, this.#config),
+          withFacts(message, this.#config),
           this.#deliverContext(signal),
         );
         return redactDelivery(delivery, redact);

@@ -25,7 +25,12 @@ export const TEMPLATE_FIELDS = [
   "summary",
   "action",
   "severity",
-  "link",
+  "url",
+  "kind",
+  "tags",
+  "description",
+  "runbook",
+  "duration",
 ] as const;
 
 export type TemplateField = typeof TEMPLATE_FIELDS[number];

@@ -19,7 +19,7 @@ export interface ReceivedItem {
   readonly dependents: number;
   readonly missed_problem: ReceivedItem | null;
   readonly summarized: number;
-  readonly link?: string;
+  readonly url?: string;
 }
 
 /** A message that has arrived, also if its sender doesn't know. */

@@ -229,7 +229,12 @@ Deno.test("webhookKind fills every field of a template with the text of its valu
     others,
     // Without a URL in the config it is empty.
     {
-      link: "",
+      description: "",
+      duration: "2 min",
+      kind: "",
+      runbook: "",
+      tags: "",
+      url: "",
       ...Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value ?? "")])),
     },
   );

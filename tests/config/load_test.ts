@@ -103,15 +103,26 @@ Deno.test("loadConfig() without secrets ignores placeholders and commands", asyn
   });
 });
 
-Deno.test("loadConfig() hides secrets in titles, whatever their position in the config", async () => {
+Deno.test("loadConfig() hides secrets in titles, descriptions and runbooks, whatever their position in the config", async () => {
   const { checks } = await load({
     defaults: {},
     checks: {
-      web: { kind: "test", title: "web of ${env:TOKEN}", parameters: { output: "${env:TOKEN}" } },
+      web: {
+        kind: "test",
+        title: "web of ${env:TOKEN}",
+        description: "is swordfish",
+        runbook: "ask swordfish",
+        parameters: { output: "${env:TOKEN}" },
+      },
       plain: { kind: "test", title: "swordfish", parameters: {} },
     },
   }, { environment: { TOKEN: "swordfish" } });
-  assert.deepEqual(checks.map(({ title }) => title), ["web of [secret]", "[secret]"]);
+  const texts = checks.map(({ title, description, runbook }) => [title, description, runbook]);
+  assert.deepEqual(texts, [["web of [secret]", "is [secret]", "ask [secret]"], [
+    "[secret]",
+    undefined,
+    undefined,
+  ]]);
 });
 
 Deno.test("loadConfig() resolves the path of the state from the config's directory", async () => {

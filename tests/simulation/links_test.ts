@@ -1,4 +1,4 @@
-/** With the URL of the endpoint, each message has a link to the page of its check. */
+/** With the URL of the page, each message has a link to the page of its check. */
 import assert from "node:assert/strict";
 import { type Scenario, simulate } from "../../testing/simulation/mod.ts";
 
@@ -7,7 +7,7 @@ const CONFIG = {
     chat: {},
     mail: { kind: "email" },
     call: { kind: "command" },
-    short: { parameters: { body: { text: "{{check}} {{link}}" } } },
+    short: { parameters: { body: { text: "{{check}} {{url}}" } } },
   },
   checks: { "web & more": {} },
 };
@@ -18,12 +18,12 @@ const SCENARIO = {
   until: "22:05",
   expect: { chat: "any", mail: "any", call: "any", short: "any" },
 } as const satisfies Scenario;
-const LISTEN = { address: "127.0.0.1:9797", url: "https://status.example.org/monitor" };
+const PAGE = { url: "https://status.example.org/monitor" };
 const LINK = "https://status.example.org/monitor/checks/web%20%26%20more";
 
 simulate("messages have a link to the page of their check", {
   ...SCENARIO,
-  config: { ...CONFIG, listen: LISTEN },
+  config: { ...CONFIG, page: PAGE },
   actions: {
     "22:03": async (world) => {
       const { code } = await world.machine().run("notify", "chat");
@@ -31,14 +31,14 @@ simulate("messages have a link to the page of their check", {
     },
   },
   finally: (_, { messages }) => {
-    const linkOf = (name: string) => messages.find(({ channel }) => channel === name)?.items[0]?.link;
+    const linkOf = (name: string) => messages.find(({ channel }) => channel === name)?.items[0]?.url;
     assert.deepEqual([linkOf("chat"), linkOf("call")], [LINK, LINK]);
     const [mail] = messages.flatMap((message) => message.mail ?? []);
     assert.match(mail?.text ?? "", new RegExp(`^Page: ${LINK}$`, "m"));
     const [short] = messages.filter(({ channel }) => channel === "short");
     assert.equal(short?.request?.body, JSON.stringify({ text: `web & more ${LINK}` }));
     const test = messages.filter(({ channel }) => channel === "chat").at(-1);
-    assert.equal(test?.items[0]?.link, LINK);
+    assert.equal(test?.items[0]?.url, LINK);
   },
 });
 
@@ -46,7 +46,7 @@ simulate("messages have no link without a URL", {
   ...SCENARIO,
   finally: (_, { messages }) => {
     for (const { items, mail, request } of messages) {
-      for (const item of items) assert.equal("link" in item, false);
+      for (const item of items) assert.equal("url" in item, false);
       assert.doesNotMatch(mail?.text ?? "", /^Page: /m);
       if (items.length === 0 && request !== null) assert.equal(request.body, '{"text":"web & more "}');
     }

@@ -13,7 +13,7 @@ import { channelKeysOf } from "./take_part.ts";
 
 interface GuestOptions extends SenderOptions {
   readonly shared: SharedState;
-  readonly config: Pick<OpenConfig, "checks" | "summary" | "channels" | "listen">;
+  readonly config: Pick<OpenConfig, "checks" | "summary" | "channels" | "page">;
 }
 
 const LOOK_EVERY_MS = 200;

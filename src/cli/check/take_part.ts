@@ -70,7 +70,7 @@ export function toWork(
 }
 
 export function channelKeysOf(
-  config: Pick<OpenConfig, "checks" | "summary" | "channels" | "listen">,
+  config: Pick<OpenConfig, "checks" | "summary" | "channels" | "page">,
 ): readonly string[] {
   const { users, named } = channelsOf(config);
   const channels = [...users.flatMap(({ notifications }) => notifications), ...named];

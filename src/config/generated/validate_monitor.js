@@ -14,7 +14,7 @@ const pattern0 = new RegExp("^[A-Za-z0-9_]+$", "u");
 const schema20 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
 const schema19 = {"kind":1,"parameters":1,"channel":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1};
 const schema22 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
-const schema37 = {"title":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema37 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
 const schema21 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
@@ -261,7 +261,7 @@ export function validate_monitor_page(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(((key0 === "title") || (key0 === "description")) || (key0 === "announcements"))){
+if(!((((key0 === "title") || (key0 === "description")) || (key0 === "announcements")) || (key0 === "url"))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -287,6 +287,11 @@ vErrors = join(vErrors, validate_announcement.errors);
 }
 else {
 vErrors = add(vErrors, {instancePath:instancePath+"/announcements",keyword:"type",params:{type: "array"}});
+}
+}
+if(data.url !== undefined){
+if(typeof data.url !== "string"){
+vErrors = add(vErrors, {instancePath:instancePath+"/url",keyword:"type",params:{type: "string"}});
 }
 }
 }
@@ -349,7 +354,7 @@ if(data.address === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "address"}});
 }
 for(const key0 in data){
-if(!(((((key0 === "address") || (key0 === "token")) || (key0 === "public")) || (key0 === "url")) || (key0 === "interval"))){
+if(!((((key0 === "address") || (key0 === "token")) || (key0 === "public")) || (key0 === "interval"))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -378,11 +383,6 @@ vErrors = join(vErrors, validate_type_string_minLength_1.errors);
 }
 else {
 vErrors = add(vErrors, {instancePath:instancePath+"/public",keyword:"type",params:{type: "array"}});
-}
-}
-if(data.url !== undefined){
-if(typeof data.url !== "string"){
-vErrors = add(vErrors, {instancePath:instancePath+"/url",keyword:"type",params:{type: "string"}});
 }
 }
 if(data.interval !== undefined){
@@ -1072,6 +1072,18 @@ vErrors = add(vErrors, {instancePath:instancePath+"/title",keyword:"type",params
 errors++;
 }
 }
+if(data.description !== undefined){
+if(!(validate_type_string_minLength_1(data.description, instancePath+"/description"))){
+vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+errors = vErrors.length;
+}
+}
+if(data.runbook !== undefined){
+if(!(validate_type_string_minLength_1(data.runbook, instancePath+"/runbook"))){
+vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+errors = vErrors.length;
+}
+}
 if(data.tags !== undefined){
 if(!(validate_tags(data.tags, instancePath+"/tags"))){
 vErrors = join(vErrors, validate_tags.errors);
@@ -1151,11 +1163,11 @@ errors = vErrors.length;
 }
 }
 if(data.depends_on !== undefined){
-let data14 = data.depends_on;
-if(Array.isArray(data14)){
-const len0 = data14.length;
+let data16 = data.depends_on;
+if(Array.isArray(data16)){
+const len0 = data16.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_check_depends_on(data14[i0], instancePath+"/depends_on/" + i0))){
+if(!(validate_check_depends_on(data16[i0], instancePath+"/depends_on/" + i0))){
 vErrors = join(vErrors, validate_check_depends_on.errors);
 errors = vErrors.length;
 }
@@ -1167,41 +1179,41 @@ errors++;
 }
 }
 if(data.for_each !== undefined){
-let data16 = data.for_each;
-if(!data16 || typeof data16 != "object"){
+let data18 = data.for_each;
+if(!data18 || typeof data18 != "object"){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"type",params:{type: ["object","array"]}});
 errors++;
 }
-if(Array.isArray(data16)){
-if(data16.length < 1){
+if(Array.isArray(data18)){
+if(data18.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len1 = data16.length;
+const len1 = data18.length;
 for(let i1=0; i1<len1; i1++){
-let data17 = data16[i1];
-if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
-if(Object.keys(data17).length < 1){
+let data19 = data18[i1];
+if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
+if(Object.keys(data19).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key1 in data17){
-const _errs24 = errors;
+for(const key1 in data19){
+const _errs26 = errors;
 if(typeof key1 === "string"){
 if(!pattern0.test(key1)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1});
 errors++;
 }
 }
-var valid5 = _errs24 === errors;
+var valid5 = _errs26 === errors;
 if(!valid5){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"propertyNames",params:{propertyName: key1}});
 errors++;
 }
 }
-for(const key2 in data17){
-let data18 = data17[key2];
-if(((typeof data18 !== "string") && (!((typeof data18 == "number") && (isFinite(data18))))) && (typeof data18 !== "boolean")){
+for(const key2 in data19){
+let data20 = data19[key2];
+if(((typeof data20 !== "string") && (!((typeof data20 == "number") && (isFinite(data20))))) && (typeof data20 !== "boolean")){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
@@ -1213,36 +1225,36 @@ errors++;
 }
 }
 }
-if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
-if(Object.keys(data16).length < 1){
+if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
+if(Object.keys(data18).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key3 in data16){
-const _errs28 = errors;
+for(const key3 in data18){
+const _errs30 = errors;
 if(typeof key3 === "string"){
 if(!pattern0.test(key3)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key3});
 errors++;
 }
 }
-var valid7 = _errs28 === errors;
+var valid7 = _errs30 === errors;
 if(!valid7){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key3}});
 errors++;
 }
 }
-for(const key4 in data16){
-let data19 = data16[key4];
-if(Array.isArray(data19)){
-if(data19.length < 1){
+for(const key4 in data18){
+let data21 = data18[key4];
+if(Array.isArray(data21)){
+if(data21.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len2 = data19.length;
+const len2 = data21.length;
 for(let i2=0; i2<len2; i2++){
-let data20 = data19[i2];
-if(((typeof data20 !== "string") && (!((typeof data20 == "number") && (isFinite(data20))))) && (typeof data20 !== "boolean")){
+let data22 = data21[i2];
+if(((typeof data22 !== "string") && (!((typeof data22 == "number") && (isFinite(data22))))) && (typeof data22 !== "boolean")){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
@@ -1262,15 +1274,15 @@ errors = vErrors.length;
 }
 }
 if(data.kind !== undefined){
-let data22 = data.kind;
-if(!(((((((((((((((data22 === "test") || (data22 === "script")) || (data22 === "file_timestamp")) || (data22 === "http_request")) || (data22 === "tcp_connect")) || (data22 === "tls_certificate")) || (data22 === "disk_space")) || (data22 === "memory")) || (data22 === "load")) || (data22 === "dns_lookup")) || (data22 === "ping")) || (data22 === "process")) || (data22 === "systemd_unit")) || (data22 === "job")) || (data22 === "group"))){
+let data24 = data.kind;
+if(!(((((((((((((((data24 === "test") || (data24 === "script")) || (data24 === "file_timestamp")) || (data24 === "http_request")) || (data24 === "tcp_connect")) || (data24 === "tls_certificate")) || (data24 === "disk_space")) || (data24 === "memory")) || (data24 === "load")) || (data24 === "dns_lookup")) || (data24 === "ping")) || (data24 === "process")) || (data24 === "systemd_unit")) || (data24 === "job")) || (data24 === "group"))){
 vErrors = add(vErrors, {instancePath:instancePath+"/kind",keyword:"enum",params:{}});
 errors++;
 }
 }
 if(data.parameters !== undefined){
-let data23 = data.parameters;
-if(!(data23 && typeof data23 == "object" && !Array.isArray(data23))){
+let data25 = data.parameters;
+if(!(data25 && typeof data25 == "object" && !Array.isArray(data25))){
 vErrors = add(vErrors, {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}});
 errors++;
 }

@@ -70,6 +70,8 @@ export interface Page {
   readonly description?: string;
   /** Notes to readers, shown above the checks, the latest first. */
   readonly announcements: readonly Announcement[];
+  /** The URL under which readers reach the live view, for a link to the check in each notification. */
+  readonly url?: string;
 }
 
 export interface Announcement {
@@ -97,8 +99,6 @@ export interface Listen {
   readonly token?: string;
   /** Tags. Without the token, only checks with one of them are shown, without outputs, the host name and the config. */
   readonly public?: readonly string[];
-  /** The URL under which others reach the endpoint, for a link to the check in each notification. */
-  readonly url?: string;
   /** Time between two updates of an open page. */
   readonly intervalMs: number;
 }
@@ -227,6 +227,10 @@ export interface CheckParameters {
 export interface Check {
   /** A name for people. Default: the name of the check. */
   readonly title?: string;
+  /** What the check is about, for those who read its notifications and its page. */
+  readonly description?: string;
+  /** What to do when it fails: a URL or a sentence, in its notifications and on its page. */
+  readonly runbook?: string;
   /** Words to select checks by: `monitor check --tag web`. The list of a check replaces that of `defaults` whole. */
   readonly tags: readonly string[];
   /** Whether the check runs. An inactive check is validated and listed. */

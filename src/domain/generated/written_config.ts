@@ -169,6 +169,7 @@ export interface ConfigPage {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
   readonly announcements?: readonly Announcement[] | undefined;
+  readonly url?: string | undefined;
 }
 
 export interface Announcement {
@@ -187,7 +188,6 @@ export interface ConfigListen {
   readonly address: string;
   readonly token?: string | undefined;
   readonly public?: readonly string[] | undefined;
-  readonly url?: string | undefined;
   readonly interval?: number | string | undefined;
 }
 
@@ -219,6 +219,8 @@ export interface CheckParameters {
 
 export interface CheckSettings {
   readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly runbook?: string | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly active?: boolean | undefined;
   readonly threshold?: number | undefined;

@@ -14,9 +14,10 @@ export function publicChecks<Shown extends Pick<ShownCheck, "tags" | "active">>(
 
 /** Returns a public status: without outputs, their data, notes, and whether and why nothing is sent. */
 export function publicStatus<Status extends CheckStatus>(status: Status): Status {
-  const { record } = status;
+  const { record, check: { runbook: _, ...check } } = status;
   return {
     ...status,
+    check,
     record: record === null ? null : {
       ...record,
       condition: {

@@ -103,6 +103,17 @@ function renderLasting(
   ].map((text) => ` \u00b7 ${text}`).join("");
 }
 
+/** What the config says for people. */
+function renderAbout({ check: { description, runbook } }: PageCheck): Markup {
+  const text = description === undefined
+    ? ""
+    : markup`<p class=o>${truncate(description, TEXT_MAX.note)}</p>`;
+  if (runbook === undefined) return markup`${text}`;
+  const said = truncate(runbook, TEXT_MAX.note);
+  const help = /^https?:/.test(runbook) ? markup`<a href="${runbook}" rel=noreferrer>${said}</a>` : said;
+  return markup`${text}<p class=o>Runbook: ${help}</p>`;
+}
+
 /** In whole minutes from an hour on, in whole hours from a day on. */
 function roughly(ms: number): number {
   const unitMs = ms >= DAY_MS ? HOUR_MS : ms >= HOUR_MS ? MINUTE_MS : 1000;
@@ -114,6 +125,7 @@ function renderBody(status: PageCheck, options: ItemOptions): Markup {
   const { snapshot: { nowMs, isOfOneCheck } } = options;
   const output = markup`${truncate(describeStatus(status, nowMs), TEXT_MAX.output)}`;
   const parts = [
+    renderAbout(status),
     output.isEmpty ? "" : markup`<p class=o>${output}</p>`,
     renderMeasures(record?.last?.metrics ?? {}),
     renderAvailability(spans),

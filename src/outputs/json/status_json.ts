@@ -38,6 +38,8 @@ function checkFields({ check, record, condition, state, maintenance, acknowledge
   return {
     name: check.name,
     title: check.title ?? null,
+    description: check.description ?? null,
+    runbook: check.runbook ?? null,
     kind: check.kind,
     condition,
     state,

@@ -22,7 +22,7 @@ import type { MonitorStatus } from "../json/monitor_fields.ts";
 const DELIVERIES_SHOWN = 3;
 
 export interface WhySources {
-  readonly config: Pick<LoadedConfig, "checks" | "summary" | "channels" | "listen" | "redact">;
+  readonly config: Pick<LoadedConfig, "checks" | "summary" | "channels" | "page" | "redact">;
   recordOf(name: string): CheckRecord | null;
   /** `null`: unknown, or this process. */
   readonly monitor: MonitorStatus | null;

@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
-import { withLinks } from "../../src/engine/message_links.ts";
+import type { CheckFacts } from "../../src/domain/delivery.ts";
+import { withFacts } from "../../src/engine/message_facts.ts";
 import { queuedOf } from "../state/records.ts";
 
-const USERS = ["web", "a/b", "off"].map((name) => ({ name, notifications: [], active: name !== "off" }));
+const USERS = ["web", "a/b", "off"].map((name) => ({
+  name,
+  notifications: [],
+  active: name !== "off",
+  ...name === "web" &&
+    { kind: "test", tags: ["shop"], description: "The shop", runbook: "call 555" } as const,
+}));
 
-function linkTo(check: string, pageUrl: string | null): string | undefined {
+function factsOf(check: string, pageUrl: string | null): CheckFacts | undefined {
   const { notification } = queuedOf("one", 1);
   const item = {
     notification: { ...notification, check },
@@ -13,7 +20,7 @@ function linkTo(check: string, pageUrl: string | null): string | undefined {
     threadId: null,
   };
   const message = { id: "m", items: [item], isTest: false, decidedAtMs: 0 };
-  return withLinks(message, { pageUrl, users: USERS }).items[0]?.link;
+  return withFacts(message, { pageUrl, users: USERS }).items[0]?.facts;
 }
 
 Deno.test("a message has a link to the page of its check, or to that of all checks", () => {
@@ -25,5 +32,11 @@ Deno.test("a message has a link to the page of its check, or to that of all chec
     ["14 notifications", "https://example.org", "https://example.org/"],
     ["web", null, undefined],
   ];
-  for (const [check, url, link] of cases) assert.equal(linkTo(check, url), link, `${check} at ${url}`);
+  for (const [check, url, link] of cases) assert.equal(factsOf(check, url)?.url, link, `${check} at ${url}`);
+});
+
+Deno.test("a message has what the config says about its check", () => {
+  const facts = { kind: "test", tags: ["shop"], description: "The shop", runbook: "call 555" };
+  assert.deepEqual(factsOf("web", null), facts);
+  assert.deepEqual(factsOf("off", null), {});
 });
