@@ -62,7 +62,6 @@ export function renderRow(
     renderLasting(status, nowMs)
   }`;
   const isHidden = !isFound(filter.words, fields, `${heading} ${namesOf(status, options).join(" ")} ${what}`);
-  const share = spans.at(-1)?.shares ?? null;
   const durationMs = durationOf(status);
   const own = isLive === true
     ? markup`<p><a href="checks/${encodeURIComponent(name.toWellFormed())}">Page of this check</a></p>`
@@ -73,12 +72,21 @@ export function renderRow(
     CONDITION_WORDS[condition]
   }</i><h3>${heading}</h3><span class=l>${what}</span>${
     renderBars(status.days, { ...options, nowMs })
-  }<span class=v>${share === null ? "\u2013" : percent(share.ok, ROW_PLACES)}</span><span class=q>${
+  }<span class=v>${renderShare(spans.at(-1))}</span><span class=q>${
     durationMs < 0 ? "" : durationText(durationMs)
   }</span></summary><div class=y>${own}${words}${
     hasBody ? renderBody(status, options) : ""
   }</div></details>\n`;
   return { row, isHidden };
+}
+
+/** The share of ok, and of how much time, if that is not nearly all. */
+function renderShare(span: PageSpan | undefined): Markup {
+  if (span === undefined || span.shares === null) return markup`\u2013`;
+  const { ms, shares, observedMs } = span;
+  const isAll = describeObserved(observedMs, ms) === null;
+  const of = isAll ? "" : markup`<small> of ${describeDuration(roughly(observedMs))}</small>`;
+  return markup`${percent(shares.ok, ROW_PLACES)}${of}`;
 }
 
 const ROW_PLACES = { places: 1 };

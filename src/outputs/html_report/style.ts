@@ -55,7 +55,7 @@ output{color:var(--soft);font-size:.875rem}
 .g>summary{padding:0}
 .g h2{display:inline;margin:0;font-size:1rem;color:var(--text)}
 .r>li{border-top:1px solid var(--rule)}
-.row>summary{display:grid;grid-template-columns:.7rem minmax(8rem,2fr) minmax(0,5fr) minmax(7rem,3fr) 4rem 4.2rem;
+.row>summary{display:grid;grid-template-columns:.7rem minmax(8rem,2fr) minmax(0,5fr) minmax(7rem,3fr) 8.5rem 4.2rem;
   gap:0 .8rem;align-items:center;min-height:1.8rem;padding:0;list-style:none}
 .row>summary::-webkit-details-marker{display:none}
 .row>summary:hover,.row[open]>summary{background:var(--card)}
@@ -70,6 +70,7 @@ output{color:var(--soft);font-size:.875rem}
 .x .row summary .l,.u .row summary .l,.w .row summary .l{color:var(--text)}
 .v,.q{text-align:right;font-size:.875rem;white-space:nowrap;color:var(--soft)}
 .v{color:var(--text)}
+.v small{color:var(--soft);font-size:.75rem}
 .b{width:100%;height:1rem;display:block;-webkit-mask:linear-gradient(90deg,#000 75%,#0000 75%) 0 0/1.11111% 100%;
   mask:linear-gradient(90deg,#000 75%,#0000 75%) 0 0/1.11111% 100%}
 .b path{stroke-width:8}
