@@ -27,6 +27,7 @@ import { CHECKS_WITH_CHANGES_MAX, firstHourMs, type PageScale, pageScale } from 
 
 const LATEST_CHANGES = 20;
 const LINES_MAX = 50;
+const LINES_OPEN_MAX = 3;
 const ANNOUNCEMENTS_MAX = 20;
 
 export function* renderReport(snapshot: ReportSnapshot): Generator<Markup> {
@@ -188,14 +189,16 @@ function renderLatest(checks: readonly PageCheck[], time: TimeText): Markup {
   return markup`${heading("changes", "Recent changes")}<ul class=e role=list>\n${items}</ul></section>\n`;
 }
 
+/** Lines; closed at first if there are many. */
 function renderLines(id: string, title: string, lines: readonly string[]): Markup {
   if (lines.length === 0) return markup``;
   const items = lines.slice(0, LINES_MAX).map((line) => markup`<li>${truncate(line, TEXT_MAX.output)}\n`);
   const rest = lines.length - items.length;
   if (rest > 0) items.push(markup`<li>and ${countText(rest)} more\n`);
-  return markup`${
-    heading(id, `${title} (${countText(lines.length)})`)
-  }<ul class=e role=list>\n${items}</ul></section>\n`;
+  const head = `${title} (${countText(lines.length)})`;
+  const list = markup`<ul class=e role=list>\n${items}</ul>`;
+  if (lines.length <= LINES_OPEN_MAX) return markup`${heading(id, head)}${list}</section>\n`;
+  return markup`<section aria-labelledby=${id}><details class=h><summary><h2 id=${id}>${head}</h2></summary>${list}</details></section>\n`;
 }
 
 function heading(id: string, text: string): Markup {

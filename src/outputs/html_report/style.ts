@@ -23,7 +23,7 @@ h3 a{color:inherit;text-decoration-color:var(--soft)}
 p,ul,ol{margin:0;padding:0}
 ul,ol{list-style:none}
 a{color:var(--link)}
-header .h{font-size:1.15rem;font-weight:600;color:var(--text)}
+p.h{font-size:1.15rem;font-weight:600;color:var(--text)}
 header .o{color:var(--text);font-size:1rem}
 header .z,#live{color:var(--text);font-weight:600;font-size:1rem}
 #live.z{position:sticky;top:0;z-index:2;margin:0;padding:.3rem 0;background:var(--back)}
@@ -51,9 +51,9 @@ output{color:var(--soft);font-size:.875rem}
 .u{--c:var(--u)}
 .w{--c:var(--w)}
 .x{--c:var(--x)}
-.g{margin-top:.8rem}
-.g>summary{padding:0}
-.g h2{display:inline;margin:0;font-size:1rem;color:var(--text)}
+.g,.h{margin-top:.8rem}
+.g>summary,.h>summary{padding:0}
+.g h2,.h h2{display:inline;margin:0;font-size:1rem;color:var(--text)}
 .r>li{border-top:1px solid var(--rule)}
 .row>summary{display:grid;grid-template-columns:.7rem minmax(8rem,2fr) minmax(0,5fr) minmax(7rem,3fr) 8.5rem 4.2rem;
   gap:0 .8rem;align-items:center;min-height:1.8rem;padding:0;list-style:none}
@@ -118,6 +118,8 @@ path.l{stroke:var(--text);stroke-width:1.5px;stroke-linecap:round;stroke-linejoi
 .t b{position:absolute;right:0;font-weight:400;background:var(--back)}
 .t i{min-width:3.4rem;font-style:normal}
 @media (max-width:40rem){.t b{display:none}}
+@media (max-width:66rem){.row>summary{grid-template-columns:.7rem minmax(8rem,3fr) minmax(0,5fr) minmax(6rem,3fr) 4.5rem 4.2rem}
+.v small{display:block}}
 @media (max-width:48rem){
 body{padding:.6rem}
 h1{font-size:1.2rem}
