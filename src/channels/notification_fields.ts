@@ -52,7 +52,7 @@ interface ItemFields extends NotificationFields, CheckFacts {
 /** What a config says about a check, and how long its problem has lasted, as texts; empty: nothing. */
 export function factTexts(
   { notification, facts: { url, kind, tags, description, runbook } = {} }: MessageItem,
-) {
+): Readonly<Record<"url" | "kind" | "tags" | "description" | "runbook" | "duration", string>> {
   return {
     url: url ?? "",
     kind: kind ?? "",
