@@ -152,3 +152,35 @@ simulate("why --at says what waited for a channel, and of which times nothing is
   until: "23:56",
   expect: { chat: "any" },
 });
+
+const MINUTES = Array.from({ length: 80 }, (_, minute) => {
+  const [hour, rest] = [22 + Math.floor(minute / 60), String(minute % 60).padStart(2, "0")];
+  return `${hour}:${rest} ${minute % 2 === 0 ? "critical" : "ok"}`;
+});
+
+simulate("why --at knows of a notification that was sent without a run while a check flaps", {
+  start: "2026-03-02 21:55",
+  config: {
+    checks: {
+      web: {
+        flapping: "once",
+        schedule: { regular_interval: "1 minute", attentive_interval: "1 minute" },
+      },
+    },
+  },
+  results: { web: MINUTES.join(", ") },
+  actions: {
+    "21:58": "silence web --until 2026-03-02T22:42:05",
+    "22:43:30": async (world) => {
+      said.length = 0;
+      const text = await why(world, "web");
+      assert.match(text, /"kind": "flapping"/);
+      said.push({ name: "web", at: "2026-03-02 22:43:30", text });
+    },
+    "23:10": async (world) => {
+      for (const { name, at, text } of said) assert.equal(await why(world, name, "--at", at), text);
+    },
+  },
+  until: "23:11",
+  expect: { chat: "any" },
+});
