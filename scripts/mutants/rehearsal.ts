@@ -46,12 +46,34 @@ export const REHEARSAL: FaultyLayer = {
     {
       file: "src/rehearsal/past.ts",
       faults: [
-        ["a gap has the result of the run after it", 'row.gap === "none" &&', 'row.gap !== "each" &&'],
+        [
+          "after a stop no result counts",
+          "row.isInterrupted && index === 0",
+          "row.isInterrupted",
+        ],
+        ["runs of changes have regular times", "if (!isRun) continue;", "continue;"],
+      ],
+    },
+    {
+      file: "src/rehearsal/verify.ts",
+      tests: ["tests/simulation/replay_chaos_test.ts"],
+      faults: [
+        [
+          "what waited is compared one by one",
+          "const mayJoin = end === first ||",
+          "const mayJoin = end === first &&",
+        ],
+        ["it is decided before the real decision", "atMs: atMs + 1", "atMs: atMs - 29_000"],
       ],
     },
     {
       file: "src/rehearsal/replay.ts",
       faults: [
+        [
+          "silences of the past are not played",
+          "silence.untilMs <= sinceMs ||",
+          "silence.untilMs > sinceMs ||",
+        ],
         ["messages that are hours apart are the same", "<= SAME_MS_MAX", "< Infinity"],
         [
           "a night ends at midnight",

@@ -82,6 +82,8 @@ export interface LoggedDelivery {
   /** The problem that recovered before it was sent; then the event is its recovery. `null` otherwise. */
   readonly missedProblem: Condition | null;
   readonly decidedAtMs: number;
+  /** When it was first tried without success, or one that became part of it; `null`: never. */
+  readonly firstFailedAtMs: number | null;
   /** When the channel accepted it, rejected it for the first time, or it was dropped. */
   readonly atMs: number;
   readonly outcome: "accepted" | "rejected" | "dropped";

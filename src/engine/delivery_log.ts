@@ -11,8 +11,10 @@ export function logOf(
   return notifications.map((queued) => {
     const { id, channelKey, channelName, messageId, summarized, missedProblem, notification } = queued;
     const { check, event, condition, decidedAtMs } = notification;
+    const failedAtMs = outcome.outcome === "rejected" ? outcome.atMs : null;
     return {
       ...outcome,
+      firstFailedAtMs: queued.firstFailedAtMs ?? failedAtMs,
       ...{ id, check, channelKey, channelName, event, condition, decidedAtMs, messageId, summarized },
       missedProblem: missedProblem?.condition ?? null,
       answer: truncateBytes(answer, ANSWER_BYTES_MAX),

@@ -204,6 +204,7 @@ export function deliveryFields(delivery: LoggedDelivery): Readonly<Record<string
     condition: delivery.condition,
     missed_problem: delivery.missedProblem,
     decided_at: isoTime(delivery.decidedAtMs),
+    first_failed_at: isoTimeOrNull(delivery.firstFailedAtMs),
     outcome: delivery.outcome,
     answer: delivery.answer,
     message_id: delivery.messageId,

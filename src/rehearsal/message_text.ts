@@ -27,11 +27,12 @@ export function describeMessage(items: readonly MessageItem[]): string {
   })));
 }
 
-/** As in `problem web critical`. */
+/** As in `problem web critical`, or `recovery web ok (missed critical)`. */
 export function describeNotification(
   { event, check, condition }: Pick<ShownItem, "event" | "check" | "condition">,
+  missed: string | null = null,
 ): string {
-  return `${event} ${check} ${condition}`;
+  return `${event} ${check} ${condition}${missed === null ? "" : ` (missed ${missed})`}`;
 }
 
 /** As in `problem web critical, recovery mail ok`, or `500: 167 problem critical, 333 problem warning`. */

@@ -1,87 +1,141 @@
-/** What checks returned in the past, from their journals: at each time the result of the run of that time. */
-import { type Check, type CheckResult, checkResult } from "../domain/check.ts";
+/** What checks returned in the past, run by run, from their journals; and what people did about it. */
+import { type CheckResult, checkResult } from "../domain/check.ts";
 import type { CheckJournal, JournalRow } from "../domain/check_journal.ts";
-import { SECOND_MS } from "../shared/time_units.ts";
+import type { Silence } from "../domain/outbox.ts";
+import type { ConditionChange } from "../domain/store.ts";
+import { isAfterGapAt, journalToleranceMs, timeOf } from "../state/journal.ts";
+import type { RecordedRuns } from "./rehearsed_service.ts";
+import type { RunSpan, SkippedRuns } from "./skipped_runs.ts";
 
-/** From a time on, runs return this result. */
-interface Segment {
-  readonly fromMs: number;
+/** A run that was recorded. */
+export interface PastRun {
+  /** When it ended; wall time, milliseconds since 1970. */
+  readonly atMs: number;
   readonly result: CheckResult;
+  /** These two are as in `ObservedResult`. */
+  readonly isAfterGap: boolean;
+  readonly isInterrupted: boolean;
 }
 
-/** A run begins so long before its end at most, apart from its timeout: it may have been late. */
-const LATE_MS_MAX = 30 * SECOND_MS;
+export interface PastOptions {
+  readonly journals: readonly CheckJournal[];
+  /** They have the exact times of runs within rows. @default none */
+  readonly changes?: readonly Pick<ConditionChange, "name" | "atMs">[];
+  /** Whatever applied at any time. @default none */
+  readonly silences?: readonly Silence[];
+}
 
-/** Nothing ran, so nothing is known, and nothing is notified. */
-const NOT_OBSERVED: CheckResult = { ...checkResult("unknown", "nothing ran"), awaits: "checks" };
-
-export class Past {
+export class Past implements RecordedRuns {
+  readonly silences: readonly Silence[];
   readonly #rows: ReadonlyMap<string, readonly JournalRow[]>;
-  readonly #segments = new Map<string, readonly Segment[]>();
 
-  constructor(journals: readonly CheckJournal[]) {
-    this.#rows = new Map(journals.map(({ name, rows }) => [name, rows]));
+  constructor({ journals, changes = [], silences = [] }: PastOptions) {
+    const timesOf = Map.groupBy(changes, ({ name }) => name);
+    this.#rows = new Map(journals.map(({ name, rows }) => {
+      const times = (timesOf.get(name) ?? []).map(({ atMs }) => Math.floor(atMs));
+      return [name, inOrder(rows).flatMap((row) => splitAt(row, times))];
+    }));
+    this.silences = silences.toSorted((one, other) => one.fromMs - other.fromMs);
   }
 
-  /** Whether a check has any result. */
   has(check: string): boolean {
     return this.#rows.has(check);
   }
 
-  /** Returns the result of a run at a time: that of the recorded run which ended next. */
-  resultOf(check: Check, atMs: number): CheckResult {
-    const segments = this.#segmentsOf(check);
-    return segments[countUntil(segments, atMs) - 1]?.result ?? NOT_OBSERVED;
+  /** From when on its channels are known to know of no earlier problem: its first run of all, or the first that was ok. */
+  knownFromMs(check: string): number {
+    const rows = this.#rowsOf(check);
+    const isWhole = rows[0] !== undefined && rows[0].gap !== "none";
+    return isWhole ? -Infinity : rows.find(({ condition }) => condition === "ok")?.lastMs ?? Infinity;
   }
 
-  /** Returns when the result of a check changes next, after a time; `Infinity`: it does not. */
-  nextChangeMs(check: Check, afterMs: number): number {
-    const segments = this.#segmentsOf(check);
-    return segments[countUntil(segments, afterMs)]?.fromMs ?? Infinity;
+  /** When the last of all runs ended. */
+  get lastMs(): number {
+    return Math.max(...[...this.#rows.values()].map((rows) => rows.at(-1)?.lastMs ?? -Infinity));
   }
 
-  #segmentsOf(check: Check): readonly Segment[] {
-    return this.#segments.getOrInsertComputed(
-      check.name,
-      (name) => segmentsOf(this.#rows.get(name) ?? [], check.timeoutMs + LATE_MS_MAX),
-    );
-  }
-}
-
-function segmentsOf(rows: readonly JournalRow[], beginsBeforeMs: number): readonly Segment[] {
-  const segments: Segment[] = [];
-  let endMs = -Infinity;
-  for (const row of rows) {
-    // The clock was set back.
-    if (row.lastMs <= endMs) continue;
-    const isContinued = endMs !== -Infinity && row.gap === "none" && !row.isInterrupted;
-    const fromMs = isContinued ? endMs + 1 : Math.max(endMs + 1, row.firstMs - beginsBeforeMs);
-    if (!isContinued && fromMs > endMs + 1) add(segments, { fromMs: endMs + 1, result: NOT_OBSERVED });
+  runAfter(check: string, afterMs: number): PastRun | null {
+    const [row] = this.#rowsAfter(check, afterMs);
+    if (row === undefined) return null;
+    const index = countUntil(row, afterMs);
     const { condition, output, awaits } = row;
-    add(segments, {
-      fromMs,
+    return {
+      atMs: timeOf(row, index),
       result: { ...checkResult(condition, output), ...awaits !== null && { awaits } },
-    });
-    endMs = row.lastMs;
+      isAfterGap: isAfterGapAt(row, index),
+      isInterrupted: row.isInterrupted && index === 0,
+    };
   }
-  add(segments, { fromMs: endMs + 1, result: NOT_OBSERVED });
-  return segments;
+
+  nextChangeMs(check: string, atMs: number): number {
+    const [row, next] = this.#rowsAfter(check, atMs - 1);
+    if (row === undefined) return Infinity;
+    return row.gap === "each" ? this.runAfter(check, atMs)?.atMs ?? Infinity : next?.firstMs ?? Infinity;
+  }
+
+  runsBefore(check: string, { fromMs, beforeMs, isIncluded = false }: RunSpan): SkippedRuns {
+    const [row] = this.#rowsAfter(check, fromMs - 1);
+    const lastMs = isIncluded ? beforeMs : Math.ceil(beforeMs) - 1;
+    const first = row === undefined ? 0 : countUntil(row, fromMs - 1);
+    const end = row === undefined ? 0 : countUntil(row, lastMs);
+    if (row === undefined || end <= first) return { count: 0, lastMs: fromMs, nextMs: fromMs };
+    const endMs = timeOf(row, end - 1);
+    return { count: end - first, lastMs: endMs, nextMs: this.runAfter(check, endMs)?.atMs ?? Infinity };
+  }
+
+  #rowsOf(check: string): readonly JournalRow[] {
+    return this.#rows.get(check) ?? [];
+  }
+
+  /** The row with the first run after a time, and the row that follows. */
+  #rowsAfter(check: string, afterMs: number): readonly JournalRow[] {
+    const rows = this.#rowsOf(check);
+    let [low, high] = [0, rows.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((rows[middle]?.lastMs ?? Infinity) <= afterMs) low = middle + 1;
+      else high = middle;
+    }
+    return rows.slice(low, low + 2);
+  }
 }
 
-function add(segments: Segment[], { fromMs, result }: Segment): void {
-  const last = segments.at(-1)?.result;
-  const isSame = last?.condition === result.condition && last.output === result.output &&
-    last.awaits === result.awaits;
-  if (!isSame) segments.push({ fromMs, result });
+/** Returns rows without those of a clock that was set back. */
+function inOrder(rows: readonly JournalRow[]): readonly JournalRow[] {
+  let endMs = -Infinity;
+  return rows.filter(({ firstMs, lastMs }) => {
+    if (firstMs <= endMs) return false;
+    endMs = lastMs;
+    return true;
+  });
 }
 
-/** Returns how many segments begin until a time, that included. */
-function countUntil(segments: readonly Segment[], atMs: number): number {
-  let [low, high] = [0, segments.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((segments[middle]?.fromMs ?? Infinity) <= atMs) low = middle + 1;
-    else high = middle;
+/** Returns the rows of one whose runs at some exact times begin new rows. */
+function splitAt(row: JournalRow, times: readonly number[]): readonly JournalRow[] {
+  const parts: JournalRow[] = [];
+  let rest = row;
+  for (const atMs of times.filter((ms) => row.firstMs < ms && ms < row.lastMs).sort((a, b) => a - b)) {
+    const index = Math.round((atMs - rest.firstMs) / rest.intervalMs);
+    const isRun = index > 0 && index < rest.runs - 1 &&
+      Math.abs(timeOf(rest, index) - atMs) <= journalToleranceMs(rest);
+    if (!isRun) continue;
+    const gap = rest.gap === "each" ? "each" : "none";
+    parts.push(withRuns({ ...rest, lastMs: timeOf(rest, index - 1) }, index));
+    rest = withRuns({ ...rest, firstMs: atMs, gap, isInterrupted: false }, rest.runs - index);
   }
-  return low;
+  return [...parts, rest];
+}
+
+function withRuns(row: JournalRow, runs: number): JournalRow {
+  return { ...row, runs, intervalMs: runs === 1 ? 0 : (row.lastMs - row.firstMs) / (runs - 1) };
+}
+
+/** Returns how many runs of a row came until a time, that included. */
+function countUntil(row: JournalRow, untilMs: number): number {
+  if (untilMs < row.firstMs) return 0;
+  if (untilMs >= row.lastMs) return row.runs;
+  let count = Math.floor((untilMs - row.firstMs) / row.intervalMs) + 1;
+  while (count > 0 && timeOf(row, count - 1) > untilMs) count--;
+  while (count < row.runs && timeOf(row, count) <= untilMs) count++;
+  return count;
 }

@@ -15,6 +15,7 @@ import { entriesOf } from "../checks/registry.ts";
 import { hasProblem } from "../condition/condition_state.ts";
 import type { Channel, SummarySettings } from "../domain/channel.ts";
 import { type Check, combinedChecks, dependencyNames } from "../domain/check.ts";
+import type { ConditionState } from "../domain/condition.ts";
 import type { KnownCondition } from "../domain/check_kind.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
 import type { Silence } from "../domain/outbox.ts";
@@ -28,7 +29,14 @@ import { MINUTE_MS } from "../shared/time_units.ts";
 import { EarliestFirst, type Timed } from "../shared/earliest_first.ts";
 import { openStateRepository, type StateRepository } from "../state/state_repository.ts";
 import { bareUpdate } from "../state/write_behind.ts";
-import { afterSkipped, decidesAgainMs, quietUntilMs, runsBefore } from "./skipped_runs.ts";
+import {
+  afterSkipped,
+  decidesAgainMs,
+  quietUntilMs,
+  runsBefore,
+  type RunSpan,
+  type SkippedRuns,
+} from "./skipped_runs.ts";
 import type { VirtualClock } from "./virtual_clock.ts";
 
 export interface RehearsedServiceOptions {
@@ -42,9 +50,32 @@ export interface RehearsedServiceOptions {
   resultOf(check: Check, atMs: number): CheckResult;
   /** When the result of a check changes next, after a time; `Infinity`: it does not. */
   nextChangeMs(check: Check, afterMs: number): number;
+  /** The checks that ran at other times than their schedules have. @default none */
+  readonly recorded?: RecordedRuns;
+  /** When something was decided in the past. @default every 30 s */
+  readonly decisions?: PastDecisions;
   deliver(message: Message, channel: Channel): Delivery;
   /** Whether runs that change nothing are left out. @default true */
   readonly skips?: boolean;
+}
+
+/** The runs of checks in the past: they come at their times, whatever is asked for. */
+export interface RecordedRuns {
+  /** Whether a check has any. */
+  has(check: string): boolean;
+  /** Returns the first run of a check after a time; `null`: there is none. */
+  runAfter(
+    check: string,
+    afterMs: number,
+  ): { readonly atMs: number; readonly isAfterGap: boolean; readonly isInterrupted: boolean } | null;
+  /** Returns the runs from one on and before a time, as far as they are like that one. */
+  runsBefore(check: string, span: RunSpan): SkippedRuns;
+}
+
+/** When notifications were decided in the past, as far as that is known. */
+export interface PastDecisions {
+  /** Returns the first one after a time, of one check or of all; `Infinity`: there is none. */
+  after(ms: number, check?: string): number;
 }
 
 /** A suppressed notification is decided again so often, as by the scheduler. */
@@ -162,7 +193,7 @@ export class RehearsedService {
     this.#suppressed = new SuppressedChecks({
       engine: this.#engine,
       nowMs: () => clock.wallMs(),
-      checkOf: (name) => this.#slots.get(name)?.check ?? null,
+      checkOf: (name) => this.#isDecidedLater(name) ? null : this.#slots.get(name)?.check ?? null,
       request: (name) => this.#request(this.#slots.get(name)),
       send: (entry) => {
         this.#wake(this.#slots.get(entry.record.name));
@@ -176,7 +207,8 @@ export class RehearsedService {
     }));
     const isBehindOverdue = firsts.some(({ record }) => (record.nextRunAtMs ?? Infinity) <= nowMs);
     for (const { slot, record } of firsts) {
-      this.#plan(slot, firstRun(slot.check, { record, nowMs, isBehindOverdue }));
+      const recordedMs = this.#recordedMs(slot, nowMs - 1);
+      this.#plan(slot, recordedMs ?? firstRun(slot.check, { record, nowMs, isBehindOverdue }));
     }
   }
 
@@ -254,14 +286,39 @@ export class RehearsedService {
     const nowMs = this.#options.system.clock.wallMs();
     const record = this.#repository.recordOf(check.name, nowMs);
     const isIncluded = slot.order < order;
-    const skipped = runsBefore(check, record.condition, {
-      fromMs: skippedFromMs,
-      beforeMs: nowMs,
-      isIncluded,
-    });
+    const { condition: state } = record;
+    const skipped = this.#runsBefore(slot, state, { fromMs: skippedFromMs, beforeMs: nowMs, isIncluded });
     if (skipped.count === 0) return;
     slot.skippedFromMs = skipped.nextMs;
-    this.#repository.keep(bareUpdate(afterSkipped(check, record, skipped)));
+    const { lastMs } = skipped;
+    // Its plan is that of its schedule, also if it ran at other times.
+    const { atMs } = nextRunAfter(check, { state, plannedMs: lastMs, nowMs: lastMs });
+    this.#repository.keep(bareUpdate(afterSkipped(check, record, { ...skipped, nextMs: atMs })));
+  }
+
+  /** When a check ran next after a time, `Infinity`: never; `null`: it follows its schedule. */
+  #recordedMs({ check: { name } }: Slot, afterMs: number): number | null {
+    const { recorded } = this.#options;
+    return recorded?.has(name) === true ? recorded.runAfter(name, afterMs)?.atMs ?? Infinity : null;
+  }
+
+  /** When a check runs next after a run, by its schedule or as it did. */
+  #nextMs({ check: { name } }: Slot, afterMs: number, scheduledMs: number): number {
+    const { recorded, decisions } = this.#options;
+    if (recorded?.has(name) !== true) return scheduledMs;
+    const next = recorded.runAfter(name, afterMs);
+    if (next === null) return Infinity;
+    // A new config may run it earlier: it would have found what it found next. Where nothing ran, nothing is known.
+    const isEarlier = decisions === undefined && !next.isAfterGap &&
+      scheduledMs - afterMs < EARLIER_SHARE * (next.atMs - afterMs);
+    return isEarlier ? scheduledMs : next.atMs;
+  }
+
+  #runsBefore({ check }: Slot, state: ConditionState, span: RunSpan): SkippedRuns {
+    const { recorded } = this.#options;
+    return recorded?.has(check.name) === true
+      ? recorded.runsBefore(check.name, span)
+      : runsBefore(check, state, span);
   }
 
   /** Leaves out no more runs of a check. */
@@ -274,29 +331,69 @@ export class RehearsedService {
 
   /** Runs a check at once. */
   #request(slot: Slot | undefined, order?: number): void {
-    if (slot === undefined) return;
+    if (slot === undefined || this.#options.recorded?.has(slot.check.name) === true) return;
     this.#wake(slot, order);
     this.#plan(slot, this.#options.system.clock.wallMs());
   }
 
   /** Decides again at the next time at which a scheduler does; runs come after it, all else before it. */
   #reviewSoon(fromMs = this.#options.system.clock.wallMs()): void {
+    const { decisions } = this.#options;
     const rounds = Math.floor((fromMs - this.#startMs) / REVIEW_EVERY_MS) + 1;
-    this.#reviewAtMs = Math.min(this.#reviewAtMs, this.#startMs + rounds * REVIEW_EVERY_MS);
+    const nextMs = decisions === undefined
+      ? this.#startMs + rounds * REVIEW_EVERY_MS
+      : Math.min(decisions.after(fromMs), fromMs + REVIEW_EVERY_MS);
+    this.#reviewAtMs = Math.min(this.#reviewAtMs, nextMs);
+  }
+
+  /** Whether something of a check was decided in the past at the next round, and not now. */
+  #isDecidedLater(check: string): boolean {
+    const { decisions, system: { clock } } = this.#options;
+    if (decisions === undefined) return false;
+    const nowMs = clock.wallMs();
+    const nextMs = decisions.after(nowMs - 1, check);
+    if (nextMs === nowMs) return false;
+    // The next round may come so long after it is due.
+    const dueMs = this.#slots.get(check)?.decidesAgainMs ?? Infinity;
+    return nextMs <= nowMs + REVIEW_EVERY_MS || dueMs <= nowMs && nowMs < dueMs + REVIEW_EVERY_MS;
   }
 
   async #review(): Promise<void> {
-    const { skips = true, system: { clock } } = this.#options;
+    const { skips = true, decisions, system: { clock } } = this.#options;
     const nowMs = clock.wallMs();
+    this.#reviewAtMs = this.#runsAgainMs(nowMs);
+    if (this.#reviewAtMs > nowMs) return;
     this.#reviewAtMs = Infinity;
     this.#readFailing();
     await this.#suppressed.review();
     await this.#sending;
-    if (!skips) return this.#reviewSoon();
+    if (!skips || decisions !== undefined) return this.#reviewSoon();
     for (const slot of this.#failing) {
       if (slot.decidesAgainMs <= nowMs) this.#decideLater(slot);
       else if (slot.decidesAgainMs < Infinity) this.#reviewSoon(slot.decidesAgainMs - 1);
     }
+  }
+
+  /** Returns when the service of the past ran again if it did not run at a time: then no check did, for long enough. */
+  #runsAgainMs(nowMs: number): number {
+    const { decisions } = this.#options;
+    const decidedMs = decisions?.after(nowMs - 1) ?? Infinity;
+    if (decidedMs === nowMs) return nowMs;
+    const recorded = [...this.#slots.values()].filter(({ check: { name } }) =>
+      this.#options.recorded?.has(name)
+    );
+    const [first] = recorded.toSorted((one, other) => regularMs(one) - regularMs(other));
+    if (first === undefined) return nowMs;
+    const longestMs = regularMs(first) + LATE_MS_MAX;
+    // The one that runs most often mostly shows that it ran.
+    for (const slots of [[first], recorded]) {
+      const next = (afterMs: number): number =>
+        Math.min(...slots.map((slot) => this.#recordedMs(slot, afterMs) ?? Infinity));
+      const againMs = next(nowMs);
+      if (next((againMs === Infinity ? nowMs : againMs) - longestMs) < againMs) return nowMs;
+      if (slots === recorded) return Math.min(againMs + REVIEW_EVERY_MS, decidedMs);
+    }
+    return nowMs;
   }
 
   /** Notes when the time alone may change what is due of a check. */
@@ -321,7 +418,7 @@ export class RehearsedService {
   }
 
   async #run({ slot, atMs: plannedMs }: Plan): Promise<void> {
-    const { system: { clock }, resultOf } = this.#options;
+    const { system: { clock }, resultOf, recorded } = this.#options;
     const { check, order } = slot;
     const { name } = check;
     const nowMs = clock.wallMs();
@@ -335,14 +432,16 @@ export class RehearsedService {
     if (observed.condition !== "ok" || hasProblem(before.condition)) await this.#engine.refresh();
     const knownBefore = conditionOf(check, before, nowMs);
     const { observedAtMs, confirmed } = before.condition;
+    const next = recorded?.has(name) === true ? recorded.runAfter(name, plannedMs - 1) : null;
+    const past = next?.atMs === plannedMs ? next : null;
     const entry = this.#engine.record({
       result: { check, ...observed, startedAtMs: nowMs, durationMs: 0 },
       lateMs: 0,
-      isAfterGap: isAfterGap(check, before, nowMs),
-      isInterrupted: observedAtMs !== null && observedAtMs < this.#startMs,
+      isAfterGap: past?.isAfterGap ?? isAfterGap(check, before, nowMs),
+      isInterrupted: past?.isInterrupted ?? (observedAtMs !== null && observedAtMs < this.#startMs),
       plan: (state) => withOverdue(check, state, nextRunAfter(check, { state, plannedMs, nowMs })),
     }, nowMs);
-    this.#plan(slot, entry.record.nextRunAtMs ?? nowMs);
+    this.#plan(slot, this.#nextMs(slot, plannedMs, entry.record.nextRunAtMs ?? nowMs));
     await this.#send(entry);
     const readers = this.#readers.get(name) ?? [];
     if (readers.length > 0) this.#readFailing(order);
@@ -382,7 +481,9 @@ export class RehearsedService {
     slot.skippedFromMs = fromMs;
     this.#plan(
       slot,
-      untilMs === Infinity ? Infinity : runsBefore(check, condition, { fromMs, beforeMs: untilMs }).nextMs,
+      untilMs === Infinity
+        ? Infinity
+        : this.#runsBefore(slot, condition, { fromMs, beforeMs: untilMs }).nextMs,
     );
   }
 
@@ -430,6 +531,15 @@ export class RehearsedService {
     await this.#repository.flush();
     if (entry.notification !== null) this.#engine.send(entry);
   }
+}
+
+/** A run that is planned for less than this share of the time until it ended is another one. */
+const EARLIER_SHARE = 2 / 3;
+/** A run ends so long after its planned time at most. */
+const LATE_MS_MAX = 10_000;
+
+function regularMs({ check: { schedule } }: Slot): number {
+  return "times" in schedule ? Infinity : schedule.regularIntervalMs;
 }
 
 const NEVER_ABORTED = new AbortController().signal;

@@ -1,14 +1,18 @@
 /** What a config would have sent, had it been used for the results of the past. */
 import { ConfiguredChannels } from "../engine/configured_channels.ts";
 import type { LoadedConfig } from "../config/load.ts";
+import { checkResult, combinedChecks } from "../domain/check.ts";
 import type { MessageItem } from "../domain/delivery.ts";
+import type { Condition } from "../domain/condition.ts";
+import type { Notification, Silence } from "../domain/outbox.ts";
+import type { Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { HOUR_MS, MINUTE_MS } from "../shared/time_units.ts";
 import { describeMessage, describeNotification } from "./message_text.ts";
 import type { Past } from "./past.ts";
 import { createRehearsalStore } from "./rehearsal_store.ts";
 import { notifyingConfigOf } from "./rehearse.ts";
-import { RehearsedService } from "./rehearsed_service.ts";
+import { type PastDecisions, RehearsedService } from "./rehearsed_service.ts";
 import { VirtualClock } from "./virtual_clock.ts";
 
 /** A message that a channel would have got. */
@@ -29,11 +33,20 @@ export interface ReplayedOutage {
   readonly endedAtMs: number | null;
 }
 
+export interface ReplayedNotification extends ReplayedMessage {
+  readonly check: string;
+  readonly event: Notification["event"];
+  readonly decidedAtMs: number;
+  readonly condition: Condition;
+  /** The problem that recovered before it was sent. */
+  readonly missed: Condition | null;
+}
+
 export interface Replay {
   /** In the order of their times. */
   readonly messages: readonly ReplayedMessage[];
   /** Each notification in them. */
-  readonly notifications: readonly ReplayedMessage[];
+  readonly notifications: readonly ReplayedNotification[];
   readonly outages: readonly ReplayedOutage[];
   /** The dates of the evenings of nights (22:00 to 06:00) with a message, in order. */
   readonly nights: readonly string[];
@@ -46,18 +59,26 @@ interface ReplayOptions {
   readonly past: Past;
   readonly sinceMs: number;
   readonly untilMs: number;
+  /** As in the options of the service. */
+  readonly decisions?: PastDecisions;
 }
 
-/** Plays the past of checks to a config. It begins with nothing known: what fails then is a new problem. */
+/**
+ * Plays the past of checks to a config: their runs at the times at which they ran, and what people did. It begins with
+ * nothing known: what fails then is a new problem.
+ */
 export async function replay(config: LoadedConfig, options: ReplayOptions): Promise<Replay> {
   const { past, sinceMs, untilMs } = options;
-  const notifying = notifyingConfigOf(config);
+  const all = notifyingConfigOf(config);
+  const running = all.running.filter((check) => past.has(check.name) || combinedChecks(check).length > 0);
+  const notifying = { ...all, running };
   const channels = new ConfiguredChannels(notifying);
   const clock = new VirtualClock(sinceMs, () => options.system.settle());
   let ids = 0;
   const messages: ReplayedMessage[] = [];
-  const notifications: ReplayedMessage[] = [];
+  const notifications: ReplayedNotification[] = [];
   const outages = new Map<string, ReplayedOutage>();
+  const store = createRehearsalStore();
   const service = await RehearsedService.start({
     config: notifying,
     summary: null,
@@ -68,35 +89,59 @@ export async function replay(config: LoadedConfig, options: ReplayOptions): Prom
       randomId: () => `r${++ids}`,
       hostName: () => "replay",
     },
-    store: createRehearsalStore(),
-    resultOf: (check, atMs) => past.resultOf(check, atMs),
-    nextChangeMs: (check, afterMs) => past.nextChangeMs(check, afterMs),
+    store,
+    recorded: past,
+    ...options.decisions !== undefined && { decisions: options.decisions },
+    resultOf: ({ name }, atMs) => past.runAfter(name, atMs - 1)?.result ?? NOTHING_RAN,
+    nextChangeMs: ({ name }, atMs) => past.nextChangeMs(name, atMs),
     deliver: ({ items }, channel) => {
       const atMs = clock.wallMs();
       const name = channels.nameOf(channel);
       messages.push({ atMs, channel: name, text: describeMessage(items) });
       notifications.push(
-        ...items.map(({ notification }) => ({
+        ...items.map(({ notification, missedProblem }) => ({
           atMs,
           channel: name,
-          text: describeNotification(notification),
+          check: notification.check,
+          event: notification.event,
+          decidedAtMs: notification.decidedAtMs,
+          condition: notification.condition,
+          missed: missedProblem?.condition ?? null,
+          text: describeNotification(notification, missedProblem?.condition),
         })),
       );
       for (const item of items) noteOutage(item, atMs, outages);
       return { delivered: true, note: null };
     },
   });
+  for (const silence of past.silences) {
+    if (silence.untilMs <= sinceMs || silence.fromMs >= untilMs) continue;
+    await service.advance(silence.fromMs);
+    await service.persist();
+    await store.addSilences([await asReplayed(silence, store)]);
+    await service.acted();
+  }
   await service.advance(untilMs);
   await service.stop();
-  const all = [...outages.values()];
-  const delays = all.map(({ beganAtMs, notifiedAtMs }) => notifiedAtMs - beganAtMs);
+  const found = [...outages.values()];
+  const delays = found.map(({ beganAtMs, notifiedAtMs }) => notifiedAtMs - beganAtMs);
   return {
     messages,
     notifications,
-    outages: all,
+    outages: found,
     nights: nightsOf(messages, options.system.timeZone()),
     meanDelayMs: delays.length === 0 ? null : delays.reduce((sum, ms) => sum + ms, 0) / delays.length,
   };
+}
+
+/** Only checks with results run, and groups. */
+const NOTHING_RAN = checkResult("unknown", "nothing ran");
+
+/** Returns a silence that ends with the present problem, if it is to end with one: that may have begun at another time. */
+async function asReplayed(silence: Silence, store: Pick<Store, "records">): Promise<Silence> {
+  if (silence.problemBeganAtMs === null) return silence;
+  const record = (await store.records()).find(({ name }) => name === silence.check);
+  return { ...silence, problemBeganAtMs: record?.condition.problemBeganAtMs ?? silence.problemBeganAtMs };
 }
 
 /** Notes a problem that a channel was notified of, or its end; one that recovered unsent is both. */

@@ -80,12 +80,20 @@ function boundaryAfter(window: MaintenanceWindow, nowMs: number): number {
 }
 
 /** Runs that were left out. */
-interface SkippedRuns {
+export interface SkippedRuns {
   readonly count: number;
   /** When the last of them was planned. */
   readonly lastMs: number;
   /** When the run after them is planned. */
   readonly nextMs: number;
+}
+
+/** A planned run, and the time before which runs are counted. */
+export interface RunSpan {
+  readonly fromMs: number;
+  readonly beforeMs: number;
+  /** Whether a run at that very time is among them. @default false */
+  readonly isIncluded?: boolean;
 }
 
 /**
@@ -94,12 +102,7 @@ interface SkippedRuns {
 export function runsBefore(
   check: Check,
   state: ConditionState,
-  { fromMs, beforeMs, isIncluded = false }: {
-    readonly fromMs: number;
-    readonly beforeMs: number;
-    /** Whether a run at that very time is among them. @default false */
-    readonly isIncluded?: boolean;
-  },
+  { fromMs, beforeMs, isIncluded = false }: RunSpan,
 ): SkippedRuns {
   const isBefore = (ms: number): boolean => ms < beforeMs || isIncluded && ms === beforeMs;
   if (!("times" in check.schedule)) {

@@ -28,8 +28,11 @@ const MINUTE_MS = 60_000;
 const HEALING_MS = 150 * MINUTE_MS;
 const CONDITIONS: readonly Condition[] = ["ok", "ok", "ok", "warning", "critical", "unknown"];
 /** What is rejected is soon sent one by one, with new ids. So a world has either rejections or lost replies. */
-const REJECTING: readonly Fault[] = [{ kind: "refuse" }, { kind: "reset" }, { kind: "reply", code: 404 }];
-const LOSING: readonly Fault[] = [
+export const REJECTING: readonly Fault[] = [{ kind: "refuse" }, { kind: "reset" }, {
+  kind: "reply",
+  code: 404,
+}];
+export const LOSING: readonly Fault[] = [
   { kind: "refuse" },
   { kind: "reset" },
   { kind: "lose" },
@@ -44,15 +47,18 @@ const MORE_FAULTS = 0.5;
 const REPAIRED_MS_MIN = 20 * MINUTE_MS;
 
 /** What can break of a machine. */
-type Trouble = (machine: Machine, random: Random) => void;
+export type Trouble = (machine: Machine, random: Random) => void;
 
 /** Kills lose what is not stored, so a world has either these troubles or those of the disk. */
-const OF_PROCESSES: readonly Trouble[] = [
+export const OF_PROCESSES_IN_ORDER: readonly Trouble[] = [
   (machine, random) => killAtStep(machine, random.between(1, 40)),
   (machine) => machine.service?.signal("SIGTERM"),
   (machine) => machine.service?.signal("SIGHUP"),
   pause,
   (machine, random) => machine.suspend(random.between(5, 900) * 1000),
+];
+const OF_PROCESSES: readonly Trouble[] = [
+  ...OF_PROCESSES_IN_ORDER,
   (machine, random) => machine.stepClock(random.between(-90, 90) * MINUTE_MS),
 ];
 const OF_THE_DISK: readonly Trouble[] = [
@@ -63,13 +69,13 @@ const OF_THE_DISK: readonly Trouble[] = [
   pause,
 ];
 
-function pause(machine: Machine, random: Random): void {
+export function pause(machine: Machine, random: Random): void {
   const { service } = machine;
   service?.signal("SIGSTOP");
   machine.world.timeline.after(random.between(1, 300) * 1000, () => service?.signal("SIGCONT"));
 }
 
-function killAtStep(machine: Machine, steps: number): void {
+export function killAtStep(machine: Machine, steps: number): void {
   const { service, world } = machine;
   if (service === null) return;
   const last = service.steps + steps;
@@ -139,7 +145,7 @@ export async function playChaos(
 }
 
 /** Breaks a server for a while, now and again. */
-function breakServer(
+export function breakServer(
   name: string,
   { world, random, faults, endMs }: {
     readonly world: World;

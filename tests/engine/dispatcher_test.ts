@@ -208,7 +208,7 @@ Deno.test("Dispatcher logs what was accepted, rejected for the first time, or dr
   assert.deepEqual(last, {
     ...{ outcome: "accepted", answer: "one is unknown", messageSize: 1, id: missed.id, check: "b" },
     ...{ channelKey: "mail", channelName: "mail", event: "recovery", condition: "ok", decidedAtMs: START },
-    ...{ missedProblem: "critical", summarized: 3 },
+    ...{ missedProblem: "critical", summarized: 3, firstFailedAtMs: START + 2 * SECOND },
   });
 });
 

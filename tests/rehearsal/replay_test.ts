@@ -10,7 +10,6 @@ import { createConfigSystem } from "../../testing/config_system.ts";
 import { createRandom, type Random } from "../../testing/random.ts";
 import { campaign, testSeed } from "../../testing/seed.ts";
 import { completeConfig, type ScenarioConfig } from "../../testing/simulation/scenario_config.ts";
-import { testCheck } from "../support/checks.ts";
 import { messagesOf, play } from "./play.ts";
 
 const START = Date.UTC(2026, 2, 2, 20);
@@ -30,7 +29,7 @@ async function replayOf(config: ScenarioConfig, journals: readonly CheckJournal[
     withoutSecrets: true,
   });
   const untilMs = START + HOURS * 3_600_000;
-  return await replay(opened, { system, past: new Past(journals), sinceMs: START, untilMs });
+  return await replay(opened, { system, past: new Past({ journals }), sinceMs: START, untilMs });
 }
 
 /** So few changes that the record of a check has its whole journal. */
@@ -122,26 +121,38 @@ Deno.test("replay() shows what another threshold would have sent, the nights and
   assert.ok((three.meanDelayMs ?? 0) > (one.meanDelayMs ?? 0));
 });
 
-Deno.test("Past: nothing is known before the first run, in a gap, and after the last run", () => {
-  const check = testCheck("ok", { name: "web", timeoutMs: 10_000 });
-  const past = new Past([{
-    name: "web",
-    rows: [row("ok", 10, 20), { ...row("critical", 90, 91), gap: "first" }],
-  }]);
-  const at = (minute: number): string => {
-    const { condition, awaits } = past.resultOf(check, START + minute * 60_000);
-    return awaits === undefined ? condition : "not observed";
+Deno.test("Past: the runs come at their times, those of changes exactly", () => {
+  const past = new Past({
+    journals: [{
+      name: "web",
+      rows: [row("ok", 10, 20), { ...row("critical", 90, 91), gap: "first", isInterrupted: true }],
+    }],
+    changes: [{ name: "web", atMs: START + 15 * 60_000 + 1_200 }],
+  });
+  const after = (minute: number): string => {
+    const run = past.runAfter("web", START + minute * 60_000);
+    if (run === null) return "none";
+    const { atMs, result, isAfterGap, isInterrupted } = run;
+    return `${(atMs - START) / 60_000} ${result.condition} ${isAfterGap ? "gap" : ""}${
+      isInterrupted ? "!" : ""
+    }`;
   };
-  assert.deepEqual([5, 10, 15, 20, 21, 60, 90, 91, 92].map(at), [
-    "not observed",
-    "ok",
-    "ok",
-    "ok",
-    "not observed",
-    "not observed",
-    "critical",
-    "critical",
-    "not observed",
+  assert.deepEqual([5, 14.5, 15.01, 20, 30, 90.5, 92].map(after), [
+    "10.008333333333333 ok ",
+    "15.02 ok ",
+    "15.02 ok ",
+    "20.008333333333333 ok ",
+    "90.00833333333334 critical gap!",
+    "91.00833333333334 critical ",
+    "none",
   ]);
-  assert.equal(past.nextChangeMs(check, START + 15 * 60_000), START + 20 * 60_000 + 501);
+  const fromMs = START + 10 * 60_000 + 500;
+  assert.equal(past.nextChangeMs("web", fromMs), START + 15 * 60_000 + 1_200);
+  assert.deepEqual(past.runsBefore("web", { fromMs, beforeMs: fromMs + 120_000 }), {
+    count: 2,
+    lastMs: fromMs + 60_000,
+    nextMs: fromMs + 120_000,
+  });
+  const included = past.runsBefore("web", { fromMs, beforeMs: fromMs + 120_000, isIncluded: true });
+  assert.equal(included.count, 3);
 });

@@ -39,7 +39,7 @@ simulate("reload --plan compares the edited files with those in use, and then ap
         " chat 6 2",
         "nights with one 1 1",
         "outages 3 1",
-        "mean delay 2 s 4 min 32 s",
+        "mean delay 2 s 4 min 31 s",
         "",
         "only running reports: web from 2026-03-02 20:10",
         "only running reports: db from 2026-03-02 21:00",

@@ -231,6 +231,7 @@ export function deliveryOf(check: string, fields: Partial<LoggedDelivery> = {}):
     outcome: "accepted",
     answer: "one receiver was rejected",
     messageId: "message-1",
+    firstFailedAtMs: null,
     messageSize: 2,
     summarized: 3,
     ...fields,

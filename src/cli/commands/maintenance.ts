@@ -94,10 +94,10 @@ async function start(invocation: Invocation, system: System): Promise<void> {
       : checks.map((check) => ({ check, tag: null }));
     const reason = invocation.text("note") ?? "";
     const common = { kind: "maintenance", fromMs: nowMs, untilMs, problemBeganAtMs: null, reason } as const;
-    const started = [...new Map(targets.map((target) => [keyOf(id, target), target]))]
+    // Those before it stay known, also under the same id.
+    const started = [...new Map(targets.map((target) => [`${keyOf(id, target)} ${nowMs}`, target]))]
       .map(([key, target]): Silence => ({ id: key, ...target, ...common }));
-    const replaced = (await readWindows(store, nowMs))
-      .filter((window) => idOf(window) === id && !started.some((other) => other.id === window.id));
+    const replaced = (await readWindows(store, nowMs)).filter((window) => idOf(window) === id);
     await store.addSilences([...ended(replaced, nowMs), ...started]);
     return render(started, { format, timeZone });
   });

@@ -1,23 +1,13 @@
 import { parseIntervalText } from "../../config/quantities.ts";
-import { type LoggedDelivery, NOTICE_PREFIX } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
-import { describeNotification } from "../../rehearsal/message_text.ts";
-import { differencesOf, type Replay } from "../../rehearsal/replay.ts";
-import { counted, jsonDocument, printable } from "../../shared/text.ts";
+import { jsonDocument } from "../../shared/text.ts";
 import { type Command, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { openStateOf } from "../known_config.ts";
 import { type OpenConfig, openConfig, openConfigAt } from "../open_config.ts";
-import {
-  compareReplays,
-  comparisonFields,
-  comparisonText,
-  listed,
-  messageLine,
-  readPast,
-} from "../rehearsal/compare_replays.ts";
+import { compareReplays, comparisonFields, comparisonText, readPast } from "../rehearsal/compare_replays.ts";
+import { LAST_MS_MAX, verifyReplay } from "../rehearsal/verify_replay.ts";
 import { locateState } from "../state_location.ts";
-import { DAY_MS } from "../../shared/time_units.ts";
 
 export const replayCommand: Command = {
   name: "replay",
@@ -25,8 +15,7 @@ export const replayCommand: Command = {
   description:
     "Plays the stored results of the last time to the config: the messages that it would have sent, the nights with one, " +
     "the outages and the mean delay. With --against, the same of another config, and what only one of both sends. The " +
-    "service itself decides, and sends and stores nothing. It begins with nothing known, and without what people did, " +
-    "such as silences.",
+    "service itself decides, and sends and stores nothing. It begins with nothing known.",
   page: "guides/rehearse.md",
   options: [
     OPTION.config,
@@ -57,17 +46,15 @@ async function runReplay(invocation: Invocation, system: System): Promise<number
   const place = await locateState(invocation, against ?? config, system);
   await using state = await openStateOf({ config: against ?? config, place }, system);
   const { store } = state;
+  if (invocation.has("verify")) return await verifyReplay(config, { store, lastMs, system });
   const past = await readPast(against === null ? [config] : [config, against], { store, lastMs, system });
   if (past === null) return EXIT.nothing;
   const label = (config: OpenConfig) => ({ label: config.source.label, config });
   const comparison = await compareReplays(past, {
     after: label(config),
-    before: against && !invocation.has("verify") ? label(against) : null,
+    before: against && label(against),
     system,
   });
-  if (invocation.has("verify")) {
-    return verify(comparison.after.replay, await store?.deliveries(past) ?? [], system);
-  }
   system.stdout.write(
     format === "json"
       ? jsonDocument(comparisonFields(comparison))
@@ -76,30 +63,12 @@ async function runReplay(invocation: Invocation, system: System): Promise<number
   return EXIT.ok;
 }
 
-/** Prints what differs from the log of deliveries. */
-function verify(replayed: Replay, log: readonly LoggedDelivery[], system: System): number {
-  const sent = log.filter(({ check, event, outcome }) =>
-    outcome === "accepted" && event !== "summary" && !check.startsWith(NOTICE_PREFIX)
-  ).map(({ atMs, channelName, ...notification }) => ({
-    atMs,
-    channel: channelName,
-    text: describeNotification(notification),
-  }));
-  const found = differencesOf(sent, replayed.notifications);
-  const lines = found.length === 0 ? [`${counted(sent.length, "notification")} as sent`] : [
-    "- only sent, + only replayed:",
-    ...listed(found.map(({ sign, message }) => `${sign} ${messageLine(message, system.timeZone())}`)),
-  ];
-  system.stdout.write(lines.map((line) => `${printable(line)}\n`).join(""));
-  return found.length === 0 ? EXIT.ok : EXIT.differs;
-}
-
 function readLast(value = "90d"): number {
   const interval = parseIntervalText(value);
   if (!("ms" in interval)) {
     throw new UsageError(`--last ${JSON.stringify(value)} ${interval.problem}`, "monitor replay --last 7d");
   }
-  if (interval.ms > 10 * 365 * DAY_MS) {
+  if (interval.ms > LAST_MS_MAX) {
     throw new UsageError(`--last is ${JSON.stringify(value)}, expected 10 years or less`);
   }
   return interval.ms;

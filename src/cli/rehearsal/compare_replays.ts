@@ -3,7 +3,7 @@ import type { LoadedConfig } from "../../config/load.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { Store } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
-import { Past } from "../../rehearsal/past.ts";
+import { Past, type PastOptions } from "../../rehearsal/past.ts";
 import {
   differencesOf,
   outagesOnlyIn,
@@ -25,7 +25,7 @@ interface NamedConfig {
 }
 
 /** What is stored of a span of time. */
-interface StoredPast {
+export interface StoredPast {
   readonly past: Past;
   /** Wall times; it begins with the first stored result. */
   readonly sinceMs: number;
@@ -35,13 +35,18 @@ interface StoredPast {
 /** The first stored run ended so long after its planned time at most. */
 const FIRST_RUN_MS = 60_000;
 
+/** The newest changes of conditions; earlier ones have the times of regular runs. */
+const CHANGES_MAX = 100_000;
+
 /** Reads the results of the last time of the checks of some configs; `null`, which is printed: there are none. */
 export async function readPast(
   configs: readonly LoadedConfig[],
-  { store, lastMs, system }: {
+  { store, lastMs, system, moments = [] }: {
     readonly store: Store | null;
     readonly lastMs: number;
     readonly system: System;
+    /** Further exact times of runs. @default none */
+    readonly moments?: NonNullable<PastOptions["changes"]>;
   },
 ): Promise<StoredPast | null> {
   const untilMs = system.clock.wallMs();
@@ -53,7 +58,10 @@ export async function readPast(
     system.stderr.write(`monitor: no result of the last ${describeDuration(lastMs)} is stored\n`);
     return null;
   }
-  return { past: new Past(journals), untilMs, sinceMs: Math.max(span.sinceMs, firstMs - FIRST_RUN_MS) };
+  const changes = await store?.latestChanges([...names], CHANGES_MAX) ?? [];
+  const silences = await store?.silences(span.sinceMs) ?? [];
+  const past = new Past({ journals, changes: [...changes, ...moments], silences });
+  return { past, untilMs, sinceMs: Math.max(span.sinceMs, firstMs - FIRST_RUN_MS) };
 }
 
 interface Replayed {

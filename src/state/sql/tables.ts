@@ -258,6 +258,7 @@ export const DELIVERIES: Table<LoggedDelivery> = table("deliveries", {
   condition: field("condition", "TEXT NOT NULL", condition),
   missedProblem: field("missed_problem", "TEXT", nullable(condition)),
   decidedAtMs: integer("decided_at_ms"),
+  firstFailedAtMs: integerOrNull("first_failed_at_ms"),
   answer: string("answer"),
   messageId: stringOrNull("message_id"),
   messageSize: integer("message_size"),
