@@ -12,7 +12,7 @@ import {
   makeItem,
   makeNotification,
 } from "../support/channel_delivery.ts";
-import { type Rows, testRows } from "../support/rows.ts";
+import { fieldsOf, testRows, testTable } from "../support/rows.ts";
 
 const BEGAN_MS = Date.UTC(2026, 0, 31, 12, 3, 0);
 const DECIDED_MS = Date.UTC(2026, 0, 31, 12, 9, 30);
@@ -74,28 +74,22 @@ const RECOVERY = {
 
 Deno.test("deliver() puts the event into the subject", async (t) => {
   const others = [item({ id: "2" }), item({ id: "3" }), item({ id: "4", condition: "warning" })];
-  const recovered = (decidedAtMs: number) => [item({ ...RECOVERY, decidedAtMs }, { missedProblem: REPORT })];
-  const rows: Rows<[items: readonly MessageItem[], subject: string]> = {
-    "problem": [[item()], "CRITICAL: Website"],
-    "without a title": [[item({ title: null })], "CRITICAL: web"],
-    "reminder": [[item({ event: "reminder" })], "still CRITICAL: Website"],
-    "recovery": [[item(RECOVERY)], "OK: Website"],
-    "recovery of a problem that was not sent": [
-      recovered(DECIDED_MS),
-      "OK: Website (was CRITICAL from 12:03 to 12:09 UTC)",
-    ],
-    "recovery on another day": [
-      recovered(DECIDED_MS + 86_400_000),
-      "OK: Website (was CRITICAL from 2026-01-31 12:03 to 2026-02-01 12:09 UTC)",
-    ],
-    "several": [[item(), ...others], "3 CRITICAL, 1 WARNING: Website and 3 more"],
-    "hostile title": [
-      [item({ title: "a\r\nBcc: x@example.org\0\x1b[31m\u202eb" })],
-      "CRITICAL: a Bcc: x@example.org b",
-    ],
-  };
-  await testRows(t, rows, async ([items, subject]) => {
-    assert.equal((await mailOf(items)).subject, `[home] [night] ${subject}`);
+  const table = `
+    problem         | | CRITICAL: Website
+    without a title | title=null | CRITICAL: web
+    reminder        | event=reminder | still CRITICAL: Website
+    recovery        | RECOVERY | OK: Website
+    recovery of a problem that was not sent | RECOVERY | OK: Website (was CRITICAL from 12:03 to 12:09 UTC)
+    recovery on another day | RECOVERY decidedAtMs=${DECIDED_MS + 86_400_000} | \
+      OK: Website (was CRITICAL from 2026-01-31 12:03 to 2026-02-01 12:09 UTC)
+    several         | | 3 CRITICAL, 1 WARNING: Website and 3 more
+    hostile title   | title="a\\r\\nBcc: x@example.org\\u0000\\u001b[31m\\u202eb" | CRITICAL: a Bcc: x@example.org b`;
+  await testTable(t, table, async (name, fields, subject) => {
+    const recovery = fields.includes("RECOVERY") ? RECOVERY : {};
+    const missed = subject.includes("(was") ? { missedProblem: REPORT } : {};
+    const items = [item({ ...recovery, ...fieldsOf<object>(fields) }, missed)];
+    const all = name === "several" ? [...items, ...others] : items;
+    assert.equal((await mailOf(all)).subject, `[home] [night] ${subject}`);
   });
   await t.step("hostile tags", async () => {
     const { subject } = await mailOf([item()], {

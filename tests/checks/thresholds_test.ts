@@ -67,11 +67,9 @@ Deno.test("thresholdCaveats() warns of a warning that is never reached", async (
     "in order": [{ warningBelow: 10, criticalBelow: 5, warningAbove: 20, criticalAbove: 30 }, 0],
     "in different units": [{ warningBelow: 5, criticalBelow: { percent: 10 } }, 0],
   };
-  await testRows(
-    t,
-    rows,
-    ([thresholds, count]) => assert.equal(thresholdWarnings(thresholds, ["free"]).length, count),
-  );
+  await testRows(t, rows, ([thresholds, count]) => {
+    assert.equal(thresholdWarnings(thresholds, ["free"]).length, count);
+  });
   assert.deepEqual(thresholdWarnings({ warningBelow: 5, criticalBelow: 10 }, ["free"]), [{
     path: ["free", "critical_below"],
     message: "critical_below makes the condition critical before warning_below is reached",

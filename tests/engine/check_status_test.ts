@@ -185,9 +185,7 @@ Deno.test("knownNotified() is ok only if that was notified or known", async (t) 
     "a notified problem": [{ confirmed: "critical", notified: "critical", notifiedAtMs: 1 }, "critical"],
     "a notified recovery, and a pending condition": [{ notified: "ok", notifiedAtMs: 1 }, "ok"],
   };
-  await testRows(
-    t,
-    rows,
-    ([state, expected]) => assert.equal(knownNotified({ ...never, ...state }), expected),
-  );
+  await testRows(t, rows, ([state, expected]) => {
+    assert.equal(knownNotified({ ...never, ...state }), expected);
+  });
 });

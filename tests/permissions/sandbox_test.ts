@@ -70,11 +70,9 @@ Deno.test("sandboxOf() restricts the network to known addresses", async (t) => {
     "a command alone": [{ run: ["/srv/a.sh"] }, { kind: "any" }],
     "a command that may connect anywhere": [{ net: ["10.0.0.1:443"], run: ["/srv/a.sh"] }, { kind: "any" }],
   };
-  await testRows(
-    t,
-    rows,
-    async ([permissions, network]) => assert.deepEqual((await sandboxFor(permissions)).network, network),
-  );
+  await testRows(t, rows, async ([permissions, network]) => {
+    assert.deepEqual((await sandboxFor(permissions)).network, network);
+  });
   await t.step("an endpoint that others connect to", async () => {
     const kinds = ["127.0.0.1:9797", "[::1]:9797", "10.0.0.1:9797", "0.0.0.0:9797"].map(async (listen) =>
       (await sandboxFor({ net: [listen] }, listen)).network.kind

@@ -45,12 +45,9 @@ Deno.test("createRedactor() removes secrets from texts", async (t) => {
     "a beginning where nothing is cut": [[KEY], "x 0123", "x 0123"],
     "a beginning that goes on otherwise": [[KEY], "x 0123X", "x 0123X", true],
   };
-  await testRows(
-    t,
-    rows,
-    ([secrets, text, expected, isCut = false]) =>
-      assert.strictEqual(createRedactor(secrets)(text, { isCut }), expected),
-  );
+  await testRows(t, rows, ([secrets, text, expected, isCut = false]) => {
+    assert.strictEqual(createRedactor(secrets)(text, { isCut }), expected);
+  });
 });
 
 /** How a secret may be sent somewhere. */

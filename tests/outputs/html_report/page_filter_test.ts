@@ -12,11 +12,9 @@ Deno.test("readFilter() takes words, fields and the order of a query", async (t)
     "an unknown order": ["?sort=up", "", "urgent"],
     "words that are too long": [`?q=${"x".repeat(300)}`, "x".repeat(200), "urgent"],
   } as const;
-  await testRows(
-    t,
-    rows,
-    ([query, words, sort]) => assert.deepEqual(readFilter(new URLSearchParams(query)), { words, sort }),
-  );
+  await testRows(t, rows, ([query, words, sort]) => {
+    assert.deepEqual(readFilter(new URLSearchParams(query)), { words, sort });
+  });
 });
 
 Deno.test("isFound() finds all words anywhere, and fields exactly", async (t) => {
