@@ -33,6 +33,7 @@ Deno.test("createRedactor() removes secrets from texts", async (t) => {
       "dXNlcjphIGxv\r\n  bmcgcGFz\\nc3dvcmQ=\n",
       "[secret]\n",
     ],
+    "in base64 without padding": [["swordfish1"], "a c3dvcmRmaXNoMQ b", "a [secret] b"],
     "too short to hide anything": [["abc", " ab "], "abc ab ", "abc ab "],
     none: [[], "swordfish", "swordfish"],
     "cut in a quotation": [[KEY], 'has "0123456…", expected', 'has "[secret]…", expected'],
