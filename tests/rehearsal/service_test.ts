@@ -1,6 +1,7 @@
 /** A rehearsal comes to what the simulated service sends: the whole program, with its processes, requests and files. */
 import assert from "node:assert/strict";
-import { createRandom } from "../../testing/random.ts";
+import { CONDITIONS } from "../../src/domain/condition.ts";
+import { createRandom, type Random } from "../../testing/random.ts";
 import { campaign, testSeed } from "../../testing/seed.ts";
 import { play as playService } from "../../testing/simulation/mod.ts";
 import { play } from "./play.ts";
@@ -81,4 +82,76 @@ Deno.test("rehearse: the messages are those of the simulated service", async () 
     count += receivers.messages.length;
   }
   assert.ok(count > campaign(400), `only ${count} messages`);
+});
+
+/** What checks find changes at full hours, and channels work again long before the next one: no jitter of a retry decides. */
+function brokenChannels({ pick, oneIn }: Random, hours: number) {
+  const time = (hour: number, minute: number): string =>
+    `2026-03-03 ${String(hour).padStart(2, "0")}:${String(minute).padStart(2, "0")}`;
+  const results = (): string =>
+    Array.from({ length: hours }, (_, hour) => `${time(hour + 1, 0)} ${pick(["ok", ...CONDITIONS])}`).join(
+      ", ",
+    );
+  const channel = (): string => {
+    const parts: string[] = [];
+    for (let hour = 0; hour < hours;) {
+      const response = pick(["accept", "fail", "reject"] as const);
+      // What is rejected for longer waits for up to an hour afterwards.
+      const lasts = response === "fail" && oneIn(3) ? 2 : 1;
+      if (response !== "accept") parts.push(`${time(hour, 55)} ${response}`);
+      hour += lasts;
+      parts.push(`${time(hour, 20)} accept`);
+    }
+    return parts.join(", ");
+  };
+  return {
+    results: { web: results(), db: results(), api: results() },
+    channels: { chat: channel(), pager: channel() },
+  };
+}
+
+const SERVER_WORDS = { accept: "up", fail: "503", reject: "404" } as const;
+
+Deno.test("rehearse: channels that fail and reject get what they get from the simulated service", async () => {
+  let count = 0;
+  for (let round = 0; round < campaign(20); round++) {
+    const seed = testSeed() + round;
+    const random = createRandom(seed, "broken channels");
+    const { results, channels } = brokenChannels(random, 12);
+    const config = {
+      channels: { chat: {}, pager: random.oneIn(2) ? { conditions: ["critical"] } : {} },
+      checks: Object.fromEntries(["web", "db", "api"].map((name, index) => [name, {
+        threshold: 1 + Math.floor(random.below(3)),
+        ...index > 0 && random.oneIn(2) && { depends_on: ["web"] },
+        schedule: { regular_interval: "1 minute", attentive_interval: "1 minute" },
+      }])),
+    };
+    const start = "2026-03-03 00:30:20";
+    const until = "2026-03-03 16:00";
+    const rehearsed = await play({ start, time_zone: "UTC", until, results, channels }, config);
+    const servers = Object.fromEntries(
+      Object.entries(channels).map(([name, text]) => [
+        name,
+        text.replaceAll(/accept|fail|reject/g, (word) => SERVER_WORDS[word as keyof typeof SERVER_WORDS]),
+      ]),
+    );
+    const { receivers, failure } = await playService({
+      ...{ start, config, results, servers, until },
+      expect: { chat: "any", pager: "any" },
+    }, { seed });
+    const where = `seed ${seed}: ${JSON.stringify({ config, results, channels }, null, 1)}`;
+    assert.equal(failure, null, where);
+    const words = (items: Readonly<Record<string, readonly Item[]>>) =>
+      Object.fromEntries(
+        Object.entries(items).filter(([key]) => !key.endsWith(" channel"))
+          .map(([key, own]) => [key, own.map(({ words }) => words)]),
+      );
+    const sent = words(byCheck(receivers.messages.filter(({ isAgain }) => !isAgain)));
+    const played = rehearsed.channels.flatMap(({ name, sent }) =>
+      sent.map((one) => ({ channel: name, ...one }))
+    );
+    assert.deepEqual(words(byCheck(played)), sent, where);
+    count += Object.values(sent).flat().length;
+  }
+  assert.ok(count > campaign(200), `only ${count} notifications`);
 });
