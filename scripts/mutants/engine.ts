@@ -618,6 +618,17 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
+      file: "src/engine/check_status.ts",
+      tests: ["tests/simulation/members_test.ts"],
+      faults: [
+        [
+          "a member that is cut off shows the last ok of the checks of others",
+          "return isShared && member?.isOpen === true",
+          "return isShared && member === null",
+        ],
+      ],
+    },
+    {
       file: "src/engine/engine.ts",
       tests: ["tests/engine", "tests/simulation"],
       faults: [

@@ -25,8 +25,13 @@ export const STATE: FaultyLayer = {
     },
     {
       file: "src/cli/monitor_status.ts",
-      tests: ["tests/simulation/not_running_test.ts"],
+      tests: ["tests/simulation/not_running_test.ts", "tests/simulation/state_test.ts"],
       faults: [
+        [
+          "a stored ok is current while the state can't be written",
+          '? "unwritable" : "running"',
+          '? "running" : "running"',
+        ],
         ["a service without a control socket never hangs", "< ALIVE_MS_MAX &&", "< Infinity &&"],
       ],
     },
