@@ -219,6 +219,25 @@ Deno.test("flush() writes after an error that is not the store's, with the updat
   assert.deepStrictEqual(changesIn(store.saved), ["web: pending to critical", "web: critical to ok"]);
 });
 
+Deno.test("flush() writes all known records to the replacement of a damaged store", async () => {
+  const { repository, store, fresh, troubles, recordResult } = await openDesk();
+  for (const name of ["quiet", "calm"]) recordResult(testCheck("ok", { name }), "ok");
+  await repository.flush();
+  store.failure = "damaged";
+  recordResult(WEB, "critical");
+  recordResult(WEB, "ok", { nowMs: NOW + MINUTE });
+  await repository.flush();
+  assert.deepStrictEqual([troubles, fresh.length, repository.pending], [["damaged", null], 1, 0]);
+  const [next] = fresh;
+  assert.deepStrictEqual(
+    await next?.records(),
+    ["quiet", "calm", "web"].map((name) => repository.recordOf(name, NOW)),
+  );
+  assert.deepStrictEqual(changesIn(next?.saved ?? []), ["web: pending to critical", "web: critical to ok"]);
+  const [rollup] = await next?.rollups("web", 0) ?? [];
+  assert.deepStrictEqual(rollup?.observed, { ok: 1, unknown: 0, warning: 0, critical: 1 });
+});
+
 Deno.test("amend() lets a pending notification be written as it is now", async () => {
   const { repository, store } = await openDesk();
   const queued = queuedOf("a", 1);
