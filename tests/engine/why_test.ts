@@ -206,10 +206,8 @@ Deno.test("what is named holds a reminder back, and one without a cause is sent 
     /** The reminder of the history, at its time. */
     const playOn = async () => {
       const played = await play(number, policy);
-      const { desk, check, channel, explanation } = played;
-      const reminder = explanation.event === null
-        ? explainReminder(channel, await whyOptions(desk, check))
-        : null;
+      const { desk, check, channel } = played;
+      const reminder = explainReminder(channel, await whyOptions(desk, check));
       if (reminder !== null) await desk.clock.advance(reminder.dueAtMs - desk.clock.wallMs());
       return { played, causes: reminder?.causes ?? null };
     };
