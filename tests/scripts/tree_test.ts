@@ -21,6 +21,42 @@ function areNamedAlikeOnPurpose(paths: readonly string[]): boolean {
   return others.length <= 1 || others.length === 2 && inSystem.length === 1;
 }
 
+Deno.test("unescapedConstant() makes only the style sheet and the script of a page", () => {
+  const uses = FILES.filter((path) => path !== "src/outputs/markup.ts").flatMap((path) =>
+    Deno.readTextFileSync(`${PROJECT}${path}`).replaceAll(/^import (?:(?! as )[^;])*;$/gm, "")
+      .match(/^.*unescapedConstant.*$/gm) ?? []
+  );
+  // Lines that begin a declaration, so they are outside of functions.
+  assert.deepEqual(uses.toSorted(), [
+    "export const FILE_SCRIPT: Markup = unescapedConstant(FILE_CODE);",
+    "export const STYLE: Markup = unescapedConstant(`",
+  ]);
+});
+
+Deno.test("attributes without quotes contain only constants and numbers", () => {
+  const values = FILES.filter((path) => path.startsWith("src/outputs/")).flatMap((path) =>
+    [...Deno.readTextFileSync(`${PROJECT}${path}`).matchAll(/[\w-]+=#?\$\{([^}]*)\}/g)].map(([, value]) =>
+      value
+    )
+  );
+  assert.equal(
+    [...new Set(values)].toSorted().join(" "),
+    "OLD_CLASS STROKE_CLASSES[condition] id kind nowMs root seconds strokeClass validUntilMs(snapshot)",
+  );
+});
+
+Deno.test("raw_timer.ts alone uses the runtime's timers", () => {
+  const users = FILES.filter((path) =>
+    /\bset(?:Timeout|Interval)\(/.test(Deno.readTextFileSync(`${PROJECT}${path}`))
+  );
+  // The scripts of pages run in browsers.
+  assert.deepEqual(users, [
+    "src/outputs/html_report/old_page.ts",
+    "src/outputs/http_endpoint/live_script.ts",
+    "src/system/raw_timer.ts",
+  ]);
+});
+
 Deno.test("no modules of src import each other in a cycle", () => {
   const imports = new Map(FILES.map((path) => [path, importsOf(path)]));
   const done = new Set<string>();
