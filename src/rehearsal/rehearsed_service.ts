@@ -120,6 +120,8 @@ export class RehearsedService {
   #cancelSummary = (): void => {};
   /** Resolves when all that was decided without a run is sent. */
   #sending: Promise<unknown> = Promise.resolve();
+  /** Those with runs of the past, the one that runs most often first. */
+  readonly #recorded: readonly Slot[];
   /** The checks with a confirmed problem. */
   readonly #failing = new Set<Slot>();
 
@@ -164,6 +166,8 @@ export class RehearsedService {
       const reads = [...dependencyNames(check), ...combinedChecks(check)];
       return [check.name, { check, order, reads, plan: null, skippedFromMs: null, decidesAgainMs: Infinity }];
     }));
+    this.#recorded = [...this.#slots.values()].filter(({ check: { name } }) => options.recorded?.has(name))
+      .sort((one, other) => regularMs(one) - regularMs(other));
     const readers = Map.groupBy(
       [...this.#slots.values()].flatMap((slot) => slot.reads.map((name) => ({ name, slot }))),
       ({ name }) => name,
@@ -379,10 +383,8 @@ export class RehearsedService {
     const { decisions } = this.#options;
     const decidedMs = decisions?.after(nowMs - 1) ?? Infinity;
     if (decidedMs === nowMs) return nowMs;
-    const recorded = [...this.#slots.values()].filter(({ check: { name } }) =>
-      this.#options.recorded?.has(name)
-    );
-    const [first] = recorded.toSorted((one, other) => regularMs(one) - regularMs(other));
+    const recorded = this.#recorded;
+    const [first] = recorded;
     if (first === undefined) return nowMs;
     const longestMs = regularMs(first) + LATE_MS_MAX;
     // The one that runs most often mostly shows that it ran.
