@@ -197,6 +197,7 @@ simulate("why and history show what was sent to a channel, and its answer", {
         condition: "ok",
         missed_problem: "warning",
         decided_at: "2026-03-02T22:51:01.251Z",
+        first_failed_at: "2026-03-02T22:50:03.285Z",
         outcome: "accepted",
         answer: "",
         message_id: "",
