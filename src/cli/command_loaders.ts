@@ -6,6 +6,7 @@ import type { Command } from "./command_definition.ts";
  */
 export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   check: async () => (await import("./commands/check.ts")).checkCommand,
+  demo: async () => (await import("./commands/demo.ts")).demoCommand,
   validate: async () => (await import("./commands/validate.ts")).validateCommand,
   explain: async () => (await import("./commands/explain.ts")).explainCommand,
   status: async () => (await import("./commands/status.ts")).statusCommand,

@@ -8,7 +8,7 @@ import type { SharedState } from "../../domain/membership.ts";
 import type { Member } from "../../members/member.ts";
 import type { MemberWork } from "../../members/member_parts.ts";
 import type { SharedSender } from "../../members/shared_sender.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../scheduler/run_checks.ts";
+import { type CheckRunner, DEFAULT_LIMITS, type Limits } from "../../scheduler/run_checks.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { jobLogOf } from "../../state/read_store.ts";
 import { openStateRepository, type StateRepository } from "../../state/state_repository.ts";
@@ -44,6 +44,10 @@ interface ServicePartsOptions extends CommandContext {
   writeLine(line: string): void;
   onEvent(event: SchedulerEvent): void;
   onBug(error: unknown): void;
+  /** How checks run whose state is not shared. @default for real */
+  readonly runner?: CheckRunner;
+  /** @default the channel's kind does */
+  readonly deliver?: SenderOptions["deliver"];
 }
 
 export interface ServiceParts {
@@ -77,6 +81,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     notifies: settings.notifies,
     batchingMs: BATCHING_DELAY_MS,
     writeLine: options.writeLine,
+    ...options.deliver !== undefined && { deliver: options.deliver },
     onEvent: (event) => logDeliveryEvent(event, { log, redact }),
     onBug,
   };
@@ -96,6 +101,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     repository,
     limits,
     engine,
+    ...options.runner !== undefined && { runner: options.runner },
     ...sharing !== null && {
       share: sharing.member,
       runner: sharing.located.runner,

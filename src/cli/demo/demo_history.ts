@@ -1,0 +1,186 @@
+/**
+ * The past of the invented checks: their planned results, decided by the real engine, sent to channels that only seem
+ * to accept them, and written to a store, on a virtual clock.
+ */
+import { entriesOf } from "../../checks/registry.ts";
+import type { Channel } from "../../domain/channel.ts";
+import { type Check, combinedChecks } from "../../domain/check.ts";
+import type { KnownCondition } from "../../domain/check_kind.ts";
+import type { Delivery } from "../../domain/delivery.ts";
+import type { Silence } from "../../domain/outbox.ts";
+import type { Store } from "../../domain/store.ts";
+import type { System } from "../../domain/system.ts";
+import { conditionOf } from "../../engine/check_status.ts";
+import { Engine } from "../../engine/engine.ts";
+import { BATCHING_DELAY_MS, startSender } from "../../engine/sender.ts";
+import { UNTIL_OK_MS_MAX } from "../../engine/silences.ts";
+import { VirtualClock } from "../../rehearsal/virtual_clock.ts";
+import { nextRunAfter } from "../../scheduler/next_run.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../shared/time_units.ts";
+import { openStateRepository } from "../../state/state_repository.ts";
+import { toNotified, toScheduled } from "../check/reload.ts";
+import type { OpenConfig } from "../open_config.ts";
+import type { DemoCheck } from "./demo_checks.ts";
+import type { DemoPlan } from "./demo_plan.ts";
+
+export interface HistoryOptions {
+  /** The store for the history; it contains nothing yet. */
+  readonly store: Store;
+  readonly config: OpenConfig;
+  readonly checks: readonly DemoCheck[];
+  readonly plan: DemoPlan;
+  readonly system: System;
+}
+
+/** So many results are written at a time. */
+const BATCH = 500;
+
+/** Writes the past of the checks until the start of the plan. */
+export async function makeHistory({ store, config, checks, plan, system }: HistoryOptions): Promise<void> {
+  const clock = new VirtualClock(plan.beginMs, () => system.settle());
+  let ids = 0;
+  const newId = (): string => `00000000-0000-4000-8000-${(++ids).toString(16).padStart(12, "0")}`;
+  const failing = (error: unknown): void => {
+    if (error !== null) throw error;
+  };
+  const repository = await openStateRepository({
+    store,
+    onFailure: failing,
+    reopen: (error) => Promise.reject(error),
+  });
+  const notified = toNotified(config, toScheduled(config, { names: [], tags: [] }));
+  const sender = startSender(notified, {
+    system: { ...system, clock, random: () => 0.5, randomId: newId },
+    repository,
+    kept: { notifications: [], markers: [], counts: [] },
+    notifies: true,
+    batchingMs: BATCHING_DELAY_MS,
+    writeLine: () => {},
+    deliver: (channel) => Promise.resolve(seemToDeliver(channel, plan, clock.wallMs())),
+    onEvent: () => {},
+    onBug: failing,
+  });
+  const engine = new Engine(notified.running, { repository, sender, newId, hostName: system.hostName() });
+  const byName = new Map(notified.running.map((check) => [check.name, check]));
+  const knownOf = (name: string): KnownCondition | null => {
+    const check = byName.get(name);
+    const nowMs = clock.wallMs();
+    return check === undefined ? null : conditionOf(check, repository.recordOf(name, nowMs), nowMs);
+  };
+  const entryOf = await entriesOf(notified.running.filter((check) => combinedChecks(check).length > 0));
+  const signal = new AbortController().signal;
+  const observe = async (check: Check, atMs: number) => {
+    const planned = plan.resultOf(check.name, atMs);
+    if (combinedChecks(check).length === 0) return planned;
+    const context = {
+      system: { ...system, clock },
+      jobs: null,
+      directory: "/",
+      signal,
+      conditionOf: knownOf,
+    };
+    return { ...await entryOf(check).observe(check, context), durationMs: 0 };
+  };
+  let unwritten = 0;
+  const run = async (check: Check, { atMs: nowMs, nextMs }: Turn): Promise<void> => {
+    const { durationMs, ...result } = await observe(check, nowMs);
+    const { notification, ...decided } = engine.record({
+      result: { check, ...result, startedAtMs: nowMs - durationMs, durationMs },
+      plan: (state) => {
+        const atMs = nextMs ?? nextRunAfter(check, { state, plannedMs: nowMs, nowMs }).atMs;
+        return { atMs, overdueAtMs: atMs + MINUTE_MS, missed: 0 };
+      },
+    }, nowMs);
+    if (notification === null && ++unwritten < BATCH) return;
+    unwritten = 0;
+    await repository.flush();
+    if (notification === null) return;
+    engine.send({ notification, ...decided });
+    await system.settle();
+  };
+  const silence = async (made: Omit<Silence, "id" | "problemBeganAtMs">): Promise<void> => {
+    await repository.flush();
+    const { problemBeganAtMs } = repository.recordOf(made.check ?? "", made.fromMs).condition;
+    const isAcknowledged = made.kind === "acknowledgement";
+    await store.addSilences([{
+      ...made,
+      id: newId(),
+      problemBeganAtMs: isAcknowledged ? problemBeganAtMs : null,
+    }]);
+    await engine.refresh();
+  };
+  const turns = [
+    ...notified.running.flatMap((check) => turnsOf(check, plan, (turn) => run(check, turn))),
+    ...quietOf(checks, plan).map((made): Turn => ({
+      atMs: made.fromMs,
+      nextMs: null,
+      act: () => silence(made),
+    })),
+  ].sort((one, other) => one.atMs - other.atMs);
+  for (const { atMs, act } of turns) {
+    while (clock.nextMs <= atMs) await clock.fireNext();
+    clock.moveTo(atMs);
+    await act();
+  }
+  while (clock.nextMs <= plan.startMs) await clock.fireNext();
+  await repository.flush();
+  await sender.stop();
+}
+
+/** Something that happens at a time. */
+interface Turn {
+  readonly atMs: number;
+  /** When the same happens again; `null`: this is the last time. */
+  readonly nextMs: number | null;
+  act(): Promise<void>;
+}
+
+function turnsOf(check: Check, plan: DemoPlan, act: (turn: Turn) => Promise<void>): readonly Turn[] {
+  const combined = combinedChecks(check);
+  // A group runs right after each of its checks.
+  const times = combined.length === 0
+    ? plan.timesOf(check.name)
+    : [...new Set(combined.flatMap((name) => plan.timesOf(name)))].sort((one, other) => one - other);
+  return times.map((atMs, index) => {
+    const turn: Turn = { atMs, nextMs: times[index + 1] ?? null, act: () => act(turn) };
+    return turn;
+  });
+}
+
+/** What administrators have done until the start: they react after a few minutes. */
+function quietOf(
+  checks: readonly DemoCheck[],
+  { startMs }: DemoPlan,
+): readonly Omit<Silence, "id" | "problemBeganAtMs">[] {
+  const made = checks.flatMap(({ name, problem }) => {
+    if (problem?.quiet === undefined) return [];
+    const [kind, reason] = problem.quiet;
+    const fromMs = startMs - (problem.sinceMinutes - 5) * MINUTE_MS;
+    const untilMs = kind === "acknowledgement" ? fromMs + UNTIL_OK_MS_MAX : startMs + DAY_MS;
+    return [{ kind, check: name, tag: null, fromMs, untilMs, reason }];
+  });
+  const maintenance = {
+    kind: "maintenance",
+    check: null,
+    tag: "staging",
+    reason: "the next release",
+  } as const;
+  return [...made, { ...maintenance, fromMs: startMs - 18 * MINUTE_MS, untilMs: startMs + HOUR_MS }];
+}
+
+/** Around the start, the mail server is down, so that a message waits and is sent later. */
+const MAIL_DOWN_MS = 2 * MINUTE_MS;
+
+/** The outcome of a delivery that reaches nothing. */
+export function seemToDeliver(channel: Channel, { startMs }: DemoPlan, atMs: number): Delivery {
+  if (channel.kind !== "email" || Math.abs(atMs - startMs) > MAIL_DOWN_MS) {
+    return { delivered: true, note: null };
+  }
+  return {
+    delivered: false,
+    retryable: true,
+    mayHaveArrived: false,
+    reason: "connecting to mail.example.org:587 failed: connection refused",
+    retryAfterMs: null,
+  };
+}

@@ -1,0 +1,111 @@
+import { channelEntryOf } from "../../channels/registry.ts";
+import { combinedChecks } from "../../domain/check.ts";
+import { ListenError } from "../../domain/http_servers.ts";
+import type { Log, System } from "../../domain/system.ts";
+import { type CheckRunner, RUN_HERE } from "../../scheduler/run_checks.ts";
+import { counted, printable } from "../../shared/text.ts";
+import { toScheduled } from "../check/reload.ts";
+import { type ServiceParts, startParts } from "../check/service_parts.ts";
+import { readCheckSettings } from "../check/settings.ts";
+import { Invocation } from "../command_definition.ts";
+import { createLog } from "../create_log.ts";
+import { EXIT } from "../exit_code.ts";
+import { demoChecks } from "./demo_checks.ts";
+import { demoConfig, openDemoConfig } from "./demo_config.ts";
+import { makeHistory, seemToDeliver } from "./demo_history.ts";
+import { DemoPlan } from "./demo_plan.ts";
+
+/**
+ * Runs the service with invented checks until a stop signal. It reaches nothing but its own listening socket.
+ *
+ * @throws {ListenError} If it can't listen.
+ */
+export async function runDemo(address: string, machine: System): Promise<number> {
+  const stopped = Promise.withResolvers<void>();
+  const endSignals = machine.onStopSignal(() => stopped.resolve());
+  const system: System = { ...machine, hostName: () => "demo" };
+  try {
+    const parts = await startDemo(address, { system, onBug: stopped.reject });
+    try {
+      await listen(parts);
+      await stopped.promise;
+      return EXIT.ok;
+    } finally {
+      await parts.scheduler.stop(0);
+      await parts.sender.stop();
+      await parts.outputs.end();
+    }
+  } finally {
+    endSignals();
+  }
+}
+
+async function startDemo(
+  address: string,
+  { system, onBug }: { readonly system: System; onBug(error: unknown): void },
+): Promise<ServiceParts> {
+  const { clock } = system;
+  const checks = demoChecks();
+  const config = await openDemoConfig(
+    demoConfig(checks, {
+      listen: { address, interval: "5 seconds" },
+      page: {
+        title: "Status of example.org",
+        description: "A demonstration of monitor: every check and every result is invented.",
+      },
+    }),
+    system,
+  );
+  const plan = new DemoPlan({ checks, startMs: clock.wallMs() });
+  const store = await system.stores.openInMemory();
+  await makeHistory({ store, config, checks, plan, system });
+  const writeLine = (line: string): void => system.stdout.write(`${printable(line)}\n`);
+  const scheduled = toScheduled(config, { names: [], tags: [] });
+  const invocation = new Invocation({});
+  const parts = await startParts({
+    ...{ system, config, scheduled, invocation, writeLine, onBug },
+    settings: readCheckSettings(invocation),
+    log: demoLog(system, writeLine),
+    state: {
+      ...{ store, path: null, shared: null, lockPath: null },
+      reopen: (error) => Promise.reject(error),
+      whileLocked: (work) => work,
+      close: () => store.close(),
+    },
+    onEvent: () => {},
+    runner: demoRunner(plan, system),
+    deliver: (channel, message, context) =>
+      channel.kind === "console"
+        ? channelEntryOf(channel).deliver(message, channel, context)
+        : Promise.resolve(seemToDeliver(channel, plan, clock.wallMs())),
+  });
+  writeLine(`${counted(checks.length, "check")} with 90 days of history, all invented; Ctrl-C ends it`);
+  return parts;
+}
+
+/** Results that are planned; groups combine them. */
+function demoRunner(plan: DemoPlan, { clock }: System): CheckRunner {
+  return {
+    limitOf: () => Promise.resolve("none"),
+    run: (check, options) => {
+      if (combinedChecks(check).length > 0) return RUN_HERE.run(check, options);
+      const { durationMs, ...result } = plan.resultOf(check.name, clock.wallMs());
+      return Promise.resolve({ check, ...result, startedAtMs: clock.wallMs() - durationMs, durationMs });
+    },
+  };
+}
+
+async function listen({ outputs }: ServiceParts): Promise<void> {
+  try {
+    await outputs.listen();
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
+    throw new ListenError(`${error.message}; choose another address with --listen`, { cause: error });
+  }
+}
+
+/** What a service would log with a time, is a line for people here. */
+function demoLog({ stderr, clock }: System, writeLine: (line: string) => void): Log {
+  const log = createLog({ sink: stderr, clock, level: "warning", format: "text" });
+  return { ...log, info: writeLine };
+}
