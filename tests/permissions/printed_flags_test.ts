@@ -9,6 +9,7 @@ import { startServer } from "../support/http_servers.ts";
 import { readLockedDownBuild } from "../../scripts/locked_down.ts";
 import { requiresTools } from "../../testing/tools.ts";
 import { flagsFor, withPermissions } from "./harness.ts";
+import { withHarness } from "../life/program.ts";
 import { type Rows, testRows } from "../support/rows.ts";
 
 const test = concurrentTests("monitor permissions: printed flags");
@@ -36,6 +37,21 @@ test(
     }),
   requiresTools("kill"),
 );
+
+test("monitor demo requires the permission for its address alone", () =>
+  withHarness(async (harness) => {
+    const args = ["demo", "--listen", "127.0.0.1:0"];
+    const denied = await harness.run(args, { permissions: [] });
+    assert.deepStrictEqual([denied.code, /grant it with .*/.exec(denied.stderr)?.[0]], [
+      77,
+      "grant it with --allow-net=127.0.0.1:0",
+    ]);
+    const program = harness.start(args, { permissions: ["--allow-net=127.0.0.1:0"] });
+    await program.stdout.next("listening on http://127.0.0.1:");
+    program.signal("SIGINT");
+    const { code, stderr } = await program.end();
+    assert.deepStrictEqual([code, stderr], [0, ""]);
+  }));
 
 testInAll(
   "monitor permissions: the printed flags are enough for what is included, there or not",

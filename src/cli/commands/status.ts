@@ -1,4 +1,13 @@
-import { type Command, formatOption, OPTION, option, UsageError } from "../command_definition.ts";
+import {
+  type Command,
+  formatOption,
+  type Invocation,
+  OPTION,
+  option,
+  UsageError,
+} from "../command_definition.ts";
+import { parseIntervalText } from "../../config/quantities.ts";
+import type { System } from "../../domain/system.ts";
 import { counted, printable } from "../../shared/text.ts";
 import { highestSeverity, mostUrgentFirst, SHOWN_CONDITIONS } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -52,13 +61,15 @@ export const statusCommand: Command = {
     "It works with and without a running monitor. A check counts as unknown if it has no data, is pending (nothing " +
     "is confirmed yet) or is overdue (usually two intervals after its planned run). While the service is stopped, " +
     "died, hangs or cannot write its state, all checks count so that only the service ran. Named checks are shown " +
-    "with their last and next run.",
+    "with their last and next run. --watch ends with exit code 0.",
   page: "reference/state.md",
   options: [
     OPTION.config,
     OPTION.state,
     OPTION.tag,
     option("--problems", "only problems and pending notifications"),
+    option("--watch", "on a terminal: show it again and again, until Ctrl-C"),
+    option("--interval DURATION", 'with --watch: time between two views (default: "2s")'),
     formatOption(FORMATS),
   ],
   examples: [
@@ -66,75 +77,112 @@ export const statusCommand: Command = {
     ["monitor status web", "show one check in detail"],
     ["monitor status --tag web", "show the checks with a tag"],
     ["monitor status --problems", "show problems and pending notifications"],
+    ["monitor status --watch --interval 10s", "show every check as its condition changes"],
     ["monitor status --format json", "print JSON for scripts"],
     ["monitor status --format plugin", "print plugin output, for example over NRPE"],
   ],
   uses: ["read", "write", "net", "env", "sys"],
   endings: ["confirmed", "name", "state", "permission", "config"],
   run: async (invocation, system) => {
-    const format = invocation.choice("format", FORMATS) ?? "pretty";
-    const hasProblemsOnly = invocation.has("problems");
-    if (hasProblemsOnly && format === "plugin") {
-      throw new UsageError("--problems cannot be used with --format plugin");
-    }
-    const selection = readSelection(invocation);
-    await using known = await openKnownState(invocation, selection, system);
-    const { checks: all, records, recordOf, monitor, store, error } = known;
-    const checks = selectActiveChecks(all, selection);
-    const nowMs = system.clock.wallMs();
-    const chosen = new Set(checks.map((check) => check.name));
-    const isShown = (name: string | null): boolean =>
-      isEverything(selection) || name === null || chosen.has(name);
-    const notifications = {
-      rows: shownNotifications(await store?.outbox(), nowMs).filter((row) => isShown(row.notification.check)),
-      silences: lastingSilences(await store?.silences(nowMs) ?? [], records).filter(({ check }) =>
-        isShown(check)
-      ),
-    };
-    const inactive = inactiveNames(all);
-    const { silences } = notifications;
-    const { notRunning = null } = monitor ?? {};
-    const context = { recordOf, inactive, silences, notRunning, nowMs };
-    const statuses = checks.map((check) => statusOf(check, context));
-    const fails = failRule("warning");
-    const conditions = [
-      ...countedConditions(statuses),
-      // Results of single calls are not repeated by themselves.
-      ...monitor?.notRunning ? ["unknown" as const] : [],
-    ];
-    const time = { nowMs, hasErrors: error !== null };
-    if (format === "plugin") {
-      const { renderPlugin } = await import("../formats/plugin.ts");
-      const reason = statuses.length === 0 ? NO_ACTIVE_CHECK : null;
-      const summary = { condition: highestSeverity(conditions), reason, unfinished: [] };
-      const items = statuses.map((status) => toPluginItem(status, nowMs));
-      const report = { ...summary, items, counted: SHOWN_CONDITIONS, notes: monitorNotes(monitor, time) };
-      system.stdout.write(renderPlugin(report, fails));
-      return exitCodeOf(conditions, fails);
-    }
-    const snapshot: StatusSnapshot = {
-      statuses,
-      notifications,
-      monitor,
-      configError: error?.message ?? null,
-    };
-    const shown = hasProblemsOnly ? problemsOf(snapshot) : snapshot;
-    system.stdout.write(
-      format === "json" ? statusJson(shown, highestSeverity(conditions)) : renderPretty(shown, {
-        nowMs,
-        timeZone: system.timeZone(),
-        all: snapshot,
-        trouble: describeMonitorTrouble(monitor, time),
-        colors: createColors(wantsColor(invocation, system.stdout, system)),
-        columns: believableColumns(system.stdout.columns()),
-        inactiveCount: isEverything(selection) ? all.length - checks.length : 0,
-        header: { word: "condition", name: "check", duration: "for", output: "output" },
-        detailed: invocation.operands.length > 0,
-      }),
-    );
-    return exitCodeOf(conditions, fails);
+    const intervalMs = readInterval(invocation, system);
+    if (intervalMs === null) return await showStatus(invocation, system);
+    const { watch } = await import("../watch.ts");
+    return await watch({
+      system,
+      intervalMs,
+      color: wantsColor(invocation, system.stdout, system),
+      print: (shown) => showStatus(invocation, shown),
+    });
   },
 };
+
+const WATCH_EVERY_MS = 2_000;
+
+/**
+ * Returns how often the status is shown; `null`: once.
+ *
+ * @throws {UsageError} If it can't be shown again, or the interval is invalid.
+ */
+function readInterval(invocation: Invocation, system: System): number | null {
+  const text = invocation.text("interval");
+  if (!invocation.has("watch")) {
+    if (text === undefined) return null;
+    throw new UsageError("--interval requires --watch");
+  }
+  const format = invocation.text("format") ?? "pretty";
+  if (format !== "pretty") throw new UsageError(`--watch cannot be used with --format ${format}`);
+  if (!system.stdout.isTerminal || system.environment("TERM") === "dumb") {
+    throw new UsageError("--watch requires a terminal", "print the status once with: monitor status");
+  }
+  if (text === undefined) return WATCH_EVERY_MS;
+  const interval = parseIntervalText(text);
+  if ("ms" in interval) return interval.ms;
+  throw new UsageError(`--interval ${JSON.stringify(text)} ${interval.problem}`);
+}
+
+async function showStatus(invocation: Invocation, system: System): Promise<number> {
+  const format = invocation.choice("format", FORMATS) ?? "pretty";
+  const hasProblemsOnly = invocation.has("problems");
+  if (hasProblemsOnly && format === "plugin") {
+    throw new UsageError("--problems cannot be used with --format plugin");
+  }
+  const selection = readSelection(invocation);
+  await using known = await openKnownState(invocation, selection, system);
+  const { checks: all, records, recordOf, monitor, store, error } = known;
+  const checks = selectActiveChecks(all, selection);
+  const nowMs = system.clock.wallMs();
+  const chosen = new Set(checks.map((check) => check.name));
+  const isShown = (name: string | null): boolean =>
+    isEverything(selection) || name === null || chosen.has(name);
+  const notifications = {
+    rows: shownNotifications(await store?.outbox(), nowMs).filter((row) => isShown(row.notification.check)),
+    silences: lastingSilences(await store?.silences(nowMs) ?? [], records).filter(({ check }) =>
+      isShown(check)
+    ),
+  };
+  const inactive = inactiveNames(all);
+  const { silences } = notifications;
+  const { notRunning = null } = monitor ?? {};
+  const context = { recordOf, inactive, silences, notRunning, nowMs };
+  const statuses = checks.map((check) => statusOf(check, context));
+  const fails = failRule("warning");
+  const conditions = [
+    ...countedConditions(statuses),
+    // Results of single calls are not repeated by themselves.
+    ...monitor?.notRunning ? ["unknown" as const] : [],
+  ];
+  const time = { nowMs, hasErrors: error !== null };
+  if (format === "plugin") {
+    const { renderPlugin } = await import("../formats/plugin.ts");
+    const reason = statuses.length === 0 ? NO_ACTIVE_CHECK : null;
+    const summary = { condition: highestSeverity(conditions), reason, unfinished: [] };
+    const items = statuses.map((status) => toPluginItem(status, nowMs));
+    const report = { ...summary, items, counted: SHOWN_CONDITIONS, notes: monitorNotes(monitor, time) };
+    system.stdout.write(renderPlugin(report, fails));
+    return exitCodeOf(conditions, fails);
+  }
+  const snapshot: StatusSnapshot = {
+    statuses,
+    notifications,
+    monitor,
+    configError: error?.message ?? null,
+  };
+  const shown = hasProblemsOnly ? problemsOf(snapshot) : snapshot;
+  system.stdout.write(
+    format === "json" ? statusJson(shown, highestSeverity(conditions)) : renderPretty(shown, {
+      nowMs,
+      timeZone: system.timeZone(),
+      all: snapshot,
+      trouble: describeMonitorTrouble(monitor, time),
+      colors: createColors(wantsColor(invocation, system.stdout, system)),
+      columns: believableColumns(system.stdout.columns()),
+      inactiveCount: isEverything(selection) ? all.length - checks.length : 0,
+      header: { word: "condition", name: "check", duration: "for", output: "output" },
+      detailed: invocation.operands.length > 0,
+    }),
+  );
+  return exitCodeOf(conditions, fails);
+}
 
 function problemsOf(known: StatusSnapshot): StatusSnapshot {
   return {
