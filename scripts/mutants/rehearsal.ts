@@ -83,6 +83,32 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
+      file: "src/cli/demo/demo_plan.ts",
+      tests: ["tests/simulation/demo_test.ts"],
+      faults: [
+        [
+          "no invented check fails while the demonstration runs",
+          "if (incident.name === name && isNow(incident)) return incident;",
+          "if (incident.name !== name && incident.untilMs < 0) return incident;",
+        ],
+      ],
+    },
+    {
+      file: "src/cli/demo/run_demo.ts",
+      tests: ["tests/simulation/demo_test.ts"],
+      faults: [
+        ["the demonstration sends messages", 'channel.kind === "console"', 'channel.kind !== "console"'],
+      ],
+    },
+    {
+      file: "src/cli/watch.ts",
+      tests: ["tests/simulation/watch_test.ts"],
+      faults: [
+        ["an error ends what is watched", "text = await shown()", "text = await printed()"],
+        ["what is watched shows the same for ever", "text = await shown();", "await shown();"],
+      ],
+    },
+    {
       file: "src/cli/check/run_service.ts",
       tests: ["tests/simulation/reload_plan_test.ts"],
       faults: [
