@@ -97,7 +97,7 @@ export const REHEARSAL: FaultyLayer = {
       file: "src/cli/demo/run_demo.ts",
       tests: ["tests/simulation/demo_test.ts"],
       faults: [
-        ["the demonstration sends messages", 'channel.kind === "console"', 'channel.kind !== "console"'],
+        ["the demonstration sends messages", 'channel.name === "terminal"', 'channel.name !== "terminal"'],
       ],
     },
     {

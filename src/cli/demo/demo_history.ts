@@ -173,7 +173,7 @@ const MAIL_DOWN_MS = 2 * MINUTE_MS;
 
 /** The outcome of a delivery that reaches nothing. */
 export function seemToDeliver(channel: Channel, { startMs }: DemoPlan, atMs: number): Delivery {
-  if (channel.kind !== "email" || Math.abs(atMs - startMs) > MAIL_DOWN_MS) {
+  if (channel.name !== "mail" || Math.abs(atMs - startMs) > MAIL_DOWN_MS) {
     return { delivered: true, note: null };
   }
   return {

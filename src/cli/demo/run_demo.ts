@@ -75,7 +75,7 @@ async function startDemo(
     onEvent: () => {},
     runner: demoRunner(plan, system),
     deliver: (channel, message, context) =>
-      channel.kind === "console"
+      channel.name === "terminal"
         ? channelEntryOf(channel).deliver(message, channel, context)
         : Promise.resolve(seemToDeliver(channel, plan, clock.wallMs())),
   });
