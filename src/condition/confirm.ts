@@ -67,7 +67,7 @@ export function occurrences(counters: Counters, condition: Condition): number {
  * threshold. Without any, it moves up as from `ok`.
  *
  * If `within` is more than `threshold`, it moves up to the highest severity that `threshold` of so many results
- * reach, the last one included. `recent`: the results since it was last lowered, see `recent_results.ts`.
+ * reach, the last one included. `recent`: the results since it was last lowered, see {@linkcode addResult}.
  */
 export function confirm(
   counters: Counters,

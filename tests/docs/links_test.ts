@@ -18,6 +18,31 @@ Deno.test("every file of the project that a page names exists", () => {
   assert.deepEqual(named.filter(({ file }) => !exists(file)), []);
 });
 
+Deno.test("what ARCHITECTURE.md says is in a file is in it", () => {
+  const { prose } = PAGES.find(({ path }) => path === "ARCHITECTURE.md") ?? assert.fail();
+  const sources = Map.groupBy(
+    [...Deno.readDirSync(`${PROJECT}src`)].flatMap(({ name }) => filesBelow(`src/${name}`)),
+    (path) => path.slice(path.lastIndexOf("/") + 1),
+  );
+  const others = filesBelow("tests").concat(filesBelow("testing"), filesBelow("scripts"));
+  const named = [...prose.matchAll(/`(?:[\w./-]+\/)?([\w-]+\.ts)`/g)].map(([, file = ""]) => file);
+  const isKnown = (file: string): boolean =>
+    sources.has(file) || others.some((path) => path.endsWith(`/${file}`)) || file === "main.ts" ||
+    file === "program.ts";
+  assert.deepEqual(named.filter((file) => !isKnown(file)), []);
+  const symbols = [...prose.matchAll(/`(#?\w+)` in `(?:[\w./-]+\/)?([\w-]+\.ts)`/g)];
+  assert.ok(symbols.length > 25);
+  const missing = symbols.filter(([, symbol = "", file = ""]) =>
+    !(sources.get(file) ?? []).some((path) => Deno.readTextFileSync(`${PROJECT}${path}`).includes(symbol))
+  );
+  assert.deepEqual(missing.map(([text]) => text), []);
+});
+
+function filesBelow(path: string): readonly string[] {
+  if (!Deno.lstatSync(`${PROJECT}${path}`).isDirectory) return [path];
+  return [...Deno.readDirSync(`${PROJECT}${path}`)].flatMap(({ name }) => filesBelow(`${path}/${name}`));
+}
+
 Deno.test("README.md and docs/README.md link to every page", () => {
   const linked = new Set(
     PAGES.filter(({ path }) => path.endsWith("README.md")).flatMap((page) =>

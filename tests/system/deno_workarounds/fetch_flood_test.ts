@@ -8,7 +8,7 @@
 import assert from "node:assert/strict";
 import { startAnswering } from "../../support/http_servers.ts";
 
-Deno.test("fetch() still reads any number of informational responses: see plain_http.ts if this fails", async () => {
+Deno.test("fetch() still reads any number of informational responses: see requests.ts if this fails", async () => {
   await using server = startAnswering(
     `${"HTTP/1.1 100 Continue\r\n\r\n".repeat(100_000)}HTTP/1.1 204 No Content\r\n\r\n`,
   );
