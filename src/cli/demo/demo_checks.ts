@@ -162,6 +162,7 @@ const CHECKS: readonly DemoCheck[] = [
   web(["shop.web", "shop", "Shop"], "https://shop.example.org/", { objective: "99.9 % a month" }),
   web(["shop.checkout", "shop", "Checkout"], "https://shop.example.org/checkout", { usualMs: 420 }),
   web(["shop.search", "shop", "Search"], "https://search.example.org/health", {
+    description: "The shop works without it, but customers leave.",
     usualMs: 650,
     incidents: 9,
     problem: { trouble: 2, sinceMinutes: 21, forMinutes: 4 },
@@ -169,6 +170,7 @@ const CHECKS: readonly DemoCheck[] = [
   web(["shop.images", "shop", "Product images"], "https://images.example.org/probe.jpg", { usualMs: 45 }),
   certificate(["shop.certificate", "shop", "Certificate of the shop"], "shop.example.org", 58),
   web(["payments", "payments", "Payments API"], "https://payments.example.org/health", {
+    runbook: "https://wiki.example.org/payments",
     usualMs: 230,
     objective: "99.95 % a month",
   }),
@@ -193,6 +195,8 @@ const CHECKS: readonly DemoCheck[] = [
     incidents: 4,
   }),
   port(["redis", "databases", "Redis"], "redis.example.org", 6379, {
+    description: "The sessions of the shop. Without it, customers are signed out.",
+    runbook: "https://wiki.example.org/redis",
     problem: { sinceMinutes: 38, quiet: ["acknowledgement", "Ada moves it to the new host"] },
   }),
   port(["rabbitmq", "databases", "Message queue"], "queue.example.org", 5672),
@@ -246,7 +250,6 @@ const CHECKS: readonly DemoCheck[] = [
       usualMs: 900,
       incidents: 4,
     },
-    { schedule: { regular_interval: "1 minute" } },
   ),
   job(["backup", "jobs", "Nightly backup"], "1 day"),
   file(["backup.copy", "jobs", "Copy of the backup elsewhere"], "/srv/backup/latest.tar"),

@@ -26,11 +26,14 @@ interface Incident {
   readonly trouble: number;
 }
 
+/** How long a run took, in an output. */
+const SECONDS = /\b(?:took|after|within) ([\d.]+) s\b/;
+
 /** Once the demonstration runs, another check fails so often. */
-const NEXT_INCIDENT_MS = 40 * SECOND_MS;
-const FIRST_INCIDENT_MS = 15 * SECOND_MS;
+const NEXT_INCIDENT_MS = 30 * SECOND_MS;
+const FIRST_INCIDENT_MS = 5 * SECOND_MS;
 const INCIDENT_MS_MIN = 50 * SECOND_MS;
-const INCIDENT_MS_MAX = 3 * MINUTE_MS;
+const INCIDENT_MS_MAX = 2 * MINUTE_MS;
 
 /** In the past, runs are as rare as the page allows, which shows hours of the last day, and days. Until when, how often. */
 const STEPS = [
@@ -73,7 +76,9 @@ export class DemoPlan {
     const durationMs = usualMs * noise * (atMs > slowerSinceMs ? 1.3 : 1);
     const incident = this.#incidentAt(name, atMs);
     const [condition, output] = (incident === null ? undefined : troubles[incident.trouble]) ?? ["ok", ok];
-    return { ...checkResult(condition, output), durationMs: durationMs * (condition === "ok" ? 1 : 2.5) };
+    const [, seconds] = SECONDS.exec(output) ?? [];
+    const tookMs = seconds === undefined ? durationMs : Number(seconds) * SECOND_MS + durationMs / 10;
+    return { ...checkResult(condition, output), durationMs: tookMs };
   }
 
   /** When a check ran until the start, in order: often enough that each incident is confirmed, and ends in time. */

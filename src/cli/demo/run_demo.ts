@@ -51,6 +51,7 @@ async function startDemo(
       listen: { address, interval: "5 seconds" },
       page: {
         title: "Status of example.org",
+        url: `http://${address}/`,
         description: "A demonstration of monitor: every check and every result is invented.",
       },
     }),
