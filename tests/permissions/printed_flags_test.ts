@@ -251,6 +251,8 @@ testInAll(
   () =>
     withPermissions(async (harness) => {
       harness.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
+        // Not due again, however long the runs take.
+        defaults: { threshold: 1, schedule: { regular_interval: "1 hour" } },
         state: "kept.sqlite",
         report: { path: "page.html" },
         metrics: { path: "monitor.prom" },
