@@ -67,6 +67,7 @@ export function publicReport(snapshot: ReportSnapshot): ReportSnapshot {
       changes: check.changes.map(publicChange),
     })),
     why: [],
+    ...snapshot.own !== undefined && { own: { ...snapshot.own, deliveries: [] } },
     rows: [],
     members: null,
     silences: [],

@@ -123,7 +123,7 @@ function renderAbout({ check: { description, runbook } }: PageCheck): Markup {
 }
 
 /** In whole minutes from an hour on, in whole hours from a day on. */
-function roughly(ms: number): number {
+export function roughly(ms: number): number {
   const unitMs = ms >= DAY_MS ? HOUR_MS : ms >= HOUR_MS ? MINUTE_MS : 1000;
   return Math.floor(ms / unitMs) * unitMs;
 }
@@ -239,13 +239,13 @@ function renderFaults(spans: readonly PageSpan[]): Markup {
 
 const PLACES = { places: 2 };
 
-function renderMore(status: PageCheck, { time, roomOf }: ItemOptions): readonly Markup[] {
+function renderMore(status: PageCheck, { snapshot, time, roomOf }: ItemOptions): readonly Markup[] {
   const room = roomOf(status);
   const { record } = status;
   const changes = status.changes.slice(0, room.changes);
   const detail = room.hasOutput ? record?.last?.detail ?? "" : "";
-  // Of the problem that lasts.
-  const trace = room.hasTrace ? status.changes[0]?.trace ?? "" : "";
+  // Of the problem that lasts; the page of one check has it with its incident.
+  const trace = room.hasTrace && snapshot.isOfOneCheck !== true ? status.changes[0]?.trace ?? "" : "";
   const items = changes.map((change) => markup`<li>${time(change.atMs)} ${renderMove(change)}`);
   const summary = changes.length === 0
     ? "Full output"
@@ -274,7 +274,7 @@ function renderRuns({ recent }: PageCheck, { time }: ItemOptions): Markup {
   return renderDetails("runs", `Last ${recent.length} runs`, renderItems(items));
 }
 
-function preformatted(text: string, lengthMax: number): Markup {
+export function preformatted(text: string, lengthMax: number): Markup {
   return text === "" ? markup`` : markup`<pre>${markupLines(truncate(text, lengthMax))}</pre>`;
 }
 

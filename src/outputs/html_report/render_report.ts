@@ -18,7 +18,8 @@ import {
   type TimeText,
   toTimeText,
 } from "../markup.ts";
-import { type ItemOptions, renderCheck, renderMove, renderRow, type Room, TEXT_MAX } from "./render_check.ts";
+import { type ItemOptions, renderMove, renderRow, type Room, TEXT_MAX } from "./render_check.ts";
+import { renderOwnPage } from "./render_own_page.ts";
 import { FILE_SCRIPT } from "./old_page.ts";
 import { NO_FILTER, ORDERS } from "./page_filter.ts";
 import { countText, renderFilter, renderFooter, renderHead, renderHeader } from "./render_header.ts";
@@ -56,7 +57,7 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<Markup> {
 function* renderOne(item: ItemOptions): Generator<Markup> {
   const { snapshot: { checks, nowMs }, plainTime } = item;
   yield renderAxis(nowMs, plainTime);
-  yield markup`<ul class=c role=list>\n${checks.map((status) => renderCheck(status, item))}</ul>\n`;
+  for (const status of checks) yield* renderOwnPage(status, item);
   yield* renderNotes(item.snapshot);
 }
 

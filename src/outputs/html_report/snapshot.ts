@@ -2,7 +2,7 @@ import type { Availability, RunCounts } from "../../state/availability.ts";
 import type { ShownCondition } from "../../domain/condition.ts";
 import type { FailedReload, NotRunning } from "../../domain/monitor_run.ts";
 import type { MemberStatus } from "../../domain/membership.ts";
-import type { Silence } from "../../domain/outbox.ts";
+import type { LoggedDelivery, Silence } from "../../domain/outbox.ts";
 import type { Page } from "../../domain/generated/config.ts";
 import type { ConditionChange, RecentRun } from "../../domain/store.ts";
 import type { ShownNotification } from "../../engine/outbox_status.ts";
@@ -76,6 +76,13 @@ export interface ReportSnapshot {
   readonly filter?: PageFilter;
   /** Of the page of one check: a line for each of its channels. @default none */
   readonly why?: readonly PageWhy[];
+  /** What the page of one check has beyond its line. */
+  readonly own?: {
+    /** How long its runs took on average in each hour of 7 days, the present one is the last; `null` without a run. */
+    readonly hourMeansMs: readonly (number | null)[];
+    /** What became of its notifications; the oldest first. */
+    readonly deliveries: readonly LoggedDelivery[];
+  };
   /** Whether the names of checks that have a title are left out, as everybody may read it. @default false */
   readonly isPublic?: boolean;
   /** Whether its readers can see more with the token. @default false */
@@ -117,7 +124,7 @@ export function notOk(
 /** What a page shows that is not in the state. */
 export type PageFacts = Omit<
   ReportSnapshot,
-  "checks" | "inactive" | "rows" | "members" | "silences" | "failedReload" | "isKept" | "isPublic"
+  "checks" | "own" | "inactive" | "rows" | "members" | "silences" | "failedReload" | "isKept" | "isPublic"
 >;
 
 export function pageFacts(

@@ -131,6 +131,17 @@ select{max-width:7rem}
 .row .b,.row .q,.k>.row:not([open]) .l{display:none}
 .row summary .l{grid-column:2/-1;grid-row:2}
 }
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,17rem),1fr));gap:1rem}
+figure{margin:0}
+figcaption,.plot p,.times{color:var(--soft);font-size:.8125rem}
+.plot{display:grid;grid-template-columns:4.2rem 1fr;gap:.4rem}
+.plot p{display:flex;flex-direction:column;justify-content:space-between;text-align:right}
+.plot svg{width:100%;height:6rem;border-left:1px solid var(--rule);border-bottom:1px solid var(--rule)}
+.times{display:flex;justify-content:space-between;padding-left:4.6rem}
+.sent{padding-left:1rem;color:var(--soft);font-size:.875rem}
+dl{display:grid;grid-template-columns:auto 1fr;gap:.2rem 1rem;margin:0}
+dt{color:var(--soft)}
+dd{margin:0}
 pre{margin:.3rem 0;padding:.4rem .6rem;white-space:pre-wrap;font-size:.8125rem;background:var(--back)}
 summary{cursor:pointer;padding:.2rem 0}
 .e>li{padding:.25rem 0;border-top:1px solid var(--rule)}

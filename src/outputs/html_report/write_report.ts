@@ -95,12 +95,30 @@ async function gatherReport(options: GatherOptions): Promise<ReportSnapshot> {
   return {
     ...facts,
     checks: shown,
+    ...facts.isOfOneCheck === true && shown.length === 1 &&
+      { own: await gatherOwn(active.map(({ name }) => name), store, nowMs) },
     inactive: checks.filter((check) => !check.active),
     rows: shownNotifications(await store?.outbox(), nowMs).filter((row) => isShown(row.notification.check)),
     members: isWhole ? await readServices(store) : null,
     silences: silences.filter(({ check }) => isShown(check)),
     failedReload: (await store?.monitorRun())?.failedReload ?? null,
     isKept: store !== null,
+  };
+}
+
+const HOURS_OF_CHART = 7 * 24;
+
+async function gatherOwn(names: readonly string[], store: Store | null, nowMs: number) {
+  const untilMs = (Math.floor(nowMs / HOUR_MS) + 1) * HOUR_MS;
+  const sinceMs = untilMs - HOURS_OF_CHART * HOUR_MS;
+  const sums = await store?.rollupSums(names, { sinceMs, untilMs, each: "hour" }) ?? [];
+  const byStart = new Map(sums.map((sum) => [sum.startMs, meanOf(sum)]));
+  return {
+    hourMeansMs: Array.from(
+      { length: HOURS_OF_CHART },
+      (_, hour) => byStart.get(sinceMs + hour * HOUR_MS) ?? null,
+    ),
+    deliveries: await store?.deliveries({ checks: names, sinceMs: 0, untilMs: nowMs }) ?? [],
   };
 }
 

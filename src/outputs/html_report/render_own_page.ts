@@ -1,0 +1,185 @@
+/** What the page of one check has beyond its line: response times, incidents with what was sent, and command lines. */
+import { isCron } from "../../domain/schedule.ts";
+import { type Condition, mostUrgentFirst, type ShownCondition } from "../../domain/condition.ts";
+import { describeDuration } from "../../domain/duration.ts";
+import type { LoggedDelivery } from "../../domain/outbox.ts";
+import type { ConditionChange } from "../../domain/store.ts";
+import { shellWord, truncate } from "../../shared/text.ts";
+import { DAY_MS, durationText } from "../../shared/time_units.ts";
+import { type Markup, markup } from "../markup.ts";
+import { type ItemOptions, preformatted, renderCheck, roughly, TEXT_MAX } from "./render_check.ts";
+import { DAYS_SHOWN, HOURS_SHOWN, type PageCheck } from "./snapshot.ts";
+
+export function* renderOwnPage(status: PageCheck, item: ItemOptions): Generator<Markup> {
+  const { snapshot } = item;
+  yield markup`<ul class=c role=list>\n${renderCheck(status, item)}</ul>\n`;
+  yield renderCharts(status, item);
+  yield renderIncidents(status, item);
+  if (snapshot.isPublic !== true) {
+    yield renderSettings(status, item);
+    yield renderCommands(status.check.name);
+  }
+}
+
+/** A point of a line is the mean of an hour or a day; the last one is the present one. */
+function renderCharts({ days }: PageCheck, { snapshot: { own, nowMs }, plainTime }: ItemOptions): Markup {
+  const hours = own?.hourMeansMs ?? [];
+  const timesOf = (ms: number, from: number, to: number): readonly string[] =>
+    [ms, ms / 2].map((agoMs) => plainTime(nowMs - agoMs).slice(from, to));
+  const charts = [
+    chart("24 h", hours.slice(-HOURS_SHOWN), timesOf(DAY_MS, 11, 16)),
+    chart("7 d", hours, timesOf(7 * DAY_MS, 5, 10)),
+    chart(
+      `${DAYS_SHOWN} d`,
+      days.map(({ durationMeanMs }) => durationMeanMs),
+      timesOf(DAYS_SHOWN * DAY_MS, 5, 10),
+    ),
+  ].filter((one) => !one.isEmpty);
+  return section(
+    "durations",
+    "Response times",
+    charts.length === 0 ? markup`` : markup`<div class=charts>${charts}</div>`,
+  );
+}
+
+const CHART_HEIGHT = 60;
+
+/** A line with both axes; empty without data. Its numbers are text, so that it also says something without a picture. */
+function chart(label: string, means: readonly (number | null)[], times: readonly string[]): Markup {
+  const known = means.filter((mean) => mean !== null);
+  if (known.length === 0) return markup``;
+  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const top = most === 0 ? 1 : most;
+  let isBroken = true;
+  const path = means.map((mean, index) => {
+    if (mean === null) {
+      isBroken = true;
+      return "";
+    }
+    const step = `${isBroken ? "M" : "L"}${index} ${Math.round((1 - mean / top) * CHART_HEIGHT * 10) / 10}`;
+    // A stroke of no length is a dot, should the next one be missing.
+    const point = isBroken ? `${step}h0` : step;
+    isBroken = false;
+    return point;
+  }).join("");
+  const width = Math.max(1, means.length - 1);
+  return markup`<figure><figcaption>${label}: ${durationText(least)} to ${
+    durationText(most)
+  }</figcaption><div class=plot><p><span>${durationText(top)}</span><span>${
+    durationText(top / 2)
+  }</span><span>0</span></p><svg viewBox="0 -1 ${width} ${
+    CHART_HEIGHT + 2
+  }" preserveAspectRatio=none aria-hidden=true><path class=l d="${path}"/></svg></div><p class=times>${
+    [...times, "now"].map((text) => markup`<span>${text}</span>`)
+  }</p></figure>`;
+}
+
+/** A problem from its confirmation to its end. */
+interface Incident {
+  readonly beganAtMs: number;
+  /** `null`: it lasts. */
+  readonly endedAtMs: number | null;
+  readonly highest: Condition;
+  /** The change that confirmed it. */
+  readonly first: ConditionChange;
+}
+
+/** Returns incidents from changes, both the newest first. */
+export function incidentsOf(changes: readonly ConditionChange[]): readonly Incident[] {
+  const incidents: Incident[] = [];
+  for (const change of changes.toReversed()) {
+    const open = incidents.at(-1);
+    const isOpen = open !== undefined && open.endedAtMs === null;
+    if (change.to === "ok") {
+      if (isOpen) incidents[incidents.length - 1] = { ...open, endedAtMs: change.atMs };
+    } else if (isOpen) {
+      const [highest = change.to] = [open.highest, change.to].sort(mostUrgentFirst);
+      incidents[incidents.length - 1] = { ...open, highest };
+    } else {
+      incidents.push({ beganAtMs: change.atMs, endedAtMs: null, highest: change.to, first: change });
+    }
+  }
+  return incidents.reverse();
+}
+
+function renderIncidents({ changes, condition }: PageCheck, { snapshot, time }: ItemOptions): Markup {
+  const { own, nowMs } = snapshot;
+  const items = incidentsOf(changes).map(({ beganAtMs, endedAtMs, highest, first }) => {
+    const untilMs = endedAtMs ?? nowMs;
+    const lasts = endedAtMs === null && isProblem(condition);
+    const took = describeDuration(roughly(Math.max(0, untilMs - beganAtMs)));
+    const sent = (own?.deliveries ?? []).filter(({ decidedAtMs }) =>
+      decidedAtMs >= beganAtMs && decidedAtMs <= untilMs
+    );
+    const trace = preformatted(first.trace, TEXT_MAX.trace);
+    return markup`<li>${time(beganAtMs)} <b>${highest}</b>, ${lasts ? "for" : "lasted"} ${took}${
+      endedAtMs === null && !lasts ? ", end not observed" : ""
+    }${first.output === "" ? "" : markup`: ${truncate(first.output, TEXT_MAX.output)}`}${
+      renderSent(sent, time)
+    }${
+      trace.isEmpty
+        ? ""
+        : markup`<details class=trace${
+          lasts ? " open" : ""
+        }><summary>Trace of the run that confirmed it</summary>${trace}</details>`
+    }`;
+  });
+  const list = items.length === 0 ? markup`` : markup`<ul class=e role=list>${items}</ul>`;
+  return section("incidents", `Incidents (${items.length})`, list);
+}
+
+function isProblem(condition: ShownCondition): boolean {
+  return condition !== "ok" && condition !== "pending";
+}
+
+function renderSent(sent: readonly LoggedDelivery[], time: ItemOptions["time"]): Markup {
+  if (sent.length === 0) return markup``;
+  const items = sent.slice(0, SENT_MAX).map(({ atMs, event, channelName, outcome, answer }) =>
+    markup`<li>${time(atMs)} ${event} to <b>${channelName}</b>: ${outcome}${
+      answer === "" ? "" : ` (${truncate(answer, TEXT_MAX.changeOutput)})`
+    }`
+  );
+  return markup`<ul class=sent role=list>${items}</ul>`;
+}
+
+const SENT_MAX = 20;
+
+function renderSettings({ check, record }: PageCheck, { snapshot: { nowMs }, time }: ItemOptions): Markup {
+  const { kind, schedule, threshold, recoveryThreshold, dependsOn, locations } = check;
+  const every = isCron(schedule)
+    ? "at the times of its cron expression"
+    : `every ${describeDuration(schedule.regularIntervalMs)}, while it fails every ${
+      describeDuration(schedule.attentiveIntervalMs)
+    }`;
+  const nextMs = record?.nextRunAtMs ?? null;
+  const rows: readonly (readonly [string, Markup | string])[] = [
+    ...kind === null ? [] : [["Kind", kind] as const],
+    ["Runs", every],
+    ...nextMs === null
+      ? []
+      : [["Next run", markup`${time(nextMs)}${nextMs < nowMs ? " (late)" : ""}`] as const],
+    ...threshold === null ? [] : [["A problem after", results(threshold)] as const],
+    ...recoveryThreshold === null ? [] : [["A recovery after", results(recoveryThreshold)] as const],
+    ...dependsOn.length === 0 ? [] : [["Depends on", dependsOn.join(", ")] as const],
+    ...locations === undefined ? [] : [["Locations", locations.from.join(", ")] as const],
+  ];
+  const items = rows.map(([word, value]) => markup`<dt>${word}</dt><dd>${value}</dd>`);
+  return section("settings", "Settings", markup`<dl>${items}</dl>`);
+}
+
+function results(count: number): string {
+  return count === 1 ? "1 result" : `${count} results in a row`;
+}
+
+function renderCommands(name: string): Markup {
+  const items = ["why", "history", "run", "acknowledge"].map((command) =>
+    markup`<li><code>monitor ${command} ${shellWord(name)}</code>`
+  );
+  return section("commands", "In a terminal", markup`<ul class=commands role=list>${items}</ul>`);
+}
+
+function section(id: string, title: string, content: Markup): Markup {
+  return content.isEmpty
+    ? content
+    : markup`<section aria-labelledby=${id}><h2 id=${id}>${title}</h2>${content}</section>\n`;
+}

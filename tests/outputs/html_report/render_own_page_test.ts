@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { incidentsOf } from "../../../src/outputs/html_report/render_own_page.ts";
+import { PAGE_STATES, writeState } from "../../page/states.ts";
+import { changeOf } from "../../state/records.ts";
+import { testTable } from "../../support/rows.ts";
+
+Deno.test("incidentsOf() joins changes from the first problem until ok", (t) =>
+  testTable(
+    t,
+    `
+      none                     |                                   |
+      one that lasts           | 1 ok critical                     | 1- critical
+      one that is over         | 1 ok critical, 5 critical ok      | 1-5 critical
+      it gets worse and better | 1 ok warning, 2 warning critical, 3 critical warning, 4 warning ok | 1-4 critical
+      two                      | 1 ok warning, 2 warning ok, 7 ok unknown | 7- unknown, 1-2 warning
+      the first ok             | 1 pending ok                      |
+      pending before           | 3 pending critical                | 3- critical
+    `,
+    (_name, text, expected) => {
+      const changes = (text === "" ? [] : text.split(", ")).map((change) => {
+        const [at = "", from = "", to = ""] = change.split(" ");
+        return { ...changeOf("web", Number(at)), from, to } as ReturnType<typeof changeOf>;
+      });
+      const found = incidentsOf(changes.toReversed()).map(({ beganAtMs, endedAtMs, highest }) =>
+        `${beganAtMs}-${endedAtMs ?? ""} ${highest}`
+      );
+      assert.equal(found.join(", "), expected);
+    },
+  ));
+
+Deno.test("the page of a check has its response times, incidents, settings and command lines", async () => {
+  const html = await writeState(PAGE_STATES["one_check"] ?? assert.fail());
+  const text = html.slice(html.indexOf("<main>")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+  assert.match(text, / Response times .*90 d: \d/);
+  assert.match(
+    text,
+    / Incidents \(1\) 2026-01-31 09:00 critical , for 2 h: .* Trace of the run that confirmed it /,
+  );
+  assert.match(html, /<details class=trace open>/);
+  assert.match(text, / Settings Kind test Runs every 1 min, while it fails every /);
+  assert.match(text, / monitor why shop monitor history shop monitor run shop monitor acknowledge shop /);
+  const one = { ...PAGE_STATES["one_check"] ?? assert.fail(), public: ["website"] };
+  assert.doesNotMatch(await writeState(one), /monitor why|id=settings|request GET/);
+});
