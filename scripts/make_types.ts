@@ -129,9 +129,12 @@ class TypeWriter {
         ? [this.#reader.view(schema, undefined)]
         : kinds.map((name) => this.#reader.view(schema, { kind: name }));
       const parameters = views.map((view) => view.keys.get("parameters") ?? {});
-      const table = kinds.map((name, index) =>
-        `  readonly ${name}: ${this.typeOf(parameters[index] ?? {}, `${place}_${name}`)};\n`
-      );
+      const table = kinds.flatMap((name, index) => {
+        const own = parameters[index] ?? {};
+        // Of a resolved config, ready-made channels are webhooks.
+        if (!this.#isWritten && this.#reader.view(own, undefined).isReadyMade) return [];
+        return [`  readonly ${name}: ${this.typeOf(own, `${place}_${name}`)};\n`];
+      });
       const lines = [...shown].filter(([name]) =>
         kinds.length === 0 || name !== "kind" && name !== "parameters"
       )

@@ -153,6 +153,20 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   ),
   status: checkStatus,
   header_value: checkHeaderValue,
+  telegram_chat: texts(
+    rule(
+      (text) => /^(?:@\w+|-?\d+)$/.test(text),
+      'is not a chat, expected an id such as -1001234567890 or a name such as "@example"',
+    ),
+  ),
+  ntfy_topic: rule(
+    (text) => /^[-\w]{1,64}$/.test(text),
+    "is not a topic, expected up to 64 letters, digits, - and _, without the server",
+  ),
+  matrix_room: rule(
+    (text) => /^!\S+$/.test(text),
+    'is not the id of a room, expected one such as "!room:example.org"',
+  ),
   range: texts(
     rule(
       (text) => parseRange(text) !== null,

@@ -3,6 +3,7 @@ import type { ConfigParts, Page } from "../domain/generated/config.ts";
 import type { System } from "../domain/system.ts";
 import { FileUses, findFileClashes, readFiles, stateFiles, type UsedFile } from "./file_clashes.ts";
 import { type ValidatedFile, validateFile } from "./check_rules.ts";
+import { channelsIn } from "./channel_uses.ts";
 import { channelNames, checkNames, type ConfigFile, openConfigFile } from "./config_file.ts";
 import { postgresIn, type PostgresSettings } from "./postgres_settings.ts";
 import { createConfigPlacer, findRepeatedNames, inTextOrder } from "./source_location.ts";
@@ -74,7 +75,7 @@ export async function loadConfig(
 async function readAndResolve(location: ConfigLocation, system: System, options: LoadOptions) {
   const read = await readConfig(location, system, options);
   const { source, sources, included, validated, main, reader, place, placed, refuse } = read;
-  const resolved = resolveConfig(read, system);
+  const resolved = resolveConfig(await withWebhooks(read), system);
   const { fileOf, isKindKnown, checks: resolvedChecks, ...settings } = resolved;
   refuse(findListenProblems(settings.listen));
   const uses = createFileUses(read, { resolved, system, options });
@@ -171,6 +172,27 @@ async function readConfig(
   return {
     ...{ source, sources, included, validated, main, others, lacks, templates, reader },
     ...{ place, placed, refuse },
+  };
+}
+
+/** Replaces ready-made channels by webhooks: the table of these is loaded if a config has one. */
+async function withWebhooks(read: ReadConfig): Promise<ReadConfig> {
+  const { validated, reader } = read;
+  const isNeeded = ({ value }: ValidatedFile): boolean => {
+    const placesByKind = new Map(channelsIn(value).map(({ kind, path }) => [kind, path]));
+    return [...placesByKind.values()].some((path) => reader.at(value, [...path, "parameters"])?.isReadyMade);
+  };
+  if (!validated.some(isNeeded)) return read;
+  const { expandReadyMade } = await import("./ready_made_channels.ts");
+  const expand = (file: ValidatedFile): ValidatedFile => ({
+    ...file,
+    value: expandReadyMade(file.value, reader),
+  });
+  return {
+    ...read,
+    validated: validated.map(expand),
+    main: expand(read.main),
+    others: read.others.map(expand),
   };
 }
 

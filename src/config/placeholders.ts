@@ -130,16 +130,16 @@ export async function substitute(config: JsonValue, options: PlaceholderOptions)
   const { found, warnings } = findPlaceholders(config);
   const substitutions: Substitution[] = [];
   const problems: Problem[] = [];
-  const texts: { readonly path: ConfigPath; readonly text: string }[] = [];
+  const values: { readonly path: ConfigPath; readonly value: string }[] = [];
   const resolver = createResolver(options);
   for (const { path, text } of found) {
     const { resolved, parts, reasons, textWarnings } = await resolveText(text, resolver);
-    texts.push({ path, text: resolved ?? text });
+    values.push({ path, value: resolved ?? text });
     substitutions.push({ path, resolved, parts });
     for (const reason of reasons) problems.push({ path, ...reason });
     for (const message of textWarnings) warnings.push({ path, message });
   }
-  return { value: replaceTexts(config, texts), substitutions, problems, warnings };
+  return { value: replaceValues(config, values), substitutions, problems, warnings };
 }
 
 type Answer =
@@ -301,18 +301,21 @@ function findPlaceholders(
   return { found, warnings };
 }
 
-/** A config with other strings at some places: only the objects and lists on the way there are copied. */
-function replaceTexts(config: JsonValue, texts: readonly PlaceholderText[]): JsonValue {
+/** A config with other values at some places: only the objects and lists on the way there are copied. */
+export function replaceValues(
+  config: JsonValue,
+  values: readonly { readonly path: ConfigPath; readonly value: JsonValue }[],
+): JsonValue {
   const copies = new Set<JsonValue>();
-  const put = (value: JsonValue, [segment, ...rest]: ConfigPath, text: string): JsonValue => {
-    if (segment === undefined || typeof value !== "object" || value === null) return text;
-    const copy = copies.has(value) ? value : copyOf(value);
+  const put = (here: JsonValue, [segment, ...rest]: ConfigPath, value: JsonValue): JsonValue => {
+    if (segment === undefined || typeof here !== "object" || here === null) return value;
+    const copy = copies.has(here) ? here : copyOf(here);
     copies.add(copy);
-    if (Array.isArray(copy)) copy[Number(segment)] = put(copy[Number(segment)] ?? null, rest, text);
-    else copy[segment] = put(copy[segment] ?? null, rest, text);
+    if (Array.isArray(copy)) copy[Number(segment)] = put(copy[Number(segment)] ?? null, rest, value);
+    else copy[segment] = put(copy[segment] ?? null, rest, value);
     return copy;
   };
-  return texts.reduce((value, { path, text }) => put(value, path, text), config);
+  return values.reduce((changed, { path, value }) => put(changed, path, value), config);
 }
 
 function copyOf(value: Container): Container {

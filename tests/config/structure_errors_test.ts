@@ -32,7 +32,7 @@ function createReference(schema: object): (value: Json) => readonly Found[] {
     allowUnionTypes: true,
     validateFormats: false,
   });
-  ajv.addVocabulary(["x-same-as", "x-notes", "x-hints", "x-fields"]);
+  ajv.addVocabulary(["x-same-as", "x-notes", "x-hints", "x-fields", "x-ready-made"]);
   const validate = ajv.compile(schema);
   return (value) => {
     validate(value);

@@ -522,7 +522,7 @@ vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{addi
 }
 if(data.kind !== undefined){
 let data0 = data.kind;
-if(!((((((data0 === "console") || (data0 === "file_touch")) || (data0 === "email")) || (data0 === "desktop_notification")) || (data0 === "webhook")) || (data0 === "command"))){
+if(!(((((((((((((((((data0 === "console") || (data0 === "file_touch")) || (data0 === "email")) || (data0 === "desktop_notification")) || (data0 === "webhook")) || (data0 === "command")) || (data0 === "slack")) || (data0 === "teams")) || (data0 === "discord")) || (data0 === "telegram")) || (data0 === "ntfy")) || (data0 === "gotify")) || (data0 === "pushover")) || (data0 === "pagerduty")) || (data0 === "opsgenie")) || (data0 === "matrix")) || (data0 === "mattermost"))){
 vErrors = add(vErrors, {instancePath:instancePath+"/kind",keyword:"enum",params:{}});
 }
 }

@@ -74,6 +74,17 @@ export interface ChannelObjectParameters {
   readonly desktop_notification: DesktopNotificationParameters;
   readonly webhook: WebhookParameters;
   readonly command: CommandParameters;
+  readonly slack: SlackParameters;
+  readonly teams: TeamsParameters;
+  readonly discord: DiscordParameters;
+  readonly telegram: TelegramParameters;
+  readonly ntfy: NtfyParameters;
+  readonly gotify: GotifyParameters;
+  readonly pushover: PushoverParameters;
+  readonly pagerduty: PagerdutyParameters;
+  readonly opsgenie: OpsgenieParameters;
+  readonly matrix: MatrixParameters;
+  readonly mattermost: MattermostParameters;
 }
 
 export interface ChannelObjectSettings {
@@ -136,6 +147,61 @@ export interface CommandParameters {
   readonly arguments?: readonly string[] | undefined;
   readonly environment?: { readonly [name: string]: string } | undefined;
   readonly timeout?: number | string | undefined;
+}
+
+export interface SlackParameters {
+  readonly url: string;
+}
+
+export interface TeamsParameters {
+  readonly url: string;
+}
+
+export interface DiscordParameters {
+  readonly url: string;
+}
+
+export interface TelegramParameters {
+  readonly token: string;
+  readonly chat: number | string;
+  readonly url?: string | undefined;
+}
+
+export interface NtfyParameters {
+  readonly topic: string;
+  readonly token?: string | undefined;
+  readonly url?: string | undefined;
+}
+
+export interface GotifyParameters {
+  readonly url: string;
+  readonly token: string;
+}
+
+export interface PushoverParameters {
+  readonly token: string;
+  readonly user_key: string;
+  readonly url?: string | undefined;
+}
+
+export interface PagerdutyParameters {
+  readonly integration_key: string;
+  readonly url?: string | undefined;
+}
+
+export interface OpsgenieParameters {
+  readonly api_key: string;
+  readonly url?: string | undefined;
+}
+
+export interface MatrixParameters {
+  readonly url: string;
+  readonly token: string;
+  readonly room: string;
+}
+
+export interface MattermostParameters {
+  readonly url: string;
 }
 
 export interface ConfigState {

@@ -1,0 +1,216 @@
+/**
+ * Ready-made channels: each is a webhook that sends what its provider expects. Loaded if a config has one. Their keys are
+ * those of the schema, where they are marked with `x-ready-made`; everything behind the config knows webhooks alone.
+ */
+import type { ChannelKind } from "../domain/channel.ts";
+import type {
+  ChannelObjectParameters,
+  JsonTemplate,
+  WebhookParameters,
+} from "../domain/generated/written_config.ts";
+import { channelsIn } from "./channel_uses.ts";
+import { replaceValues } from "./placeholders.ts";
+import { type SchemaReader, valueAt } from "./schema_view.ts";
+import type { JsonObject } from "./syntax.ts";
+
+export type ReadyMadeKind = Exclude<keyof ChannelObjectParameters, ChannelKind>;
+
+interface ReadyMadeChannel<Kind extends ReadyMadeKind> {
+  /** The hosts of the provider, by which a URL shows the kind. @default none, users have servers of their own */
+  readonly hosts?: readonly string[];
+  /** The key that is the end of a URL. @default none */
+  readonly pathKey?: string & keyof ChannelObjectParameters[Kind];
+  webhookOf(parameters: ChannelObjectParameters[Kind] & { readonly url: string }): WebhookParameters;
+}
+
+const TITLE = "{{title | truncate: 200}}";
+const PAGE = "{{link | truncate: 500}}";
+
+/** A value that is left out if there is no page of the check. */
+function ifPage(value: JsonTemplate): JsonTemplate {
+  return { "{{link}}": { "": { "{{link}}": {} }, "*": value } };
+}
+
+/** A text, and the page of the check as a line of its own. */
+function withPage(text: string, page = PAGE): JsonTemplate {
+  return { "{{link}}": { "": text, "*": `${text}\n${page}` } };
+}
+
+function byCondition(values: Readonly<Record<string, string | number>>): JsonTemplate {
+  return { "{{condition}}": values };
+}
+
+/** Filters and settings keep an output such as `@everyone` from mentioning people. */
+export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Kind> } = {
+  slack: {
+    hosts: ["hooks.slack.com"],
+    webhookOf: ({ url }) => ({
+      target: url,
+      body: { text: withPage("{{summary | html}}", "{{link | truncate: 500 | html}}"), unfurl_links: false },
+    }),
+  },
+  teams: {
+    webhookOf: ({ url }) => ({
+      target: url,
+      body: {
+        type: "message",
+        attachments: [{
+          contentType: "application/vnd.microsoft.card.adaptive",
+          content: {
+            $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
+            type: "AdaptiveCard",
+            version: "1.4",
+            body: [{ type: "RichTextBlock", inlines: [{ type: "TextRun", text: "{{summary}}" }] }],
+            actions: ifPage([{ type: "Action.OpenUrl", title: "Open", url: PAGE }]),
+          },
+        }],
+      },
+    }),
+  },
+  discord: {
+    hosts: ["discord.com", "discordapp.com"],
+    webhookOf: ({ url }) => ({
+      target: url,
+      body: { content: withPage("{{summary}}"), allowed_mentions: { parse: [] } },
+    }),
+  },
+  telegram: {
+    hosts: ["api.telegram.org"],
+    webhookOf: ({ url, token, chat }) => ({
+      target: `${baseOf(url)}/bot${token}/sendMessage`,
+      body: {
+        chat_id: chat,
+        parse_mode: "HTML",
+        text: withPage(
+          "<b>{{title | truncate: 200 | html}}</b>\n{{summary | html}}",
+          "{{link | truncate: 500 | html}}",
+        ),
+        link_preview_options: { is_disabled: true },
+      },
+    }),
+  },
+  ntfy: {
+    hosts: ["ntfy.sh"],
+    pathKey: "topic",
+    webhookOf: ({ url, topic, token }) => ({
+      target: `${baseOf(url)}/`,
+      ...token !== undefined && { headers: { Authorization: `Bearer ${token}` } },
+      body: {
+        topic,
+        title: TITLE,
+        message: "{{summary}}",
+        priority: byCondition({ critical: 5, warning: 4, "*": 3 }),
+        tags: [byCondition({ ok: "white_check_mark", critical: "rotating_light", "*": "warning" })],
+        click: ifPage(PAGE),
+      },
+    }),
+  },
+  gotify: {
+    webhookOf: ({ url, token }) => ({
+      target: `${baseOf(url)}/message`,
+      headers: { "X-Gotify-Key": token },
+      body: {
+        title: TITLE,
+        message: "{{summary}}",
+        priority: byCondition({ critical: 8, warning: 5, "*": 2 }),
+        extras: ifPage({ "client::notification": { click: { url: PAGE } } }),
+      },
+    }),
+  },
+  pushover: {
+    hosts: ["api.pushover.net"],
+    webhookOf: ({ url, token, user_key }) => ({
+      target: `${baseOf(url)}/1/messages.json`,
+      body: {
+        token,
+        user: user_key,
+        title: TITLE,
+        message: "{{summary}}",
+        priority: byCondition({ critical: 2, "*": 0 }),
+        retry: 60,
+        expire: 3600,
+        url: ifPage(PAGE),
+      },
+    }),
+  },
+  pagerduty: {
+    hosts: ["events.pagerduty.com", "events.eu.pagerduty.com"],
+    webhookOf: ({ url, integration_key }) => ({
+      target: `${baseOf(url)}/v2/enqueue`,
+      body: {
+        routing_key: integration_key,
+        event_action: "{{action}}",
+        dedup_key: "{{check | truncate: 255}}",
+        client: "monitor",
+        client_url: ifPage(PAGE),
+        payload: {
+          summary: "{{summary}}",
+          source: "{{host}}",
+          severity: "{{severity}}",
+          timestamp: "{{decided_at}}",
+          component: "{{check}}",
+          custom_details: { output: "{{output}}", detail: "{{detail}}" },
+        },
+      },
+    }),
+  },
+  opsgenie: {
+    hosts: ["api.opsgenie.com", "api.eu.opsgenie.com"],
+    webhookOf: ({ url, api_key }) => ({
+      target: `${baseOf(url)}/v2/alerts`,
+      recovery_target: `${baseOf(url)}/v2/alerts/{{check | truncate: 250}}/close?identifierType=alias`,
+      headers: { Authorization: `GenieKey ${api_key}` },
+      body: {
+        "{{event}}": {
+          recovery: { source: "monitor", note: "{{summary}}" },
+          "*": {
+            message: "{{title | truncate: 130}}",
+            alias: "{{check | truncate: 250}}",
+            description: "{{summary}}\n{{detail | truncate: 10000}}",
+            priority: byCondition({ critical: "P1", warning: "P3", "*": "P4" }),
+            source: "monitor",
+            details: ifPage({ page: PAGE }),
+          },
+        },
+      },
+    }),
+  },
+  matrix: {
+    webhookOf: ({ url, token, room }) => ({
+      // A server drops a retry with the same id.
+      target: `${baseOf(url)}/_matrix/client/v3/rooms/${encodeURIComponent(room)}/send/m.room.message/{{id}}`,
+      method: "PUT",
+      headers: { Authorization: `Bearer ${token}` },
+      body: { msgtype: "m.text", body: withPage("{{summary}}"), "m.mentions": {} },
+    }),
+  },
+  mattermost: {
+    webhookOf: ({ url }) => ({ target: url, body: { text: withPage("{{summary | no_mentions}}") } }),
+  },
+};
+
+/** Without slashes at the end. */
+function baseOf(url: string): string {
+  return url.replace(/\/+$/, "");
+}
+
+/** Replaces the ready-made channels of a valid file by their webhooks. */
+export function expandReadyMade(config: JsonObject, reader: SchemaReader): JsonObject {
+  const values = channelsIn(config).flatMap(({ path, kind }) => {
+    const place = [...path, "parameters"];
+    const { isReadyMade = false, keys } = reader.at(config, place) ?? {};
+    if (!isReadyMade) return [];
+    const parameters: Record<string, unknown> = {};
+    for (const [name, schema] of keys ?? []) {
+      parameters[name] = valueAt(config, [...place, name]) ?? reader.view(schema, undefined).default;
+    }
+    // The schema has validated the parameters of the kind.
+    const { webhookOf }: { webhookOf(parameters: object): WebhookParameters } =
+      READY_MADE[kind as ReadyMadeKind];
+    return [
+      { path: [...path, "kind"], value: "webhook" },
+      { path: place, value: { ...webhookOf(parameters) } as JsonObject },
+    ];
+  });
+  return replaceValues(config, values) as JsonObject;
+}
