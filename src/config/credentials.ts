@@ -13,9 +13,11 @@ const CREDENTIAL_NAME =
 
 /** Returns whether the whole value is a credential. Of a URL only parts are. */
 export function isCredential({ format, path }: Pick<FormattedValue, "format" | "path">): boolean {
-  return format === "secret" || NAMED_FORMATS.includes(format) && isCredentialName(path.at(-1));
+  return SECRET_FORMATS.includes(format) || NAMED_FORMATS.includes(format) && isCredentialName(path.at(-1));
 }
 
+/** A secret URL is that of a chat: whoever has it may post there. */
+const SECRET_FORMATS: readonly string[] = ["secret", "secret_url"];
 const NAMED_FORMATS: readonly string[] = ["header_value", "variable"];
 
 /** Returns whether all or a part of a value may be a credential. */
@@ -75,6 +77,8 @@ export function* formsOfCredential(
     for (const [name, one] of url.searchParams) if (isCredentialName(name)) yield one;
   } else if (isCredential(item)) {
     yield value;
+    // It is not always printed with its host.
+    if (item.format === "secret_url") yield value.replace(/^[^/]*\/+[^/?#]*[/?#]+/, "");
     if (item.format !== "header_value") return;
     const [scheme, ...parameters] = value.trim().split(/\s+/);
     if (parameters.length !== 1) return;

@@ -117,6 +117,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
       : amount(`an interval, expected ${INTERVAL_FORMS}`, parseInterval)(item),
   retention: amount(`an interval, expected ${RETENTION_FORMS}`, parseRetention),
   url: checkUrl,
+  secret_url: checkUrl,
   address: rule(
     (text) => ADDRESS.test(text),
     "is not an email address, expected one such as admin@example.org",

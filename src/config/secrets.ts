@@ -37,7 +37,9 @@ export function findSecrets(
     const view = reader.at(config, path);
     if (view?.enum !== undefined || OPEN_FORMATS.includes(view?.format ?? "")) continue;
     for (const { value, start } of parts) {
-      const hidden = view?.format === "url" ? hiddenInAddress(value, start, resolved ?? "") : [value];
+      const hidden = view?.format?.endsWith("url") === true
+        ? hiddenInAddress(value, start, resolved ?? "")
+        : [value];
       for (const text of hidden) hide(text, path);
     }
   }

@@ -40,6 +40,13 @@ Deno.test("findSecrets() returns the values of keys that can contain a secret", 
       `${LOGIN} | bWU6c3dvcmRmaXNo | me:swordfish | swordfish`,
     ],
     "a header that is none": [request("http://h/", { Accept: "swordfish" }), "", ""],
+    "a literal URL of a chat": [
+      {
+        channels: { chat: { kind: "slack", parameters: { url: "https://h.example/services/T0/swordfish" } } },
+      },
+      "",
+      "https://h.example/services/T0/swordfish | services/T0/swordfish",
+    ],
     "a literal variable": [script({ DB_PASSWORD: "swordfish", LANG: "de_CH" }), "", "swordfish"],
     "the host of an SMTP server": [mail({ host: "${env:X}" }), "mail.example.org", ""],
     "a path": [check("file_timestamp", { path: "${env:X}" }), "/var/backups", ""],

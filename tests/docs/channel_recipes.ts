@@ -42,7 +42,8 @@ export async function writeHostileConfig(
   const unlimited = Object.values(channels).map((text) => text.replace('"20 per hour"', '"1000 per hour"'));
   await Deno.writeTextFile(
     `${directory}/monitor.json`,
-    `{ "state": "state.sqlite", "channels": { ${unlimited.join(",\n")} },
+    `{ "state": "state.sqlite", "listen": { "address": "127.0.0.1:9797", "url": "https://monitor.example.org/" },
+       "channels": { ${unlimited.join(",\n")} },
        "defaults": { "threshold": 1, "notifications": ${names} }, "checks": ${JSON.stringify(checks)} }`,
     { mode: 0o600 },
   );

@@ -59,8 +59,13 @@ function startReceiver(name: string, { host, environment }: Provider): Receiver 
     return new Response();
   });
   const address = `127.0.0.1:${server.addr.port}`;
-  const recipe = CHANNEL_RECIPES.get(name)?.replaceAll(host, address)
-    .replaceAll(/https:\/\/(?=[^"]*127\.0\.0\.1)/g, "http://") ?? "";
+  const text = CHANNEL_RECIPES.get(name) ?? "";
+  const recipe = host !== undefined
+    ? text.replaceAll(host, address).replaceAll(/https:\/\/(?=[^"]*127\.0\.0\.1)/g, "http://")
+    // A URL that has a default.
+    : text.includes('"url"')
+    ? text
+    : text.replace('"parameters": {', `$& "url": "http://${address}/",`);
   const local = Object.entries(environment).map(([variable, value]) => [
     variable,
     value.replace("ORIGIN", `http://${address}`),

@@ -19,8 +19,8 @@ export interface ArrivedRequest {
 
 /** A receiver that has an API over HTTP. */
 export interface Provider {
-  /** The host in a recipe, replaced by the loopback server. */
-  readonly host: string;
+  /** The host in a recipe, replaced by the loopback server. @default none, the URL has a default or is a secret */
+  readonly host?: string;
   /** Secrets in the environment; `ORIGIN` stands for the loopback server. */
   readonly environment: Readonly<Record<string, string>>;
   /** @default POST */
@@ -95,13 +95,15 @@ function alertsUntil(endsAt: JsonSchema): JsonSchema {
   return list(object("", { labels: LABELS, annotations: LABELS, startsAt: TIME, endsAt }));
 }
 
+/** The page of a check. */
+const PAGE = { type: "string", pattern: "^https://monitor\\.example\\.org/", maxLength: 512 };
+
 const NUMBER = { type: "string", pattern: "^\\+[1-9]\\d{1,14}$" };
 
 export const PROVIDERS: Readonly<Record<string, Provider>> = {
   /** https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks and .../formatting-message-text, 2026-11-23 */
   slack: {
-    host: "hooks.slack.com",
-    environment: { SLACK_WEBHOOK: "T000/B000/slack-secret" },
+    environment: { SLACK_URL: "ORIGIN/services/T000/B000/slack-secret" },
     path: /^\/services\/T000\/B000\/slack-secret$/,
     // Longer texts are cut.
     schema: object("text:40000", { unfurl_links: { type: "boolean" } }),
@@ -111,18 +113,25 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
   },
   /** https://developers.mattermost.com/integrate/webhooks/incoming and the limit of a post, 2026-11-23 */
   mattermost: {
-    host: "mattermost.example.org",
-    environment: { MATTERMOST_HOOK: "mattermost-secret" },
+    environment: { MATTERMOST_URL: "ORIGIN/hooks/mattermost-secret" },
     path: /^\/hooks\/mattermost-secret$/,
     schema: object("text:16383"),
     textOf: (body: { text: string }) => body.text,
     // Those of Slack are understood, too.
     mention: /@[\w.-]|<[!@]/,
   },
+  /** https://docs.rocket.chat/docs/integrations, 2026-11-26 */
+  rocket_chat: {
+    host: "chat.example.org",
+    environment: { ROCKET_CHAT_HOOK: "rocket-secret" },
+    path: /^\/hooks\/rocket-secret$/,
+    schema: object("text:5000"),
+    textOf: (body: { text: string }) => body.text,
+    mention: /@[\w.-]/,
+  },
   /** https://discord.com/developers/docs/resources/webhook#execute-webhook, 2026-11-23 */
   discord: {
-    host: "discord.com",
-    environment: { DISCORD_WEBHOOK: "1234/discord-secret" },
+    environment: { DISCORD_URL: "ORIGIN/api/webhooks/1234/discord-secret" },
     path: /^\/api\/webhooks\/1234\/discord-secret$/,
     // An empty list of kinds to parse: nothing in the content mentions anyone.
     schema: object("content:2000", {
@@ -136,8 +145,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
    * Markdown, and mentions need an entity of their own.
    */
   teams: {
-    host: "unused.example.org",
-    environment: { TEAMS_WORKFLOW: "ORIGIN/workflows/1?sig=teams-secret" },
+    environment: { TEAMS_URL: "ORIGIN/workflows/1?sig=teams-secret" },
     path: /^\/workflows\/1\?sig=teams-secret$/,
     schema: object("type=message", {
       attachments: list(
@@ -146,6 +154,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
             "$schema=http://adaptivecards.io/schemas/adaptive-card.json type=AdaptiveCard version=1.2|1.3|1.4|1.5",
             {
               body: list(object("type=RichTextBlock", { inlines: list(object("type=TextRun text:20000")) })),
+              actions: list(object("type=Action.OpenUrl title:100", { url: PAGE })),
             },
           ),
         }),
@@ -156,12 +165,11 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
   },
   /** https://core.telegram.org/bots/api#sendmessage and #html-style, 2026-11-23 */
   telegram: {
-    host: "api.telegram.org",
     environment: { TELEGRAM_TOKEN: "123:telegram-secret" },
     path: /^\/bot123:telegram-secret\/sendMessage$/,
     // 4,096 characters once the entities are read.
     schema: object("parse_mode=HTML text:8096", {
-      chat_id: { type: "string", pattern: "^(@\\w+|-?\\d+)$" },
+      chat_id: { const: -1001234567890 },
       link_preview_options: object("", { is_disabled: { type: "boolean" } }),
     }),
     textOf: (body: { text: string }) => {
@@ -180,7 +188,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     host: "matrix.example.org",
     environment: { MATRIX_TOKEN: "matrix-secret" },
     method: "PUT",
-    path: /^\/_matrix\/client\/v3\/rooms\/%21room%3Aexample.org\/send\/m\.room\.message\/[\w-]+$/,
+    path: /^\/_matrix\/client\/v3\/rooms\/!room%3Aexample.org\/send\/m\.room\.message\/[\w-]+$/,
     headers: { authorization: "Bearer matrix-secret" },
     schema: object("msgtype=m.text body:60000", { "m.mentions": { type: "object", maxProperties: 0 } }),
     textOf: (body: { body: string }) => body.body,
@@ -189,14 +197,13 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
   },
   /** https://docs.ntfy.sh/publish/#publish-as-json, 2026-11-23. Above 4,096 bytes a message becomes an attachment. */
   ntfy: {
-    host: "ntfy.sh",
     environment: { NTFY_TOKEN: "ntfy-secret" },
     path: /^\/$/,
     headers: { authorization: "Bearer ntfy-secret" },
     schema: object("title:1000 message:4096 priority:1..5", {
       topic: { type: "string", pattern: "^[-_A-Za-z0-9]{1,64}$" },
       tags: { type: "array", items: text(100) },
-      click: { type: "string", pattern: "^https?://" },
+      click: PAGE,
     }),
     textOf: (body: { message: string }) => {
       assert.ok(new TextEncoder().encode(body.message).length <= 4096);
@@ -205,24 +212,36 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyOf: titleOf,
     pair: [{ priority: 5 }, { priority: 3, tags: ["white_check_mark"] }],
   },
+  /** As `ntfy`. */
+  quiet_ntfy: {
+    host: "ntfy.sh",
+    environment: {},
+    path: /^\/$/,
+    schema: object("topic:64 title:1000 message:4096 priority:1..5"),
+    textOf: (body: { message: string }) => body.message,
+    keyOf: titleOf,
+    pair: [{ priority: 4 }, { priority: 2 }],
+  },
   /** https://gotify.net/api-docs#/message/createMessage, 2026-11-23 */
   gotify: {
     host: "gotify.example.org",
     environment: { GOTIFY_TOKEN: "gotify-secret" },
     path: /^\/message$/,
     headers: { "x-gotify-key": "gotify-secret" },
-    schema: object("title:1000 message:10000 priority:0..10"),
+    schema: object("title:1000 message:10000 priority:0..10", {
+      extras: object("", { "client::notification": object("", { click: object("", { url: PAGE }) }) }),
+    }),
     textOf: (body: { message: string }) => body.message,
     keyOf: titleOf,
     pair: [{ priority: 8 }, { priority: 2 }],
   },
   /** https://pushover.net/api, 2026-11-23: limits in characters; priority 2 needs `retry` and `expire`. */
   pushover: {
-    host: "api.pushover.net",
-    environment: { PUSHOVER_TOKEN: "pushover-secret", PUSHOVER_USER: "pushover-user" },
+    environment: { PUSHOVER_TOKEN: "pushover-secret", PUSHOVER_USER_KEY: "pushover-user" },
     path: /^\/1\/messages\.json$/,
     schema: object(
       "token=pushover-secret user=pushover-user title:250 message:1024 priority:-2..2 retry:30.. expire:1..10800",
+      { url: PAGE },
     ),
     textOf: (body: { message: string }) => body.message,
     keyOf: titleOf,
@@ -230,12 +249,12 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
   },
   /** https://developer.pagerduty.com/docs/events-api-v2/trigger-events/, 2026-11-23 */
   pagerduty: {
-    host: "events.pagerduty.com",
     environment: { PAGERDUTY_KEY: "0123456789abcdef0123456789abcdef" },
     path: /^\/v2\/enqueue$/,
     schema: object(
-      "routing_key=0123456789abcdef0123456789abcdef event_action=trigger|acknowledge|resolve dedup_key:255",
+      "routing_key=0123456789abcdef0123456789abcdef event_action=trigger|acknowledge|resolve dedup_key:255 client:255",
       {
+        client_url: PAGE,
         payload: object("summary:1024 source:1000 severity=critical|error|warning|info component:1000", {
           timestamp: TIME,
           custom_details: { type: "object" },
@@ -246,17 +265,31 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     keyOf: ({ body }) => (body as { readonly dedup_key: string }).dedup_key,
     pair: [{ event_action: "trigger" }, { event_action: "resolve" }],
   },
+  /** As `pagerduty`. */
+  shop_pagerduty: {
+    host: "events.pagerduty.com",
+    environment: { PAGERDUTY_KEY: "0123456789abcdef0123456789abcdef" },
+    path: /^\/v2\/enqueue$/,
+    schema: object(
+      "routing_key=0123456789abcdef0123456789abcdef event_action=trigger|acknowledge|resolve dedup_key:255",
+      { payload: object("summary:1024 source:1000 severity=critical|error|warning|info") },
+    ),
+    textOf: (body: { payload: { summary: string } }) => body.payload.summary,
+    keyOf: ({ body }) => (body as { readonly dedup_key: string }).dedup_key,
+    pair: [{ event_action: "trigger" }, { event_action: "resolve" }],
+  },
   /**
    * https://docs.opsgenie.com/docs/alert-api and, with the same requests,
    * https://developer.atlassian.com/cloud/jira/service-desk-ops/rest/v1/api-group-integration-events/, 2026-11-23
    */
   opsgenie: {
-    host: "api.opsgenie.com",
     environment: { OPSGENIE_KEY: "opsgenie-secret" },
     path: /^\/v2\/alerts$/,
     recoveryPath: /^\/v2\/alerts\/[^/]+\/close\?identifierType=alias$/,
     headers: { authorization: "GenieKey opsgenie-secret" },
-    schema: object("message:130 alias:512 description:15000 priority=P1|P2|P3|P4|P5 source:100"),
+    schema: object("message:130 alias:512 description:15000 priority=P1|P2|P3|P4|P5 source:100", {
+      details: object("", { page: PAGE }),
+    }),
     recoverySchema: object("source:100 note:25000"),
     textOf: (body: { message?: string; note?: string }) => body.message ?? body.note ?? "",
     keyOf: ({ path, body }) => {

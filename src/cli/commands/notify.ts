@@ -5,6 +5,7 @@ import type { Message } from "../../domain/delivery.ts";
 import type { System } from "../../domain/system.ts";
 import { regularRunAfter } from "../../engine/overdue.ts";
 import {
+  type CommandContext,
   isEverything,
   type OpenConfig,
   openConfig,
@@ -14,12 +15,18 @@ import {
 } from "../open_config.ts";
 import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
 import { EXIT } from "../exit_code.ts";
+import { requiredPermissionsOf } from "../../permissions/required_permissions.ts";
 import { sendNow } from "../send_now.ts";
 
 const CHANNEL_OPTION: OptionSpec = option("--channel NAME", "only this channel (repeatable)", {
   names: "channels",
   repeatable: true,
 });
+
+const TO_OPTION: OptionSpec = option(
+  "--to URL",
+  "only this provider, without a config: its URL, or KIND:URL such as slack:https://…",
+);
 
 export const notifyCommand: Command = {
   name: "notify",
@@ -30,14 +37,17 @@ export const notifyCommand: Command = {
     "Sends a notification that is marked as a test through each channel of the config, or of the named or tagged " +
     "checks. A name that no check has may be that of a channel. It prints each step of the delivery.",
   page: "guides/notifications.md",
-  options: [OPTION.config, OPTION.tag, CHANNEL_OPTION],
+  options: [OPTION.config, OPTION.tag, CHANNEL_OPTION, TO_OPTION],
   examples: [
     ["monitor notify", "test every channel once"],
     ["monitor notify web", "test the channels of one check"],
     ["monitor notify pager", "test one channel by its name"],
+    ["monitor notify --to https://ntfy.sh/my-alerts", "send a test without a config"],
   ],
   endings: ["done", "name", "undelivered", "permission", "config"],
   run: async (invocation, system) => {
+    const url = invocation.text("to");
+    if (url !== undefined) return await notifyTo(url, { invocation, system });
     const config = await openConfig(invocation, system);
     const selection = readSelection(invocation);
     const isCheck = (name: string): boolean => config.checks.some((check) => check.name === name);
@@ -63,15 +73,36 @@ export const notifyCommand: Command = {
     const channels = trials.filter(({ check }) => check === null).map(({ channel }) => channel);
     const options = { invocation, system, checks, channels, listens: false };
     dropOtherPermissions(await permissionsOfConfig(config, options), { system, config });
-    let failures = 0;
-    for (const { channel, check } of trials) {
-      const delivered = await sendNow(channel, testMessage(check, system), { system, config });
-      if (!delivered) failures++;
-    }
     if (trials.length === 0) system.stdout.write("no channel to test\n");
-    return failures === 0 ? EXIT.ok : EXIT.undelivered;
+    return await sendAll(trials, { system, config });
   },
 };
+
+async function sendAll(
+  trials: readonly Trial[],
+  { system, config }: { readonly system: System; readonly config: OpenConfig },
+): Promise<number> {
+  let failures = 0;
+  for (const { channel, check } of trials) {
+    const delivered = await sendNow(channel, testMessage(check, system), { system, config });
+    if (!delivered) failures++;
+  }
+  return failures === 0 ? EXIT.ok : EXIT.undelivered;
+}
+
+/** Sends to a channel of the command line. */
+async function notifyTo(url: string, { invocation, system }: CommandContext): Promise<number> {
+  const other = ["config", "tag", "channel"].find((name) => invocation.has(name));
+  if (other !== undefined || invocation.operands.length > 0) {
+    throw new UsageError(`--to cannot be used with ${other === undefined ? "names" : `--${other}`}`);
+  }
+  const { openTypedChannel } = await import("../typed_channel.ts");
+  const config = await openTypedChannel(url, { invocation, system });
+  const channels = [...config.channels.values()];
+  const parts = { checks: [], heartbeat: null, notifies: true, channels };
+  dropOtherPermissions(await requiredPermissionsOf(parts, system), { system, config });
+  return await sendAll(channels.map((channel) => ({ channel, check: null })), { system, config });
+}
 
 interface Trial {
   readonly channel: Channel;
