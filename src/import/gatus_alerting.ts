@@ -4,11 +4,11 @@ import { asText, Foreign, isObject } from "./foreign_value.ts";
 import {
   addressesIn,
   addressOf,
+  channelOf,
   emailChannel,
   type MakeChannel,
   ntfyChannel,
   webhook,
-  webhookOf,
 } from "./message_channels.ts";
 import { intervalText, parseGoDuration } from "./span_text.ts";
 
@@ -44,16 +44,16 @@ export function readProviders(alerting: Foreign, draft: ConfigDraft): Providers 
 const NO_COUNTERPART = "no channel for this provider; use a webhook or command channel";
 
 const CHANNELS: Readonly<Record<string, MakeChannel>> = {
-  slack: webhookOf("slack", "webhook-url"),
-  discord: webhookOf("discord", "webhook-url"),
-  mattermost: webhookOf("mattermost", "webhook-url"),
-  rocketchat: webhookOf("rocket_chat", "webhook-url"),
-  googlechat: webhookOf("google_chat", "webhook-url"),
-  "teams-workflows": webhookOf("teams", "webhook-url"),
-  telegram: webhookOf("telegram", "token", "id"),
-  gotify: webhookOf("gotify", "server-url", "token"),
-  pushover: webhookOf("pushover", "application-token", "user-key"),
-  pagerduty: webhookOf("pagerduty", "integration-key"),
+  slack: channelOf("slack", "webhook-url"),
+  discord: channelOf("discord", "webhook-url"),
+  mattermost: channelOf("mattermost", "webhook-url"),
+  rocketchat: channelOf("rocket_chat", "webhook-url"),
+  googlechat: channelOf("google_chat", "webhook-url"),
+  "teams-workflows": channelOf("teams", "webhook-url"),
+  telegram: channelOf("telegram", "token", "id"),
+  gotify: channelOf("gotify", "server-url", "token"),
+  pushover: channelOf("pushover", "application-token", "user-key"),
+  pagerduty: channelOf("pagerduty", "integration-key"),
   ntfy: (settings, item) => {
     const [url, topic, token] = ["url", "topic", "token"].map((key) => settings.text(key));
     return ntfyChannel({ url, topic, token }, item);

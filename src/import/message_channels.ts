@@ -6,88 +6,45 @@ import type { SourceItem } from "./config_draft.ts";
 /** Returns a channel of the settings of a receiver; `undefined` if a required one is missing. */
 export type MakeChannel = (settings: Foreign, item: SourceItem) => written.ChannelObject | undefined;
 
-const TITLE = "{{title | truncate: 200}}";
-
-function byCondition(values: Readonly<Record<string, string | number>>): written.JsonTemplate {
-  return { "{{condition}}": values };
-}
-
-/** The bodies are those of `docs/recipes/`, whose filters keep an output from mentioning people. */
 const RECEIVERS = {
-  slack: atSecretUrl({ text: "{{summary | html}}", unfurl_links: false }),
-  mattermost: atSecretUrl({ text: "{{summary | no_mentions}}" }),
-  rocket_chat: atSecretUrl({ text: "{{summary | no_mentions}}" }),
-  google_chat: atSecretUrl({ text: "{{summary | no_mentions}}" }),
-  discord: atSecretUrl({ content: "{{summary}}", allowed_mentions: { parse: [] } }),
-  teams: atSecretUrl({
-    type: "message",
-    attachments: [{
-      contentType: "application/vnd.microsoft.card.adaptive",
-      content: {
-        $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
-        type: "AdaptiveCard",
-        version: "1.4",
-        body: [{ type: "RichTextBlock", inlines: [{ type: "TextRun", text: "{{summary}}" }] }],
-      },
-    }],
-  }),
-  telegram: (item, token, chatId) => ({
-    target: `https://api.telegram.org/bot${item.secret(token, "token")}/sendMessage`,
-    body: {
-      chat_id: chatId,
-      parse_mode: "HTML",
-      text: "<b>{{title | truncate: 200 | html}}</b>\n{{summary | html}}",
-      link_preview_options: { is_disabled: true },
-    },
+  slack: (item, url) => ({ kind: "slack", parameters: { url: item.secret(url, URL_NAME) } }),
+  mattermost: (item, url) => ({ kind: "mattermost", parameters: { url: item.secret(url, URL_NAME) } }),
+  discord: (item, url) => ({ kind: "discord", parameters: { url: item.secret(url, URL_NAME) } }),
+  teams: (item, url) => ({ kind: "teams", parameters: { url: item.secret(url, URL_NAME) } }),
+  rocket_chat: chatOf,
+  google_chat: chatOf,
+  telegram: (item, token, chat) => ({
+    kind: "telegram",
+    parameters: { token: item.secret(token, "token"), chat },
   }),
   gotify: (item, url, token) => ({
-    target: item.url(`${url.replace(/\/+$/, "")}/message`),
-    headers: { "X-Gotify-Key": item.secret(token, "token") },
-    body: {
-      title: TITLE,
-      message: "{{summary}}",
-      priority: byCondition({ critical: 8, warning: 5, "*": 2 }),
-    },
+    kind: "gotify",
+    parameters: { url: item.url(url), token: item.secret(token, "token") },
   }),
   pushover: (item, token, user) => ({
-    target: "https://api.pushover.net/1/messages.json",
-    body: {
-      token: item.secret(token, "token"),
-      user: item.secret(user, "user key"),
-      title: TITLE,
-      message: "{{summary}}",
-    },
+    kind: "pushover",
+    parameters: { token: item.secret(token, "token"), user_key: item.secret(user, "user key") },
   }),
   pagerduty: (item, key) => ({
-    target: "https://events.pagerduty.com/v2/enqueue",
-    body: {
-      routing_key: item.secret(key, "integration key"),
-      event_action: "{{action}}",
-      dedup_key: "{{check | truncate: 255}}",
-      payload: {
-        summary: "{{summary}}",
-        source: "{{host}}",
-        severity: "{{severity}}",
-        timestamp: "{{decided_at}}",
-        component: "{{check}}",
-        custom_details: { output: "{{output}}", detail: "{{detail}}" },
-      },
-    },
+    kind: "pagerduty",
+    parameters: { integration_key: item.secret(key, "integration key") },
   }),
-} satisfies Readonly<Record<string, MakeParameters>>;
+} satisfies Readonly<
+  Record<string, (item: SourceItem, setting: string, other: string) => written.ChannelObject>
+>;
 
-type MakeParameters = (item: SourceItem, setting: string, other: string) => written.WebhookParameters;
+const URL_NAME = "webhook url";
 
-function atSecretUrl(body: written.WebhookParameters["body"]): MakeParameters {
-  return (item, url) => ({ target: item.secret(url, "webhook url"), body });
+function chatOf(item: SourceItem, url: string): written.ChannelObject {
+  return webhook({ target: item.secret(url, URL_NAME), body: { text: "{{summary | no_mentions}}" } });
 }
 
 /** Returns how a receiver's channel is made of the settings with some keys, one or two. */
-export function webhookOf(receiver: keyof typeof RECEIVERS, ...keys: readonly string[]): MakeChannel {
+export function channelOf(receiver: keyof typeof RECEIVERS, ...keys: readonly string[]): MakeChannel {
   return (settings, item) => {
     const values = keys.flatMap((key) => settings.text(key) ?? []);
     const [one = "", other = ""] = values;
-    return values.length < keys.length ? undefined : webhook(RECEIVERS[receiver](item, one, other));
+    return values.length < keys.length ? undefined : RECEIVERS[receiver](item, one, other);
   };
 }
 
@@ -96,20 +53,17 @@ export function webhook(parameters: written.WebhookParameters): written.ChannelO
 }
 
 export function ntfyChannel(
-  { url = "https://ntfy.sh", topic, token }: Partial<Record<"url" | "topic" | "token", string | undefined>>,
+  { url, topic, token }: Partial<Record<"url" | "topic" | "token", string | undefined>>,
   item: SourceItem,
 ): written.ChannelObject | undefined {
-  return topic === undefined ? undefined : webhook({
-    target: item.url(url.replace(/\/*$/, "/")),
-    ...(token !== undefined && { headers: { Authorization: `Bearer ${item.secret(token, "token")}` } }),
-    body: {
+  return topic === undefined ? undefined : {
+    kind: "ntfy",
+    parameters: {
       topic: item.secret(topic, "topic"),
-      title: TITLE,
-      message: "{{summary}}",
-      priority: byCondition({ critical: 5, warning: 4, "*": 3 }),
-      tags: [byCondition({ ok: "white_check_mark", critical: "rotating_light", "*": "warning" })],
+      ...token !== undefined && { token: item.secret(token, "token") },
+      ...url !== undefined && { url: item.url(url) },
     },
-  });
+  };
 }
 
 interface EmailSettings {

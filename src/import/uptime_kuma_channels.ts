@@ -3,11 +3,11 @@ import type * as written from "../domain/generated/written_config.ts";
 import { Foreign } from "./foreign_value.ts";
 import {
   addressesIn,
+  channelOf,
   emailChannel,
   type MakeChannel,
   ntfyChannel,
   webhook,
-  webhookOf,
 } from "./message_channels.ts";
 import type { SourceItem } from "./config_draft.ts";
 
@@ -19,16 +19,16 @@ export function kumaChannel(settings: Foreign, item: SourceItem): written.Channe
 }
 
 const CHANNELS: Readonly<Record<string, MakeChannel>> = {
-  slack: webhookOf("slack", "slackwebhookURL"),
-  discord: webhookOf("discord", "discordWebhookUrl"),
-  teams: webhookOf("teams", "webhookUrl"),
-  mattermost: webhookOf("mattermost", "mattermostWebhookUrl"),
-  "rocket.chat": webhookOf("rocket_chat", "rocketwebhookURL"),
-  GoogleChat: webhookOf("google_chat", "googleChatWebhookURL"),
-  telegram: webhookOf("telegram", "telegramBotToken", "telegramChatID"),
-  gotify: webhookOf("gotify", "gotifyserverurl", "gotifyapplicationToken"),
-  pushover: webhookOf("pushover", "pushoverapptoken", "pushoveruserkey"),
-  PagerDuty: webhookOf("pagerduty", "pagerdutyIntegrationKey"),
+  slack: channelOf("slack", "slackwebhookURL"),
+  discord: channelOf("discord", "discordWebhookUrl"),
+  teams: channelOf("teams", "webhookUrl"),
+  mattermost: channelOf("mattermost", "mattermostWebhookUrl"),
+  "rocket.chat": channelOf("rocket_chat", "rocketwebhookURL"),
+  GoogleChat: channelOf("google_chat", "googleChatWebhookURL"),
+  telegram: channelOf("telegram", "telegramBotToken", "telegramChatID"),
+  gotify: channelOf("gotify", "gotifyserverurl", "gotifyapplicationToken"),
+  pushover: channelOf("pushover", "pushoverapptoken", "pushoveruserkey"),
+  PagerDuty: channelOf("pagerduty", "pagerdutyIntegrationKey"),
   ntfy: (settings, item) => {
     if (settings.text("ntfytopic") !== undefined && settings.text("ntfypassword") !== undefined) {
       item.leaveOut("ntfypassword", "create an access token and use it");
