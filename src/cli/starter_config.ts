@@ -30,6 +30,8 @@ const SETTINGS = `// The config of monitor: checks, their schedules and notifica
   // Where notifications go. Test one: monitor notify terminal
   "channels": {
     "terminal": { "kind": "console", "parameters": {} }
+    // Also: "teams", "discord", "telegram", "ntfy", "gotify", "pushover", "pagerduty", "opsgenie", "matrix", "mattermost".
+    // "chat": { "kind": "slack", "parameters": { "url": "\${env:SLACK_URL}" } },
     // "admins": {
     //   "kind": "email",
     //   "parameters": {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { expandReadyMade } from "../../src/config/ready_made_channels.ts";
 import { resolveChecks } from "../../src/config/resolve.ts";
 import { createSchemaReader, isObject, type Schema } from "../../src/config/schema_view.ts";
 import { parseText } from "../../src/config/syntax.ts";
@@ -55,7 +56,7 @@ Deno.test(
     );
     const config = parseText(JSON.stringify({ defaults: {}, checks: Object.fromEntries(written) })).value;
     assert.ok(isObject(config));
-    const checks = resolveChecks(config, {
+    const checks = resolveChecks(expandReadyMade(config, READER), {
       reader: READER,
       written: config,
       directory: "/etc/monitor",
