@@ -56,7 +56,7 @@ const RECOVERY: Notification = {
   decidedAtMs: Date.UTC(2026, 0, 31, 10, 5),
 };
 
-/** Returns the requests of a notification by the kind of the channel. `pageUrl`: the page that messages link to. */
+/** Returns the requests of a notification by the kind of the channel. With `pageUrl`, the check has all facts. */
 export async function requestsOf(
   notification: Notification,
   { pageUrl }: { readonly pageUrl?: string } = {},
@@ -67,8 +67,10 @@ export async function requestsOf(
   const config = await load({
     channels,
     defaults: { notifications: Object.keys(channels) },
-    checks: { [notification.check]: { kind: "test", parameters: {} } },
-    ...pageUrl !== undefined && { listen: { address: "127.0.0.1:9797", url: pageUrl } },
+    checks: {
+      [notification.check]: { kind: "test", parameters: {}, ...pageUrl !== undefined && FACTS },
+    },
+    ...pageUrl !== undefined && { page: { url: pageUrl } },
   });
   const requests = new Map<string, OutgoingRequest>();
   for (const [kind, channel] of config.channels) {
@@ -92,6 +94,8 @@ export async function requestsOf(
   return requests;
 }
 
+const FACTS = { description: "The shop that customers see.", runbook: "https://wiki.example.org/shop" };
+
 const ACCEPTED: IncomingResponse = {
   status: 204,
   headers: new Headers(),
@@ -112,7 +116,8 @@ and its recovery. To send something else, copy the body into a [\`webhook\`](cha
 [fields](channels.md#templates) in place of values.
 
 The check \`shop\` has the title \`Shop\`. Each request also has \`Content-Type: application/json\`, \`User-Agent: monitor\`
-and an \`Idempotency-Key\`. The links are there only with \`listen.url\`.
+and an \`Idempotency-Key\`. \`url\`, \`runbook\` and \`description\` are there only if
+the config has them.
 
 ## Problem
 

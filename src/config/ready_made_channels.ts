@@ -24,16 +24,22 @@ interface ReadyMadeChannel<Kind extends ReadyMadeKind> {
 }
 
 const TITLE = "{{title | truncate: 200}}";
-const PAGE = "{{link | truncate: 500}}";
+const PAGE = "{{url | truncate: 500}}";
 
-/** A value that is left out if there is no page of the check. */
-function ifPage(value: JsonTemplate): JsonTemplate {
-  return { "{{link}}": { "": { "{{link}}": {} }, "*": value } };
+/** A value that is left out if the notification does not have the field. */
+function ifHas(field: "url" | "description" | "runbook", value: JsonTemplate): JsonTemplate {
+  const isLeftOut = { [`{{${field}}}`]: {} };
+  return { [`{{${field}}}`]: { "": isLeftOut, "*": value } };
 }
 
-/** A text, and the page of the check as a line of its own. */
-function withPage(text: string, page = PAGE): JsonTemplate {
-  return { "{{link}}": { "": text, "*": `${text}\n${page}` } };
+/** A text, and what the notification has of the runbook and the page as lines of their own. */
+function withLines(text: string, filter = ""): JsonTemplate {
+  const withPage = (start: string): JsonTemplate => ({
+    "{{url}}": { "": start, "*": `${start}\n{{url | truncate: 500${filter}}}` },
+  });
+  return {
+    "{{runbook}}": { "": withPage(text), "*": withPage(`${text}\n{{runbook | truncate: 400${filter}}}`) },
+  };
 }
 
 function byCondition(values: Readonly<Record<string, string | number>>): JsonTemplate {
@@ -46,7 +52,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
     hosts: ["hooks.slack.com"],
     webhookOf: ({ url }) => ({
       target: url,
-      body: { text: withPage("{{summary | html}}", "{{link | truncate: 500 | html}}"), unfurl_links: false },
+      body: { text: withLines("{{summary | html}}", " | html"), unfurl_links: false },
     }),
   },
   teams: {
@@ -61,7 +67,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
             type: "AdaptiveCard",
             version: "1.4",
             body: [{ type: "RichTextBlock", inlines: [{ type: "TextRun", text: "{{summary}}" }] }],
-            actions: ifPage([{ type: "Action.OpenUrl", title: "Open", url: PAGE }]),
+            actions: ifHas("url", [{ type: "Action.OpenUrl", title: "Open", url: PAGE }]),
           },
         }],
       },
@@ -71,7 +77,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
     hosts: ["discord.com", "discordapp.com"],
     webhookOf: ({ url }) => ({
       target: url,
-      body: { content: withPage("{{summary}}"), allowed_mentions: { parse: [] } },
+      body: { content: withLines("{{summary}}"), allowed_mentions: { parse: [] } },
     }),
   },
   telegram: {
@@ -81,10 +87,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
       body: {
         chat_id: chat,
         parse_mode: "HTML",
-        text: withPage(
-          "<b>{{title | truncate: 200 | html}}</b>\n{{summary | html}}",
-          "{{link | truncate: 500 | html}}",
-        ),
+        text: withLines("<b>{{title | truncate: 200 | html}}</b>\n{{summary | html}}", " | html"),
         link_preview_options: { is_disabled: true },
       },
     }),
@@ -101,7 +104,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
         message: "{{summary}}",
         priority: byCondition({ critical: 5, warning: 4, "*": 3 }),
         tags: [byCondition({ ok: "white_check_mark", critical: "rotating_light", "*": "warning" })],
-        click: ifPage(PAGE),
+        click: ifHas("url", PAGE),
       },
     }),
   },
@@ -113,7 +116,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
         title: TITLE,
         message: "{{summary}}",
         priority: byCondition({ critical: 8, warning: 5, "*": 2 }),
-        extras: ifPage({ "client::notification": { click: { url: PAGE } } }),
+        extras: ifHas("url", { "client::notification": { click: { url: PAGE } } }),
       },
     }),
   },
@@ -129,7 +132,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
         priority: byCondition({ critical: 2, "*": 0 }),
         retry: 60,
         expire: 3600,
-        url: ifPage(PAGE),
+        url: ifHas("url", PAGE),
       },
     }),
   },
@@ -142,14 +145,19 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
         event_action: "{{action}}",
         dedup_key: "{{check | truncate: 255}}",
         client: "monitor",
-        client_url: ifPage(PAGE),
+        client_url: ifHas("url", PAGE),
         payload: {
           summary: "{{summary}}",
           source: "{{host}}",
           severity: "{{severity}}",
           timestamp: "{{decided_at}}",
           component: "{{check}}",
-          custom_details: { output: "{{output}}", detail: "{{detail}}" },
+          custom_details: {
+            output: "{{output}}",
+            detail: "{{detail}}",
+            description: ifHas("description", "{{description}}"),
+            runbook: ifHas("runbook", "{{runbook}}"),
+          },
         },
       },
     }),
@@ -169,7 +177,11 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
             description: "{{summary}}\n{{detail | truncate: 10000}}",
             priority: byCondition({ critical: "P1", warning: "P3", "*": "P4" }),
             source: "monitor",
-            details: ifPage({ page: PAGE }),
+            details: {
+              page: ifHas("url", PAGE),
+              description: ifHas("description", "{{description | truncate: 2000}}"),
+              runbook: ifHas("runbook", "{{runbook | truncate: 2000}}"),
+            },
           },
         },
       },
@@ -181,11 +193,14 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
       target: `${baseOf(url)}/_matrix/client/v3/rooms/${encodeURIComponent(room)}/send/m.room.message/{{id}}`,
       method: "PUT",
       headers: { Authorization: `Bearer ${token}` },
-      body: { msgtype: "m.text", body: withPage("{{summary}}"), "m.mentions": {} },
+      body: { msgtype: "m.text", body: withLines("{{summary}}"), "m.mentions": {} },
     }),
   },
   mattermost: {
-    webhookOf: ({ url }) => ({ target: url, body: { text: withPage("{{summary | no_mentions}}") } }),
+    webhookOf: ({ url }) => ({
+      target: url,
+      body: { text: withLines("{{summary | no_mentions}}", " | no_mentions") },
+    }),
   },
 };
 

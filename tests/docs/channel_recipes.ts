@@ -11,13 +11,15 @@ export const CHANNEL_RECIPES: ReadonlyMap<string, string> = new Map(
 
 const encoder = new TextEncoder();
 
+const MENTIONS = "@everyone @here @channel @all <!channel> <!here> <@U012AB3CD> <@&1> @room @user";
+
 /** By the name of a check: an output of a target. */
 export const HOSTILE_OUTPUTS: Readonly<Record<string, Uint8Array>> = {
   plain: encoder.encode("status is 500, expected 200"),
   empty: encoder.encode(""),
   quotes: encoder.encode('"}], "x": \'\\" </b> & <b> `` ``` {{detail}} ${env:HOME} $(id)'),
   lines: encoder.encode("first\nsecond\r\nthird\r\r\nfourth"),
-  mentions: encoder.encode("@everyone @here @channel @all <!channel> <!here> <@U012AB3CD> <@&1> @room @user"),
+  mentions: encoder.encode(MENTIONS),
   long: encoder.encode("x".repeat(10_000)),
   long_markup: encoder.encode("<&@".repeat(3000)),
   emoji: encoder.encode("\u{1f600}".repeat(2500)),
@@ -35,14 +37,15 @@ export async function writeHostileConfig(
   const checks: Record<string, unknown> = {};
   for (const [index, [name, output]] of Object.entries(HOSTILE_OUTPUTS).entries()) {
     await Deno.writeFile(`${directory}/output_${index}`, output);
-    checks[name] = { kind: "script", parameters: { path: "./print", arguments: [`output_${index}`] } };
+    const parameters = { path: "./print", arguments: [`output_${index}`] };
+    checks[name] = { kind: "script", description: MENTIONS, runbook: MENTIONS.repeat(20), parameters };
   }
   const names = JSON.stringify(Object.keys(channels));
   // Each output is to arrive as a message of its own.
   const unlimited = Object.values(channels).map((text) => text.replace('"20 per hour"', '"1000 per hour"'));
   await Deno.writeTextFile(
     `${directory}/monitor.json`,
-    `{ "state": "state.sqlite", "listen": { "address": "127.0.0.1:9797", "url": "https://monitor.example.org/" },
+    `{ "state": "state.sqlite", "page": { "url": "https://monitor.example.org/" },
        "channels": { ${unlimited.join(",\n")} },
        "defaults": { "threshold": 1, "notifications": ${names} }, "checks": ${JSON.stringify(checks)} }`,
     { mode: 0o600 },

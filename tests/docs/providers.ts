@@ -288,7 +288,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     recoveryPath: /^\/v2\/alerts\/[^/]+\/close\?identifierType=alias$/,
     headers: { authorization: "GenieKey opsgenie-secret" },
     schema: object("message:130 alias:512 description:15000 priority=P1|P2|P3|P4|P5 source:100", {
-      details: object("", { page: PAGE }),
+      details: object("description:2000 runbook:2000", { page: PAGE }),
     }),
     recoverySchema: object("source:100 note:25000"),
     textOf: (body: { message?: string; note?: string }) => body.message ?? body.note ?? "",
