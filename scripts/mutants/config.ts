@@ -222,3 +222,95 @@ export const PERMISSIONS: FaultyLayer = {
     },
   ],
 };
+
+export const READY_MADE: FaultyLayer = {
+  layer: "ready-made channels",
+  tests: [
+    "tests/config/ready_made_channels_test.ts",
+    "tests/config/secrets_test.ts",
+    "tests/cli/commands/notify_to_test.ts",
+    "tests/docs/channel_recipes_test.ts",
+  ],
+  files: [
+    {
+      file: "src/config/load.ts",
+      faults: [
+        [
+          "a ready-made channel of an included file alone stays as it is",
+          "if (!validated.some(isNeeded)) return read;",
+          "if (!isNeeded(read.main)) return read;",
+        ],
+      ],
+    },
+    {
+      file: "src/config/ready_made_channels.ts",
+      faults: [
+        [
+          "a ready-made channel has no default URL",
+          "?? reader.view(schema, undefined).default",
+          "?? undefined",
+        ],
+        [
+          "a slash at the end of a URL is doubled",
+          'return url.replace(/\\/+$/, "");',
+          "return url;",
+        ],
+        [
+          "a message has an empty link without a page",
+          '{ "": isLeftOut, "*": value }',
+          '{ "*": value }',
+        ],
+        [
+          "a runbook mentions people in Mattermost",
+          '"{{summary | no_mentions}}", " | no_mentions"',
+          '"{{summary | no_mentions}}"',
+        ],
+        [
+          "an output mentions people in Slack",
+          '"{{summary | html}}", " | html"',
+          '"{{summary}}", " | html"',
+        ],
+        [
+          "a room of Matrix with a slash is another path",
+          "encodeURIComponent(room)",
+          "room",
+        ],
+        [
+          "a recovery opens an alert of Opsgenie",
+          "recovery_target: `${baseOf(url)}/v2/alerts/",
+          "recovery_target: `${baseOf(url)}/v2/alerts?",
+        ],
+      ],
+    },
+    {
+      file: "src/config/credentials.ts",
+      faults: [
+        [
+          "the URL of a chat is hidden only as a whole",
+          'if (item.format === "secret_url") yield',
+          'if (item.format === "no_url") yield',
+        ],
+      ],
+    },
+    {
+      file: "src/cli/typed_channel.ts",
+      faults: [
+        [
+          "the query of a URL that is a secret is dropped",
+          "if (keys.length === 1) return { url: text };",
+          'if (keys.length === 1) return { url: text.split("?")[0] ?? "" };',
+        ],
+        [
+          "the topic of a URL with a path is not found",
+          'address.lastIndexOf("/") + 1',
+          'address.indexOf("/", 8) + 1',
+        ],
+        [
+          "other hosts of a provider are unknown",
+          "hosts?.includes(host) === true",
+          "hosts?.[0] === host",
+        ],
+      ],
+    },
+  ],
+};

@@ -2,7 +2,7 @@
 import { ENGINE } from "./engine.ts";
 import { CHECKS, SUMMARY } from "./checks.ts";
 import { CONDITION } from "./condition.ts";
-import { CONFIG, PERMISSIONS } from "./config.ts";
+import { CONFIG, PERMISSIONS, READY_MADE } from "./config.ts";
 import { type Mutant, mutantsOf } from "./fault.ts";
 import { HTTP, REDACTION } from "./http.ts";
 import { MEMBERS } from "./members.ts";
@@ -19,6 +19,7 @@ const LAYERS = [
   MEMBERS,
   CONFIG,
   PERMISSIONS,
+  READY_MADE,
   REDACTION,
   HTTP,
   CHECKS,

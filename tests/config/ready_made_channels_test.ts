@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { EXAMPLES, requestsOf } from "../../scripts/message_page.ts";
 import { channelEntryOf } from "../../src/channels/registry.ts";
+import type { Channel } from "../../src/domain/channel.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { load } from "../../testing/config_system.ts";
 import { makeNotification } from "../support/channel_delivery.ts";
@@ -88,4 +89,22 @@ Deno.test("a ready-made channel keeps its filters, its lack, and its own queue",
     atMost: { count: 3 },
     lack: 'the environment variable "MISSING" is not set',
   }]);
+});
+
+Deno.test("a ready-made channel may be in an included file, and in the list of a check or a summary", async () => {
+  const ntfy = (topic: string) => ({ kind: "ntfy", parameters: { topic } });
+  const topicOf = (channel: Channel | undefined) =>
+    channel?.kind === "webhook" && /"topic":"(\w+)"/.exec(JSON.stringify(channel.parameters.body))?.[1];
+  const included = JSON.stringify({
+    channels: { push: ntfy("named") },
+    checks: { shop: { kind: "test", parameters: {}, notifications: ["push", ntfy("own")] } },
+  });
+  const files = { "/etc/monitor/shop.json": included };
+  const { checks: [shop] } = await load({ include: ["shop.json"], defaults: {} }, { files });
+  assert.deepEqual(shop?.notifications.map(topicOf), ["named", "own"]);
+  const { summary } = await load({
+    defaults: {},
+    summary: { cron: "0 8 * * *", notifications: [ntfy("summary")] },
+  });
+  assert.equal(topicOf(summary?.notifications[0]), "summary");
 });
