@@ -54,14 +54,14 @@ export function renderRow(
   options: ItemOptions,
 ): { readonly row: Markup; readonly isHidden: boolean } {
   const { condition, spans, check: { name } } = status;
-  const { snapshot: { nowMs, isLive, filter = NO_FILTER } } = options;
+  const { snapshot: { nowMs, isLive } } = options;
   const fields = fieldWordsOf(status);
   const hasBody = options.scale.opensOk || condition !== "ok" || options.roomOf(status).changes > 0;
   const [heading, words] = [headingOf(status), renderWords(status, options)];
   const what = markup`${truncate(describeStatus(status, nowMs), TEXT_MAX.output)}${
     renderLasting(status, nowMs)
   }`;
-  const isHidden = !isFound(filter.words, fields, `${heading} ${namesOf(status, options).join(" ")} ${what}`);
+  const isHidden = !isShown(status, options);
   const durationMs = durationOf(status);
   const own = isLive === true
     ? markup`<p><a href="checks/${encodeURIComponent(name.toWellFormed())}">Page of this check</a></p>`
@@ -78,6 +78,14 @@ export function renderRow(
     hasBody ? renderBody(status, options) : ""
   }</div></details>\n`;
   return { row, isHidden };
+}
+
+/** Returns whether the filter of the page finds a check. */
+export function isShown(status: PageCheck, options: ItemOptions): boolean {
+  const { nowMs, filter = NO_FILTER } = options.snapshot;
+  const what = `${truncate(describeStatus(status, nowMs), TEXT_MAX.output)}${renderLasting(status, nowMs)}`;
+  const words = [headingOf(status), ...namesOf(status, options), what];
+  return isFound(filter.words, fieldWordsOf(status), words.join(" "));
 }
 
 /** The share of ok, and of how much time, if that is not nearly all. */

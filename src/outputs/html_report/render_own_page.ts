@@ -89,7 +89,9 @@ export function incidentsOf(changes: readonly ConditionChange[]): readonly Incid
   const incidents: Incident[] = [];
   for (const change of changes.toReversed()) {
     const open = incidents.at(-1);
-    const isOpen = open !== undefined && open.endedAtMs === null;
+    // A change from ok without one to it: the end of the one before was not observed.
+    const isOpen = open !== undefined && open.endedAtMs === null && change.from !== "ok" &&
+      change.from !== "pending";
     if (change.to === "ok") {
       if (isOpen) incidents[incidents.length - 1] = { ...open, endedAtMs: change.atMs };
     } else if (isOpen) {
@@ -102,28 +104,30 @@ export function incidentsOf(changes: readonly ConditionChange[]): readonly Incid
   return incidents.reverse();
 }
 
-function renderIncidents({ changes, condition }: PageCheck, { snapshot, time }: ItemOptions): Markup {
+function renderIncidents({ changes, condition, state }: PageCheck, { snapshot, time }: ItemOptions): Markup {
   const { own, nowMs } = snapshot;
-  const items = incidentsOf(changes).map(({ beganAtMs, endedAtMs, highest, first }) => {
-    const untilMs = endedAtMs ?? nowMs;
-    const lasts = endedAtMs === null && isProblem(condition);
-    const took = describeDuration(roughly(Math.max(0, untilMs - beganAtMs)));
-    const sent = (own?.deliveries ?? []).filter(({ decidedAtMs }) =>
-      decidedAtMs >= beganAtMs && decidedAtMs <= untilMs
-    );
-    const trace = preformatted(first.trace, TEXT_MAX.trace);
-    return markup`<li>${time(beganAtMs)} <b>${highest}</b>, ${lasts ? "for" : "lasted"} ${took}${
-      endedAtMs === null && !lasts ? ", end not observed" : ""
-    }${first.output === "" ? "" : markup`: ${truncate(first.output, TEXT_MAX.output)}`}${
-      renderSent(sent, time)
-    }${
-      trace.isEmpty
-        ? ""
-        : markup`<details class=trace${
-          lasts ? " open" : ""
-        }><summary>Trace of the run that confirmed it</summary>${trace}</details>`
-    }`;
-  });
+  const items = incidentsOf(changes).map(
+    ({ beganAtMs, endedAtMs, highest, first }, index, { [index - 1]: next }) => {
+      const lasts = endedAtMs === null && index === 0 && isProblem(condition) && state === "current";
+      const untilMs = endedAtMs ?? next?.beganAtMs ?? nowMs;
+      const took = describeDuration(roughly(Math.max(0, untilMs - beganAtMs)));
+      const sent = (own?.deliveries ?? []).filter(({ decidedAtMs }) =>
+        decidedAtMs >= beganAtMs && decidedAtMs <= untilMs
+      );
+      const trace = preformatted(first.trace, TEXT_MAX.trace);
+      return markup`<li>${time(beganAtMs)} <b>${highest}</b>, ${
+        lasts ? `for ${took}` : endedAtMs === null ? "its end was not observed" : `lasted ${took}`
+      }${first.output === "" ? "" : markup`: ${truncate(first.output, TEXT_MAX.output)}`}${
+        renderSent(sent, time)
+      }${
+        trace.isEmpty
+          ? ""
+          : markup`<details class=trace${
+            lasts ? " open" : ""
+          }><summary>Trace of the run that confirmed it</summary>${trace}</details>`
+      }`;
+    },
+  );
   const list = items.length === 0 ? markup`` : markup`<ul class=e role=list>${items}</ul>`;
   return section("incidents", `Incidents (${items.length})`, list);
 }

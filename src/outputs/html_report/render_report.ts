@@ -18,7 +18,7 @@ import {
   type TimeText,
   toTimeText,
 } from "../markup.ts";
-import { type ItemOptions, renderMove, renderRow, type Room, TEXT_MAX } from "./render_check.ts";
+import { isShown, type ItemOptions, renderMove, renderRow, type Room, TEXT_MAX } from "./render_check.ts";
 import { renderOwnPage } from "./render_own_page.ts";
 import { FILE_SCRIPT } from "./old_page.ts";
 import { NO_FILTER, ORDERS } from "./page_filter.ts";
@@ -39,7 +39,7 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<Markup> {
   const item = { snapshot, plainTime, time, scale, roomOf: shareOut(snapshot, scale) };
   yield renderHead(snapshot);
   yield renderHeader(snapshot, time);
-  if (snapshot.isOfOneCheck !== true && checks.length > 1) yield renderFilter(snapshot);
+  if (snapshot.isOfOneCheck !== true && checks.length > 1) yield renderFilter(snapshot, countFound(item));
   yield markup`<main>\n`;
   yield renderAnnouncements(snapshot, plainTime(nowMs));
   if (snapshot.isOfOneCheck === true) yield* renderOne(item);
@@ -52,6 +52,10 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<Markup> {
   yield markup`</main>\n`;
   yield renderFooter(snapshot, { time, daysPerPoint: scale.daysPerPoint });
   if (snapshot.isLive !== true) yield markup`<script>${FILE_SCRIPT}</script>\n`;
+}
+
+function countFound(item: ItemOptions): number {
+  return item.snapshot.checks.filter((status) => isShown(status, item)).length;
 }
 
 function* renderOne(item: ItemOptions): Generator<Markup> {

@@ -14,6 +14,7 @@ Deno.test("incidentsOf() joins changes from the first problem until ok", (t) =>
       it gets worse and better | 1 ok warning, 2 warning critical, 3 critical warning, 4 warning ok | 1-4 critical
       two                      | 1 ok warning, 2 warning ok, 7 ok unknown | 7- unknown, 1-2 warning
       the first ok             | 1 pending ok                      |
+      an end that nobody saw   | 1 ok critical, 9 ok warning       | 9- warning, 1- critical
       pending before           | 3 pending critical                | 3- critical
     `,
     (_name, text, expected) => {
@@ -34,7 +35,7 @@ Deno.test("the page of a check has its response times, incidents, settings and c
   assert.match(text, / Response times .*90 d: \d/);
   assert.match(
     text,
-    / Incidents \(1\) 2026-01-31 09:00 critical , for 2 h: .* Trace of the run that confirmed it /,
+    / Incidents \(2\) 2026-01-31 09:00 critical , for 2 h: .* Trace of the run that confirmed it /,
   );
   assert.match(html, /<details class=trace open>/);
   assert.match(text, / Settings Kind test Runs every 1 min, while it fails every /);
