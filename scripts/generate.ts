@@ -1,7 +1,8 @@
 /**
  * Generates all files that derive from `schemas/source.json`: the three published schemas, the one that the program
  * reads, validators (so that it compiles no schema when it starts), the types of a config as it is written and resolved,
- * and the page that lists every key. Generates the page of commands and the help of the program from their table.
+ * and the page that lists every key. Generates the page of commands and the help of the program from their table, and the
+ * page of messages from what the program sends.
  *
  *     deno task generate           writes them
  *     deno task generate --check   fails when one is out of date
@@ -149,10 +150,10 @@ function isObject(value: Json): value is JsonObject {
 if (import.meta.main) {
   const isCheck = Deno.args.includes("--check");
   let outdated = 0;
-  for (const [path, text] of await generate()) {
+  const keep = async (path: string, text: string): Promise<void> => {
     const url = new URL(path, PROJECT);
     const present = await Deno.readTextFile(url).catch(() => null);
-    if (present === text) continue;
+    if (present === text) return;
     outdated++;
     if (isCheck) console.error(`${path} is out of date: run "deno task generate"`);
     else {
@@ -160,6 +161,10 @@ if (import.meta.main) {
       await Deno.writeTextFile(url, text);
       console.log(`wrote ${path}`);
     }
-  }
+  };
+  for (const [path, text] of await generate()) await keep(path, text);
+  // The program makes it, with the validators above.
+  const { messagePage } = await import("./message_page.ts");
+  await keep("docs/reference/messages.md", await messagePage());
   if (isCheck && outdated > 0) Deno.exit(1);
 }
