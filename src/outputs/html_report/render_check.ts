@@ -68,7 +68,9 @@ export function renderRow(
     : "";
   const row = markup`<li class=${STROKE_CLASSES[condition]} id="${rowId(name)}" data-f="${fields}" data-ms="${
     Math.round(durationMs)
-  }" data-share="${shareOf(status)}"${isHidden ? " hidden" : ""}><details class=row><summary><i>${
+  }" data-share="${Number(shareOf(status).toFixed(4))}"${
+    isHidden ? " hidden" : ""
+  }><details class=row><summary><i>${
     CONDITION_WORDS[condition]
   }</i><h3>${heading}</h3><span class=l>${what}</span>${
     renderBars(status.days, { ...options, nowMs })
@@ -100,7 +102,7 @@ function renderShare(span: PageSpan | undefined): Markup {
 const ROW_PLACES = { places: 1 };
 
 /** Where links and scripts find a check on the page of all. */
-function rowId(name: string): string {
+export function rowId(name: string): string {
   return `check-${encodeURIComponent(name.toWellFormed())}`;
 }
 
@@ -298,7 +300,7 @@ function renderDetails(kind: "changes" | "trace" | "why" | "runs", summary: stri
 }
 
 /** Renders a change of a confirmed condition, and the output that decided it. */
-export function renderMove({ from, to, output }: ConditionChange): Markup {
+function renderMove({ from, to, output }: ConditionChange): Markup {
   const text = markup`${truncate(output, TEXT_MAX.changeOutput)}`;
   return markup`${from} to <b>${to}</b>${text.isEmpty ? "" : markup`: ${text}`}`;
 }

@@ -91,7 +91,7 @@ function renderLinks(snapshot: ReportSnapshot): Markup {
       ? [["acknowledgements", "acknowledgements"]]
       : [],
     ...silences.some(({ kind }) => kind === "silence") ? [["silences", "silences"]] : [],
-    ...checks.some(({ changes }) => changes.length > 0) ? [["changes", "recent changes"]] : [],
+    ...checks.some(({ changes }) => changes.length > 0) ? [["incidents", "incidents"]] : [],
     ...inactive.length > 0 ? [["inactive", `${countText(inactive.length)} inactive`]] : [],
   ].map(([id = "", text = ""]) => markup`<a href=#${id}>${text}</a>`);
   return markup`${joinMarkup([...counts, ...links], markup` `)}${signIn}`;

@@ -7,7 +7,15 @@ import type { ConditionChange } from "../../domain/store.ts";
 import { shellWord, truncate } from "../../shared/text.ts";
 import { DAY_MS, durationText } from "../../shared/time_units.ts";
 import { type Markup, markup } from "../markup.ts";
-import { type ItemOptions, preformatted, renderCheck, roughly, TEXT_MAX } from "./render_check.ts";
+import {
+  headingOf,
+  type ItemOptions,
+  preformatted,
+  renderCheck,
+  roughly,
+  rowId,
+  TEXT_MAX,
+} from "./render_check.ts";
 import { DAYS_SHOWN, HOURS_SHOWN, type PageCheck } from "./snapshot.ts";
 
 export function* renderOwnPage(status: PageCheck, item: ItemOptions): Generator<Markup> {
@@ -104,32 +112,69 @@ export function incidentsOf(changes: readonly ConditionChange[]): readonly Incid
   return incidents.reverse();
 }
 
-function renderIncidents({ changes, condition, state }: PageCheck, { snapshot, time }: ItemOptions): Markup {
-  const { own, nowMs } = snapshot;
-  const items = incidentsOf(changes).map(
-    ({ beganAtMs, endedAtMs, highest, first }, index, { [index - 1]: next }) => {
-      const lasts = endedAtMs === null && index === 0 && isProblem(condition) && state === "current";
-      const untilMs = endedAtMs ?? next?.beganAtMs ?? nowMs;
-      const took = describeDuration(roughly(Math.max(0, untilMs - beganAtMs)));
-      const sent = (own?.deliveries ?? []).filter(({ decidedAtMs }) =>
-        decidedAtMs >= beganAtMs && decidedAtMs <= untilMs
-      );
-      const trace = preformatted(first.trace, TEXT_MAX.trace);
-      return markup`<li>${time(beganAtMs)} <b>${highest}</b>, ${
-        lasts ? `for ${took}` : endedAtMs === null ? "its end was not observed" : `lasted ${took}`
-      }${first.output === "" ? "" : markup`: ${truncate(first.output, TEXT_MAX.output)}`}${
-        renderSent(sent, time)
-      }${
-        trace.isEmpty
-          ? ""
-          : markup`<details class=trace${
-            lasts ? " open" : ""
-          }><summary>Trace of the run that confirmed it</summary>${trace}</details>`
-      }`;
-    },
-  );
+/** An incident in words: its highest severity, how long it lasted or lasts, and the output that confirmed it. */
+function renderIncident(
+  { beganAtMs, endedAtMs, highest, first }: Incident,
+  lastsUntilMs: number | null,
+): Markup {
+  const untilMs = endedAtMs ?? lastsUntilMs;
+  const took = untilMs === null ? "" : describeDuration(roughly(Math.max(0, untilMs - beganAtMs)));
+  const end = endedAtMs !== null
+    ? `lasted ${took}`
+    : untilMs === null
+    ? "its end was not observed"
+    : `for ${took}`;
+  const output = first.output === "" ? "" : markup`: ${truncate(first.output, TEXT_MAX.output)}`;
+  return markup`<b>${highest}</b>, ${end}${output}`;
+}
+
+/** Of the incidents of a check, the newest one first, only that one may last; `null`: it does not. */
+function lastsUntil(index: number, { condition, state }: PageCheck, nowMs: number): number | null {
+  return index === 0 && isProblem(condition) && state === "current" ? nowMs : null;
+}
+
+function renderIncidents(status: PageCheck, { snapshot: { own, nowMs }, time }: ItemOptions): Markup {
+  const items = incidentsOf(status.changes).map((incident, index, { [index - 1]: next }) => {
+    const { beganAtMs, endedAtMs, first } = incident;
+    const lastsUntilMs = lastsUntil(index, status, nowMs);
+    const untilMs = endedAtMs ?? next?.beganAtMs ?? nowMs;
+    const sent = (own?.deliveries ?? []).filter(({ decidedAtMs }) =>
+      decidedAtMs >= beganAtMs && decidedAtMs <= untilMs
+    );
+    const trace = preformatted(first.trace, TEXT_MAX.trace);
+    return markup`<li>${time(beganAtMs)} ${renderIncident(incident, lastsUntilMs)}${renderSent(sent, time)}${
+      trace.isEmpty
+        ? ""
+        : markup`<details class=trace${
+          lastsUntilMs === null ? "" : " open"
+        }><summary>Trace of the run that confirmed it</summary>${trace}</details>`
+    }`;
+  });
   const list = items.length === 0 ? markup`` : markup`<ul class=e role=list>${items}</ul>`;
   return section("incidents", `Incidents (${items.length})`, list);
+}
+
+const TIMELINE_MAX = 20;
+
+/** The latest incidents of all checks by day, each with a link to its check. */
+export function renderTimeline({ snapshot: { checks, nowMs }, plainTime }: ItemOptions): Markup {
+  const latest = checks.flatMap((status) =>
+    incidentsOf(status.changes).map((incident, index) => ({
+      status,
+      incident,
+      lastsUntilMs: lastsUntil(index, status, nowMs),
+    }))
+  ).sort((one, other) => other.incident.beganAtMs - one.incident.beganAtMs).slice(0, TIMELINE_MAX);
+  const days = Map.groupBy(latest, ({ incident }) => plainTime(incident.beganAtMs).slice(0, 10));
+  const shown = [...days].map(([day, incidents]) => {
+    const items = incidents.map(({ status, incident, lastsUntilMs }) =>
+      markup`<li><time>${plainTime(incident.beganAtMs).slice(11)}</time> <a href="#${
+        rowId(status.check.name)
+      }">${headingOf(status)}</a> ${renderIncident(incident, lastsUntilMs)}\n`
+    );
+    return markup`<h3>${day}</h3><ul class=e role=list>\n${items}</ul>`;
+  });
+  return section("incidents", "Latest incidents", shown.length === 0 ? markup`` : markup`${shown}`);
 }
 
 function isProblem(condition: ShownCondition): boolean {

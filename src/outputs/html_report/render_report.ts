@@ -10,23 +10,15 @@ import type { Announcement } from "../../domain/generated/config.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { describeRow, describeSilence } from "../../engine/outbox_status.ts";
 import { truncate } from "../../shared/text.ts";
-import {
-  createPlainTime,
-  type Markup,
-  markup,
-  type PlainTime,
-  type TimeText,
-  toTimeText,
-} from "../markup.ts";
-import { isShown, type ItemOptions, renderMove, renderRow, type Room, TEXT_MAX } from "./render_check.ts";
-import { renderOwnPage } from "./render_own_page.ts";
+import { createPlainTime, type Markup, markup, type PlainTime, toTimeText } from "../markup.ts";
+import { isShown, type ItemOptions, renderRow, type Room, TEXT_MAX } from "./render_check.ts";
+import { renderOwnPage, renderTimeline } from "./render_own_page.ts";
 import { FILE_SCRIPT } from "./old_page.ts";
 import { NO_FILTER, ORDERS } from "./page_filter.ts";
 import { countText, renderFilter, renderFooter, renderHead, renderHeader } from "./render_header.ts";
 import { DAYS_SHOWN, HOURS_SHOWN, isUnconfirmed, type PageCheck, type ReportSnapshot } from "./snapshot.ts";
 import { CHECKS_WITH_CHANGES_MAX, firstHourMs, type PageScale, pageScale } from "./strips.ts";
 
-const LATEST_CHANGES = 20;
 const LINES_MAX = 50;
 const LINES_OPEN_MAX = 3;
 const ANNOUNCEMENTS_MAX = 20;
@@ -44,7 +36,7 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<Markup> {
   yield renderAnnouncements(snapshot, plainTime(nowMs));
   if (snapshot.isOfOneCheck === true) yield* renderOne(item);
   else yield* renderSections(item);
-  if (snapshot.isOfOneCheck !== true) yield renderLatest(checks, time);
+  if (snapshot.isOfOneCheck !== true) yield renderTimeline(item);
   const inactive = snapshot.inactive.map(({ name, title }) =>
     title === undefined ? name : `${title} (${name})`
   );
@@ -180,18 +172,6 @@ function renderAnnouncements({ text }: ReportSnapshot, now: string): Markup {
   return markup`${
     heading("announcements", "Announcements")
   }<ul class="e i" role=list>\n${items}</ul></section>\n`;
-}
-
-function renderLatest(checks: readonly PageCheck[], time: TimeText): Markup {
-  const latest = checks.flatMap((status) => status.changes.map((change) => ({ status, change })))
-    .sort((one, other) => other.change.atMs - one.change.atMs).slice(0, LATEST_CHANGES);
-  if (latest.length === 0) return markup``;
-  const items = latest.map(({ status: { check }, change }) =>
-    markup`<li>${time(change.atMs)} ${truncate(check.title ?? check.name, TEXT_MAX.name)}: ${
-      renderMove(change)
-    }\n`
-  );
-  return markup`${heading("changes", "Recent changes")}<ul class=e role=list>\n${items}</ul></section>\n`;
 }
 
 /** Lines; closed at first if there are many. */

@@ -36,7 +36,7 @@ Deno.test("writeReport() shows problems first, then failures that are not confir
     " website (2)",
     " jobs (1)",
     "Other checks (1)",
-    "Recent changes",
+    "Latest incidents",
     "Inactive (1)",
   ];
   assert.deepEqual(headings.toSorted((one, other) => text.indexOf(one) - text.indexOf(other)), headings);
@@ -55,6 +55,14 @@ Deno.test("writeReport() shows problems first, then failures that are not confir
   assert.match(
     text,
     /Warning In its maintenance window restarting .*?\u00b7 10 min \u00b7 maintenance .*? maintenance until 2026-01-31 13:00 /,
+  );
+});
+
+Deno.test("writeReport() lists the latest incidents by day, each with a link to its check", async () => {
+  const html = await pageOf("ok");
+  assert.match(
+    html,
+    /<h2 id=incidents>Latest incidents<\/h2>[^]*<h3>\d{4}-\d\d-\d\d<\/h3><ul[^]*<a href="#check-web">Website<\/a> <b>critical<\/b>, its end was not observed: /,
   );
 });
 

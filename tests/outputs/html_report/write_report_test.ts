@@ -58,7 +58,7 @@ Deno.test("writeReport() shows problems first, with their begin, availability an
   const text = readText(html);
   assert.match(
     text,
-    /^ 1 of 2 checks is not ok 1 warning 1 ok 1 not confirmed recent changes True at 2026-01-31 11:00 , valid until 2026-01-31 11:02 \. After that, monitor is not running or cannot write this page\. .* monitor\.jsonc on host\.example\. Generated 2026-01-31 11:00 \. Updated every 1 min while monitor runs\. Time zone: Europe\/Berlin \(UTC\+1\)\./,
+    /^ 1 of 2 checks is not ok 1 warning 1 ok 1 not confirmed incidents True at 2026-01-31 11:00 , valid until 2026-01-31 11:02 \. After that, monitor is not running or cannot write this page\. .* monitor\.jsonc on host\.example\. Generated 2026-01-31 11:00 \. Updated every 1 min while monitor runs\. Time zone: Europe\/Berlin \(UTC\+1\)\./,
   );
   assert.ok(html.indexOf("<h3>Website</h3>") < html.indexOf("<h3>calm</h3>"));
   assert.match(
