@@ -100,7 +100,8 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     environment: (name) => environment[name],
     mayReadEnvironment: () => true,
     permissions: {
-      isGranted: (permission, value) => options.isGranted?.(permission, value) ?? true,
+      isGranted: (permission, value) =>
+        !dropped.has(permission) && (options.isGranted?.(permission, value) ?? true),
       drop: (permission) => void dropped.add(permission),
       isDropped: (permission) => dropped.has(permission),
       killPath: "/usr/bin/kill",

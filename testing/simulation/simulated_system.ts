@@ -106,7 +106,7 @@ export function createSimulatedSystem(program: Program): System {
       send: (path, line, options) => sendControl(program, path, line, options),
     },
     permissions: {
-      isGranted: () => true,
+      isGranted: (permission) => !dropped.has(permission),
       drop: (permission) => void dropped.add(permission),
       isDropped: (permission) => dropped.has(permission),
       killPath: null,

@@ -49,7 +49,9 @@ async function runProve(invocation: Invocation, system: System): Promise<number>
   const own = await requiredPermissionsOf({ checks, heartbeat: null, notifies: false }, system);
   const kinds = await readKinds(checks.map(({ kind }) => kind));
   const state = checks.some(({ kind }) => kinds.get(kind)?.hasCheckIns === true)
-    ? await openStateOf({ config, place: await locateState(invocation, config, system) }, system)
+    ? await openStateOf({ config, place: await locateState(invocation, config, system) }, system, {
+      usesNetwork: true,
+    })
     : null;
   for (const need of dropOtherPermissions(own, { system, config })) {
     system.stderr.write(`monitor: warning: ${printable(describeMissing(need))}\n`);
