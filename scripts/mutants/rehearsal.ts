@@ -124,7 +124,28 @@ export const REHEARSAL: FaultyLayer = {
           '["", "n", "no"].includes(answer)) return false',
           '["", "n", "no"].includes(answer)) return true',
         ],
+        [
+          "a plan that nobody can confirm is applied",
+          'invocation.has("yes") || isAsked &&',
+          'invocation.has("yes") || !isAsked ||',
+        ],
       ],
+    },
+    {
+      file: "src/cli/rehearsal/compare_replays.ts",
+      tests: ["tests/simulation/replay_test.ts"],
+      faults: [
+        [
+          "results of other parameters are shown as those of the config",
+          "check.active && past.has(check.name) &&",
+          "!check.active && past.has(check.name) &&",
+        ],
+      ],
+    },
+    {
+      file: "src/cli/commands/prove.ts",
+      tests: ["tests/cli/commands/prove_test.ts"],
+      faults: [["a job keeps other checks from the network", "usesNetwork: true", "usesNetwork: false"]],
     },
     {
       file: "src/config/include.ts",

@@ -70,7 +70,9 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     ]);
     program.signal("SIGHUP");
     objects.push(["The event `reload`", await program.stdout.event("reload")]);
-    const planned = JSON.parse((await harness.runHere(["reload", "--plan", "--format", "json"])).stdout);
+    const planned = JSON.parse(
+      (await harness.runHere(["reload", "--plan", "--yes", "--format", "json"])).stdout,
+    );
     objects.push(["`reload --format json`", planned], ["A config of `replay`", planned.plan.configs[1]]);
     await program.stdout.event("reload");
     Deno.writeTextFileSync(`${harness.directory}/monitor.json`, "{");

@@ -20,7 +20,7 @@ function includes(threshold: number): (world: World) => void {
     world.machine().files.put("/etc/monitor/conf.d/db.jsonc", JSON.stringify({ checks: { db: check } }));
 }
 
-simulate("reload --plan compares the edited files with those in use, and then applies them", {
+simulate("reload --plan compares the edited files with those in use, and applies them only if confirmed", {
   start: START,
   mode: "manual",
   config: configOf(1),
@@ -29,7 +29,7 @@ simulate("reload --plan compares the edited files with those in use, and then ap
     "20:00:01": [includes(1), "start"],
     "Tue 08:00": [{ config: configOf(10) }, includes(100)],
     "08:05": async (world) => {
-      const { code, stdout, stderr } = await world.machine().run("reload", "--plan");
+      const { code, stdout, stderr } = await world.machine().run("reload", "--plan", "--yes");
       assert.deepEqual([code, stderr], [0, ""]);
       assert.deepEqual(stdout.replaceAll(/ +/g, " ").replaceAll(/:\d\d UTC/g, "").split("\n"), [
         "2026-03-02 19:59 to 2026-03-03 08:05",
@@ -53,31 +53,42 @@ simulate("reload --plan compares the edited files with those in use, and then ap
         "- 2026-03-03 00:20 chat: recovery web ok",
         "+ 2026-03-03 00:24 chat: recovery web ok",
         "",
+        'edited: 2 checks, 0 added, 2 changed ("web", "db"), 0 removed',
         'config reloaded: 2 checks, 0 added, 2 changed ("web", "db"), 0 removed',
         "",
       ]);
     },
     "08:10": [{ config: configOf(2) }, async (world) => {
-      for (
-        const [answers, isApplied] of [[["perhaps", "no"], false], [[], false], [["yes"], true]] as const
-      ) {
-        const { code, stdout } = await world.machine().runWith({
+      const rows = [
+        { name: "no", typed: ["perhaps", "no"], code: 1, end: /config not reloaded\n$/ },
+        { name: "end of input", typed: [], code: 1, end: /config not reloaded\n$/ },
+        { name: "no terminal", code: 0, end: /config not reloaded; to reload it, add --yes\n$/ },
+        { name: "yes", typed: ["yes"], code: 0, end: /config reloaded: 2 checks, 0 added, 1 changed/ },
+      ];
+      for (const { name, typed, code, end } of rows) {
+        const ran = await world.machine().runWith({
           args: ["reload", "--plan"],
-          typed: answers,
+          ...typed !== undefined && { typed },
         });
-        assert.equal(code, 0);
-        assert.match(stdout, isApplied ? /config reloaded: 2 checks/ : /config not reloaded\n$/);
+        assert.equal(ran.code, code, name);
+        assert.match(ran.stdout, end, name);
       }
     }],
-    "08:12": async (world) => {
-      const { stdout } = await world.machine().run("reload", "--plan", "--format", "json");
-      const { adopted, changed, plan } = JSON.parse(stdout);
-      assert.deepEqual([adopted, changed, plan.differences], [true, [], []], "the applied one is in use");
-      assert.deepEqual(plan.configs.map(({ config }: { readonly config: string }) => config), [
-        "running",
-        "edited",
-      ]);
-    },
+    "08:12": [{ config: configOf(3) }, async (world) => {
+      const plan = ["reload", "--plan", "--format", "json"];
+      let isPending = true;
+      for (const args of [plan, [...plan, "--yes"], plan]) {
+        const { code, stdout } = await world.machine().runWith({ args, typed: ["yes"] });
+        const { adopted, changed, plan: { configs } } = JSON.parse(stdout);
+        const isApplied = args.includes("--yes");
+        assert.deepEqual([code, adopted, changed], [0, isApplied, isPending ? ["web"] : []]);
+        isPending &&= !isApplied;
+        assert.deepEqual(configs.map(({ config }: { readonly config: string }) => config), [
+          "running",
+          "edited",
+        ]);
+      }
+    }],
     "08:15": [{ config: '{ "checks": ' }, async (world) => {
       const { code, stdout, stderr } = await world.machine().run("reload", "--plan");
       assert.deepEqual([code, stdout], [78, ""]);
@@ -90,14 +101,63 @@ simulate("reload --plan compares the edited files with those in use, and then ap
   expect: { chat: "any" },
 });
 
-simulate("reload --plan goes on without a stored result, but not without a service", {
+simulate("reload --plan names results of other parameters, and problems that the reload concerns", {
   start: START,
-  config: { checks: {} },
+  config: { checks: { web: {}, db: {}, load: {} } },
+  results: { web: "20:10 critical", db: "20:10 warning", load: "20:10 critical" },
+  actions: {
+    "20:30": [
+      {
+        config: {
+          checks: {
+            db: { threshold: 2 },
+            load: { parameters: { path: PROBE, arguments: ["load", "90"] } },
+            api: {},
+          },
+        },
+      },
+      async (world) => {
+        const { stdout } = await world.machine().run("reload", "--plan");
+        assert.match(stdout, /UTC; without 1 check that never ran then: api\n/);
+        assert.match(stdout, /\nthe results are those of other parameters: load\n/);
+        assert.deepEqual(stdout.split("\n").slice(-6), [
+          'web is critical now and removed: channels that were notified of it get "no longer checked"',
+          "db is warning now and changed",
+          "load is critical now and changed",
+          'edited: 3 checks, 1 added ("api"), 2 changed ("db", "load"), 1 removed ("web")',
+          "config not reloaded; to reload it, add --yes",
+          "",
+        ]);
+        const { stdout: json } = await world.machine().run("reload", "--plan", "--format", "json");
+        const { problems, removed, plan } = JSON.parse(json);
+        assert.deepEqual([plan.checks_with_other_parameters, plan.differences.length > 0], [["load"], true]);
+        assert.deepEqual([removed, problems[0]], [["web"], {
+          check: "web",
+          condition: "critical",
+          change: "removed",
+        }]);
+      },
+    ],
+  },
+  until: "20:31",
+  expect: { chat: "any" },
+});
+
+simulate("reload --plan asks without a stored result, and needs a service", {
+  start: START,
+  config: { checks: { web: { schedule: { cron: "0 5 * * *" } } } },
   actions: {
     "20:05": [{ config: { checks: { web: {} } } }, async (world) => {
-      const { code, stdout, stderr } = await world.machine().run("reload", "--plan");
-      assert.deepEqual([code, stderr], [0, "monitor: no result of the last 7 d is stored\n"]);
-      assert.equal(stdout, 'config reloaded: 1 check, 1 added ("web"), 0 changed, 0 removed\n');
+      for (const [answer, end] of [["no", "config not reloaded"], ["yes", "config reloaded"]] as const) {
+        const { stdout, stderr } = await world.machine().runWith({
+          args: ["reload", "--plan"],
+          typed: [answer],
+        });
+        assert.equal(stderr, "monitor: no result of the last 7 d is stored\n");
+        const [edited, ended] = stdout.split("\n");
+        assert.equal(edited, 'edited: 1 check, 0 added, 1 changed ("web"), 0 removed');
+        assert.ok(ended?.startsWith(`apply it (yes or no): ${end}`), stdout);
+      }
     }],
     "20:10": ["stop", async (world) => {
       const { code, stdout, stderr } = await world.machine().run("reload", "--plan");

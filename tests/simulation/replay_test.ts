@@ -1,6 +1,8 @@
 /** `monitor replay --verify`: what the service itself recorded leads to what it really sent. */
 import assert from "node:assert/strict";
 import { simulate } from "../../testing/simulation/mod.ts";
+import { completeConfig } from "../../testing/simulation/scenario_config.ts";
+import { PROBE } from "../../testing/simulation/world.ts";
 
 const SCHEDULE = { regular_interval: "1 minute", attentive_interval: "30 seconds" };
 
@@ -54,3 +56,32 @@ simulate("replay --verify finds the notifications as they were sent", {
     ],
   },
 });
+
+simulate(
+  "replay of a new config hints at the results of the one that runs, and names those of other parameters",
+  {
+    start: "2026-03-02 20:00",
+    config: { checks: { web: {} } },
+    results: { web: "20:10 critical" },
+    actions: {
+      "20:30": async (world) => {
+        const machine = world.machine();
+        const checks = { web: { parameters: { path: PROBE, arguments: ["90"] } } };
+        machine.files.put("/etc/monitor/new.jsonc", JSON.stringify(completeConfig({ checks })));
+        const replay = ["replay", "-c", "/etc/monitor/new.jsonc"];
+        const alone = await machine.run(...replay);
+        assert.equal(alone.code, 1);
+        assert.match(
+          alone.stderr,
+          /\nmonitor: hint: use the results of the config that runs: --against PATH\n$/,
+        );
+        const compared = await machine.run(...replay, "--against", "/etc/monitor/monitor.jsonc");
+        assert.match(
+          compared.stdout,
+          /\nthe results are those of other parameters: web\nthe same messages\n$/,
+        );
+      },
+    },
+    expect: { chat: ["20:10 problem web critical"] },
+  },
+);

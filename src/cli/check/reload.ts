@@ -1,6 +1,5 @@
 import { counted } from "../../shared/text.ts";
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
-import type { Check } from "../../domain/check.ts";
 import type { Log, System } from "../../domain/system.ts";
 import { channelsOf, type NotifyingConfig } from "../../engine/configured_channels.ts";
 import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
@@ -23,7 +22,7 @@ import {
 import { describeFailure } from "../failure.ts";
 import { locateState } from "../state_location.ts";
 import {
-  type ConfigDifference,
+  compareChecks,
   describeDifference,
   type ReloadOutcome,
   type ServiceFacts,
@@ -49,7 +48,7 @@ export function createReload(options: ReloadOptions): () => Promise<ReloadOutcom
   const adopt = async (): Promise<ReloadOutcome> => {
     const reread = await readAgain({ invocation, system, config, log, isShared });
     if ("error" in reread) return { adopted: false, ...reread };
-    const difference = compare(scheduled.checks, reread.scheduled.checks);
+    const difference = compareChecks(scheduled.checks, reread.scheduled.checks);
     ({ config, scheduled } = reread);
     options.adopt(config, scheduled);
     logWarnings(config, log);
@@ -169,19 +168,4 @@ const ERROR_PREFIX = "monitor: error: ";
 function reasonOf(error: unknown): string {
   const lines = describeFailure(error, { color: false }).text.split("\n");
   return lines.find((line) => line.startsWith(ERROR_PREFIX))?.slice(ERROR_PREFIX.length) ?? String(error);
-}
-
-function compare(
-  before: readonly Check[],
-  after: readonly Check[],
-): ConfigDifference {
-  const texts = (checks: readonly Check[]): ReadonlyMap<string, string> =>
-    new Map(checks.map((check) => [check.name, JSON.stringify(check)]));
-  const old = texts(before);
-  const present = texts(after);
-  return {
-    added: [...present.keys()].filter((name) => !old.has(name)),
-    changed: [...present].flatMap(([name, text]) => old.has(name) && old.get(name) !== text ? [name] : []),
-    removed: [...old.keys()].filter((name) => !present.has(name)),
-  };
 }

@@ -1,4 +1,5 @@
 import { counted, jsonLine, printable } from "../../shared/text.ts";
+import type { Check } from "../../domain/check.ts";
 import type { Log, System } from "../../domain/system.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { checkFields, recordOf } from "../formats/json.ts";
@@ -38,6 +39,19 @@ export interface ServiceOutput {
   reloaded(outcome: ReloadOutcome): void;
   stopped(facts: { readonly signal: string; readonly unfinished: readonly string[] }): void;
   writeLine(line: string): void;
+}
+
+/** Compares the checks that run with those of another config. */
+export function compareChecks(before: readonly Check[], after: readonly Check[]): ConfigDifference {
+  const texts = (checks: readonly Check[]): ReadonlyMap<string, string> =>
+    new Map(checks.map((check) => [check.name, JSON.stringify(check)]));
+  const old = texts(before);
+  const present = texts(after);
+  return {
+    added: [...present.keys()].filter((name) => !old.has(name)),
+    changed: [...present].flatMap(([name, text]) => old.has(name) && old.get(name) !== text ? [name] : []),
+    removed: [...old.keys()].filter((name) => !present.has(name)),
+  };
 }
 
 const NAMES_MAX = 10;

@@ -1,5 +1,5 @@
 import type { System } from "../../domain/system.ts";
-import { type Command, OPTION, option } from "../command_definition.ts";
+import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import { askService } from "../control_client.ts";
 import { describeDifference, describeFailedReload } from "../check/service_output.ts";
@@ -12,40 +12,48 @@ export const reloadCommand: Command = {
   description:
     "Makes the monitor that runs on this state load its config again, as SIGHUP does, and prints what changed. An invalid " +
     "config changes nothing. --plan first plays the results of the last 7 days to both configs: the edited file, and the " +
-    "one that the monitor uses. It prints messages, nights with one, outages and mean delay of both, and what only one " +
-    "sends. At a terminal, it asks then.",
+    "one that the monitor uses. It prints messages, nights with one, outages and mean delay of both, what only one sends, " +
+    "and which checks change. Then it asks whether to reload. Without a terminal, and with JSON, it does not reload unless " +
+    "--yes is given.",
   page: "guides/systemd.md",
   options: [
     OPTION.config,
     OPTION.state,
-    option("--plan", "before that, show what changes for the last 7 days"),
+    option("--plan", "show what would change for the last 7 days, and ask before the reload"),
+    option("--yes", "reload without a question, with --plan"),
     OPTION.format,
   ],
   examples: [
     ["monitor reload", "apply an edited config"],
-    ["monitor reload --plan", "see which messages change, then apply it"],
+    ["monitor reload --plan", "see which messages change, and decide"],
     ["monitor reload -c /etc/monitor/monitor.jsonc", "reload the monitor of one config"],
   ],
   uses: ["read", "write", "net", "env", "sys"],
-  endings: ["done", "state", "permission", "config"],
+  endings: ["done", "declined", "state", "permission", "config"],
   run: async (invocation, system) => {
     const format = invocation.reportFormat();
-    const isPlanned = invocation.has("plan");
-    const plan = isPlanned
+    if (invocation.has("yes") && !invocation.has("plan")) throw new UsageError("--yes requires --plan");
+    const plan = invocation.has("plan")
       ? await (await import("../rehearsal/reload_plan.ts")).planReload({ invocation, system })
       : null;
-    if (isPlanned && format === "pretty") {
-      system.stdout.write(plan === null ? "" : `${plan.text}\n`);
-      if (!await isWanted(system)) {
-        system.stdout.write("config not reloaded\n");
-        return EXIT.ok;
+    if (plan !== null) {
+      if (format === "pretty") system.stdout.write(plan.text);
+      const isAsked = format === "pretty" && system.terminal.isTerminal && system.stdout.isTerminal;
+      const isConfirmed = invocation.has("yes") || isAsked && await isWanted(system);
+      if (!isConfirmed) {
+        system.stdout.write(
+          format === "json"
+            ? jsonDocument({ adopted: false, ...plan.difference, ...plan.fields })
+            : `config not reloaded${isAsked ? "" : "; to reload it, add --yes"}\n`,
+        );
+        return isAsked ? EXIT.declined : EXIT.ok;
       }
     }
     const response = await askService({ command: "reload" }, invocation, system);
     if (!("reload" in response)) throw new OutputError("error" in response ? response.error : "no response");
     const { reload } = response;
     if (format === "json") {
-      system.stdout.write(jsonDocument({ ...reload, ...isPlanned && { plan: plan?.fields ?? null } }));
+      system.stdout.write(jsonDocument({ ...reload, ...plan?.fields }));
     }
     if (!reload.adopted) {
       system.stderr.write(
@@ -63,9 +71,8 @@ export const reloadCommand: Command = {
   },
 };
 
-/** Asks at a terminal whether to apply what was shown; without one, it is. */
+/** Asks whether to apply what was shown. */
 async function isWanted({ stdout, terminal }: Pick<System, "stdout" | "terminal">): Promise<boolean> {
-  if (!terminal.isTerminal || !stdout.isTerminal) return true;
   for (;;) {
     stdout.write("apply it (yes or no): ");
     const answer = (await terminal.readLine())?.trim().toLowerCase() ?? "no";

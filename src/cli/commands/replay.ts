@@ -14,8 +14,8 @@ export const replayCommand: Command = {
   summary: "show what a config would have sent in the past",
   description:
     "Plays the stored results of the last time to the config: the messages that it would have sent, the nights with one, " +
-    "the outages and the mean delay. With --against, the same of another config, and what only one of both sends. The " +
-    "service itself decides, and sends and stores nothing. It begins with nothing known.",
+    "the outages and the mean delay. With --against, the same of another config, and what only one of both sends within " +
+    "two minutes. The service itself decides, and sends and stores nothing. It begins with nothing known.",
   page: "guides/rehearse.md",
   options: [
     OPTION.config,
@@ -45,14 +45,20 @@ async function runReplay(invocation: Invocation, system: System): Promise<number
     : await openConfigAt({ path, named: true }, { invocation, system, withoutSecrets: true });
   const place = await locateState(invocation, against ?? config, system);
   await using state = await openStateOf({ config: against ?? config, place }, system);
-  const { store } = state;
+  const { store, records } = state;
   if (invocation.has("verify")) return await verifyReplay(config, { store, lastMs, system });
   const past = await readPast(against === null ? [config] : [config, against], { store, lastMs, system });
-  if (past === null) return EXIT.nothing;
+  if (past === null) {
+    if (store === null && against === null) {
+      system.stderr.write("monitor: hint: use the results of the config that runs: --against PATH\n");
+    }
+    return EXIT.nothing;
+  }
   const label = (config: OpenConfig) => ({ label: config.source.label, config });
   const comparison = await compareReplays(past, {
     after: label(config),
     before: against && label(against),
+    records,
     system,
   });
   system.stdout.write(

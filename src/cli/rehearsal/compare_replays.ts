@@ -1,7 +1,8 @@
 /** One or two configs played on the past of a state, side by side: for `monitor replay` and `monitor reload --plan`. */
 import type { LoadedConfig } from "../../config/load.ts";
+import { type Check, combinedChecks } from "../../domain/check.ts";
 import { describeDuration } from "../../domain/duration.ts";
-import type { Store } from "../../domain/store.ts";
+import { type CheckRecord, isEdited, type Store } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { Past, type PastOptions } from "../../rehearsal/past.ts";
 import {
@@ -15,7 +16,7 @@ import {
 } from "../../rehearsal/replay.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
-import { counted, printable } from "../../shared/text.ts";
+import { counted, firstItems, printable } from "../../shared/text.ts";
 import { pad } from "../../shared/wrap.ts";
 
 /** A config, and its name in the output. */
@@ -75,14 +76,17 @@ export interface ReplayComparison extends Pick<StoredPast, "sinceMs" | "untilMs"
   readonly before: Replayed | null;
   /** Active checks without a stored result. */
   readonly unknown: readonly string[];
+  /** Checks whose last stored result is of other parameters than those in a config. */
+  readonly edited: readonly string[];
 }
 
 /** Plays the past to a config, and to the one that it is compared with, if any. */
 export async function compareReplays(
   { past, sinceMs, untilMs }: StoredPast,
-  { after, before, system }: {
+  { after, before, records, system }: {
     readonly after: NamedConfig;
     readonly before: NamedConfig | null;
+    readonly records: readonly CheckRecord[];
     readonly system: System;
   },
 ): Promise<ReplayComparison> {
@@ -90,12 +94,21 @@ export async function compareReplays(
     label,
     replay: await replay(config, { system, past, sinceMs, untilMs }),
   });
+  const byName = new Map(records.map((record) => [record.name, record]));
+  // The replay itself combines the results of others.
+  const isOfOthers = (check: Check): boolean =>
+    check.active && past.has(check.name) && combinedChecks(check).length === 0 &&
+    isEdited(check, byName.get(check.name) ?? { last: null });
+  const edited = [after, ...before === null ? [] : [before]].flatMap(({ config }) =>
+    config.checks.filter(isOfOthers).map(({ name }) => name)
+  );
   return {
     after: await play(after),
     before: before && await play(before),
     unknown: after.config.checks.filter(({ name, active }) => active && !past.has(name)).map(({ name }) =>
       name
     ),
+    edited: [...new Set(edited)],
     sinceMs,
     untilMs,
   };
@@ -103,9 +116,11 @@ export async function compareReplays(
 
 /** More differences are counted. */
 const LISTED_MAX = 100;
+/** More names of checks are counted. */
+const NAMES_MAX = 10;
 
 export function comparisonText(
-  { after, before, unknown, sinceMs, untilMs }: ReplayComparison,
+  { after, before, unknown, edited, sinceMs, untilMs }: ReplayComparison,
   timeZone: string,
 ): string {
   const columns = [...before === null ? [] : [before], after];
@@ -117,15 +132,22 @@ export function comparisonText(
     [];
   const lines = [
     `${timeText(sinceMs, timeZone)} to ${timeText(untilMs, timeZone)}` +
-    (unknown.length === 0 ? "" : `; without ${counted(unknown.length, "check")} that never ran then`),
+    (unknown.length === 0
+      ? ""
+      : `; without ${counted(unknown.length, "check")} that never ran then: ${named(unknown)}`),
     "",
     ...rows.map((row) => row.map((cell, column) => pad(cell, widths[column] ?? 0)).join("  ").trimEnd()),
     "",
+    ...edited.length === 0 ? [] : [`the results are those of other parameters: ${named(edited)}`],
     ...before === null
       ? listed(after.replay.messages.map((message) => `  ${messageLine(message, timeZone)}`))
       : differenceLines(before, after, timeZone),
   ];
   return lines.map((line) => `${printable(line)}\n`).join("");
+}
+
+function named(checks: readonly string[]): string {
+  return firstItems(checks, NAMES_MAX).join(", ");
 }
 
 function figuresOf(replays: readonly Replay[]): readonly (readonly string[])[] {
@@ -171,12 +193,13 @@ export function listed(lines: readonly string[]): readonly string[] {
 
 /** The same for programs; fields are only ever added. */
 export function comparisonFields(
-  { after, before, unknown, sinceMs, untilMs }: ReplayComparison,
+  { after, before, unknown, edited, sinceMs, untilMs }: ReplayComparison,
 ): Readonly<Record<string, unknown>> {
   return {
     from: isoTime(sinceMs),
     until: isoTime(untilMs),
     checks_without_results: unknown,
+    checks_with_other_parameters: edited,
     configs: [...before === null ? [] : [before], after].map(({ label, replay }) => ({
       config: label,
       messages: replay.messages.map(messageFields),

@@ -1,8 +1,14 @@
 /** What an edited config would have sent, compared with the one that the service uses: `monitor reload --plan`. */
+import { hasProblem } from "../../condition/condition_state.ts";
+import type { Check } from "../../domain/check.ts";
+import type { Condition } from "../../domain/condition.ts";
+import type { CheckRecord } from "../../domain/store.ts";
+import { counted, printable } from "../../shared/text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
+import { compareChecks, type ConfigDifference, describeDifference } from "../check/service_output.ts";
 import { askService } from "../control_client.ts";
 import { OutputError } from "../failure.ts";
-import { type CommandContext, openConfig, openConfigAt } from "../open_config.ts";
+import { type CommandContext, type OpenConfig, openConfig, openConfigAt } from "../open_config.ts";
 import { readState } from "../read_state.ts";
 import { locateState } from "../state_location.ts";
 import { compareReplays, comparisonFields, comparisonText, readPast } from "./compare_replays.ts";
@@ -11,17 +17,26 @@ const LAST_MS = 7 * DAY_MS;
 
 interface ReloadPlan {
   readonly text: string;
-  /** The same for programs. */
+  /** What the reload would change. */
+  readonly difference: ConfigDifference;
+  /** The rest of the text for programs. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
+/** A check with a problem now that the reload concerns. */
+interface PresentProblem {
+  readonly check: string;
+  readonly condition: Condition;
+  readonly change: "changed" | "removed";
+}
+
 /**
- * Plays the last days to the edited config and to the one in use; `null`, which is printed: no result is stored.
+ * Plays the last days to the edited config and to the one in use.
  *
  * @throws {ConfigError} If the edited config has errors.
  * @throws {OutputError} If no service can be asked for the config that it uses.
  */
-export async function planReload({ invocation, system }: CommandContext): Promise<ReloadPlan | null> {
+export async function planReload({ invocation, system }: CommandContext): Promise<ReloadPlan> {
   const edited = await openConfig(invocation, system, { withoutSecrets: true });
   const response = await askService({ command: "config" }, invocation, system);
   if (!("sources" in response)) throw new OutputError("error" in response ? response.error : "no response");
@@ -31,16 +46,46 @@ export async function planReload({ invocation, system }: CommandContext): Promis
     withoutSecrets: true,
   });
   const store = await readState(await locateState(invocation, edited, system), system);
-  const past = await readPast([edited, used], { store, lastMs: LAST_MS, system })
-    .finally(() => store?.close());
-  if (past === null) return null;
-  const comparison = await compareReplays(past, {
+  const [records, past] = await Promise.all([
+    store?.records() ?? [],
+    readPast([edited, used], { store, lastMs: LAST_MS, system }),
+  ]).finally(() => store?.close());
+  const comparison = past && await compareReplays(past, {
     after: { label: "edited", config: edited },
     before: { label: "running", config: used },
-    system,
+    ...{ records, system },
   });
+  const active = ({ checks }: OpenConfig): readonly Check[] => checks.filter(({ active }) => active);
+  const difference = compareChecks(active(used), active(edited));
+  const problems = problemsOf(records, difference);
+  const lines = [
+    ...problems.map(problemLine),
+    `edited: ${counted(active(edited).length, "check")}, ${describeDifference(difference)}`,
+  ];
   return {
-    text: comparisonText(comparison, system.timeZone()),
-    fields: comparisonFields(comparison),
+    text: (comparison === null ? "" : `${comparisonText(comparison, system.timeZone())}\n`) +
+      lines.map((line) => `${printable(line)}\n`).join(""),
+    difference,
+    fields: { problems, plan: comparison && comparisonFields(comparison) },
   };
+}
+
+function problemsOf(
+  records: readonly CheckRecord[],
+  { changed, removed }: ConfigDifference,
+): readonly PresentProblem[] {
+  const confirmed = new Map(
+    records.flatMap(({ name, condition }) => hasProblem(condition) ? [[name, condition.confirmed]] : []),
+  );
+  const among = (names: readonly string[], change: PresentProblem["change"]): readonly PresentProblem[] =>
+    names.flatMap((check) => {
+      const condition = confirmed.get(check) ?? null;
+      return condition === null ? [] : [{ check, condition, change }];
+    });
+  return [...among(removed, "removed"), ...among(changed, "changed")];
+}
+
+function problemLine({ check, condition, change }: PresentProblem): string {
+  return `${check} is ${condition} now and ${change}` +
+    (change === "removed" ? ': channels that were notified of it get "no longer checked"' : "");
 }
