@@ -220,6 +220,8 @@ export class Scheduler {
 
   /** Goes on with another config: unchanged checks keep their offset and their plan, all keep their state by name. */
   reload(config: ScheduledConfig): void {
+    // It may be the first thing after the system was suspended.
+    this.#followClock();
     this.#adopt(config);
     this.#suppressed.reloaded().catch(this.#options.onBug);
     // What the config no longer runs is left.

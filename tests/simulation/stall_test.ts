@@ -66,6 +66,23 @@ simulate("a machine that was suspended runs what is due, and invents nothing", {
   finally: ({ runs }) => assert.ok((runs.get("script") ?? 0) >= 30, "it runs before and after"),
 });
 
+const DAY = {
+  channels: { chat: {}, day: { hours: [{ from: "22:00", to: "22:30" }] } },
+  checks: { web: { notifications: ["chat"] } },
+};
+
+simulate("a reload right after a suspend decides by the present time", {
+  start: START,
+  config: DAY,
+  results: { web: "22:00 critical" },
+  actions: {
+    "22:10": "suspend 30min",
+    "22:20": [{ config: { ...DAY, checks: { web: {} } } }, "reload"],
+  },
+  until: "23:00",
+  expect: { chat: ["22:00 problem web critical"] },
+});
+
 simulate("a problem that lasts through a suspend has one notification", {
   start: START,
   config: { defaults: { threshold: 3 }, checks: { web: {} } },
