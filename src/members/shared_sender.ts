@@ -8,7 +8,7 @@ import {
   type ReceivedNotifications,
   type TakenQueue,
 } from "../domain/membership.ts";
-import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
+import type { OutboxChange, QueuedNotification, Silence } from "../domain/outbox.ts";
 import { type KeptOutbox, StoreError } from "../domain/store.ts";
 import { conditionFor } from "../engine/channel_filters.ts";
 import type { NotifyingConfig } from "../engine/configured_channels.ts";
@@ -23,6 +23,8 @@ const UNREACHABLE = "shared state unreachable";
  * database.
  */
 const MEMBER_SEQUENCE_MIN = 2 ** 52;
+/** Heartbeats come more often. */
+const RECENT_MS = 2_500;
 const NO_QUEUES: KeptOutbox = { notifications: [], markers: [], counts: [] };
 
 export interface SharedSenderOptions extends SenderOptions {
@@ -46,15 +48,23 @@ export class SharedSender extends Sender {
   /** Notifications that are in memory only, since the shared state can't be written. */
   #unsaved: readonly QueuedNotification[] = [];
   readonly #known = new KnownNotifications();
+  /** When silences were read last. */
+  #silencedAtMs = -Infinity;
 
   constructor(config: NotifyingConfig, options: SharedSenderOptions) {
     super(config, options, NO_QUEUES, MEMBER_SEQUENCE_MIN);
     this.#member = options.member;
   }
 
-  /** A member reads silences with each heartbeat. */
-  override refresh(): Promise<void> {
-    return Promise.resolve();
+  /** A member reads silences with each heartbeat; right after a stall, there was none. */
+  override async refresh(): Promise<void> {
+    const ageMs = this.options.system.clock.wallMs() - this.#silencedAtMs;
+    if (Math.abs(ageMs) > RECENT_MS && !this.#member.isOpen) await super.refresh();
+  }
+
+  override silence(silences: readonly Silence[]): void {
+    this.#silencedAtMs = this.options.system.clock.wallMs();
+    super.silence(silences);
   }
 
   override get isAlone(): boolean {

@@ -53,6 +53,23 @@ test("a problem that a member sent alone is followed by its recovery, if the mem
   assert.ok(problems.length > 0);
 });
 
+test("a member that was paused does not notify of what was silenced meanwhile", async (installation) => {
+  const { world, statuses, hook } = installation;
+  installation.writeConfig({}, { channels: [{ ...hook.channel, after: "3 minutes" }] });
+  const member = installation.start("a");
+  await world.advance(120_000);
+  for (const name of ["web0", "web1"]) statuses.set(name, 500);
+  await world.advance(120_000);
+  member.signal("SIGSTOP");
+  await world.advance(60_000);
+  await installation.run("silence", "web0", "--for", "1h");
+  await world.advance(300_000);
+  member.signal("SIGCONT");
+  await world.advance(60_000);
+  assert.deepEqual([hook.events("web0"), hook.events("web1")], [[], ["web1 problem"]]);
+  await installation.stop(member);
+});
+
 for (const [difference, aheadMs] of [["3 minutes behind", -180_000], ["3 minutes ahead", 180_000]] as const) {
   test(`members whose clocks are ${difference} know each other's checks`, async (installation) => {
     const { world, names, hook } = installation;
