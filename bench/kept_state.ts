@@ -133,6 +133,7 @@ function journalOf(atMs: number, intervalMs: number): Uint8Array | null {
         awaits: null,
         isAfterGap: false,
         isInterrupted: false,
+        isDecisive: false,
       } as const;
       journal = addRun(journal, { ...run, output: "" }).journal;
     }

@@ -34,8 +34,12 @@ export const REHEARSAL: FaultyLayer = {
       tests: ["tests/simulation/why_past_test.ts"],
       faults: [
         ["what a channel leaves out is due", "isExcluded(channel, queued)", "false"],
-        ["a change has a regular time", "if (isRun) times", "if (!isRun) times"],
-        ["repeated results of the past are not counted", "if (count === 0) return;", "return;"],
+        ["repeated results of the past are not counted", "if (fromMs >= beforeMs) return;", "return;"],
+        [
+          "a notification without a run is a run of the past",
+          "past.isReview(name, nowMs) ? null",
+          "false ? null",
+        ],
         [
           "checks of the past depend on what comes later",
           "this.recordAt(other, nowMs)",
@@ -51,7 +55,12 @@ export const REHEARSAL: FaultyLayer = {
           "row.isInterrupted && index === 0",
           "row.isInterrupted",
         ],
-        ["runs of changes have regular times", "if (!isRun) continue;", "continue;"],
+        ["runs that a decision waited for have regular times", "if (!isRun) continue;", "continue;"],
+        [
+          "of what came in one millisecond only the first is known",
+          "row.firstMs === endMs ? endMs + 1 : row.firstMs",
+          "row.firstMs",
+        ],
       ],
     },
     {
@@ -60,10 +69,10 @@ export const REHEARSAL: FaultyLayer = {
       faults: [
         [
           "what waited is compared one by one",
-          "const mayJoin = end === first ||",
-          "const mayJoin = end === first &&",
+          "mergeNotifications(some, isExcluded)?.notifications ?? some",
+          "some",
         ],
-        ["it is decided before the real decision", "atMs: atMs + 1", "atMs: atMs - 29_000"],
+        ["a reminder is due while something waits", "|| !isWaiting(sent, notification)", "|| true"],
       ],
     },
     {

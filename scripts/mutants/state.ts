@@ -45,6 +45,7 @@ export const STATE: FaultyLayer = {
           "run.awaits === row.awaits && !run.isInterrupted &&",
           "run.awaits === row.awaits &&",
         ],
+        ["a decision has a regular time in the journal", "!run.isDecisive && ", ""],
         ["the times in a row of the journal drift", "intervalMs < intervalMsMin ||", "false ||"],
         ["the journal joins results of other reasons", "return texts[0] === texts[1]", "return true"],
         [

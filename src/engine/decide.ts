@@ -6,7 +6,7 @@
 import { type Circumstances, review, transition, type Verdict } from "../condition/transition.ts";
 import { conditionBefore, hasProblem, letsRecoveriesPass } from "../condition/condition_state.ts";
 import { asObserved, observedUntil } from "../state/availability.ts";
-import { addRun } from "../state/journal.ts";
+import { type Added, addReview, addRun } from "../state/journal.ts";
 import { occurrences } from "../condition/confirm.ts";
 import { isUnreported } from "../condition/agreement.ts";
 import type { Channel } from "../domain/channel.ts";
@@ -164,18 +164,22 @@ function recordRun(
     ...isAfterGap !== undefined && { isAfterGap },
     ...isInterrupted !== undefined && { isInterrupted },
   });
-  const { journal, block } = addRun(before.journal, {
+  const record = { ...recordAfter(before, run, { state, nowMs }), journal: before.journal };
+  const decided = conclude(verdict, { record, occurrences, deciding });
+  const { notification } = decided;
+  // A reminder at each run depends on no time.
+  const isDecisive = change !== null ||
+    notification !== null && !(check.reminders === true && notification.event === "reminder");
+  const added = addRun(before.journal, {
     endedAtMs: nowMs,
     condition,
     awaits: awaits ?? null,
     isAfterGap: isAfterGap ?? false,
     isInterrupted: isInterrupted ?? false,
+    isDecisive,
     output,
   });
-  const record = { ...recordAfter(before, run, { state, nowMs }), journal };
-  const decided = conclude(verdict, { record, occurrences, deciding });
-  const update: CheckUpdate = {
-    record,
+  return withUpdate(decided, added, {
     rollup: rollupEntryOf(before, record, run, nowMs),
     // That a new check is ok is no news.
     change: change === null || change.from === "pending" && change.to === "ok" ? null : {
@@ -186,10 +190,7 @@ function recordRun(
       output,
       trace: change.to === "ok" ? "" : result.trace ?? "",
     },
-    queued: decided.queued,
-    ...block !== null && { journal: block },
-  };
-  return { ...decided, update };
+  });
 }
 
 function reviewRecord(before: CheckRecord, circumstances: Circumstances, deciding: Deciding): Decided {
@@ -201,7 +202,21 @@ function reviewRecord(before: CheckRecord, circumstances: Circumstances, decidin
     : reviewed.verdict;
   const record: CheckRecord = verdict.kind === "notify" ? { ...before, condition: state } : before;
   const decided = conclude(verdict, { record, occurrences, deciding });
-  return { ...decided, update: { record, rollup: null, change: null, queued: decided.queued } };
+  const isNoted = decided.notification !== null && before.journal !== null;
+  const added = isNoted ? addReview(before.journal, deciding.situation.nowMs) : null;
+  return withUpdate(decided, added, { rollup: null, change: null });
+}
+
+/** Adds what persists a decision, given what it added to the journal, if anything. */
+function withUpdate(
+  decided: Conclusion,
+  added: Added | null,
+  others: Pick<CheckUpdate, "rollup" | "change">,
+): Decided {
+  const record = added === null ? decided.record : { ...decided.record, journal: added.journal };
+  const block = added?.block ?? null;
+  const update = { ...others, record, queued: decided.queued, ...block !== null && { journal: block } };
+  return { ...decided, record, update };
 }
 
 export function keptResult(

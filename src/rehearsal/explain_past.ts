@@ -6,7 +6,7 @@ import { channelsOf, ConfiguredChannels } from "../engine/configured_channels.ts
 import { PastOutbox } from "../engine/past_outbox.ts";
 import { explainCheck, type Why, type WhySources } from "../outputs/why/gather_why.ts";
 import { isoTime } from "../shared/json_values.ts";
-import { allChanges } from "../state/read_store.ts";
+import { Past } from "./past.ts";
 import { PastRecords } from "./past_records.ts";
 
 interface PastSources {
@@ -27,8 +27,6 @@ export async function explainPast(check: Check, { config, state, atMs }: PastSou
   if (atMs < firstMs) {
     return `no result of "${name}" until ${isoTime(atMs)} is stored: the first one is of ${isoTime(firstMs)}`;
   }
-  const changes = [];
-  for await (const change of allChanges(store, name)) changes.push(change);
   const logged = await store.deliveries({ checks: [name], ...span });
   const kept = await store.outbox();
   const silences = await store.silences(firstMs);
@@ -41,7 +39,11 @@ export async function explainPast(check: Check, { config, state, atMs }: PastSou
     ({ channelKey, channelName }) => known.has(channelKey) ? channelKey : keys.get(channelName) ?? channelKey,
   );
   const running = new Map(config.checks.filter(({ active }) => active).map((one) => [one.name, one]));
-  const past = new PastRecords(check, { journals, changes, silences, running, outbox });
+  const dependencies = new Map([[name, dependencyNames(check)]]);
+  const past = new PastRecords(check, {
+    past: new Past({ journals, silences, dependencies }),
+    ...{ running, outbox },
+  });
   // The check itself moves the outbox on.
   const record = past.recordAt(name, atMs);
   outbox.advance(atMs);

@@ -2,7 +2,6 @@
 import { type CheckResult, checkResult } from "../domain/check.ts";
 import type { CheckJournal, JournalRow } from "../domain/check_journal.ts";
 import type { Silence } from "../domain/outbox.ts";
-import type { ConditionChange } from "../domain/store.ts";
 import { isAfterGapAt, journalToleranceMs, timeOf } from "../state/journal.ts";
 import type { RecordedRuns } from "./rehearsed_service.ts";
 import type { RunSpan, SkippedRuns } from "./skipped_runs.ts";
@@ -19,21 +18,36 @@ export interface PastRun {
 
 export interface PastOptions {
   readonly journals: readonly CheckJournal[];
-  /** They have the exact times of runs within rows. @default none */
-  readonly changes?: readonly Pick<ConditionChange, "name" | "atMs">[];
+  /**
+   * Those that each check depends on: what was decided without a result may have waited for their runs. Without it, no
+   * decision without a result is known. @default none
+   */
+  readonly dependencies?: ReadonlyMap<string, readonly string[]>;
   /** Whatever applied at any time. @default none */
   readonly silences?: readonly Silence[];
 }
 
 export class Past implements RecordedRuns {
   readonly silences: readonly Silence[];
+  /** By check; those of no runs are decisions without a result. */
   readonly #rows: ReadonlyMap<string, readonly JournalRow[]>;
 
-  constructor({ journals, changes = [], silences = [] }: PastOptions) {
-    const timesOf = Map.groupBy(changes, ({ name }) => name);
-    this.#rows = new Map(journals.map(({ name, rows }) => {
-      const times = (timesOf.get(name) ?? []).map(({ atMs }) => Math.floor(atMs));
-      return [name, inOrder(rows).flatMap((row) => splitAt(row, times))];
+  constructor({ journals, dependencies, silences = [] }: PastOptions) {
+    const ordered = journals.map(({ name, rows }) => ({
+      name,
+      rows: inOrder(dependencies === undefined ? rows.filter(({ runs }) => runs > 0) : rows),
+    }));
+    const awaited = Map.groupBy(
+      ordered.flatMap(({ name, rows }) =>
+        rows.filter(({ runs }) => runs === 0).flatMap(({ firstMs }) =>
+          (dependencies?.get(name) ?? []).map((dependency) => ({ dependency, firstMs }))
+        )
+      ),
+      ({ dependency }) => dependency,
+    );
+    this.#rows = new Map(ordered.map(({ name, rows }) => {
+      const times = (awaited.get(name) ?? []).map(({ firstMs }) => firstMs);
+      return [name, rows.flatMap((row) => splitAt(row, times))];
     }));
     this.silences = silences.toSorted((one, other) => one.fromMs - other.fromMs);
   }
@@ -46,7 +60,8 @@ export class Past implements RecordedRuns {
   knownFromMs(check: string): number {
     const rows = this.#rowsOf(check);
     const isWhole = rows[0] !== undefined && rows[0].gap !== "none";
-    return isWhole ? -Infinity : rows.find(({ condition }) => condition === "ok")?.lastMs ?? Infinity;
+    if (isWhole) return -Infinity;
+    return rows.find(({ condition, runs }) => condition === "ok" && runs > 0)?.lastMs ?? Infinity;
   }
 
   /** When the last of all runs ended. */
@@ -65,6 +80,11 @@ export class Past implements RecordedRuns {
       isAfterGap: isAfterGapAt(row, index),
       isInterrupted: row.isInterrupted && index === 0,
     };
+  }
+
+  isReview(check: string, atMs: number): boolean {
+    const [row] = this.#rowsAfter(check, atMs - 1);
+    return row?.runs === 0 && row.firstMs === atMs;
   }
 
   nextChangeMs(check: string, atMs: number): number {
@@ -100,13 +120,14 @@ export class Past implements RecordedRuns {
   }
 }
 
-/** Returns rows without those of a clock that was set back. */
+/** Returns rows without those of a clock that was set back. Of one millisecond, what came later is in the next one. */
 function inOrder(rows: readonly JournalRow[]): readonly JournalRow[] {
   let endMs = -Infinity;
-  return rows.filter(({ firstMs, lastMs }) => {
-    if (firstMs <= endMs) return false;
-    endMs = lastMs;
-    return true;
+  return rows.flatMap((row) => {
+    const firstMs = row.firstMs === endMs ? endMs + 1 : row.firstMs;
+    if (firstMs <= endMs) return [];
+    endMs = Math.max(firstMs, row.lastMs);
+    return [{ ...row, firstMs, lastMs: endMs }];
   });
 }
 

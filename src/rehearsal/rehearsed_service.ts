@@ -52,8 +52,11 @@ export interface RehearsedServiceOptions {
   nextChangeMs(check: Check, afterMs: number): number;
   /** The checks that ran at other times than their schedules have. @default none */
   readonly recorded?: RecordedRuns;
-  /** When something was decided in the past. @default every 30 s */
-  readonly decisions?: PastDecisions;
+  /**
+   * Gets what is decided. Without a result, something is only decided when it was in the past, instead of every 30 s.
+   * @default none
+   */
+  onDecided?(queued: Decided["queued"]): void;
   deliver(message: Message, channel: Channel): Delivery;
   /** Whether runs that change nothing are left out. @default true */
   readonly skips?: boolean;
@@ -70,18 +73,14 @@ export interface RecordedRuns {
   ): { readonly atMs: number; readonly isAfterGap: boolean; readonly isInterrupted: boolean } | null;
   /** Returns the runs from one on and before a time, as far as they are like that one. */
   runsBefore(check: string, span: RunSpan): SkippedRuns;
-}
-
-/** When notifications were decided in the past, as far as that is known. */
-export interface PastDecisions {
-  /** Returns the first one after a time, of one check or of all; `Infinity`: there is none. */
-  after(ms: number, check?: string): number;
+  /** Returns whether what `runAfter` has at a time is no run, but a notification that was decided without a result. */
+  isReview(check: string, atMs: number): boolean;
 }
 
 /** A suppressed notification is decided again so often, as by the scheduler. */
 const REVIEW_EVERY_MS = 30_000;
 
-/** A run to come. */
+/** A run to come, or a decision without a result. */
 interface Plan extends Timed {
   readonly slot: Slot;
 }
@@ -120,8 +119,6 @@ export class RehearsedService {
   #cancelSummary = (): void => {};
   /** Resolves when all that was decided without a run is sent. */
   #sending: Promise<unknown> = Promise.resolve();
-  /** Those with runs of the past, the one that runs most often first. */
-  readonly #recorded: readonly Slot[];
   /** The checks with a confirmed problem. */
   readonly #failing = new Set<Slot>();
 
@@ -166,8 +163,6 @@ export class RehearsedService {
       const reads = [...dependencyNames(check), ...combinedChecks(check)];
       return [check.name, { check, order, reads, plan: null, skippedFromMs: null, decidesAgainMs: Infinity }];
     }));
-    this.#recorded = [...this.#slots.values()].filter(({ check: { name } }) => options.recorded?.has(name))
-      .sort((one, other) => regularMs(one) - regularMs(other));
     const readers = Map.groupBy(
       [...this.#slots.values()].flatMap((slot) => slot.reads.map((name) => ({ name, slot }))),
       ({ name }) => name,
@@ -197,7 +192,7 @@ export class RehearsedService {
     this.#suppressed = new SuppressedChecks({
       engine: this.#engine,
       nowMs: () => clock.wallMs(),
-      checkOf: (name) => this.#isDecidedLater(name) ? null : this.#slots.get(name)?.check ?? null,
+      checkOf: (name) => this.#slots.get(name)?.check ?? null,
       request: (name) => this.#request(this.#slots.get(name)),
       send: (entry) => {
         this.#wake(this.#slots.get(entry.record.name));
@@ -271,7 +266,9 @@ export class RehearsedService {
   }
 
   #plan(slot: Slot, atMs: number): void {
-    slot.plan = atMs === Infinity ? null : { atMs, order: slot.order, slot };
+    // A decision without a result comes after the runs that it may have waited for.
+    const order = this.#options.recorded?.isReview(slot.check.name, atMs) === true ? Infinity : slot.order;
+    slot.plan = atMs === Infinity ? null : { atMs, order, slot };
     if (slot.plan !== null) this.#plans.add(slot.plan);
   }
 
@@ -308,12 +305,12 @@ export class RehearsedService {
 
   /** When a check runs next after a run, by its schedule or as it did. */
   #nextMs({ check: { name } }: Slot, afterMs: number, scheduledMs: number): number {
-    const { recorded, decisions } = this.#options;
+    const { recorded, onDecided } = this.#options;
     if (recorded?.has(name) !== true) return scheduledMs;
     const next = recorded.runAfter(name, afterMs);
     if (next === null) return Infinity;
     // A new config may run it earlier: it would have found what it found next. Where nothing ran, nothing is known.
-    const isEarlier = decisions === undefined && !next.isAfterGap &&
+    const isEarlier = onDecided === undefined && !next.isAfterGap &&
       scheduledMs - afterMs < EARLIER_SHARE * (next.atMs - afterMs);
     return isEarlier ? scheduledMs : next.atMs;
   }
@@ -342,60 +339,23 @@ export class RehearsedService {
 
   /** Decides again at the next time at which a scheduler does; runs come after it, all else before it. */
   #reviewSoon(fromMs = this.#options.system.clock.wallMs()): void {
-    const { decisions } = this.#options;
+    if (this.#options.onDecided !== undefined) return;
     const rounds = Math.floor((fromMs - this.#startMs) / REVIEW_EVERY_MS) + 1;
-    const nextMs = decisions === undefined
-      ? this.#startMs + rounds * REVIEW_EVERY_MS
-      : Math.min(decisions.after(fromMs), fromMs + REVIEW_EVERY_MS);
-    this.#reviewAtMs = Math.min(this.#reviewAtMs, nextMs);
-  }
-
-  /** Whether something of a check was decided in the past at the next round, and not now. */
-  #isDecidedLater(check: string): boolean {
-    const { decisions, system: { clock } } = this.#options;
-    if (decisions === undefined) return false;
-    const nowMs = clock.wallMs();
-    const nextMs = decisions.after(nowMs - 1, check);
-    if (nextMs === nowMs) return false;
-    // The next round may come so long after it is due.
-    const dueMs = this.#slots.get(check)?.decidesAgainMs ?? Infinity;
-    return nextMs <= nowMs + REVIEW_EVERY_MS || dueMs <= nowMs && nowMs < dueMs + REVIEW_EVERY_MS;
+    this.#reviewAtMs = Math.min(this.#reviewAtMs, this.#startMs + rounds * REVIEW_EVERY_MS);
   }
 
   async #review(): Promise<void> {
-    const { skips = true, decisions, system: { clock } } = this.#options;
+    const { skips = true, system: { clock } } = this.#options;
     const nowMs = clock.wallMs();
-    this.#reviewAtMs = this.#runsAgainMs(nowMs);
-    if (this.#reviewAtMs > nowMs) return;
     this.#reviewAtMs = Infinity;
     this.#readFailing();
     await this.#suppressed.review();
     await this.#sending;
-    if (!skips || decisions !== undefined) return this.#reviewSoon();
+    if (!skips) return this.#reviewSoon();
     for (const slot of this.#failing) {
       if (slot.decidesAgainMs <= nowMs) this.#decideLater(slot);
       else if (slot.decidesAgainMs < Infinity) this.#reviewSoon(slot.decidesAgainMs - 1);
     }
-  }
-
-  /** Returns when the service of the past ran again if it did not run at a time: then no check did, for long enough. */
-  #runsAgainMs(nowMs: number): number {
-    const { decisions } = this.#options;
-    const decidedMs = decisions?.after(nowMs - 1) ?? Infinity;
-    if (decidedMs === nowMs) return nowMs;
-    const recorded = this.#recorded;
-    const [first] = recorded;
-    if (first === undefined) return nowMs;
-    const longestMs = regularMs(first) + LATE_MS_MAX;
-    // The one that runs most often mostly shows that it ran.
-    for (const slots of [[first], recorded]) {
-      const next = (afterMs: number): number =>
-        Math.min(...slots.map((slot) => this.#recordedMs(slot, afterMs) ?? Infinity));
-      const againMs = next(nowMs);
-      if (next((againMs === Infinity ? nowMs : againMs) - longestMs) < againMs) return nowMs;
-      if (slots === recorded) return Math.min(againMs + REVIEW_EVERY_MS, decidedMs);
-    }
-    return nowMs;
   }
 
   /** Notes when the time alone may change what is due of a check. */
@@ -419,17 +379,23 @@ export class RehearsedService {
     }
   }
 
-  async #run({ slot, atMs: plannedMs }: Plan): Promise<void> {
-    const { system: { clock }, resultOf, recorded } = this.#options;
-    const { check, order } = slot;
+  async #run({ slot, order, atMs: plannedMs }: Plan): Promise<void> {
+    const { system: { clock }, resultOf, recorded, onDecided } = this.#options;
+    const { check } = slot;
     const { name } = check;
     const nowMs = clock.wallMs();
     this.#catchUp(slot);
     slot.skippedFromMs = null;
     for (const read of slot.reads) this.#readAt(read, order);
-    const observed = combinedChecks(check).length > 0
-      ? await this.#observeGroup(check)
-      : resultOf(check, nowMs);
+    if (recorded?.isReview(name, plannedMs) === true) {
+      await this.#engine.refresh();
+      await this.#send(this.#engine.review(check, nowMs));
+      return this.#plan(slot, this.#nextMs(slot, plannedMs, nowMs));
+    }
+    const result = combinedChecks(check).length > 0 ? await this.#observeGroup(check) : null;
+    const observed = onDecided === undefined
+      ? result ?? resultOf(check, nowMs)
+      : { ...resultOf(check, nowMs), ...result !== null && { recoveredAtMs: result.recoveredAtMs } };
     const before = this.#repository.recordOf(name, nowMs);
     if (observed.condition !== "ok" || hasProblem(before.condition)) await this.#engine.refresh();
     const knownBefore = conditionOf(check, before, nowMs);
@@ -447,7 +413,7 @@ export class RehearsedService {
     await this.#send(entry);
     const readers = this.#readers.get(name) ?? [];
     if (readers.length > 0) this.#readFailing(order);
-    await this.#suppressed.recorded(check, entry);
+    if (onDecided === undefined) await this.#suppressed.recorded(check, entry);
     await this.#sending;
     const { condition } = entry.record;
     if (knownBefore.state !== "current") this.#runGroups(slot, true);
@@ -529,6 +495,7 @@ export class RehearsedService {
 
   /** Sends the notifications of a decision once they are stored. */
   async #send(entry: Decided): Promise<void> {
+    this.#options.onDecided?.(entry.queued);
     if (entry.notification === null && !this.#repository.isUrgent) return;
     await this.#repository.flush();
     if (entry.notification !== null) this.#engine.send(entry);
@@ -537,11 +504,5 @@ export class RehearsedService {
 
 /** A run that is planned for less than this share of the time until it ended is another one. */
 const EARLIER_SHARE = 2 / 3;
-/** A run ends so long after its planned time at most. */
-const LATE_MS_MAX = 10_000;
-
-function regularMs({ check: { schedule } }: Slot): number {
-  return "times" in schedule ? Infinity : schedule.regularIntervalMs;
-}
 
 const NEVER_ABORTED = new AbortController().signal;

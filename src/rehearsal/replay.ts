@@ -3,16 +3,15 @@ import { ConfiguredChannels } from "../engine/configured_channels.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { checkResult, combinedChecks } from "../domain/check.ts";
 import type { MessageItem } from "../domain/delivery.ts";
-import type { Condition } from "../domain/condition.ts";
-import type { Notification, Silence } from "../domain/outbox.ts";
+import type { Silence } from "../domain/outbox.ts";
 import type { Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { HOUR_MS, MINUTE_MS } from "../shared/time_units.ts";
-import { describeMessage, describeNotification } from "./message_text.ts";
+import { describeMessage } from "./message_text.ts";
 import type { Past } from "./past.ts";
 import { createRehearsalStore } from "./rehearsal_store.ts";
 import { notifyingConfigOf } from "./rehearse.ts";
-import { type PastDecisions, RehearsedService } from "./rehearsed_service.ts";
+import { RehearsedService, type RehearsedServiceOptions } from "./rehearsed_service.ts";
 import { VirtualClock } from "./virtual_clock.ts";
 
 /** A message that a channel would have got. */
@@ -33,20 +32,9 @@ export interface ReplayedOutage {
   readonly endedAtMs: number | null;
 }
 
-export interface ReplayedNotification extends ReplayedMessage {
-  readonly check: string;
-  readonly event: Notification["event"];
-  readonly decidedAtMs: number;
-  readonly condition: Condition;
-  /** The problem that recovered before it was sent. */
-  readonly missed: Condition | null;
-}
-
 export interface Replay {
   /** In the order of their times. */
   readonly messages: readonly ReplayedMessage[];
-  /** Each notification in them. */
-  readonly notifications: readonly ReplayedNotification[];
   readonly outages: readonly ReplayedOutage[];
   /** The dates of the evenings of nights (22:00 to 06:00) with a message, in order. */
   readonly nights: readonly string[];
@@ -60,7 +48,7 @@ interface ReplayOptions {
   readonly sinceMs: number;
   readonly untilMs: number;
   /** As in the options of the service. */
-  readonly decisions?: PastDecisions;
+  readonly onDecided?: RehearsedServiceOptions["onDecided"];
 }
 
 /**
@@ -68,15 +56,17 @@ interface ReplayOptions {
  * nothing known: what fails then is a new problem.
  */
 export async function replay(config: LoadedConfig, options: ReplayOptions): Promise<Replay> {
-  const { past, sinceMs, untilMs } = options;
+  const { past, sinceMs, untilMs, onDecided } = options;
   const all = notifyingConfigOf(config);
-  const running = all.running.filter((check) => past.has(check.name) || combinedChecks(check).length > 0);
+  // A group follows from its checks, unless only what it returned counts.
+  const running = all.running.filter((check) =>
+    past.has(check.name) || onDecided === undefined && combinedChecks(check).length > 0
+  );
   const notifying = { ...all, running };
   const channels = new ConfiguredChannels(notifying);
   const clock = new VirtualClock(sinceMs, () => options.system.settle());
   let ids = 0;
   const messages: ReplayedMessage[] = [];
-  const notifications: ReplayedNotification[] = [];
   const outages = new Map<string, ReplayedOutage>();
   const store = createRehearsalStore();
   const service = await RehearsedService.start({
@@ -91,25 +81,13 @@ export async function replay(config: LoadedConfig, options: ReplayOptions): Prom
     },
     store,
     recorded: past,
-    ...options.decisions !== undefined && { decisions: options.decisions },
+    ...onDecided !== undefined && { onDecided },
     resultOf: ({ name }, atMs) => past.runAfter(name, atMs - 1)?.result ?? NOTHING_RAN,
     nextChangeMs: ({ name }, atMs) => past.nextChangeMs(name, atMs),
     deliver: ({ items }, channel) => {
       const atMs = clock.wallMs();
       const name = channels.nameOf(channel);
       messages.push({ atMs, channel: name, text: describeMessage(items) });
-      notifications.push(
-        ...items.map(({ notification, missedProblem }) => ({
-          atMs,
-          channel: name,
-          check: notification.check,
-          event: notification.event,
-          decidedAtMs: notification.decidedAtMs,
-          condition: notification.condition,
-          missed: missedProblem?.condition ?? null,
-          text: describeNotification(notification, missedProblem?.condition),
-        })),
-      );
       for (const item of items) noteOutage(item, atMs, outages);
       return { delivered: true, note: null };
     },
@@ -127,7 +105,6 @@ export async function replay(config: LoadedConfig, options: ReplayOptions): Prom
   const delays = found.map(({ beganAtMs, notifiedAtMs }) => notifiedAtMs - beganAtMs);
   return {
     messages,
-    notifications,
     outages: found,
     nights: nightsOf(messages, options.system.timeZone()),
     meanDelayMs: delays.length === 0 ? null : delays.reduce((sum, ms) => sum + ms, 0) / delays.length,

@@ -1,6 +1,6 @@
 /**
  * The journal of a check: what its runs returned, run-length encoded and packed. A result extends the last row, or begins
- * a new one.
+ * a new one; one that decides something always does. A notification that was decided without a result is a row of no runs.
  *
  * The last row and the newest of those before it are in the record of the check, so that a run writes nothing else. As
  * they become many, or a week old, those before the last one move to a separate table, as one block.
@@ -46,23 +46,45 @@ interface OpenRow {
   readonly intervalMsMax: number;
 }
 
+export interface Added {
+  readonly journal: Uint8Array;
+  /** Rows that left it. */
+  readonly block: JournalBlock | null;
+}
+
 /** Returns the packed journal of a record after a run, and the rows that left it. */
-export function addRun(
-  packed: Uint8Array | null,
-  run: JournalRun,
-): { readonly journal: Uint8Array; readonly block: JournalBlock | null } {
+export function addRun(packed: Uint8Array | null, run: JournalRun): Added {
   const next = { ...run, output: run.condition === "ok" ? "" : cutOutput(run.output) };
   if (packed === null) return { journal: pack(begin(next)), block: null };
-  const { open, end } = unpack(packed);
-  const extended = extend(open, next);
-  if (extended !== null) return { journal: pack(extended, packed, end), block: null };
+  const unpacked = unpack(packed);
+  const extended = extend(unpacked.open, next);
+  if (extended !== null) return { journal: pack(extended, packed, unpacked.end), block: null };
+  return append(packed, unpacked, begin(next));
+}
+
+/** Returns the packed journal of a record after a notification that was decided without a result, and the rows that left it. */
+export function addReview(packed: Uint8Array, atMs: number): Added {
+  const { row, ...limits } = begin({ ...NO_RUN, endedAtMs: atMs });
+  return append(packed, unpack(packed), { ...limits, row: { ...row, runs: 0 } });
+}
+
+const NO_RUN = {
+  condition: "ok",
+  awaits: null,
+  isAfterGap: false,
+  isInterrupted: false,
+  isDecisive: true,
+  output: "",
+} as const;
+
+function append(packed: Uint8Array, { open, end }: ReturnType<typeof unpack>, next: OpenRow): Added {
   const before = readRows(packed, end);
   const rows = joinBytes([packed.subarray(end), packRow(open.row, lastOutput(before))]);
   const firstMs = before[0]?.firstMs ?? open.row.firstMs;
   const isFull = rows.length >= BLOCK_BYTES || Math.abs(open.row.lastMs - firstMs) >= BLOCK_MS_MAX;
-  if (!isFull) return { journal: pack(begin(next), rows), block: null };
+  if (!isFull) return { journal: pack(next, rows), block: null };
   const lastMs = before.reduce((ms, row) => Math.max(ms, row.lastMs), open.row.lastMs);
-  return { journal: pack(begin(next)), block: { lastMs, rows } };
+  return { journal: pack(next), block: { lastMs, rows } };
 }
 
 const NOTHING = new Uint8Array(0);
@@ -96,7 +118,8 @@ function extend({ row, intervalMsMin, intervalMsMax }: OpenRow, run: JournalRun)
   const { firstMs, lastMs, runs } = row;
   const endedAtMs = Math.floor(run.endedAtMs);
   const gap = row.gap === "first" && runs === 1 && run.isAfterGap ? "each" : row.gap;
-  const isAlike = run.condition === row.condition && run.awaits === row.awaits && !run.isInterrupted &&
+  const isAlike = runs > 0 && !run.isDecisive && run.condition === row.condition &&
+    run.awaits === row.awaits && !run.isInterrupted &&
     run.isAfterGap === (gap === "each") && isSameReason(row.output, run.output);
   if (!isAlike || endedAtMs <= lastMs || endedAtMs - firstMs >= ROW_MS_MAX) return null;
   // The interval of a row is its mean, and all of its runs have to be regular at that.
@@ -243,14 +266,14 @@ function readRow(
   const condition = CONDITIONS[flags & 3] satisfies Condition | undefined;
   const awaits = AWAITS[flags >> 5 & 3];
   const gap = GAPS[flags >> 2 & 3];
-  if (condition === undefined || awaits === undefined || gap === undefined || runs === 0) throw unreadable();
+  if (condition === undefined || awaits === undefined || gap === undefined) throw unreadable();
   const row: JournalRow = {
     condition,
     awaits,
     firstMs,
     lastMs,
     runs,
-    intervalMs: runs === 1 ? 0 : (lastMs - firstMs) / (runs - 1),
+    intervalMs: runs <= 1 ? 0 : (lastMs - firstMs) / (runs - 1),
     gap,
     isInterrupted: (flags >> 4 & 1) === 1,
     output: bytes.length > 0 ? decoder.decode(bytes) : hasOutput ? outputBefore : "",

@@ -121,14 +121,18 @@ Deno.test("replay() shows what another threshold would have sent, the nights and
   assert.ok((three.meanDelayMs ?? 0) > (one.meanDelayMs ?? 0));
 });
 
-Deno.test("Past: the runs come at their times, those of changes exactly", () => {
+Deno.test("Past: the runs come at their times, those that a decision waited for exactly", () => {
+  const atMs = START + 15 * 60_000 + 1_200;
+  const decision: JournalRow = { ...row("ok", 15, 15), firstMs: atMs, lastMs: atMs, runs: 0 };
   const past = new Past({
     journals: [{
       name: "web",
       rows: [row("ok", 10, 20), { ...row("critical", 90, 91), gap: "first", isInterrupted: true }],
-    }],
-    changes: [{ name: "web", atMs: START + 15 * 60_000 + 1_200 }],
+    }, { name: "api", rows: [row("critical", 15, 15), decision, { ...row("ok", 15, 15), firstMs: atMs }] }],
+    dependencies: new Map([["api", ["web"]]]),
   });
+  assert.deepEqual([-1, 0, 1].map((ms) => past.isReview("api", atMs + ms)), [false, true, false]);
+  assert.equal(past.runAfter("api", atMs)?.atMs, atMs + 1);
   const after = (minute: number): string => {
     const run = past.runAfter("web", START + minute * 60_000);
     if (run === null) return "none";

@@ -4,7 +4,15 @@ import type { JournalRow, JournalRun } from "../../src/domain/check_journal.ts";
 import { stableText } from "../../src/shared/stable_text.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/shared/time_units.ts";
 import { UnreadableRowError } from "../../src/state/codec.ts";
-import { addRun, isAfterGapAt, journalRows, journalToleranceMs, timesOf } from "../../src/state/journal.ts";
+import {
+  type Added,
+  addReview,
+  addRun,
+  isAfterGapAt,
+  journalRows,
+  journalToleranceMs,
+  timesOf,
+} from "../../src/state/journal.ts";
 import type { Random } from "../../testing/random.ts";
 import { campaign, testRandom } from "../../testing/seed.ts";
 import { HOSTILE_TEXTS } from "./hostile.ts";
@@ -18,6 +26,7 @@ function runAt(ms: number, fields: Partial<JournalRun> = {}): JournalRun {
     awaits: null,
     isAfterGap: false,
     isInterrupted: false,
+    isDecisive: false,
     output: "",
     ...fields,
   };
@@ -32,12 +41,17 @@ function keep(runs: readonly JournalRun[]): {
   let record: Uint8Array | null = null;
   const blocks: Uint8Array[] = [];
   for (const run of runs) {
-    const { journal, block } = addRun(record, run);
-    record = journal;
-    if (block !== null) blocks.push(block.rows);
+    const added: Added = record !== null && run.output === REVIEW
+      ? addReview(record, run.endedAtMs)
+      : addRun(record, run);
+    record = added.journal;
+    if (added.block !== null) blocks.push(added.block.rows);
   }
   return { rows: journalRows(blocks, record, EVER), blocks, record };
 }
+
+/** The output of what is no run, but a notification that was decided without a result. */
+const REVIEW = "no run";
 
 const EVER = { sinceMs: -Infinity, untilMs: Infinity };
 
@@ -111,6 +125,29 @@ Deno.test("addRun() begins a row at another condition, reason, interval, or thin
     "status is 500",
     "status is 503",
   ]);
+});
+
+Deno.test("addRun() begins a row at a decision, addReview() adds one without runs", () => {
+  const decision = { isDecisive: true } as const;
+  const { rows } = keep([
+    ...everyMinute([[3], [1, decision], [2], [1, decision], [1, decision], [1]]),
+    runAt(8 * MINUTE_MS + 100.5, { output: REVIEW }),
+    runAt(8 * MINUTE_MS + 200.5, { output: REVIEW }),
+    runAt(9 * MINUTE_MS),
+    runAt(10 * MINUTE_MS),
+  ]);
+  assert.deepEqual(shortened(rows), [
+    [0, 2 * MINUTE_MS, 3, "ok"],
+    [3 * MINUTE_MS, 2 * MINUTE_MS, 3, "ok"],
+    [6 * MINUTE_MS, 0, 1, "ok"],
+    [7 * MINUTE_MS, MINUTE_MS, 2, "ok"],
+    [8 * MINUTE_MS + 100, 0, 0, "ok"],
+    [8 * MINUTE_MS + 200, 0, 0, "ok"],
+    [9 * MINUTE_MS, MINUTE_MS, 2, "ok"],
+  ]);
+  const many = keep([runAt(0), ...Array.from({ length: 99 }, (_, ms) => runAt(ms + 1, { output: REVIEW }))]);
+  assert.equal(many.rows.length, 100);
+  assert.ok(many.blocks.length > 2);
 });
 
 Deno.test("addRun() begins a row after a gap, and fills none", () => {
@@ -226,6 +263,7 @@ function randomHistory(random: Random): readonly JournalRun[] {
       awaits: random.oneIn(20) ? random.pick(["checks", "job"]) : null,
       isAfterGap: isGap || random.oneIn(15),
       isInterrupted: isGap && random.oneIn(2),
+      isDecisive: random.oneIn(15),
       output: random.pick([
         "",
         "refused",

@@ -86,6 +86,7 @@ export function journalOf(
       awaits: null,
       isAfterGap: false,
       isInterrupted: false,
+      isDecisive: false,
       output: "",
     } as const;
     const added = addRun(journal, { ...fields, ...run });

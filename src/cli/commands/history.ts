@@ -110,7 +110,7 @@ export const historyCommand: Command = {
 /** The journal of a check, the newest row first. */
 async function readResults(store: Store, name: string): Promise<readonly JournalRow[]> {
   const [journal] = await store.journal([name], EVER);
-  return journal?.rows.toReversed() ?? [];
+  return journal?.rows.filter(({ runs }) => runs > 0).toReversed() ?? [];
 }
 
 /** The width off a terminal. */

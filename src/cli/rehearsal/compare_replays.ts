@@ -36,18 +36,14 @@ export interface StoredPast {
 /** The first stored run ended so long after its planned time at most. */
 const FIRST_RUN_MS = 60_000;
 
-/** The newest changes of conditions; earlier ones have the times of regular runs. */
-const CHANGES_MAX = 100_000;
-
 /** Reads the results of the last time of the checks of some configs; `null`, which is printed: there are none. */
 export async function readPast(
   configs: readonly LoadedConfig[],
-  { store, lastMs, system, moments = [] }: {
+  { store, lastMs, system, dependencies }: {
     readonly store: Store | null;
     readonly lastMs: number;
     readonly system: System;
-    /** Further exact times of runs. @default none */
-    readonly moments?: NonNullable<PastOptions["changes"]>;
+    readonly dependencies?: PastOptions["dependencies"];
   },
 ): Promise<StoredPast | null> {
   const untilMs = system.clock.wallMs();
@@ -59,9 +55,8 @@ export async function readPast(
     system.stderr.write(`monitor: no result of the last ${describeDuration(lastMs)} is stored\n`);
     return null;
   }
-  const changes = await store?.latestChanges([...names], CHANGES_MAX) ?? [];
   const silences = await store?.silences(span.sinceMs) ?? [];
-  const past = new Past({ journals, changes: [...changes, ...moments], silences });
+  const past = new Past({ journals, silences, ...dependencies !== undefined && { dependencies } });
   return { past, untilMs, sinceMs: Math.max(span.sinceMs, firstMs - FIRST_RUN_MS) };
 }
 

@@ -1,10 +1,12 @@
 /** Compares a replay of the past with what was really sent: `monitor replay --verify`. */
 import type { LoadedConfig } from "../../config/load.ts";
 import { dependencyNames } from "../../domain/check.ts";
+import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { Store } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
-import { replay, type ReplayedNotification } from "../../rehearsal/replay.ts";
-import { acceptedIn, decisionsIn, differencesFromSent } from "../../rehearsal/verify.ts";
+import { isExcluded } from "../../engine/channel_filters.ts";
+import { replay } from "../../rehearsal/replay.ts";
+import { acceptedIn, differencesFromSent, type VerifiedNotification } from "../../rehearsal/verify.ts";
 import { counted, printable } from "../../shared/text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { EXIT } from "../exit_code.ts";
@@ -29,23 +31,24 @@ export async function verifyReplay(
 ): Promise<number> {
   const log = await store?.deliveries({ sinceMs: -Infinity, untilMs: Infinity }) ?? [];
   const sentPast = { log, waiting: (await store?.outbox())?.notifications ?? [] };
-  // A run that a notification waited for was at its time.
   const dependencies = new Map(config.checks.map((check) => [check.name, dependencyNames(check)]));
-  const moments = log.flatMap(({ check, decidedAtMs }) =>
-    (dependencies.get(check) ?? []).map((name) => ({ name, atMs: decidedAtMs }))
-  );
   // From the first result on: what was notified before the time in question decides about what is sent in it.
-  const past = await readPast([config], { store, lastMs: LAST_MS_MAX, system, moments });
+  const past = await readPast([config], { store, lastMs: LAST_MS_MAX, system, dependencies });
   if (past === null) return EXIT.nothing;
-  const decisions = decisionsIn(sentPast);
-  const { notifications } = await replay(config, { ...past, system, decisions });
+  const decided: QueuedNotification[] = [];
+  await replay(config, { ...past, system, onDecided: (queued) => void decided.push(...queued) });
   const sinceMs = past.untilMs - lastMs;
   // What is decided meanwhile, or after the last result, is compared the next time.
   const endMs = Math.min(past.past.lastMs, past.untilMs - SETTLED_MS);
-  const isCompared = ({ check, atMs, decidedAtMs }: ReplayedNotification): boolean =>
+  const isCompared = ({ check, atMs, decidedAtMs }: VerifiedNotification): boolean =>
     atMs >= Math.max(sinceMs, past.past.knownFromMs(check)) && decidedAtMs <= endMs;
   const sent = acceptedIn(sentPast).filter(isCompared);
-  const found = differencesFromSent(sentPast, notifications)
+  const channels = new Map(config.checks.map((check) => [check.name, check.notifications]));
+  const isLeftOut = (queued: QueuedNotification): boolean => {
+    const all = channels.get(queued.notification.check) ?? [];
+    return all.some((channel) => channel.key === queued.channelKey && isExcluded(channel, queued));
+  };
+  const found = differencesFromSent(sentPast, decided, isLeftOut)
     .filter(({ message }) => isCompared(message));
   const lines = found.length === 0 ? [`${counted(sent.length, "notification")} as sent`] : [
     "- only sent, + only replayed:",
