@@ -118,7 +118,8 @@ const KEYS = new Set([CALENDAR, ONCE, CRON].flatMap(({ required, others }) => [.
 function formOf(window: JsonObject): WindowForm {
   if ("cron" in window || "duration" in window) return CRON;
   if ("until" in window) return ONCE;
-  return !("to" in window) && /^\d{4}-/.test(String(window["from"])) ? ONCE : CALENDAR;
+  const { from } = window;
+  return !("to" in window) && typeof from === "string" && /^\d{4}-/.test(from) ? ONCE : CALENDAR;
 }
 
 function findMisplacedKeys(window: JsonObject, form: WindowForm, path: ConfigPath): readonly Problem[] {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isInWindow, openWindow } from "../../src/engine/maintenance_windows.ts";
-import { load } from "../../testing/config_system.ts";
+import { load, loadError } from "../../testing/config_system.ts";
 
 const CHECK = { kind: "test", parameters: {} };
 
@@ -54,4 +54,10 @@ Deno.test("loadConfig() keeps a window with an unresolved placeholder closed", a
   assert.equal(check?.maintenanceWindows.length, windows.length);
   assert.ok(!isInWindow(check.maintenanceWindows, Date.UTC(2026, 0, 10, 12)));
   assert.equal(openWindow(check.maintenanceWindows, Date.UTC(2026, 0, 10, 12)), null);
+});
+
+Deno.test("loadConfig() says where a window begins with something else than a text", async () => {
+  const config = { defaults: {}, maintenance_windows: [{ from: {} }], checks: { web: CHECK } };
+  const { problems } = await loadError(JSON.stringify(config));
+  assert.equal(problems[0]?.path[0], "maintenance_windows");
 });

@@ -51,9 +51,6 @@ const LONG_MS = 60_000;
 /** The faults that end only by the timeout, or may. */
 const WAITS: ReadonlySet<FaultKind> = new Set(["stall", "truncate", "drop", "corrupt"]);
 
-/** The number of attempts of a run without a connection, before it is evaluated like any other. */
-const TRIES_MAX = 5;
-
 const FAILURES_MAX = 10;
 
 /** Sends requests to a target with faults at many bytes, or all; returns their number. */
@@ -84,15 +81,16 @@ export async function runFaults<Outcome>(target: FaultTarget<Outcome>): Promise<
   return places.length;
 }
 
-/** Runs once, and again if the machine was so busy that the short timeout came before a connection did. */
+/** Runs once, and again for longer if the machine was so busy that the short timeout came before a connection did. */
 async function runConnected<Outcome>(
   target: FaultTarget<Outcome>,
   fault: Fault,
   whole: readonly Course[],
 ): Promise<void> {
-  for (let tries = WAITS.has(fault.kind) ? TRIES_MAX : 1;; tries--) {
-    const run = await runOnce(target, fault, whole);
-    if (run.courses.length > 0 || tries <= 1) return evaluate(target, run);
+  const waits = WAITS.has(fault.kind);
+  for (let timeoutMs = waits ? SHORT_MS : LONG_MS;; timeoutMs *= 2) {
+    const run = await runOnce(target, fault, { whole, timeoutMs });
+    if (run.courses.length > 0 || timeoutMs >= LONG_MS) return evaluate(target, run);
   }
 }
 
@@ -109,10 +107,9 @@ function evaluate<Outcome>(target: FaultTarget<Outcome>, run: FaultRun<Outcome>)
 async function runOnce<Outcome>(
   target: FaultTarget<Outcome>,
   fault: Fault | null,
-  whole?: readonly Course[],
+  { whole, timeoutMs = LONG_MS }: { readonly whole?: readonly Course[]; readonly timeoutMs?: number } = {},
 ): Promise<FaultRun<Outcome>> {
   const clock = countTimers(createRealClock());
-  const timeoutMs = fault !== null && WAITS.has(fault.kind) ? SHORT_MS : LONG_MS;
   const place = placeOf(target, fault);
   await using proxy = startFaultProxy(target.serverPort, fault);
   const outcome = await inTime(`${place}: the end`, target.ask(proxy.port, { timeoutMs, clock }));
