@@ -59,5 +59,5 @@ Deno.test("loadConfig() keeps a window with an unresolved placeholder closed", a
 Deno.test("loadConfig() says where a window begins with something else than a text", async () => {
   const config = { defaults: {}, maintenance_windows: [{ from: {} }], checks: { web: CHECK } };
   const { problems } = await loadError(JSON.stringify(config));
-  assert.equal(problems[0]?.path[0], "maintenance_windows");
+  assert.equal(problems[0]?.path, "maintenance_windows[0]");
 });
