@@ -13,7 +13,7 @@ import type { System } from "../domain/system.ts";
 import type { ShownCheck } from "../engine/check_status.ts";
 import { hasOwnEnd, lastingSilences } from "../engine/silences.ts";
 import { parseIntervalText } from "../config/quantities.ts";
-import { parseTime, type TimeContext, timeText } from "../shared/local_time.ts";
+import { parseTime, TIME_EXAMPLES, type TimeContext, timeText } from "../shared/local_time.ts";
 import { printable } from "../shared/text.ts";
 import { openKnownState } from "./known_config.ts";
 import { isEverything, readSelection, selectChecks } from "./open_config.ts";
@@ -33,7 +33,7 @@ export function targetOptions(all: string): readonly OptionSpec[] {
 
 export const UNTIL_OPTION: OptionSpec = option(
   "--until TIME",
-  "local end time, such as 18:30, 2026-12-24 or 2026-12-24T08:00",
+  `end time, local without a zone, such as ${TIME_EXAMPLES}`,
 );
 
 /** The opened state, and the checks of a call; `null`: all of them. */
@@ -160,8 +160,7 @@ function hintForUnit(length: string): string | undefined {
 function readUntil(text: string, context: TimeContext): number {
   const ms = parseTime(text, context);
   if (ms === null) {
-    const expected = "a time such as 18:30, 2026-12-24 or 2026-12-24T08:00";
-    throw new UsageError(`--until is "${text}", expected ${expected}`);
+    throw new UsageError(`--until is "${text}", expected a time such as ${TIME_EXAMPLES}`);
   }
   if (ms === "no such time") throw new UsageError(`--until is "${text}", a time that does not exist`);
   if (ms <= context.nowMs) throw new UsageError(`--until is "${text}", which is past`);

@@ -8,9 +8,12 @@ export interface TimeContext {
   readonly nowMs: number;
 }
 
-const TIME_OF_DAY = /^\d{1,2}:\d{2}$/;
+const TIME_OF_DAY = /^\d{1,2}:\d{2}(:\d{2})?$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const DATE_AND_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2})?(Z| UTC| ?[+-]\d{2}:\d{2})?$/;
+const DATE_AND_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z| UTC| ?[+-]\d{2}:\d{2})?$/;
+
+/** Of what {@linkcode parseTime} reads, for people. */
+export const TIME_EXAMPLES = '18:30, 18:30:15, 2026-12-24 or "2026-12-24 18:30:15 UTC"';
 
 /**
  * Reads a time of day (the next one), a date (its first moment), or a date and time. It is local unless it names its
@@ -30,7 +33,7 @@ export function parseTime(text: string, context: TimeContext): number | "no such
 /** @throws {RangeError} If the text has the form of a time that does not exist. */
 function readTime(text: string, { timeZone, nowMs }: TimeContext): number {
   if (TIME_OF_DAY.test(text)) {
-    const time = Temporal.PlainTime.from(text.padStart(5, "0"));
+    const time = Temporal.PlainTime.from(text.replace(/^\d:/, "0$&"));
     const now = Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(timeZone);
     const today = now.withPlainTime(time);
     const isPast = today.epochMilliseconds <= nowMs;

@@ -11,6 +11,10 @@ Deno.test("parseTime() parses times in the machine's zone", async (t) => {
     "a time of day that is still to come": ["18:30", ZURICH, "2026-10-24T16:30Z"],
     "a time of day that is over today": ["7:05", ZURICH, "2026-10-25T06:05Z"],
     "a time of day in a repeated hour": ["02:30", ZURICH, "2026-10-25T00:30Z"],
+    "a time of day with seconds": ["17:10:21", ZURICH, "2026-10-24T15:10:21Z"],
+    "a time of day with seconds that is over today": ["7:05:01", ZURICH, "2026-10-25T06:05:01Z"],
+    "a time as outputs print it": ["2026-11-26 16:47:44 UTC", ZURICH, "2026-11-26T16:47:44Z"],
+    "a time as JSON has it": ["2026-11-26T16:47:44.250Z", ZURICH, "2026-11-26T16:47:44.250Z"],
     "a date, from its first moment": ["2026-12-01", ZURICH, "2026-11-30T23:00Z"],
     "a date whose midnight is skipped": ["2027-03-28", "Asia/Beirut", "2027-03-27T22:00Z"],
     "a date and time": ["2026-12-24T08:00", ZURICH, "2026-12-24T07:00Z"],
@@ -25,7 +29,15 @@ Deno.test("parseTime() parses times in the machine's zone", async (t) => {
 
 Deno.test("parseTime() distinguishes a time that does not exist from other text", () => {
   const context = { timeZone: ZURICH, nowMs: NOW };
-  const missing = ["2027-02-30", "2027-02-29T08:00", "2027-13-01", "24:00", "12:60", "2027-01-01T25:00Z"];
+  const missing = [
+    "2027-02-30",
+    "2027-02-29T08:00",
+    "2027-13-01",
+    "24:00",
+    "12:60",
+    "12:00:61",
+    "2027-01-01T25:00Z",
+  ];
   for (const text of missing) assert.equal(parseTime(text, context), "no such time", text);
   for (const text of ["later", "", "18", "2027", "1.12.2026", "2026-12-01T08", "2026-12-01T08:00 Z"]) {
     assert.equal(parseTime(text, context), null, text);

@@ -14,7 +14,7 @@ import { describeDuration } from "../../domain/duration.ts";
 import type { KeptOutbox } from "../../domain/store.ts";
 import { monitorFields } from "../../outputs/json/monitor_fields.ts";
 import { isoTime } from "../../shared/json_values.ts";
-import { parseTime, type TimeContext, timeText } from "../../shared/local_time.ts";
+import { parseTime, TIME_EXAMPLES, type TimeContext, timeText } from "../../shared/local_time.ts";
 import { jsonDocument, printable } from "../../shared/text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { quoteValue } from "../../config/problem.ts";
@@ -39,7 +39,7 @@ export const whyCommand: Command = {
     OPTION.config,
     OPTION.state,
     option("--channel NAME", "only this channel"),
-    option("--at TIME", "as it was at a past local time, such as 03:10, 2026-12-24 or 2026-12-24T03:10"),
+    option("--at TIME", `as it was at a past time, local without a zone, such as ${TIME_EXAMPLES}`),
     OPTION.format,
   ],
   examples: [
@@ -105,8 +105,8 @@ function readAt(text: string, { timeZone, nowMs }: TimeContext): number {
   const ms = parseTime(text, { timeZone, nowMs: nowMs - DAY_MS });
   if (ms === null) {
     throw new UsageError(
-      `--at is "${text}", expected a time such as 03:10, 2026-12-24 or 2026-12-24T03:10`,
-      "monitor why NAME --at 03:10",
+      `--at is "${text}", expected a time such as ${TIME_EXAMPLES}`,
+      "monitor why NAME --at 03:10:30",
     );
   }
   if (ms === "no such time") throw new UsageError(`--at is "${text}", a time that does not exist`);
