@@ -237,7 +237,7 @@ simulate("why names the time of the next reminder, and what holds it back", {
       );
       assert.match(
         stdout,
-        /\n {7}reminder at 2026-03-02 22:54:\d\d UTC not sent:\n {7}- "events": problem, recovery alone\n$/,
+        /\n {7}reminder at 2026-03-02 22:54:\d\d UTC not sent:\n {7}- "events": this channel is sent only problem and recovery\n$/,
       );
     },
     "23:00": "acknowledge web",

@@ -42,7 +42,11 @@ export function describeChannel(channel: ExplainedChannel, options: WhyTextOptio
   const lines = [...notified, ...sent, ...waits];
   if (event === null) return [...lines, ...describeReminder(channel, options)];
   if (causes.length === 0) return [...lines, `${event} is due: ${options.whenDecided}`];
-  return [...lines, `${event} not sent:`, ...causes.map((cause) => `- ${describeCause(cause, options)}`)];
+  return [
+    ...lines,
+    `${event} ${notSent(causes)}:`,
+    ...causes.map((cause) => `- ${describeCause(cause, options)}`),
+  ];
 }
 
 function describeReminder({ reminder }: ExplainedChannel, options: WhyTextOptions): readonly string[] {
@@ -50,7 +54,15 @@ function describeReminder({ reminder }: ExplainedChannel, options: WhyTextOption
   const { dueAtMs, causes } = reminder;
   const at = timeText(dueAtMs, options.timeZone);
   if (causes.length === 0) return [`next reminder at ${at}`];
-  return [`reminder at ${at} not sent:`, ...causes.map((cause) => `- ${describeCause(cause, options)}`)];
+  return [
+    `reminder at ${at} ${notSent(causes)}:`,
+    ...causes.map((cause) => `- ${describeCause(cause, options)}`),
+  ];
+}
+
+/** Each of several causes is enough. */
+function notSent(causes: readonly Cause[]): string {
+  return causes.length > 1 ? "not sent while any of these applies" : "not sent";
 }
 
 /** The same in one line: what holds a notification back, else what waits, else what it was notified of. */
@@ -58,7 +70,7 @@ export function describeInLine(channel: ExplainedChannel, options: WhyTextOption
   const { event, causes, queued } = channel;
   const lines = describeChannel(channel, options);
   if (event !== null && causes.length > 0) {
-    return `${event} not sent: ${causes.map((cause) => describeCause(cause, options)).join("; ")}`;
+    return `${event} ${notSent(causes)}: ${causes.map((cause) => describeCause(cause, options)).join("; ")}`;
   }
   const isLast = event !== null || queued.length > 0;
   return lines.at(isLast ? -1 : 0) ?? "";
@@ -126,7 +138,7 @@ const CAUSE_WORDS: { readonly [K in Cause["kind"]]: (cause: CauseOf<K>, options:
       return `"depends_on": ${names.map(quoteValue).join(" and ")} ${why}`;
     },
     flapping: () => '"flapping": "once": a notification was sent while it flaps',
-    conditions: ({ conditions }) => `"conditions": ${conditions.join(", ")} alone`,
+    conditions: ({ conditions }) => `"conditions": this channel is notified only of ${listed(conditions)}`,
     after: ({ dueAtMs }, { nowMs }) =>
       dueAtMs > nowMs ? `"after": in ${describeDuration(dueAtMs - nowMs)}` : '"after"',
     hours: ({ fromMs, isLater }, { timeZone }) => {
@@ -135,7 +147,7 @@ const CAUSE_WORDS: { readonly [K in Cause["kind"]]: (cause: CauseOf<K>, options:
         ? '"hours": it is outside of them'
         : `"hours": they begin at ${timeText(fromMs, timeZone)}`;
     },
-    events: ({ events }) => `"events": ${events.join(", ")} alone`,
+    events: ({ events }) => `"events": this channel is sent only ${listed(events)}`,
   };
 
 function describeThreshold(
@@ -143,3 +155,7 @@ function describeThreshold(
 ): string {
   return `"${kind}": ${condition}, ${results} of ${of} results`;
 }
+function listed(words: readonly string[]): string {
+  return [words.slice(0, -1).join(", "), ...words.slice(-1)].filter((word) => word !== "").join(" and ");
+}
+
