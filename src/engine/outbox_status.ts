@@ -183,10 +183,13 @@ export function queuedNotificationFields(
 /** Describes a logged delivery, such as `sent critical at 10:00, accepted`; `at` is the part with its time. */
 export function describeDelivery(delivery: LoggedDelivery, at = ""): string {
   const { event, condition, missedProblem, outcome, answer, messageSize } = delivery;
+  // A recovery to `unknown`: the config no longer has the check.
+  const isUnchecked = event === "recovery" && condition === "unknown";
+  const ending = isUnchecked ? "unknown, no longer checked" : "recovery";
   const what = missedProblem !== null
-    ? `${missedProblem} and its recovery`
+    ? `${missedProblem}${isUnchecked ? ", then " : " and its "}${ending}`
     : event === "recovery"
-    ? event
+    ? ending
     : event === "reminder"
     ? `reminder of ${condition}`
     : condition;

@@ -65,6 +65,32 @@ simulate("an unchecked problem closes an incident, and no filter of another even
   },
 });
 
+simulate("history and why say of a check that left the config what its last message said", {
+  start: START,
+  config: BEFORE,
+  results: OUTAGE,
+  actions: {
+    "22:10": [{ config: { checks: { other: {} } } }, "reload"],
+    "22:20": async (world) => {
+      const { stdout } = await world.machine().run("history", "web", "--deliveries");
+      assert.match(
+        stdout,
+        / {2}chat: sent unknown, no longer checked, accepted\n.* {2}chat: sent critical, accepted\n/,
+      );
+      const { code, stderr } = await world.machine().run("why", "web");
+      assert.equal(code, 64);
+      assert.match(
+        stderr,
+        /: the config no longer has the check "web"; last to "chat": sent unknown, no longer checked at 2026-03-02 22:10:\d\d UTC, accepted\n/,
+      );
+      const { stderr: unknown } = await world.machine().run("why", "nothing");
+      assert.match(unknown, /: the config has no check "nothing"\n/);
+    },
+  },
+  until: "22:21",
+  expect: { chat: ["22:00 problem web critical", "22:10 recovery web unknown"] },
+});
+
 simulate(
   "a problem that was not sent before its check left is one message, which does not claim a recovery",
   {

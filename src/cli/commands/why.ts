@@ -1,6 +1,6 @@
 import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import { unconfirmedOf } from "../../engine/check_status.ts";
-import { deliveryFields } from "../../engine/outbox_status.ts";
+import { deliveryFields, describeDelivery } from "../../engine/outbox_status.ts";
 import { explainCheck, type Why } from "../../outputs/why/gather_why.ts";
 import {
   describeCause,
@@ -55,16 +55,11 @@ export const whyCommand: Command = {
     if (name === undefined) throw new UsageError("why requires the name of a check", "monitor why NAME");
     const format = invocation.reportFormat();
     const config = await openConfig(invocation, system, { withoutSecrets: true });
-    const check = config.checks.find((one) => one.name === name);
-    if (check === undefined) {
-      throw new UsageError(
-        `the config has no check ${quoteValue(name)}`,
-        "list the checks with: monitor status",
-      );
-    }
     const place = await locateState(invocation, config, system);
     await using state = await openStateOf({ config, place }, system);
     const nowMs = system.clock.wallMs();
+    const check = config.checks.find((one) => one.name === name);
+    if (check === undefined) throw await unknownCheck(name, state, system.timeZone());
     const asked = invocation.text("at");
     const atMs = asked === undefined ? null : readAt(asked, { timeZone: system.timeZone(), nowMs });
     const explained = atMs === null
@@ -87,6 +82,28 @@ async function explainNow(
   check: Check,
   config: OpenConfig,
   { state: { store, recordOf, monitor }, nowMs }: {
+/** Of a check that left the config, what was sent last is stored for some time. */
+async function unknownCheck(
+  name: string,
+  { store, recordOf }: Awaited<ReturnType<typeof openStateOf>>,
+  timeZone: string,
+): Promise<UsageError> {
+  const quoted = quoteValue(name);
+  const last = (await store?.deliveries({ checks: [name], sinceMs: -Infinity, untilMs: Infinity }))?.at(-1);
+  if (last === undefined && recordOf(name) === null) {
+    return new UsageError(`the config has no check ${quoted}`, "list the checks with: monitor status");
+  }
+  const sent = last === undefined
+    ? "nothing was sent"
+    : `last to ${quoteValue(last.channelName)}: ${
+      describeDelivery(last, ` at ${timeText(last.atMs, timeZone)}`)
+    }`;
+  return new UsageError(
+    `the config no longer has the check ${quoted}; ${sent}`,
+    "see the rest with: monitor history --deliveries NAME",
+  );
+}
+
     readonly state: Awaited<ReturnType<typeof openStateOf>>;
     readonly nowMs: number;
   },
