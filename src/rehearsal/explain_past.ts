@@ -1,31 +1,36 @@
 /** Why channels of a check were, or were not, notified at a time in the past. */
 import type { Check } from "../domain/check.ts";
-import { dependencyNames } from "../domain/check.ts";
+import { combinedChecks, dependencyNames } from "../domain/check.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
+import { conditionOf } from "../engine/check_status.ts";
 import { channelsOf, ConfiguredChannels } from "../engine/configured_channels.ts";
 import { PastOutbox } from "../engine/past_outbox.ts";
 import { explainCheck, type Why, type WhySources } from "../outputs/why/gather_why.ts";
-import { isoTime } from "../shared/json_values.ts";
+import { timeText } from "../shared/local_time.ts";
 import { Past } from "./past.ts";
 import { PastRecords } from "./past_records.ts";
 
 interface PastSources {
   readonly config: WhySources["config"];
-  readonly state: { readonly store: Store | null };
-  /** Wall time, milliseconds since 1970. */
+  readonly state: Pick<WhySources, "recordOf" | "monitor"> & { readonly store: Store | null };
+  /** These two are wall time, milliseconds since 1970. */
   readonly atMs: number;
+  readonly nowMs: number;
+  readonly timeZone: string;
 }
 
 /** Returns the explanation by the present config, or why there is none. */
-export async function explainPast(check: Check, { config, state, atMs }: PastSources): Promise<Why | string> {
-  const { store } = state;
+export async function explainPast(check: Check, sources: PastSources): Promise<Why | string> {
+  const { config, state: { store }, atMs, timeZone } = sources;
   const { name } = check;
+  const running = new Map(config.checks.filter(({ active }) => active).map((one) => [one.name, one]));
   const span = { sinceMs: -Infinity, untilMs: Infinity };
-  const journals = await store?.journal([name, ...dependencyNames(check)], span) ?? [];
+  const journals = await store?.journal(namesOf(check, running), span) ?? [];
   const firstMs = journals.find((journal) => journal.name === name)?.rows[0]?.firstMs;
   if (store === null || firstMs === undefined) return `no result of "${name}" is stored`;
   if (atMs < firstMs) {
-    return `no result of "${name}" until ${isoTime(atMs)} is stored: the first one is of ${isoTime(firstMs)}`;
+    const [at, first] = [timeText(atMs, timeZone), timeText(firstMs, timeZone)];
+    return `no result of "${name}" until ${at} is stored: the first one is of ${first}`;
   }
   const logged = await store.deliveries({ checks: [name], ...span });
   const kept = await store.outbox();
@@ -38,22 +43,53 @@ export async function explainPast(check: Check, { config, state, atMs }: PastSou
     kept.notifications.filter(({ notification }) => notification.check === name),
     ({ channelKey, channelName }) => known.has(channelKey) ? channelKey : keys.get(channelName) ?? channelKey,
   );
-  const running = new Map(config.checks.filter(({ active }) => active).map((one) => [one.name, one]));
   const dependencies = new Map([[name, dependencyNames(check)]]);
   const past = new PastRecords(check, {
     past: new Past({ journals, silences, dependencies }),
     ...{ running, outbox },
+    lostMs: (one, plannedMs) => lostSince(running.get(one), { ...sources, plannedMs }),
   });
   // The check itself moves the outbox on.
   const record = past.recordAt(name, atMs);
   outbox.advance(atMs);
-  const recordOf = (other: string): CheckRecord | null =>
-    other === name ? record : past.recordAt(other, atMs);
+  const recordOf = (other: string): CheckRecord | null => {
+    if (other === name) return record;
+    const found = past.recordAt(other, atMs);
+    // Whether one is ok that did not run is not known.
+    return found === null || past.gapAt(other, atMs) === null
+      ? found
+      : { ...found, condition: { ...found.condition, observedAtMs: null } };
+  };
   return explainCheck(check, {
     ...{ config, recordOf, outbox: outbox.outbox, nowMs: atMs },
     monitor: null,
     silences: silences.filter(({ fromMs, untilMs }) => fromMs <= atMs && atMs < untilMs),
     logged: logged.filter((sent) => sent.atMs <= atMs),
     isPast: true,
+    gap: past.gapAt(name, atMs),
   });
+}
+
+/** The names of a check, of those that it depends on, and of all that they combine. */
+function namesOf(check: Check, running: ReadonlyMap<string, Check>): readonly string[] {
+  const names = new Set([check.name, ...dependencyNames(check)]);
+  // Those that are added are visited, too.
+  for (const name of names) {
+    const found = running.get(name);
+    if (found !== undefined) combinedChecks(found).forEach((one) => names.add(one));
+  }
+  return [...names];
+}
+
+/** Returns from when on nothing is known of a check since its last run; `Infinity`: it is known now. */
+function lostSince(
+  check: Check | undefined,
+  { state: { recordOf, monitor }, nowMs, plannedMs }: PastSources & { readonly plannedMs: number },
+): number {
+  const { run = null, notRunning = null } = monitor ?? {};
+  const record = check === undefined ? null : recordOf(check.name);
+  const state = check === undefined ? "never_ran" : conditionOf(check, record, nowMs, notRunning).state;
+  if (state === "not_running" && notRunning !== null) return Math.min(plannedMs, notRunning.sinceMs);
+  const isRestarted = run?.mode === "service" && plannedMs < run.startedAtMs;
+  return state !== "current" || isRestarted ? plannedMs : Infinity;
 }

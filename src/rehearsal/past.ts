@@ -87,6 +87,12 @@ export class Past implements RecordedRuns {
     return row?.runs === 0 && row.firstMs === atMs;
   }
 
+  /** Returns the interval of the runs until a time; `Infinity`: they are too few to have one. */
+  intervalUntil(check: string, atMs: number): number {
+    const row = this.#rowsOf(check).findLast(({ firstMs, runs }) => runs > 0 && firstMs <= atMs);
+    return row === undefined || row.runs < REGULAR_RUNS ? Infinity : row.intervalMs;
+  }
+
   nextChangeMs(check: string, atMs: number): number {
     const [row, next] = this.#rowsAfter(check, atMs - 1);
     if (row === undefined) return Infinity;
@@ -119,6 +125,8 @@ export class Past implements RecordedRuns {
     return rows.slice(low, low + 2);
   }
 }
+
+const REGULAR_RUNS = 3;
 
 /** Returns rows without those of a clock that was set back. Of one millisecond, what came later is in the next one. */
 function inOrder(rows: readonly JournalRow[]): readonly JournalRow[] {

@@ -6,8 +6,10 @@ import { isExcluded } from "../engine/channel_filters.ts";
 import { decide, type Decided } from "../engine/decide.ts";
 import type { PastOutbox } from "../engine/past_outbox.ts";
 import { NOT_SENT } from "../engine/why.ts";
-import type { Check } from "../domain/check.ts";
+import { type Check, combinedChecks } from "../domain/check.ts";
 import type { CheckRecord } from "../domain/store.ts";
+import type { Gap } from "../outputs/why/gather_why.ts";
+import { SECOND_MS } from "../shared/time_units.ts";
 import { newRecord } from "../state/record_cache.ts";
 import { nextRunAfter, withOverdue } from "../scheduler/next_run.ts";
 import type { Past, PastRun } from "./past.ts";
@@ -20,6 +22,8 @@ export interface PastRecordsOptions {
   readonly running: ReadonlyMap<string, Check>;
   /** Of the check; moves on with its results. */
   readonly outbox: PastOutbox;
+  /** Returns from when on nothing is known since the last run of a check, by its planned run; `Infinity`: it is known now. */
+  lostMs(name: string, plannedMs: number): number;
 }
 
 /** Moves on in time only. */
@@ -46,6 +50,36 @@ export class PastRecords {
       if (run === null || run.atMs > atMs) return this.#played.get(name)?.record ?? null;
       this.#take(check, run, atMs);
     }
+  }
+
+  /**
+   * Returns the gap in its runs that a check is in at a time, or one that it combines; `null`: none. What the last run
+   * confirmed counts until the planned run, as in `observedUntil`.
+   */
+  gapAt(name: string, atMs: number): Gap | null {
+    const own = this.#gapAt(name, atMs);
+    const check = this.#options.running.get(name);
+    if (own !== null || check === undefined) return own;
+    // While the service runs, the group itself notices that a check is overdue.
+    return combinedChecks(check).map((one) => this.gapAt(one, atMs)).find((gap) => gap?.isStop === true) ??
+      null;
+  }
+
+  #gapAt(name: string, atMs: number): Gap | null {
+    const { past, lostMs } = this.#options;
+    const { last = null, nextRunAtMs = null } = this.recordAt(name, atMs) ?? {};
+    if (last === null) return null;
+    const fromMs = last.startedAtMs;
+    // The present config may have another interval.
+    const plannedMs = Math.min(nextRunAtMs ?? fromMs, fromMs + past.intervalUntil(name, atMs));
+    let next = past.runAfter(name, atMs);
+    while (next !== null && past.isReview(name, next.atMs)) next = past.runAfter(name, next.atMs);
+    if (next === null) {
+      return atMs < lostMs(name, plannedMs) ? null : { name, fromMs, untilMs: null, isStop: true };
+    }
+    const { atMs: untilMs, isInterrupted: isStop, isAfterGap } = next;
+    const isGap = (isStop || isAfterGap) && untilMs > plannedMs + PUNCTUAL_MS;
+    return isGap && atMs >= plannedMs ? { name, fromMs, untilMs, isStop } : null;
   }
 
   /** Decides on a result, and adds those after it, until a time, that only come again. */
@@ -107,3 +141,6 @@ export class PastRecords {
     return entry;
   }
 }
+
+/** By how much a planned run may come later. */
+const PUNCTUAL_MS = SECOND_MS;

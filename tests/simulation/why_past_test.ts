@@ -85,28 +85,32 @@ const PEOPLE: readonly [string, Action][] = [
   ["2026-03-03 01:10", "acknowledge --all"],
 ];
 
+const CONFIG = {
+  channels: {
+    chat: {},
+    late: { after: "30 min 10 s" },
+    pager: { conditions: ["critical"] },
+    night: { hours: [{ from: "22:00", to: "06:00" }] },
+    ends: { events: ["recovery"] },
+    day: { hours: [{ from: "08:00", to: "18:00" }], outside_hours: "never" },
+  },
+  checks: {
+    web: { threshold: 3, schedule: SCHEDULE },
+    api: { schedule: SCHEDULE, depends_on: ["db"], recovery_threshold: 2 },
+    db: {
+      schedule: SCHEDULE,
+      flapping: "once",
+      maintenance_windows: [{ from: "16:00", to: "17:00" }],
+    },
+    all: { kind: "group", parameters: { checks: ["web", "db"] } },
+  },
+};
+
+const SENT = { chat: "any", late: "any", pager: "any", night: "any", ends: "any", day: "any" } as const;
+
 simulate("why --at says later what why said at that time", {
   start: START,
-  config: {
-    channels: {
-      chat: {},
-      late: { after: "30 min 10 s" },
-      pager: { conditions: ["critical"] },
-      night: { hours: [{ from: "22:00", to: "06:00" }] },
-      ends: { events: ["recovery"] },
-      day: { hours: [{ from: "08:00", to: "18:00" }], outside_hours: "never" },
-    },
-    checks: {
-      web: { threshold: 3, schedule: SCHEDULE },
-      api: { schedule: SCHEDULE, depends_on: ["db"], recovery_threshold: 2 },
-      db: {
-        schedule: SCHEDULE,
-        flapping: "once",
-        maintenance_windows: [{ from: "16:00", to: "17:00" }],
-      },
-      all: { kind: "group", parameters: { checks: ["web", "db"] } },
-    },
-  },
+  config: CONFIG,
   results: { web: resultsOf(), api: resultsOf(), db: resultsOf() },
   actions: {
     ...Object.fromEntries([...PEOPLE, ...QUESTIONS].sort(([one], [other]) => one < other ? -1 : 1)),
@@ -117,7 +121,73 @@ simulate("why --at says later what why said at that time", {
     },
   },
   until: "2026-03-03 11:31",
-  expect: { chat: "any", late: "any", pager: "any", night: "any", ends: "any", day: "any" },
+  expect: SENT,
+});
+
+/** A time at which the service does not run. */
+interface Stop {
+  readonly fromMinute: number;
+  readonly minutes: number;
+}
+
+const STOPS: readonly Stop[] = Array.from({ length: 20 }, (_, index) => ({
+  fromMinute: 20 + 65 * index + Math.floor(random.below(20)),
+  minutes: 1 + Math.floor(random.below(random.oneIn(2) ? 3 : 40)),
+}));
+
+const stops = STOPS.flatMap(({ fromMinute, minutes }): readonly [string, Action][] => [
+  [timeOf(fromMinute, 50), random.oneIn(2) ? "stop" : "kill"],
+  [timeOf(fromMinute + minutes, 55), "start"],
+]);
+
+const stopped: Pick<Said, "name" | "at">[] = [];
+const ran: Said[] = [];
+
+function minuteIn({ fromMinute, minutes }: Stop): number {
+  return fromMinute + 2 + Math.floor(random.below(minutes));
+}
+
+const MINUTES_ASKED = [
+  ...STOPS.slice(0, campaign(20)).map(minuteIn),
+  ...Array.from({ length: campaign(200) }, () => Math.floor(random.below(23 * 60))),
+];
+
+const ASKED = MINUTES_ASKED.map((minute): [string, Action] => {
+  const at = timeOf(minute, 20);
+  return [at, async (world) => {
+    const stop = STOPS.findLast(({ fromMinute }) => fromMinute < minute);
+    const [sinceStop, sinceStart] = stop === undefined
+      ? [Infinity, Infinity]
+      : [minute - stop.fromMinute, minute - stop.fromMinute - stop.minutes];
+    // Each check runs within a minute.
+    if (sinceStop < 2 || sinceStart === 1) return;
+    const isStopped = sinceStart <= 0;
+    for (const name of NAMES) {
+      if (isStopped) stopped.push({ name, at });
+      else ran.push({ name, at, text: await why(world, name) });
+    }
+  }];
+});
+
+simulate("why --at says that nothing was known while the service did not run", {
+  start: START,
+  config: CONFIG,
+  results: { web: resultsOf(), api: resultsOf(), db: resultsOf() },
+  actions: {
+    ...Object.fromEntries([...stops, ...ASKED].sort(([one], [other]) => one < other ? -1 : 1)),
+    "2026-03-03 11:30": async (world: World) => {
+      for (const { name, at } of stopped) {
+        const { condition, state, reason } = JSON.parse(await why(world, name, "--at", at));
+        assert.deepEqual([condition, state], ["unknown", "overdue"], `${name} at ${at}`);
+        assert.match(reason, /^(?:"\w+" )?not run from /);
+      }
+      for (const { name, at, text } of ran) {
+        assert.equal(await why(world, name, "--at", at), text, `${name} at ${at}`);
+      }
+    },
+  },
+  until: "2026-03-03 11:31",
+  expect: SENT,
 });
 
 simulate("why --at says what waited for a channel, and of which times nothing is known", {
@@ -140,7 +210,7 @@ simulate("why --at says what waited for a channel, and of which times nothing is
         const { stderr } = await world.machine().run("why", "web", "--at", "2026-03-01 21:00");
         assert.match(
           stderr,
-          /^monitor: no result of "web" until 2026-03-01T21:00:00.000Z is stored: the first one is of 2026-03-02T21:5\d:\d\d/,
+          /^monitor: no result of "web" until 2026-03-01 21:00:00 UTC is stored: the first one is of 2026-03-02 21:5\d:\d\d UTC\n$/,
         );
       },
       "why web --at 2026-03-01 => 1",

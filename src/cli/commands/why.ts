@@ -6,6 +6,7 @@ import {
   describeCause,
   describeChannel,
   describeDecision,
+  describeUnknown,
   isSentWhole,
 } from "../../outputs/why/describe_why.ts";
 import type { Cause } from "../../engine/why.ts";
@@ -57,14 +58,17 @@ export const whyCommand: Command = {
     const config = await openConfig(invocation, system, { withoutSecrets: true });
     const place = await locateState(invocation, config, system);
     await using state = await openStateOf({ config, place }, system);
-    const nowMs = system.clock.wallMs();
     const check = config.checks.find((one) => one.name === name);
     if (check === undefined) throw await unknownCheck(name, state, system.timeZone());
+    const nowMs = system.clock.wallMs();
     const asked = invocation.text("at");
     const atMs = asked === undefined ? null : readAt(asked, { timeZone: system.timeZone(), nowMs });
     const explained = atMs === null
       ? await explainNow(check, config, { state, nowMs })
-      : await (await import("../../rehearsal/explain_past.ts")).explainPast(check, { config, state, atMs });
+      : await (await import("../../rehearsal/explain_past.ts")).explainPast(check, {
+        ...{ config, state, atMs, nowMs },
+        timeZone: system.timeZone(),
+      });
     if (typeof explained === "string") {
       system.stderr.write(printable(`monitor: ${explained}`) + "\n");
       return EXIT.nothing;
@@ -78,10 +82,6 @@ export const whyCommand: Command = {
   },
 };
 
-async function explainNow(
-  check: Check,
-  config: OpenConfig,
-  { state: { store, recordOf, monitor }, nowMs }: {
 /** Of a check that left the config, what was sent last is stored for some time. */
 async function unknownCheck(
   name: string,
@@ -94,7 +94,7 @@ async function unknownCheck(
     return new UsageError(`the config has no check ${quoted}`, "list the checks with: monitor status");
   }
   const sent = last === undefined
-    ? "nothing was sent"
+    ? "no delivery is stored"
     : `last to ${quoteValue(last.channelName)}: ${
       describeDelivery(last, ` at ${timeText(last.atMs, timeZone)}`)
     }`;
@@ -104,6 +104,10 @@ async function unknownCheck(
   );
 }
 
+async function explainNow(
+  check: Check,
+  config: OpenConfig,
+  { state: { store, recordOf, monitor }, nowMs }: {
     readonly state: Awaited<ReturnType<typeof openStateOf>>;
     readonly nowMs: number;
   },
@@ -144,7 +148,8 @@ function whyText(
   why: Why,
   timeZone: string,
 ): string {
-  const { check, record, known, stale, channels, nowMs, isPast } = why;
+  const { check, record, known, channels, nowMs, isPast } = why;
+  const stale = describeUnknown(why, timeZone);
   const since = record?.condition.confirmedSinceMs ?? null;
   const unconfirmed = record === null ? null : unconfirmedOf(check, record);
   const last = record?.last ?? null;
@@ -188,7 +193,7 @@ function notesOf({ monitor, nowMs }: Why): readonly string[] {
 
 /** The same for programs; fields are only ever added. */
 function whyJson(why: Why): string {
-  const { check, record, known, stale, channels, monitor, nowMs, isPast } = why;
+  const { check, record, known, channels, monitor, nowMs, isPast } = why;
   const time = (ms: number | null): string | null => ms === null ? null : isoTime(ms);
   const last = record?.last ?? null;
   const options = { known, nowMs, timeZone: "UTC", isPast, whenDecided: "" };
@@ -199,7 +204,7 @@ function whyJson(why: Why): string {
     at: isPast ? isoTime(nowMs) : null,
     condition: known.condition,
     state: known.state,
-    reason: stale,
+    reason: describeUnknown(why, "UTC"),
     confirmed_since: known.state === "current" ? time(record?.condition.confirmedSinceMs ?? null) : null,
     last: last === null
       ? null

@@ -37,7 +37,7 @@ export function describeChannel(channel: ExplainedChannel, options: WhyTextOptio
       : [`${condition} was decided, of which "events" lets through: ${events?.join(", ")}`],
   ];
   if (event === null && notified.length + waits.length === 0) {
-    return [`nothing is due: ${whyNothing(options.known)}`, ...sent];
+    return [`nothing is due: ${whyNothing(options)}`, ...sent];
   }
   const lines = [...notified, ...sent, ...waits];
   if (event === null) return [...lines, ...describeReminder(channel, options)];
@@ -81,6 +81,20 @@ export function isSentWhole(events: Channel["events"]): boolean {
   return events === undefined || events.includes("problem") && events.includes("change");
 }
 
+/** Returns why the condition is not known; empty if it is. */
+export function describeUnknown(
+  { check, record, gap, stale }: Pick<Why, "check" | "record" | "gap" | "stale">,
+  timeZone: string,
+): string {
+  if (gap === null) return stale;
+  const { name, fromMs, untilMs } = gap;
+  const from = timeText(fromMs, timeZone);
+  const span = untilMs === null ? `since ${from}` : `from ${from} to ${timeText(untilMs, timeZone)}`;
+  return name === check.name
+    ? `not run ${span}, was ${record?.condition.confirmed ?? "pending"}`
+    : `${quoteValue(name)} not run ${span}`;
+}
+
 /** Of what nothing holds back. */
 export function describeDecision({ monitor, isPast }: Pick<Why, "monitor" | "isPast">): string {
   if (isPast) return "it was waiting, or was sent with the next decision";
@@ -90,9 +104,11 @@ export function describeDecision({ monitor, isPast }: Pick<Why, "monitor" | "isP
     : "it is sent with the next decision, unless the monitor runs with --no-notify";
 }
 
-function whyNothing({ condition, state }: KnownCondition): string {
+function whyNothing({ known: { condition, state }, isPast }: WhyTextOptions): string {
   if (state === "never_ran") return "it never ran";
-  if (state !== "current") return "nothing is decided until it runs again";
+  if (state !== "current") {
+    return `nothing ${isPast ? "was decided until it ran" : "is decided until it runs"} again`;
+  }
   return condition === "pending" ? "no condition is confirmed" : `it is ${condition}`;
 }
 
@@ -150,12 +166,12 @@ const CAUSE_WORDS: { readonly [K in Cause["kind"]]: (cause: CauseOf<K>, options:
     events: ({ events }) => `"events": this channel is sent only ${listed(events)}`,
   };
 
+function listed(words: readonly string[]): string {
+  return [words.slice(0, -1).join(", "), ...words.slice(-1)].filter((word) => word !== "").join(" and ");
+}
+
 function describeThreshold(
   { kind, condition, results, of }: CauseOf<"threshold" | "recovery_threshold">,
 ): string {
   return `"${kind}": ${condition}, ${results} of ${of} results`;
 }
-function listed(words: readonly string[]): string {
-  return [words.slice(0, -1).join(", "), ...words.slice(-1)].filter((word) => word !== "").join(" and ");
-}
-

@@ -35,6 +35,20 @@ export interface WhySources {
   readonly nowMs: number;
   /** Whether that time is past, so that attempts are not known. @default false */
   readonly isPast?: boolean;
+  /** The gap in the runs at that time. @default null, there is none */
+  readonly gap?: Gap | null;
+}
+
+/** A time in which a check did not run though it was to; wall time, milliseconds since 1970. */
+export interface Gap {
+  /** The check, or one that it combines. */
+  readonly name: string;
+  /** Its last run before. */
+  readonly fromMs: number;
+  /** Its next run; `null`: none came until now. */
+  readonly untilMs: number | null;
+  /** Whether nothing ran meanwhile, as far as is known. */
+  readonly isStop: boolean;
 }
 
 /** A channel of a check: what it was notified of, what waits for it, and what holds it back. */
@@ -53,7 +67,7 @@ export interface ExplainedChannel extends Explanation {
   readonly deliveries: readonly LoggedDelivery[];
 }
 
-export interface Why extends Required<Pick<WhySources, "monitor" | "nowMs" | "isPast">> {
+export interface Why extends Required<Pick<WhySources, "monitor" | "nowMs" | "isPast" | "gap">> {
   readonly check: Check;
   readonly record: CheckRecord | null;
   readonly known: KnownCondition;
@@ -66,11 +80,14 @@ export interface Why extends Required<Pick<WhySources, "monitor" | "nowMs" | "is
 /** Returns what each channel of a check was notified of, and what holds it back. */
 export function explainCheck(
   check: Check,
-  { config, recordOf, monitor, outbox, silences, logged, nowMs, isPast = false }: WhySources,
+  { config, recordOf, monitor, outbox, silences, logged, nowMs, isPast = false, gap = null }: WhySources,
 ): Why {
   const record = recordOf(check.name);
   const notRunning = monitor?.notRunning ?? null;
-  const known = conditionOf(check, record, nowMs, notRunning);
+  const present = conditionOf(check, record, nowMs, notRunning);
+  const known: KnownCondition = gap === null
+    ? present
+    : { condition: "unknown", state: "overdue", last: present.last };
   const names = new ConfiguredChannels({ ...channelsOf(config), redact: config.redact });
   // One that the present service does not run suppresses nothing.
   const isLeft = (name: string): boolean => recordOf(name)?.nextRunAtMs === null;
@@ -117,5 +134,6 @@ export function explainCheck(
     monitor,
     nowMs,
     isPast,
+    gap,
   };
 }
