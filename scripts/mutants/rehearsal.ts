@@ -30,6 +30,35 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
+      file: "src/rehearsal/explain_past.ts",
+      tests: ["tests/simulation/why_gap_test.ts"],
+      faults: [
+        [
+          "a dependency counts as ok while it did not run",
+          "found === null || past.gapAt(other, atMs) === null",
+          "true",
+        ],
+        [
+          "a check counts until its planned run though the service was stopped",
+          "Math.min(plannedMs, notRunning.sinceMs)",
+          "plannedMs",
+        ],
+      ],
+    },
+    {
+      file: "src/rehearsal/past_records.ts",
+      tests: ["tests/simulation/why_gap_test.ts"],
+      faults: [
+        [
+          "a check that did not run counts until it is overdue",
+          "(isStop || isAfterGap) && untilMs > plannedMs + PUNCTUAL_MS",
+          "isAfterGap && untilMs > plannedMs + PUNCTUAL_MS",
+        ],
+        ["a group counts while its checks did not run", "gap?.isStop === true", "false"],
+        ["no check counts until its planned run", "isGap && atMs >= plannedMs", "isGap"],
+      ],
+    },
+    {
       file: "src/rehearsal/past_records.ts",
       tests: ["tests/simulation/why_past_test.ts"],
       faults: [

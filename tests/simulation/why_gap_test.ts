@@ -43,6 +43,7 @@ for (const end of ["stop", "kill"]) {
       "16:56": async (world) => {
         const span = new RegExp(`not run from ${TIME} to ${TIME}`).source;
         await assertOk(world, "web", "16:52:30");
+        await assertOk(world, "web", "16:52:39");
         await assertUnknown(world, "web", "16:52:51", new RegExp(`${span}, was ok`));
         await assertUnknown(world, "web", "16:53", new RegExp(`${span}, was ok`));
         await assertUnknown(world, "all", "16:53", new RegExp(`"web" ${span}`));
