@@ -94,7 +94,6 @@ export const REHEARSAL: FaultyLayer = {
     },
     {
       file: "src/rehearsal/verify.ts",
-      tests: ["tests/simulation/replay_chaos_test.ts"],
       faults: [
         [
           "what waited is compared one by one",

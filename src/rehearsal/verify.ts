@@ -114,8 +114,14 @@ function compare(
 ): readonly VerifiedDifference[] {
   const joinedOf = (some: readonly QueuedNotification[]): readonly QueuedNotification[] =>
     (mergeNotifications(some, isExcluded)?.notifications ?? some).filter((queued) => !isExcluded(queued));
-  const isSame = (one: Sent, { notification: { event, condition }, missedProblem }: QueuedNotification) =>
-    one.event === event && one.condition === condition && one.missed === (missedProblem?.condition ?? null);
+  const isSame = (one: Sent, queued: QueuedNotification): boolean => {
+    const { notification: { event, condition }, missedProblem } = queued;
+    if (one.event !== event || one.condition !== condition) return false;
+    if (one.missed === (missedProblem?.condition ?? null)) return true;
+    // A problem that the channel leaves out may have left the queue before its recovery came.
+    return one.missed === null && missedProblem !== null &&
+      isExcluded({ ...queued, notification: missedProblem, missedProblem: null });
+  };
   const extra = (queued: QueuedNotification): VerifiedDifference => ({
     sign: "+",
     message: verifiedOf(queued),
@@ -129,10 +135,9 @@ function compare(
     const end = endOf(one, queued, next);
     const joined = joinedOf(queued.slice(next, end));
     next = end;
-    const [first] = joined;
-    if (joined.length === 1 && first !== undefined && isSame(one, first)) continue;
-    if (one.isAccepted) only.push({ sign: "-", message: one });
-    only.push(...joined.map(extra));
+    const same = joined.findLast((queued) => isSame(one, queued));
+    if (same === undefined && one.isAccepted) only.push({ sign: "-", message: one });
+    only.push(...joined.filter((queued) => queued !== same).map(extra));
   }
   return [...only, ...joinedOf(queued.slice(next)).map(extra)];
 }
