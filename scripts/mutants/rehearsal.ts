@@ -63,7 +63,11 @@ export const REHEARSAL: FaultyLayer = {
       tests: ["tests/simulation/why_past_test.ts"],
       faults: [
         ["what a channel leaves out is due", "isExcluded(channel, queued)", "false"],
-        ["repeated results of the past are not counted", "if (fromMs >= beforeMs) return;", "return;"],
+        [
+          "repeated results of the past are not counted",
+          "this.#played.set(name, { record, lastMs });",
+          "this.#played.set(name, { record: entry.record, lastMs });",
+        ],
         [
           "a notification without a run is a run of the past",
           "past.isReview(name, nowMs) ? null",

@@ -166,10 +166,10 @@ function recordRun(
   });
   const record = { ...recordAfter(before, run, { state, nowMs }), journal: before.journal };
   const decided = conclude(verdict, { record, occurrences, deciding });
-  const { notification } = decided;
-  // A reminder at each run depends on no time.
+  const { notification, queued } = decided;
+  // Without a channel that gets it, what comes at each run leaves no trace.
   const isDecisive = change !== null ||
-    notification !== null && !(check.reminders === true && notification.event === "reminder");
+    notification !== null && (queued.length > 0 || check.reminders !== true);
   const added = addRun(before.journal, {
     endedAtMs: nowMs,
     condition,

@@ -29,9 +29,18 @@ const postgres = sharedPostgres();
 const MINUTE_MS = 60_000;
 const SCHEDULE = { regular_interval: "1 minute", attentive_interval: "30 seconds" };
 const CHECKS = {
-  router: {},
+  router: { reminders: true },
   web: { depends_on: ["router"], reminders: "13 min 10 s" },
-  db: { threshold: 3, recovery_threshold: 2 },
+  db: {
+    threshold: 3,
+    recovery_threshold: 2,
+    reminders: "5 min",
+    maintenance_windows: [{ from: "22:20", to: "22:35" }],
+  },
+  shop: {
+    depends_on: ["db"],
+    schedule: { regular_interval: "20 seconds", attentive_interval: "7 seconds" },
+  },
   api: { threshold: 2, within: 5, flapping: "once", notifications: ["chat", "late"] },
   cron: { schedule: { cron: "*/3 * * * *", time_zone: "UTC", attentive_interval: "1 minute" } },
   both: { kind: "group", parameters: { checks: ["web", "db"] } },
@@ -42,6 +51,10 @@ const CONFIG = {
     chat: {},
     pager: { conditions: ["critical"] },
     late: { after: "7 min 10 s" },
+    ends: { events: ["recovery"] },
+    begins: { events: ["problem"] },
+    early: { hours: [{ from: "21:00", to: "22:25" }] },
+    never: { hours: [{ from: "22:15", to: "22:45" }], outside_hours: "never" },
   },
   checks: Object.fromEntries(
     Object.entries(CHECKS).map(([name, check]) => [name, {
