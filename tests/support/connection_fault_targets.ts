@@ -126,7 +126,7 @@ function trusting(connections: Connections, authority: string | undefined): Conn
 }
 
 const ENDS = [
-  `timeout after 0\\.3 s (?:while|during) .*`,
+  `timeout after [\\d.]+ s (?:while|during) .*`,
   `TLS handshake with \\S+ failed: (?:${TLS_FAILURES.join("|")})`,
   "connection closed by the server without a response, expected .*",
   `response does not contain ".*": ".*"`,

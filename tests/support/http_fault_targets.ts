@@ -203,13 +203,13 @@ const VIOLATIONS = [
 ];
 
 const ENDS = [
-  `timeout after 0\\.3 s(?:, before a response head from \\S+| while reading the body)`,
+  `timeout after [\\d.]+ s(?:, before a response head from \\S+| while reading the body)`,
   `reading the response head from \\S+ failed: (?:${HEAD_FAILURES.join("|")})`,
   `reading the body failed: (?:${BODY_FAILURES.join("|")})`,
   `TLS handshake with \\S+ failed: (?:${TLS_FAILURES.join("|")})`,
   `reading the certificate: (?:TLS handshake with \\S+ failed: (?:${
     TLS_FAILURES.join("|")
-  })|timeout after 0\\.3 s (?:while|during) .*)`,
+  })|timeout after [\\d.]+ s (?:while|during) .*)`,
   `redirect loop, left after 10 redirects`,
   `more than 10 redirects`,
   `redirect \\(status 302\\) .*`,
