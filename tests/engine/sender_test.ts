@@ -114,3 +114,12 @@ Deno.test("send() drops a failed notification after a day if its check has anoth
     await sender.stop();
   }
 });
+
+Deno.test("record() has a reminder written at once, since it is sent only once it is persisted", async () => {
+  const check = { ...FREE, reminders: true };
+  const { record, observe, drain, repository } = await openDesk([check]);
+  await observe(check, "critical");
+  await drain();
+  assert.equal(record(check, "critical")[0]?.notification.event, "reminder");
+  assert.equal(repository.isUrgent, true);
+});

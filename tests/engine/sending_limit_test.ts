@@ -211,3 +211,13 @@ for (const seed of SEEDS) {
     await sender.dispatcher.stop();
   });
 }
+
+Deno.test("an attempt that a kill interrupts counts from its timeout", async () => {
+  const { clock, options } = await collecting(1);
+  const { add, kill } = await startSender({ ...options, deliver: () => new Promise<Delivery>(() => {}) });
+  add(row(1, START));
+  await clock.advance(10 * SECOND);
+  kill();
+  const { counts } = await options.store.outbox();
+  assert.deepEqual(counts.map(({ limitUse }) => limitUse?.sentAtMs), [[START + 2 * SECOND + MINUTE]]);
+});
