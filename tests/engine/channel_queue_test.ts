@@ -41,6 +41,7 @@ const EVENTS: Readonly<Record<string, QueueEvent>> = {
   "asked to wait": { kind: "failed", failure: { ...DOWN, retryAfterMs: HOUR }, jitter: 0 },
   "asked to wait briefly": { kind: "failed", failure: { ...DOWN, retryAfterMs: 0 }, jitter: 0 },
   rejected: { kind: "failed", failure: REJECTED, jitter: 0 },
+  "rejected in part": { kind: "failed", failure: { ...REJECTED, mayHaveArrived: true }, jitter: 0 },
   aborted: { kind: "aborted" },
   stopped: { kind: "stopped" },
   refused: { kind: "refused" },
@@ -137,6 +138,7 @@ const TABLES: Readonly<Record<string, string>> = {
     waits as long as the receiver requests | a | 2, woke, asked to wait | a | backing_off 3600
     backs off if no delay is requested | a | 2, woke, asked to wait briefly | a | backing_off 7.5
     sends a rejected batch singly | a b c | 2, woke, rejected, delivered, rejected, delivered | a b c / a / b / c | rejected 300
+    sends a batch that may have arrived as it was | a b | 2, woke, rejected in part, 300, woke | a b / a b | sending
     stops at the first rejected | a b c | 2, woke, rejected, rejected | a b c / a | rejected 300
     begins with the least tried | a b | 2, woke, rejected, rejected, 300, woke, rejected, delivered, delivered | a b / a / a b / b / a | idle
     keeps the order of a check | a b | 2, woke, +a, rejected, delivered | a b / b | rejected 300

@@ -65,6 +65,14 @@ Deno.test("mergeNotifications() merges the notifications of a check without losi
   });
 });
 
+Deno.test("mergeNotifications() adds up what the merged rows only count", () => {
+  const rows = rowsOf("a:ok>warning a:warning>critical").map((row, index) => ({
+    ...row,
+    summarized: 2 + index,
+  }));
+  assert.deepEqual(mergeNotifications(rows)?.notifications.map(({ summarized }) => summarized), [5]);
+});
+
 Deno.test("mergeNotifications() keeps a change apart from a problem that the channel does not get", () => {
   const rows = rowsOf("a:ok>warning a:warning>critical");
   assert.equal(mergeNotifications(rows, ({ notification }) => notification.event === "problem"), null);
