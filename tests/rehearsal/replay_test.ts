@@ -104,7 +104,7 @@ function row(condition: JournalRow["condition"], fromMinute: number, toMinute: n
 }
 
 Deno.test("replay() shows what another threshold would have sent, the nights and the outages", async () => {
-  const rows = [row("ok", 0, 9), row("critical", 10, 11), row("ok", 12, 200), row("critical", 201, 300)];
+  const rows = [row("ok", 0, 9), row("critical", 10, 11), row("ok", 12, 300), row("critical", 301, 400)];
   const configOf = (threshold: number): ScenarioConfig => ({
     channels: { chat: {} },
     checks: {
