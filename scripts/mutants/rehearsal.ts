@@ -109,6 +109,12 @@ export const REHEARSAL: FaultyLayer = {
     },
     {
       file: "src/rehearsal/replay.ts",
+      tests: [
+        "tests/rehearsal/replay_test.ts",
+        "tests/simulation/replay_test.ts",
+        "tests/simulation/replay_chaos_test.ts",
+        "tests/simulation/reload_plan_test.ts",
+      ],
       faults: [
         [
           "silences of the past are not played",
