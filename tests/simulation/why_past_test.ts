@@ -66,7 +66,7 @@ async function why(world: World, name: string, ...options: readonly string[]): P
 }
 
 const said: Said[] = [];
-const TIMES = Array.from({ length: campaign(200) }, () => Math.floor(random.below(23 * 60)))
+const TIMES = Array.from({ length: campaign(80) }, () => Math.floor(random.below(23 * 60)))
   .sort((one, other) => one - other);
 
 const QUESTIONS = TIMES.map((minute): [string, Action] => {
@@ -151,7 +151,7 @@ function minuteIn({ fromMinute, minutes }: Stop): number {
 
 const MINUTES_ASKED = [
   ...STOPS.slice(0, campaign(20)).map(minuteIn),
-  ...Array.from({ length: campaign(200) }, () => Math.floor(random.below(23 * 60))),
+  ...Array.from({ length: campaign(80) }, () => Math.floor(random.below(23 * 60))),
 ];
 
 const ASKED = MINUTES_ASKED.map((minute): [string, Action] => {
