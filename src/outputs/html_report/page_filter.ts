@@ -130,7 +130,7 @@ export const FILTER_CODE = `  const isFound = ${isFound};
     form.hidden = false;
     if (given.has("sort")) form.sort.value = given.get("sort");
     if (form.q.value === "") {
-      const fields = ["tag", "kind", "condition"].flatMap((field) => given.getAll(field).map((value) => field + ":" + value));
+      const fields = ["tag", "kind", "condition"].flatMap((field) => given.getAll(field).map((value) => field + ":" + value.trim().replace(/\\s+/g, "_")));
       form.q.value = [...given.getAll("q"), ...fields].join(" ").trim();
     }
     form.addEventListener("submit", (event) => event.preventDefault());

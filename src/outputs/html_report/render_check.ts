@@ -54,14 +54,14 @@ export function renderRow(
   options: ItemOptions,
 ): { readonly row: Markup; readonly isHidden: boolean } {
   const { condition, spans, check: { name } } = status;
-  const { snapshot: { nowMs, isLive } } = options;
+  const { snapshot: { nowMs, isLive, filter = NO_FILTER } } = options;
   const fields = fieldWordsOf(status);
   const hasBody = options.scale.opensOk || condition !== "ok" || options.roomOf(status).changes > 0;
   const [heading, words] = [headingOf(status), renderWords(status, options)];
   const what = markup`${truncate(describeStatus(status, nowMs), TEXT_MAX.output)}${
     renderLasting(status, nowMs)
   }`;
-  const isHidden = !isShown(status, options);
+  const isHidden = filter.words !== "" && !isShown(status, options);
   const durationMs = durationOf(status);
   const own = isLive === true
     ? markup`<p><a href="checks/${encodeURIComponent(name.toWellFormed())}">Page of this check</a></p>`

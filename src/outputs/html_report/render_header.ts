@@ -33,14 +33,17 @@ ${
 }
 
 /** A script shows the form in a file, which has no server to send it to. */
-export function renderFilter({ isLive, checks, filter = NO_FILTER }: ReportSnapshot, found: number): Markup {
+export function renderFilter(
+  { isLive, checks, filter = NO_FILTER }: ReportSnapshot,
+  countFound: () => number,
+): Markup {
   const sorts = SORTS.map((sort) =>
     markup`<option value="${sort}"${sort === filter.sort ? " selected" : ""}>${SORT_WORDS[sort]}</option>`
   );
   return markup`<form role=search${
     isLive === true ? "" : " hidden"
   }><input type=search name=q value="${filter.words}" placeholder="Filter: name, tag, kind, condition   /" aria-label="Filter by name, tag, kind, condition or output" aria-keyshortcuts="/" autocomplete=off maxlength=200><select name=sort aria-label=Order>${sorts}</select><noscript><button>Filter</button></noscript> <output id=found>${
-    filter.words === "" ? "" : `${countText(found)} of ${countText(checks.length)} checks`
+    filter.words === "" ? "" : `${countText(countFound())} of ${countText(checks.length)} checks`
   }</output></form>
 `;
 }

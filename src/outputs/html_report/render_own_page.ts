@@ -92,22 +92,22 @@ interface Incident {
   readonly first: ConditionChange;
 }
 
-/** Returns incidents from changes, both the newest first. */
+/** Returns the incidents whose begin is among some changes; both the newest first. */
 export function incidentsOf(changes: readonly ConditionChange[]): readonly Incident[] {
   const incidents: Incident[] = [];
   for (const change of changes.toReversed()) {
-    const open = incidents.at(-1);
-    // A change from ok without one to it: the end of the one before was not observed.
-    const isOpen = open !== undefined && open.endedAtMs === null && change.from !== "ok" &&
-      change.from !== "pending";
-    if (change.to === "ok") {
-      if (isOpen) incidents[incidents.length - 1] = { ...open, endedAtMs: change.atMs };
-    } else if (isOpen) {
-      const [highest = change.to] = [open.highest, change.to].sort(mostUrgentFirst);
-      incidents[incidents.length - 1] = { ...open, highest };
-    } else {
-      incidents.push({ beganAtMs: change.atMs, endedAtMs: null, highest: change.to, first: change });
+    if (!isProblem(change.from)) {
+      // If one is still open, its end was not observed.
+      if (change.to !== "ok") {
+        incidents.push({ beganAtMs: change.atMs, endedAtMs: null, highest: change.to, first: change });
+      }
+      continue;
     }
+    const open = incidents.pop();
+    // The begin may be older than the changes.
+    if (open === undefined) continue;
+    const [highest = open.highest] = [open.highest, change.to].sort(mostUrgentFirst);
+    incidents.push({ ...open, highest, ...change.to === "ok" && { endedAtMs: change.atMs } });
   }
   return incidents.reverse();
 }

@@ -31,7 +31,9 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<Markup> {
   const item = { snapshot, plainTime, time, scale, roomOf: shareOut(snapshot, scale) };
   yield renderHead(snapshot);
   yield renderHeader(snapshot, time);
-  if (snapshot.isOfOneCheck !== true && checks.length > 1) yield renderFilter(snapshot, countFound(item));
+  if (snapshot.isOfOneCheck !== true && checks.length > 1) {
+    yield renderFilter(snapshot, () => countFound(item));
+  }
   yield markup`<main>\n`;
   yield renderAnnouncements(snapshot, plainTime(nowMs));
   if (snapshot.isOfOneCheck === true) yield* renderOne(item);
