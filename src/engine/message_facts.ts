@@ -9,8 +9,9 @@ export function withFacts(
   message: Message,
   { pageUrl, users }: Pick<NotifyingConfig, "pageUrl" | "users">,
 ): Message {
+  const running = new Map(users.filter(({ active }) => active === true).map((user) => [user.name, user]));
   const factsOf = (check: string): CheckFacts => {
-    const user = users.find(({ name, active }) => name === check && active === true);
+    const user = running.get(check);
     return {
       ...pageUrl !== null && { url: urlOf(pageUrl, user === undefined ? null : check) },
       ...user !== undefined && factsOfUser(user),
