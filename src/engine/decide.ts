@@ -164,7 +164,7 @@ function recordRun(
     ...isAfterGap !== undefined && { isAfterGap },
     ...isInterrupted !== undefined && { isInterrupted },
   });
-  const record = { ...recordAfter(before, run, { state, nowMs }), journal: before.journal };
+  const record = recordAfter(before, run, { state, nowMs });
   const decided = conclude(verdict, { record, occurrences, deciding });
   const { notification, queued } = decided;
   // Without a channel that gets it, what comes at each run leaves no trace.
@@ -242,7 +242,7 @@ function recordAfter(
   before: CheckRecord,
   { result, lateMs = null, plan }: Run,
   { state, nowMs }: { readonly state: ConditionState; readonly nowMs: number },
-): Omit<CheckRecord, "journal"> {
+): CheckRecord {
   const { condition, awaits, durationMs } = result;
   const { atMs, overdueAtMs, missed } = plan(state);
   const isRun = isCountedRun(result, before);
@@ -259,6 +259,7 @@ function recordAfter(
     runs: isRun ? { ...before.runs, [condition]: before.runs[condition] + 1 } : before.runs,
     durationTotalMs: before.durationTotalMs + (isRun ? durationMs : 0),
     seenAtMs: nowMs,
+    journal: before.journal,
   };
 }
 
