@@ -12,7 +12,7 @@ import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import type { ShownCheck } from "../engine/check_status.ts";
 import { hasOwnEnd, lastingSilences } from "../engine/silences.ts";
-import { parseIntervalText } from "../config/quantities.ts";
+import { readDuration } from "./read_duration.ts";
 import { parseTime, TIME_EXAMPLES, type TimeContext, timeText } from "../shared/local_time.ts";
 import { printable } from "../shared/text.ts";
 import { openKnownState } from "./known_config.ts";
@@ -140,16 +140,13 @@ export async function readSilences(
  * @throws {UsageError} If both are given, or one is no time to come.
  */
 export function readEnd(invocation: Invocation, context: TimeContext): number | null {
-  const length = invocation.text("for");
   const until = invocation.text("until");
-  if (length !== undefined && until !== undefined) {
+  if (invocation.has("for") && until !== undefined) {
     throw new UsageError("--for cannot be used with --until");
   }
   if (until !== undefined) return readUntil(until, context);
-  if (length === undefined) return null;
-  const interval = parseIntervalText(length);
-  if ("ms" in interval) return context.nowMs + interval.ms;
-  throw new UsageError(`--for ${JSON.stringify(length)} ${interval.problem}`, hintForUnit(length));
+  const lengthMs = readDuration(invocation, "for", hintForUnit);
+  return lengthMs === null ? null : context.nowMs + lengthMs;
 }
 
 function hintForUnit(length: string): string | undefined {

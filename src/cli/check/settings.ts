@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
-import { parseIntervalText } from "../../config/quantities.ts";
 import { type Invocation, UsageError } from "../command_definition.ts";
+import { readDuration } from "../read_duration.ts";
 import { FAIL_ON_CONDITIONS, type FailOn } from "../exit_code.ts";
 import { type OutputFile, readOutputs } from "../output_files.ts";
 import { type FormatName, FORMATS } from "../formats/registry.ts";
@@ -90,10 +90,6 @@ function readConcurrency(invocation: Invocation): number {
 }
 
 function readRetryFor(invocation: Invocation, due: boolean): number | null {
-  const value = invocation.text("retry-for");
-  if (value === undefined) return null;
-  if (due) throw new UsageError("--retry-for cannot be used with --due");
-  const interval = parseIntervalText(value);
-  if ("ms" in interval) return interval.ms;
-  throw new UsageError(`--retry-for ${JSON.stringify(value)} ${interval.problem}`);
+  if (due && invocation.has("retry-for")) throw new UsageError("--retry-for cannot be used with --due");
+  return readDuration(invocation, "retry-for");
 }

@@ -1,10 +1,11 @@
-import { parseIntervalText } from "../../config/quantities.ts";
 import type { System } from "../../domain/system.ts";
 import { jsonDocument } from "../../shared/text.ts";
+import { DAY_MS } from "../../shared/time_units.ts";
 import { type Command, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { openStateOf } from "../known_config.ts";
 import { type OpenConfig, openConfig, openConfigAt } from "../open_config.ts";
+import { readDuration } from "../read_duration.ts";
 import { compareReplays, comparisonFields, comparisonText, readPast } from "../rehearsal/compare_replays.ts";
 import { LAST_MS_MAX, verifyReplay } from "../rehearsal/verify_replay.ts";
 import { locateState } from "../state_location.ts";
@@ -37,7 +38,7 @@ export const replayCommand: Command = {
 
 async function runReplay(invocation: Invocation, system: System): Promise<number> {
   const format = invocation.reportFormat();
-  const lastMs = readLast(invocation.text("last"));
+  const lastMs = readLast(invocation);
   const config = await openConfig(invocation, system, { withoutSecrets: true });
   const path = invocation.text("against");
   const against = path === undefined
@@ -69,13 +70,9 @@ async function runReplay(invocation: Invocation, system: System): Promise<number
   return EXIT.ok;
 }
 
-function readLast(value = "90d"): number {
-  const interval = parseIntervalText(value);
-  if (!("ms" in interval)) {
-    throw new UsageError(`--last ${JSON.stringify(value)} ${interval.problem}`, "monitor replay --last 7d");
-  }
-  if (interval.ms > LAST_MS_MAX) {
-    throw new UsageError(`--last is ${JSON.stringify(value)}, expected 10 years or less`);
-  }
-  return interval.ms;
+function readLast(invocation: Invocation): number {
+  const lastMs = readDuration(invocation, "last", () => "monitor replay --last 7d") ?? 90 * DAY_MS;
+  if (lastMs <= LAST_MS_MAX) return lastMs;
+  const text = JSON.stringify(invocation.text("last"));
+  throw new UsageError(`--last is ${text}, expected 10 years or less`);
 }

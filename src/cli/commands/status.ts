@@ -6,7 +6,6 @@ import {
   option,
   UsageError,
 } from "../command_definition.ts";
-import { parseIntervalText } from "../../config/quantities.ts";
 import type { System } from "../../domain/system.ts";
 import { counted, printable } from "../../shared/text.ts";
 import { highestSeverity, mostUrgentFirst, SHOWN_CONDITIONS } from "../../domain/condition.ts";
@@ -44,6 +43,7 @@ import {
   shortenLines,
   shownNotifications,
 } from "../../engine/outbox_status.ts";
+import { readDuration } from "../read_duration.ts";
 import { createColors, wantsColor } from "../terminal.ts";
 import { dueEvent } from "../../condition/condition_state.ts";
 import type { OpenWindow } from "../../engine/maintenance_windows.ts";
@@ -104,9 +104,8 @@ const WATCH_EVERY_MS = 2_000;
  * @throws {UsageError} If it can't be shown again, or the interval is invalid.
  */
 function readInterval(invocation: Invocation, system: System): number | null {
-  const text = invocation.text("interval");
   if (!invocation.has("watch")) {
-    if (text === undefined) return null;
+    if (!invocation.has("interval")) return null;
     throw new UsageError("--interval requires --watch");
   }
   const format = invocation.text("format") ?? "pretty";
@@ -114,10 +113,7 @@ function readInterval(invocation: Invocation, system: System): number | null {
   if (!system.stdout.isTerminal || system.environment("TERM") === "dumb") {
     throw new UsageError("--watch requires a terminal", "print the status once with: monitor status");
   }
-  if (text === undefined) return WATCH_EVERY_MS;
-  const interval = parseIntervalText(text);
-  if ("ms" in interval) return interval.ms;
-  throw new UsageError(`--interval ${JSON.stringify(text)} ${interval.problem}`);
+  return readDuration(invocation, "interval") ?? WATCH_EVERY_MS;
 }
 
 async function showStatus(invocation: Invocation, system: System): Promise<number> {

@@ -6,13 +6,12 @@ import {
   option,
   UsageError,
 } from "../command_definition.ts";
-import { parseIntervalText } from "../../config/quantities.ts";
-import { quoteValue } from "../../config/problem.ts";
 import type { System } from "../../domain/system.ts";
 import type { Period } from "../../outputs/summary/outages.ts";
 import type { Summary } from "../../outputs/summary/summarize.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { createYield } from "../../shared/deadline.ts";
+import { readDuration } from "../read_duration.ts";
 import { EXIT } from "../exit_code.ts";
 import { openKnownState } from "../known_config.ts";
 import { monitorNotes } from "../monitor_status.ts";
@@ -127,12 +126,8 @@ async function readPeriod(
   invocation: Invocation,
   { config, nowMs }: { readonly config: OpenConfig | null; readonly nowMs: number },
 ): Promise<Period> {
-  const text = invocation.text("period");
-  if (text !== undefined) {
-    const interval = parseIntervalText(text);
-    if ("problem" in interval) throw new UsageError(`--period ${quoteValue(text)} ${interval.problem}`);
-    return { sinceMs: nowMs - interval.ms, untilMs: nowMs };
-  }
+  const lastMs = readDuration(invocation, "period");
+  if (lastMs !== null) return { sinceMs: nowMs - lastMs, untilMs: nowMs };
   const settings = config?.summary ?? null;
   if (settings === null) return { sinceMs: nowMs - 7 * DAY_MS, untilMs: nowMs };
   const { periodUntil } = await import("../../outputs/summary/outages.ts");
