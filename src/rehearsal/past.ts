@@ -28,11 +28,13 @@ export interface PastOptions {
 }
 
 export class Past implements RecordedRuns {
+  readonly hasReviews: boolean;
   readonly silences: readonly Silence[];
   /** By check; those of no runs are decisions without a result. */
   readonly #rows: ReadonlyMap<string, readonly JournalRow[]>;
 
   constructor({ journals, dependencies, silences = [] }: PastOptions) {
+    this.hasReviews = dependencies !== undefined;
     const ordered = journals.map(({ name, rows }) => ({
       name,
       rows: inOrder(dependencies === undefined ? rows.filter(({ runs }) => runs > 0) : rows),

@@ -52,10 +52,7 @@ export interface RehearsedServiceOptions {
   nextChangeMs(check: Check, afterMs: number): number;
   /** The checks that ran at other times than their schedules have. @default none */
   readonly recorded?: RecordedRuns;
-  /**
-   * Gets what is decided. Without a result, something is only decided when it was in the past, instead of every 30 s.
-   * @default none
-   */
+  /** Gets what is decided. @default none */
   onDecided?(queued: Decided["queued"]): void;
   deliver(message: Message, channel: Channel): Delivery;
   /** Whether runs that change nothing are left out. @default true */
@@ -64,6 +61,11 @@ export interface RehearsedServiceOptions {
 
 /** The runs of checks in the past: they come at their times, whatever is asked for. */
 export interface RecordedRuns {
+  /**
+   * Whether it has the notifications that were decided without a result. Then these are decided when they were, instead of
+   * every 30 s, checks run exactly when they ran, and groups have the results that they had.
+   */
+  readonly hasReviews: boolean;
   /** Whether a check has any. */
   has(check: string): boolean;
   /** Returns the first run of a check after a time; `null`: there is none. */
@@ -91,6 +93,8 @@ interface Slot {
   readonly order: number;
   /** The checks that it depends on or combines. */
   readonly reads: readonly string[];
+  /** Its runs in the past; `null`: it follows its schedule. */
+  readonly recorded: RecordedRuns | null;
   /** Its next run; `null`: there is none until something else happens. */
   plan: Plan | null;
   /** The first run that is left out until then; `null`: none is. */
@@ -152,7 +156,7 @@ export class RehearsedService {
     readonly kept: Awaited<ReturnType<Store["outbox"]>>;
     readonly entryOf: Awaited<ReturnType<typeof entriesOf>>;
   }) {
-    const { config, system, deliver } = options;
+    const { config, system, recorded, deliver } = options;
     const { clock } = system;
     const nowMs = clock.wallMs();
     this.#options = options;
@@ -161,7 +165,10 @@ export class RehearsedService {
     this.#startMs = nowMs;
     this.#slots = new Map(config.running.map((check, order): [string, Slot] => {
       const reads = [...dependencyNames(check), ...combinedChecks(check)];
-      return [check.name, { check, order, reads, plan: null, skippedFromMs: null, decidesAgainMs: Infinity }];
+      return [check.name, {
+        ...{ check, order, reads, plan: null, skippedFromMs: null, decidesAgainMs: Infinity },
+        recorded: recorded?.has(check.name) === true ? recorded : null,
+      }];
     }));
     const readers = Map.groupBy(
       [...this.#slots.values()].flatMap((slot) => slot.reads.map((name) => ({ name, slot }))),
@@ -206,8 +213,12 @@ export class RehearsedService {
     }));
     const isBehindOverdue = firsts.some(({ record }) => (record.nextRunAtMs ?? Infinity) <= nowMs);
     for (const { slot, record } of firsts) {
-      const recordedMs = this.#recordedMs(slot, nowMs - 1);
-      this.#plan(slot, recordedMs ?? firstRun(slot.check, { record, nowMs, isBehindOverdue }));
+      this.#plan(
+        slot,
+        slot.recorded === null
+          ? firstRun(slot.check, { record, nowMs, isBehindOverdue })
+          : slot.recorded.runAfter(slot.check.name, nowMs - 1)?.atMs ?? Infinity,
+      );
     }
   }
 
@@ -267,7 +278,7 @@ export class RehearsedService {
 
   #plan(slot: Slot, atMs: number): void {
     // A decision without a result comes after the runs that it may have waited for.
-    const order = this.#options.recorded?.isReview(slot.check.name, atMs) === true ? Infinity : slot.order;
+    const order = slot.recorded?.isReview(slot.check.name, atMs) === true ? Infinity : slot.order;
     slot.plan = atMs === Infinity ? null : { atMs, order, slot };
     if (slot.plan !== null) this.#plans.add(slot.plan);
   }
@@ -297,29 +308,19 @@ export class RehearsedService {
     this.#repository.keep(bareUpdate(afterSkipped(check, record, { ...skipped, nextMs: atMs })));
   }
 
-  /** When a check ran next after a time, `Infinity`: never; `null`: it follows its schedule. */
-  #recordedMs({ check: { name } }: Slot, afterMs: number): number | null {
-    const { recorded } = this.#options;
-    return recorded?.has(name) === true ? recorded.runAfter(name, afterMs)?.atMs ?? Infinity : null;
-  }
-
   /** When a check runs next after a run, by its schedule or as it did. */
-  #nextMs({ check: { name } }: Slot, afterMs: number, scheduledMs: number): number {
-    const { recorded, onDecided } = this.#options;
-    if (recorded?.has(name) !== true) return scheduledMs;
-    const next = recorded.runAfter(name, afterMs);
+  #nextMs({ check, recorded }: Slot, afterMs: number, scheduledMs: number): number {
+    if (recorded === null) return scheduledMs;
+    const next = recorded.runAfter(check.name, afterMs);
     if (next === null) return Infinity;
     // A new config may run it earlier: it would have found what it found next. Where nothing ran, nothing is known.
-    const isEarlier = onDecided === undefined && !next.isAfterGap &&
+    const isEarlier = !recorded.hasReviews && !next.isAfterGap &&
       scheduledMs - afterMs < EARLIER_SHARE * (next.atMs - afterMs);
     return isEarlier ? scheduledMs : next.atMs;
   }
 
-  #runsBefore({ check }: Slot, state: ConditionState, span: RunSpan): SkippedRuns {
-    const { recorded } = this.#options;
-    return recorded?.has(check.name) === true
-      ? recorded.runsBefore(check.name, span)
-      : runsBefore(check, state, span);
+  #runsBefore({ check, recorded }: Slot, state: ConditionState, span: RunSpan): SkippedRuns {
+    return recorded?.runsBefore(check.name, span) ?? runsBefore(check, state, span);
   }
 
   /** Leaves out no more runs of a check. */
@@ -332,14 +333,18 @@ export class RehearsedService {
 
   /** Runs a check at once. */
   #request(slot: Slot | undefined, order?: number): void {
-    if (slot === undefined || this.#options.recorded?.has(slot.check.name) === true) return;
+    if (slot === undefined || slot.recorded !== null) return;
     this.#wake(slot, order);
     this.#plan(slot, this.#options.system.clock.wallMs());
   }
 
+  get #hasReviews(): boolean {
+    return this.#options.recorded?.hasReviews === true;
+  }
+
   /** Decides again at the next time at which a scheduler does; runs come after it, all else before it. */
   #reviewSoon(fromMs = this.#options.system.clock.wallMs()): void {
-    if (this.#options.onDecided !== undefined) return;
+    if (this.#hasReviews) return;
     const rounds = Math.floor((fromMs - this.#startMs) / REVIEW_EVERY_MS) + 1;
     this.#reviewAtMs = Math.min(this.#reviewAtMs, this.#startMs + rounds * REVIEW_EVERY_MS);
   }
@@ -380,8 +385,8 @@ export class RehearsedService {
   }
 
   async #run({ slot, order, atMs: plannedMs }: Plan): Promise<void> {
-    const { system: { clock }, resultOf, recorded, onDecided } = this.#options;
-    const { check } = slot;
+    const { system: { clock }, resultOf } = this.#options;
+    const { check, recorded } = slot;
     const { name } = check;
     const nowMs = clock.wallMs();
     this.#catchUp(slot);
@@ -393,14 +398,14 @@ export class RehearsedService {
       return this.#plan(slot, this.#nextMs(slot, plannedMs, nowMs));
     }
     const result = combinedChecks(check).length > 0 ? await this.#observeGroup(check) : null;
-    const observed = onDecided === undefined
-      ? result ?? resultOf(check, nowMs)
-      : { ...resultOf(check, nowMs), ...result !== null && { recoveredAtMs: result.recoveredAtMs } };
+    const observed = this.#hasReviews
+      ? { ...resultOf(check, nowMs), ...result !== null && { recoveredAtMs: result.recoveredAtMs } }
+      : result ?? resultOf(check, nowMs);
     const before = this.#repository.recordOf(name, nowMs);
     if (observed.condition !== "ok" || hasProblem(before.condition)) await this.#engine.refresh();
     const knownBefore = conditionOf(check, before, nowMs);
     const { observedAtMs, confirmed } = before.condition;
-    const next = recorded?.has(name) === true ? recorded.runAfter(name, plannedMs - 1) : null;
+    const next = recorded?.runAfter(name, plannedMs - 1);
     const past = next?.atMs === plannedMs ? next : null;
     const entry = this.#engine.record({
       result: { check, ...observed, startedAtMs: nowMs, durationMs: 0 },
@@ -413,7 +418,7 @@ export class RehearsedService {
     await this.#send(entry);
     const readers = this.#readers.get(name) ?? [];
     if (readers.length > 0) this.#readFailing(order);
-    if (onDecided === undefined) await this.#suppressed.recorded(check, entry);
+    if (!this.#hasReviews) await this.#suppressed.recorded(check, entry);
     await this.#sending;
     const { condition } = entry.record;
     if (knownBefore.state !== "current") this.#runGroups(slot, true);
