@@ -3,7 +3,7 @@ import { channelEntryOf } from "../channels/registry.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
 import type { System } from "../domain/system.ts";
-import { channelsOf } from "../engine/configured_channels.ts";
+import { toNotifyingConfig } from "../engine/configured_channels.ts";
 import { withFacts } from "../engine/message_facts.ts";
 import { startDeadline } from "../shared/deadline.ts";
 import { printable } from "../shared/text.ts";
@@ -28,7 +28,7 @@ export async function sendNow(
   try {
     delivery = channel.lack !== undefined
       ? notDelivered(channel.lack, { retryable: true })
-      : await entry.deliver(withFacts(message, channelsOf(config)), channel, {
+      : await entry.deliver(withFacts(message, toNotifyingConfig(config)), channel, {
         system: { ...system, processes: redactProcesses(system.processes, redact) },
         directory: config.source.directory,
         writeLine: say,

@@ -203,6 +203,8 @@ export interface KeptOutbox {
   readonly counts: readonly ChannelCount[];
 }
 
+export const NOTHING_KEPT: KeptOutbox = { notifications: [], markers: [], counts: [] };
+
 export interface PruneProgress {
   readonly finished: boolean;
   /** The names of the checks that this call forgot, with all that was kept of them. */

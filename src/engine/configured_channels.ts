@@ -28,20 +28,25 @@ const ATTEMPT_MS = 60_000;
 /** The extra time for terminating a command after its own timeout. */
 const OWN_TIMEOUT_EXTRA_MS = 10_000;
 
-interface ChannelsOfConfig {
+/** What notifications need of a config. */
+export interface ChannelsSource {
   readonly checks: readonly Check[];
   readonly summary: SummarySettings | null;
   /** Those that have a name, by it. */
   readonly channels: ReadonlyMap<string, Channel>;
   readonly page: Page | null;
+  readonly source: Pick<NotifyingConfig, "directory">;
+  readonly redact: Redact;
 }
 
-/** Returns the channels of a config, the checks and the summary that use them, and the URL for links. */
-export function channelsOf(
-  { checks, summary, channels, page }: ChannelsOfConfig,
-): Pick<NotifyingConfig, "users" | "named" | "pageUrl"> {
+/** Returns the part of a config that notifications need, for the checks that run. */
+export function toNotifyingConfig(
+  { checks, summary, channels, page, source: { directory }, redact }: ChannelsSource,
+  running: readonly Check[] = checks.filter(({ active }) => active),
+): NotifyingConfig {
   const ofSummary = summary === null ? [] : [{ name: SUMMARY_NAME, notifications: summary.notifications }];
-  return { users: [...checks, ...ofSummary], named: [...channels.values()], pageUrl: page?.url ?? null };
+  const users = [...checks, ...ofSummary];
+  return { users, running, named: [...channels.values()], directory, redact, pageUrl: page?.url ?? null };
 }
 
 /** The channels of one config. */

@@ -1,6 +1,6 @@
 /** What the channels of a check had been sent in the past, from the log of deliveries and what still waits. */
 import type { DeliveryMarker, LoggedDelivery, QueuedNotification } from "../domain/outbox.ts";
-import { type KeptOutbox } from "../domain/store.ts";
+import type { KeptOutbox } from "../domain/store.ts";
 import type { Channel } from "../domain/channel.ts";
 import { markerKey, markersAfter, markersOfDropped } from "./delivery_markers.ts";
 import { type LastNotified, lastNotified, newQueued } from "./queued_notifications.ts";

@@ -9,7 +9,7 @@ import {
   type TakenQueue,
 } from "../domain/membership.ts";
 import type { OutboxChange, QueuedNotification, Silence } from "../domain/outbox.ts";
-import { type KeptOutbox, StoreError } from "../domain/store.ts";
+import { NOTHING_KEPT, StoreError } from "../domain/store.ts";
 import { conditionFor } from "../engine/channel_filters.ts";
 import type { NotifyingConfig } from "../engine/configured_channels.ts";
 import { conditionAfter, type LastNotified } from "../engine/queued_notifications.ts";
@@ -25,7 +25,6 @@ const UNREACHABLE = "shared state unreachable";
 const MEMBER_SEQUENCE_MIN = 2 ** 52;
 /** Heartbeats come more often. */
 const RECENT_MS = 2_500;
-const NO_QUEUES: KeptOutbox = { notifications: [], markers: [], counts: [] };
 
 export interface SharedSenderOptions extends SenderOptions {
   readonly member: SendingMember;
@@ -52,7 +51,7 @@ export class SharedSender extends Sender {
   #silencedAtMs = -Infinity;
 
   constructor(config: NotifyingConfig, options: SharedSenderOptions) {
-    super(config, options, NO_QUEUES, MEMBER_SEQUENCE_MIN);
+    super(config, options, NOTHING_KEPT, MEMBER_SEQUENCE_MIN);
     this.#member = options.member;
   }
 

@@ -3,9 +3,9 @@ import type { Check } from "../domain/check.ts";
 import { combinedChecks, dependencyNames } from "../domain/check.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import { conditionOf } from "../engine/check_status.ts";
-import { channelsOf, ConfiguredChannels } from "../engine/configured_channels.ts";
+import { ConfiguredChannels, toNotifyingConfig } from "../engine/configured_channels.ts";
 import { PastOutbox } from "../engine/past_outbox.ts";
-import { explainCheck, type Why, type WhySources } from "../outputs/why/gather_why.ts";
+import { gatherWhy, type Why, type WhySources } from "../outputs/why/gather_why.ts";
 import { timeText } from "../shared/local_time.ts";
 import { Past } from "./past.ts";
 import { PastRecords } from "./past_records.ts";
@@ -35,7 +35,7 @@ export async function explainPast(check: Check, sources: PastSources): Promise<W
   const logged = await store.deliveries({ checks: [name], ...span });
   const kept = await store.outbox();
   const silences = await store.silences(firstMs);
-  const names = new ConfiguredChannels({ ...channelsOf(config), redact: config.redact });
+  const names = new ConfiguredChannels(toNotifyingConfig(config));
   const keys = new Map(check.notifications.map((channel) => [names.nameOf(channel), channel.key]));
   const known = new Set(keys.values());
   const outbox = new PastOutbox(
@@ -60,7 +60,7 @@ export async function explainPast(check: Check, sources: PastSources): Promise<W
       ? found
       : { ...found, condition: { ...found.condition, observedAtMs: null } };
   };
-  return explainCheck(check, {
+  return gatherWhy(check, {
     ...{ config, recordOf, outbox: outbox.outbox, nowMs: atMs },
     monitor: null,
     silences: silences.filter(({ fromMs, untilMs }) => fromMs <= atMs && atMs < untilMs),

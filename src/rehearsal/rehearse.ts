@@ -1,4 +1,4 @@
-import { channelsOf, ConfiguredChannels, type NotifyingConfig } from "../engine/configured_channels.ts";
+import { ConfiguredChannels, toNotifyingConfig } from "../engine/configured_channels.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Check } from "../domain/check.ts";
 import type { Delivery } from "../domain/delivery.ts";
@@ -61,7 +61,7 @@ export interface RehearseOptions {
  */
 export async function rehearse(scenario: Scenario, options: RehearseOptions): Promise<Rehearsal> {
   const { config } = options;
-  const notifying = notifyingConfigOf(config);
+  const notifying = toNotifyingConfig(config);
   const channels = new ConfiguredChannels(notifying);
   const channelNames = [...new Set(channels.names.values())];
   rejectScenario(scenario.source, findUnknownNames(scenario, { checks: config.checks, channelNames }));
@@ -100,12 +100,6 @@ export async function rehearse(scenario: Scenario, options: RehearseOptions): Pr
     channels: compared,
     isAsExpected: compared.every(({ isAsExpected }) => isAsExpected),
   };
-}
-
-/** Returns the channels of a config, and the checks that run. */
-export function notifyingConfigOf(config: LoadedConfig): NotifyingConfig {
-  const { checks, redact, source: { directory } } = config;
-  return { ...channelsOf(config), running: checks.filter(({ active }) => active), directory, redact };
 }
 
 function notDelivered(response: "fail" | "reject"): Delivery {

@@ -1,5 +1,5 @@
 /** What a config would have sent, had it been used for the results of the past. */
-import { ConfiguredChannels } from "../engine/configured_channels.ts";
+import { ConfiguredChannels, toNotifyingConfig } from "../engine/configured_channels.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { checkResult, combinedChecks } from "../domain/check.ts";
 import type { MessageItem } from "../domain/delivery.ts";
@@ -10,7 +10,6 @@ import { HOUR_MS, MINUTE_MS } from "../shared/time_units.ts";
 import { describeMessage } from "./message_text.ts";
 import type { Past } from "./past.ts";
 import { createRehearsalStore } from "./rehearsal_store.ts";
-import { notifyingConfigOf } from "./rehearse.ts";
 import { RehearsedService, type RehearsedServiceOptions } from "./rehearsed_service.ts";
 import { VirtualClock } from "./virtual_clock.ts";
 
@@ -47,7 +46,7 @@ interface ReplayOptions {
   readonly past: Past;
   readonly sinceMs: number;
   readonly untilMs: number;
-  /** As in the options of the service. */
+  /** As in the options of the service. @default none */
   readonly onDecided?: RehearsedServiceOptions["onDecided"];
 }
 
@@ -57,10 +56,10 @@ interface ReplayOptions {
  */
 export async function replay(config: LoadedConfig, options: ReplayOptions): Promise<Replay> {
   const { past, sinceMs, untilMs, onDecided } = options;
-  const all = notifyingConfigOf(config);
+  const all = toNotifyingConfig(config);
   // A group follows from its checks, unless only what it returned counts.
   const running = all.running.filter((check) =>
-    past.has(check.name) || onDecided === undefined && combinedChecks(check).length > 0
+    past.has(check.name) || !past.hasReviews && combinedChecks(check).length > 0
   );
   const notifying = { ...all, running };
   const channels = new ConfiguredChannels(notifying);

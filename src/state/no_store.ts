@@ -1,4 +1,4 @@
-import type { Store } from "../domain/store.ts";
+import { NOTHING_KEPT, type Store } from "../domain/store.ts";
 
 const nothing = (): Promise<void> => Promise.resolve();
 const none = (): Promise<readonly never[]> => Promise.resolve([]);
@@ -13,7 +13,7 @@ export const NO_STORE: Store = {
   rollupSums: none,
   recentRuns: none,
   journal: none,
-  outbox: () => Promise.resolve({ notifications: [], markers: [], counts: [] }),
+  outbox: () => Promise.resolve(NOTHING_KEPT),
   changeOutbox: nothing,
   deliveries: none,
   silences: none,

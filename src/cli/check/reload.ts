@@ -1,7 +1,6 @@
 import { counted } from "../../shared/text.ts";
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import type { Log, System } from "../../domain/system.ts";
-import { channelsOf, type NotifyingConfig } from "../../engine/configured_channels.ts";
 import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import { UsageError } from "../command_definition.ts";
 import {
@@ -88,14 +87,6 @@ export function toScheduled(config: OpenConfig, selection: Selection): Scheduled
     directory: config.source.directory,
     redact: config.redact,
   };
-}
-
-/** Returns the part of a config that notifications need: the channels of all checks, and the checks that run. */
-export function toNotified(
-  config: OpenConfig,
-  { checks, directory, redact }: ScheduledConfig,
-): NotifyingConfig {
-  return { ...channelsOf(config), running: checks, directory, redact };
 }
 
 export function factsOf(config: OpenConfig, scheduled: ScheduledConfig): ServiceFacts {

@@ -1,5 +1,5 @@
 /** The notifications of a single run. A run without a state calls no channel, and does not load this. */
-import { channelsOf } from "../../engine/configured_channels.ts";
+import { toNotifyingConfig } from "../../engine/configured_channels.ts";
 import { Engine } from "../../engine/engine.ts";
 import { BATCHING_DELAY_MS, type Sender, type SenderOptions, startSender } from "../../engine/sender.ts";
 import type { Check } from "../../domain/check.ts";
@@ -27,12 +27,7 @@ type WithNotifying = ChosenOptions & { readonly engine: Engine; readonly sender:
  */
 export async function runNotifying(checks: readonly Check[], options: ChosenOptions): Promise<number> {
   const { system, config, settings, repository, shared, printer, onBug } = options;
-  const sendingConfig = {
-    ...channelsOf(config),
-    running: options.selected,
-    directory: config.source.directory,
-    redact: config.redact,
-  };
+  const sendingConfig = toNotifyingConfig(config, options.selected);
   const sending: SenderOptions = {
     system,
     repository,

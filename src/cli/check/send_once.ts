@@ -13,7 +13,7 @@ import { channelKeysOf } from "./take_part.ts";
 
 interface GuestOptions extends SenderOptions {
   readonly shared: SharedState;
-  readonly config: Pick<OpenConfig, "checks" | "summary" | "channels" | "page">;
+  readonly config: Pick<OpenConfig, "checks">;
 }
 
 const LOOK_EVERY_MS = 200;
@@ -34,7 +34,7 @@ export class Guest {
 
   /** See {@linkcode startGuest}. */
   constructor(sending: NotifyingConfig, options: GuestOptions) {
-    const { shared, system, config, onBug } = options;
+    const { shared, system, onBug } = options;
     const id = system.randomId();
     this.#options = options;
     this.#member = new Member({
@@ -42,7 +42,7 @@ export class Guest {
       id,
       location: null,
       isGuest: true,
-      work: { configHash: "", checks: [], channelKeys: channelKeysOf(config), showsAll: false },
+      work: { configHash: "", checks: [], channelKeys: channelKeysOf(sending), showsAll: false },
       failOpenAfterMs: Infinity,
       heartbeats: shared.openHeartbeats(),
       store: shared.store,

@@ -1,9 +1,10 @@
 /** The parts of a service that depend on each other: repository, member, notifying, scheduler and outputs. */
+import { toNotifyingConfig } from "../../engine/configured_channels.ts";
 import type { NotifyingConfig } from "../../engine/configured_channels.ts";
 import { Engine } from "../../engine/engine.ts";
 import { BATCHING_DELAY_MS, type Sender, type SenderOptions, startSender } from "../../engine/sender.ts";
 import type { Log } from "../../domain/system.ts";
-import type { KeptOutbox } from "../../domain/store.ts";
+import { NOTHING_KEPT } from "../../domain/store.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { Member } from "../../members/member.ts";
 import type { MemberWork } from "../../members/member_parts.ts";
@@ -22,7 +23,6 @@ import {
 } from "../open_config.ts";
 import type { OwnedState } from "../owned_state.ts";
 import type { LocatedWork } from "./located_work.ts";
-import { toNotified } from "./reload.ts";
 import { createRunRecorder, endOfService, type RunRecorder } from "./run_recorder.ts";
 import { logDeliveryEvent } from "./service_log.ts";
 import type { CheckCommandSettings } from "./settings.ts";
@@ -61,8 +61,6 @@ export interface ServiceParts {
   adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
 }
 
-const NOTHING_KEPT: KeptOutbox = { notifications: [], markers: [], counts: [] };
-
 /** Builds the parts in one order, each from those before it. */
 export async function startParts(options: ServicePartsOptions): Promise<ServiceParts> {
   const { config, scheduled, settings, system, log, state, onBug } = options;
@@ -73,7 +71,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   if (state.shared === null) repository.leaveOthers(scheduled.checks);
   const limits = { ...DEFAULT_LIMITS, process: settings.concurrency };
   let { redact } = scheduled;
-  const notified = toNotified(config, scheduled);
+  const notified = toNotifyingConfig(config, scheduled.checks);
   const sending: SenderOptions = {
     system,
     repository,
@@ -144,7 +142,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     adopt: (next, nextScheduled) => {
       redact = nextScheduled.redact;
       if (state.shared === null) repository.leaveOthers(nextScheduled.checks);
-      engine.reload(toNotified(next, nextScheduled));
+      engine.reload(toNotifyingConfig(next, nextScheduled.checks));
       scheduler.reload(nextScheduled);
       outputs.adopt(next);
       recorder.adopt(next).catch(onBug);

@@ -1,5 +1,5 @@
 /** A service as one of several members that share a state. Only a shared state loads this. */
-import { channelsOf } from "../../engine/configured_channels.ts";
+import { type NotifyingConfig, toNotifyingConfig } from "../../engine/configured_channels.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { Log, System } from "../../domain/system.ts";
 import { Member, type MemberEvent } from "../../members/member.ts";
@@ -64,15 +64,14 @@ export function toWork(
   return {
     configHash: hashHex(JSON.stringify([configHash(config), selection, notifies]), 32),
     checks,
-    channelKeys: channelKeysOf(config),
+    channelKeys: channelKeysOf(toNotifyingConfig(config)),
     showsAll: config.report !== null || config.metrics !== null || listens,
   };
 }
 
 export function channelKeysOf(
-  config: Pick<OpenConfig, "checks" | "summary" | "channels" | "page">,
+  { users, named }: Pick<NotifyingConfig, "users" | "named">,
 ): readonly string[] {
-  const { users, named } = channelsOf(config);
   const channels = [...users.flatMap(({ notifications }) => notifications), ...named];
   return [...new Set(channels.map(({ key }) => key))];
 }

@@ -1,7 +1,7 @@
 import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import { unconfirmedOf } from "../../engine/check_status.ts";
 import { deliveryFields, describeDelivery } from "../../engine/outbox_status.ts";
-import { explainCheck, type Why } from "../../outputs/why/gather_why.ts";
+import { gatherWhy, type Why } from "../../outputs/why/gather_why.ts";
 import {
   describeCause,
   describeChannel,
@@ -12,9 +12,9 @@ import {
 import type { Cause } from "../../engine/why.ts";
 import type { Check } from "../../domain/check.ts";
 import { describeDuration } from "../../domain/duration.ts";
-import type { KeptOutbox } from "../../domain/store.ts";
+import { NOTHING_KEPT } from "../../domain/store.ts";
 import { monitorFields } from "../../outputs/json/monitor_fields.ts";
-import { isoTime } from "../../shared/json_values.ts";
+import { isoTime, isoTimeOrNull } from "../../shared/json_values.ts";
 import { parseTime, TIME_EXAMPLES, type TimeContext, timeText } from "../../shared/local_time.ts";
 import { jsonDocument, printable } from "../../shared/text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
@@ -113,9 +113,9 @@ async function explainNow(
   },
 ): Promise<Why> {
   const { name } = check;
-  return explainCheck(check, {
+  return gatherWhy(check, {
     ...{ config, recordOf, monitor, nowMs },
-    outbox: await store?.outbox() ?? NO_OUTBOX,
+    outbox: await store?.outbox() ?? NOTHING_KEPT,
     silences: await store?.silences(nowMs) ?? [],
     logged: await store?.deliveries({ checks: [name], sinceMs: -Infinity, untilMs: Infinity }) ?? [],
   });
@@ -134,8 +134,6 @@ function readAt(text: string, { timeZone, nowMs }: TimeContext): number {
   if (ms > nowMs) throw new UsageError(`--at is "${text}", which is in the future`);
   return ms;
 }
-
-const NO_OUTBOX: KeptOutbox = { notifications: [], markers: [], counts: [] };
 
 function chooseChannel(channels: Why["channels"], name: string): Why["channels"] {
   const chosen = channels.filter((channel) => channel.name === name);
@@ -194,7 +192,6 @@ function notesOf({ monitor, nowMs }: Why): readonly string[] {
 /** The same for programs; fields are only ever added. */
 function whyJson(why: Why): string {
   const { check, record, known, channels, monitor, nowMs, isPast } = why;
-  const time = (ms: number | null): string | null => ms === null ? null : isoTime(ms);
   const last = record?.last ?? null;
   const options = { known, nowMs, timeZone: "UTC", isPast, whenDecided: "" };
   const causeFields = (causes: readonly Cause[]) =>
@@ -205,7 +202,7 @@ function whyJson(why: Why): string {
     condition: known.condition,
     state: known.state,
     reason: describeUnknown(why, "UTC"),
-    confirmed_since: known.state === "current" ? time(record?.condition.confirmedSinceMs ?? null) : null,
+    confirmed_since: known.state === "current" ? isoTimeOrNull(record?.condition.confirmedSinceMs) : null,
     last: last === null
       ? null
       : { condition: last.condition, output: last.output, started_at: isoTime(last.startedAtMs) },

@@ -8,9 +8,10 @@ import { type Check, combinedChecks } from "../../domain/check.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import type { Delivery } from "../../domain/delivery.ts";
 import type { Silence } from "../../domain/outbox.ts";
-import type { Store } from "../../domain/store.ts";
+import { type CheckRecord, NOTHING_KEPT, type Store } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { conditionOf } from "../../engine/check_status.ts";
+import { toNotifyingConfig } from "../../engine/configured_channels.ts";
 import { Engine } from "../../engine/engine.ts";
 import { BATCHING_DELAY_MS, startSender } from "../../engine/sender.ts";
 import { UNTIL_OK_MS_MAX } from "../../engine/silences.ts";
@@ -18,10 +19,9 @@ import { VirtualClock } from "../../rehearsal/virtual_clock.ts";
 import { nextRunAfter } from "../../scheduler/next_run.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../shared/time_units.ts";
 import { openStateRepository } from "../../state/state_repository.ts";
-import { toNotified, toScheduled } from "../check/reload.ts";
 import type { OpenConfig } from "../open_config.ts";
 import type { DemoCheck } from "./demo_checks.ts";
-import type { DemoPlan } from "./demo_plan.ts";
+import type { DemoPlan, PlannedResult } from "./demo_plan.ts";
 
 export interface HistoryOptions {
   /** The store for the history; it contains nothing yet. */
@@ -48,11 +48,11 @@ export async function makeHistory({ store, config, checks, plan, system }: Histo
     onFailure: failing,
     reopen: (error) => Promise.reject(error),
   });
-  const notified = toNotified(config, toScheduled(config, { names: [], tags: [] }));
+  const notified = toNotifyingConfig(config);
   const sender = startSender(notified, {
     system: { ...system, clock, random: () => 0.5, randomId: newId },
     repository,
-    kept: { notifications: [], markers: [], counts: [] },
+    kept: NOTHING_KEPT,
     notifies: true,
     batchingMs: BATCHING_DELAY_MS,
     writeLine: () => {},
@@ -61,29 +61,14 @@ export async function makeHistory({ store, config, checks, plan, system }: Histo
     onBug: failing,
   });
   const engine = new Engine(notified.running, { repository, sender, newId, hostName: system.hostName() });
-  const byName = new Map(notified.running.map((check) => [check.name, check]));
-  const knownOf = (name: string): KnownCondition | null => {
-    const check = byName.get(name);
-    const nowMs = clock.wallMs();
-    return check === undefined ? null : conditionOf(check, repository.recordOf(name, nowMs), nowMs);
-  };
-  const entryOf = await entriesOf(notified.running.filter((check) => combinedChecks(check).length > 0));
-  const signal = new AbortController().signal;
-  const observe = async (check: Check, atMs: number) => {
-    const planned = plan.resultOf(check.name, atMs);
-    if (combinedChecks(check).length === 0) return planned;
-    const context = {
-      system: { ...system, clock },
-      jobs: null,
-      directory: "/",
-      signal,
-      conditionOf: knownOf,
-    };
-    return { ...await entryOf(check).observe(check, context), durationMs: 0 };
-  };
+  const observe = await createObserver(notified.running, {
+    plan,
+    system: { ...system, clock },
+    recordOf: (name) => repository.recordOf(name, clock.wallMs()),
+  });
   let unwritten = 0;
   const run = async (check: Check, { atMs: nowMs, nextMs }: Turn): Promise<void> => {
-    const { durationMs, ...result } = await observe(check, nowMs);
+    const { durationMs, ...result } = await observe(check);
     const { notification, ...decided } = engine.record({
       result: { check, ...result, startedAtMs: nowMs - durationMs, durationMs },
       plan: (state) => {
@@ -125,6 +110,28 @@ export async function makeHistory({ store, config, checks, plan, system }: Histo
   while (clock.nextMs <= plan.startMs) await clock.fireNext();
   await repository.flush();
   await sender.stop();
+}
+
+/** Returns a function that returns what a check finds now: what is planned, and groups combine it. */
+async function createObserver(
+  checks: readonly Check[],
+  { plan, system, recordOf }: Pick<HistoryOptions, "plan" | "system"> & {
+    recordOf(name: string): CheckRecord;
+  },
+): Promise<(check: Check) => Promise<PlannedResult>> {
+  const byName = new Map(checks.map((check) => [check.name, check]));
+  const entryOf = await entriesOf(checks.filter((check) => combinedChecks(check).length > 0));
+  const context = {
+    ...{ system, jobs: null, directory: "/", signal: new AbortController().signal },
+    conditionOf: (name: string): KnownCondition | null => {
+      const check = byName.get(name);
+      return check === undefined ? null : conditionOf(check, recordOf(name), system.clock.wallMs());
+    },
+  };
+  return async (check) =>
+    combinedChecks(check).length === 0
+      ? plan.resultOf(check.name, system.clock.wallMs())
+      : { ...await entryOf(check).observe(check, context), durationMs: 0 };
 }
 
 /** Something that happens at a time. */

@@ -14,7 +14,7 @@ import {
   type ReplayedMessage,
   type ReplayedOutage,
 } from "../../rehearsal/replay.ts";
-import { isoTime } from "../../shared/json_values.ts";
+import { isoTime, isoTimeOrNull } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { counted, firstItems, printable } from "../../shared/text.ts";
 import { pad } from "../../shared/wrap.ts";
@@ -221,6 +221,6 @@ function outageFields({ check, beganAtMs, notifiedAtMs, endedAtMs }: ReplayedOut
     check,
     began_at: isoTime(beganAtMs),
     notified_at: isoTime(notifiedAtMs),
-    ended_at: endedAtMs === null ? null : isoTime(endedAtMs),
+    ended_at: isoTimeOrNull(endedAtMs),
   };
 }

@@ -1,13 +1,16 @@
 /** Why the channels of a check were, or were not, notified: for `monitor why`, and for the page of the check. */
 import { initialState } from "../../condition/condition_state.ts";
-import type { LoadedConfig } from "../../config/load.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import type { Check } from "../../domain/check.ts";
 import type { DeliveryMarker, LoggedDelivery, Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, KeptOutbox } from "../../domain/store.ts";
 import { conditionOf, describeStale } from "../../engine/check_status.ts";
-import { channelsOf, ConfiguredChannels } from "../../engine/configured_channels.ts";
+import {
+  type ChannelsSource,
+  ConfiguredChannels,
+  toNotifyingConfig,
+} from "../../engine/configured_channels.ts";
 import { type ShownNotification, shownNotifications } from "../../engine/outbox_status.ts";
 import { type LastNotified, lastNotified } from "../../engine/queued_notifications.ts";
 import {
@@ -22,7 +25,7 @@ import type { MonitorStatus } from "../json/monitor_fields.ts";
 const DELIVERIES_SHOWN = 3;
 
 export interface WhySources {
-  readonly config: Pick<LoadedConfig, "checks" | "summary" | "channels" | "page" | "redact">;
+  readonly config: ChannelsSource;
   recordOf(name: string): CheckRecord | null;
   /** `null`: unknown, or this process. */
   readonly monitor: MonitorStatus | null;
@@ -78,7 +81,7 @@ export interface Why extends Required<Pick<WhySources, "monitor" | "nowMs" | "is
 }
 
 /** Returns what each channel of a check was notified of, and what holds it back. */
-export function explainCheck(
+export function gatherWhy(
   check: Check,
   { config, recordOf, monitor, outbox, silences, logged, nowMs, isPast = false, gap = null }: WhySources,
 ): Why {
@@ -88,7 +91,7 @@ export function explainCheck(
   const known: KnownCondition = gap === null
     ? present
     : { condition: "unknown", state: "overdue", last: present.last };
-  const names = new ConfiguredChannels({ ...channelsOf(config), redact: config.redact });
+  const names = new ConfiguredChannels(toNotifyingConfig(config));
   // One that the present service does not run suppresses nothing.
   const isLeft = (name: string): boolean => recordOf(name)?.nextRunAtMs === null;
   const running = new Map(

@@ -3,7 +3,7 @@ import { statusOf } from "../../engine/check_status.ts";
 import type { Check } from "../../domain/check.ts";
 import type { PageWhy } from "../html_report/snapshot.ts";
 import { describeDecision, describeInLine } from "./describe_why.ts";
-import { explainCheck, type WhySources } from "./gather_why.ts";
+import { gatherWhy, type WhySources } from "./gather_why.ts";
 
 const LINE_LENGTH_MAX = 1_000;
 
@@ -12,7 +12,7 @@ export function whyOnPage(
   check: Check,
   { timeZone, ...sources }: WhySources & { readonly timeZone: string },
 ): readonly PageWhy[] {
-  const why = explainCheck(check, sources);
+  const why = gatherWhy(check, sources);
   const { condition, isSilenced, maintenance } = statusOf(check, sources);
   const isNews = condition !== "ok" || isSilenced || maintenance !== null ||
     why.channels.some(({ event, queued }) => event !== null || queued.length > 0);
