@@ -1,6 +1,6 @@
 /**
- * What the runs of the invented checks find, at any time before and after the start of the demonstration. The same seed
- * and start give the same.
+ * What the runs of the invented checks find, at any time before and after the start of the demonstration. The same start
+ * gives the same.
  */
 import { type CheckResult, checkResult } from "../../domain/check.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../shared/time_units.ts";
@@ -12,8 +12,6 @@ export interface DemoPlanOptions {
   readonly startMs: number;
   /** How far back it goes. @default 90 */
   readonly days?: number;
-  /** @default 1 */
-  readonly seed?: number;
 }
 
 export interface PlannedResult extends CheckResult {
@@ -49,16 +47,14 @@ const SPLAY_MS = 8 * SECOND_MS;
 export class DemoPlan {
   readonly startMs: number;
   readonly beginMs: number;
-  readonly #seed: number;
   readonly #checks: ReadonlyMap<string, { readonly check: DemoCheck; readonly index: number }>;
   readonly #past: ReadonlyMap<string, readonly Incident[]>;
   /** Those that fail while the demonstration runs. */
   readonly #restless: readonly string[];
 
-  constructor({ checks, startMs, days = 90, seed = 1 }: DemoPlanOptions) {
+  constructor({ checks, startMs, days = 90 }: DemoPlanOptions) {
     this.startMs = startMs;
     this.beginMs = startMs - days * DAY_MS;
-    this.#seed = seed;
     this.#checks = new Map(checks.map((check, index) => [check.name, { check, index }]));
     this.#past = new Map(checks.map((check, index) => [check.name, this.#incidentsOf(check, index)]));
     const isSteady = ({ problem, findings, written }: DemoCheck): boolean =>
@@ -71,8 +67,8 @@ export class DemoPlan {
   resultOf(name: string, atMs: number): PlannedResult {
     const { check: { findings }, index } = this.#get(name);
     const { ok, troubles, usualMs } = findings;
-    const slowerSinceMs = this.startMs - this.#random(index, 7) * 90 * DAY_MS;
-    const noise = 0.8 + 0.4 * this.#random(index, atMs) + (this.#random(index, atMs + 1) < 0.02 ? 1.5 : 0);
+    const slowerSinceMs = this.startMs - random(index, 7) * 90 * DAY_MS;
+    const noise = 0.8 + 0.4 * random(index, atMs) + (random(index, atMs + 1) < 0.02 ? 1.5 : 0);
     const durationMs = usualMs * noise * (atMs > slowerSinceMs ? 1.3 : 1);
     const incident = this.#incidentAt(name, atMs);
     const [condition, output] = (incident === null ? undefined : troubles[incident.trouble]) ?? ["ok", ok];
@@ -86,7 +82,7 @@ export class DemoPlan {
     const { check: { problem }, index } = this.#get(name);
     const incidents = this.#past.get(name) ?? [];
     const beginMs = problem?.isNew === true ? incidents[0]?.fromMs ?? this.startMs : this.beginMs;
-    const splayMs = Math.floor(this.#random(index, 3) * SPLAY_MS);
+    const splayMs = Math.floor(random(index, 3) * SPLAY_MS);
     const times = new Set<number>();
     const add = (atMs: number): void => {
       if (atMs >= beginMs && atMs <= this.startMs) times.add(atMs);
@@ -120,9 +116,9 @@ export class DemoPlan {
       trouble: problem.trouble ?? 0,
     }];
     if (problem?.isNew === true || findings.troubles.length === 0) return now;
-    const count = findings.incidents ?? 1 + Math.floor(this.#random(index, 1) * 2);
+    const count = findings.incidents ?? 1 + Math.floor(random(index, 1) * 2);
     const earliest = Array.from({ length: count }, (_, at) => {
-      const [when, long, which] = [11, 12, 13].map((salt) => this.#random(index, salt + 100 * (at + 1)));
+      const [when, long, which] = [11, 12, 13].map((salt) => random(index, salt + 100 * (at + 1)));
       const fromMs = Math.floor(this.beginMs + (0.02 + 0.95 * (when ?? 0)) * (startMs - this.beginMs));
       return {
         fromMs,
@@ -148,7 +144,7 @@ export class DemoPlan {
 
   /** The incidents after the start come in turns, each at one check. */
   #incidentOfTurn(turn: number): Incident & { readonly name: string } {
-    const [which = 0, long = 0, trouble = 0] = [21, 22, 23].map((salt) => this.#random(turn, salt));
+    const [which = 0, long = 0, trouble = 0] = [21, 22, 23].map((salt) => random(turn, salt));
     const name = this.#restless[Math.floor(which * this.#restless.length)] ?? "";
     const fromMs = this.startMs + FIRST_INCIDENT_MS + turn * NEXT_INCIDENT_MS;
     return {
@@ -158,14 +154,14 @@ export class DemoPlan {
       trouble: Math.floor(trouble * (this.#checks.get(name)?.check.findings.troubles.length ?? 0)),
     };
   }
+}
 
-  /** A number of 0 or more, below 1, which only the seed and two others decide (mulberry32, by Tommy Ettinger). */
-  #random(one: number, other: number): number {
-    let mixed = Math.imul(this.#seed + Math.imul(one + 1, 0x9e3779b1) + Math.floor(other), 0x6d2b79f5);
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  }
+/** A number of 0 or more, below 1, which only two others decide (mulberry32, by Tommy Ettinger). */
+function random(one: number, other: number): number {
+  let mixed = Math.imul(1 + Math.imul(one + 1, 0x9e3779b1) + Math.floor(other), 0x6d2b79f5);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+  mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
 }
 
 function byTime(one: number, other: number): number {
