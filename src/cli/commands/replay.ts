@@ -38,6 +38,8 @@ export const replayCommand: Command = {
 
 async function runReplay(invocation: Invocation, system: System): Promise<number> {
   const format = invocation.reportFormat();
+  const verifies = invocation.has("verify");
+  if (verifies && format === "json") throw new UsageError("--verify cannot be used with --format json");
   const lastMs = readLast(invocation);
   const config = await openConfig(invocation, system, { withoutSecrets: true });
   const path = invocation.text("against");
@@ -47,7 +49,7 @@ async function runReplay(invocation: Invocation, system: System): Promise<number
   const place = await locateState(invocation, against ?? config, system);
   await using state = await openStateOf({ config: against ?? config, place }, system);
   const { store, records } = state;
-  if (invocation.has("verify")) return await verifyReplay(config, { store, lastMs, system });
+  if (verifies) return await verifyReplay(config, { store, lastMs, system });
   const past = await readPast(against === null ? [config] : [config, against], { store, lastMs, system });
   if (past === null) {
     if (store === null && against === null) {
