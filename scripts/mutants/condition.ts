@@ -141,7 +141,7 @@ export const CONDITION: FaultyLayer = {
         ],
         ["a check is ok before its first result", "confirmed: null,\n", 'confirmed: "ok",\n'],
         [
-          "a problem of a check that was not known to be ok says that it was",
+          "a problem of a pending check has ok as its previous condition",
           'return leftAtMs.ok === null ? "pending" : "ok";',
           'return leftAtMs.ok === null ? "ok" : "ok";',
         ],

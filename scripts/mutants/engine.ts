@@ -10,7 +10,7 @@ export const ENGINE: FaultyLayer = {
       file: "src/engine/why.ts",
       tests: ["tests/engine/why_test.ts", "tests/simulation/why_test.ts"],
       faults: [
-        ["why names settings that hold nothing back", "causes.delete(removal);", "causes.has(removal);"],
+        ["why names settings that suppress nothing", "causes.delete(removal);", "causes.has(removal);"],
         ["why names one setting of two", "causes.size < before;", "causes.size < 0;"],
         [
           "why explains what is not confirmed first",
@@ -18,11 +18,15 @@ export const ENGINE: FaultyLayer = {
           "fewest",
         ],
         [
-          "a change is taken for a reminder",
+          "a change is explained as a reminder",
           'found?.event === "reminder"',
           'found !== null && found.event !== "recovery"',
         ],
-        ["what holds a reminder back is asked of now", "nowMs: atMs, isAgain", "nowMs, isAgain"],
+        [
+          "the suppression of a reminder is decided for the present time",
+          "nowMs: atMs, isAgain",
+          "nowMs, isAgain",
+        ],
         ["why forgets the channel's own filters", "one.key === channel.key ? channel : one", "one"],
       ],
     },
@@ -30,17 +34,25 @@ export const ENGINE: FaultyLayer = {
       file: "src/engine/message_facts.ts",
       tests: ["tests/engine/message_facts_test.ts"],
       faults: [
-        ["a link leads to the page of a check that is none", "user === undefined ? null : check", "check"],
-        ["a link has the name of its check as it is", "encodeURIComponent(check.toWellFormed())", "check"],
+        [
+          "a link leads to the page of a check that does not exist",
+          "user === undefined ? null : check",
+          "check",
+        ],
+        [
+          "a link has the name of its check without encoding",
+          "encodeURIComponent(check.toWellFormed())",
+          "check",
+        ],
       ],
     },
     {
       file: "src/engine/past_outbox.ts",
       tests: ["tests/simulation/why_past_test.ts"],
       faults: [
-        ["what was sent in the past still waits", "this.#queued.delete(queued.id);", ""],
+        ["a notification that was sent in the past is still pending", "this.#queued.delete(queued.id);", ""],
         ["a notification was sent before it was decided", "atMs: sent.decidedAtMs", "atMs: sent.atMs"],
-        ["what was rejected in the past is pending", 'state: "rejected"', 'state: "pending"'],
+        ["a notification that was rejected in the past is pending", 'state: "rejected"', 'state: "pending"'],
       ],
     },
     {
@@ -493,7 +505,7 @@ export const ENGINE: FaultyLayer = {
       tests: ["tests/engine/sender_test.ts", "tests/simulation/suppression_test.ts"],
       faults: [
         [
-          "a reminder is queued where a notification is pending",
+          "a reminder is queued while a notification is pending",
           "previous === undefined && !isPending && wanted",
           "previous === undefined && isPending !== null && wanted",
         ],
@@ -622,7 +634,7 @@ export const ENGINE: FaultyLayer = {
       tests: ["tests/simulation/members_test.ts"],
       faults: [
         [
-          "a member that is cut off shows the last ok of the checks of others",
+          "a disconnected member shows the last ok of checks of other members",
           "return isShared && member?.isOpen === true",
           "return isShared && member === null",
         ],
@@ -737,7 +749,7 @@ export const ENGINE: FaultyLayer = {
           "(this.#options.maySend(running.channelKey) || message.mayHaveArrived)",
         ],
         [
-          "a single run does not try what backs off",
+          "a single run does not try notifications in backoff",
           '{ kind: "woke", isForced: true }',
           '{ kind: "woke", isForced: false }',
         ],

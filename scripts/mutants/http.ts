@@ -151,7 +151,7 @@ export const HTTP: FaultyLayer = {
       tests: ["tests/simulation/page_why_test.ts"],
       faults: [
         ["a page explains nothing while a check is silenced", '"ok" || isSilenced ||', '"ok" ||'],
-        ["a page explains what nobody asks", "if (!isNews) return [];", ""],
+        ["a page explains a check that is ok", "if (!isNews) return [];", ""],
       ],
     },
     {

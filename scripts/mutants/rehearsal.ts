@@ -25,8 +25,8 @@ export const REHEARSAL: FaultyLayer = {
       tests: ["tests/simulation/why_past_test.ts"],
       faults: [
         ["a silence applies before it began", "fromMs <= atMs && atMs < untilMs", "atMs < untilMs"],
-        ["silences that ended are not known", "store.silences(firstMs)", "store.silences(Infinity)"],
-        ["what was sent later is known", "sent.atMs <= atMs", "sent.atMs <= Infinity"],
+        ["ended silences are ignored", "store.silences(firstMs)", "store.silences(Infinity)"],
+        ["later deliveries count", "sent.atMs <= atMs", "sent.atMs <= Infinity"],
       ],
     },
     {
@@ -62,7 +62,7 @@ export const REHEARSAL: FaultyLayer = {
       file: "src/rehearsal/past_records.ts",
       tests: ["tests/simulation/why_past_test.ts"],
       faults: [
-        ["what a channel leaves out is due", "isExcluded(channel, queued)", "false"],
+        ['a notification that "events" omits is due', "isExcluded(channel, queued)", "false"],
         [
           "repeated results of the past are not counted",
           "this.#played.set(name, { record, lastMs });",
@@ -74,7 +74,7 @@ export const REHEARSAL: FaultyLayer = {
           "false ? null",
         ],
         [
-          "checks of the past depend on what comes later",
+          "a past decision depends on later results of dependencies",
           "this.recordAt(other, nowMs)",
           "this.recordAt(other, Infinity)",
         ],
@@ -84,13 +84,13 @@ export const REHEARSAL: FaultyLayer = {
       file: "src/rehearsal/past.ts",
       faults: [
         [
-          "after a stop no result counts",
+          "no result after a stop counts",
           "row.isInterrupted && index === 0",
           "row.isInterrupted",
         ],
         ["runs that a decision waited for have regular times", "if (!isRun) continue;", "continue;"],
         [
-          "of what came in one millisecond only the first is known",
+          "only the first of two results in one millisecond counts",
           "row.firstMs === endMs ? endMs + 1 : row.firstMs",
           "row.firstMs",
         ],
@@ -100,11 +100,11 @@ export const REHEARSAL: FaultyLayer = {
       file: "src/rehearsal/verify.ts",
       faults: [
         [
-          "what waited is compared one by one",
+          "merged notifications are compared one by one",
           "mergeNotifications(some, isExcluded)?.notifications ?? some",
           "some",
         ],
-        ["a reminder is due while something waits", "|| !isWaiting(sent, notification)", "|| true"],
+        ["a reminder is due while a notification is pending", "|| !isWaiting(sent, notification)", "|| true"],
       ],
     },
     {
@@ -117,7 +117,7 @@ export const REHEARSAL: FaultyLayer = {
       ],
       faults: [
         [
-          "silences of the past are not played",
+          "a replay ignores silences",
           "silence.untilMs <= sinceMs ||",
           "silence.untilMs > sinceMs ||",
         ],
@@ -151,8 +151,8 @@ export const REHEARSAL: FaultyLayer = {
       file: "src/cli/watch.ts",
       tests: ["tests/simulation/watch_test.ts"],
       faults: [
-        ["an error ends what is watched", "text = await shown()", "text = await printed()"],
-        ["what is watched shows the same for ever", "text = await shown();", "await shown();"],
+        ["an error ends status --watch", "text = await shown()", "text = await printed()"],
+        ["status --watch never refreshes", "text = await shown();", "await shown();"],
       ],
     },
     {
@@ -167,12 +167,12 @@ export const REHEARSAL: FaultyLayer = {
       tests: ["tests/simulation/reload_plan_test.ts"],
       faults: [
         [
-          "a plan that is not wanted is applied",
+          "a declined plan is applied",
           '["", "n", "no"].includes(answer)) return false',
           '["", "n", "no"].includes(answer)) return true',
         ],
         [
-          "a plan that nobody can confirm is applied",
+          "a plan is applied without a terminal to confirm it",
           'invocation.has("yes") || isAsked &&',
           'invocation.has("yes") || !isAsked ||',
         ],
@@ -183,7 +183,7 @@ export const REHEARSAL: FaultyLayer = {
       tests: ["tests/simulation/replay_test.ts"],
       faults: [
         [
-          "results of other parameters are shown as those of the config",
+          "results of other parameters are not listed",
           "check.active && past.has(check.name) &&",
           "!check.active && past.has(check.name) &&",
         ],
@@ -253,7 +253,7 @@ export const REHEARSAL: FaultyLayer = {
       tests: ["tests/rehearsal/rehearse_test.ts", "tests/rehearsal/examples_test.ts"],
       faults: [
         [
-          "a rehearsed channel accepts what the scenario rejects",
+          "a rehearsed channel accepts messages that the scenario rejects",
           'if (response !== "accept") return',
           'if (response === "fail") return',
         ],

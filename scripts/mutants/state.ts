@@ -384,7 +384,7 @@ export const POSTGRES: FaultyLayer = {
         ],
         ["a claim keeps the token", "token = token + 1", "token = token"],
         [
-          "a member that lost a queue logs what it drops there",
+          "a member that lost a queue logs its dropped notifications",
           'one.outcome !== "dropped" || isOwned(one)',
           "true",
         ],
