@@ -26,7 +26,7 @@ const ENDINGS = {
   nothing_stored: ["1", "no result is stored"],
   proven: ["1", "a check is not ok, or would notice too few faults"],
   differs: ["1", "messages that are not as expected"],
-  declined: ["1", "config not reloaded: the answer was no"],
+  declined: ["1", "config not reloaded: declined at the prompt"],
   command: ["any", "exit code of COMMAND (126: not executable, 127: not found, 128 + signal number)"],
   observed: ["0, 1, 2, 3", `highest severity, with --once: ${CONDITIONS_MEANING}`],
   ran: ["0, 1, 2, 3", `highest severity of the results: ${CONDITIONS_MEANING}`],

@@ -8,15 +8,14 @@ export const demoCommand: Command = {
   summary: "show a live page with invented checks",
   description:
     "Runs the service with 40 invented checks, whose conditions change while you watch, and with 90 days of history. " +
-    "It needs no config, sends nothing, and reaches neither a file nor the network, except its own listening socket. " +
-    "Ctrl-C ends it.",
+    "It needs no config, sends nothing, and uses no files and no network except its listening socket. Ctrl-C ends it.",
   page: "guides/live_view.md",
   options: [
     option("--listen ADDRESS", `loopback address of the page (default: ${ADDRESS})`),
   ],
   examples: [
     ["monitor demo", `show the page at http://${ADDRESS}/`],
-    ["monitor demo --listen 127.0.0.1:8080", "show it at another port"],
+    ["monitor demo --listen 127.0.0.1:8080", "show the page at another port"],
   ],
   uses: ["net"],
   endings: ["state", "permission"],

@@ -94,7 +94,7 @@ async function start(invocation: Invocation, system: System): Promise<void> {
       : checks.map((check) => ({ check, tag: null }));
     const reason = invocation.text("note") ?? "";
     const common = { kind: "maintenance", fromMs: nowMs, untilMs, problemBeganAtMs: null, reason } as const;
-    // Those before it stay known, also under the same id.
+    // Earlier windows stay stored for `why --at`, also under the same id.
     const started = [...new Map(targets.map((target) => [`${keyOf(id, target)} ${nowMs}`, target]))]
       .map(([key, target]): Silence => ({ id: key, ...target, ...common }));
     const replaced = (await readWindows(store, nowMs)).filter((window) => idOf(window) === id);

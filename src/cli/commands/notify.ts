@@ -25,7 +25,7 @@ const CHANNEL_OPTION: OptionSpec = option("--channel NAME", "only this channel (
 
 const TO_OPTION: OptionSpec = option(
   "--to URL",
-  "only this provider, without a config: its URL, or KIND:URL such as slack:https://…",
+  "URL of a provider, or KIND:URL such as slack:https://…; needs no config",
 );
 
 export const notifyCommand: Command = {
@@ -90,7 +90,7 @@ async function sendAll(
   return failures === 0 ? EXIT.ok : EXIT.undelivered;
 }
 
-/** Sends to a channel of the command line. */
+/** Sends to the channel of `--to`. */
 async function notifyTo(url: string, { invocation, system }: CommandContext): Promise<number> {
   const other = ["config", "tag", "channel"].find((name) => invocation.has(name));
   if (other !== undefined || invocation.operands.length > 0) {

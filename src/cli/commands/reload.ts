@@ -11,21 +11,21 @@ export const reloadCommand: Command = {
   summary: "make the running monitor load its config again",
   description:
     "Makes the monitor that runs on this state load its config again, as SIGHUP does, and prints what changed. An invalid " +
-    "config changes nothing. --plan first plays the results of the last 7 days to both configs: the edited file, and the " +
-    "one that the monitor uses. It prints messages, nights with one, outages and mean delay of both, what only one sends, " +
-    "and which checks change. Then it asks whether to reload. Without a terminal, and with JSON, it does not reload unless " +
-    "--yes is given.",
+    "config changes nothing. --plan first replays the last 7 days with both configs: the " +
+    "edited file, and the one in use. It prints messages, nights with one, outages and mean delay of both, " +
+    "messages that only one sends, and changed checks. Then it asks whether to reload. Without a terminal, and with " +
+    "JSON, it reloads only with --yes.",
   page: "guides/systemd.md",
   options: [
     OPTION.config,
     OPTION.state,
-    option("--plan", "show what would change for the last 7 days, and ask before the reload"),
-    option("--yes", "reload without a question, with --plan"),
+    option("--plan", "compare the messages of the last 7 days, and ask before the reload"),
+    option("--yes", "with --plan: reload without a prompt"),
     OPTION.format,
   ],
   examples: [
     ["monitor reload", "apply an edited config"],
-    ["monitor reload --plan", "see which messages change, and decide"],
+    ["monitor reload --plan", "compare the messages before a reload"],
     ["monitor reload -c /etc/monitor/monitor.jsonc", "reload the monitor of one config"],
   ],
   uses: ["read", "write", "net", "env", "sys"],
@@ -71,7 +71,7 @@ export const reloadCommand: Command = {
   },
 };
 
-/** Asks whether to apply what was shown. */
+/** Asks whether to apply the plan. */
 async function isWanted({ stdout, terminal }: Pick<System, "stdout" | "terminal">): Promise<boolean> {
   for (;;) {
     stdout.write("apply it (yes or no): ");

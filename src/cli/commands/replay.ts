@@ -14,9 +14,9 @@ export const replayCommand: Command = {
   name: "replay",
   summary: "show what a config would have sent in the past",
   description:
-    "Plays the stored results of the last time to the config: the messages that it would have sent, the nights with one, " +
-    "the outages and the mean delay. With --against, the same of another config, and what only one of both sends within " +
-    "two minutes. The service itself decides, and sends and stores nothing. It begins with nothing known.",
+    "Replays stored results with the config: the messages that it would have sent, the nights with one, the outages and " +
+    "the mean delay. With --against, it compares another config, and lists messages that only one of both sends within " +
+    "two minutes. It uses the same decision code as the service, sends nothing and stores nothing. All checks begin pending.",
   page: "guides/rehearse.md",
   options: [
     OPTION.config,

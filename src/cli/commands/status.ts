@@ -60,16 +60,16 @@ export const statusCommand: Command = {
     "Shows the stored condition of every active check, or of the named or tagged ones, and pending notifications. " +
     "It works with and without a running monitor. A check counts as unknown if it has no data, is pending (nothing " +
     "is confirmed yet) or is overdue (usually two intervals after its planned run). While the service is stopped, " +
-    "died, hangs or cannot write its state, all checks count so that only the service ran. Named checks are shown " +
-    "with their last and next run. --watch ends with exit code 0.",
+    "died, hangs or cannot write its state, all checks that only the service ran count as unknown. Named checks are " +
+    "shown with their last and next run. --watch ends with exit code 0.",
   page: "reference/state.md",
   options: [
     OPTION.config,
     OPTION.state,
     OPTION.tag,
     option("--problems", "only problems and pending notifications"),
-    option("--watch", "on a terminal: show it again and again, until Ctrl-C"),
-    option("--interval DURATION", 'with --watch: time between two views (default: "2s")'),
+    option("--watch", "refresh the status on a terminal until Ctrl-C"),
+    option("--interval DURATION", 'with --watch: time between two refreshes (default: "2s")'),
     formatOption(FORMATS),
   ],
   examples: [
@@ -77,7 +77,7 @@ export const statusCommand: Command = {
     ["monitor status web", "show one check in detail"],
     ["monitor status --tag web", "show the checks with a tag"],
     ["monitor status --problems", "show problems and pending notifications"],
-    ["monitor status --watch --interval 10s", "show every check as its condition changes"],
+    ["monitor status --watch --interval 10s", "refresh the status every 10 seconds"],
     ["monitor status --format json", "print JSON for scripts"],
     ["monitor status --format plugin", "print plugin output, for example over NRPE"],
   ],
@@ -99,9 +99,9 @@ export const statusCommand: Command = {
 const WATCH_EVERY_MS = 2_000;
 
 /**
- * Returns how often the status is shown; `null`: once.
+ * Returns the refresh interval; `null`: the status is printed once.
  *
- * @throws {UsageError} If it can't be shown again, or the interval is invalid.
+ * @throws {UsageError} If the status can't be refreshed, or the interval is invalid.
  */
 function readInterval(invocation: Invocation, system: System): number | null {
   if (!invocation.has("watch")) {
@@ -144,7 +144,7 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
   const fails = failRule("warning");
   const conditions = [
     ...countedConditions(statuses),
-    // Results of single calls are not repeated by themselves.
+    // Nothing repeats the runs of single calls.
     ...monitor?.notRunning ? ["unknown" as const] : [],
   ];
   const time = { nowMs, hasErrors: error !== null };

@@ -32,21 +32,21 @@ export const whyCommand: Command = {
   operands: "NAME",
   operandKind: "check",
   description:
-    "Shows for each channel of a check what it was notified of, what waits for it, or what holds a notification back: " +
-    "the fewest settings, silences and dependencies without which it would be sent now. The decision is that of the " +
-    "service itself, from the state and the config. With --at, it is taken again from the stored results and deliveries.",
+    "Shows for each channel of a check the last notification, pending notifications, or why a notification is " +
+    "suppressed: the fewest settings, silences and dependencies without which it would be sent now. It uses the same " +
+    "decision code as the service. With --at, it replays the stored results and deliveries.",
   page: "guides/notifications.md",
   options: [
     OPTION.config,
     OPTION.state,
     option("--channel NAME", "only this channel"),
-    option("--at TIME", `as it was at a past time, local without a zone, such as ${TIME_EXAMPLES}`),
+    option("--at TIME", `past time to explain, local without a zone, such as ${TIME_EXAMPLES}`),
     OPTION.format,
   ],
   examples: [
     ["monitor why web", "explain every channel of one check"],
     ["monitor why web --channel console", "explain one channel"],
-    ["monitor why web --at 03:10", "explain why you were, or were not, woken"],
+    ["monitor why web --at 03:10", "explain a past notification, or its absence"],
     ["monitor why web --format json", "print JSON for scripts"],
   ],
   uses: ["read", "write", "net", "env", "sys"],
@@ -82,7 +82,7 @@ export const whyCommand: Command = {
   },
 };
 
-/** Of a check that left the config, what was sent last is stored for some time. */
+/** The deliveries of a check that left the config stay stored for some time. */
 async function unknownCheck(
   name: string,
   { store, recordOf }: Awaited<ReturnType<typeof openStateOf>>,
@@ -121,7 +121,7 @@ async function explainNow(
   });
 }
 
-/** A time of day is the last one. */
+/** A time of day is the most recent one. */
 function readAt(text: string, { timeZone, nowMs }: TimeContext): number {
   const ms = parseTime(text, { timeZone, nowMs: nowMs - DAY_MS });
   if (ms === null) {

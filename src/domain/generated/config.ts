@@ -70,7 +70,7 @@ export interface Page {
   readonly description?: string;
   /** Notes to readers, shown above the checks, the latest first. */
   readonly announcements: readonly Announcement[];
-  /** The URL under which readers reach the live view, for a link to the check in each notification. */
+  /** The URL under which users reach the live view, for a link to the check in each notification. */
   readonly url?: string;
 }
 
@@ -227,9 +227,9 @@ export interface CheckParameters {
 export interface Check {
   /** A name for people. Default: the name of the check. */
   readonly title?: string;
-  /** What the check is about, for those who read its notifications and its page. */
+  /** A description of the check, shown in its notifications and on its page. */
   readonly description?: string;
-  /** What to do when it fails: a URL or a sentence, in its notifications and on its page. */
+  /** Instructions for a failure: a URL or a sentence, shown in its notifications and on its page. */
   readonly runbook?: string;
   /** Words to select checks by: `monitor check --tag web`. The list of a check replaces that of `defaults` whole. */
   readonly tags: readonly string[];

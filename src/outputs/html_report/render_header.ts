@@ -32,7 +32,7 @@ ${
 `;
 }
 
-/** A script shows the form in a file, which has no server to send it to. */
+/** Renders the filter. In a file, which has no server, only a script shows the form. */
 export function renderFilter(
   { isLive, checks, filter = NO_FILTER }: ReportSnapshot,
   countFound: () => number,
@@ -55,7 +55,7 @@ const SORT_WORDS: Readonly<Record<Sort, string>> = {
   worst: "least available first",
 };
 
-/** What the page is of, and how to read it. */
+/** Renders the source of the page, and how to read it. */
 export function renderFooter(
   snapshot: ReportSnapshot,
   { time, daysPerPoint }: { readonly time: TimeText; readonly daysPerPoint: number },
@@ -132,14 +132,16 @@ function renderNotRunning({ notRunning }: ReportSnapshot, time: TimeText): Marku
   if (notRunning === null) return markup``;
   const { state, sinceMs } = notRunning;
   if (state === "unwritable") {
-    return markup`<p class=z>monitor cannot write its state. What follows is from ${time(sinceMs)}.</p>\n`;
+    return markup`<p class=z>monitor cannot write its state. The results below are from ${
+      time(sinceMs)
+    }.</p>\n`;
   }
   return markup`<p class=z>monitor is not running: it ${REASONS[state]} ${
     time(sinceMs)
   }. No check runs until you ${state === "hangs" ? "re" : ""}start it.</p>\n`;
 }
 
-/** Until when a file is up to date; a live page has a script that keeps an eye on that. */
+/** Renders the expiry of a file; on a live page, a script detects old data. */
 function renderValidity({ intervalMs, isLive, nowMs, notRunning }: ReportSnapshot, time: TimeText): Markup {
   if (notRunning !== null || isLive || intervalMs === null) return markup``;
   return markup`<p>True at ${time(nowMs)}, valid until ${
