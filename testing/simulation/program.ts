@@ -21,7 +21,7 @@ export interface ProgramOptions {
   readonly args: readonly string[];
   readonly id: number;
   readonly stdin?: string;
-  /** Lines that are typed at its terminal. @default it has none */
+  /** Lines typed on its terminal. @default no terminal */
   readonly typed?: readonly string[];
   /** @default that of the machine */
   readonly environment?: Readonly<Record<string, string>>;

@@ -227,7 +227,7 @@ Deno.test("webhookKind fills every field of a template with the text of its valu
   const { missed_problem: _, ...fields } = JSON.parse(whole).notifications[0];
   assert.deepEqual(
     others,
-    // Without a URL in the config it is empty.
+    // Empty without a URL in the config.
     {
       description: "",
       duration: "2 min",

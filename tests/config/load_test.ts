@@ -103,7 +103,7 @@ Deno.test("loadConfig() without secrets ignores placeholders and commands", asyn
   });
 });
 
-Deno.test("loadConfig() hides secrets in titles, descriptions and runbooks, whatever their position in the config", async () => {
+Deno.test("loadConfig() hides secrets in titles, descriptions and runbooks, at any position in the config", async () => {
   const { checks } = await load({
     defaults: {},
     checks: {

@@ -35,13 +35,13 @@ Deno.test("loadConfig() makes a webhook to the host of the provider of each read
     assert.equal(entry.batches(channel), false);
     const { net } = await entry.requiredPermissions(channel, createMemorySystem());
     assert.deepEqual(net, [`${host}:443`]);
-    // Whatever a provider echoes.
+    // A provider may echo the credentials.
     assert.doesNotMatch(config.redact(JSON.stringify(channel.parameters)), /SECRET/);
   });
   assert.equal(examples.size, 0);
 });
 
-Deno.test("ready-made channels leave out what a notification does not have", async (t) => {
+Deno.test("ready-made channels omit fields that a notification does not have", async (t) => {
   const requests = await requestsOf(makeNotification({ title: null, check: "web", detail: "lines" }));
   for (const [kind, { target, body = "" }] of requests) {
     await t.step(kind, () => {
@@ -70,7 +70,7 @@ Deno.test("ready-made channels: parameters", async (t) => {
   });
 });
 
-Deno.test("a ready-made channel keeps its filters, its lack, and its own queue", async () => {
+Deno.test("a ready-made channel keeps its filters, its missing variable, and its own queue", async () => {
   const pagerduty = (key: string) => ({ kind: "pagerduty", parameters: { integration_key: key } });
   const config = await load({
     defaults: { notifications: [pagerduty("${env:A}"), pagerduty("${env:B}")] },

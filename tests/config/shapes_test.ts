@@ -3,7 +3,7 @@ import type { Check } from "../../src/domain/check.ts";
 import { load, problemsOf, withCheck } from "../../testing/config_system.ts";
 import { testRows } from "../support/rows.ts";
 
-/** What a check means that sets nothing. */
+/** The resolved check without settings. */
 const NOTHING_SET = {
   name: "web",
   active: true,
@@ -59,7 +59,7 @@ const ONLY_A_MEANT = {
 
 type Meaning = readonly [kind: string, own: object, meaning: object, defaults?: object];
 
-/** The specified meaning of checks; what is left out is that of a check that sets nothing. */
+/** The specified meaning of checks; omitted fields are those of a check without settings. */
 const MEANINGS: Readonly<Record<string, Meaning>> = {
   "a test": ["test", { parameters: {} }, {}],
   "a test with all": ["test", { title: "", parameters: { condition: "ok", output: "$x" } }, {

@@ -56,7 +56,7 @@ Deno.test("loadConfig() keeps a window with an unresolved placeholder closed", a
   assert.equal(openWindow(check.maintenanceWindows, Date.UTC(2026, 0, 10, 12)), null);
 });
 
-Deno.test("loadConfig() says where a window begins with something else than a text", async () => {
+Deno.test("loadConfig() locates a window whose begin is not a text", async () => {
   const config = { defaults: {}, maintenance_windows: [{ from: {} }], checks: { web: CHECK } };
   const { problems } = await loadError(JSON.stringify(config));
   assert.equal(problems[0]?.path, "maintenance_windows[0]");

@@ -62,7 +62,7 @@ function startReceiver(name: string, { host, environment }: Provider): Receiver 
   const text = CHANNEL_RECIPES.get(name) ?? "";
   const recipe = host !== undefined
     ? text.replaceAll(host, address).replaceAll(/https:\/\/(?=[^"]*127\.0\.0\.1)/g, "http://")
-    // A URL that has a default.
+    // The URL has a default.
     : text.includes('"url"')
     ? text
     : text.replace('"parameters": {', `$& "url": "http://${address}/",`);

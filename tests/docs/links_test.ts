@@ -18,7 +18,7 @@ Deno.test("every file of the project that a page names exists", () => {
   assert.deepEqual(named.filter(({ file }) => !exists(file)), []);
 });
 
-Deno.test("what ARCHITECTURE.md says is in a file is in it", () => {
+Deno.test("each file and symbol that ARCHITECTURE.md names exists", () => {
   const { prose } = PAGES.find(({ path }) => path === "ARCHITECTURE.md") ?? assert.fail();
   const sources = Map.groupBy(
     [...Deno.readDirSync(`${PROJECT}src`)].flatMap(({ name }) => filesBelow(`src/${name}`)),

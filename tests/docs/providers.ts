@@ -19,7 +19,7 @@ export interface ArrivedRequest {
 
 /** A receiver that has an API over HTTP. */
 export interface Provider {
-  /** The host in a recipe, replaced by the loopback server. @default none, the URL has a default or is a secret */
+  /** The host in a recipe, replaced by the loopback server. @default none: the URL has a default or is a secret */
   readonly host?: string;
   /** Secrets in the environment; `ORIGIN` stands for the loopback server. */
   readonly environment: Readonly<Record<string, string>>;

@@ -113,9 +113,8 @@ function describe({ status }: ChannelQueue, afterMs: number): string {
 }
 
 /**
- * The initial queue; names of {@linkcode EVENTS}, `+a b` to add, `=a b` to reload, numbers to let seconds pass; the
- * messages that were sent; the status, with the seconds until it ends; and whether the channel accepts one
- * notification a message.
+ * The initial queue; names of {@linkcode EVENTS}, `+a b` to add, `=a b` to reload, numbers of seconds to wait; the sent
+ * messages; the status, with the seconds until it ends; and whether the channel accepts one notification a message.
  */
 const TABLES: Readonly<Record<string, string>> = {
   idle: `

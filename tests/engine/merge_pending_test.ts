@@ -65,7 +65,7 @@ Deno.test("mergeNotifications() merges the notifications of a check without losi
   });
 });
 
-Deno.test("mergeNotifications() adds up what the merged rows only count", () => {
+Deno.test("mergeNotifications() adds the counts of the merged rows", () => {
   const rows = rowsOf("a:ok>warning a:warning>critical").map((row, index) => ({
     ...row,
     summarized: 2 + index,

@@ -35,7 +35,7 @@ Deno.test("a message has a link to the page of its check, or to that of all chec
   for (const [check, url, link] of cases) assert.equal(factsOf(check, url)?.url, link, `${check} at ${url}`);
 });
 
-Deno.test("a message has what the config says about its check", () => {
+Deno.test("a message has the kind, tags, description and runbook of its check", () => {
   const facts = { kind: "test", tags: ["shop"], description: "The shop", runbook: "call 555" };
   assert.deepEqual(factsOf("web", null), facts);
   assert.deepEqual(factsOf("off", null), {});

@@ -115,7 +115,7 @@ Deno.test("send() drops a failed notification after a day if its check has anoth
   }
 });
 
-Deno.test("record() has a reminder written at once, since it is sent only once it is persisted", async () => {
+Deno.test("record() writes a reminder at once, because it is sent only after it is persisted", async () => {
   const check = { ...FREE, reminders: true };
   const { record, observe, drain, repository } = await openDesk([check]);
   await observe(check, "critical");

@@ -27,10 +27,10 @@ import { openFaultyStore } from "../support/faulty_store.ts";
 import { configOf, type Desk, openDesk, START } from "./desk.ts";
 
 const MINUTE = 60_000;
-/** Of the day at which a desk begins. */
+/** Windows of the day at which a desk begins. */
 const START_MINUTE = START % (24 * 60 * MINUTE) / MINUTE;
 const HISTORIES = campaign(5_000);
-/** Every other quarter of the hours that a history may take. */
+/** Windows in every other quarter of the hours of a history. */
 const QUARTERS = Array.from({ length: 6 }, (_, half) => ({
   fromMinute: START_MINUTE + half * 30,
   toMinute: START_MINUTE + half * 30 + 15,
@@ -59,7 +59,7 @@ interface Played {
   readonly check: Check;
   readonly channel: Channel;
   readonly explanation: Explanation;
-  /** The check before its last result. */
+  /** The record before its last result. */
   readonly before: ConditionState;
 }
 
@@ -172,7 +172,7 @@ async function eventWithout(
   return row === undefined || isExcluded ? null : row.notification.event;
 }
 
-/** Returns a record in which the last result does not count yet: it comes again. */
+/** Returns a record without its last result, which is repeated. */
 function withoutLast(record: CheckRecord, before: ConditionState): CheckRecord {
   const { atLeast, atMost, recent, sinceLowered, flappingSinceMs } = before;
   return {
@@ -198,12 +198,12 @@ Deno.test("what is named holds a notification back, and nothing else does", asyn
   assert.ok(seen.size >= 7, `only ${[...seen.keys()].join(", ")}`);
 });
 
-Deno.test("what is named holds a reminder back, and one without a cause is sent at its time", async () => {
+Deno.test("each cause of explainReminder() suppresses the reminder, which is sent in time without a cause", async () => {
   const POLICIES = [true, 7 * MINUTE, [2 * MINUTE, 30 * MINUTE]] as const;
   const seen = new Map<string, number>();
   for (let number = 0; number < HISTORIES; number++) {
     const policy = POLICIES[number % POLICIES.length] ?? true;
-    /** The reminder of the history, at its time. */
+    /** The reminder of the history at its time. */
     const playOn = async () => {
       const played = await play(number, policy);
       const { desk, check, channel } = played;

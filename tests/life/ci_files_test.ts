@@ -44,7 +44,7 @@ const COMMANDS: Readonly<Record<string, () => readonly string[]>> = {
   },
 };
 
-/** Writes the config next to the files with another target: a check of a condition. */
+/** Writes the config alongside the files, with a `test` check of a condition. */
 function writeConfig({ directory }: Harness, condition: string, settings = {}): void {
   const config = parseText(readExample("monitor.jsonc")).value as Record<string, Record<string, unknown>>;
   const check = { ...settings, kind: "test", parameters: { condition } };

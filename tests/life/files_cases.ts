@@ -59,7 +59,7 @@ Deno.test({
     await withHarness(async (harness) => {
       harness.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
       assert.equal((await harness.runHere(["check", "--once"])).code, 2);
-      // Any user may write it: only the owner's id counts.
+      // Any user may write to the pipe: only the owner's id counts.
       Deno.chmodSync(`${harness.directory}/kept.sqlite`, 0o666);
       Deno.chownSync(`${harness.directory}/kept.sqlite`, OTHER, OTHER);
       assert.equal((await harness.runHere(["check", "--once"])).code, 2);

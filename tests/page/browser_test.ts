@@ -88,7 +88,7 @@ Deno.test({
 
 Deno.test({
   ...requiresBrowser(),
-  name: "the page filters and sorts as one types, and keeps that in its address",
+  name: "the page filters and sorts while the reader types, and keeps the filter in its URL",
   fn: () =>
     withBrowser(async (browser) => {
       for (const name of ["live", "everything"]) {
@@ -133,7 +133,7 @@ Deno.test({
 const ESCAPE = { key: "Escape", code: "Escape", windowsVirtualKeyCode: 27 };
 const SLASH = { key: "/", code: "Slash", windowsVirtualKeyCode: 191 };
 
-/** Presses a key where the focus is, or in an element. */
+/** Presses a key in the focused element, or in another one. */
 async function press(
   browser: Browser,
   key: Readonly<Record<string, unknown>>,

@@ -110,7 +110,7 @@ const IS_OPEN = `${WEB}.querySelector("details").open`;
 const TOP_OF_WEB = `Math.round(${WEB}.getBoundingClientRect().top)`;
 const FOCUSED = `document.activeElement.closest(".r>li")?.querySelector("h3").textContent`;
 
-/** 21 checks that are ok and have a past, and one that is not; `web` has two changes. */
+/** 21 checks that are ok and have a history, and one with a problem; `web` has two changes. */
 function startService(harness: Harness): Program {
   harness.writeScript("state", "cat state.txt; exit $(cat code.txt)");
   set(harness, "out of order", 2);

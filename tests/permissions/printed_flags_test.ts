@@ -251,7 +251,7 @@ testInAll(
   () =>
     withPermissions(async (harness) => {
       harness.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
-        // Not due again, however long the runs take.
+        // A long interval: slow runs do not make it due again.
         defaults: { threshold: 1, schedule: { regular_interval: "1 hour" } },
         state: "kept.sqlite",
         report: { path: "page.html" },

@@ -1,5 +1,5 @@
 /**
- * What the checks of imported configs would notice, with servers of this machine as targets. `docs/development` has the
+ * Counts the faults that the checks of imported configs detect, with local servers as targets. `docs/development` has the
  * figures; `WRITE_PROOFS=1 deno task test tests/rehearsal/imported_samples_test.ts` writes them.
  */
 import assert from "node:assert/strict";
@@ -26,14 +26,14 @@ const SAMPLES = {
   "Uptime Kuma": ["uptime-kuma", "uptime-kuma/backup.json"],
 } as const;
 
-/** Faults that no server here can have: a connection that is never made, and runs of jobs. */
+/** Faults that no local server can inject: a connection that is never made, and runs of jobs. */
 const UNPLANTED = [
   "no connection",
   "run of the job that fails",
   "job that does not run any more",
   "run of the job that does not end",
 ];
-/** These end by the timeout of the check, whatever that is. */
+/** Faults that end with the timeout of the check. */
 const HANGING = [
   "no response",
   "connection that sends nothing",
@@ -45,7 +45,7 @@ const HANGING = [
 interface Sample {
   readonly name: string;
   readonly checks: readonly Check[];
-  /** The same checks, with ports that nothing listens on. */
+  /** The same checks, with ports without a listener. */
   readonly refused: readonly Check[];
 }
 
@@ -81,7 +81,7 @@ async function openSamples(): Promise<Samples> {
   const stack = new AsyncDisposableStack();
   const { path: directory } = stack.use(await tempDirectory());
   const system = createMemorySystem();
-  // Only what is slow takes time.
+  // The virtual clock advances only for slow targets.
   let nowMs = 0;
   const standIns = stack.use(await startStandIns({ directory, onSlow: () => nowMs += 2_000 }));
   const { clock } = system;
@@ -122,7 +122,7 @@ const JOBS: JobLog = {
   },
 };
 
-Deno.test("prove() predicts what imported checks find in real servers with the fault", async () => {
+Deno.test("prove() predicts the results of imported checks on real servers with the fault", async () => {
   await using opened = await openSamples();
   const { samples, standIns, options } = opened;
   let planted = 0;
@@ -155,19 +155,19 @@ Deno.test("prove() predicts what imported checks find in real servers with the f
   assert.ok(planted > 150, `only ${planted} faults were planted`);
 });
 
-/** Whether a check waits for a target that is silent: one of a port may only connect. */
+/** Returns whether a check waits for data of a silent target: a check of a port may only connect. */
 function waits(check: Check): boolean {
   return check.kind !== "tcp_connect" || "expect" in check.parameters;
 }
 
-/** A check of a sample, and what it would notice. */
+/** A check of a sample, and the faults that it detects. */
 interface ProvenCheck {
   readonly sample: string;
   readonly check: Check;
   readonly faults: readonly Proved[];
 }
 
-Deno.test("docs/development/imported_checks.md has the faults that imported checks would notice", async () => {
+Deno.test("docs/development/imported_checks.md lists the faults that imported checks detect", async () => {
   await using opened = await openSamples();
   const proven: ProvenCheck[] = [];
   for (const { name: sample, checks } of opened.samples) {
@@ -210,7 +210,7 @@ function percentOf(faults: readonly Proved[]): number {
   return Math.round(100 * noticedOf(faults) / faults.length);
 }
 
-/** How many checks notice which share of their faults. */
+/** Renders the number of checks by the share of detected faults. */
 function sharesOf(proven: readonly ProvenCheck[]): Rows {
   const shares = [[100, 100], [80, 99], [60, 79], [40, 59], [0, 39]] as const;
   const cell = (sample: string, [from, to]: typeof shares[number]): string =>
@@ -238,7 +238,7 @@ function sharesOf(proven: readonly ProvenCheck[]): Rows {
   ];
 }
 
-/** How many of the checks that can have a fault notice it, the least noticed first. */
+/** Renders, for each fault, how many of its checks detect it; the fewest first. */
 function faultRows(proven: readonly ProvenCheck[]): Rows {
   const named = proven.flatMap(({ sample, faults }) =>
     faults.map((fault) => ({ sample, ...fault, name: fault.name.replace(/, after .*/, "") }))
@@ -258,7 +258,7 @@ function faultRows(proven: readonly ProvenCheck[]): Rows {
   ];
 }
 
-/** Each check, and what it would not notice. */
+/** Renders each check and its number of detected faults. */
 function checkRows(proven: readonly ProvenCheck[]): Rows {
   return [
     ["Sample", "Check", "Kind", "Noticed"],

@@ -41,7 +41,7 @@ const PLANTED: Readonly<Record<string, (visitor: Visitor) => Promise<void>>> = {
   },
 };
 
-/** The form in which they have a fault that has several. */
+/** The form of a fault that has several forms. */
 const FORMS: Readonly<Record<string, string>> = {
   "JSON field null": "$.status",
   "JSON time a day old": "$.updated",

@@ -32,7 +32,7 @@ async function replayOf(config: ScenarioConfig, journals: readonly CheckJournal[
   return await replay(opened, { system, past: new Past({ journals }), sinceMs: START, untilMs });
 }
 
-/** So few changes that the record of a check has its whole journal, mostly. */
+/** Few changes, so that the record of a check usually has its whole journal. */
 function randomPast(
   random: Random,
 ): { readonly config: ScenarioConfig; readonly results: Record<string, string> } {
@@ -123,7 +123,7 @@ Deno.test("replay() shows what another threshold would have sent, the nights and
   assert.ok((three.meanDelayMs ?? 0) > (one.meanDelayMs ?? 0));
 });
 
-Deno.test("Past: the runs come at their times, those that a decision waited for exactly", () => {
+Deno.test("Past: runs have their recorded times, which are exact for runs before a decision", () => {
   const atMs = START + 15 * 60_000 + 1_200;
   const decision: JournalRow = { ...row("ok", 15, 15), firstMs: atMs, lastMs: atMs, runs: 0 };
   const past = new Past({

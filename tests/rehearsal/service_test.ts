@@ -84,7 +84,7 @@ Deno.test("rehearse: the messages are those of the simulated service", async () 
   assert.ok(count > campaign(400), `only ${count} messages`);
 });
 
-/** What checks find changes at full hours, and channels work again long before the next one: no jitter of a retry decides. */
+/** Results change at full hours, and channels recover long before the next hour: the jitter of retries has no effect. */
 function brokenChannels({ pick, oneIn }: Random, hours: number) {
   const time = (hour: number, minute: number): string =>
     `2026-03-03 ${String(hour).padStart(2, "0")}:${String(minute).padStart(2, "0")}`;
@@ -96,7 +96,7 @@ function brokenChannels({ pick, oneIn }: Random, hours: number) {
     const parts: string[] = [];
     for (let hour = 0; hour < hours;) {
       const response = pick(["accept", "fail", "reject"] as const);
-      // What is rejected for longer waits for up to an hour afterwards.
+      // Notifications that are rejected for longer have a backoff of up to an hour.
       const lasts = response === "fail" && oneIn(3) ? 2 : 1;
       if (response !== "accept") parts.push(`${time(hour, 55)} ${response}`);
       hour += lasts;
@@ -112,7 +112,7 @@ function brokenChannels({ pick, oneIn }: Random, hours: number) {
 
 const SERVER_WORDS = { accept: "up", fail: "503", reject: "404" } as const;
 
-Deno.test("rehearse: channels that fail and reject get what they get from the simulated service", async () => {
+Deno.test("rehearse: channels that fail and reject get the same messages as from the simulated service", async () => {
   let count = 0;
   for (let round = 0; round < campaign(20); round++) {
     const seed = testSeed() + round;

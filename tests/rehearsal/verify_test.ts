@@ -1,4 +1,4 @@
-/** What differs between decisions and what was sent of them. Each row has decisions, the log, and the differences. */
+/** Compares decisions with the log of deliveries. Each row has decisions, the log, and the differences. */
 import assert from "node:assert/strict";
 import type { Condition, NotificationEvent } from "../../src/domain/condition.ts";
 import type { LoggedDelivery, QueuedNotification } from "../../src/domain/outbox.ts";
@@ -9,7 +9,7 @@ import { testTable } from "../support/rows.ts";
 
 const CHANNEL = { channelKey: "key", channelName: "chat" };
 
-/** As in `problem critical @10`: when it was decided, in seconds. */
+/** Parses a text such as `problem critical @10`, with the second of the decision. */
 function decisionsIn(text: string): readonly QueuedNotification[] {
   return wordsIn(text).map(([, event, condition, atS], index) =>
     queuedOf(`d${index}`, index, {
@@ -26,7 +26,7 @@ function decisionsIn(text: string): readonly QueuedNotification[] {
   );
 }
 
-/** As in `recovery ok (missed critical) @10-20`: until when it waited, or `waits`. */
+/** Parses a text such as `recovery ok (missed critical) @10-20`, with the end of its pending time, or `waits`. */
 function sentIn(
   text: string,
 ): { readonly log: readonly LoggedDelivery[]; readonly waiting: readonly QueuedNotification[] } {
@@ -67,7 +67,7 @@ function differences(decided: string, sent: string, events?: readonly Notificati
   ).join(", ") || "none";
 }
 
-Deno.test("differencesFromSent() compares decisions as the queue of the channel joins them", async (t) => {
+Deno.test("differencesFromSent() merges decisions like the queue of the channel", async (t) => {
   const table = `
     all was sent | problem critical @10, recovery ok @40 | problem critical @10-12, recovery ok @40-42 | none
     both waited, and the first may have arrived | problem critical @10, recovery ok @40 | \
@@ -95,7 +95,7 @@ Deno.test("differencesFromSent() compares decisions as the queue of the channel 
   });
 });
 
-Deno.test("differencesFromSent() expects nothing that the events of a channel leave out", () => {
+Deno.test("differencesFromSent() ignores decisions that the events of a channel omit", () => {
   const decided = "problem critical @10, recovery ok @100, problem critical @200";
   assert.equal(
     differences(decided, "problem critical @10-12, problem critical @200-202", ["problem"]),

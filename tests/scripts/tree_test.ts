@@ -49,7 +49,7 @@ Deno.test("raw_timer.ts alone uses the runtime's timers", () => {
   const users = FILES.filter((path) =>
     /\bset(?:Timeout|Interval)\(/.test(Deno.readTextFileSync(`${PROJECT}${path}`))
   );
-  // The scripts of pages run in browsers.
+  // The page scripts run in browsers.
   assert.deepEqual(users, [
     "src/outputs/html_report/old_page.ts",
     "src/outputs/http_endpoint/live_script.ts",

@@ -17,7 +17,7 @@ simulate("calls by cron count, notify, and do nothing if nothing is due", {
   finally: ({ runs }) => assert.equal(runs.get("web"), 13),
 });
 
-simulate("calls run a check with times of cron once for each, not before the first, and the last one later", {
+simulate("calls run a check with a cron expression once for each time, and not before the first", {
   start: "2026-03-28 21:55",
   zone: "Europe/Zurich",
   mode: "cron",
@@ -41,7 +41,7 @@ simulate("calls run a check with times of cron once for each, not before the fir
 });
 
 simulate(
-  "calls that are further apart than the times of a check run it once each, and count what they skip",
+  "calls that are further apart than the times of a check run it once each, and count skipped runs",
   {
     start: START,
     mode: "manual",
@@ -228,7 +228,7 @@ simulate("metrics that cannot be written are a warning, and change nothing else"
   ],
 });
 
-simulate("metrics count on from call to call, and without a state there are none", {
+simulate("metrics accumulate from call to call, and require a state", {
   start: START,
   mode: "manual",
   config: { metrics: { path: "monitor.prom" }, checks: { web: {} } },
@@ -236,7 +236,7 @@ simulate("metrics count on from call to call, and without a state there are none
   servers: { chat: "503, 22:00:10 up" },
   actions: {
     "22:00": ["check --once => 2", (world) => assertCounts(world.machine(), 1, 0)],
-    // Nothing is due, and the file is renewed nevertheless.
+    // No check is due, but the file is rewritten.
     "22:00:20": [
       (world) => world.machine().files.delete(METRICS),
       "check --once --due => 2",

@@ -1,4 +1,4 @@
-/** `monitor demo`: a live page of invented checks, without a config, a state or anything that it reaches. */
+/** `monitor demo`: a live page of invented checks, without a config, a state or other connections. */
 import assert from "node:assert/strict";
 import { World } from "../../testing/simulation/mod.ts";
 import type { Machine, Program } from "../../testing/simulation/mod.ts";
@@ -31,7 +31,7 @@ async function startDemo(world: World, ...args: readonly string[]): Promise<Prog
   return program;
 }
 
-Deno.test("monitor demo shows moving checks with a history, and reaches nothing but its socket", () =>
+Deno.test("monitor demo shows changing checks with a history, and opens only its socket", () =>
   inWorld(async (world) => {
     const steps = new Set<string>();
     world.killsAt = (_program, what) => {

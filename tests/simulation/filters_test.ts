@@ -44,7 +44,7 @@ const EVENING = [{ from: "18:00", to: "08:00", time_zone: "Europe/Zurich" }];
 const NIGHT = [{ from: "10:00", to: "08:00", time_zone: "Europe/Zurich" }];
 const DAY = [{ from: "08:00", to: "10:00", time_zone: "Europe/Zurich" }];
 
-simulate("a channel with outside_hours never hears nothing of a problem from before its hours", {
+simulate("a channel with outside_hours never is not notified of a problem from before its hours", {
   start: "2026-03-02 06:55",
   zone: "Europe/Zurich",
   config: { channels: { never: { hours: DAY, outside_hours: "never" } }, checks: { web: {} } },

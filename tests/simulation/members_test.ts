@@ -53,7 +53,7 @@ test("a problem that a member sent alone is followed by its recovery, if the mem
   assert.ok(problems.length > 0);
 });
 
-test("a member that was paused does not notify of what was silenced meanwhile", async (installation) => {
+test("a member that was paused does not notify of a check that was silenced meanwhile", async (installation) => {
   const { world, statuses, hook } = installation;
   installation.writeConfig({}, { channels: [{ ...hook.channel, after: "3 minutes" }] });
   const member = installation.start("a");
@@ -120,7 +120,7 @@ test("a status by a clock that is more than 5 minutes behind is unknown, and nam
   await installation.stop(a, b);
 });
 
-test("a member that is cut off shows no stored ok of the checks of others", async (installation) => {
+test("a disconnected member shows no stored ok of checks of other members", async (installation) => {
   const { world, names, statuses } = installation;
   const headers = { host: "127.0.0.1:9797" };
   installation.writeConfig({
@@ -175,7 +175,7 @@ test("a dependency of another member runs at once if its state is needed", async
   await installation.stop(a, b);
 });
 
-test("a dependency of another member holds back no problem while the shared state is unreachable", async (installation) => {
+test("a dependency of another member suppresses no problem while the shared state is unreachable", async (installation) => {
   const { world, hook, shared, statuses, checkOf } = installation;
   const indexes = Array.from({ length: 8 }, (_, index) => index);
   const check = (name: string): Record<string, unknown> => checkOf.call(installation, name);

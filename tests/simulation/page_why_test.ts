@@ -20,7 +20,7 @@ async function whyOf(world: World, name: string, token: string | null = TOKEN): 
   );
 }
 
-simulate("the page of a check says why its channels were, or were not, notified", {
+simulate("the page of a check explains why its channels were, or were not, notified", {
   start: "2026-03-02 21:55",
   config: {
     listen: { address: "127.0.0.1:9797", token: TOKEN, public: ["site"] },

@@ -1,4 +1,4 @@
-/** `monitor reload --plan`: what the edited config changes is shown before the service applies it. */
+/** `monitor reload --plan` shows the changes of the edited config before the service applies them. */
 import assert from "node:assert/strict";
 import { simulate, type World } from "../../testing/simulation/mod.ts";
 import { PROBE } from "../../testing/simulation/world.ts";
@@ -101,7 +101,7 @@ simulate("reload --plan compares the edited files with those in use, and applies
   expect: { chat: "any" },
 });
 
-simulate("reload --plan names results of other parameters, and problems that the reload concerns", {
+simulate("reload --plan lists results of other parameters, and problems of changed or removed checks", {
   start: START,
   config: { checks: { web: {}, db: {}, load: {} } },
   results: { web: "20:10 critical", db: "20:10 warning", load: "20:10 critical" },

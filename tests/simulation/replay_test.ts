@@ -58,7 +58,7 @@ simulate("replay --verify finds the notifications as they were sent", {
 });
 
 simulate(
-  "replay of a new config hints at the results of the one that runs, and names those of other parameters",
+  "replay of a new config prints a hint to use --against, and lists results of other parameters",
   {
     start: "2026-03-02 20:00",
     config: { checks: { web: {} } },

@@ -63,7 +63,7 @@ simulate("a channel of some conditions gets its recovery while a dependency is d
   },
 });
 
-simulate("a problem that was suppressed is sent when that ends, not at the next run of its check", {
+simulate("a suppressed problem is sent when the suppression ends, not at the next run of its check", {
   start: START,
   config: {
     maintenance_windows: [{ days: ["mon"], from: "21:50", to: "22:40", time_zone: "UTC" }],

@@ -1,4 +1,4 @@
-/** Problems of checks that the config no longer runs: whoever was notified of one must not wait for ever. */
+/** Problems of checks that the config no longer runs: channels that were notified of one get an end. */
 import assert from "node:assert/strict";
 import { simulate, type World } from "../../testing/simulation/mod.ts";
 
@@ -65,7 +65,7 @@ simulate("an unchecked problem closes an incident, and no filter of another even
   },
 });
 
-simulate("history and why say of a check that left the config what its last message said", {
+simulate("history and why print the last notification of a check that left the config", {
   start: START,
   config: BEFORE,
   results: OUTAGE,

@@ -1,29 +1,29 @@
-/** From a timer that fires to the channel: which files a result goes through. */
+/** Records the files that a result passes from a timer to the channel. */
 import assert from "node:assert/strict";
 import { Session } from "node:inspector";
 import { World } from "../../testing/simulation/mod.ts";
 import { loadedWith } from "../support/imports.ts";
 
 const PROJECT = new URL("../../", import.meta.url);
-/** The layers between. Files of `outputs` and `cli` are told of events, those of `shared` and `domain` are words. */
+/** The layers of the path. Files of `outputs` and `cli` receive events; `shared` and `domain` have helpers and types. */
 const LAYERS = /^src\/(?:scheduler|checks|condition|engine|state|members|channels)\//;
-/** Tables: they find the kind of a check or a channel, and do nothing with it. */
+/** Lookup tables of the kinds of checks and channels. */
 const TABLES = ["src/checks/registry.ts", "src/channels/registry.ts"];
 
-Deno.test("from a timer to the channel, a result goes through the files that ARCHITECTURE.md lists", async () => {
+Deno.test("from a timer to the channel, a result passes the files that ARCHITECTURE.md lists", async () => {
   const text = await Deno.readTextFile(new URL("ARCHITECTURE.md", PROJECT));
   const section = /^## From a timer to a channel$(.*?)^## /ms.exec(text)?.[1] ?? "";
   const walk = [...section.matchAll(/^\d+\. `(src\/\S+\.ts)`/gm)].map(([, path = ""]) => path);
   assert.ok(walk.length > 0 && walk.length <= 20, `${walk.length} files`);
   const ran = (await filesUntilSent()).filter((path) => LAYERS.test(path) && !TABLES.includes(path));
   assert.deepEqual(walk.filter((path) => !ran.includes(path)), [], "no function of them ran");
-  // What is asked on the way leads nowhere else.
+  // Helpers import none of the later files.
   const leading = ran.filter((path) => !walk.includes(path))
     .filter((path) => loadedWith(path).some((target) => walk.includes(target)));
   assert.deepEqual(leading, [], "files outside of the walk that lead on to it");
 });
 
-/** Returns the files of which a function ran from before a check fails until the message of that is sent. */
+/** Returns the files of which a function ran from before a failure until its message is sent. */
 async function filesUntilSent(): Promise<readonly string[]> {
   const world = await World.create({ start: "2026-03-02T21:55" });
   const profiler = new Session();
@@ -61,7 +61,7 @@ async function filesUntilSent(): Promise<readonly string[]> {
   );
 }
 
-/** A module's own code has no name, and ran before. */
+/** The top-level code of a module has no name, and ran before. */
 function isRun({ functionName, ranges }: Coverage["result"][number]["functions"][number]): boolean {
   return functionName !== "" && ranges.some(({ count }) => count > 0);
 }
@@ -72,7 +72,7 @@ const CONFIG = {
   checks: { web: { kind: "script", parameters: { path: "/bin/probe" } } },
 };
 
-/** A part of the answer of the engine's profiler. */
+/** A part of the response of the engine's profiler. */
 interface Coverage {
   readonly result: readonly {
     readonly url: string;

@@ -6,13 +6,13 @@ import { SECOND_MS } from "../../src/shared/time_units.ts";
 let program: Program;
 const shown: string[] = [];
 
-/** What the terminal shows: the text after the last return to its start, without sequences. */
+/** Returns the visible text: the text after the last cursor reset, without control sequences. */
 function screenOf({ stdout }: Program): string {
   // deno-lint-ignore no-control-regex
   return stdout.text().split("\u001b[H").at(-1)?.replaceAll(/\u001b\[[?\d]*\w/g, "") ?? "";
 }
 
-simulate("monitor status --watch follows the conditions, survives errors, and leaves the last of them", {
+simulate("monitor status --watch shows new conditions, continues after errors, and leaves the last status", {
   start: "2026-03-02 21:55",
   config: { checks: { web: { tags: ["site"] }, db: { tags: ["site"] } } },
   results: { web: "22:00 critical (no space)" },
@@ -34,12 +34,12 @@ simulate("monitor status --watch follows the conditions, survives errors, and le
   until: "22:04",
   expect: { chat: ["22:00 problem web critical"] },
   finally: () => {
-    const [ok = "", failed = "", broken = "", mended = ""] = shown;
+    const [ok = "", failed = "", broken = "", fixed = ""] = shown;
     assert.match(ok, /^OK +web .*\nOK +db .*\n\n2 checks: 2 ok/m);
     assert.match(ok, /\n\n2026-03-02 21:59:\d\d UTC, every 10 s, end with Ctrl-C$/);
     assert.match(failed, /^OK +db .*\nCRITICAL +web .*no space\n\n2 checks: 1 ok, 1 critical/m);
     assert.match(broken, /^monitor: error: cannot use config/m);
-    assert.match(mended, /^CRITICAL +web /m);
+    assert.match(fixed, /^CRITICAL +web /m);
     assert.equal(program.code, 0);
     const left = program.stdout.text().split("\u001b[?1049l").at(-1) ?? "";
     assert.match(left, /CRITICAL.* +web .*\n\n2 checks: .*\n$/);
@@ -47,7 +47,7 @@ simulate("monitor status --watch follows the conditions, survives errors, and le
   },
 });
 
-/** Does something after the config has had another text for a while. */
+/** Runs an action after the config had another text for a while. */
 async function inConfig(world: World, text: string, work: () => void): Promise<void> {
   const { files } = world.machine();
   const path = "/etc/monitor/monitor.jsonc";
@@ -58,7 +58,7 @@ async function inConfig(world: World, text: string, work: () => void): Promise<v
   files.put(path, before);
 }
 
-Deno.test("monitor status --watch is for a terminal alone", async () => {
+Deno.test("monitor status --watch requires a terminal", async () => {
   const { World } = await import("../../testing/simulation/mod.ts");
   const world = await World.create({ seed: 1, start: "2026-03-02T10:00Z" });
   const refusal = async (...args: readonly string[]): Promise<string> => {

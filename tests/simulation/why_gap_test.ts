@@ -1,4 +1,4 @@
-/** `monitor why --at` of times at which a check did not run: nothing is known of them. */
+/** `monitor why --at` of times at which a check did not run: its condition is unknown. */
 import assert from "node:assert/strict";
 import { simulate, type World } from "../../testing/simulation/mod.ts";
 
@@ -29,7 +29,7 @@ async function assertOk(world: World, name: string, at: string): Promise<void> {
 }
 
 for (const end of ["stop", "kill"]) {
-  simulate(`why --at never says ok of a time at which the service did not run, after a ${end}`, {
+  simulate(`why --at never prints ok for a time at which the service did not run, after a ${end}`, {
     start: "2026-03-02 16:40",
     config: {
       checks: {

@@ -1,4 +1,4 @@
-/** `monitor why --at`: what is said later about a time is what was said then. */
+/** `monitor why --at` prints the same explanation later as `monitor why` printed at that time. */
 import assert from "node:assert/strict";
 import type { Action } from "../../testing/simulation/actions.ts";
 import { simulate, type World } from "../../testing/simulation/mod.ts";
@@ -41,14 +41,14 @@ interface Said {
   readonly text: string;
 }
 
-/** Returns what is said of a check, without lengths of time, which are short of the moment by its latency. */
+/** Returns the explanation of a check without durations, which differ by the latency of the command. */
 async function why(world: World, name: string, ...options: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await world.machine().run("why", name, ...options, "--format", "json");
   assert.equal(code, 0, stderr);
   const { at: _, last, monitor: __, notes: ___, ...said } = JSON.parse(stdout);
   const channels = said.channels.map((channel: { readonly queued: readonly object[] }) => ({
     ...channel,
-    // Of the past it is not known.
+    // Unknown for a past time.
     reminder: null,
     queued: channel.queued.map((row) => ({
       ...row,
@@ -59,9 +59,9 @@ async function why(world: World, name: string, ...options: readonly string[]): P
   }));
   return JSON.stringify({ ...said, channels, last: last?.condition ?? null }, null, 1)
     .replaceAll(/\b\d+ (?:d|h|min|s)\b(?: \d+ (?:h|min|s)\b)*/g, "TIME")
-    // Of two results within a millisecond, the journal has one in the next.
+    // The journal moves the second of two results of one millisecond to the next millisecond.
     .replaceAll(/(?<=:\d\d)\.\d{3}(?=Z")/g, "")
-    // It has an end by now.
+    // It has ended by now.
     .replaceAll(", for TIME more at most", "");
 }
 
@@ -110,7 +110,7 @@ const CONFIG = {
 
 const SENT = { chat: "any", late: "any", pager: "any", night: "any", ends: "any", day: "any" } as const;
 
-simulate("why --at says later what why said at that time", {
+simulate("why --at prints later the explanation that why printed at that time", {
   start: START,
   config: CONFIG,
   results: { web: resultsOf(), api: resultsOf(), db: resultsOf() },
@@ -126,7 +126,7 @@ simulate("why --at says later what why said at that time", {
   expect: SENT,
 });
 
-/** A time at which the service does not run. */
+/** A time at which the service was not running. */
 interface Stop {
   readonly fromMinute: number;
   readonly minutes: number;
@@ -171,7 +171,7 @@ const ASKED = MINUTES_ASKED.map((minute): [string, Action] => {
   }];
 });
 
-simulate("why --at says that nothing was known while the service did not run", {
+simulate("why --at shows unknown for times at which the service did not run", {
   start: START,
   config: CONFIG,
   results: { web: resultsOf(), api: resultsOf(), db: resultsOf() },
@@ -192,7 +192,7 @@ simulate("why --at says that nothing was known while the service did not run", {
   expect: SENT,
 });
 
-simulate("why --at says what waited for a channel, and of which times nothing is known", {
+simulate("why --at prints pending notifications of a channel, and rejects times without data", {
   start: "2026-03-02 21:55",
   config: { checks: { web: { recovery_threshold: 2 } } },
   results: { web: "22:00 critical, 22:40 ok, 22:41 critical" },
@@ -230,7 +230,7 @@ const MINUTES = Array.from({ length: 80 }, (_, minute) => {
   return `${hour}:${rest} ${minute % 2 === 0 ? "critical" : "ok"}`;
 });
 
-simulate("why --at knows of a notification that was sent without a run while a check flaps", {
+simulate("why --at includes a notification that was sent without a run while a check flaps", {
   start: "2026-03-02 21:55",
   config: {
     checks: {

@@ -221,7 +221,7 @@ simulate("why and history show what was sent to a channel, and its answer", {
   expect: { chat: "any" },
 });
 
-simulate("why names the time of the next reminder, and what holds it back", {
+simulate("why prints the time of the next reminder, and the settings that suppress it", {
   start: START,
   config: {
     channels: { chat: {}, quiet: { events: ["problem", "recovery"] } },

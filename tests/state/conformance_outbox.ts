@@ -314,7 +314,7 @@ export function testOutbox(test: StoreTest): void {
     assert.deepEqual((await store.outbox()).counts, counted.slice(1));
   });
 
-  test("forgets silences as long after their end as results", async (store) => {
+  test("deletes silences after their end, with the retention of results", async (store) => {
     const young = silenceOf("young", { untilMs: NOW_MS - 90 * DAY_MS });
     const old = silenceOf("old", { untilMs: NOW_MS - 90 * DAY_MS - 1 });
     const running = silenceOf("running", { fromMs: 0 });

@@ -50,7 +50,7 @@ function keep(runs: readonly JournalRun[]): {
   return { rows: journalRows(blocks, record, EVER), blocks, record };
 }
 
-/** The output of what is no run, but a notification that was decided without a result. */
+/** The output of a row for a notification that was decided without a result. */
 const REVIEW = "no run";
 
 const EVER = { sinceMs: -Infinity, untilMs: Infinity };

@@ -115,7 +115,7 @@ Deno.test("record() adds up runs and their time across restarts, and persists th
   assert.deepStrictEqual([last?.metrics, last?.lateMs], [{ status: 500 }, 7]);
 });
 
-Deno.test("record() returns the suppression of a problem, and none of a reminder, which is not due later", async () => {
+Deno.test("record() returns the suppression of a problem, but not of a reminder, which is not decided again", async () => {
   const { recordResult } = await openDesk();
   const check = { ...WEB, reminders: true };
   assert.strictEqual(recordResult(check, "critical", { notifies: false }).suppressed, "no_notify");

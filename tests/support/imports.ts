@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Returns the modules that a module of `src` loads with itself: neither types nor dynamic imports. */
+/** Returns the static imports of a module of `src`, without types and dynamic imports. */
 export function loadedWith(path: string): readonly string[] {
   const text = Deno.readTextFileSync(`${PROJECT}${path}`);
   const statements = text.matchAll(/^(?:import|export) (?!type)([^;]*?)from "(\.[^"]+)";/gm);

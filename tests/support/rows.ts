@@ -1,4 +1,4 @@
-/** The rows of a table by their names, each a tuple. */
+/** The rows of a table by name, each a tuple. */
 export type Rows<Row extends readonly unknown[]> = Readonly<Record<string, Readonly<Row>>>;
 
 /** Runs a step of a test for each row of a table, under the name of the row. */

@@ -60,7 +60,7 @@ export async function startHarness(
   checks: readonly Check[],
   options: SchedulerHarnessOptions = {},
 ): Promise<SchedulerHarness> {
-  // The fake clock does not wait until modules are read.
+  // The fake clock does not wait for module loading.
   await Promise.all([entriesOf(checks), import("../../src/scheduler/trace/trace_run.ts")]);
   const clock = options.clock ?? createFakeClock();
   const store = options.store ?? await openInMemoryStore();

@@ -1,6 +1,6 @@
 /**
- * Servers of this machine in place of the targets of imported configs: HTTP, TLS, TCP, DNS, a socket and `ping`. Each
- * has the fault that is planted, by the name that `monitor prove` gives it.
+ * Local servers in place of the targets of imported configs: HTTP, TLS, TCP, DNS, a socket and `ping`. Each injects a
+ * fault, by its name in `monitor prove`.
  */
 import { DAY_MS } from "../../src/shared/time_units.ts";
 import { createAuthority, createCertificate } from "./certificates.ts";
@@ -11,13 +11,13 @@ import { resetConnection } from "./reset_connection.ts";
 export type Json = Readonly<Record<string, unknown>>;
 
 export interface StandIns extends AsyncDisposable {
-  /** Plants a fault, in one of its forms, such as the path of a field; empty: none. */
+  /** Injects a fault, in one of its forms, such as the path of a field; empty: none. */
   plant(fault: string, form?: string): void;
-  /** Returns an imported config with these servers as targets; `isRefusing`: with ports that nothing listens on. */
+  /** Returns an imported config with these servers as targets; `isRefusing`: with ports without a listener. */
   configOf(config: Json, options?: { readonly isRefusing?: boolean }): Json;
 }
 
-/** By the beginning of the path: what a healthy target responds with. */
+/** The responses of a healthy target, by the beginning of the path. */
 const ANSWERS: readonly (readonly [path: string, status: number, body: unknown])[] = [
   ["/health?lang=en", 200, {
     status: "UP",
@@ -44,7 +44,7 @@ const ANSWERS: readonly (readonly [path: string, status: number, body: unknown])
 const ERROR_PAGE = "<title>Error</title><h1>Internal error</h1>";
 const LOGIN_PAGE = '<title>Log in</title><form><input name="login"><input type="password"></form>';
 
-/** What a faulty server responds with in place of an answer. */
+/** The responses of a faulty server. */
 const FAULTY: Readonly<Record<string, (status: number, body: string, form: string) => string>> = {
   "status 500": (_, body) => response(500, {}, body),
   "status 404": (_, body) => response(404, {}, body),
@@ -75,7 +75,7 @@ function changed(body: string, path: string, change: (value: unknown) => unknown
   return JSON.stringify(document);
 }
 
-/** What a healthy server sends over a connection, by the port of the imported check. */
+/** The data that a healthy server sends, by the port of the imported check. */
 const GREETINGS: Readonly<Record<number, (visitor: Visitor) => Promise<void>>> = {
   25: (visitor) => visitor.send("220 mail.example.org ESMTP\r\n"),
   2222: (visitor) => visitor.send("SSH-2.0-OpenSSH_9.6\r\n"),
@@ -86,7 +86,7 @@ const GREETINGS: Readonly<Record<number, (visitor: Visitor) => Promise<void>>> =
   },
 };
 
-/** What a faulty server does with a connection. */
+/** The reactions of a faulty server to a connection. */
 const FAULTY_CONNECTIONS: Readonly<Record<string, (visitor: Visitor) => Promise<void> | void>> = {
   "connection reset": ({ connection }) => resetConnection(connection as Deno.TcpConn),
   "connection that is reset": ({ connection }) => resetConnection(connection as Deno.TcpConn),
@@ -106,7 +106,7 @@ const CERTIFICATES = {
   "certificate that expires tomorrow": { toDay: 1 },
 };
 
-/** A command with the output of `ping`, of five requests. */
+/** A command with the output of `ping` for five requests. */
 function pings(received: number, averageMs: number): string {
   return `echo "PING 192.0.2.1 (192.0.2.1): 56 data bytes"
 echo "5 packets transmitted, ${received} packets received, ${100 - 20 * received}% packet loss"
@@ -125,9 +125,9 @@ const FAULTY_PINGS: Readonly<Record<string, string | null>> = {
 };
 
 export interface StandInOptions {
-  /** For the files of certificates, the command and the socket. */
+  /** The directory for certificates, the command and the socket. */
   readonly directory: string;
-  /** Called by a target that is slow, in place of a wait. */
+  /** Called by a slow target in place of a wait. */
   onSlow(): void;
 }
 
@@ -149,7 +149,7 @@ export async function startStandIns({ directory, onSlow }: StandInOptions): Prom
     if (fault.startsWith("ten times slower")) onSlow();
     const [, status = 500, value = ""] = ANSWERS.find(([start]) => path.startsWith(start)) ?? [];
     const body = typeof value === "string" ? value : JSON.stringify(value);
-    // Of several steps, the last one is faulty.
+    // With several steps, the last one is faulty.
     const isFirstStep = method === "POST" && path === "/items";
     await visitor.send(
       (isFirstStep ? undefined : FAULTY[fault])?.(status, body, form) ?? response(status, {}, body),
@@ -202,7 +202,7 @@ export async function startStandIns({ directory, onSlow }: StandInOptions): Prom
   stack.use(bridge(socket, http.port));
   const refusing = stack.use(await startRefusing());
 
-  /** By kind: parameters with these servers, or with others, as targets. */
+  /** By kind: replaces the targets in parameters with these servers. */
   const targets = (at: (port: number) => number): Readonly<Record<string, (given: Json) => Json>> => {
     const messageOf = (request: Json): Json => {
       const target = String(request["target"]);
@@ -259,7 +259,7 @@ export async function startStandIns({ directory, onSlow }: StandInOptions): Prom
   };
 }
 
-/** A socket of the file system whose connections lead to a port. */
+/** A Unix socket that forwards connections to a port. */
 function bridge(path: string, port: number): AsyncDisposable {
   const listener = Deno.listen({ transport: "unix", path });
   const open = new Set<Promise<void>>();

@@ -3,7 +3,7 @@ import { isFound, readFilter } from "../../../src/outputs/html_report/page_filte
 import { PAGE_STATES, writeState } from "../../page/states.ts";
 import { testRows } from "../../support/rows.ts";
 
-Deno.test("readFilter() takes words, fields and the order of a query", async (t) => {
+Deno.test("readFilter() reads words, fields and the order of a query", async (t) => {
   const rows = {
     "nothing": ["", "", "urgent"],
     "words": ["?q=shop+redis", "shop redis", "urgent"],
@@ -35,7 +35,7 @@ Deno.test("isFound() finds all words anywhere, and fields exactly", async (t) =>
   await testRows(t, rows, (found, words) => assert.equal(isFound(words, fields, text), found));
 });
 
-Deno.test("writeReport() hides what the filter does not find, also without a script, and sorts", async () => {
+Deno.test("writeReport() hides checks that the filter does not match, also without a script, and sorts", async () => {
   const shownOf = async (query: string): Promise<readonly string[]> => {
     const filter = readFilter(new URLSearchParams(query));
     const html = await writeState({

@@ -14,7 +14,7 @@ Deno.test("incidentsOf() joins changes from the first problem until ok", (t) =>
       it gets worse and better | 1 ok warning, 2 warning critical, 3 critical warning, 4 warning ok | 1-4 critical
       two                      | 1 ok warning, 2 warning ok, 7 ok unknown | 7- unknown, 1-2 warning
       the first ok             | 1 pending ok                      |
-      an end that nobody saw   | 1 ok critical, 9 ok warning       | 9- warning, 1- critical
+      an unobserved end        | 1 ok critical, 9 ok warning       | 9- warning, 1- critical
       only the end             | 4 critical ok                     |
       only a part              | 4 critical warning, 6 warning ok, 8 ok unknown | 8- unknown
       pending before           | 3 pending critical                | 3- critical

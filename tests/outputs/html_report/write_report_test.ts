@@ -177,7 +177,7 @@ Deno.test("writeReport() shows the trace of an ongoing problem", async () => {
   assert.match(html, /<pre> {5}0\.1 ms {2}request GET http:\/\/web\/\n +&lt; x: &lt;b&gt;<\/pre>/);
 });
 
-Deno.test("writeReport() stays small however many checks there are and however long outputs are", async () => {
+Deno.test("writeReport() limits the size of a page with many checks and long outputs", async () => {
   const store = await openInMemoryStore();
   const names = Array.from({ length: 300 }, (_, index) => `check ${index}`);
   const long = "<".repeat(65_536);
