@@ -1,13 +1,13 @@
 /**
- * Runs the example config against this very machine: starts the small server that it checks, and the monitor. The
- * server fails at first, so that one check does.
+ * Runs the example config on this machine: starts the small server that it checks, and the monitor. The server fails at
+ * first, and so does its check.
  *
  *     deno task example                  # on a terminal the service with its live page, until Ctrl-C; else once
  *     deno task example --format json    # once
  */
 const PROJECT = new URL("..", import.meta.url);
 
-/** How long the server fails while the service runs. */
+/** The time for which the server fails while the service runs. */
 const FAILS_MS = 30_000;
 
 const isLive = Deno.stdout.isTerminal() && Deno.args.length === 0;
@@ -21,7 +21,7 @@ const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }
   });
 });
 const address = `127.0.0.1:${server.addr.port}`;
-// The monitor gets it, too, and ends by itself.
+// The monitor gets the signal, too, and exits.
 Deno.addSignalListener("SIGINT", () => {});
 const heart = setInterval(() => Deno.writeTextFileSync(`${directory}/heartbeat`, ""), 20_000);
 try {

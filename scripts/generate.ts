@@ -163,7 +163,7 @@ if (import.meta.main) {
     }
   };
   for (const [path, text] of await generate()) await keep(path, text);
-  // The program makes it, with the validators above.
+  // The program generates it, with the validators above.
   const { messagePage } = await import("./message_page.ts");
   await keep("docs/reference/messages.md", await messagePage());
   if (isCheck && outdated > 0) Deno.exit(1);

@@ -1,11 +1,10 @@
 /**
- * Makes the history of the checks of `monitor demo`, of any number of them: 92 days of results, as fast as the machine
- * allows.
+ * Generates the history of any number of checks of `monitor demo`: 92 days of results, as fast as the machine permits.
  *
  *     deno run --allow-all scripts/make_history.ts DIRECTORY [COUNT]
  *
  * writes DIRECTORY/monitor.json with so many checks (3 by default) and DIRECTORY/state.sqlite with their history, for
- * `monitor status`, `monitor history` and `monitor report`. The checks name hosts that do not exist.
+ * `monitor status`, `monitor history` and `monitor report`. The hosts of the checks do not exist.
  */
 import { demoChecks } from "../src/cli/demo/demo_checks.ts";
 import { demoConfig, openDemoConfig } from "../src/cli/demo/demo_config.ts";

@@ -131,7 +131,7 @@ class TypeWriter {
       const parameters = views.map((view) => view.keys.get("parameters") ?? {});
       const table = kinds.flatMap((name, index) => {
         const own = parameters[index] ?? {};
-        // Of a resolved config, ready-made channels are webhooks.
+        // In a resolved config, ready-made channels are webhooks.
         if (!this.#isWritten && this.#reader.view(own, undefined).isReadyMade) return [];
         return [`  readonly ${name}: ${this.typeOf(own, `${place}_${name}`)};\n`];
       });

@@ -106,7 +106,7 @@ export function countResults(occurrences: number): string {
   return occurrences === 1 ? "1 result" : `${occurrences} results in a row`;
 }
 
-/** How long the problem has lasted. */
+/** Returns the duration of the problem. */
 export function lasted({ problemBeganAtMs, decidedAtMs }: Notification): string {
   return describeDuration(Math.max(0, decidedAtMs - problemBeganAtMs));
 }

@@ -49,7 +49,7 @@ interface ItemFields extends NotificationFields, CheckFacts {
   readonly summary?: unknown;
 }
 
-/** What a config says about a check, and how long its problem has lasted, as texts; empty: nothing. */
+/** Returns the facts of the config about a check, and the duration of its problem, as texts; empty: none. */
 export function factTexts(
   { notification, facts: { url, kind, tags, description, runbook } = {} }: MessageItem,
 ): Readonly<Record<"url" | "kind" | "tags" | "description" | "runbook" | "duration", string>> {

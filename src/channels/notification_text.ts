@@ -50,7 +50,7 @@ function notificationOutput({ output }: Pick<Notification, "output">): string {
 
 /**
  * Returns all facts for a person to act, as lines of text with line feeds: event, begin, count, the output, the
- * detail (20 lines or 4096 characters of it), the next run, the check, the host, what the config says about it, and its page.
+ * detail (20 lines or 4096 characters of it), the next run, the check, the host, its description and runbook, and its page.
  */
 export function notificationBody(item: MessageItem): string {
   const { notification } = item;

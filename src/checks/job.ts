@@ -97,7 +97,7 @@ const MANNERS: Readonly<Record<JobEnd["how"], (end: JobEnd) => string>> = {
   noted: (end) => `, recorded as failed${afterDuration(end)}`,
 };
 
-/** By how much the clock of a machine that checks in may be ahead. */
+/** The tolerated clock skew of a machine that checks in. */
 const FUTURE_MS_MAX = 5 * MINUTE_MS;
 
 function findLateRun(

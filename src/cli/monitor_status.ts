@@ -69,7 +69,7 @@ const ALIVE_MS_MAX = 3 * MINUTE_MS;
 /** Less than the 10 seconds after which NRPE ends a plugin. */
 const RESPONSE_MS_MAX = 3_000;
 
-/** Asks a service for its state; `null`: it has no socket that this user can reach. */
+/** Requests the state of a service; `null`: it has no socket that this user can reach. */
 async function stateAt(
   path: string | null,
   { controlSockets }: Pick<System, "controlSockets">,

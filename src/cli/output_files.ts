@@ -6,7 +6,7 @@ import { type Invocation, option, type OptionSpec, UsageError } from "./command_
 
 export interface OutputFile<Format extends string> {
   readonly format: Format;
-  /** As it was given. */
+  /** The path as specified. */
   readonly path: string;
 }
 
@@ -16,7 +16,7 @@ export function outputOption(description: string): OptionSpec {
   });
 }
 
-/** @throws {UsageError} If one has another form, or another format. */
+/** @throws {UsageError} If a value has another form, or an unknown format. */
 export function readOutputs<Format extends string>(
   invocation: Invocation,
   formats: readonly Format[],
@@ -33,7 +33,7 @@ export function readOutputs<Format extends string>(
   });
 }
 
-/** Replaces a file; returns why it could not. */
+/** Replaces a file; returns the error, if any. */
 export async function writeOutput(given: string, text: string, system: System): Promise<string | null> {
   const path = pathFromHere(given, system);
   try {

@@ -95,8 +95,8 @@ export function renderSilences(silences: readonly Silence[], timeZone: string): 
 }
 
 /**
- * Adds silences or acknowledgements, and lists them, then the checks that have no problem. Those that they replace end,
- * and stay known, for `monitor why --at`.
+ * Adds silences or acknowledgements, and lists them, then the checks that have no problem. Replaced ones end, and stay
+ * stored for `monitor why --at`.
  */
 export async function addChosen(
   store: Pick<Store, "silences" | "addSilences">,

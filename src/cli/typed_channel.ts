@@ -7,7 +7,7 @@ import { UsageError } from "./command_definition.ts";
 import { type CommandContext, type OpenConfig, openConfigAt } from "./open_config.ts";
 
 /**
- * Opens a config that has nothing but the channel of a URL. Its kind is that of the URL's host, or a prefix: `slack:URL`.
+ * Opens a config that has only the channel of a URL. Its kind follows from the URL's host, or a prefix: `slack:URL`.
  * Other parameters of the kind are the query: `gotify:URL?token=TOKEN`.
  *
  * @throws {UsageError} If the kind is unknown, or its parameters are invalid.
@@ -32,7 +32,7 @@ export async function openTypedChannel(text: string, context: CommandContext): P
   }
 }
 
-/** Such as `gotify:URL?token=TOKEN`. */
+/** Returns a form such as `gotify:URL?token=TOKEN`. */
 function formOf(kind: ReadyMadeKind, required: readonly string[]): string {
   const { pathKey }: { readonly pathKey?: string } = READY_MADE[kind];
   const query = required.filter((key) => key !== "url" && key !== pathKey)
@@ -69,7 +69,7 @@ function parametersIn(
   text: string,
   { kind, keys }: { readonly kind: ReadyMadeKind; readonly keys: readonly string[] },
 ): Readonly<Record<string, string>> {
-  // A URL that is a secret as a whole may have a query.
+  // A URL that is a secret as a whole may have a query of its own.
   if (keys.length === 1) return { url: text };
   const { pathKey }: { readonly pathKey?: string } = READY_MADE[kind];
   const [address = "", ...query] = text.split("?");

@@ -7,7 +7,7 @@ import { EXIT } from "./exit_code.ts";
 import { describeFailure } from "./failure.ts";
 import { createColors } from "./terminal.ts";
 
-// What a terminal does (ECMA-48, and the private modes of xterm).
+// Control sequences (ECMA-48, and the private modes of xterm).
 const ENTER_SCREEN = "\u001b[?1049h\u001b[?25l";
 const LEAVE_SCREEN = "\u001b[?25h\u001b[?1049l";
 const TO_START = "\u001b[H";
@@ -18,13 +18,13 @@ interface WatchOptions {
   readonly system: System;
   readonly intervalMs: number;
   readonly color: boolean;
-  /** Prints on the system that it is given. */
+  /** Prints to the given system. */
   print(system: System): Promise<unknown>;
 }
 
 /**
- * Shows on a terminal what a command prints, again and again, until a stop signal. The end of a longer text remains
- * visible. Errors after the first time are shown, and may end by themselves. The last text is left on the terminal.
+ * Refreshes the output of a command on a terminal until a stop signal. Of a longer text, the end stays visible. Errors
+ * after the first output are shown until the next refresh. The last text stays on the terminal.
  */
 export async function watch({ system, intervalMs, color, print }: WatchOptions): Promise<number> {
   const { stdout, clock } = system;

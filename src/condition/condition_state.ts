@@ -1,4 +1,4 @@
-/** Questions about a check's condition: what is due, what suppresses others, how often it runs. */
+/** Derives from a check's condition the due notification, the suppression of dependents, and the interval. */
 import {
   type Condition,
   type ConditionState,
@@ -63,7 +63,7 @@ export function dueEvent(
   return notified === "ok" ? "problem" : "change";
 }
 
-/** Returns the condition before the problem for a receiver that was notified of none: `pending` if no `ok` was known. */
+/** Returns the condition before the problem for a channel without a notification: `pending` without an earlier `ok`. */
 export function conditionBefore({ leftAtMs }: Pick<ConditionState, "leftAtMs">): "ok" | "pending" {
   return leftAtMs.ok === null ? "pending" : "ok";
 }
@@ -82,7 +82,7 @@ export function dependencyHolds(dependency: ConditionState, problemBeganAtMs: nu
 
 /**
  * Returns whether a dependency has to run at once to decide whether it suppresses: it has no result since the problem
- * began. Not if its last result was not `ok` and that is not confirmed: more runs would confirm it too early.
+ * began. A dependency with an unconfirmed failure does not run: more runs would confirm it too early.
  */
 export function dependencyIsUnknown(dependency: ConditionState, problemBeganAtMs: number): boolean {
   const { observed, observedAtMs } = dependency;
@@ -91,8 +91,8 @@ export function dependencyIsUnknown(dependency: ConditionState, problemBeganAtMs
 }
 
 /**
- * A tenth early suffices: check results have their own schedule, and a reminder that is slightly too early for one
- * would be an interval too late. Of several intervals, each is for one reminder, and the last one for all that follow.
+ * Returns the time until the next reminder, reduced by a tenth: results have their own schedule, and a result slightly
+ * before the reminder would delay it by an interval. Of several intervals, the last one repeats.
  */
 export function reminderAfterMs(
   policy: number | readonly number[],
@@ -102,7 +102,7 @@ export function reminderAfterMs(
   return 0.9 * (intervals[Math.min(reminders, intervals.length - 1)] ?? Infinity);
 }
 
-/** Suppressions of problems: whoever was notified of one waits for its end, and an incident stays open without it. */
+/** Suppressions that let recoveries pass: without its recovery, an incident stays open at the receiver. */
 const PASSED_BY_RECOVERY: readonly Suppression[] = ["silence", "until_ok", "maintenance", "dependency"];
 
 export function letsRecoveriesPass(suppression: Suppression): boolean {

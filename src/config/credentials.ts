@@ -16,7 +16,7 @@ export function isCredential({ format, path }: Pick<FormattedValue, "format" | "
   return SECRET_FORMATS.includes(format) || NAMED_FORMATS.includes(format) && isCredentialName(path.at(-1));
 }
 
-/** A secret URL is that of a chat: whoever has it may post there. */
+/** A secret URL is a bearer credential: it grants permission to post to a chat. */
 const SECRET_FORMATS: readonly string[] = ["secret", "secret_url"];
 const NAMED_FORMATS: readonly string[] = ["header_value", "variable"];
 
@@ -77,7 +77,7 @@ export function* formsOfCredential(
     for (const [name, one] of url.searchParams) if (isCredentialName(name)) yield one;
   } else if (isCredential(item)) {
     yield value;
-    // It is not always printed with its host.
+    // The path may be printed without its host.
     if (item.format === "secret_url") yield value.replace(/^[^/]*\/+[^/?#]*[/?#]+/, "");
     if (item.format !== "header_value") return;
     const [scheme, ...parameters] = value.trim().split(/\s+/);

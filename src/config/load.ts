@@ -175,7 +175,7 @@ async function readConfig(
   };
 }
 
-/** Replaces ready-made channels by webhooks: the table of these is loaded if a config has one. */
+/** Replaces ready-made channels with webhooks. Their table is loaded only if a config has one. */
 async function withWebhooks(read: ReadConfig): Promise<ReadConfig> {
   const { validated, reader } = read;
   const isNeeded = ({ value }: ValidatedFile): boolean => {
@@ -345,7 +345,7 @@ function configFiles({ source: { path, label } }: ConfigFile, config: ValidatedF
   return [{ file: path, role: isMain ? "this config itself" : `the included config ${quoteValue(label)}` }];
 }
 
-/** What is said about a check is shown wherever it is. */
+/** Redacts titles, descriptions and runbooks: messages and outputs print them without a further check. */
 function withoutSecretsInTexts(checks: readonly Check[], redact: Redact): readonly Check[] {
   return checks.map((check) => ({
     ...check,

@@ -301,7 +301,7 @@ function findPlaceholders(
   return { found, warnings };
 }
 
-/** A config with other values at some places: only the objects and lists on the way there are copied. */
+/** Returns a config with other values at some paths: only the objects and lists on these paths are copied. */
 export function replaceValues(
   config: JsonValue,
   values: readonly { readonly path: ConfigPath; readonly value: JsonValue }[],

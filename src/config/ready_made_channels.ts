@@ -1,6 +1,6 @@
 /**
- * Ready-made channels: each is a webhook that sends what its provider expects. Loaded if a config has one. Their keys are
- * those of the schema, where they are marked with `x-ready-made`; everything behind the config knows webhooks alone.
+ * Ready-made channels: each becomes a webhook with the request that its provider expects. The module is loaded if a
+ * config has one. The schema defines their keys and marks them with `x-ready-made`; only the config layer handles them.
  */
 import type { ChannelKind } from "../domain/channel.ts";
 import type {
@@ -16,9 +16,9 @@ import type { JsonObject } from "./syntax.ts";
 export type ReadyMadeKind = Exclude<keyof ChannelObjectParameters, ChannelKind>;
 
 interface ReadyMadeChannel<Kind extends ReadyMadeKind> {
-  /** The hosts of the provider, by which a URL shows the kind. @default none, users have servers of their own */
+  /** The hosts of the provider, which identify the kind of a URL. @default none: users run their own servers */
   readonly hosts?: readonly string[];
-  /** The key that is the end of a URL. @default none */
+  /** The key whose value is the last path segment of a URL. @default none */
   readonly pathKey?: string & keyof ChannelObjectParameters[Kind];
   webhookOf(parameters: ChannelObjectParameters[Kind] & { readonly url: string }): WebhookParameters;
 }
@@ -26,13 +26,13 @@ interface ReadyMadeChannel<Kind extends ReadyMadeKind> {
 const TITLE = "{{title | truncate: 200}}";
 const PAGE = "{{url | truncate: 500}}";
 
-/** A value that is left out if the notification does not have the field. */
+/** Returns a value that is omitted if the notification does not have the field. */
 function ifHas(field: "url" | "description" | "runbook", value: JsonTemplate): JsonTemplate {
   const isLeftOut = { [`{{${field}}}`]: {} };
   return { [`{{${field}}}`]: { "": isLeftOut, "*": value } };
 }
 
-/** A text, and what the notification has of the runbook and the page as lines of their own. */
+/** Returns a text, followed by lines with the runbook and the URL of the page, if any. */
 function withLines(text: string, filter = ""): JsonTemplate {
   const withPage = (start: string): JsonTemplate => ({
     "{{url}}": { "": start, "*": `${start}\n{{url | truncate: 500${filter}}}` },
@@ -46,7 +46,7 @@ function byCondition(values: Readonly<Record<string, string | number>>): JsonTem
   return { "{{condition}}": values };
 }
 
-/** Filters and settings keep an output such as `@everyone` from mentioning people. */
+/** The webhooks; filters and settings prevent that an output such as `@everyone` mentions people. */
 export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Kind> } = {
   slack: {
     hosts: ["hooks.slack.com"],
@@ -204,12 +204,12 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
   },
 };
 
-/** Without slashes at the end. */
+/** Returns a URL without slashes at its end. */
 function baseOf(url: string): string {
   return url.replace(/\/+$/, "");
 }
 
-/** Replaces the ready-made channels of a valid file by their webhooks. */
+/** Replaces the ready-made channels of a valid file with their webhooks. */
 export function expandReadyMade(config: JsonObject, reader: SchemaReader): JsonObject {
   const values = channelsIn(config).flatMap(({ path, kind }) => {
     const place = [...path, "parameters"];

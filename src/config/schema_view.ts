@@ -54,7 +54,7 @@ export interface Schema {
   readonly "x-notes"?: Readonly<Record<string, string>>;
   /** Our own keyword: whether the text may contain fields of a notification, such as `{{check}}`. */
   readonly "x-fields"?: boolean;
-  /** Our own keyword, for parameters of a channel: they become those of a webhook (`ready_made_channels.ts`). */
+  /** Custom keyword for parameters of a channel that becomes a webhook (`ready_made_channels.ts`). */
   readonly "x-ready-made"?: boolean;
   /** Our own keyword: the accepted word, or a hint of several words, for a word of other tools. */
   readonly "x-hints"?: Readonly<Record<string, string>>;

@@ -16,7 +16,7 @@ export interface ConfigLocation {
   readonly named: boolean;
   /** The text, if it is not to be read from there. */
   readonly text?: string;
-  /** All files as they were read before, the config itself first, if none is to be read again. */
+  /** All files as read before, the config itself first; if present, no file is read again. */
   readonly sources?: readonly Source[];
 }
 

@@ -12,7 +12,7 @@ export interface JournalRun {
   readonly isAfterGap: boolean;
   /** Whether nothing ran meanwhile (stop, suspension), or the check was edited. */
   readonly isInterrupted: boolean;
-  /** Whether it decided something: it begins a row, so that its time and that of the run before it are exact. */
+  /** Whether it caused a decision: it begins a row, so that its time and that of the run before it are exact. */
   readonly isDecisive: boolean;
   /** One line without secrets; the journal has none of an `ok`, else the first 256 bytes. */
   readonly output: string;
@@ -26,7 +26,7 @@ export interface JournalRow extends Pick<JournalRun, "condition" | "awaits"> {
   readonly firstMs: number;
   /** The same as `firstMs` of one run; never before it. */
   readonly lastMs: number;
-  /** 0: a notification was decided without a result, at `firstMs`; the other fields mean nothing. */
+  /** 0: a notification was decided without a result, at `firstMs`; the other fields are unused. */
   readonly runs: number;
   /** The mean time from one run to the next; 0 with one run. */
   readonly intervalMs: number;

@@ -3,14 +3,14 @@ import type { ChannelKind, ChannelOf } from "./channel.ts";
 import type { RequiredPermissions } from "./runtime_permissions.ts";
 import type { System } from "./system.ts";
 
-/** What a config says about a check, for those who are notified of it; absent: nothing. */
+/** The facts of the config about a check, for the readers of its notifications. */
 export interface CheckFacts {
-  /** The page of the check, or of all. */
+  /** The URL of the page of the check, or of all checks. */
   readonly url?: string;
   readonly kind?: string;
   readonly tags?: readonly string[];
   readonly description?: string;
-  /** What to do: a URL or a sentence. */
+  /** Instructions for a failure: a URL or a sentence. */
   readonly runbook?: string;
 }
 
@@ -23,7 +23,7 @@ export interface MessageItem {
   readonly summarized: number;
   /** The id of the message with the problem, for threading; `null` if none was sent. */
   readonly threadId: string | null;
-  /** What the config says about its check. @default nothing */
+  /** The facts of the config about its check. @default none */
   readonly facts?: CheckFacts;
   /** Whether it counts and names several notifications in place of one. @default false */
   readonly isDigest?: boolean;

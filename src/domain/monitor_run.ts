@@ -35,11 +35,11 @@ export interface FailedReload {
   readonly reason: string;
 }
 
-/** Why no service runs the checks now, or none that stores their results. */
+/** The reason why no service runs the checks now, or why their results are not stored. */
 export interface NotRunning {
-  /** `died`: it ended without being stopped. `hangs`: its process does not respond. `unwritable`: its state is. */
+  /** `died`: it ended without being stopped. `hangs`: its process does not respond. `unwritable`: it cannot write its state. */
   readonly state: "stopped" | "died" | "hangs" | "unwritable";
-  /** When it was stopped, last seen or last stored something; wall time, milliseconds since 1970. */
+  /** The time of its stop, last heartbeat or last write; wall time, milliseconds since 1970. */
   readonly sinceMs: number;
 }
 
@@ -47,7 +47,7 @@ export interface EndOfRun extends NotRunning {
   readonly state: "stopped" | "died";
 }
 
-/** Returns why what is stored does not count in words, such as `monitor stopped 2 h ago`. */
+/** Returns the reason why stored results do not count, such as `monitor stopped 2 h ago`. */
 export function describeNotRunning({ state, sinceMs }: NotRunning, nowMs: number): string {
   const ago = `${describeDuration(Math.max(0, nowMs - sinceMs))} ago`;
   return {

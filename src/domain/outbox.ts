@@ -82,7 +82,7 @@ export interface LoggedDelivery {
   /** The problem that recovered before it was sent; then the event is its recovery. `null` otherwise. */
   readonly missedProblem: Condition | null;
   readonly decidedAtMs: number;
-  /** When it was first tried without success, or one that became part of it; `null`: never. */
+  /** The time of the first failed delivery attempt, also of a notification that was merged into it; `null`: none. */
   readonly firstFailedAtMs: number | null;
   /** When the channel accepted it, rejected it for the first time, or it was dropped. */
   readonly atMs: number;

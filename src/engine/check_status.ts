@@ -153,8 +153,8 @@ export function conditionOf(
 }
 
 /**
- * Returns what a member knows about a check: nothing about those of others, while it can't read what these store and
- * sends alone.
+ * Returns the condition of a check as known to a member: `unknown` for checks of other members while the shared state
+ * is unreachable, so that their newer results are missing.
  */
 export function knownAtMember(
   known: KnownCondition,

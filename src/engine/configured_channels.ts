@@ -19,7 +19,7 @@ export interface NotifyingConfig {
   readonly directory: string;
   /** Removes secrets from a text. */
   readonly redact: Redact;
-  /** The URL of the live page, for links; `null`: none is known. */
+  /** The URL of the live page, for links; `null`: none is configured. */
   readonly pageUrl: string | null;
 }
 

@@ -167,7 +167,7 @@ function recordRun(
   const record = recordAfter(before, run, { state, nowMs });
   const decided = conclude(verdict, { record, occurrences, deciding });
   const { notification, queued } = decided;
-  // Without a channel that gets it, what comes at each run leaves no trace.
+  // With a reminder at each run and no channel that gets it, nothing is recorded.
   const isDecisive = change !== null ||
     notification !== null && (queued.length > 0 || check.reminders !== true);
   const added = addRun(before.journal, {
@@ -207,7 +207,7 @@ function reviewRecord(before: CheckRecord, circumstances: Circumstances, decidin
   return withUpdate(decided, added, { rollup: null, change: null });
 }
 
-/** Adds what persists a decision, given what it added to the journal, if anything. */
+/** Adds the changes that persist a decision, including its new journal rows. */
 function withUpdate(
   decided: Conclusion,
   added: Added | null,

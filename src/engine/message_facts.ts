@@ -2,8 +2,8 @@ import type { CheckFacts, Message } from "../domain/delivery.ts";
 import type { NotifyingConfig } from "./configured_channels.ts";
 
 /**
- * Adds to each item of a message what the config says about its check now, and the URL of its page. What is about no check
- * of the config, or about several, has the URL of the page of all checks.
+ * Adds to each item of a message the present facts of the config about its check, and the URL of its page. An item about
+ * several checks, or about none of the config, has the URL of the page of all checks.
  */
 export function withFacts(
   message: Message,

@@ -1,11 +1,11 @@
-/** What the channels of a check had been sent in the past, from the log of deliveries and what still waits. */
+/** Reconstructs the outbox of a check at a past time, from the log of deliveries and pending notifications. */
 import type { DeliveryMarker, LoggedDelivery, QueuedNotification } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
 import type { Channel } from "../domain/channel.ts";
 import { markerKey, markersAfter, markersOfDropped } from "./delivery_markers.ts";
 import { type LastNotified, lastNotified, newQueued } from "./queued_notifications.ts";
 
-/** A notification was queued, or something became of it. */
+/** An event of a notification: it was queued, or has an outcome. */
 interface Step {
   readonly atMs: number;
   readonly queued: QueuedNotification;
@@ -13,14 +13,14 @@ interface Step {
   readonly outcome: LoggedDelivery["outcome"] | null;
 }
 
-/** Moves on in time only. Of what was queued, attempts and texts are not known any more. */
+/** Moves forward in time only. The attempts and texts of queued notifications are not stored. */
 export class PastOutbox {
   readonly #steps: readonly Step[];
   #next = 0;
   readonly #queued = new Map<string, QueuedNotification>();
   readonly #markers = new Map<string, DeliveryMarker>();
 
-  /** Of one check. A channel that was edited is found by its name. */
+  /** Expects rows of one check. An edited channel is found by its name. */
   constructor(
     logged: readonly LoggedDelivery[],
     waiting: readonly QueuedNotification[],
@@ -37,7 +37,7 @@ export class PastOutbox {
       const { decidedAtMs } = queued.notification;
       return { atMs: decidedAtMs, queued: { ...queued, state: "pending" }, outcome: null };
     });
-    // What was rejected first has two rows, and was queued once.
+    // A notification that was rejected first has two rows, but was queued once.
     const first = new Set<string>();
     this.#steps = [...steps, ...waits].sort((one, other) =>
       one.atMs - other.atMs || one.queued.notification.decidedAtMs - other.queued.notification.decidedAtMs ||
@@ -50,7 +50,7 @@ export class PastOutbox {
     });
   }
 
-  /** Adds what happened until a time, that included. */
+  /** Applies the events until a time, inclusive. */
   advance(untilMs: number): void {
     for (let step = this.#steps[this.#next]; step !== undefined && step.atMs <= untilMs;) {
       this.#take(step);
@@ -58,7 +58,7 @@ export class PastOutbox {
     }
   }
 
-  /** Notes a notification that its channel leaves out: it is not in the log. */
+  /** Records a notification that its channel's `events` omit: it is not in the log. */
   leaveOut(queued: QueuedNotification): void {
     this.#deliver(queued, "");
   }
@@ -79,7 +79,7 @@ export class PastOutbox {
       return;
     }
     if (outcome === null) {
-      // One that waits is merged with the next one.
+      // A pending notification is merged with the next one.
       for (const { id, channelKey } of this.#queued.values()) {
         if (channelKey === queued.channelKey && queued.missedProblem !== null) this.#queued.delete(id);
       }

@@ -58,7 +58,7 @@ export interface SenderOptions {
   /** How long the first notification of a channel waits for others; milliseconds. */
   readonly batchingMs: number;
   writeLine(line: string): void;
-  /** Delivers a message; throws only if the signal aborts, and for bugs. @default the channel's kind does */
+  /** Delivers a message; throws only if the signal aborts, and for bugs. @default delivery by the channel's kind */
   deliver?(channel: Channel, message: Message, context: DeliverContext): Promise<Delivery>;
   onEvent(event: DeliveryEvent): void;
   /** Called with errors that must not happen. */
@@ -157,7 +157,7 @@ export class Sender {
     this.#silences = silences;
   }
 
-  /** Whether it sends without others that run checks: nothing newer is known of these. */
+  /** Whether it sends while the shared state is unreachable: newer results of other members are missing. */
   get isAlone(): boolean {
     return false;
   }

@@ -1,7 +1,8 @@
 /**
  * Why a channel of a check is, or is not, notified of the present condition. Pure.
  *
- * No rule is written twice: `decide` is asked what it would be without each setting that may hold a notification back. The causes are the fewest settings without which it would be sent.
+ * No rule is duplicated: `decide` runs without each setting that may suppress a notification. The causes are the fewest
+ * settings without which it would be sent.
  */
 import { confirmedAs, hasProblem, isAttentive, reminderAfterMs } from "../condition/condition_state.ts";
 import type { Channel } from "../domain/channel.ts";
@@ -43,11 +44,11 @@ export type Cause =
   | { readonly kind: "hours"; readonly fromMs: number | null; readonly isLater: boolean }
   | { readonly kind: "events"; readonly events: readonly NotificationEvent[] };
 
-/** What is due to a channel, and what holds it back. */
+/** The due notification of a channel, and the causes that suppress it. */
 export interface Explanation {
   /** The event that would be sent; `null`: nothing is due, with or without the settings. */
   readonly event: NotificationEvent | null;
-  /** The fewest settings that hold it back; empty: none does. */
+  /** The fewest settings that suppress it; empty: none does. */
   readonly causes: readonly Cause[];
 }
 
@@ -76,15 +77,15 @@ export function explainChannel(channel: Channel, options: WhyOptions): Explanati
     { event: null, causes: [] };
 }
 
-/** When a channel is reminded of a problem, and what holds that back. */
+/** The time of the next reminder of a channel, and the causes that suppress it. */
 export interface ExplainedReminder extends Pick<Explanation, "causes"> {
-  /** Of the first run at which it may be; wall time, milliseconds since 1970. */
+  /** The earliest run that may send it; wall time, milliseconds since 1970. */
   readonly dueAtMs: number;
 }
 
 /**
- * Returns when a channel is reminded of a problem if the last result comes again; `null`: it is not, with or without the
- * settings, or something else is due by then.
+ * Returns the next reminder of a channel if the last result is repeated; `null`: there is none, even without the
+ * settings, or another notification is due by then.
  */
 export function explainReminder(channel: Channel, options: WhyOptions): ExplainedReminder | null {
   const { check: { reminders }, record: { condition: state, nextRunAtMs }, nowMs } = options;
@@ -120,11 +121,11 @@ function fewest(asIs: Decision, removals: readonly Removal[]): Explanation | nul
 
 interface Decision extends WhyOptions {
   readonly channel: Channel;
-  /** Whether the last result comes again, as a reminder requires one. @default false */
+  /** Whether the last result is repeated, because a reminder requires a result. @default false */
   readonly isAgain?: boolean;
 }
 
-/** A setting that may hold a notification back. */
+/** A setting that may suppress a notification. */
 interface Removal {
   readonly cause: Cause;
   removedFrom(decision: Decision): Decision;
@@ -166,7 +167,7 @@ function silencesOfKind(
   return silencesOf({ name, tags, problemBeganAtMs }, silences, { kind, nowMs });
 }
 
-/** Returns the settings that may hold a notification back, in the order in which people think of them. */
+/** Returns the settings that may suppress a notification, the most familiar ones first. */
 function removalsFrom(decision: Decision): readonly Removal[] {
   return [
     ...(["silence", "acknowledgement"] as const).flatMap((kind) =>

@@ -23,7 +23,7 @@ const UNREACHABLE = "shared state unreachable";
  * database.
  */
 const MEMBER_SEQUENCE_MIN = 2 ** 52;
-/** Heartbeats come more often. */
+/** Silences are recent for this time; heartbeats, which read them, are more frequent. */
 const RECENT_MS = 2_500;
 
 export interface SharedSenderOptions extends SenderOptions {
@@ -47,7 +47,7 @@ export class SharedSender extends Sender {
   /** Notifications that are in memory only, since the shared state can't be written. */
   #unsaved: readonly QueuedNotification[] = [];
   readonly #known = new KnownNotifications();
-  /** When silences were read last. */
+  /** The time of the last read of silences. */
   #silencedAtMs = -Infinity;
 
   constructor(config: NotifyingConfig, options: SharedSenderOptions) {
@@ -55,7 +55,7 @@ export class SharedSender extends Sender {
     this.#member = options.member;
   }
 
-  /** A member reads silences with each heartbeat; right after a stall, there was none. */
+  /** Reads silences if no heartbeat did so recently, such as right after a stall. */
   override async refresh(): Promise<void> {
     const ageMs = this.options.system.clock.wallMs() - this.#silencedAtMs;
     if (Math.abs(ageMs) > RECENT_MS && !this.#member.isOpen) await super.refresh();

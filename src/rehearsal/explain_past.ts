@@ -1,4 +1,4 @@
-/** Why channels of a check were, or were not, notified at a time in the past. */
+/** Explains why channels of a check were, or were not, notified at a past time. */
 import type { Check } from "../domain/check.ts";
 import { combinedChecks, dependencyNames } from "../domain/check.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
@@ -13,13 +13,13 @@ import { PastRecords } from "./past_records.ts";
 interface PastSources {
   readonly config: WhySources["config"];
   readonly state: Pick<WhySources, "recordOf" | "monitor"> & { readonly store: Store | null };
-  /** These two are wall time, milliseconds since 1970. */
+  /** The explained and the present time; wall times, milliseconds since 1970. */
   readonly atMs: number;
   readonly nowMs: number;
   readonly timeZone: string;
 }
 
-/** Returns the explanation by the present config, or why there is none. */
+/** Returns the explanation with the present config, or the reason why there is none. */
 export async function explainPast(check: Check, sources: PastSources): Promise<Why | string> {
   const { config, state: { store }, atMs, timeZone } = sources;
   const { name } = check;
@@ -49,13 +49,13 @@ export async function explainPast(check: Check, sources: PastSources): Promise<W
     ...{ running, outbox },
     lostMs: (one, plannedMs) => lostSince(running.get(one), { ...sources, plannedMs }),
   });
-  // The check itself moves the outbox on.
+  // The record of the check first, because it advances the outbox.
   const record = past.recordAt(name, atMs);
   outbox.advance(atMs);
   const recordOf = (other: string): CheckRecord | null => {
     if (other === name) return record;
     const found = past.recordAt(other, atMs);
-    // Whether one is ok that did not run is not known.
+    // A dependency that did not run is unknown.
     return found === null || past.gapAt(other, atMs) === null
       ? found
       : { ...found, condition: { ...found.condition, observedAtMs: null } };
@@ -70,10 +70,10 @@ export async function explainPast(check: Check, sources: PastSources): Promise<W
   });
 }
 
-/** The names of a check, of those that it depends on, and of all that they combine. */
+/** Returns the names of a check, of its dependencies, and of all checks that they combine. */
 function namesOf(check: Check, running: ReadonlyMap<string, Check>): readonly string[] {
   const names = new Set([check.name, ...dependencyNames(check)]);
-  // Those that are added are visited, too.
+  // The loop also visits the names that it adds.
   for (const name of names) {
     const found = running.get(name);
     if (found !== undefined) combinedChecks(found).forEach((one) => names.add(one));
@@ -81,7 +81,7 @@ function namesOf(check: Check, running: ReadonlyMap<string, Check>): readonly st
   return [...names];
 }
 
-/** Returns from when on nothing is known of a check since its last run; `Infinity`: it is known now. */
+/** Returns the end of the known time after the last run of a check; `Infinity`: it is known now. */
 function lostSince(
   check: Check | undefined,
   { state: { recordOf, monitor }, nowMs, plannedMs }: PastSources & { readonly plannedMs: number },

@@ -521,7 +521,7 @@ function earlier(run: NonNullable<JobFacts["last"]>): NonNullable<JobFacts["last
 /** Returns the tape with each value of a call changed; `null`: there is none that can be. */
 function changeCalls<T>(tape: Tape, call: string, change: Change<T>): Tape | null {
   let isChanged = false;
-  // The file of a setting, such as `ca_file`, or of a command, is not what the check is about.
+  // The file of a setting, such as `ca_file`, or of a command, is not the target of the check.
   const keys = new Set(tape.calls.map(({ key }) => key));
   const isRead = (path: string): boolean => keys.has(`read ${path}`) || keys.has(`run ${path}`);
   const calls = tape.calls.map((taped): Taped<unknown> => {

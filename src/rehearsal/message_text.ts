@@ -27,7 +27,7 @@ export function describeMessage(items: readonly MessageItem[]): string {
   })));
 }
 
-/** As in `problem web critical`, or `recovery web ok (missed critical)`. */
+/** Returns a text such as `problem web critical`, or `recovery web ok (missed critical)`. */
 export function describeNotification(
   { event, check, condition }: Pick<ShownItem, "event" | "check" | "condition">,
   missed: string | null = null,

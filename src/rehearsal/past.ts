@@ -1,4 +1,4 @@
-/** What checks returned in the past, run by run, from their journals; and what people did about it. */
+/** Reads the past runs of checks from their journals, with the silences and acknowledgements of that time. */
 import { type CheckResult, checkResult } from "../domain/check.ts";
 import type { CheckJournal, JournalRow } from "../domain/check_journal.ts";
 import type { Silence } from "../domain/outbox.ts";
@@ -6,7 +6,7 @@ import { isAfterGapAt, journalToleranceMs, timeOf } from "../state/journal.ts";
 import type { RecordedRuns } from "./rehearsed_service.ts";
 import type { RunSpan, SkippedRuns } from "./skipped_runs.ts";
 
-/** A run that was recorded. */
+/** A recorded run. */
 export interface PastRun {
   /** When it ended; wall time, milliseconds since 1970. */
   readonly atMs: number;
@@ -19,18 +19,18 @@ export interface PastRun {
 export interface PastOptions {
   readonly journals: readonly CheckJournal[];
   /**
-   * Those that each check depends on: what was decided without a result may have waited for their runs. Without it, no
-   * decision without a result is known. @default none
+   * The dependencies of each check: a decision without a result may have waited for their runs. Without them, such
+   * decisions are skipped. @default none
    */
   readonly dependencies?: ReadonlyMap<string, readonly string[]>;
-  /** Whatever applied at any time. @default none */
+  /** All silences, also ended ones. @default none */
   readonly silences?: readonly Silence[];
 }
 
 export class Past implements RecordedRuns {
   readonly hasReviews: boolean;
   readonly silences: readonly Silence[];
-  /** By check; those of no runs are decisions without a result. */
+  /** Rows by check; a row of no runs is a decision without a result. */
   readonly #rows: ReadonlyMap<string, readonly JournalRow[]>;
 
   constructor({ journals, dependencies, silences = [] }: PastOptions) {
@@ -58,7 +58,7 @@ export class Past implements RecordedRuns {
     return this.#rows.has(check);
   }
 
-  /** From when on its channels are known to know of no earlier problem: its first run of all, or the first that was ok. */
+  /** Returns the time from which no earlier problem affects its channels: its very first run, or its first `ok`. */
   knownFromMs(check: string): number {
     const rows = this.#rowsOf(check);
     const isWhole = rows[0] !== undefined && rows[0].gap !== "none";
@@ -66,7 +66,7 @@ export class Past implements RecordedRuns {
     return rows.find(({ condition, runs }) => condition === "ok" && runs > 0)?.lastMs ?? Infinity;
   }
 
-  /** When the last of all runs ended. */
+  /** The end of the last run. */
   get lastMs(): number {
     return Math.max(...[...this.#rows.values()].map((rows) => rows.at(-1)?.lastMs ?? -Infinity));
   }
@@ -89,7 +89,7 @@ export class Past implements RecordedRuns {
     return row?.runs === 0 && row.firstMs === atMs;
   }
 
-  /** Returns the interval of the runs until a time; `Infinity`: they are too few to have one. */
+  /** Returns the interval of the runs until a time; `Infinity` if there are too few runs. */
   intervalUntil(check: string, atMs: number): number {
     const row = this.#rowsOf(check).findLast(({ firstMs, runs }) => runs > 0 && firstMs <= atMs);
     return row === undefined || row.runs < REGULAR_RUNS ? Infinity : row.intervalMs;
@@ -115,7 +115,7 @@ export class Past implements RecordedRuns {
     return this.#rows.get(check) ?? [];
   }
 
-  /** The row with the first run after a time, and the row that follows. */
+  /** Returns the row with the first run after a time, and the next row. */
   #rowsAfter(check: string, afterMs: number): readonly JournalRow[] {
     const rows = this.#rowsOf(check);
     let [low, high] = [0, rows.length];
@@ -130,7 +130,7 @@ export class Past implements RecordedRuns {
 
 const REGULAR_RUNS = 3;
 
-/** Returns rows without those of a clock that was set back. Of one millisecond, what came later is in the next one. */
+/** Returns rows without those of a clock that was set back. A later row of the same millisecond moves to the next one. */
 function inOrder(rows: readonly JournalRow[]): readonly JournalRow[] {
   let endMs = -Infinity;
   return rows.flatMap((row) => {
@@ -141,7 +141,7 @@ function inOrder(rows: readonly JournalRow[]): readonly JournalRow[] {
   });
 }
 
-/** Returns the rows of one whose runs at some exact times begin new rows. */
+/** Splits a row: its runs at the exact times begin new rows. */
 function splitAt(row: JournalRow, times: readonly number[]): readonly JournalRow[] {
   const parts: JournalRow[] = [];
   let rest = row;
@@ -161,7 +161,7 @@ function withRuns(row: JournalRow, runs: number): JournalRow {
   return { ...row, runs, intervalMs: runs === 1 ? 0 : (row.lastMs - row.firstMs) / (runs - 1) };
 }
 
-/** Returns how many runs of a row came until a time, that included. */
+/** Returns the number of runs of a row until a time, inclusive. */
 function countUntil(row: JournalRow, untilMs: number): number {
   if (untilMs < row.firstMs) return 0;
   if (untilMs >= row.lastMs) return row.runs;

@@ -1,6 +1,6 @@
 /**
- * The records of checks as they were at a time in the past: each result of their journals is decided on again, with the
- * silences of that time, and with what the channels had really been sent by then.
+ * Reconstructs the records of checks at a past time: replays each result of their journals, with the silences of that
+ * time and the logged deliveries until then.
  */
 import { isExcluded } from "../engine/channel_filters.ts";
 import { decide, type Decided } from "../engine/decide.ts";
@@ -16,21 +16,21 @@ import type { Past, PastRun } from "./past.ts";
 import { afterSkipped, quietUntilMs } from "./skipped_runs.ts";
 
 export interface PastRecordsOptions {
-  /** Of the check and of those that it depends on. */
+  /** The past of the check and of its dependencies. */
   readonly past: Past;
-  /** Those that run, by name. */
+  /** The running checks by name. */
   readonly running: ReadonlyMap<string, Check>;
-  /** Of the check; moves on with its results. */
+  /** The outbox of the check; it advances with its results. */
   readonly outbox: PastOutbox;
-  /** Returns from when on nothing is known since the last run of a check, by its planned run; `Infinity`: it is known now. */
+  /** Returns the end of the known time after the last run of a check, from its planned run; `Infinity`: it is known now. */
   lostMs(name: string, plannedMs: number): number;
 }
 
-/** Moves on in time only. */
+/** Moves forward in time only. */
 export class PastRecords {
   readonly #check: Check;
   readonly #options: PastRecordsOptions;
-  /** By name: the record after the last of the runs that were played, and when that was. */
+  /** By name: the record after the last replayed run, and the time of that run. */
   readonly #played = new Map<string, { readonly record: CheckRecord; readonly lastMs: number }>();
 
   constructor(check: Check, options: PastRecordsOptions) {
@@ -38,12 +38,12 @@ export class PastRecords {
     this.#options = options;
   }
 
-  /** Returns the record of the check, or of one that it depends on, at a time; `null`: it never ran until then. */
+  /** Returns the record of the check, or of a dependency, at a time; `null`: it never ran until then. */
   recordAt(name: string, atMs: number): CheckRecord | null {
     const { past, running } = this.#options;
     const found = name === this.#check.name ? this.#check : running.get(name);
     if (found === undefined) return null;
-    // They are not explained.
+    // Past reminders are not explained.
     const check = { ...found, reminders: false as const };
     for (;;) {
       const run = past.runAfter(name, this.#played.get(name)?.lastMs ?? -Infinity);
@@ -53,14 +53,14 @@ export class PastRecords {
   }
 
   /**
-   * Returns the gap in its runs that a check is in at a time, or one that it combines; `null`: none. What the last run
-   * confirmed counts until the planned run, as in `observedUntil`.
+   * Returns the gap in the runs of a check, or of one that it combines, at a time; `null`: none. The last confirmed
+   * condition counts until the planned run, as in `observedUntil`.
    */
   gapAt(name: string, atMs: number): Gap | null {
     const own = this.#gapAt(name, atMs);
     const check = this.#options.running.get(name);
     if (own !== null || check === undefined) return own;
-    // While the service runs, the group itself notices that a check is overdue.
+    // While the service runs, a result of the group already includes an overdue check.
     return combinedChecks(check).map((one) => this.gapAt(one, atMs)).find((gap) => gap?.isStop === true) ??
       null;
   }
@@ -82,7 +82,7 @@ export class PastRecords {
     return isGap && atMs >= plannedMs ? { name, fromMs, untilMs, isStop } : null;
   }
 
-  /** Decides on a result, and adds those after it, until a time, that only come again. */
+  /** Decides on a result, and counts the same results after it, until a time. */
   #take(check: Check, run: PastRun, untilMs: number): void {
     const { past } = this.#options;
     const { name } = check;
@@ -110,7 +110,7 @@ export class PastRecords {
     const { name } = check;
     const isMain = name === this.#check.name;
     const before = this.#played.get(name)?.record ?? newRecord(name, nowMs);
-    // What this result led to is not known to it.
+    // The decision must not depend on its own deliveries.
     if (isMain) outbox.advance(nowMs - 1);
     const entry = decide(
       before,
@@ -119,7 +119,7 @@ export class PastRecords {
         ...NOT_SENT,
         nowMs,
         silences: past.silences.filter(({ fromMs }) => fromMs <= nowMs),
-        // The condition of those that it depends on is that of their results alone.
+        // The dependencies of a dependency do not affect its condition.
         running: isMain ? running : new Map(),
         stateOf: (other) =>
           other === name
@@ -142,5 +142,5 @@ export class PastRecords {
   }
 }
 
-/** By how much a planned run may come later. */
+/** The tolerated delay of a planned run. */
 const PUNCTUAL_MS = SECOND_MS;

@@ -50,39 +50,39 @@ export interface RehearsedServiceOptions {
   resultOf(check: Check, atMs: number): CheckResult;
   /** When the result of a check changes next, after a time; `Infinity`: it does not. */
   nextChangeMs(check: Check, afterMs: number): number;
-  /** The checks that ran at other times than their schedules have. @default none */
+  /** The recorded runs of checks, which replace their schedules. @default none */
   readonly recorded?: RecordedRuns;
-  /** Gets what is decided. @default none */
+  /** Receives each decision. @default none */
   onDecided?(queued: Decided["queued"]): void;
   deliver(message: Message, channel: Channel): Delivery;
   /** Whether runs that change nothing are left out. @default true */
   readonly skips?: boolean;
 }
 
-/** The runs of checks in the past: they come at their times, whatever is asked for. */
+/** The recorded runs of checks, at their recorded times. */
 export interface RecordedRuns {
   /**
    * Whether it has the notifications that were decided without a result. Then these are decided when they were, instead of
    * every 30 s, checks run exactly when they ran, and groups have the results that they had.
    */
   readonly hasReviews: boolean;
-  /** Whether a check has any. */
+  /** Returns whether a check has recorded runs. */
   has(check: string): boolean;
   /** Returns the first run of a check after a time; `null`: there is none. */
   runAfter(
     check: string,
     afterMs: number,
   ): { readonly atMs: number; readonly isAfterGap: boolean; readonly isInterrupted: boolean } | null;
-  /** Returns the runs from one on and before a time, as far as they are like that one. */
+  /** Returns the runs from one on and before a time that have the same result. */
   runsBefore(check: string, span: RunSpan): SkippedRuns;
-  /** Returns whether what `runAfter` has at a time is no run, but a notification that was decided without a result. */
+  /** Returns whether the entry of `runAfter` at a time is a decision without a result, not a run. */
   isReview(check: string, atMs: number): boolean;
 }
 
 /** A suppressed notification is decided again so often, as by the scheduler. */
 const REVIEW_EVERY_MS = 30_000;
 
-/** A run to come, or a decision without a result. */
+/** A planned run, or a decision without a result. */
 interface Plan extends Timed {
   readonly slot: Slot;
 }
@@ -277,7 +277,7 @@ export class RehearsedService {
   }
 
   #plan(slot: Slot, atMs: number): void {
-    // A decision without a result comes after the runs that it may have waited for.
+    // A decision without a result comes after the runs that may have caused it.
     const order = slot.recorded?.isReview(slot.check.name, atMs) === true ? Infinity : slot.order;
     slot.plan = atMs === Infinity ? null : { atMs, order, slot };
     if (slot.plan !== null) this.#plans.add(slot.plan);
@@ -303,17 +303,17 @@ export class RehearsedService {
     if (skipped.count === 0) return;
     slot.skippedFromMs = skipped.nextMs;
     const { lastMs } = skipped;
-    // Its plan is that of its schedule, also if it ran at other times.
+    // The planned run follows the schedule, even if the recorded run had another time.
     const { atMs } = nextRunAfter(check, { state, plannedMs: lastMs, nowMs: lastMs });
     this.#repository.keep(bareUpdate(afterSkipped(check, record, { ...skipped, nextMs: atMs })));
   }
 
-  /** When a check runs next after a run, by its schedule or as it did. */
+  /** Returns the next run of a check after a run, by its schedule or its recorded runs. */
   #nextMs({ check, recorded }: Slot, afterMs: number, scheduledMs: number): number {
     if (recorded === null) return scheduledMs;
     const next = recorded.runAfter(check.name, afterMs);
     if (next === null) return Infinity;
-    // A new config may run it earlier: it would have found what it found next. Where nothing ran, nothing is known.
+    // A new config may run it earlier, with the next recorded result. In a gap, there is no data.
     const isEarlier = !recorded.hasReviews && !next.isAfterGap &&
       scheduledMs - afterMs < EARLIER_SHARE * (next.atMs - afterMs);
     return isEarlier ? scheduledMs : next.atMs;
@@ -507,7 +507,7 @@ export class RehearsedService {
   }
 }
 
-/** A run that is planned for less than this share of the time until it ended is another one. */
+/** A run planned before this share of the time until the next recorded run is an additional one. */
 const EARLIER_SHARE = 2 / 3;
 
 const NEVER_ABORTED = new AbortController().signal;

@@ -1,4 +1,4 @@
-/** What a config would have sent, had it been used for the results of the past. */
+/** Replays past results with a config: the messages that it would have sent. */
 import { ConfiguredChannels, toNotifyingConfig } from "../engine/configured_channels.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { checkResult, combinedChecks } from "../domain/check.ts";
@@ -51,13 +51,13 @@ interface ReplayOptions {
 }
 
 /**
- * Plays the past of checks to a config: their runs at the times at which they ran, and what people did. It begins with
- * nothing known: what fails then is a new problem.
+ * Replays the recorded runs and silences of checks with a config. All checks are pending at the beginning: a failure then
+ * is a new problem.
  */
 export async function replay(config: LoadedConfig, options: ReplayOptions): Promise<Replay> {
   const { past, sinceMs, untilMs, onDecided } = options;
   const all = toNotifyingConfig(config);
-  // A group follows from its checks, unless only what it returned counts.
+  // The replay computes a group from its checks, unless only its recorded results count.
   const running = all.running.filter((check) =>
     past.has(check.name) || !past.hasReviews && combinedChecks(check).length > 0
   );
@@ -110,10 +110,10 @@ export async function replay(config: LoadedConfig, options: ReplayOptions): Prom
   };
 }
 
-/** Only checks with results run, and groups. */
+/** The result of other checks: only checks with recorded results, and groups, run. */
 const NOTHING_RAN = checkResult("unknown", "nothing ran");
 
-/** Returns a silence that ends with the present problem, if it is to end with one: that may have begun at another time. */
+/** Returns a silence until ok with the start of the replayed problem, which may differ from the recorded one. */
 async function asReplayed(silence: Silence, store: Pick<Store, "records">): Promise<Silence> {
   if (silence.problemBeganAtMs === null) return silence;
   const record = (await store.records()).find(({ name }) => name === silence.check);

@@ -88,11 +88,11 @@ export interface SkippedRuns {
   readonly nextMs: number;
 }
 
-/** A planned run, and the time before which runs are counted. */
+/** The span from a planned run to the time before which runs are counted. */
 export interface RunSpan {
   readonly fromMs: number;
   readonly beforeMs: number;
-  /** Whether a run at that very time is among them. @default false */
+  /** Whether a run at exactly that time is included. @default false */
   readonly isIncluded?: boolean;
 }
 

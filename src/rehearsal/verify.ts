@@ -1,7 +1,7 @@
 /**
- * Compares what a replay of the past decides with what was really sent. Channels accept everything at once in a replay,
- * which changes no decision. How long one waited for its channel is in the log: decisions of which the channel accepted
- * only the last one are compared as its queue joins them.
+ * Compares the decisions of a replay with the log of deliveries. In a replay, channels accept everything at once, which
+ * changes no decision. The log has the pending time of each notification: decisions that its queue merged meanwhile are
+ * merged before the comparison.
  */
 import { mergeNotifications } from "../engine/merge_pending.ts";
 import type { Condition } from "../domain/condition.ts";
@@ -15,19 +15,19 @@ import { MINUTE_MS } from "../shared/time_units.ts";
 import { describeNotification } from "./message_text.ts";
 import type { ReplayDifference, ReplayedMessage } from "./replay.ts";
 
-/** What is stored about notifications. */
+/** The stored notifications. */
 export interface SentPast {
   readonly log: readonly LoggedDelivery[];
-  /** Those in the queues. */
+  /** The queued notifications. */
   readonly waiting: readonly QueuedNotification[];
 }
 
-/** A notification that was sent, or that a replay decided. */
+/** A sent notification, or the decision of a replay. */
 export interface VerifiedNotification extends ReplayedMessage {
   readonly check: string;
   readonly event: Notification["event"];
   readonly condition: Condition;
-  /** The condition of a problem that recovered before it was sent; `null`: there is none. */
+  /** The condition of a problem that recovered before it was sent; `null`: none. */
   readonly missed: Condition | null;
   readonly decidedAtMs: number;
 }
@@ -38,15 +38,15 @@ export interface VerifiedDifference extends ReplayDifference {
 
 /** A notification that was queued. */
 interface Sent extends VerifiedNotification {
-  /** Since when at least; `atMs` is until when, `Infinity`: it is. */
+  /** The latest begin of its pending time, which ends at `atMs`; `Infinity`: still pending. */
   readonly waitedFromMs: number;
   readonly isAccepted: boolean;
 }
 
-/** A decision was replayed at most so long before or after it: the longest deviation of a run in a row of a journal. */
+/** The tolerated difference of a replayed decision: the longest deviation of a run in a row of a journal. */
 const SAME_MS_MAX = MINUTE_MS;
 
-/** Returns what was sent, without summaries and notices. */
+/** Returns the sent notifications, without summaries and notices. */
 export function acceptedIn(past: SentPast): readonly VerifiedNotification[] {
   return sentIn(past).filter(({ isAccepted }) => isAccepted);
 }
@@ -68,7 +68,7 @@ export function differencesFromSent(
   ).sort((one, other) => one.message.atMs - other.message.atMs);
 }
 
-/** Everything that left a queue or is in one, by the time of its decision. */
+/** Returns delivered, dropped and queued notifications, by the time of their decision. */
 function sentIn({ log, waiting }: SentPast): readonly Sent[] {
   const isOfCheck = ({ event, check }: Pick<Notification, "event" | "check">): boolean =>
     event !== "summary" && !check.startsWith(NOTICE_PREFIX);
@@ -106,7 +106,7 @@ function verified(
   return { ...{ check, event, condition, decidedAtMs, channel, missed, text }, atMs: decidedAtMs };
 }
 
-/** Compares what was sent of a check to a channel. */
+/** Compares the notifications of a check to a channel. */
 function compare(
   sent: readonly Sent[],
   decided: readonly QueuedNotification[],
@@ -118,7 +118,7 @@ function compare(
     const { notification: { event, condition }, missedProblem } = queued;
     if (one.event !== event || one.condition !== condition) return false;
     if (one.missed === (missedProblem?.condition ?? null)) return true;
-    // A problem that the channel leaves out may have left the queue before its recovery came.
+    // A problem that `events` omits may have left the queue before its recovery.
     return one.missed === null && missedProblem !== null &&
       isExcluded({ ...queued, notification: missedProblem, missedProblem: null });
   };
@@ -142,12 +142,12 @@ function compare(
   return [...only, ...joinedOf(queued.slice(next)).map(extra)];
 }
 
-/** Returns whether another notification waited when a reminder was decided: then it was not queued. */
+/** Returns whether another notification was pending when a reminder was decided: then the reminder was not queued. */
 function isWaiting(sent: readonly Sent[], { decidedAtMs }: Notification): boolean {
   return sent.some(({ waitedFromMs, atMs }) => waitedFromMs + 1 < decidedAtMs && decidedAtMs < atMs);
 }
 
-/** Returns the end of the decisions from one on that became part of a notification: the last one has its time. */
+/** Returns the end of the decisions that were merged into a notification: the last one has its time. */
 function endOf({ decidedAtMs }: Sent, decided: readonly QueuedNotification[], from: number): number {
   let [end, leastMs] = [from, SAME_MS_MAX];
   for (let index = from; index < decided.length; index++) {

@@ -220,11 +220,11 @@ export class Scheduler {
 
   /** Goes on with another config: unchanged checks keep their offset and their plan, all keep their state by name. */
   reload(config: ScheduledConfig): void {
-    // It may be the first thing after the system was suspended.
+    // This may be the first event after the system was suspended.
     this.#followClock();
     this.#adopt(config);
     this.#suppressed.reloaded().catch(this.#options.onBug);
-    // What the config no longer runs is left.
+    // Marks checks that the config no longer runs as left.
     this.#writing.recorded().catch(this.#options.onBug);
   }
 

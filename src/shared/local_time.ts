@@ -12,7 +12,7 @@ const TIME_OF_DAY = /^\d{1,2}:\d{2}(:\d{2})?$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const DATE_AND_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z| UTC| ?[+-]\d{2}:\d{2})?$/;
 
-/** Of what {@linkcode parseTime} reads, for people. */
+/** Examples of inputs of {@linkcode parseTime}, for help texts. */
 export const TIME_EXAMPLES = '18:30, 18:30:15, 2026-12-24 or "2026-12-24 18:30:15 UTC"';
 
 /**

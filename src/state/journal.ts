@@ -1,6 +1,6 @@
 /**
  * The journal of a check: what its runs returned, run-length encoded and packed. A result extends the last row, or begins
- * a new one; one that decides something always does. A notification that was decided without a result is a row of no runs.
+ * a new one; a result that causes a decision always does. A notification that was decided without a result is a row of no runs.
  *
  * The last row and the newest of those before it are in the record of the check, so that a run writes nothing else. As
  * they become many, or a week old, those before the last one move to a separate table, as one block.
@@ -48,7 +48,7 @@ interface OpenRow {
 
 export interface Added {
   readonly journal: Uint8Array;
-  /** Rows that left it. */
+  /** Rows that were moved out of the record. */
   readonly block: JournalBlock | null;
 }
 
@@ -149,7 +149,7 @@ export function timesOf(row: JournalRow): readonly number[] {
   return Array.from({ length: row.runs }, (_, index) => timeOf(row, index));
 }
 
-/** The time of one run of a row, by its place in it. */
+/** Returns the time of a run of a row, by its index. */
 export function timeOf({ firstMs, lastMs, runs, intervalMs }: JournalRow, index: number): number {
   return index === runs - 1 ? lastMs : Math.round(firstMs + index * intervalMs);
 }

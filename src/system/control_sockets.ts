@@ -3,7 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import { ControlSocketError, type ControlSockets } from "../domain/http_servers.ts";
 import { closeQuietly, writeAll } from "./tcp/tcp_stream.ts";
 
-/** A response may have the largest config, as JSON. */
+/** The limit of a response, which may contain the largest config as JSON. */
 const TEXT_LENGTH_MAX = 256 * 1024 * 1024;
 const LINE_MS_MAX = 10_000;
 const OTHERS_ENTER = 0o077;

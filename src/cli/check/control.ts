@@ -10,16 +10,16 @@ import type { ReloadOutcome } from "./service_output.ts";
 
 export type ControlRequest =
   | { readonly command: "reload" }
-  /** Asks for the config that is in use: its files may have been edited since. */
+  /** Requests the config in use: its files may have been edited since. */
   | { readonly command: "config" }
-  /** Asks whether what it stored is up to date. */
+  /** Requests whether the stored results are up to date. */
   | { readonly command: "state" }
   /** Runs checks, and waits for their results. */
   | { readonly command: "run"; readonly names: readonly string[] };
 
 export type ControlResponse =
   | { readonly reload: ReloadOutcome }
-  /** The files of the config that is in use, as they were read; the config itself first. */
+  /** The files of the config in use, as they were read; the config itself first. */
   | { readonly sources: readonly Source[] }
   | { readonly isWritable: boolean }
   /** In the order of the names; `null`: this service does not run the check. */
@@ -34,7 +34,7 @@ interface ControlOptions {
   readonly scheduler: Pick<Scheduler, "runNow">;
   readonly repository: Pick<StateRepository, "isWritable">;
   reload(): Promise<ReloadOutcome>;
-  /** Returns the files of the config that is in use. */
+  /** Returns the files of the config in use. */
   sources(): readonly Source[];
 }
 

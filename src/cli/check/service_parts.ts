@@ -44,9 +44,9 @@ interface ServicePartsOptions extends CommandContext {
   writeLine(line: string): void;
   onEvent(event: SchedulerEvent): void;
   onBug(error: unknown): void;
-  /** How checks run whose state is not shared. @default for real */
+  /** Runs checks whose state is not shared. @default the runner of the kind */
   readonly runner?: CheckRunner;
-  /** @default the channel's kind does */
+  /** @default the kind of the channel */
   readonly deliver?: SenderOptions["deliver"];
 }
 

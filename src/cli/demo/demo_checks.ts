@@ -1,4 +1,4 @@
-/** The invented checks of `monitor demo`: their part of a config, and what their runs find. */
+/** The invented checks of `monitor demo`: their part of a config, and their results. */
 import type { Condition } from "../../domain/condition.ts";
 import type { Check as WrittenCheck, CheckParameters } from "../../domain/generated/written_config.ts";
 
@@ -6,28 +6,28 @@ export interface DemoCheck {
   readonly name: string;
   readonly written: WrittenCheck;
   readonly findings: Findings;
-  /** What is wrong when the demonstration starts; absent: nothing. */
+  /** The problem at the start of the demonstration; absent: none. */
   readonly problem?: Problem;
 }
 
 export interface Findings {
   readonly ok: string;
   readonly troubles: readonly (readonly [condition: Condition, output: string])[];
-  /** How long a run takes as a rule, milliseconds. */
+  /** The typical duration of a run, milliseconds. */
   readonly usualMs: number;
-  /** How many incidents 90 days have. @default one or two */
+  /** The number of incidents in 90 days. @default one or two */
   readonly incidents?: number;
 }
 
 interface Problem {
-  /** Which of the troubles. @default 0 */
+  /** The index in `troubles`. @default 0 */
   readonly trouble?: number;
   readonly sinceMinutes: number;
-  /** When it ends, after the start. @default never */
+  /** Its end, after the start. @default never */
   readonly forMinutes?: number;
-  /** What an administrator did about it, with a note. */
+  /** The reaction of an administrator, with a note. */
   readonly quiet?: readonly ["acknowledgement" | "silence", note: string];
-  /** Whether the check is new: it has no past but the problem. @default false */
+  /** Whether the check is new: it has no history before the problem. @default false */
   readonly isNew?: boolean;
 }
 
@@ -157,7 +157,7 @@ function names(words: Words, name: string, address: string, more: More = {}): De
 
 const UPDATING = { depends_on: ["staging"] };
 
-/** In the order of the config. */
+/** The checks in the order of the config. */
 const CHECKS: readonly DemoCheck[] = [
   web(["shop.web", "shop", "Shop"], "https://shop.example.org/", { objective: "99.9 % a month" }),
   web(["shop.checkout", "shop", "Checkout"], "https://shop.example.org/checkout", { usualMs: 420 }),
@@ -271,7 +271,7 @@ const CHECKS: readonly DemoCheck[] = [
   port(["staging.database", "staging", "Staging database"], "db.staging.example.org", 5432, UPDATING),
 ];
 
-/** Returns so many checks; beyond those that are written out, shops. */
+/** Returns a number of checks; after the listed ones, generated shops. */
 export function demoChecks(count = CHECKS.length): readonly DemoCheck[] {
   const shops = Array.from({ length: Math.max(0, count - CHECKS.length) }, (_, index) => {
     const name = `shop-${String(index + CHECKS.length).padStart(4, "0")}`;

@@ -4,7 +4,7 @@ import { Invocation } from "../command_definition.ts";
 import { type OpenConfig, openConfigAt } from "../open_config.ts";
 import type { DemoCheck } from "./demo_checks.ts";
 
-/** Returns the config of the demonstration, as one would write it. */
+/** Returns the config of the demonstration, as a user would write it. */
 export function demoConfig(
   checks: readonly DemoCheck[],
   others: Omit<Config, "defaults" | "channels" | "checks"> = {},
@@ -37,7 +37,7 @@ export function demoConfig(
   };
 }
 
-/** Opens a config that is no file. Its placeholders stay as they are, and nothing is looked up on this machine. */
+/** Opens a config without a file. Its placeholders are not resolved, and nothing of this machine is read. */
 export async function openDemoConfig(config: Config, system: System): Promise<OpenConfig> {
   const text = JSON.stringify(config, null, 2);
   const source = { label: "demo", path: null, directory: "/", text, mode: null };

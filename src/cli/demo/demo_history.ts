@@ -1,6 +1,6 @@
 /**
- * The past of the invented checks: their planned results, decided by the real engine, sent to channels that only seem
- * to accept them, and written to a store, on a virtual clock.
+ * The history of the invented checks, on a virtual clock: the real engine decides on planned results, fake channels
+ * accept the notifications, and a store gets the records.
  */
 import { entriesOf } from "../../checks/registry.ts";
 import type { Channel } from "../../domain/channel.ts";
@@ -24,7 +24,7 @@ import type { DemoCheck } from "./demo_checks.ts";
 import type { DemoPlan, PlannedResult } from "./demo_plan.ts";
 
 export interface HistoryOptions {
-  /** The store for the history; it contains nothing yet. */
+  /** The store for the history; empty. */
   readonly store: Store;
   readonly config: OpenConfig;
   readonly checks: readonly DemoCheck[];
@@ -32,10 +32,10 @@ export interface HistoryOptions {
   readonly system: System;
 }
 
-/** So many results are written at a time. */
+/** The number of results in one write. */
 const BATCH = 500;
 
-/** Writes the past of the checks until the start of the plan. */
+/** Writes the history of the checks until the start of the plan. */
 export async function makeHistory({ store, config, checks, plan, system }: HistoryOptions): Promise<void> {
   const clock = new VirtualClock(plan.beginMs, () => system.settle());
   let ids = 0;
@@ -112,7 +112,7 @@ export async function makeHistory({ store, config, checks, plan, system }: Histo
   await sender.stop();
 }
 
-/** Returns a function that returns what a check finds now: what is planned, and groups combine it. */
+/** Returns a function that returns the present result of a check: a planned one, or that of a group. */
 async function createObserver(
   checks: readonly Check[],
   { plan, system, recordOf }: Pick<HistoryOptions, "plan" | "system"> & {
@@ -134,10 +134,10 @@ async function createObserver(
       : { ...await entryOf(check).observe(check, context), durationMs: 0 };
 }
 
-/** Something that happens at a time. */
+/** An event at a time. */
 interface Turn {
   readonly atMs: number;
-  /** When the same happens again; `null`: this is the last time. */
+  /** The time of its next occurrence; `null`: this is the last one. */
   readonly nextMs: number | null;
   act(): Promise<void>;
 }
@@ -154,7 +154,7 @@ function turnsOf(check: Check, plan: DemoPlan, act: (turn: Turn) => Promise<void
   });
 }
 
-/** What administrators have done until the start: they react after a few minutes. */
+/** Returns the actions of administrators until the start: they react after a few minutes. */
 function quietOf(
   checks: readonly DemoCheck[],
   { startMs }: DemoPlan,
@@ -175,10 +175,10 @@ function quietOf(
   return [...made, { ...maintenance, fromMs: startMs - 18 * MINUTE_MS, untilMs: startMs + HOUR_MS }];
 }
 
-/** Around the start, the mail server is down, so that a message waits and is sent later. */
+/** The mail server is down around the start, so that a message is pending and sent later. */
 const MAIL_DOWN_MS = 2 * MINUTE_MS;
 
-/** The outcome of a delivery that reaches nothing. */
+/** Returns the outcome of a fake delivery. */
 export function seemToDeliver(channel: Channel, { startMs }: DemoPlan, atMs: number): Delivery {
   if (channel.name !== "mail" || Math.abs(atMs - startMs) > MAIL_DOWN_MS) {
     return { delivered: true, note: null };

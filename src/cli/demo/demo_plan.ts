@@ -1,6 +1,6 @@
 /**
- * What the runs of the invented checks find, at any time before and after the start of the demonstration. The same start
- * gives the same.
+ * The results of the invented checks at any time before and after the start of the demonstration. They are deterministic
+ * for a start.
  */
 import { type CheckResult, checkResult } from "../../domain/check.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../shared/time_units.ts";
@@ -8,9 +8,9 @@ import type { DemoCheck } from "./demo_checks.ts";
 
 export interface DemoPlanOptions {
   readonly checks: readonly DemoCheck[];
-  /** The end of the past; wall time, milliseconds since 1970. */
+  /** The end of the history; wall time, milliseconds since 1970. */
   readonly startMs: number;
-  /** How far back it goes. @default 90 */
+  /** The length of the history. @default 90 */
   readonly days?: number;
 }
 
@@ -24,24 +24,24 @@ interface Incident {
   readonly trouble: number;
 }
 
-/** How long a run took, in an output. */
+/** The duration of a run in an output. */
 const SECONDS = /\b(?:took|after|within) ([\d.]+) s\b/;
 
-/** Once the demonstration runs, another check fails so often. */
+/** The interval of new failures while the demonstration runs. */
 const NEXT_INCIDENT_MS = 30 * SECOND_MS;
 const FIRST_INCIDENT_MS = 5 * SECOND_MS;
 const INCIDENT_MS_MIN = 50 * SECOND_MS;
 const INCIDENT_MS_MAX = 2 * MINUTE_MS;
 
-/** In the past, runs are as rare as the page allows, which shows hours of the last day, and days. Until when, how often. */
+/** The intervals of past runs, by age: as long as the strips of the page permit, which show 24 hours and days. */
 const STEPS = [
   { untilMs: 30 * HOUR_MS, stepMs: HOUR_MS },
   { untilMs: 8 * DAY_MS, stepMs: 3 * HOUR_MS },
   { untilMs: Infinity, stepMs: DAY_MS },
 ] as const;
-/** The last runs, for those that the page shows one by one. */
+/** The last runs, which the page shows one by one. */
 const LAST_RUNS = 25;
-/** Not all of them run at the same time. */
+/** The longest splay: not all checks run at the same time. */
 const SPLAY_MS = 8 * SECOND_MS;
 
 export class DemoPlan {
@@ -49,7 +49,7 @@ export class DemoPlan {
   readonly beginMs: number;
   readonly #checks: ReadonlyMap<string, { readonly check: DemoCheck; readonly index: number }>;
   readonly #past: ReadonlyMap<string, readonly Incident[]>;
-  /** Those that fail while the demonstration runs. */
+  /** The checks that fail while the demonstration runs. */
   readonly #restless: readonly string[];
 
   constructor({ checks, startMs, days = 90 }: DemoPlanOptions) {
@@ -63,7 +63,7 @@ export class DemoPlan {
     this.#restless = checks.filter((check) => !isSteady(check)).map(({ name }) => name);
   }
 
-  /** What a run of a check finds at a time. */
+  /** Returns the result of a run of a check at a time. */
   resultOf(name: string, atMs: number): PlannedResult {
     const { check: { findings }, index } = this.#get(name);
     const { ok, troubles, usualMs } = findings;
@@ -77,7 +77,7 @@ export class DemoPlan {
     return { ...checkResult(condition, output), durationMs: tookMs };
   }
 
-  /** When a check ran until the start, in order: often enough that each incident is confirmed, and ends in time. */
+  /** Returns the times of the runs until the start: frequent enough to confirm each incident and its end. */
   timesOf(name: string): readonly number[] {
     const { check: { problem }, index } = this.#get(name);
     const incidents = this.#past.get(name) ?? [];
@@ -142,7 +142,7 @@ export class DemoPlan {
     return null;
   }
 
-  /** The incidents after the start come in turns, each at one check. */
+  /** Returns an incident after the start, by its number; each concerns one check. */
   #incidentOfTurn(turn: number): Incident & { readonly name: string } {
     const [which = 0, long = 0, trouble = 0] = [21, 22, 23].map((salt) => random(turn, salt));
     const name = this.#restless[Math.floor(which * this.#restless.length)] ?? "";
@@ -156,7 +156,7 @@ export class DemoPlan {
   }
 }
 
-/** A number of 0 or more, below 1, which only two others decide (mulberry32, by Tommy Ettinger). */
+/** Returns a number from 0 to below 1 that is deterministic for two numbers (mulberry32, by Tommy Ettinger). */
 function random(one: number, other: number): number {
   let mixed = Math.imul(1 + Math.imul(one + 1, 0x9e3779b1) + Math.floor(other), 0x6d2b79f5);
   mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);

@@ -16,7 +16,7 @@ import { makeHistory, seemToDeliver } from "./demo_history.ts";
 import { DemoPlan } from "./demo_plan.ts";
 
 /**
- * Runs the service with invented checks until a stop signal. It reaches nothing but its own listening socket.
+ * Runs the service with invented checks until a stop signal. It opens only its listening socket.
  *
  * @throws {ListenError} If it can't listen.
  */
@@ -84,7 +84,7 @@ async function startDemo(
   return parts;
 }
 
-/** Results that are planned; groups combine them. */
+/** Runs that return planned results; groups combine them. */
 function demoRunner(plan: DemoPlan, { clock }: System): CheckRunner {
   return {
     limitOf: () => Promise.resolve("none"),
@@ -105,7 +105,7 @@ async function listen({ outputs }: ServiceParts): Promise<void> {
   }
 }
 
-/** What a service would log with a time, is a line for people here. */
+/** Returns a log whose lines have no time: a person reads them. */
 function demoLog({ stderr, clock }: System, writeLine: (line: string) => void): Log {
   const log = createLog({ sink: stderr, clock, level: "warning", format: "text" });
   return { ...log, info: writeLine };

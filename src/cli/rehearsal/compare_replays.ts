@@ -1,4 +1,4 @@
-/** One or two configs played on the past of a state, side by side: for `monitor replay` and `monitor reload --plan`. */
+/** Replays a state with one or two configs, and compares them: for `monitor replay` and `monitor reload --plan`. */
 import type { LoadedConfig } from "../../config/load.ts";
 import { type Check, combinedChecks } from "../../domain/check.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -25,7 +25,7 @@ interface NamedConfig {
   readonly config: LoadedConfig;
 }
 
-/** What is stored of a span of time. */
+/** The stored results of a period. */
 export interface StoredPast {
   readonly past: Past;
   /** Wall times; it begins with the first stored result. */
@@ -33,10 +33,10 @@ export interface StoredPast {
   readonly untilMs: number;
 }
 
-/** The first stored run ended so long after its planned time at most. */
+/** The longest time from the planned time of the first stored run to its end. */
 const FIRST_RUN_MS = 60_000;
 
-/** Reads the results of the last time of the checks of some configs; `null`, which is printed: there are none. */
+/** Reads the latest results of the checks of some configs; prints an error and returns `null` without any. */
 export async function readPast(
   configs: readonly LoadedConfig[],
   { store, lastMs, system, dependencies }: {
@@ -67,15 +67,15 @@ interface Replayed {
 
 export interface ReplayComparison extends Pick<StoredPast, "sinceMs" | "untilMs"> {
   readonly after: Replayed;
-  /** `null`: it is compared with nothing. */
+  /** `null`: there is no comparison. */
   readonly before: Replayed | null;
   /** Active checks without a stored result. */
   readonly unknown: readonly string[];
-  /** Checks whose last stored result is of other parameters than those in a config. */
+  /** Checks whose last stored result has other parameters than a config. */
   readonly edited: readonly string[];
 }
 
-/** Plays the past to a config, and to the one that it is compared with, if any. */
+/** Replays the past with a config, and with the one for the comparison, if any. */
 export async function compareReplays(
   { past, sinceMs, untilMs }: StoredPast,
   { after, before, records, system }: {
@@ -90,7 +90,7 @@ export async function compareReplays(
     replay: await replay(config, { system, past, sinceMs, untilMs }),
   });
   const byName = new Map(records.map((record) => [record.name, record]));
-  // The replay itself combines the results of others.
+  // The replay itself combines the results of the checks of a group.
   const isOfOthers = (check: Check): boolean =>
     check.active && past.has(check.name) && combinedChecks(check).length === 0 &&
     isEdited(check, byName.get(check.name) ?? { last: null });
@@ -109,9 +109,9 @@ export async function compareReplays(
   };
 }
 
-/** More differences are counted. */
+/** The number of listed differences; further ones are counted. */
 const LISTED_MAX = 100;
-/** More names of checks are counted. */
+/** The number of listed checks; further ones are counted. */
 const NAMES_MAX = 10;
 
 export function comparisonText(
@@ -186,7 +186,7 @@ export function listed(lines: readonly string[]): readonly string[] {
   return rest > 0 ? [...lines.slice(0, LISTED_MAX), `and ${rest} more; all with: --format json`] : lines;
 }
 
-/** The same for programs; fields are only ever added. */
+/** Returns the comparison as JSON; fields are only ever added. */
 export function comparisonFields(
   { after, before, unknown, edited, sinceMs, untilMs }: ReplayComparison,
 ): Readonly<Record<string, unknown>> {

@@ -1,4 +1,4 @@
-/** What an edited config would have sent, compared with the one that the service uses: `monitor reload --plan`. */
+/** Compares the messages of an edited config with those of the config in use: `monitor reload --plan`. */
 import { hasProblem } from "../../condition/condition_state.ts";
 import type { Check } from "../../domain/check.ts";
 import type { Condition } from "../../domain/condition.ts";
@@ -17,13 +17,13 @@ const LAST_MS = 7 * DAY_MS;
 
 interface ReloadPlan {
   readonly text: string;
-  /** What the reload would change. */
+  /** The changes of the reload. */
   readonly difference: ConfigDifference;
-  /** The rest of the text for programs. */
+  /** The other fields for JSON. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A check with a problem now that the reload concerns. */
+/** A changed or removed check that has a problem now. */
 interface PresentProblem {
   readonly check: string;
   readonly condition: Condition;
@@ -31,10 +31,10 @@ interface PresentProblem {
 }
 
 /**
- * Plays the last days to the edited config and to the one in use.
+ * Replays the last days with the edited config and with the one in use.
  *
  * @throws {ConfigError} If the edited config has errors.
- * @throws {OutputError} If no service can be asked for the config that it uses.
+ * @throws {OutputError} If no service returns the config in use.
  */
 export async function planReload({ invocation, system }: CommandContext): Promise<ReloadPlan> {
   const edited = await openConfig(invocation, system, { withoutSecrets: true });

@@ -1,4 +1,4 @@
-/** Compares a replay of the past with what was really sent: `monitor replay --verify`. */
+/** Compares a replay of the past with the log of deliveries: `monitor replay --verify`. */
 import type { LoadedConfig } from "../../config/load.ts";
 import { dependencyNames } from "../../domain/check.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
@@ -12,7 +12,7 @@ import { DAY_MS } from "../../shared/time_units.ts";
 import { EXIT } from "../exit_code.ts";
 import { listed, messageLine, readPast } from "./compare_replays.ts";
 
-/** What is stored takes no longer to be sent, and read. */
+/** The longest time from a stored decision to its delivery and its next read. */
 const SETTLED_MS = 10_000;
 
 /** The longest time of a replay. */
@@ -32,13 +32,13 @@ export async function verifyReplay(
   const log = await store?.deliveries({ sinceMs: -Infinity, untilMs: Infinity }) ?? [];
   const sentPast = { log, waiting: (await store?.outbox())?.notifications ?? [] };
   const dependencies = new Map(config.checks.map((check) => [check.name, dependencyNames(check)]));
-  // From the first result on: what was notified before the time in question decides about what is sent in it.
+  // From the first result on: earlier notifications affect the decisions in the compared time.
   const past = await readPast([config], { store, lastMs: LAST_MS_MAX, system, dependencies });
   if (past === null) return EXIT.nothing;
   const decided: QueuedNotification[] = [];
   await replay(config, { ...past, system, onDecided: (queued) => void decided.push(...queued) });
   const sinceMs = past.untilMs - lastMs;
-  // What is decided meanwhile, or after the last result, is compared the next time.
+  // Decisions meanwhile, or after the last result, are not final yet.
   const endMs = Math.min(past.past.lastMs, past.untilMs - SETTLED_MS);
   const isCompared = ({ check, atMs, decidedAtMs }: VerifiedNotification): boolean =>
     atMs >= Math.max(sinceMs, past.past.knownFromMs(check)) && decidedAtMs <= endMs;

@@ -1,7 +1,7 @@
-/** Which checks a page shows, and in which order: by its query (`?q=redis+tag:shop&sort=slowest`), or by its script. */
+/** Filters and sorts the checks of a page, by its query (`?q=redis+tag:shop&sort=slowest`) or by its script. */
 import type { CheckStatus } from "../../engine/check_status.ts";
 
-/** What is filtered and sorted of a check. */
+/** The fields of a check for filtering and sorting. */
 interface Filtered extends Pick<CheckStatus, "check" | "condition" | "record"> {
   /** Shares of the time in each span, the longest one at the end. */
   readonly spans: readonly { readonly shares: { readonly ok: number } | null }[];
@@ -11,7 +11,7 @@ export const SORTS = ["urgent", "name", "slowest", "worst"] as const;
 export type Sort = typeof SORTS[number];
 
 export interface PageFilter {
-  /** Words that are all in a check's name, title, tags, kind, condition or output; or `tag:`, `kind:`, `condition:`. */
+  /** Words to find in a check's name, title, tags, kind, condition or output; or `tag:`, `kind:`, `condition:`. */
   readonly words: string;
   readonly sort: Sort;
 }
@@ -28,12 +28,12 @@ export function readFilter(query: URLSearchParams): PageFilter {
   return { words, sort: SORTS.find((sort) => sort === query.get("sort")) ?? "urgent" };
 }
 
-/** The word that finds exactly this value: one without blanks. */
+/** Returns the word that matches exactly this value, without blanks. */
 export function fieldWord(field: typeof FIELDS[number], value: string): string {
   return `${field}:${value.trim().replaceAll(/\s+/g, "_").toLowerCase()}`;
 }
 
-/** The values by which a check is found exactly. */
+/** Returns the words that match fields of a check exactly. */
 export function fieldWordsOf({ check, condition }: Pick<Filtered, "check" | "condition">): string {
   return [
     fieldWord("condition", condition),
@@ -43,8 +43,8 @@ export function fieldWordsOf({ check, condition }: Pick<Filtered, "check" | "con
 }
 
 /**
- * Returns whether a check with these words is shown. Browsers run it, too: its text is a part of their scripts, so it
- * uses nothing from outside.
+ * Returns whether the filter matches a check. Browsers run it, too: the page scripts include its source, so it uses no
+ * outer variables.
  */
 export function isFound(words: string, fields: string, text: string): boolean {
   return words.toLowerCase().split(/\s+/).every((word) =>
@@ -56,7 +56,7 @@ export function isFound(words: string, fields: string, text: string): boolean {
 
 type Order = (one: Filtered, other: Filtered) => number;
 
-/** The orders of checks in a section; `null`: as they are. */
+/** The sort keys of checks in a section; `null`: the original order. */
 export const ORDERS: Readonly<Record<Sort, Order | null>> = {
   urgent: null,
   name: (one, other) => nameOf(one) < nameOf(other) ? -1 : nameOf(one) > nameOf(other) ? 1 : 0,
@@ -68,19 +68,18 @@ function nameOf({ check: { title, name } }: Filtered): string {
   return title ?? name;
 }
 
-/** How long the last run took, in milliseconds; -1 without one. */
+/** Returns the duration of the last run, in milliseconds; -1 without a run. */
 export function durationOf({ record }: Filtered): number {
   return record?.last?.durationMs ?? -1;
 }
 
-/** The share of ok in the longest span, from 0 to 1; 2 without data. */
+/** Returns the share of ok in the longest span, from 0 to 1; 2 without data. */
 export function shareOf({ spans }: Filtered): number {
   return spans.at(-1)?.shares?.ok ?? 2;
 }
 
 /**
- * The part of both scripts that filters and sorts the rows of the page at once. `filter()` does it again after the page
- * was renewed.
+ * The part of both page scripts that filters and sorts the rows. `filter()` repeats this after the page is refreshed.
  */
 export const FILTER_CODE = `  const isFound = ${isFound};
   const form = document.querySelector("form");
@@ -121,7 +120,7 @@ export const FILTER_CODE = `  const isFound = ${isFound};
     try {
       history.replaceState(null, "", query.size === 0 ? location.pathname : "?" + query);
     } catch {
-      // A file that was opened from the disk keeps its address.
+      // Browsers may reject replaceState() for a file URL.
     }
     filter();
   };

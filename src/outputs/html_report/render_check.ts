@@ -40,7 +40,7 @@ export interface ItemOptions {
   roomOf(status: PageCheck): Room;
 }
 
-/** The check of a page of its own, with everything open. */
+/** Renders the check of its own page, fully expanded. */
 export function renderCheck(status: PageCheck, options: ItemOptions): Markup {
   const { condition } = status;
   return markup`<li class=${STROKE_CLASSES[condition]}><div><h2>${headingOf(status)}</h2>${
@@ -48,7 +48,7 @@ export function renderCheck(status: PageCheck, options: ItemOptions): Markup {
   }</div>${renderBody(status, options)}${renderWhy(options.snapshot)}${renderRuns(status, options)}\n`;
 }
 
-/** A check as one line, which opens in place. Scripts find it by its `id`, and filter and sort by its data. */
+/** Renders a check as one expandable line. Scripts find it by its `id`, and filter and sort by its data attributes. */
 export function renderRow(
   status: PageCheck,
   options: ItemOptions,
@@ -82,7 +82,7 @@ export function renderRow(
   return { row, isHidden };
 }
 
-/** Returns whether the filter of the page finds a check. */
+/** Returns whether the filter of the page matches a check. */
 export function isShown(status: PageCheck, options: ItemOptions): boolean {
   const { nowMs, filter = NO_FILTER } = options.snapshot;
   const what = `${truncate(describeStatus(status, nowMs), TEXT_MAX.output)}${renderLasting(status, nowMs)}`;
@@ -90,7 +90,7 @@ export function isShown(status: PageCheck, options: ItemOptions): boolean {
   return isFound(filter.words, fieldWordsOf(status), words.join(" "));
 }
 
-/** The share of ok, and of how much time, if that is not nearly all. */
+/** Renders the share of ok, and the observed time, if that is clearly shorter than the span. */
 function renderShare(span: PageSpan | undefined): Markup {
   if (span === undefined || span.shares === null) return markup`\u2013`;
   const { ms, shares, observedMs } = span;
@@ -101,12 +101,12 @@ function renderShare(span: PageSpan | undefined): Markup {
 
 const ROW_PLACES = { places: 1 };
 
-/** Where links and scripts find a check on the page of all. */
+/** Returns the id of a check on the page of all checks, for links and scripts. */
 export function rowId(name: string): string {
   return `check-${encodeURIComponent(name.toWellFormed())}`;
 }
 
-/** How long it lasts, and whether somebody knows; short. */
+/** Returns a short note: the duration of a problem, maintenance, and silences. */
 function renderLasting(
   { record, state, condition, maintenance, isSilenced }: PageCheck,
   nowMs: number,
@@ -121,7 +121,7 @@ function renderLasting(
   ].map((text) => ` \u00b7 ${text}`).join("");
 }
 
-/** What the config says for people. */
+/** Renders the description and the runbook. */
 function renderAbout({ check: { description, runbook } }: PageCheck): Markup {
   const text = description === undefined
     ? ""
@@ -132,7 +132,7 @@ function renderAbout({ check: { description, runbook } }: PageCheck): Markup {
   return markup`${text}<p class=o>Runbook: ${help}</p>`;
 }
 
-/** In whole minutes from an hour on, in whole hours from a day on. */
+/** Rounds a duration down: to minutes from an hour on, to hours from a day on. */
 export function roughly(ms: number): number {
   const unitMs = ms >= DAY_MS ? HOUR_MS : ms >= HOUR_MS ? MINUTE_MS : 1000;
   return Math.floor(ms / unitMs) * unitMs;
@@ -172,12 +172,12 @@ export function headingOf(status: PageCheck): string {
   return truncate(titleOf(status) ?? status.check.name, TEXT_MAX.name);
 }
 
-/** The name, where the title is shown in its place; not on a public page. */
+/** Returns the name, if the heading is the title; empty on a public page. */
 function namesOf(status: PageCheck, { snapshot: { isPublic } }: ItemOptions): readonly string[] {
   return titleOf(status) === null || isPublic === true ? [] : [truncate(status.check.name, TEXT_MAX.name)];
 }
 
-/** The name and the tags; on the page of all, a tag filters. */
+/** Renders the name and the tags; on the page of all checks, a tag sets the filter. */
 function renderWords(status: PageCheck, options: ItemOptions): Markup {
   const { snapshot: { isOfOneCheck } } = options;
   const tags = status.check.tags.map((tag) => {
@@ -217,7 +217,7 @@ function renderMaintenance({ untilMs, reason }: OpenWindow, time: TimeText): Mar
 
 const REASON_MAX = 200;
 
-/** A link that filters the page; without a script it loads it. */
+/** Renders a link that sets the filter; without a script, it loads the filtered page. */
 export function renderFilterLink(words: string, text: string): Markup {
   const query = new URLSearchParams({ q: words.toWellFormed() });
   return markup`<a href="${`?${query}`}" data-q="${words}">${text}</a>`;
@@ -254,7 +254,7 @@ function renderMore(status: PageCheck, { snapshot, time, roomOf }: ItemOptions):
   const { record } = status;
   const changes = status.changes.slice(0, room.changes);
   const detail = room.hasOutput ? record?.last?.detail ?? "" : "";
-  // Of the problem that lasts; the page of one check has it with its incident.
+  // The trace of the present problem; the page of one check has it with the incident.
   const trace = room.hasTrace && snapshot.isOfOneCheck !== true ? status.changes[0]?.trace ?? "" : "";
   const items = changes.map((change) => markup`<li>${time(change.atMs)} ${renderMove(change)}`);
   const summary = changes.length === 0

@@ -1,4 +1,4 @@
-/** What the page of one check has beyond its line: response times, incidents with what was sent, and command lines. */
+/** Renders the page of one check: response times, incidents with their deliveries, settings and command lines. */
 import { isCron } from "../../domain/schedule.ts";
 import { type Condition, mostUrgentFirst, type ShownCondition } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -29,7 +29,7 @@ export function* renderOwnPage(status: PageCheck, item: ItemOptions): Generator<
   }
 }
 
-/** A point of a line is the mean of an hour or a day; the last one is the present one. */
+/** Renders charts; each point is the mean of an hour or a day, and the last one is the present one. */
 function renderCharts({ days }: PageCheck, { snapshot: { own, nowMs }, plainTime }: ItemOptions): Markup {
   const hours = own?.hourMeansMs ?? [];
   const timesOf = (ms: number, from: number, to: number): readonly string[] =>
@@ -52,7 +52,7 @@ function renderCharts({ days }: PageCheck, { snapshot: { own, nowMs }, plainTime
 
 const CHART_HEIGHT = 60;
 
-/** A line with both axes; empty without data. Its numbers are text, so that it also says something without a picture. */
+/** Renders a line chart; empty without data. Its range is text, so that screen readers can read it. */
 function chart(label: string, means: readonly (number | null)[], times: readonly string[]): Markup {
   const known = means.filter((mean) => mean !== null);
   if (known.length === 0) return markup``;
@@ -65,7 +65,7 @@ function chart(label: string, means: readonly (number | null)[], times: readonly
       return "";
     }
     const step = `${isBroken ? "M" : "L"}${index} ${Math.round((1 - mean / top) * CHART_HEIGHT * 10) / 10}`;
-    // A stroke of no length is a dot, should the next one be missing.
+    // A stroke of length 0 is a dot, in case the next point is missing.
     const point = isBroken ? `${step}h0` : step;
     isBroken = false;
     return point;
@@ -82,10 +82,10 @@ function chart(label: string, means: readonly (number | null)[], times: readonly
   }</p></figure>`;
 }
 
-/** A problem from its confirmation to its end. */
+/** A problem from its confirmation to its recovery. */
 interface Incident {
   readonly beganAtMs: number;
-  /** `null`: it lasts. */
+  /** `null`: it is in progress. */
   readonly endedAtMs: number | null;
   readonly highest: Condition;
   /** The change that confirmed it. */
@@ -112,7 +112,7 @@ export function incidentsOf(changes: readonly ConditionChange[]): readonly Incid
   return incidents.reverse();
 }
 
-/** An incident in words: its highest severity, how long it lasted or lasts, and the output that confirmed it. */
+/** Renders an incident: its highest severity, its duration, and the output that confirmed it. */
 function renderIncident(
   { beganAtMs, endedAtMs, highest, first }: Incident,
   lastsUntilMs: number | null,
@@ -128,7 +128,7 @@ function renderIncident(
   return markup`<b>${highest}</b>, ${end}${output}`;
 }
 
-/** Of the incidents of a check, the newest one first, only that one may last; `null`: it does not. */
+/** Returns the present time if an incident is in progress, which only the newest one can be; `null` otherwise. */
 function lastsUntil(index: number, { condition, state }: PageCheck, nowMs: number): number | null {
   return index === 0 && isProblem(condition) && state === "current" ? nowMs : null;
 }
@@ -156,7 +156,7 @@ function renderIncidents(status: PageCheck, { snapshot: { own, nowMs }, time }: 
 
 const TIMELINE_MAX = 20;
 
-/** The latest incidents of all checks by day, each with a link to its check. */
+/** Renders the latest incidents of all checks by day, each with a link to its check. */
 export function renderTimeline({ snapshot: { checks, nowMs }, plainTime }: ItemOptions): Markup {
   const latest = checks.flatMap((status) =>
     incidentsOf(status.changes).map((incident, index) => ({

@@ -59,7 +59,7 @@ function* renderOne(item: ItemOptions): Generator<Markup> {
   yield* renderNotes(item.snapshot);
 }
 
-/** What is wrong first, then the checks that are ok, by their first tag. */
+/** Renders problems first, then the checks that are ok, by their first tag. */
 function* renderSections(item: ItemOptions): Generator<Markup> {
   const { checks, filter = NO_FILTER } = item.snapshot;
   const sorted = checks.toSorted((one, other) => mostUrgentFirst(one.condition, other.condition));
@@ -87,7 +87,7 @@ function* renderSections(item: ItemOptions): Generator<Markup> {
   if (isGrouped) yield markup`</div>\n`;
 }
 
-/** What waits or is kept from channels, and who runs the checks. */
+/** Renders pending notifications, suppressions and members. */
 function* renderNotes(snapshot: ReportSnapshot): Generator<Markup> {
   const { nowMs } = snapshot;
   const [dropped = [], undelivered = []] = [true, false].map((isDropped) =>
@@ -127,7 +127,7 @@ function groupsOf(checks: readonly PageCheck[]): readonly Group[] {
   ];
 }
 
-/** Checks as lines, in parts that can be closed; hidden while the filter finds none of them. */
+/** Renders checks as lines in a collapsible section; hidden while the filter matches none of them. */
 function* renderSection(
   { id, title }: { readonly id: string; readonly title: string },
   checks: readonly PageCheck[],
@@ -176,7 +176,7 @@ function renderAnnouncements({ text }: ReportSnapshot, now: string): Markup {
   }<ul class="e i" role=list>\n${items}</ul></section>\n`;
 }
 
-/** Lines; closed at first if there are many. */
+/** Renders a list of lines; collapsed if there are many. */
 function renderLines(id: string, title: string, lines: readonly string[]): Markup {
   if (lines.length === 0) return markup``;
   const items = lines.slice(0, LINES_MAX).map((line) => markup`<li>${truncate(line, TEXT_MAX.output)}\n`);

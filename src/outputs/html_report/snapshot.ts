@@ -49,7 +49,7 @@ export interface PageCheck extends CheckStatus {
   readonly changes: readonly ConditionChange[];
 }
 
-/** What a channel of a check was notified of, or what holds a notification back. */
+/** The explanation for a channel: its last notification, or the causes that suppress one. */
 export interface PageWhy {
   readonly channel: string;
   readonly text: string;
@@ -72,15 +72,15 @@ export interface ReportSnapshot {
   readonly isLive?: boolean;
   /** Whether it is the live page of one check, with all of its details. @default false */
   readonly isOfOneCheck?: boolean;
-  /** Which checks are shown, and in which order. @default all, the most urgent first */
+  /** The filter and sort order of checks. @default all, the most urgent first */
   readonly filter?: PageFilter;
-  /** Of the page of one check: a line for each of its channels. @default none */
+  /** A line for each channel, on the page of one check. @default none */
   readonly why?: readonly PageWhy[];
-  /** What the page of one check has beyond its line. */
+  /** The additional data of the page of one check. */
   readonly own?: {
-    /** How long its runs took on average in each hour of 7 days, the present one is the last; `null` without a run. */
+    /** The mean duration of its runs in each hour of 7 days, the present hour last; `null` without a run. */
     readonly hourMeansMs: readonly (number | null)[];
-    /** What became of its notifications; the oldest first. */
+    /** The outcomes of its notifications, the oldest first. */
     readonly deliveries: readonly LoggedDelivery[];
   };
   /** Whether the names of checks that have a title are left out, as everybody may read it. @default false */

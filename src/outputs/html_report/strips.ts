@@ -28,7 +28,7 @@ export const STROKE_CLASSES: Readonly<Record<ShownCondition, string>> = {
 /** Failed runs in an hour or a day in which ok was confirmed all the time that is counted. */
 const UNCONFIRMED = "f";
 
-/** The days of a check as bars, a unit each, for its line. */
+/** Renders the days of a check as bars of one unit, for its line. */
 export function renderBars(days: PageCheck["days"], options: PictureOptions): Markup {
   const { stretchesMax } = options.scale;
   const { fine, others } = stripOf(days, {
@@ -54,7 +54,7 @@ export function renderStrips(
   options: PictureOptions & { readonly hasDays: boolean },
 ): Markup {
   const { scale: { stretchesMax, daysPerPoint }, hasDays } = options;
-  // Without the days, the other strips are where these were.
+  // Without the days, the other strips move to their position.
   const lift = hasDays ? 0 : MIDDLES.hours - MIDDLES.days;
   const strips = [
     ...hasDays
@@ -277,7 +277,7 @@ const FEW = {
   outputsMax: 50,
   /** Problems with the trace of the run that confirmed them. */
   tracesMax: 20,
-  /** Whether all checks that are ok have more than their line, not only those with changes. */
+  /** Whether all checks that are ok have details, not only those with changes. */
   opensOk: true,
 };
 

@@ -194,7 +194,7 @@ function segmentsOf(target: string): readonly string[] | null {
   }
 }
 
-/** A page with another filter is another page. */
+/** Reads the filter, which is part of the cache key of a page. */
 function filterOf(target: string): PageFilter {
   return readFilter(new URLSearchParams(target.split("#")[0]?.split("?").slice(1).join("?")));
 }

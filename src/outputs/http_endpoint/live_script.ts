@@ -2,8 +2,8 @@ import { FILTER_CODE } from "../html_report/page_filter.ts";
 import { SHOW_OLD } from "../html_report/old_page.ts";
 
 /**
- * The script of the live page. It filters at once, fetches the page again, and replaces what the server made. Elements
- * that the reader opened, closed, focused or scrolled to are found again.
+ * The script of the live page. It filters rows, fetches the page again, and replaces the elements from the server.
+ * Elements that the reader opened, closed, focused or scrolled to keep their state.
  */
 export const LIVE_SCRIPT: string = `"use strict";
 (() => {
@@ -14,7 +14,7 @@ export const LIVE_SCRIPT: string = `"use strict";
   let updatedAtMs = Date.now();
   let isFetching = false;
 
-  // An element is found again by what has an id around it, its tag and the class of its details.
+  // An element is identified by the ancestor with an id, its tag and the class of its details.
   const placeOf = (element) => {
     const around = element.parentElement.closest("[id]");
     const all = alike(around, element);
@@ -26,7 +26,7 @@ export const LIVE_SCRIPT: string = `"use strict";
     const around = id === undefined ? document : document.getElementById(id);
     return around === null ? undefined : alike(around, element)[index];
   };
-  // Below the form, which stays at the top.
+  // The first row below the form, which is sticky.
   const edge = () => form === null ? 0 : Math.max(0, form.getBoundingClientRect().bottom);
   const topRow = () => scrollY > 0 && [...document.querySelectorAll("main li[id]:not([hidden])")]
     .find((row) => row.getBoundingClientRect().bottom > edge() + 1);

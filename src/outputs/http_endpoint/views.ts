@@ -90,7 +90,7 @@ export class Views {
     const { system, repository, config } = this.#sources;
     const { store } = repository;
     const nowMs = system.clock.wallMs();
-    // Only who asks for a check needs it.
+    // Only the page of one check needs this module.
     const { whyOnPage } = await import("../why/page_why.ts");
     return whyOnPage(check, {
       config,

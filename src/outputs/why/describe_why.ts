@@ -1,4 +1,4 @@
-/** The words of an explanation. */
+/** Formats an explanation as text. */
 import { describeDuration } from "../../domain/duration.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
@@ -8,14 +8,14 @@ import type { Cause } from "../../engine/why.ts";
 import { timeText } from "../../shared/local_time.ts";
 import type { ExplainedChannel, Why } from "./gather_why.ts";
 
-/** What the words of a channel depend on. */
+/** The context of the text of a channel. */
 export interface WhyTextOptions {
   readonly known: KnownCondition;
   readonly nowMs: number;
   readonly timeZone: string;
-  /** What becomes of something that is due. */
+  /** The text for a due notification without a cause. */
   readonly whenDecided: string;
-  /** Whether the time is past. */
+  /** Whether the explained time is past. */
   readonly isPast: boolean;
 }
 
@@ -60,12 +60,12 @@ function describeReminder({ reminder }: ExplainedChannel, options: WhyTextOption
   ];
 }
 
-/** Each of several causes is enough. */
+/** Each of several causes suppresses on its own. */
 function notSent(causes: readonly Cause[]): string {
   return causes.length > 1 ? "not sent while any of these applies" : "not sent";
 }
 
-/** The same in one line: what holds a notification back, else what waits, else what it was notified of. */
+/** Returns one line: the causes that suppress a notification, else the pending one, else the last one. */
 export function describeInLine(channel: ExplainedChannel, options: WhyTextOptions): string {
   const { event, causes, queued } = channel;
   const lines = describeChannel(channel, options);
@@ -76,12 +76,12 @@ export function describeInLine(channel: ExplainedChannel, options: WhyTextOption
   return lines.at(isLast ? -1 : 0) ?? "";
 }
 
-/** Returns whether a channel gets all that tells it of a problem. */
+/** Returns whether `events` includes all notifications that report a condition. */
 export function isSentWhole(events: Channel["events"]): boolean {
   return events === undefined || events.includes("problem") && events.includes("change");
 }
 
-/** Returns why the condition is not known; empty if it is. */
+/** Returns why the condition is unknown; empty if it is known. */
 export function describeUnknown(
   { check, record, gap, stale }: Pick<Why, "check" | "record" | "gap" | "stale">,
   timeZone: string,
@@ -95,7 +95,7 @@ export function describeUnknown(
     : `${quoteValue(name)} not run ${span}`;
 }
 
-/** Of what nothing holds back. */
+/** Returns when a due notification without a cause is sent. */
 export function describeDecision({ monitor, isPast }: Pick<Why, "monitor" | "isPast">): string {
   if (isPast) return "it was waiting, or was sent with the next decision";
   if (monitor?.state === "cron") return "it is sent with the next call";
@@ -128,7 +128,7 @@ function describeQueued(
 }
 
 export function describeCause(cause: Cause, options: WhyTextOptions): string {
-  // The type of the words of a kind is that of its causes.
+  // Types each formatter by the causes of its kind.
   return (CAUSE_WORDS[cause.kind] as (cause: Cause, options: WhyTextOptions) => string)(cause, options);
 }
 

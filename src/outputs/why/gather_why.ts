@@ -1,4 +1,4 @@
-/** Why the channels of a check were, or were not, notified: for `monitor why`, and for the page of the check. */
+/** Explains why the channels of a check were, or were not, notified: for `monitor why`, and for the page of the check. */
 import { initialState } from "../../condition/condition_state.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
@@ -21,7 +21,7 @@ import {
 } from "../../engine/why.ts";
 import type { MonitorStatus } from "../json/monitor_fields.ts";
 
-/** How many deliveries of each channel are shown. */
+/** The number of shown deliveries of each channel. */
 const DELIVERIES_SHOWN = 3;
 
 export interface WhySources {
@@ -30,43 +30,43 @@ export interface WhySources {
   /** `null`: unknown, or this process. */
   readonly monitor: MonitorStatus | null;
   readonly outbox: KeptOutbox;
-  /** Those that are not over. */
+  /** Silences that have not ended. */
   readonly silences: readonly Silence[];
-  /** Of the check, the oldest first. */
+  /** Deliveries of the check, the oldest first. */
   readonly logged: readonly LoggedDelivery[];
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
-  /** Whether that time is past, so that attempts are not known. @default false */
+  /** Whether that time is past, so that attempts are unknown. @default false */
   readonly isPast?: boolean;
-  /** The gap in the runs at that time. @default null, there is none */
+  /** The gap in the runs at that time. @default null: none */
   readonly gap?: Gap | null;
 }
 
-/** A time in which a check did not run though it was to; wall time, milliseconds since 1970. */
+/** A time in which a check skipped planned runs; wall time, milliseconds since 1970. */
 export interface Gap {
-  /** The check, or one that it combines. */
+  /** The name of the check, or of one that it combines. */
   readonly name: string;
-  /** Its last run before. */
+  /** Its last run before the gap. */
   readonly fromMs: number;
-  /** Its next run; `null`: none came until now. */
+  /** Its next run; `null`: none until now. */
   readonly untilMs: number | null;
-  /** Whether nothing ran meanwhile, as far as is known. */
+  /** Whether no check ran in the gap, as far as stored. */
   readonly isStop: boolean;
 }
 
-/** A channel of a check: what it was notified of, what waits for it, and what holds it back. */
+/** A channel of a check: its last notification, pending notifications, and the causes that suppress one. */
 export interface ExplainedChannel extends Explanation {
   readonly name: string;
-  /** What it was notified of before what waits for it. */
+  /** The notified conditions before the pending ones. */
   readonly notified: LastNotified["conditions"];
   readonly isLeftOut: boolean;
-  /** One that is left out counts as notified, sent or not. */
+  /** Omitted events count as notified. */
   readonly events: Channel["events"];
-  /** What waits for it, was rejected or dropped. */
+  /** Pending, rejected and dropped notifications. */
   readonly queued: readonly ShownNotification[];
   /** The next reminder; `null`: there is none, or the time is past. */
   readonly reminder: ExplainedReminder | null;
-  /** What became of the last ones, the newest first; also before the channel was edited. */
+  /** The last deliveries, the newest first; also from before the channel was edited. */
   readonly deliveries: readonly LoggedDelivery[];
 }
 
@@ -74,13 +74,13 @@ export interface Why extends Required<Pick<WhySources, "monitor" | "nowMs" | "is
   readonly check: Check;
   readonly record: CheckRecord | null;
   readonly known: KnownCondition;
-  /** Why its condition does not count; empty if it does. */
+  /** The reason why its condition does not count; empty if it does. */
   readonly stale: string;
-  /** Each once, in the order of the config. */
+  /** Distinct channels in the order of the config. */
   readonly channels: readonly ExplainedChannel[];
 }
 
-/** Returns what each channel of a check was notified of, and what holds it back. */
+/** Returns the notifications of each channel of a check, and the causes that suppress one. */
 export function gatherWhy(
   check: Check,
   { config, recordOf, monitor, outbox, silences, logged, nowMs, isPast = false, gap = null }: WhySources,
@@ -92,7 +92,7 @@ export function gatherWhy(
     ? present
     : { condition: "unknown", state: "overdue", last: present.last };
   const names = new ConfiguredChannels(toNotifyingConfig(config));
-  // One that the present service does not run suppresses nothing.
+  // A dependency that the present service does not run suppresses nothing.
   const isLeft = (name: string): boolean => recordOf(name)?.nextRunAtMs === null;
   const running = new Map(
     config.checks.filter(({ name, active }) => active && !isLeft(name)).map((one) => [one.name, one]),

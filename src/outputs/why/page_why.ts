@@ -7,7 +7,7 @@ import { gatherWhy, type WhySources } from "./gather_why.ts";
 
 const LINE_LENGTH_MAX = 1_000;
 
-/** Returns a line for each channel of a check; none while it is ok, and nothing holds its notifications back. */
+/** Returns a line for each channel of a check; none while it is ok and its notifications are not suppressed. */
 export function whyOnPage(
   check: Check,
   { timeZone, ...sources }: WhySources & { readonly timeZone: string },

@@ -1,4 +1,4 @@
-/** Forgets the old in PostgreSQL, as `createPruner` in `database_store.ts` does in SQLite: some checks at a time, in the order of their ids. */
+/** Deletes expired rows in PostgreSQL, as `createPruner` in `database_store.ts` does in SQLite: in batches of checks. */
 import type { PruneProgress } from "../../domain/store.ts";
 import { nameIn } from "../sql/rows.ts";
 import { DELETE_STRAY_MARKERS } from "../sql/shared_statements.ts";
