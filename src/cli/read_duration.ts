@@ -3,9 +3,9 @@ import { parseIntervalText } from "../config/quantities.ts";
 import { type Invocation, UsageError } from "./command_definition.ts";
 
 /**
- * Returns the duration of an option, milliseconds; `null`: it is not given.
+ * Returns the duration of an option, milliseconds; `null` without the option.
  *
- * @throws {UsageError} If it is none.
+ * @throws {UsageError} If the value is no duration.
  */
 export function readDuration(
   invocation: Invocation,

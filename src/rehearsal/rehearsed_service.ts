@@ -62,8 +62,8 @@ export interface RehearsedServiceOptions {
 /** The recorded runs of checks, at their recorded times. */
 export interface RecordedRuns {
   /**
-   * Whether it has the notifications that were decided without a result. Then these are decided when they were, instead of
-   * every 30 s, checks run exactly when they ran, and groups have the results that they had.
+   * Whether it includes the notifications that were decided without a result. Then these are decided at their recorded
+   * times instead of every 30 s, checks run exactly at their recorded times, and groups have their recorded results.
    */
   readonly hasReviews: boolean;
   /** Returns whether a check has recorded runs. */
@@ -93,7 +93,7 @@ interface Slot {
   readonly order: number;
   /** The checks that it depends on or combines. */
   readonly reads: readonly string[];
-  /** Its runs in the past; `null`: it follows its schedule. */
+  /** Its recorded runs; `null`: it follows its schedule. */
   readonly recorded: RecordedRuns | null;
   /** Its next run; `null`: there is none until something else happens. */
   plan: Plan | null;
