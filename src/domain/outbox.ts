@@ -56,11 +56,11 @@ export interface OutboxChange {
   readonly markers: readonly DeliveryMarker[];
   /** Markers that are deleted: the channel received the recovery, or no longer matters. */
   readonly cleared: readonly Pick<DeliveryMarker, "check" | "channelKey">[];
-  /** New notifications of any queue, whoever owns it. @default none */
+  /** New notifications of any queue, with any owner. @default none */
   readonly notices?: readonly QueuedNotification[];
   /** Additions to the counts of channels. @default none */
   readonly counted?: readonly ChannelCount[];
-  /** Deliveries to log, whoever owns the queue; dropped ones as long as this process does. @default none */
+  /** Deliveries to log, with any owner of the queue; dropped ones as long as this process does. @default none */
   readonly logged?: readonly LoggedDelivery[];
   /** Those sent last without a claim on their queue, while the shared state was unreachable. Absent: it was reachable. */
   readonly sentOpen?: readonly SentOpen[];

@@ -1,6 +1,6 @@
 /**
  * Notices about channels: if one rejects notifications, another one is notified, and once more when it accepts them again.
- * So someone learns of a wrong password or an expired token although nobody reads the log.
+ * So you learn of a wrong password or an expired token without reading the log.
  */
 import type { Channel } from "../domain/channel.ts";
 import { NOTICE_PREFIX, type Notification, type QueuedNotification } from "../domain/outbox.ts";

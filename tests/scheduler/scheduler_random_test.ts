@@ -234,7 +234,7 @@ async function assertInvariants(first: readonly Check[], steps: readonly Step[])
   }
   await last(fake.harnesses).end();
 
-  assert.deepStrictEqual(fake.targets.alongside, [], "no check runs beside itself");
+  assert.deepStrictEqual(fake.targets.alongside, [], "no check has two runs at a time");
   const moves = confirmedMoves(fake.harnesses);
   const notifications = fake.harnesses.flatMap((harness) => harness.notifications())
     .map(({ check, previous, condition }) => ({ name: check, from: previous, to: condition }));

@@ -348,7 +348,7 @@ Deno.test("prune() ignores a store that can't be written, and has a damaged one 
   recordResult(MAIL, "ok");
   await repository.flush();
   assert.deepStrictEqual((await fresh[0]?.records())?.map(({ name }) => name), ["web", "mail"]);
-  assert.deepStrictEqual(troubles, ["damaged", null], "so that what else was kept there is written anew");
+  assert.deepStrictEqual(troubles, ["damaged", null], "so that the other records are written again");
 });
 
 Deno.test("finish() writes pending updates, and prunes to the end in the first process of an hour", async (t) => {

@@ -61,7 +61,7 @@ function traceResponse(
 ): IncomingResponse {
   const { peer } = response;
   tracer.add(`response ${response.status}${peer === undefined ? "" : ` from ${peer}`}`);
-  // The iterator of `Headers` begins anew at each step, so a long head would keep everything else waiting.
+  // The iterator of `Headers` starts over at each step, so a long head would block the event loop.
   response.headers.forEach((value, name) => tracer.addBlock("<", headerLine(name, value)));
   let bytes = 0;
   let start = "";
