@@ -14,6 +14,7 @@ export function checkOf<K extends CheckKind>(
     active: true,
     threshold: 1,
     recoveryThreshold: settings.threshold ?? 1,
+    flapping: "once",
     reminders: false,
     schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
     maintenanceWindows: [],

@@ -35,6 +35,7 @@ function settings(
     active: true,
     threshold: 3,
     recoveryThreshold: 3,
+    flapping: "once",
     reminders: false,
     schedule: { regularIntervalMs: intervalMs, attentiveIntervalMs: intervalMs },
     maintenanceWindows: [],

@@ -78,6 +78,7 @@ async function soakRuns(
 
 async function* soakSteps(steps: number): AsyncGenerator<void> {
   const policies = [1, 2, 3, 5].map((threshold) => ({
+    flapping: "once" as const,
     threshold,
     recoveryThreshold: 6 - threshold,
     reminders: threshold > 2,

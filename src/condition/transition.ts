@@ -211,7 +211,7 @@ function withoutOk(state: ConditionState): ConditionState {
 export function review(
   before: ConditionState,
   circumstances: Circumstances,
-  policy: Pick<ConditionPolicy, "flapping"> = {},
+  policy: Pick<ConditionPolicy, "flapping"> = { flapping: "once" },
 ): Transition {
   const state = withNotified(before, circumstances);
   const event = dueEvent(state);
@@ -266,7 +266,7 @@ function hasNotifiedFlapping(
   { known }: Pick<Circumstances, "known">,
 ): boolean {
   const { flappingSinceMs, notifiedAtMs, notified, confirmed } = state;
-  if (flapping !== "once" || flappingSinceMs === null || (notifiedAtMs ?? -Infinity) < flappingSinceMs) {
+  if (flapping === "all" || flappingSinceMs === null || (notifiedAtMs ?? -Infinity) < flappingSinceMs) {
     return false;
   }
   return [notified, ...known?.(state) ?? []].every((one) => severity(one) >= severity(confirmed ?? "ok"));

@@ -109,7 +109,8 @@ export async function playChaos(
     "/etc/monitor/monitor.jsonc",
     JSON.stringify(completeConfig({
       state: STATE,
-      defaults: { threshold: 1 },
+      // Each change is compared, however many there are.
+      defaults: { threshold: 1, flapping: "all" },
       channels: Object.fromEntries(CHANNELS.map((name) => [name, {}])),
       checks: Object.fromEntries(names.map((name) => [name, {}])),
     })),

@@ -32,7 +32,8 @@ Deno.test("review() returns the suppressed notification that the next check resu
     fc.property(steps({ changing: false }), (history) => {
       const state = runMachine(history).at(-1)?.state ?? initialState();
       const due = dueEvent(state);
-      const { verdict, state: after } = review(state, { suppressedBy: null, nowMs: 1e9 });
+      const circumstances = { suppressedBy: null, nowMs: 1e9 };
+      const { verdict, state: after } = review(state, circumstances, { flapping: "all" });
       assert.equal(verdict.kind === "notify" ? verdict.event : null, due);
       assert.equal(dueEvent(after), null);
       assert.deepEqual({ ...after, ...notificationFields(state) }, state);

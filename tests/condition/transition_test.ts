@@ -210,7 +210,7 @@ Deno.test("transition() and review() use the channel that was last notified the 
     "there is no channel": [wasCritical, [], null],
     "one misses the recovery": [isOver, ["ok", "critical"], ["recovery", "critical"]],
   };
-  const policy = { threshold: 1, recoveryThreshold: 1, reminders: false } as const;
+  const policy = { threshold: 1, recoveryThreshold: 1, flapping: "once", reminders: false } as const;
   await testRows(t, table, ([state, known, expected]) => {
     const nowMs = START_MS + HOUR;
     const condition = state.observed ?? "ok";
@@ -317,7 +317,7 @@ type TraceOptions = Omit<Trace, "observed">;
 function policyOf(
   { threshold = 3, recoveryThreshold = threshold, reminders = false }: Partial<Trace>,
 ): ConditionPolicy {
-  return { threshold, recoveryThreshold, reminders };
+  return { threshold, recoveryThreshold, flapping: "all", reminders };
 }
 
 function run(trace: Trace): Transition[] {

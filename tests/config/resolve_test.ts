@@ -30,6 +30,7 @@ const ALL_SETTINGS = {
   active: false,
   threshold: 5,
   recovery_threshold: 2,
+  flapping: "all",
   reminders: "6 hours",
   schedule: { regular_interval: "5 minutes", attentive_interval: 30 },
   maintenance_windows: [
@@ -65,6 +66,7 @@ const ALL_SETTINGS_MEANT = {
   active: false,
   threshold: 5,
   recoveryThreshold: 2,
+  flapping: "all" as const,
   reminders: 21_600_000,
   schedule: { regularIntervalMs: 300_000, attentiveIntervalMs: 30_000 },
   maintenanceWindows: [

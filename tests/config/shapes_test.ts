@@ -9,6 +9,7 @@ const NOTHING_SET = {
   active: true,
   threshold: 3,
   recoveryThreshold: 3,
+  flapping: "once",
   reminders: false,
   schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
   notifications: [{ kind: "console", parameters: {} }],

@@ -281,6 +281,7 @@ function makeChecks(): readonly Check[] {
       name: `check ${index}`,
       threshold: 1 + index % 3,
       recoveryThreshold: 1 + (index >> 1) % 2,
+      flapping: "all",
       reminders:
         ([5 * MINUTE, false, false, true, false, false, [2 * MINUTE, 10 * MINUTE]] as const)[index] ??
           false,

@@ -71,7 +71,7 @@ async function play(number: number, reminders: Check["reminders"] = false): Prom
     ...testCheck("ok", { name: "web", threshold: random.pick([1, 1, 3]) }),
     recoveryThreshold: random.pick([1, 1, 2]),
     reminders,
-    ...random.oneIn(3) && { flapping: "once" as const },
+    flapping: random.oneIn(3) ? "all" : "once",
     ...random.oneIn(3) && { dependsOn: ["router"] },
     maintenanceWindows: random.oneIn(3) ? QUARTERS : [],
     notifications: [channelOf("all", {}), channel],

@@ -43,7 +43,7 @@ export function randomScenario(random: Random, days: number): RandomScenario {
     ...oneIn(3) && { threshold: 1 + Math.floor(below(4)) },
     ...oneIn(4) && { within: 5 },
     ...oneIn(3) && { recovery_threshold: 1 + Math.floor(below(3)) },
-    ...oneIn(3) && { flapping: "once" },
+    ...oneIn(3) && { flapping: "all" },
     ...oneIn(2) && { reminders: pick<unknown>(["61 min", "5 min 10 s", true, ["10 min 15 s", "121 min"]]) },
     ...oneIn(2) && index > 0 && {
       depends_on: [oneIn(2) ? names[index - 1] : index > 1 ? { any: names.slice(0, index) } : names[0]],
@@ -61,6 +61,7 @@ export function randomScenario(random: Random, days: number): RandomScenario {
     ? {
       all: {
         kind: "group",
+        flapping: "all",
         parameters: { checks: ["web", "db", "mail"], ...oneIn(2) && { at_least: 2 } },
         ...oneIn(2) && { depends_on: ["api"] },
       },

@@ -25,7 +25,7 @@ function byCheck(
   const items = messages.flatMap(({ channel, atMs, text }) =>
     text.split(/, (?![^(]*\))/).map((words) => {
       const [, check] = words.split(" ");
-      // Milliseconds decide how often a group runs, and so when it flaps.
+      // Milliseconds decide how often a group runs, and so whether it flaps.
       const isGroup = check === "all";
       return {
         key: `${channel} ${check}`,

@@ -95,7 +95,7 @@ for (const [name, channel] of Object.entries({ "": {}, ", to a channel in its ho
   simulate(`a flapping check stops its notifications, and begins again when it is steady${name}`, {
     start: START,
     zone: "Europe/Zurich",
-    config: { channels: { chat: channel }, checks: { web: { flapping: "once" } } },
+    config: { channels: { chat: channel }, checks: { web: {} } },
     results: { web: FLAPS },
     expect: {
       chat: [

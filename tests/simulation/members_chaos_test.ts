@@ -25,6 +25,7 @@ async function runChaos(
     parameters: { path: "/bin/probe" },
     notifications: [installation.hook.channel],
     threshold: random.pick([1, 1, 2]),
+    flapping: "all",
   }]);
   installation.writeConfig({ checks: Object.fromEntries(checks) }, { failOpenAfter: 3_600 });
   try {

@@ -753,7 +753,7 @@ return vErrors === null;
 }
 export function validate_flapping(data, instancePath = ""){
 let vErrors = null;
-if(!((data === "all") || (data === "once"))){
+if(!((data === "once") || (data === "all"))){
 vErrors = add(vErrors, {instancePath,keyword:"enum",params:{}});
 }
 validate_flapping.errors = vErrors;

@@ -241,8 +241,8 @@ export interface Check {
   readonly recoveryThreshold?: number;
   /** Raises the condition if `threshold` of this many results reach it, in any order, since it was last lowered. Default: in a row. */
   readonly within?: number;
-  /** What is sent of a check that changes too often: `all` changes, or one notification `once`, then only a worse condition, until it no longer does. Default: `all`. */
-  readonly flapping?: Flapping;
+  /** What is sent of a check that changes too often: one notification `once`, then only a worse condition, until it no longer does, or `all` changes. */
+  readonly flapping: Flapping;
   /** Reminders while a problem lasts: `true` at every result that is not ok, an interval at most that often, several intervals one after the other. */
   readonly reminders: boolean | number | readonly number[];
   /** When the check runs: at an interval (`regular_interval`) or on a cron schedule (`cron`). */
@@ -704,7 +704,7 @@ export interface GroupParameters {
   readonly atLeast?: number;
 }
 
-export type Flapping = "all" | "once";
+export type Flapping = "once" | "all";
 
 export interface Schedule {
   /** Time between two runs: whole seconds, or text such as "5 minutes". */

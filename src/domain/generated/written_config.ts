@@ -37,7 +37,7 @@ export interface Defaults {
   readonly notifications?: readonly Channel[] | undefined;
 }
 
-export type Flapping = "all" | "once";
+export type Flapping = "once" | "all";
 
 export interface Schedule {
   readonly regular_interval?: number | string | undefined;
