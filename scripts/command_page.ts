@@ -1,5 +1,5 @@
 /** Generates `docs/reference/command_line.md` from the definitions of `--help`. */
-import { type Command, COMMON_OPTIONS, type OptionSpec } from "../src/cli/command_definition.ts";
+import { type Command, COMMON_OPTIONS, grouped, type OptionSpec } from "../src/cli/command_definition.ts";
 import { EXIT_CODE_HELP, exitCodeHelp } from "../src/cli/exit_code.ts";
 
 /** Returns the page's text. */
@@ -16,11 +16,13 @@ export function commandPage(commands: readonly Command[]): string {
     "",
     "## Commands",
     "",
-    ...table(
-      ["Command", "Purpose"],
-      commands.map(({ name, summary }) => [`[\`${name}\`](#${name})`, summary]),
-    ),
-    "",
+    ...grouped(commands).flatMap(([heading, members]) => [
+      ...table(
+        [heading, "Purpose"],
+        members.map(({ name, summary }) => [`[\`${name}\`](#${name})`, summary]),
+      ),
+      "",
+    ]),
     "## Common options",
     "",
     ...optionTable(COMMON_OPTIONS),

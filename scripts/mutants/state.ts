@@ -243,7 +243,7 @@ export const STATE: FaultyLayer = {
           "WHERE at_ms > ?1 OR",
         ],
         ["no delivery is ever surplus", "- ${DELIVERIES_MAX} LIMIT ?2", "- ${2 * DELIVERIES_MAX} LIMIT ?2"],
-        ["unsilence ends maintenance windows", "kind <> 'maintenance'", "kind <> 'acknowledgement'"],
+        ["silence end ends maintenance windows", "kind <> 'maintenance'", "kind <> 'acknowledgement'"],
         [
           "a dropped notification is deleted by its plan alone",
           "AND coalesce(first_failed_at_ms, next_attempt_at_ms) < ?1 LIMIT ?2)",
@@ -441,7 +441,7 @@ export const POSTGRES: FaultyLayer = {
           "WHERE schedule = $3 AND scheduled_at_ms >= $4",
         ],
         [
-          "unsilence in PostgreSQL ends maintenance windows",
+          "silence end in PostgreSQL ends maintenance windows",
           "until_ms > $1 AND kind <> 'maintenance'",
           "until_ms > $1 AND kind <> 'acknowledgement'",
         ],

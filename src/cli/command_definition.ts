@@ -25,6 +25,8 @@ export type ConfigNames = "checks" | "channels" | "tags";
 type OperandKind = "check" | "path" | readonly string[] | {
   readonly first: readonly string[];
   readonly then: "check";
+  /** Whether names of checks may come first, too. @default false */
+  readonly orNames?: boolean;
 };
 
 type OptionValue = string | true | readonly string[];
@@ -79,9 +81,20 @@ export class Invocation {
   }
 }
 
+/** The groups of the list of commands, in its order, with their headings. */
+export const COMMAND_GROUPS = {
+  start: "Start",
+  run: "Run",
+  look: "Look",
+  quiet: "Quiet",
+  set_up: "Set up and test",
+  plumbing: "Plumbing",
+} as const;
+
 export interface Command {
   /** The word that calls it; unique. */
   readonly name: string;
+  readonly group: keyof typeof COMMAND_GROUPS;
   /** For the list of commands; lower case, no final period. */
   readonly summary: string;
   /** Behind the command's name in the usage line: each word is one operand, with `…` any number. @default none */
@@ -106,6 +119,16 @@ export interface Command {
   /** Its exit codes, in addition to those of every command. */
   readonly endings: readonly Ending[];
   run(invocation: Invocation, system: System): Promise<number>;
+}
+
+/** Returns the commands of each group, under its heading. */
+export function grouped(
+  commands: readonly Command[],
+): readonly (readonly [heading: string, commands: readonly Command[]])[] {
+  return Object.entries(COMMAND_GROUPS).map(([name, heading]) => [
+    heading,
+    commands.filter(({ group }) => group === name),
+  ]);
 }
 
 /** Returns the most operands of a command: those of the first form in its usage line, before another command line. */

@@ -30,6 +30,7 @@ const ENDINGS = {
   command: ["any", "exit code of COMMAND (126: not executable, 127: not found, 128 + signal number)"],
   observed: ["0, 1, 2, 3", `highest severity, with --once: ${CONDITIONS_MEANING}`],
   ran: ["0, 1, 2, 3", `highest severity of the results: ${CONDITIONS_MEANING}`],
+  tried: ["0, 1, 2, 3", `0, or with --dry-run the highest severity: ${CONDITIONS_MEANING}`],
   confirmed: ["0, 1, 2, 3", `highest confirmed severity: ${CONDITIONS_MEANING}`],
   usage: ["64", "usage error"],
   name: ["64", "usage error, or unknown or inactive check"],

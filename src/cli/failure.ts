@@ -124,7 +124,6 @@ export function writeError(error: unknown, path: string, label = path): unknown 
 
 /** The commands that read no config. A test compares them with the table of commands. */
 const WITHOUT_CONFIG: readonly string[] = [
-  "try",
   "demo",
   "init",
   "import",

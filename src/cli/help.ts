@@ -1,4 +1,4 @@
-import { type Command, COMMON_OPTIONS, type OptionSpec } from "./command_definition.ts";
+import { type Command, COMMON_OPTIONS, grouped, type OptionSpec } from "./command_definition.ts";
 import { EXIT_CODE_HELP, exitCodeHelp } from "./exit_code.ts";
 import { wrap } from "../shared/wrap.ts";
 import { PROJECT_URL } from "./project_url.ts";
@@ -11,16 +11,17 @@ const LEFT_MAX = 34;
 const PROGRAM_SUMMARY = "monitor runs the checks of a config, and notifies you of problems and recoveries";
 
 export function programHelp(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map(({ name }) => name.length));
   return [
     ...wrap(`${PROGRAM_SUMMARY}.`, WIDTH),
     "",
     "Usage: monitor COMMAND [OPTIONS]",
     "",
-    "Commands:",
-    ...columns(
-      commands.map((command) => [`${command.name} ${command.operands ?? ""}`.trim(), command.summary]),
-    ),
-    "",
+    ...grouped(commands).flatMap(([heading, members]) => [
+      `${heading}:`,
+      ...members.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
+      "",
+    ]),
     "Options:",
     ...columns(COMMON_OPTIONS.map(describeOption)),
     "",

@@ -103,6 +103,8 @@ const BY_SIGNAL = "end the service as you started it, for example with: systemct
 
 /** The words of other tools, with the command that does the same here. */
 const OTHER_WORDS: Readonly<Record<string, string>> = {
+  unsilence: "end a silence with: monitor silence end NAME",
+  try: "run a new check once with: monitor add --dry-run TARGET",
   version: "print the version with: monitor --version",
   list: "list the checks with: monitor status",
   ls: "list the checks with: monitor status",
@@ -111,7 +113,7 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   serve: AS_SERVICE,
   stop: BY_SIGNAL,
   restart: "apply an edited config with: monitor reload",
-  test: "run all checks once with: monitor check --once, or a new one with: monitor try TARGET",
+  test: "run all checks once with: monitor check --once, or a new one with: monitor add --dry-run TARGET",
 };
 
 async function showHelp(name: string, system: System): Promise<number> {

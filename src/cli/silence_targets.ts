@@ -70,6 +70,14 @@ export function requireTargets(invocation: Invocation, example: string): void {
   if (!isAll && isUnnamed) throw new UsageError("missing names of checks, --tag or --all", example);
 }
 
+/** @throws {UsageError} If there is another option than those of an action, of the config and of the state. */
+export function rejectOptions(invocation: Invocation, action: string, accepted: readonly string[]): void {
+  const other = [...invocation.options.keys()].find((name) =>
+    ![...accepted, "config", "state", "no-color"].includes(name)
+  );
+  if (other !== undefined) throw new UsageError(`--${other} cannot be used with ${action}`);
+}
+
 /** Chooses the problems of some checks, and lists the checks without one; `null` stands for all checks. */
 export function chooseProblems(records: readonly CheckRecord[], names: readonly (string | null)[]): {
   readonly chosen: readonly Pick<Silence, "check" | "problemBeganAtMs">[];

@@ -1,3 +1,6 @@
+/** The address of the live page of a new config. */
+export const STARTER_ADDRESS = "127.0.0.1:9797";
+
 /** The beginning of a new config, up to its checks. */
 const SETTINGS = `// The config of monitor: checks, their schedules and notifications.
 //   monitor validate       prints errors
@@ -49,7 +52,10 @@ const SETTINGS = `// The config of monitor: checks, their schedules and notifica
     // }
   },
 
-  // An HTML report that is updated every minute:
+  // The live page of the service that "monitor check" starts: http://${STARTER_ADDRESS}/
+  "listen": { "address": "${STARTER_ADDRESS}" },
+
+  // An HTML report in a file, updated every minute:
   // "report": { "path": "/var/cache/monitor/index.html" },
   // Metrics for the textfile collector of the node exporter:
   // "metrics": { "path": "/var/lib/prometheus/node-exporter/monitor.prom" },

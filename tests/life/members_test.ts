@@ -221,7 +221,7 @@ test("silences and dependencies count at every member, wherever they were made o
       names.forEach((name) => targets.statuses.set(name, 500));
       for (let count = 0; count < 3; count++) await ranAgain();
       assert.equal(hook.posts.length, before, describe());
-      assert.equal((await run("unsilence", "--all")).code, 0);
+      assert.equal((await run("silence", "end", "--all")).code, 0);
       await turn(500);
       await stop(...members);
     },

@@ -57,8 +57,8 @@ test(
           /pending to critical: it is gone\n$/,
         );
         assert.match((await harness.runHere(["silence", "bad"])).stdout, /^bad: silenced until /);
-        assert.match((await harness.runHere(["silence", "--list"])).stdout, /^bad: silenced until /);
-        assert.equal((await harness.runHere(["unsilence", "bad"])).stdout, "ended 1 silence\n");
+        assert.match((await harness.runHere(["silence", "list"])).stdout, /^bad: silenced until /);
+        assert.equal((await harness.runHere(["silence", "end", "bad"])).stdout, "ended 1 silence\n");
         assert.match((await harness.runHere(["report"])).stdout, /<h3>bad<\/h3>/);
         // The files that it would overwrite are unknown.
         assert.equal((await harness.runHere(["report", "-o", "other.html"])).code, 78);

@@ -56,5 +56,5 @@ test("monitor: commands use a database that --state names", () =>
     assert.match(await run("status"), /silenced: "good"/);
     assert.match(await run("history", "good"), /, 1 run,/);
     assert.match(await run("report"), /<html/);
-    assert.match(await run("unsilence", "--all"), /ended 1 silence/);
+    assert.match(await run("silence", "end", "--all"), /ended 1 silence/);
   }), POSTGRES);

@@ -89,7 +89,7 @@ export function randomScenario(random: Random, days: number): RandomScenario {
       `silence ${target} --for ${pick(["20 min", "5 h"]).replace(" ", "")}`,
       `acknowledge ${target.replace(" --until-ok", "")} --for 3h`,
       `acknowledge ${target.replace(" --until-ok", "")}`,
-      "unsilence --all",
+      "silence end --all",
       `maintenance start ${target.replace(" --until-ok", "")} --for 30min`,
       "maintenance end --all",
       "restart",

@@ -96,7 +96,7 @@ async function playChaosHour(seed: number, state: unknown = STATE): Promise<Worl
           ["silence", random.pick(names), "--for", "9min"],
           ["silence", random.pick(names), "--until-ok"],
           ["maintenance", "start", random.pick(names), "--for", "6min"],
-          ["unsilence", "--all"],
+          ["silence", "end", "--all"],
         ] as const,
       ));
     }

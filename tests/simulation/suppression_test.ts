@@ -11,11 +11,11 @@ simulate("a silence suppresses the notifications of its check, and its end sends
   actions: {
     "22:00": "silence web --for 1h --reason deploy",
     "22:20": async (world) => {
-      const { stdout } = await world.machine().run("silence", "--list");
+      const { stdout } = await world.machine().run("silence", "list");
       assert.match(stdout, /^web: silenced until .* \(deploy\)$/m);
     },
     "22:30": async (world) => {
-      assert.equal((await world.machine().run("unsilence", "web")).stdout, "ended 1 silence\n");
+      assert.equal((await world.machine().run("silence", "end", "web")).stdout, "ended 1 silence\n");
     },
   },
   expect: { chat: ["22:10 problem other critical", "22:30-22:31 problem web critical"] },
@@ -119,7 +119,7 @@ simulate("a maintenance window by hand suppresses a tag, also of a check that ge
   actions: {
     "22:10": "maintenance start --tag front --for 1h --id deploy",
     "22:15": async (world) => {
-      assert.equal((await world.machine().run("unsilence", "--all")).stdout, "ended 0 silences\n");
+      assert.equal((await world.machine().run("silence", "end", "--all")).stdout, "ended 0 silences\n");
     },
     "22:20": [{ config: { checks: { web: FRONT, new: FRONT, other: {} } } }, "reload"],
     "22:40": async (world) => {

@@ -78,7 +78,7 @@ const QUESTIONS = TIMES.map((minute): [string, Action] => {
 
 const PEOPLE: readonly [string, Action][] = [
   ["2026-03-02 12:30", "silence web --for 3h"],
-  ["2026-03-02 13:07", "unsilence web"],
+  ["2026-03-02 13:07", "silence end web"],
   ["2026-03-02 19:20", "maintenance start api --for 1h"],
   ["2026-03-02 20:05", "silence db --for 40min"],
   ["2026-03-02 20:25", "silence db --for 10min"],

@@ -19,11 +19,12 @@ import {
 export const acknowledgeCommand: Command = {
   ...SILENCE_COMMAND,
   name: "acknowledge",
+  group: "quiet",
   summary: "stop reminders and escalation of a problem",
   description:
     "Acknowledges the problems of the named or tagged checks, or with --all every problem. There are no reminders and no " +
     "escalation (after) until recovery. Changes and the recovery are sent, with your note. status and the HTML " +
-    "report show it. A running monitor applies it at once. unsilence ends it.",
+    "report show it. A running monitor applies it at once. silence end ends it.",
   options: [
     ...targetOptions("every check with a problem"),
     option("--note TEXT", "note, shown by status and the next notification"),

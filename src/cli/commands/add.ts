@@ -1,39 +1,60 @@
-import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
-import { printable } from "../../shared/text.ts";
-import { EXIT } from "../exit_code.ts";
+import {
+  type Command,
+  formatOption,
+  type Invocation,
+  OPTION,
+  option,
+  type ReportFormat,
+  UsageError,
+} from "../command_definition.ts";
+import { jsonDocument, printable, printableBlock, shellWord } from "../../shared/text.ts";
+import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
+import { checkFields } from "../formats/json.ts";
 import {
   addChecks,
   type KnownCheck,
+  NO_CONFIG,
   openTarget,
   partKnown,
   partTaken,
   partValid,
+  tryChecks,
 } from "../new_checks/add_checks.ts";
-import { CHECK_OPERANDS, readOperands } from "../new_checks/read_operands.ts";
+import {
+  CHECK_OPERANDS,
+  entryFor,
+  type NewCheck,
+  readOperands,
+  renderEntry,
+} from "../new_checks/read_operands.ts";
 
 export const addCommand: Command = {
   name: "add",
-  summary: "try checks and add them to the config",
+  group: "start",
+  summary: "run new checks once and write them into the config",
   operands: `${CHECK_OPERANDS}…`,
   operandKind: "path",
   description:
     "Runs each check once, prints the results and writes the checks into the config. Comments and layout stay. Without a " +
     "config it makes monitor.jsonc. A TARGET without a kind is a URL, HOST:PORT, a port, a systemd unit, a directory, a file or a " +
     "line of a crontab. KEY=VALUE is a parameter of the check before it. Of several checks, those with an error and those " +
-    "that the config has already are named and left out.",
+    "that the config has already are named and left out. --dry-run writes nothing, and reads only a config that --config names.",
   page: "guides/add_checks.md",
   options: [
     OPTION.config,
     option("--name NAME", "name of the check; only for one check"),
-    option("--dry-run", "the checks as JSON on stdout, without a change of the config"),
+    option("--dry-run", "results and JSON of the checks only; the exit code is the highest severity"),
+    option("--trace", "everything that the runs send and receive"),
+    formatOption(["pretty", "json"], "of --dry-run: pretty or json"),
   ],
   examples: [
     ["monitor add https://example.org/ nginx.service /", "add three checks"],
     ["monitor add 8080:80 --name shop", "add a port that a container publishes"],
     ["monitor add '30 2 * * * /usr/local/bin/backup'", "add a cron job, and print its new line"],
     ["monitor add ping 192.0.2.1 count=3", "add a check of another kind"],
+    ["monitor add --dry-run --trace https://example.org/", "show what a new check does"],
   ],
-  endings: ["done", "state", "permission", "config", "interrupted"],
+  endings: ["tried", "state", "permission", "config", "interrupted"],
   run: async (invocation, system) => {
     const read = await readOperands(invocation.operands, system);
     const count = read.checks.length + read.rejected.length;
@@ -43,10 +64,16 @@ export const addCommand: Command = {
     const checks = read.checks.map((check) =>
       name === undefined ? check : { ...check, name, target: undefined }
     );
-    const target = await openTarget({ invocation, system });
+    const isDryRun = invocation.has("dry-run");
+    const format = readFormat(invocation);
+    const traces = invocation.has("trace");
+    const target = isDryRun && !invocation.has("config")
+      ? NO_CONFIG
+      : await openTarget({ invocation, system });
     const { known, added } = partKnown(checks, target);
     for (const one of known) {
-      system.stdout.write(`not added: ${printable(describeKnown(one))}\n`);
+      const output = format === "json" ? system.stderr : system.stdout;
+      output.write(`not added: ${printable(describeKnown(one))}\n`);
     }
     const { free, taken } = partTaken(added, target);
     const { valid, invalid } = await partValid(free, { invocation, system, target });
@@ -57,11 +84,59 @@ export const addCommand: Command = {
       system.stderr.write(`monitor: not added: ${printable(message)}\n`);
       if (hint !== null) system.stderr.write(`monitor: hint: ${printable(hint)}\n`);
     }
-    const isDryRun = invocation.has("dry-run");
-    const code = await addChecks(valid, { invocation, system, target, isDryRun });
+    const options = { invocation, system, target, traces };
+    const code = isDryRun
+      ? await dryRun(valid, { ...options, format, hasRejected: rejected.length > 0 })
+      : await addChecks(valid, options);
     return rejected.length > 0 && code === EXIT.ok ? EXIT.usage : code;
   },
 };
+
+/** @throws {UsageError} If it cannot be combined with the other options. */
+function readFormat(invocation: Invocation): ReportFormat {
+  const format = invocation.reportFormat();
+  if (invocation.has("dry-run")) {
+    if (invocation.has("trace") && format === "json") {
+      throw new UsageError("--trace cannot be used with --format json");
+    }
+  } else if (invocation.has("format")) throw new UsageError("--format requires --dry-run");
+  return format;
+}
+
+async function dryRun(
+  checks: readonly NewCheck[],
+  options: Parameters<typeof tryChecks>[1] & {
+    readonly format: ReportFormat;
+    readonly hasRejected: boolean;
+  },
+): Promise<number> {
+  const { system, invocation, format, hasRejected } = options;
+  if (checks.length === 0) return EXIT.ok;
+  const { records, stopCode, printed } = await tryChecks(checks, options);
+  if (stopCode !== null) return stopCode;
+  const config = Object.fromEntries(checks.map((check) => [check.name, entryFor(check)]));
+  const it = checks.length === 1 ? "it" : "them";
+  system.stdout.write(
+    format === "json"
+      ? jsonDocument({ checks: records.map(checkFields), config })
+      : printed + (hasRejected ? "" : `add ${it} with: ${describeAdding(invocation)}\nor `) +
+        `paste ${it} into "checks":\n${printableBlock(checks.map(renderEntry).join(",\n"))}\n`,
+  );
+  return records.length === 0
+    ? EXIT.ok
+    : exitCodeOf(records.map(({ result }) => result.condition), failRule("warning"));
+}
+
+function describeAdding(invocation: Invocation): string {
+  const name = invocation.text("name");
+  const config = invocation.text("config");
+  return [
+    "monitor add",
+    ...config === undefined ? [] : ["-c", shellWord(config)],
+    ...invocation.operands.map(shellWord),
+    ...name === undefined ? [] : ["--name", shellWord(name)],
+  ].map(printable).join(" ");
+}
 
 function describeKnown({ check, name, isNew, isInactive }: KnownCheck): string {
   const target = check.target ?? check.name;

@@ -23,6 +23,7 @@ import { usesColor } from "../terminal.ts";
 
 export const beatCommand: Command = {
   name: "beat",
+  group: "run",
   summary: "run a command and record its result for a job check",
   operands: "NAME [-- COMMAND…]",
   takesCommand: true,

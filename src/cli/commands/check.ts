@@ -29,6 +29,7 @@ import { wantsColor } from "../terminal.ts";
 
 export const checkCommand: Command = {
   name: "check",
+  group: "run",
   summary: "run the checks, on their schedules or once",
   operands: "[NAME…]",
   operandKind: "check",

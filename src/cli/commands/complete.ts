@@ -11,6 +11,7 @@ import { readShell } from "./completions.ts";
 /** `monitor __complete SHELL -- …`, which the completions call at every Tab. */
 export const completeCommand: Command = {
   name: "__complete",
+  group: "plumbing",
   summary: "print the completions of a command line",
   operands: "SHELL -- WORD…",
   description: "Prints the completions that a completion script asks for.",

@@ -4,6 +4,7 @@ import { EXIT } from "../exit_code.ts";
 
 export const completionsCommand: Command = {
   name: "completions",
+  group: "plumbing",
   summary: "print the completion script of a shell",
   operands: "SHELL",
   operandKind: SHELLS,

@@ -9,6 +9,7 @@ import { hintOf } from "../failure.ts";
 
 export const discoverCommand: Command = {
   name: "discover",
+  group: "start",
   summary: "propose checks for what runs on this machine",
   description:
     "Proposes checks for file systems, systemd units, listening ports, certificates and cron jobs that the config does not check " +
@@ -18,7 +19,6 @@ export const discoverCommand: Command = {
     OPTION.config,
     option("--all", "addition of every proposed check, without a question"),
     option("--json", "the proposed checks as JSON; nothing is added"),
-    option("--dry-run", "the chosen checks as JSON on stdout, without a change of the config"),
   ],
   examples: [
     ["monitor discover", "choose from the proposed checks"],
@@ -52,7 +52,7 @@ export const discoverCommand: Command = {
     const chosen = isAsked ? await choose(proposed.length, system) ?? [] : proposed.keys();
     const checks = [...chosen].flatMap((index) => proposed[index]?.check ?? []);
     if (checks.length === 0) system.stdout.write("nothing was added\n");
-    return await addChecks(checks, { invocation, system, target, isDryRun: options.has("dry-run") });
+    return await addChecks(checks, { invocation, system, target });
   },
 };
 

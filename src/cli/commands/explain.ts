@@ -16,6 +16,7 @@ import { pad } from "../../shared/wrap.ts";
 
 export const explainCommand: Command = {
   name: "explain",
+  group: "set_up",
   summary: "show every effective setting and where it comes from",
   operands: "[NAME…]",
   operandKind: "check",

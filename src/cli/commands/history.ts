@@ -37,6 +37,7 @@ const EVER = { sinceMs: -Infinity, untilMs: Infinity };
 
 export const historyCommand: Command = {
   name: "history",
+  group: "look",
   summary: "show the changes, availability and durations of a check",
   operands: "NAME",
   operandKind: "check",

@@ -29,6 +29,7 @@ const FORMATS = ["jsonc", "json"] as const;
 
 export const importCommand: Command = {
   name: "import",
+  group: "start",
   summary: "translate the config of another tool",
   operands: "TOOL FILE",
   operandKind: IMPORTED_TOOLS,

@@ -1,11 +1,12 @@
 import { type Command, option } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { writeNew } from "../failure.ts";
-import { STARTER_CONFIG } from "../starter_config.ts";
+import { STARTER_ADDRESS, STARTER_CONFIG } from "../starter_config.ts";
 import { printable } from "../../shared/text.ts";
 
 export const initCommand: Command = {
   name: "init",
+  group: "start",
   summary: "write a starter config",
   operands: "[PATH]",
   operandKind: "path",
@@ -23,7 +24,10 @@ export const initCommand: Command = {
     const path = invocation.operands[0] ?? "monitor.jsonc";
     await writeNew(path, STARTER_CONFIG, { ...system, overwrite: invocation.has("force") });
     const config = path === "monitor.jsonc" ? "" : ` -c ${printable(path)}`;
-    system.stdout.write(`wrote ${printable(path)}\ntry it with: monitor check --once${config}\n`);
+    system.stdout.write(
+      `wrote ${printable(path)}\nrun every check once with: monitor check --once${config}\n` +
+        `start the service, with its page at http://${STARTER_ADDRESS}/, with: monitor check${config}\n`,
+    );
     return EXIT.ok;
   },
 };

@@ -4,6 +4,7 @@ import { EXIT } from "../exit_code.ts";
 
 export const licensesCommand: Command = {
   name: "licenses",
+  group: "plumbing",
   summary: "print the licenses of monitor and its dependencies",
   description:
     "Prints the license of monitor and of each package in it, and the URL of the license of the runtime.",

@@ -14,13 +14,21 @@ import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { EXIT } from "../exit_code.ts";
 import { isEverything, readSelection } from "../open_config.ts";
-import { readEnd, requireTargets, SILENCE_COMMAND, UNTIL_OPTION, withSilences } from "../silence_targets.ts";
+import {
+  readEnd,
+  rejectOptions,
+  requireTargets,
+  SILENCE_COMMAND,
+  UNTIL_OPTION,
+  withSilences,
+} from "../silence_targets.ts";
 
 const ACTIONS = ["start", "list", "end"] as const;
 
 export const maintenanceCommand: Command = {
   ...SILENCE_COMMAND,
   name: "maintenance",
+  group: "quiet",
   summary: "start or end a maintenance window",
   operands: "start|list|end [NAME…]",
   operandKind: { first: ACTIONS, then: "check" },
@@ -56,11 +64,7 @@ export const maintenanceCommand: Command = {
       );
     }
     const { call, options } = CALLS[action];
-    for (const name of ["tag", "all", "for", "until", "note", "id", "format"]) {
-      if (invocation.has(name) && !options.includes(name)) {
-        throw new UsageError(`--${name} cannot be used with ${action}`);
-      }
-    }
+    rejectOptions(invocation, action, options);
     await call(new Invocation({ ...invocation, operands }), system);
     return EXIT.ok;
   },

@@ -13,6 +13,7 @@ import { readSharedState } from "../read_state.ts";
 
 export const membersCommand: Command = {
   name: "members",
+  group: "plumbing",
   summary: "show the monitors that share a state",
   description:
     "Shows each member of a state in PostgreSQL: whether it is live, its last heartbeat, its location, whether it has the config " +

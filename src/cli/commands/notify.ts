@@ -30,6 +30,7 @@ const TO_OPTION: OptionSpec = option(
 
 export const notifyCommand: Command = {
   name: "notify",
+  group: "set_up",
   summary: "send a test notification through every channel",
   operands: "[NAME…]",
   operandKind: "check",

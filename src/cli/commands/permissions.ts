@@ -30,6 +30,7 @@ const FORMATS = ["flags", "json", "deno", "systemd", "bwrap"] as const;
 
 export const permissionsCommand: Command = {
   name: "permissions",
+  group: "set_up",
   summary: "print the minimal permissions for the config",
   operands: "[NAME…]",
   operandKind: "check",

@@ -16,6 +16,7 @@ import { locateState } from "../state_location.ts";
 
 export const proveCommand: Command = {
   name: "prove",
+  group: "set_up",
   summary: "list what a check would not notice",
   operands: "[NAME…]",
   operandKind: "check",

@@ -22,6 +22,7 @@ const FORMATS = Object.keys(REHEARSAL_FORMATS) as readonly RehearsalFormatName[]
 
 export const rehearseCommand: Command = {
   name: "rehearse",
+  group: "set_up",
   summary: "test what the config would send in a scenario",
   operands: "SCENARIO…",
   operandKind: "path",

@@ -8,6 +8,7 @@ import { hintOf, OutputError } from "../failure.ts";
 
 export const reloadCommand: Command = {
   name: "reload",
+  group: "run",
   summary: "make the running monitor load its config again",
   description:
     "Makes the monitor that runs on this state load its config again, as SIGHUP does, and prints what changed. An invalid " +

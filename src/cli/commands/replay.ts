@@ -12,6 +12,7 @@ import { locateState } from "../state_location.ts";
 
 export const replayCommand: Command = {
   name: "replay",
+  group: "set_up",
   summary: "show what a config would have sent in the past",
   description:
     "Replays stored results with the config: the messages that it would have sent, the nights with one, the outages and " +

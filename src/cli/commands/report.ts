@@ -8,6 +8,7 @@ import { pageFacts } from "../../outputs/html_report/snapshot.ts";
 
 export const reportCommand: Command = {
   name: "report",
+  group: "look",
   summary: "write an HTML report of every check",
   operands: "[NAME…]",
   description:

@@ -7,6 +7,7 @@ import { OutputError } from "../failure.ts";
 
 export const runCommand: Command = {
   name: "run",
+  group: "run",
   summary: "run checks now in the running monitor",
   operands: "NAME…",
   operandKind: "check",

@@ -5,6 +5,7 @@ import { readShape, SHAPE_OPTION } from "./validate.ts";
 
 export const schemaCommand: Command = {
   name: "schema",
+  group: "plumbing",
   summary: "print the JSON schema of the config",
   description:
     'Prints the JSON schema (draft 2020-12) of the config. Editors use it if the key "$schema" names its file.',

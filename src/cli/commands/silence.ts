@@ -1,4 +1,6 @@
-import { type Command, option, UsageError } from "../command_definition.ts";
+import { type Command, Invocation, option, UsageError } from "../command_definition.ts";
+import type { System } from "../../domain/system.ts";
+import { countSilences } from "../../engine/outbox_status.ts";
 import { UNTIL_OK_MS_MAX } from "../../engine/silences.ts";
 import { isEverything, readSelection } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
@@ -7,6 +9,7 @@ import {
   chooseProblems,
   readEnd,
   readSilences,
+  rejectOptions,
   renderSilences,
   requireTargets,
   SILENCE_COMMAND,
@@ -15,53 +18,87 @@ import {
   withSilences,
 } from "../silence_targets.ts";
 
+const ACTIONS = ["list", "end"] as const;
+
 export const silenceCommand: Command = {
   ...SILENCE_COMMAND,
   name: "silence",
-  summary: "suppress notifications for a while",
+  group: "quiet",
+  summary: "suppress notifications for a while; list and end silences",
+  operands: "[list|end] [NAME…]",
+  operandKind: { first: ACTIONS, then: "check", orNames: true },
   description:
     "Suppresses notifications of the named or tagged checks, or with --all of every check. The checks still run. " +
     "A running monitor applies it at once. When the silence ends, a problem that persists is sent within half a " +
-    "minute. A new silence of a check replaces its old one.",
+    "minute. A new silence of a check replaces its old one. list: prints the current silences and acknowledgements. " +
+    "end: ends those of the named or tagged checks, or with --all all of them; notifications that are still due are sent.",
   options: [
     ...targetOptions("every check"),
     option("--for INTERVAL", 'duration, such as "2 hours" or 90m (default: 1 hour)'),
     UNTIL_OPTION,
     option("--until-ok", "until the problem that each check has now has recovered"),
-    option("--reason TEXT", "reason, shown by --list and status"),
-    option("--list", "list of the current silences"),
+    option("--reason TEXT", "reason, shown by list and status"),
   ],
   examples: [
     ["monitor silence web --for 2h --reason deploy", "silence one check"],
     ["monitor silence --tag web --for 2h", "silence the checks with a tag"],
     ["monitor silence --all --until 18:30", "silence every check"],
     ["monitor silence web --until-ok", "silence a problem until it has recovered"],
-    ["monitor silence --list", "list the current silences"],
+    ["monitor silence list", "list the current silences"],
+    ["monitor silence end web", "end the silence of one check"],
   ],
-  replaced: { "--end": "monitor unsilence" },
+  replaced: { "--end": "monitor silence end NAME", "--list": "monitor silence list" },
   run: async (invocation, system) => {
-    const { options } = invocation;
-    const isList = options.has("list");
-    if (isList && (options.has("all") || !isEverything(readSelection(invocation)))) {
-      throw new UsageError("--list cannot be combined with names of checks, --tag or --all");
+    const [word, ...operands] = invocation.operands;
+    const action = ACTIONS.find((one) => one === word);
+    if (action === undefined) await start(invocation, system);
+    else {
+      rejectOptions(invocation, action, OPTIONS[action]);
+      await CALLS[action](new Invocation({ ...invocation, operands }), system);
     }
-    if (!isList) requireTargets(invocation, "monitor silence NAME --for 1h");
-    const nowMs = system.clock.wallMs();
-    // Before the state is opened: a wrong time is a usage error.
-    const timeZone = system.timeZone();
-    const untilOk = options.has("until-ok");
-    const untilMs = readEnd(invocation, { timeZone, nowMs }) ??
-      nowMs + (untilOk ? UNTIL_OK_MS_MAX : FOR_MS_DEFAULT);
-    await withSilences(invocation, system, async ({ store, names }) => {
-      if (isList) return renderSilences(await readSilences(store, nowMs), timeZone) || "no silences\n";
-      const chosen = untilOk
-        ? chooseProblems(await store.records(), names)
-        : { chosen: names.map((check) => ({ check, problemBeganAtMs: null })), without: [] };
-      const reason = invocation.text("reason") ?? "";
-      return await addChosen(store, chosen, { kind: "silence", fromMs: nowMs, untilMs, reason, timeZone });
-    });
     return EXIT.ok;
   },
 };
+
+const OPTIONS = { list: [], end: ["tag", "all"] } as const;
+const CALLS = { list, end } as const;
+
+async function start(invocation: Invocation, system: System): Promise<void> {
+  requireTargets(invocation, "monitor silence NAME --for 1h");
+  const nowMs = system.clock.wallMs();
+  // Before the state is opened: a wrong time is a usage error.
+  const timeZone = system.timeZone();
+  const untilOk = invocation.has("until-ok");
+  const untilMs = readEnd(invocation, { timeZone, nowMs }) ??
+    nowMs + (untilOk ? UNTIL_OK_MS_MAX : FOR_MS_DEFAULT);
+  await withSilences(invocation, system, async ({ store, names }) => {
+    const chosen = untilOk
+      ? chooseProblems(await store.records(), names)
+      : { chosen: names.map((check) => ({ check, problemBeganAtMs: null })), without: [] };
+    const reason = invocation.text("reason") ?? "";
+    return await addChosen(store, chosen, { kind: "silence", fromMs: nowMs, untilMs, reason, timeZone });
+  });
+}
+
+async function list(invocation: Invocation, system: System): Promise<void> {
+  if (!isEverything(readSelection(invocation))) throw new UsageError("list accepts no names of checks");
+  await withSilences(invocation, system, async ({ store }) => {
+    const silences = await readSilences(store, system.clock.wallMs());
+    return renderSilences(silences, system.timeZone()) || "no silences\n";
+  });
+}
+
+async function end(invocation: Invocation, system: System): Promise<void> {
+  requireTargets(invocation, "monitor silence end NAME");
+  const nowMs = system.clock.wallMs();
+  await withSilences(invocation, system, async ({ store, names }) => {
+    const isAll = invocation.has("all");
+    const ended = (await readSilences(store, nowMs)).filter(({ check }) => isAll || names.includes(check));
+    await store.endSilences(isAll ? "all" : names, nowMs);
+    const others = (await readSilences(store, nowMs)).filter(({ check }) => check === null);
+    const rest = others.length === 0 ? "" : `still active:\n${renderSilences(others, system.timeZone())}`;
+    return `ended ${countSilences(ended).join(" and ") || "0 silences"}\n${rest}`;
+  });
+}
 
 const FOR_MS_DEFAULT = 3_600_000;

@@ -12,6 +12,7 @@ const ACTIONS = ["copy", "schema"] as const;
 
 export const stateCommand: Command = {
   name: "state",
+  group: "plumbing",
   summary: "copy a state, or print the schema for PostgreSQL",
   operands: "copy FROM TO | schema",
   operandKind: ACTIONS,

@@ -53,6 +53,7 @@ const FORMATS = ["pretty", "json", "plugin"] as const;
 
 export const statusCommand: Command = {
   name: "status",
+  group: "look",
   summary: "show the condition of every check",
   operands: "[NAME…]",
   operandKind: "check",

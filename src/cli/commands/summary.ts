@@ -27,6 +27,7 @@ const FORMATS = ["text", "html", "json"] as const;
 
 export const summaryCommand: Command = {
   name: "summary",
+  group: "look",
   summary: "summarize outages and availability of a period",
   operands: "[NAME…]",
   operandKind: "check",

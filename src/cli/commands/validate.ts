@@ -34,6 +34,7 @@ const FORMATS = ["pretty", "json", "github"] as const;
 
 export const validateCommand: Command = {
   name: "validate",
+  group: "set_up",
   summary: "check the config for errors",
   description: "Prints every error and warning of the config with its line and column. It runs no check.",
   page: "reference/config.md",

@@ -28,6 +28,7 @@ import { locateState } from "../state_location.ts";
 
 export const whyCommand: Command = {
   name: "why",
+  group: "look",
   summary: "explain why channels were, or were not, notified of a check",
   operands: "NAME",
   operandKind: "check",

@@ -58,15 +58,19 @@ export async function complete(
   if (command.operandKind === "path") return { offers: "files" };
   const { operandKind } = command;
   const firstWords = operandKind === "check" ? [] : "then" in operandKind ? operandKind.first : operandKind;
-  if (firstWords.length > 0 && operands.length === 0) return offer(firstWords.map(toCandidate));
+  const offersFirst = firstWords.length > 0 && operands.length === 0;
+  const orNames = operandKind !== "check" && "then" in operandKind && operandKind.orNames === true;
+  const first = offersFirst ? firstWords.map(toCandidate) : [];
+  if (offersFirst && !orNames) return offer(first);
   if (operandKind !== "check" && !("then" in operandKind)) return { offers: "files" };
   const named = await namesIn(typed.options.get("config"), "checks");
-  return offer(
-    named.filter(({ value }) =>
+  return offer([
+    ...first,
+    ...named.filter(({ value }) =>
       // Before -- it would be taken for an option.
       !operands.includes(value) && (typed.onlyOperands || !value.startsWith("-"))
     ),
-  );
+  ]);
 }
 
 /** The values of options by name; that of a flag is empty. `onlyOperands`: `--` came. */

@@ -1,4 +1,4 @@
-import { counted, printable, printableBlock } from "../../shared/text.ts";
+import { counted, printable } from "../../shared/text.ts";
 import { addEntries } from "../../config/add_entries.ts";
 import { ConfigError, describePath } from "../../config/problem.ts";
 import { isObject } from "../../config/schema_view.ts";
@@ -8,8 +8,8 @@ import type { System } from "../../domain/system.ts";
 import { UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { type CommandContext, type OpenConfig, openConfigAt } from "../open_config.ts";
-import { asUsageError, entryFor, type NewCheck, renderEntry, usageErrorOf } from "./read_operands.ts";
-import { isTryable, renderRecords, runNewChecks } from "./run_new_checks.ts";
+import { asUsageError, entryFor, type NewCheck, usageErrorOf } from "./read_operands.ts";
+import { isTryable, renderRecords, runNewChecks, type Tried } from "./run_new_checks.ts";
 import { locateConfig, pathFromHere } from "../../config/source.ts";
 import {
   joinPermissions,
@@ -23,7 +23,8 @@ import { EMPTY_CONFIG } from "../starter_config.ts";
 
 interface AddOptions extends CommandContext {
   readonly target: ConfigTarget;
-  readonly isDryRun: boolean;
+  /** Whether everything that a run does is printed. @default false */
+  readonly traces?: boolean;
 }
 
 /**
@@ -33,36 +34,47 @@ interface AddOptions extends CommandContext {
  * @throws {UsageError} If a check has an error.
  */
 export async function addChecks(checks: readonly NewCheck[], options: AddOptions): Promise<number> {
-  const { invocation, system, target, isDryRun } = options;
+  const { system, target } = options;
   if (checks.length === 0) return EXIT.ok;
+  const required = await permissionsOfWriting(target, system);
+  const { printed, stopCode } = await tryChecks(checks, { ...options, required });
+  if (stopCode !== null) {
+    system.stderr.write("monitor: stopped, nothing was added\n");
+    return stopCode;
+  }
+  system.stdout.write(printed);
+  await writeTarget(target, textWith(checks, target), system);
+  const names = checks.map(({ name }) => printable(name)).join(", ");
+  system.stdout.write(`added ${counted(checks.length, "check")} to ${printable(target.label)}: ${names}\n`);
+  system.stdout.write(checks.map((check) => describeCronLine(check, target, system)).join(""));
+  return EXIT.ok;
+}
+
+/**
+ * Tries checks as a part of the config, and returns their results, also as text.
+ *
+ * @throws {UsageError} If a check has an error.
+ */
+export async function tryChecks(
+  checks: readonly NewCheck[],
+  options: AddOptions & { readonly required?: readonly RequiredPermission[] },
+): Promise<Tried & { readonly printed: string }> {
+  const { invocation, system, traces = false, required = [] } = options;
   const edited = await openWith(checks, options).catch((error) => {
     throw asUsageError(error, checks);
   });
   for (const text of warningsOf(edited, checks)) {
     system.stderr.write(`monitor: warning: ${printable(text)}\n`);
   }
-  const required = isDryRun ? [] : await permissionsOfWriting(target, system);
   const added = edited.checks.filter(({ name }) => checks.some((check) => check.name === name));
   const tried: Check[] = [];
   for (const check of added) if (await isTryable(check)) tried.push(check);
   const startedMonotonicMs = system.clock.monotonicMs();
-  const ran = await runNewChecks(tried, { invocation, system, config: edited, traces: false, required });
-  if (ran.stopCode !== null) {
-    system.stderr.write("monitor: stopped, nothing was added\n");
-    return ran.stopCode;
-  }
-  if (tried.length > 0) {
-    system.stdout.write(`${renderRecords(ran.records, { invocation, system, startedMonotonicMs })}\n`);
-  }
-  if (isDryRun) {
-    system.stdout.write(checks.map((check) => `${printableBlock(renderEntry(check))}\n`).join(""));
-    return EXIT.ok;
-  }
-  await writeTarget(target, textWith(checks, target), system);
-  const names = checks.map(({ name }) => printable(name)).join(", ");
-  system.stdout.write(`added ${counted(checks.length, "check")} to ${printable(target.label)}: ${names}\n`);
-  system.stdout.write(checks.map((check) => describeCronLine(check, target, system)).join(""));
-  return EXIT.ok;
+  const ran = await runNewChecks(tried, { invocation, system, config: edited, traces, required });
+  const printed = tried.length === 0
+    ? ""
+    : `${renderRecords(ran.records, { invocation, system, startedMonotonicMs })}\n`;
+  return { ...ran, printed };
 }
 
 /** Returns warnings about new checks, such as a password in the text. */
@@ -161,7 +173,7 @@ export function partTaken(
 /** Parts checks from those that would make the config invalid. */
 export async function partValid(
   checks: readonly NewCheck[],
-  options: Omit<AddOptions, "isDryRun">,
+  options: AddOptions,
 ): Promise<{ readonly valid: readonly NewCheck[]; readonly invalid: readonly UsageError[] }> {
   const error = await openWith(checks, options).then(() => null, (error) => error);
   if (!(error instanceof ConfigError)) {
@@ -182,7 +194,7 @@ export async function partValid(
 
 function openWith(
   checks: readonly NewCheck[],
-  { invocation, system, target }: Omit<AddOptions, "isDryRun">,
+  { invocation, system, target }: AddOptions,
 ): Promise<OpenConfig> {
   const text = textWith(checks, target);
   return openConfigAt({ path: target.path, label: target.label, named: true, text }, { invocation, system });
@@ -219,6 +231,14 @@ export interface ConfigTarget {
   /** Without a byte-order mark; for a new config, its beginning. */
   readonly text: string;
 }
+
+/** For checks that are only tried. */
+export const NO_CONFIG: ConfigTarget = {
+  label: "-",
+  path: "-",
+  config: null,
+  text: '{ "defaults": {}, "checks": {} }\n',
+};
 
 /**
  * Finds and opens the config that checks are added to. If there is none, makes one at the path of `--config`, else in
@@ -258,7 +278,7 @@ async function permissionsOfWriting(
   if (missing.length === 0) return required;
   throw new MissingPermissionsError(missing, system, {
     message: "missing permissions to write the config",
-    hint: "grant them, or print the checks with: --dry-run",
+    hint: "grant them, or print the checks with: monitor add --dry-run TARGET",
   });
 }
 

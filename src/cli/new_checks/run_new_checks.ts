@@ -20,7 +20,7 @@ interface TryOptions extends CommandContext {
   readonly required?: readonly RequiredPermission[];
 }
 
-interface Tried {
+export interface Tried {
   readonly records: readonly RunRecord[];
   /** The exit code of a signal that ended it; `null`: it came to its end. */
   readonly stopCode: number | null;

@@ -12,7 +12,6 @@ import type { OpenConfig } from "../open_config.ts";
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   acknowledge: async () => (await import("../commands/acknowledge.ts")).acknowledgeCommand,
   silence: async () => (await import("../commands/silence.ts")).silenceCommand,
-  unsilence: async () => (await import("../commands/unsilence.ts")).unsilenceCommand,
   maintenance: async () => (await import("../commands/maintenance.ts")).maintenanceCommand,
 };
 const WORDS = [...Object.keys(COMMANDS), "restart", "stop", "start"];

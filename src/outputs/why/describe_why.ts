@@ -139,7 +139,7 @@ const CAUSE_WORDS: { readonly [K in Cause["kind"]]: (cause: CauseOf<K>, options:
     threshold: describeThreshold,
     recovery_threshold: describeThreshold,
     silence: ({ silence }, { nowMs }) =>
-      `silenced: ${describeSilence(silence, nowMs)}; ends with: monitor unsilence ${
+      `silenced: ${describeSilence(silence, nowMs)}; ends with: monitor silence end ${
         silence.check ?? (silence.tag === null ? "--all" : `--tag ${silence.tag}`)
       }`,
     acknowledgement: ({ silence }, { nowMs }) =>
