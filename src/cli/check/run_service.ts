@@ -2,7 +2,8 @@ import type { Log, System } from "../../domain/system.ts";
 import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import type { RequiredPermission } from "../../permissions/required_permissions.ts";
 import { type CommandContext, type OpenConfig, readSelection } from "../open_config.ts";
-import { describeMissing } from "../config_permissions.ts";
+import { describeMissing, listenOf } from "../config_permissions.ts";
+import { wantsColor } from "../terminal.ts";
 import { createLog } from "../create_log.ts";
 import { locateState } from "../state_location.ts";
 import { type OwnedState, ownState } from "../owned_state.ts";
@@ -35,7 +36,10 @@ interface ServiceOptions extends CommandContext {
 export async function runService(options: ServiceOptions): Promise<number> {
   const { invocation, config, settings } = options;
   const { system, log } = withSteadySinks(options);
-  const output = settings.format === "ndjson" ? createEventOutput(system, log) : createPrettyOutput(system);
+  const output = settings.format === "ndjson" ? createEventOutput(system, log) : createPrettyOutput(system, {
+    color: wantsColor(invocation, system.stdout, system),
+    address: listenOf(invocation, config)?.address ?? null,
+  });
   const scheduled = toScheduled(config, readSelection(invocation));
   logWarnings(config, log);
   for (const need of options.missing) log.warning(describeMissing(need));

@@ -3,6 +3,10 @@ import type { Check } from "../../domain/check.ts";
 import type { Log, System } from "../../domain/system.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { checkFields, recordOf } from "../formats/json.ts";
+import { CONDITIONS } from "../../domain/condition.ts";
+import { conditionPaints } from "../formats/table.ts";
+import { createColors } from "../terminal.ts";
+import { durationText } from "../../shared/time_units.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import { VERSION } from "../answer_at_once.ts";
 import { notificationFields } from "../../channels/notification_fields.ts";
@@ -66,20 +70,53 @@ export function describeDifference({ added, changed, removed }: ConfigDifference
   }).join(", ");
 }
 
-/** The output of the `pretty` format: a line at the start, and the console channel's lines. */
-export function createPrettyOutput({ stdout }: Pick<System, "stdout">): ServiceOutput {
+interface PrettyOptions {
+  readonly color: boolean;
+  /** The address of the live page; `null`: there is none. */
+  readonly address: string | null;
+}
+
+/**
+ * The output of the `pretty` format: a line at the start, and the console channel's lines. On a terminal also how to see
+ * the page, and the first result of each check.
+ */
+export function createPrettyOutput(
+  { stdout }: Pick<System, "stdout">,
+  { color, address }: PrettyOptions,
+): ServiceOutput {
   const writeLine = (line: string): void => stdout.write(`${printable(line)}\n`);
+  const paints = conditionPaints(createColors(color));
+  const seen = new Set<string>();
   return {
     started: ({ config, checks, inactive }, statePath) => {
       const rest = inactive > 0 ? ` (${inactive} inactive)` : "";
       const kept = statePath === null ? "no state" : `state in ${statePath}`;
       writeLine(`monitor ${VERSION} started: ${counted(checks, "check")}${rest} from ${config}, ${kept}`);
+      if (stdout.isTerminal) writeLine(describePage(address));
     },
-    happened: () => {},
+    happened: (event) => {
+      if (!stdout.isTerminal || event.event !== "result" || seen.has(event.result.check.name)) return;
+      const { check: { name }, condition, output, durationMs } = event.result;
+      seen.add(name);
+      const word = paints[condition](condition.toUpperCase().padEnd(WORD_WIDTH));
+      stdout.write(`${word}  ${printable(`${name}  ${durationText(durationMs)}  ${output}`).trimEnd()}\n`);
+    },
     reloaded: () => {},
     stopped: () => {},
     writeLine,
   };
+}
+
+const WORD_WIDTH = Math.max(...CONDITIONS.map(({ length }) => length));
+
+function describePage(address: string | null): string {
+  const page = address === null
+    ? "no live page, start it with: --listen 127.0.0.1:9797"
+    // The log has the port that was chosen.
+    : address.endsWith(":0")
+    ? "live page at the address above"
+    : `live page: http://${address}/`;
+  return `${page} (Ctrl-C ends the service)`;
 }
 
 /**
