@@ -196,11 +196,58 @@ export const HTTP: FaultyLayer = {
       faults: [
         [
           "a public page shows checks without the tag",
-          "check.active && check.tags.length > 0",
-          "check.active",
+          "active && tags.some(",
+          "active || tags.some(",
         ],
         ["a public page shows outputs", '    output: "",', "    output: `${startedAtMs}`,"],
+        [
+          "a public page shows a pending check as operational",
+          'pending: "no_data"',
+          'pending: "operational"',
+        ],
+        [
+          "a public page shows a degraded service as operational",
+          'warning: "degraded"',
+          'warning: "operational"',
+        ],
+        [
+          "a public group has the mildest state of its services",
+          "SERVICE_STATES.findLast(",
+          "SERVICE_STATES.find(",
+        ],
+        [
+          "a public group has the share of its best service",
+          "Math.min(least ?? 1, share)",
+          "Math.max(least ?? 0, share)",
+        ],
+        ["a public page claims maintenance while no service runs", "&& notRunning === null", ""],
       ],
+    },
+    {
+      file: "src/outputs/html_report/render_public_page.ts",
+      tests: ["tests/outputs/html_report/public_report_test.ts"],
+      faults: [
+        [
+          "a public page without data claims that all is operational",
+          "count === 0 ? null",
+          "count >= 0 ? null",
+        ],
+        ["some services are all of them", "count === services.length", "count > 0"],
+        [
+          "a public page has a link to sign in without a token",
+          "isLive === true && canSignIn",
+          "isLive === true || canSignIn",
+        ],
+      ],
+    },
+    {
+      file: "src/outputs/html_report/page_groups.ts",
+      tests: ["tests/outputs/html_report/public_report_test.ts"],
+      faults: [["a group of tags alone has only named checks", "|| tags.some(", "&& tags.some("]],
+    },
+    {
+      file: "src/outputs/http_endpoint/endpoint.ts",
+      faults: [["the page of a check is public", 'access === "public" || !view.has(one)', "!view.has(one)"]],
     },
   ],
 };

@@ -22,14 +22,14 @@ import { createRedactor, type Redact } from "../shared/redact.ts";
 import { findSecrets } from "./secrets.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import type { JsonObject } from "./syntax.ts";
-import { findDependencyProblems, withCombined } from "./named_checks.ts";
+import { findDependencyProblems, findGroupProblems, withCombined } from "./named_checks.ts";
 import {
   findListenProblems,
   findSummaryProblems,
   findThresholdProblems,
   warnOfLateNotifications,
-  warnOfPublicTags,
   warnOfSummary,
+  warnOfUnusedTags,
 } from "./threshold_rules.ts";
 import { resolveNamedChannels, warnOfUnusedChannels } from "./named_channels.ts";
 import { defaultsOf, resolveChecks, type ResolveOptions, resolveSetting, resolveSummary } from "./resolve.ts";
@@ -216,15 +216,17 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
   ];
   const fileOf = fileFinder(main, others);
   const summary = resolveSummary(main.value, options);
+  const keyOf = <Name extends keyof ConfigParts>(name: Name): ConfigParts[Name] | null =>
+    resolveSetting(main.value, name, options) ?? null;
+  const page = keyOf("page");
   const problems = [
     ...findDependencyProblems(checks),
     ...findThresholdProblems(checks),
     ...findSummaryProblems(summary, checks),
+    ...findGroupProblems(page, checks),
   ];
   refuse(problems.filter(({ path }) => !fileOf(String(path[1])).isUnresolved(path)));
   const state = main.value["state"];
-  const keyOf = <Name extends keyof ConfigParts>(name: Name): ConfigParts[Name] | null =>
-    resolveSetting(main.value, name, options) ?? null;
   return {
     /** In no order; also those of an unknown kind. */
     checks: withCombined(checks),
@@ -236,7 +238,7 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
     retentionMs: keyOf("retention"),
     heartbeat: keyOf("heartbeat"),
     report: keyOf("report"),
-    page: keyOf("page"),
+    page,
     metrics: keyOf("metrics"),
     summary,
     listen: keyOf("listen"),
@@ -355,12 +357,17 @@ function withoutSecretsInTexts(checks: readonly Check[], redact: Redact): readon
   }));
 }
 
-function withoutSecretsInPage({ title, description, announcements, url }: Page, redact: Redact): Page {
+function withoutSecretsInPage({ announcements, groups, url, ...texts }: Page, redact: Redact): Page {
+  const redacted = <Texts extends Pick<Page, "title" | "description">>(texts: Texts): Texts => ({
+    ...texts,
+    ...texts.title !== undefined && { title: redact(texts.title) },
+    ...texts.description !== undefined && { description: redact(texts.description) },
+  });
   return {
     ...url !== undefined && { url },
-    ...title !== undefined && { title: redact(title) },
-    ...description !== undefined && { description: redact(description) },
+    ...redacted(texts),
     announcements: announcements.map((note) => ({ ...note, text: redact(note.text) })),
+    groups: groups.map(redacted),
   };
 }
 
@@ -378,7 +385,7 @@ function inConfigOrder(
 /** Returns the warnings about a config, except those about secrets. */
 function listWarnings(
   { included, validated, main, lacks }: ReadConfig,
-  { checks, summary, report, metrics, listen, fileOf, isKindKnown }: ResolvedConfig,
+  { checks, summary, report, page, metrics, listen, fileOf, isKindKnown }: ResolvedConfig,
 ): readonly Problem[] {
   const unknownKinds = checks.filter((check) => !isKindKnown(check));
   return [
@@ -388,9 +395,14 @@ function listWarnings(
     ...warnOfUnusedChannels(included.files, { checks, summary }),
     ...findWarnings(checks, (name, key) => locateSetting(name, key, { main, file: fileOf(name) })),
     ...(metrics === null || main.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
-    ...summary === null ? [] : warnOfSummary(summary, checks),
+    ...summary === null ? [] : warnOfSummary(summary),
     ...warnOfLateNotifications(checks),
-    ...warnOfPublicTags({ report: report?.public, listen: listen?.public }, checks),
+    ...warnOfUnusedTags([
+      { path: ["report", "public"], tags: report?.public },
+      { path: ["listen", "public"], tags: listen?.public },
+      { path: ["summary", "tags"], tags: summary?.tags },
+      ...(page?.groups ?? []).map(({ tags }, index) => ({ path: ["page", "groups", index, "tags"], tags })),
+    ], checks),
     ...unknownKinds.map(({ name }) => ({ path: kindPath(name), message: UNKNOWN_KIND })),
   ];
 }

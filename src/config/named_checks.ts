@@ -1,5 +1,6 @@
 /** The checks that others name: dependencies, and those that a group combines. */
 import { type Check, combinedChecks, dependencyNames } from "../domain/check.ts";
+import type { Page } from "../domain/generated/config.ts";
 import { hashHex } from "../shared/hash.ts";
 import { didYouMean } from "./nearest.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
@@ -19,6 +20,21 @@ export function findDependencyProblems(checks: readonly Check[]): readonly Probl
     }
   }
   return [...problems, ...findCycles(checks, byName)];
+}
+
+/** Finds names in the groups of the page that no check has. */
+export function findGroupProblems(page: Page | null, checks: readonly Check[]): readonly Problem[] {
+  const names = new Set(checks.map(({ name }) => name));
+  const unknown = (page?.groups ?? []).flatMap(({ checks }, index) =>
+    checks.flatMap((name, place) =>
+      names.has(name) ? [] : [{ name, path: ["page", "groups", index, "checks", place] }]
+    )
+  );
+  return unknown.slice(0, PROBLEMS_MAX).map(({ name, path }, index) => ({
+    path,
+    message: `is ${quoteValue(name)}, expected the name of a check`,
+    hint: index * names.size < LOOKS_MAX ? didYouMean(name, [...names], quoteValue) : undefined,
+  }));
 }
 
 /** The checks that another one names, with their locations. */

@@ -3,7 +3,7 @@ import type { Check } from "../domain/check.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import { type CronTimes, isCron, type Schedule } from "../domain/schedule.ts";
 import { DAY_MS, HOUR_MS } from "../shared/time_units.ts";
-import { type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
+import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import type { Listen } from "../domain/generated/config.ts";
 import { isLoopback, parseListenAddress } from "../shared/ip_address.ts";
 
@@ -100,17 +100,15 @@ export function describeExposure(listen: Omit<Listen, "intervalMs">): string | n
   return `${quoteValue(listen.address)} is not a loopback address, so others could see every check`;
 }
 
-/** Warns of public tags that no check has, by the key that names them. */
-export function warnOfPublicTags(
-  publicTags: Readonly<Record<string, readonly string[] | undefined>>,
+/** Warns of tags that no check has. */
+export function warnOfUnusedTags(
+  lists: readonly { readonly path: ConfigPath; readonly tags: readonly string[] | undefined }[],
   checks: readonly Check[],
 ): readonly Problem[] {
   const known = new Set(checks.flatMap(({ tags }) => tags));
-  return Object.entries(publicTags).flatMap(([key, tags = []]) =>
+  return lists.flatMap(({ path, tags = [] }) =>
     tags.flatMap((tag, index) =>
-      known.has(tag)
-        ? []
-        : [{ path: [key, "public", index], message: `no check has the tag ${quoteValue(tag)}` }]
+      known.has(tag) ? [] : [{ path: [...path, index], message: `no check has the tag ${quoteValue(tag)}` }]
     )
   );
 }
@@ -131,21 +129,10 @@ export function findSummaryProblems(
   }];
 }
 
-/** Warns of a period without history, and of tags that no check has. */
-export function warnOfSummary(
-  { periodMs = 0, tags = [] }: SummarySettings,
-  checks: readonly Check[],
-): readonly Problem[] {
-  const known = new Set(checks.flatMap((check) => check.tags));
-  return [
-    ...periodMs <= KEPT_MS ? [] : [{
-      path: ["summary", "period"],
-      message: `is ${exactDuration(periodMs)}, and history is kept for ${exactDuration(KEPT_MS)} only`,
-    }],
-    ...tags.flatMap((tag, index) =>
-      known.has(tag)
-        ? []
-        : [{ path: ["summary", "tags", index], message: `no check has the tag ${quoteValue(tag)}` }]
-    ),
-  ];
+/** Warns of a period without history. */
+export function warnOfSummary({ periodMs = 0 }: SummarySettings): readonly Problem[] {
+  return periodMs <= KEPT_MS ? [] : [{
+    path: ["summary", "period"],
+    message: `is ${exactDuration(periodMs)}, and history is kept for ${exactDuration(KEPT_MS)} only`,
+  }];
 }

@@ -23,13 +23,14 @@ Deno.test("loadConfig() resolves the HTTP endpoint, the page and the metrics", a
   assert.deepEqual(await published({ listen, page: { title: "Status" }, metrics: { path: "a.prom" } }), {
     ...nothing,
     listen: { ...listen, intervalMs: 10_000 },
-    page: { title: "Status", announcements: [] },
+    page: { title: "Status", announcements: [], groups: [] },
     metrics: { path: "/etc/monitor/a.prom", intervalMs: 60_000 },
   });
   const page = {
     title: "Status",
     description: "Of everything",
     announcements: [{ date: "2026-01-31 09:30", text: "Two", until: "2026-02-01" }],
+    groups: [{ title: "Shop", description: "Orders", tags: ["web"], checks: ["web"] }],
   };
   const whole = { address: "0.0.0.0:80", token: TOKEN, public: ["web"] };
   const resolved = await published({
@@ -49,6 +50,12 @@ Deno.test("loadConfig() hides the token of the endpoint, and secrets in the word
   assert.ok(secrets.includes(TOKEN));
   const { listen } = await published({ listen: { address: LOOPBACK, token: "${env:NONE}" } });
   assert.equal(listen, null, "without its token there is no endpoint");
-  const { page } = await published({ page: { title: "a ${env:TOKEN}" } }, { environment: { TOKEN } });
-  assert.equal(page.title, "a [secret]");
+  const text = "a ${env:TOKEN}";
+  const { page } = await published({
+    page: { title: text, groups: [{ title: text, description: text }] },
+  }, { environment: { TOKEN } });
+  const shown = "a [secret]";
+  assert.deepEqual([page.title, page.groups], [shown, [
+    { title: shown, description: shown, tags: [], checks: [] },
+  ]]);
 });

@@ -1,6 +1,8 @@
 /** No foreign text can become markup: what the template does, and that everything is made with it. */
 import assert from "node:assert/strict";
 import { statusOf } from "../../src/engine/check_status.ts";
+import { publicPage } from "../../src/outputs/html_report/public_report.ts";
+import { renderPublicPage } from "../../src/outputs/html_report/render_public_page.ts";
 import { renderReport } from "../../src/outputs/html_report/render_report.ts";
 import type { ReportSnapshot } from "../../src/outputs/html_report/snapshot.ts";
 import { renderBadge, renderFeed } from "../../src/outputs/http_endpoint/views.ts";
@@ -61,6 +63,12 @@ function snapshotOf(foreign: (field: string) => string): ReportSnapshot {
       title: foreign("heading"),
       description: foreign("description"),
       announcements: [{ date: foreign("date"), text: foreign("announcement") }],
+      groups: [{
+        title: foreign("group"),
+        description: foreign("group text"),
+        tags: [foreign("tag")],
+        checks: [],
+      }],
     },
     intervalMs: null,
     notRunning: null,
@@ -105,7 +113,10 @@ Deno.test("text from configs and targets adds no markup to pages, feeds and badg
   const rows: Rows<[render: Render, fields: string]> = {
     "file": [pageOf({}), `${onPage} name detail trace`],
     "live page": [pageOf({ isLive: true }), `${onPage} name detail trace`],
-    "public page": [pageOf({ isPublic: true }), `${onPage} detail trace`],
+    "public page": [
+      (foreign) => [...renderPublicPage(publicPage(snapshotOf(foreign)))].join(""),
+      "title heading description date announcement group",
+    ],
     "page of one check": [pageOf({ isLive: true, isOfOneCheck: true }), `${onPage} name detail trace`],
     "feed": [feedOf, "title output heading host"],
     "summary": [summaryOf, "host"],

@@ -33,7 +33,10 @@ interface Shown {
 }
 
 /** A check with its past, of a line `name|title|tags|confirmed|minutes since|output`. */
-function shown(line: string, { maintenanceWindows = [], ...more }: Partial<Shown & Check> = {}): Shown {
+export function shown(
+  line: string,
+  { maintenanceWindows = [], ...more }: Partial<Shown & Check> = {},
+): Shown {
   const [name = "", title, tags = "", confirmed = "ok", minutes = "57600", output] = line.split("|");
   return {
     check: {
@@ -103,6 +106,16 @@ const TEXT: Page = {
     { date: "2026-01-31 09:30", text: "We are looking into slow responses of the shop." },
     { date: "2026-01-01", text: "This is over.", until: "2026-01-02" },
   ],
+  groups: [],
+};
+
+const GROUPED: Page = {
+  ...TEXT,
+  groups: [
+    { title: "Buying", description: "Orders and payments", tags: ["api"], checks: ["shop", "mail"] },
+    { title: "The rest", tags: ["website"], checks: [] },
+    { title: "Nothing", tags: ["jobs"], checks: [] },
+  ],
 };
 
 const FACTS: PageFacts = {
@@ -116,7 +129,7 @@ const FACTS: PageFacts = {
 };
 
 /** The content and the layout of a page. */
-interface PageState {
+export interface PageState {
   readonly shown: readonly Shown[];
   readonly facts?: Partial<PageFacts>;
   readonly public?: readonly string[];
@@ -133,6 +146,21 @@ export const PAGE_STATES: Readonly<Record<string, PageState>> = {
     silences: [],
   },
   public: { shown: EVERYTHING, facts: { text: TEXT }, public: ["website"] },
+  public_groups: {
+    shown: EVERYTHING,
+    facts: { text: GROUPED, isLive: true, canSignIn: true },
+    public: ["website"],
+  },
+  public_ok: { shown: OK, facts: { text: GROUPED }, public: ["website"] },
+  public_stopped: {
+    shown: [
+      CRITICAL,
+      shown("maintained|In its maintenance window|website|warning|10", { maintenanceWindows: [ALWAYS] }),
+      ...OK,
+    ],
+    facts: { text: TEXT, notRunning: { state: "stopped", sinceMs: NOW_MS - 10_000 } },
+    public: ["website"],
+  },
   live: { shown: EVERYTHING, facts: { isLive: true } },
   one_check: { shown: [CRITICAL], facts: { isLive: true, isOfOneCheck: true } },
   stopped: {

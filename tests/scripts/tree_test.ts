@@ -41,7 +41,8 @@ Deno.test("attributes without quotes contain only constants and numbers", () => 
   );
   assert.equal(
     [...new Set(values)].toSorted().join(" "),
-    "OLD_CLASS STROKE_CLASSES[condition] id kind nowMs root seconds strokeClass validUntilMs(snapshot)",
+    "OLD_CLASS STROKE_CLASSES[condition] classOf(group) classOf(service) id kind nowMs root seconds strokeClass " +
+      "untilMs validUntilMs(snapshot)",
   );
 });
 

@@ -11,11 +11,11 @@ export function join(all, more) {
 }
 const func2 = Object.prototype.hasOwnProperty;
 const pattern0 = new RegExp("^[A-Za-z0-9_]+$", "u");
-const schema20 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
-const schema19 = {"kind":1,"parameters":1,"channel":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1};
-const schema22 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
-const schema37 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
-const schema21 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
+const schema21 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
+const schema20 = {"kind":1,"parameters":1,"channel":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1};
+const schema23 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
+const schema38 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema22 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
 if(typeof data === "string"){
@@ -257,11 +257,67 @@ vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
 validate_announcement.errors = vErrors;
 return vErrors === null;
 }
+export function validate_page_group(data, instancePath = ""){
+let vErrors = null;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.title === undefined){
+vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "title"}});
+}
+for(const key0 in data){
+if(!((((key0 === "title") || (key0 === "description")) || (key0 === "tags")) || (key0 === "checks"))){
+vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
+}
+}
+if(data.title !== undefined){
+if(!(validate_type_string_minLength_1(data.title, instancePath+"/title"))){
+vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+}
+}
+if(data.description !== undefined){
+if(!(validate_type_string_minLength_1(data.description, instancePath+"/description"))){
+vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+}
+}
+if(data.tags !== undefined){
+let data2 = data.tags;
+if(Array.isArray(data2)){
+const len0 = data2.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_type_string_minLength_1(data2[i0], instancePath+"/tags/" + i0))){
+vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath:instancePath+"/tags",keyword:"type",params:{type: "array"}});
+}
+}
+if(data.checks !== undefined){
+let data4 = data.checks;
+if(Array.isArray(data4)){
+const len1 = data4.length;
+for(let i1=0; i1<len1; i1++){
+if(!(validate_type_string_minLength_1(data4[i1], instancePath+"/checks/" + i1))){
+vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath:instancePath+"/checks",keyword:"type",params:{type: "array"}});
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
+}
+validate_page_group.errors = vErrors;
+return vErrors === null;
+}
 export function validate_monitor_page(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((key0 === "title") || (key0 === "description")) || (key0 === "announcements")) || (key0 === "url"))){
+if(!(((((key0 === "title") || (key0 === "description")) || (key0 === "announcements")) || (key0 === "groups")) || (key0 === "url"))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -287,6 +343,20 @@ vErrors = join(vErrors, validate_announcement.errors);
 }
 else {
 vErrors = add(vErrors, {instancePath:instancePath+"/announcements",keyword:"type",params:{type: "array"}});
+}
+}
+if(data.groups !== undefined){
+let data4 = data.groups;
+if(Array.isArray(data4)){
+const len1 = data4.length;
+for(let i1=0; i1<len1; i1++){
+if(!(validate_page_group(data4[i1], instancePath+"/groups/" + i1))){
+vErrors = join(vErrors, validate_page_group.errors);
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath:instancePath+"/groups",keyword:"type",params:{type: "array"}});
 }
 }
 if(data.url !== undefined){
@@ -409,7 +479,7 @@ export function validate_window(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema20, key0))){
+if(!(func2.call(schema21, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -516,7 +586,7 @@ vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: ["object","str
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema19, key0))){
+if(!(func2.call(schema20, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -917,7 +987,7 @@ export function validate_defaults(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema22, key0))){
+if(!(func2.call(schema23, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -1061,7 +1131,7 @@ vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty:
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema37, key0))){
+if(!(func2.call(schema38, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 errors++;
 }
@@ -1302,7 +1372,7 @@ if(data.defaults === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "defaults"}});
 }
 for(const key0 in data){
-if(!(func2.call(schema21, key0))){
+if(!(func2.call(schema22, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

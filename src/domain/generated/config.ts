@@ -59,7 +59,7 @@ export interface Report {
   readonly path: string;
   /** Time between two reports. A change of a confirmed condition is shown sooner. */
   readonly intervalMs: number;
-  /** Tags. The file shows only checks with one of them, without outputs, the host name and the config. */
+  /** Tags. The file is a page for customers: it shows only checks with one of them, without outputs and names of hosts. */
   readonly public?: readonly string[];
 }
 
@@ -70,6 +70,8 @@ export interface Page {
   readonly description?: string;
   /** Notes to readers, shown above the checks, the latest first. */
   readonly announcements: readonly Announcement[];
+  /** Groups of checks, in this order. A check is in the first group that matches it. Default: the live view and the report have a group for each first tag, a public page has none. */
+  readonly groups: readonly PageGroup[];
   /** The URL under which users reach the live view, for a link to the check in each notification. */
   readonly url?: string;
 }
@@ -81,6 +83,17 @@ export interface Announcement {
   readonly text: string;
   /** The last day or minute on which it is shown. Default: until you remove it. */
   readonly until?: string;
+}
+
+export interface PageGroup {
+  /** The title. */
+  readonly title: string;
+  /** A sentence for the readers of a public page. */
+  readonly description?: string;
+  /** Tags of its checks. */
+  readonly tags: readonly string[];
+  /** Names of its checks. */
+  readonly checks: readonly string[];
 }
 
 export interface Metrics {
@@ -97,7 +110,7 @@ export interface Listen {
   readonly address: string;
   /** The password for everything except `/healthz` and `/ping`, as a Bearer token or with HTTP Basic. Use `${env:NAME}` or `${file:/path}`. */
   readonly token?: string;
-  /** Tags. Without the token, only checks with one of them are shown, without outputs, the host name and the config. */
+  /** Tags. Without the token, only a page for customers is shown: the checks with one of them, without outputs and names of hosts. */
   readonly public?: readonly string[];
   /** Time between two updates of an open page. */
   readonly intervalMs: number;

@@ -235,6 +235,7 @@ export interface ConfigPage {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
   readonly announcements?: readonly Announcement[] | undefined;
+  readonly groups?: readonly PageGroup[] | undefined;
   readonly url?: string | undefined;
 }
 
@@ -242,6 +243,13 @@ export interface Announcement {
   readonly date: string;
   readonly text: string;
   readonly until?: string | undefined;
+}
+
+export interface PageGroup {
+  readonly title: string;
+  readonly description?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly checks?: readonly string[] | undefined;
 }
 
 export interface ConfigMetrics {

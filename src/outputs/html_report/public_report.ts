@@ -1,20 +1,28 @@
 import type { CheckStatus, ShownCheck } from "../../engine/check_status.ts";
 import type { ConditionChange, KeptResult } from "../../domain/store.ts";
-import type { ReportSnapshot } from "./snapshot.ts";
+import { mostUrgentFirst, type ShownCondition } from "../../domain/condition.ts";
+import type { Page } from "../../domain/generated/config.ts";
+import { groupChecks } from "./page_groups.ts";
+import type { PageCheck, PageSlot, ReportSnapshot } from "./snapshot.ts";
 
-/** The active checks that have one of some tags, with these tags alone. */
-export function publicChecks<Shown extends Pick<ShownCheck, "tags" | "active">>(
-  checks: readonly Shown[],
-  tags: readonly string[],
-): readonly Shown[] {
-  return checks
-    .map((check) => ({ ...check, tags: check.tags.filter((tag) => tags.includes(tag)) }))
-    .filter((check) => check.active && check.tags.length > 0);
+type Tagged = Pick<ShownCheck, "tags" | "active">;
+
+export function isPublicCheck({ active, tags }: Tagged, publicTags: readonly string[]): boolean {
+  return active && tags.some((tag) => publicTags.includes(tag));
 }
 
-/** Returns a public status: without outputs, their data, notes, and whether and why nothing is sent. */
-export function publicStatus<Status extends CheckStatus>(status: Status): Status {
-  const { record, check: { runbook: _, ...check } } = status;
+/** Returns the public checks with their public tags alone. */
+export function publicChecks<Shown extends Tagged>(
+  checks: readonly Shown[],
+  publicTags: readonly string[],
+): readonly Shown[] {
+  return checks.filter((check) => isPublicCheck(check, publicTags))
+    .map((check) => ({ ...check, tags: check.tags.filter((tag) => publicTags.includes(tag)) }));
+}
+
+/** Returns a public status: without descriptions, outputs, their data, notes, and whether and why nothing is sent. */
+export function publicStatus(status: CheckStatus): CheckStatus {
+  const { record, check: { description: _, runbook: __, ...check } } = status;
   return {
     ...status,
     check,
@@ -53,23 +61,106 @@ export function publicChange({ name, atMs, from, to }: ConditionChange): Conditi
   return { name, atMs, from, to, output: "", trace: "" };
 }
 
-/** A page for everybody: without outputs, notifications, silences, host and config. Maintenance has no reason. */
-export function publicReport(snapshot: ReportSnapshot): ReportSnapshot {
+/** The state of a service in the words of its customers, the mildest first. */
+export const SERVICE_STATES = ["operational", "maintenance", "no_data", "degraded", "outage"] as const;
+export type ServiceState = typeof SERVICE_STATES[number];
+
+/** A check, or a group of them, as its customers see it. */
+interface PublicService {
+  readonly title: string;
+  readonly description: string;
+  readonly state: ServiceState;
+  /** Since when it has a problem, or until when it is in maintenance; `null`: not shown. */
+  readonly changeMs: number | null;
+  readonly days: readonly PageSlot[];
+  /** The share of the observed time without a problem; of a group, that of its worst service; `null` without data. */
+  readonly share: number | null;
+}
+
+interface PublicGroup extends PublicService {
+  /** Empty: it is a service by itself. */
+  readonly services: readonly PublicService[];
+}
+
+/** A page for everybody. Nothing else of the snapshot is on it. */
+export interface PublicPage
+  extends Pick<ReportSnapshot, "nowMs" | "timeZone" | "intervalMs" | "isLive" | "canSignIn" | "notRunning"> {
+  readonly text: Pick<Page, "title" | "description" | "announcements"> | null;
+  readonly groups: readonly PublicGroup[];
+}
+
+/** Returns the page for everybody, with its checks as services. Lists the public fields, so that others stay hidden. */
+export function publicPage(snapshot: ReportSnapshot): PublicPage {
+  const { nowMs, timeZone, intervalMs, isLive = false, canSignIn = false, notRunning, text } = snapshot;
+  const groups = groupChecks(snapshot.checks, text?.groups ?? []).flatMap(({ group, members }) => {
+    const services = members.map(toService);
+    if (group === null && !text?.groups.length) {
+      return services.map((service) => ({ ...service, services: [] }));
+    }
+    const named = { title: group?.title ?? "Other services", description: group?.description ?? "" };
+    return [{
+      ...summaryOf(services),
+      ...named,
+      services: services.length === 1 && group !== null ? [] : services,
+    }];
+  });
+  return { nowMs, timeZone, intervalMs, isLive, canSignIn, notRunning, text, groups };
+}
+
+function toService(status: PageCheck): PublicService {
+  const { check: { title, name }, record, days, spans } = status;
+  const state = stateOf(status);
+  const hasProblem = state === "degraded" || state === "outage";
   return {
-    ...snapshot,
-    isPublic: true,
-    hostName: "",
-    configLabel: "",
-    failedReload: null,
-    checks: snapshot.checks.map((check) => ({
-      ...publicStatus(check),
-      maintenance: check.maintenance === null ? null : { ...check.maintenance, reason: "" },
-      changes: check.changes.map(publicChange),
+    title: title === undefined || title.trim() === "" ? name : title,
+    description: "",
+    state,
+    changeMs: state === "maintenance"
+      ? status.maintenance?.untilMs ?? null
+      : hasProblem
+      ? record?.condition.confirmedSinceMs ?? null
+      : null,
+    // Runs that were not confirmed are no problem of the service, and leave its state open.
+    days: days.map(({ highest }) => ({
+      highest: highest === "pending" ? "unknown" : highest,
+      failedRuns: 0,
     })),
-    why: [],
-    ...snapshot.own !== undefined && { own: { ...snapshot.own, deliveries: [] } },
-    rows: [],
-    members: null,
-    silences: [],
+    share: spans.at(-1)?.shares?.ok ?? null,
   };
+}
+
+function stateOf({ maintenance, condition, notRunning }: PageCheck): ServiceState {
+  if (maintenance !== null && notRunning === null) return "maintenance";
+  return STATES[condition];
+}
+
+const STATES: Readonly<Record<ShownCondition, ServiceState>> = {
+  ok: "operational",
+  pending: "no_data",
+  unknown: "no_data",
+  warning: "degraded",
+  critical: "outage",
+};
+
+/** Returns the worst of some services: the highest state, each day's worst, and the smallest share. */
+function summaryOf(services: readonly PublicService[]): Omit<PublicService, "title" | "description"> {
+  const state = highestState(services);
+  const changes = services.flatMap((service) => service.state === state ? service.changeMs ?? [] : []);
+  const [first] = services;
+  return {
+    state,
+    changeMs: changes.length === 0 ? null : Math.min(...changes),
+    days: (first?.days ?? []).map((_, day) => {
+      const known = services.flatMap(({ days }) => days[day]?.highest ?? []);
+      return { highest: known.sort(mostUrgentFirst)[0] ?? null, failedRuns: 0 };
+    }),
+    share: services.reduce<number | null>(
+      (least, { share }) => share === null ? least : Math.min(least ?? 1, share),
+      null,
+    ),
+  };
+}
+
+export function highestState(services: readonly Pick<PublicService, "state">[]): ServiceState {
+  return SERVICE_STATES.findLast((state) => services.some((service) => service.state === state)) ?? "no_data";
 }

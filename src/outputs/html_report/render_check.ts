@@ -86,7 +86,7 @@ export function renderRow(
 export function isShown(status: PageCheck, options: ItemOptions): boolean {
   const { nowMs, filter = NO_FILTER } = options.snapshot;
   const what = `${truncate(describeStatus(status, nowMs), TEXT_MAX.output)}${renderLasting(status, nowMs)}`;
-  const words = [headingOf(status), ...namesOf(status, options), what];
+  const words = [headingOf(status), ...namesOf(status), what];
   return isFound(filter.words, fieldWordsOf(status), words.join(" "));
 }
 
@@ -172,9 +172,9 @@ export function headingOf(status: PageCheck): string {
   return truncate(titleOf(status) ?? status.check.name, TEXT_MAX.name);
 }
 
-/** Returns the name, if the heading is the title; empty on a public page. */
-function namesOf(status: PageCheck, { snapshot: { isPublic } }: ItemOptions): readonly string[] {
-  return titleOf(status) === null || isPublic === true ? [] : [truncate(status.check.name, TEXT_MAX.name)];
+/** Returns the name, if the heading is the title. */
+function namesOf(status: PageCheck): readonly string[] {
+  return titleOf(status) === null ? [] : [truncate(status.check.name, TEXT_MAX.name)];
 }
 
 /** Renders the name and the tags; on the page of all checks, a tag sets the filter. */
@@ -184,7 +184,7 @@ function renderWords(status: PageCheck, options: ItemOptions): Markup {
     const text = truncate(tag, TEXT_MAX.name);
     return isOfOneCheck === true ? markup`${text}` : renderFilterLink(fieldWord("tag", tag), text);
   });
-  const words = [...namesOf(status, options).map((name) => markup`${name}`), ...tags];
+  const words = [...namesOf(status).map((name) => markup`${name}`), ...tags];
   return words.length === 0 ? markup`` : markup`<p class=n>${joinMarkup(words, markup` \u00b7 `)}</p>`;
 }
 

@@ -1,4 +1,5 @@
 /** The top of the page: the overall status, the subject of the page, and links to its parts. */
+import type { Announcement, Page } from "../../domain/generated/config.ts";
 import { SHOWN_CONDITIONS, type ShownCondition } from "../../domain/condition.ts";
 import { exactDuration } from "../../domain/duration.ts";
 import type { NotRunning } from "../../domain/monitor_run.ts";
@@ -66,15 +67,39 @@ export function renderFooter(
     : markup`${truncate(configLabel, TEXT_MAX.output)} on ${truncate(hostName, TEXT_MAX.name)}. `;
   return markup`<footer><p>${place}Generated ${time(nowMs)}.${renderRenewal(snapshot)}
 Time zone: ${describeZone(timeZone, nowMs)}.</p>
-${renderLegend(snapshot, daysPerPoint)}</footer>
+${renderLegend(daysPerPoint)}</footer>
 `;
 }
 
+const ANNOUNCEMENTS_MAX = 20;
+
+/** Renders those that are not over at a time of the page. */
+export function renderAnnouncements(
+  { text }: { readonly text: Pick<Page, "announcements"> | null },
+  now: string,
+): Markup {
+  const shown = (text?.announcements ?? [])
+    .filter(({ until }) => until === undefined || now.slice(0, until.length) <= until)
+    .toSorted((one: Announcement, other: Announcement) => other.date.localeCompare(one.date))
+    .slice(0, ANNOUNCEMENTS_MAX);
+  if (shown.length === 0) return markup``;
+  const items = shown.map((note) =>
+    markup`<li><time>${truncate(note.date, TEXT_MAX.name)}</time> ${truncate(note.text, TEXT_MAX.note)}\n`
+  );
+  return markup`${
+    heading("announcements", "Announcements")
+  }<ul class="e i" role=list>\n${items}</ul></section>\n`;
+}
+
+/** Returns the begin of a section. */
+export function heading(id: string, text: string): Markup {
+  return markup`<section aria-labelledby=${id}><h2 id=${id}>${text}</h2>\n`;
+}
+
 function renderLinks(snapshot: ReportSnapshot): Markup {
-  const { checks, rows, silences, inactive, isOfOneCheck, canSignIn } = snapshot;
+  const { checks, rows, silences, inactive, isOfOneCheck } = snapshot;
   const root = rootOf(snapshot);
-  const signIn = canSignIn === true ? markup` <a href=${root}sign-in>sign in</a>` : "";
-  if (isOfOneCheck === true) return markup`<a href=${root}>All checks</a>${signIn}`;
+  if (isOfOneCheck === true) return markup`<a href=${root}>All checks</a>`;
   const unconfirmed = checks.filter((status) => status.condition === "ok" && isUnconfirmed(status)).length;
   const dropped = rows.filter(({ state }) => state === "dropped").length;
   const pending = rows.length - dropped;
@@ -97,10 +122,10 @@ function renderLinks(snapshot: ReportSnapshot): Markup {
     ...checks.some(({ changes }) => changes.length > 0) ? [["incidents", "incidents"]] : [],
     ...inactive.length > 0 ? [["inactive", `${countText(inactive.length)} inactive`]] : [],
   ].map(([id = "", text = ""]) => markup`<a href=#${id}>${text}</a>`);
-  return markup`${joinMarkup([...counts, ...links], markup` `)}${signIn}`;
+  return joinMarkup([...counts, ...links], markup` `);
 }
 
-function describeZone(timeZone: string, nowMs: number): string {
+export function describeZone(timeZone: string, nowMs: number): string {
   const offset = zoneOffset(timeZone, nowMs);
   return timeZone === offset ? offset : `${truncate(timeZone, TEXT_MAX.name)} (${offset})`;
 }
@@ -164,7 +189,7 @@ const REASONS: Readonly<Record<Exclude<NotRunning["state"], "unwritable">, strin
 };
 
 /** Returns until when a page is not out of date; one that is not renewed: for some minutes. */
-function validUntilMs({ nowMs, intervalMs }: Pick<ReportSnapshot, "nowMs" | "intervalMs">): number {
+export function validUntilMs({ nowMs, intervalMs }: Pick<ReportSnapshot, "nowMs" | "intervalMs">): number {
   return nowMs + (intervalMs === null ? ONCE_MS : Math.max(2 * intervalMs, intervalMs + LATE_MS));
 }
 
@@ -172,46 +197,59 @@ function validUntilMs({ nowMs, intervalMs }: Pick<ReportSnapshot, "nowMs" | "int
 const LATE_MS = 60_000;
 const ONCE_MS = 5 * 60_000;
 
-function renderLegend({ isPublic }: ReportSnapshot, daysPerPoint: number): Markup {
+function renderLegend(daysPerPoint: number): Markup {
   const point = daysPerPoint === 1 ? "a day" : `${daysPerPoint} days`;
   return markup`<details><summary>How to read this page</summary>
 <p><b>Availability</b> is the share of the observed time in which ok was confirmed, in the last 24 hours, 7 days and ${DAYS_SHOWN} days. "4 min observed" means that there is no data for the rest. The next line has the shares of the other conditions and the failed runs, including those below the threshold.</p>
 <p><b>The line</b> is the mean duration of ${point} in the last ${DAYS_SHOWN} days, from 0 to the number next to it.</p>
 <p><b>The bars</b> of a check are the last ${DAYS_SHOWN} days in UTC, and the number behind them is its availability in these days. Open its line to see the last 24 hours and the last 50 runs. Of a day or an hour they show the highest confirmed severity: ok, unknown, warning, critical, from the lowest to the tallest, or that runs failed and nothing was confirmed yet (pending). A dark line in ok means failed runs: too few to be confirmed, or confirmed by the last of them. Of a run they show its own condition. A gap means no data. Point at anything that is not ok to see when it was.</p>
-${
-    isPublic === true
-      ? ""
-      : markup`<p>Every change of a check: <code>monitor history NAME</code></p>\n`
-  }</details>
+<p>Every change of a check: <code>monitor history NAME</code></p>
+</details>
 `;
 }
 
 // The head of the page, and its content security policy.
 
+export interface PageHead
+  extends Pick<ReportSnapshot, "notRunning" | "isLive" | "isOfOneCheck" | "intervalMs"> {
+  /** The window's title. */
+  readonly title: string;
+  /** The condition that the icon shows. */
+  readonly condition: ShownCondition;
+}
+
 /** Returns everything above the visible part. */
-export function renderHead(snapshot: ReportSnapshot): Markup {
-  const { checks, notRunning, isOfOneCheck } = snapshot;
+export function renderHead(head: PageHead): Markup {
+  const { notRunning, title, condition } = head;
+  const prefix = notRunning === null
+    ? ""
+    : `? ${notRunning.state === "unwritable" ? "old" : "not running"}: `;
+  return markup`<!doctype html>
+<html lang=en${notRunning === null ? "" : markup` class=${OLD_CLASS}`}>
+<meta charset=utf-8>
+<meta name=viewport content="width=device-width, initial-scale=1">
+<meta http-equiv=Content-Security-Policy content="${contentPolicy(head)}">
+<meta name=robots content=noindex>
+<link rel=icon href="${notRunning === null ? icon(condition) : OLD_ICON}">
+<title>${truncate(`${prefix}${title}`, TEXT_MAX.output)}</title>
+<style>${STYLE}</style>
+${renderRefresh(head)}`;
+}
+
+/** Returns the head of a page of checks. */
+export function headOf(snapshot: ReportSnapshot): PageHead {
+  const { checks, isOfOneCheck } = snapshot;
   const highest = SHOWN_CONDITIONS.findLast((condition) =>
     checks.some((status) => status.condition === condition)
   );
   const others = notOk(checks);
   const subject = isOfOneCheck === true ? checks[0]?.check.title ?? checks[0]?.check.name : undefined;
   const title = [
-    ...notRunning === null ? [] : [`? ${notRunning.state === "unwritable" ? "old" : "not running"}`],
     ...others === null ? [] : [isOfOneCheck === true ? highest : `${others.count} ${others.word}`],
     ...subject === undefined ? [] : [subject],
     pageTitle(snapshot),
   ].join(": ");
-  return markup`<!doctype html>
-<html lang=en${notRunning === null ? "" : markup` class=${OLD_CLASS}`}>
-<meta charset=utf-8>
-<meta name=viewport content="width=device-width, initial-scale=1">
-<meta http-equiv=Content-Security-Policy content="${contentPolicy(snapshot)}">
-<meta name=robots content=noindex>
-<link rel=icon href="${notRunning === null ? icon(highest ?? "unknown") : OLD_ICON}">
-<title>${truncate(title, TEXT_MAX.output)}</title>
-<style>${STYLE}</style>
-${renderRefresh(snapshot)}`;
+  return { ...snapshot, title, condition: highest ?? "unknown" };
 }
 
 function pageTitle({ text, hostName }: ReportSnapshot): string {
@@ -225,7 +263,7 @@ export function contentPolicy({ isLive }: Pick<ReportSnapshot, "isLive">): Marku
 }
 
 /** The URL of the live page of all checks; relative, since a proxy may serve the pages below its own path. */
-function rootOf({ isOfOneCheck }: ReportSnapshot): string {
+function rootOf({ isOfOneCheck }: Pick<ReportSnapshot, "isOfOneCheck">): string {
   return isOfOneCheck === true ? "../" : "";
 }
 
@@ -233,13 +271,13 @@ function rootOf({ isOfOneCheck }: ReportSnapshot): string {
  * A file is loaded again at its interval, and so is a live page without JavaScript. The script of the live page announces
  * changes in a line that is seen only when the page is out of date.
  */
-function renderRefresh(snapshot: ReportSnapshot): Markup {
-  const { isLive, intervalMs } = snapshot;
+function renderRefresh(head: PageHead): Markup {
+  const { isLive, intervalMs } = head;
   if (intervalMs === null) return NOTE;
   const seconds = Math.max(1, Math.round(intervalMs / 1000));
   const refresh = markup`<meta http-equiv=refresh content=${seconds}>`;
   if (isLive !== true) return markup`${refresh}\n${NOTE}`;
-  const root = rootOf(snapshot);
+  const root = rootOf(head);
   return markup`<link rel=alternate type=application/atom+xml title=Changes href=${root}feed.atom>
 <noscript>${refresh}</noscript>
 <script src=${root}live.js data-seconds=${seconds} defer></script>

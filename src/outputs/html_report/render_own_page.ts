@@ -19,14 +19,11 @@ import {
 import { DAYS_SHOWN, HOURS_SHOWN, type PageCheck } from "./snapshot.ts";
 
 export function* renderOwnPage(status: PageCheck, item: ItemOptions): Generator<Markup> {
-  const { snapshot } = item;
   yield markup`<ul class=c role=list>\n${renderCheck(status, item)}</ul>\n`;
   yield renderCharts(status, item);
   yield renderIncidents(status, item);
-  if (snapshot.isPublic !== true) {
-    yield renderSettings(status, item);
-    yield renderCommands(status.check.name);
-  }
+  yield renderSettings(status, item);
+  yield renderCommands(status.check.name);
 }
 
 /** Renders charts; each point is the mean of an hour or a day, and the last one is the present one. */

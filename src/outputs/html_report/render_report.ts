@@ -6,7 +6,7 @@
 import { describeHeartbeat } from "../json/monitor_fields.ts";
 import { mostUrgentFirst } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
-import type { Announcement } from "../../domain/generated/config.ts";
+import type { PageGroup } from "../../domain/generated/config.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { describeRow, describeSilence } from "../../engine/outbox_status.ts";
 import { truncate } from "../../shared/text.ts";
@@ -15,13 +15,22 @@ import { isShown, type ItemOptions, renderRow, type Room, TEXT_MAX } from "./ren
 import { renderOwnPage, renderTimeline } from "./render_own_page.ts";
 import { FILE_SCRIPT } from "./old_page.ts";
 import { NO_FILTER, ORDERS } from "./page_filter.ts";
-import { countText, renderFilter, renderFooter, renderHead, renderHeader } from "./render_header.ts";
+import { groupChecks } from "./page_groups.ts";
+import {
+  countText,
+  heading,
+  headOf,
+  renderAnnouncements,
+  renderFilter,
+  renderFooter,
+  renderHead,
+  renderHeader,
+} from "./render_header.ts";
 import { DAYS_SHOWN, HOURS_SHOWN, isUnconfirmed, type PageCheck, type ReportSnapshot } from "./snapshot.ts";
 import { CHECKS_WITH_CHANGES_MAX, firstHourMs, type PageScale, pageScale } from "./strips.ts";
 
 const LINES_MAX = 50;
 const LINES_OPEN_MAX = 3;
-const ANNOUNCEMENTS_MAX = 20;
 
 export function* renderReport(snapshot: ReportSnapshot): Generator<Markup> {
   const { checks, nowMs, timeZone } = snapshot;
@@ -29,7 +38,7 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<Markup> {
   const time = toTimeText(plainTime);
   const scale = pageScale(checks.length, snapshot.isOfOneCheck === true);
   const item = { snapshot, plainTime, time, scale, roomOf: shareOut(snapshot, scale) };
-  yield renderHead(snapshot);
+  yield renderHead(headOf(snapshot));
   yield renderHeader(snapshot, time);
   if (snapshot.isOfOneCheck !== true && checks.length > 1) {
     yield renderFilter(snapshot, () => countFound(item));
@@ -76,12 +85,15 @@ function* renderSections(item: ItemOptions): Generator<Markup> {
     yield* renderSection({ id, title }, inOrder(sorted.filter(isHere)), item);
   }
   yield* renderNotes(item.snapshot);
-  const groups = groupsOf(sorted.filter((status) => isFine(status) && !isUnconfirmed(status)));
-  const isGrouped = groups.some(({ tag }) => tag !== null);
+  const groups = groupsOf(
+    sorted.filter((status) => isFine(status) && !isUnconfirmed(status)),
+    item.snapshot.text?.groups ?? [],
+  );
+  const isGrouped = groups.some(({ title }) => title !== null);
   if (isGrouped) yield markup`<div id=ok>\n`;
-  for (const [index, { tag, members }] of groups.entries()) {
+  for (const [index, { title: given, members }] of groups.entries()) {
     const id = isGrouped ? `group${index}` : "ok";
-    const title = isGrouped ? truncate(tag ?? "Other checks", TEXT_MAX.name) : "Ok";
+    const title = isGrouped ? truncate(given ?? "Other checks", TEXT_MAX.name) : "Ok";
     yield* renderSection({ id, title }, inOrder(members), item);
   }
   if (isGrouped) yield markup`</div>\n`;
@@ -111,19 +123,25 @@ function* renderNotes(snapshot: ReportSnapshot): Generator<Markup> {
 }
 
 interface Group {
-  /** `null`: checks without tags. */
-  readonly tag: string | null;
+  /** `null`: checks without tags, or in no group. */
+  readonly title: string | null;
   readonly members: readonly PageCheck[];
 }
 
-/** The checks by their first tag, in the config's order; those without any are last. */
-function groupsOf(checks: readonly PageCheck[]): readonly Group[] {
-  const groups = Map.groupBy(checks, ({ check }) => check.tags[0] ?? null);
-  const others = groups.get(null) ?? [];
-  groups.delete(null);
+/** Returns the checks by the groups of the config; without any, by their first tag. Those without one are last. */
+function groupsOf(checks: readonly PageCheck[], groups: readonly PageGroup[]): readonly Group[] {
+  if (groups.length > 0) {
+    return groupChecks(checks, groups).map(({ group, members }) => ({
+      title: group?.title ?? null,
+      members,
+    }));
+  }
+  const byTag = Map.groupBy(checks, ({ check }) => check.tags[0] ?? null);
+  const others = byTag.get(null) ?? [];
+  byTag.delete(null);
   return [
-    ...[...groups].map(([tag, members]) => ({ tag, members })),
-    ...others.length === 0 ? [] : [{ tag: null, members: others }],
+    ...[...byTag].map(([title, members]) => ({ title, members })),
+    ...others.length === 0 ? [] : [{ title: null, members: others }],
   ];
 }
 
@@ -162,20 +180,6 @@ function renderAxis(nowMs: number, plainTime: PlainTime): Markup {
   return markup`<div class=t aria-hidden=true>${shown}</div>\n`;
 }
 
-function renderAnnouncements({ text }: ReportSnapshot, now: string): Markup {
-  const shown = (text?.announcements ?? [])
-    .filter(({ until }) => until === undefined || now.slice(0, until.length) <= until)
-    .toSorted((one: Announcement, other: Announcement) => other.date.localeCompare(one.date))
-    .slice(0, ANNOUNCEMENTS_MAX);
-  if (shown.length === 0) return markup``;
-  const items = shown.map((note) =>
-    markup`<li><time>${truncate(note.date, TEXT_MAX.name)}</time> ${truncate(note.text, TEXT_MAX.note)}\n`
-  );
-  return markup`${
-    heading("announcements", "Announcements")
-  }<ul class="e i" role=list>\n${items}</ul></section>\n`;
-}
-
 /** Renders a list of lines; collapsed if there are many. */
 function renderLines(id: string, title: string, lines: readonly string[]): Markup {
   if (lines.length === 0) return markup``;
@@ -186,10 +190,6 @@ function renderLines(id: string, title: string, lines: readonly string[]): Marku
   const list = markup`<ul class=e role=list>\n${items}</ul>`;
   if (lines.length <= LINES_OPEN_MAX) return markup`${heading(id, head)}${list}</section>\n`;
   return markup`<section aria-labelledby=${id}><details class=h><summary><h2 id=${id}>${head}</h2></summary>${list}</details></section>\n`;
-}
-
-function heading(id: string, text: string): Markup {
-  return markup`<section aria-labelledby=${id}><h2 id=${id}>${text}</h2>\n`;
 }
 
 /** Distributes the space for details to checks that are not ok first, then to those that changed last. */

@@ -83,8 +83,6 @@ export interface ReportSnapshot {
     /** The outcomes of its notifications, the oldest first. */
     readonly deliveries: readonly LoggedDelivery[];
   };
-  /** Whether the names of checks that have a title are left out, as everybody may read it. @default false */
-  readonly isPublic?: boolean;
   /** Whether its readers can see more with the token. @default false */
   readonly canSignIn?: boolean;
   /** Why no service runs the checks; `null`: one runs, there is none, or it is unknown. */
@@ -124,7 +122,7 @@ export function notOk(
 /** What a page shows that is not in the state. */
 export type PageFacts = Omit<
   ReportSnapshot,
-  "checks" | "own" | "inactive" | "rows" | "members" | "silences" | "failedReload" | "isKept" | "isPublic"
+  "checks" | "own" | "inactive" | "rows" | "members" | "silences" | "failedReload" | "isKept"
 >;
 
 export function pageFacts(

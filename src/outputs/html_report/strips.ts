@@ -28,8 +28,18 @@ export const STROKE_CLASSES: Readonly<Record<ShownCondition, string>> = {
 /** Failed runs in an hour or a day in which ok was confirmed all the time that is counted. */
 const UNCONFIRMED = "f";
 
+interface DayOptions {
+  /** When the last slots are; wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+  /** The words for a condition on some days. @default the span and the condition */
+  labelOf?(what: string): string;
+}
+
 /** Renders the days of a check as bars of one unit, for its line. */
-export function renderBars(days: PageCheck["days"], options: PictureOptions): Markup {
+export function renderBars(
+  days: readonly PageSlot[],
+  options: DayOptions & { readonly scale: Pick<PageScale, "stretchesMax"> },
+): Markup {
   const { stretchesMax } = options.scale;
   const { fine, others } = stripOf(days, {
     middle: 6,
@@ -42,9 +52,7 @@ export function renderBars(days: PageCheck["days"], options: PictureOptions): Ma
   }${others}</svg>`;
 }
 
-interface PictureOptions {
-  /** When the last slots are; wall time, milliseconds since 1970. */
-  readonly nowMs: number;
+interface PictureOptions extends DayOptions {
   readonly plainTime: PlainTime;
   readonly scale: Pick<PageScale, "daysPerPoint" | "stretchesMax">;
 }
@@ -172,11 +180,13 @@ function describeStretches(
   return `${labelOf(what, stretches)}: ${rest === 0 ? "" : `${rest} earlier, `}${listed.join(", ")}`;
 }
 
-function wordsOfDays({ nowMs }: PictureOptions): Words {
+function wordsOfDays(
+  { nowMs, labelOf = (what) => `${DAYS_SHOWN} d: ${what}` }: DayOptions,
+): Words {
   const dayOf = (index: number): string =>
     new Date(nowMs - (DAYS_SHOWN - 1 - index) * DAY_MS).toISOString().slice(5, 10);
   return {
-    labelOf: (what) => `${DAYS_SHOWN} d: ${what}`,
+    labelOf,
     timesOf: ({ from, count }) => `${dayOf(from)}${count === 1 ? "" : ` to ${dayOf(from + count - 1)}`}`,
   };
 }

@@ -160,6 +160,20 @@ summary{cursor:pointer;padding:.2rem 0}
 .t p{grid-column:4}
 .t i{grid-column:5}
 }
+.public{max-width:52rem;margin-left:auto;margin-right:auto}
+.public h3{font-size:1rem}
+.public ul>li{margin:.4rem 0;padding:.6rem .8rem;background:var(--card);border-left:.3rem solid var(--c,var(--link))}
+.public li li{margin:.3rem 0;padding:.3rem .8rem}
+.public .top,.days{display:flex;flex-wrap:wrap;justify-content:space-between;gap:0 1rem}
+.public .top p,.public time{font-size:.9375rem}
+.public .top b{color:var(--c)}
+.public .g,.public .h{margin:0}
+.public summary{padding:0;color:inherit;list-style:none}
+.public summary::-webkit-details-marker{display:none}
+.public summary h3::before{content:"\\25b8 "/""}
+.public [open]>summary h3::before{content:"\\25be "/""}
+.public .b{height:1.6rem;margin-top:.3rem}
+.days{color:var(--soft);font-size:.8125rem}
 @media (min-width:120rem){html{font-size:137.5%}}
 @media print{.c>li{break-inside:avoid}}
 `.replaceAll(/\n\s*/g, ""));

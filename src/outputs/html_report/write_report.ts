@@ -1,6 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import { createYield } from "../../shared/deadline.ts";
-import { publicChecks, publicReport } from "./public_report.ts";
+import { isPublicCheck, publicPage } from "./public_report.ts";
+import { renderPublicPage } from "./render_public_page.ts";
 import { renderReport } from "./render_report.ts";
 import {
   asObserved,
@@ -29,7 +30,7 @@ import { firstHourMs } from "./strips.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 
 interface PageOptions extends Omit<GatherOptions, "pause"> {
-  /** Tags of the checks that a page for everybody shows; absent: it is none. */
+  /** Tags of the checks that the page for everybody shows; absent: the page shows everything. */
   readonly public?: readonly string[] | undefined;
   readonly clock: Pick<Clock, "monotonicMs" | "after">;
 }
@@ -39,15 +40,16 @@ export async function writeReport(
   { clock, public: tags, checks, isWhole, ...options }: PageOptions,
 ): Promise<string> {
   const pause = createYield(clock);
-  const shown = tags === undefined ? checks : publicChecks(checks, tags);
+  const shown = tags === undefined ? checks : checks.filter((check) => isPublicCheck(check, tags));
   const gathered = await gatherReport({
     ...options,
     checks: shown,
     isWhole: isWhole && tags === undefined,
     pause,
   });
+  const pieces = tags === undefined ? renderReport(gathered) : renderPublicPage(publicPage(gathered));
   let text = "";
-  for (const piece of renderReport(tags === undefined ? gathered : publicReport(gathered))) {
+  for (const piece of pieces) {
     text += piece.toString();
     await pause();
   }

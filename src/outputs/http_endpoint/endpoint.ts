@@ -147,7 +147,7 @@ export class Endpoint {
       case '["",0]':
         return await show("text/html; charset=utf-8", () => view.page(null, filter), PAGE_HEADERS, filter);
       case '["checks",1]':
-        if (!view.has(one)) break;
+        if (access === "public" || !view.has(one)) break;
         return await show("text/html; charset=utf-8", () => view.page(one), PAGE_HEADERS);
       case '["live.js",0]':
         return await show("text/javascript; charset=utf-8", () => Promise.resolve(LIVE_SCRIPT));

@@ -60,10 +60,10 @@ export class Views {
     return this.#find(name) !== undefined;
   }
 
-  /** The live page of all checks, or with all details of one. */
+  /** The live page of all checks, or with all details of one, which is never public. */
   async page(name: string | null, filter = NO_FILTER): Promise<string> {
-    const { system, repository, config, isWhole, intervalMs } = this.#sources;
-    const why = name === null || this.#isPublic ? [] : await this.#whyOf(this.#get(name));
+    const { system, repository, config, select, isWhole, intervalMs } = this.#sources;
+    const why = name === null ? [] : await this.#whyOf(this.#get(name));
     const facts = pageFacts({
       configLabel: config.source.label,
       text: config.page,
@@ -77,7 +77,8 @@ export class Views {
     }, system);
     return await writeReport({
       store: repository.store,
-      checks: name === null ? this.#checks : [this.#get(name)],
+      // The groups of a public page may have tags that are not public.
+      checks: name === null ? select(config.checks) : [this.#get(name)],
       isWhole: isWhole && name === null,
       facts,
       recordOf: (name) => repository.recordOf(name, facts.nowMs),

@@ -1,0 +1,173 @@
+/**
+ * The page for the customers of some services: their groups, each with its state and a bar of 90 days. It has none of the
+ * words and data of checks. Pure.
+ */
+import { exactDuration } from "../../domain/duration.ts";
+import type { ShownCondition } from "../../domain/condition.ts";
+import { percent } from "../../state/availability.ts";
+import { truncate } from "../../shared/text.ts";
+import { createPlainTime, type Markup, markup, type TimeText, toTimeText } from "../markup.ts";
+import { FILE_SCRIPT } from "./old_page.ts";
+import { highestState, type PublicPage, type ServiceState } from "./public_report.ts";
+import { TEXT_MAX } from "./render_check.ts";
+import { describeZone, heading, renderAnnouncements, renderHead, validUntilMs } from "./render_header.ts";
+import { DAYS_SHOWN } from "./snapshot.ts";
+import { renderBars, STROKE_CLASSES } from "./strips.ts";
+
+type Group = PublicPage["groups"][number];
+type Service = Group["services"][number];
+
+export function* renderPublicPage(page: PublicPage): Generator<Markup> {
+  const plainTime = createPlainTime(page.timeZone);
+  const time = toTimeText(plainTime);
+  const title = page.text?.title ?? "Status";
+  const headline = headlineOf(page);
+  yield renderHead({
+    ...page,
+    title: `${headline}: ${title}`,
+    condition: CONDITIONS[highestState(page.groups)],
+  });
+  yield renderTop(page, headline);
+  yield markup`<main class=public>\n`;
+  yield renderAnnouncements(page, plainTime(page.nowMs));
+  yield heading("services", "Services");
+  yield markup`<ul role=list>\n`;
+  for (const [index, group] of page.groups.entries()) {
+    yield* renderGroup(group, { page, time, id: `group${index}` });
+  }
+  yield markup`</ul></section>\n</main>\n`;
+  yield renderEnd(page, time);
+  if (page.isLive !== true) yield markup`<script>${FILE_SCRIPT}</script>\n`;
+}
+
+function headlineOf({ groups, notRunning }: PublicPage): string {
+  const services = groups.flatMap((group) => group.services.length === 0 ? [group] : group.services);
+  if (services.length === 0 || notRunning !== null) return "There is no current data";
+  const amountOf = (...states: readonly ServiceState[]): "All" | "Some" | null => {
+    const count = services.filter(({ state }) => states.includes(state)).length;
+    return count === 0 ? null : count === services.length ? "All" : "Some";
+  };
+  const problems = amountOf("degraded", "outage");
+  if (problems !== null) return `${problems} services have problems`;
+  const silent = amountOf("no_data");
+  if (silent !== null) {
+    return silent === "All" ? "There is no current data" : "There is no current data for some services";
+  }
+  return amountOf("maintenance") === null ? "All services are operational" : "Maintenance is in progress";
+}
+
+/** The icon of the page. */
+const CONDITIONS: Readonly<Record<ServiceState, ShownCondition>> = {
+  operational: "ok",
+  maintenance: "pending",
+  no_data: "unknown",
+  degraded: "warning",
+  outage: "critical",
+};
+
+function renderTop({ text, nowMs, intervalMs, canSignIn, isLive }: PublicPage, headline: string): Markup {
+  const title = text?.title === undefined
+    ? ""
+    : markup`<p class=h>${truncate(text.title, TEXT_MAX.name)}</p>\n`;
+  const description = text?.description === undefined
+    ? ""
+    : markup`<p class=o>${truncate(text.description, TEXT_MAX.note)}</p>\n`;
+  const signIn = isLive === true && canSignIn === true ? markup`<p><a href=sign-in>Sign in</a></p>\n` : "";
+  const untilMs = validUntilMs({ nowMs, intervalMs });
+  return markup`<header class=public data-made=${nowMs} data-until=${untilMs}>
+${title}<h1>${headline}</h1>
+${description}${signIn}</header>
+`;
+}
+
+interface GroupOptions {
+  readonly page: PublicPage;
+  readonly time: TimeText;
+  readonly id: string;
+}
+
+function* renderGroup(group: Group, options: GroupOptions): Generator<Markup> {
+  const { id } = options;
+  yield markup`<li class=${classOf(group)} id=${id}>`;
+  if (group.services.length === 0) {
+    yield renderService(group, options);
+  } else {
+    // The script of the live page keeps which groups the reader opened or closed.
+    const hasProblem = group.state === "degraded" || group.state === "outage";
+    const isMixed = group.services.some(({ state }) => state !== group.state);
+    yield markup`<details class="${hasProblem ? "g" : "h"}"${hasProblem ? " open" : ""}><summary>${
+      renderService(group, { ...options, isMixed })
+    }</summary><ul role=list>\n`;
+    for (const service of group.services) {
+      yield markup`<li class=${classOf(service)}>${renderService(service, options)}\n`;
+    }
+    yield markup`</ul></details>`;
+  }
+  yield markup`\n`;
+}
+
+function classOf({ state }: Service): string {
+  return STROKE_CLASSES[CONDITIONS[state]];
+}
+
+/** Renders a name with its state, above the bar. */
+function renderService(
+  service: Service,
+  { page: { nowMs }, time, isMixed = false }: GroupOptions & { readonly isMixed?: boolean },
+): Markup {
+  const { title, description, state, changeMs, share, days } = service;
+  const words = isMixed ? MIXED_WORDS[state] : STATE_WORDS[state];
+  const change = changeMs === null
+    ? ""
+    : markup` ${state === "maintenance" ? "until" : "since"} ${time(changeMs)}`;
+  const bars = renderBars(days, {
+    nowMs,
+    scale: { stretchesMax: TIMES_MAX },
+    labelOf: (what) => DAY_WORDS[what] ?? what,
+  });
+  return markup`<div class=top><h3>${
+    truncate(title, TEXT_MAX.name)
+  }</h3><p><b>${words}</b>${change}</p></div>${
+    description === "" ? "" : markup`<p class=o>${truncate(description, TEXT_MAX.note)}</p>`
+  }${bars}<p class=days><span>${DAYS_SHOWN} days ago</span><span>${
+    share === null ? "" : percent(share, { places: 2 })
+  }</span><span>today</span></p>`;
+}
+
+const TIMES_MAX = 6;
+
+const STATE_WORDS: Readonly<Record<ServiceState, string>> = {
+  operational: "Operational",
+  maintenance: "Maintenance",
+  no_data: "No current data",
+  degraded: "Degraded",
+  outage: "Outage",
+};
+
+/** The state of a group if not all of its services have it. */
+const MIXED_WORDS: Readonly<Record<ServiceState, string>> = {
+  operational: "Operational",
+  maintenance: "Maintenance of some services",
+  no_data: "No current data for some services",
+  degraded: "Some services are degraded",
+  outage: "Partial outage",
+};
+
+/** The words for days, by condition. */
+const DAY_WORDS: Readonly<Record<string, string>> = {
+  unknown: "No reliable data",
+  warning: "Degraded",
+  critical: "Outage",
+};
+
+function renderEnd({ nowMs, timeZone, intervalMs, notRunning }: PublicPage, time: TimeText): Markup {
+  const renewal = notRunning !== null || intervalMs === null
+    ? ""
+    : ` This page updates every ${exactDuration(intervalMs)}.`;
+  return markup`<footer class=public><p>True at ${time(nowMs)}, ${
+    describeZone(timeZone, nowMs)
+  }.${renewal}</p>
+<p>Each bar is a day in UTC, up to today. Point at a problem to see its days. A gap means that there is no data. The number is the share of the ${DAYS_SHOWN} days without a problem; for a group, that of the service with the smallest share.</p>
+</footer>
+`;
+}
