@@ -195,7 +195,7 @@ test("monitor beat: the command runs, and its run is kept, in a directory whose 
 testInAll(
   "monitor beat: the runtime starts nothing with an argument that is not UTF-8, nor in a deleted directory",
   (add) => {
-    // docs/guides/cron_jobs.md lists these limitations. The command runs once the runtime can start: then this fails.
+    // docs/guides/job_check_ins.md lists these limitations. The command runs once the runtime can start: then this fails.
     const table = {
       "an argument": '"$@" "$(printf "a\\377b")"; exit $?',
       "a deleted directory": 'mkdir gone; cd gone; rmdir ../gone; "$@"; exit $?',

@@ -1,9 +1,11 @@
 /** The files in `examples/` that set the program up: each is validated by its tool, and its commands are run. */
+import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
+import { parse, parseAllDocuments } from "yaml";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
-import { requiresTools } from "../../testing/tools.ts";
+import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 import { monitorCommand } from "../../testing/source.ts";
 import { type Harness, withHarness } from "./program.ts";
 
@@ -181,5 +183,95 @@ testInAll(
       await program.stdout.next("WARNING: bad");
       // As `podman exec monitor monitor status` does.
       assert.equal((await harness.run(["status"], { environment: here })).code, 1);
+    }),
+);
+
+/** The lines of the image that other files have to agree with. */
+function readImage(): { readonly state: string; readonly config: string; readonly userId: number } {
+  const text = readExample("container/Containerfile");
+  return {
+    state: /STATE_DIRECTORY=(\S+)/.exec(text)?.[1] ?? "",
+    config: /MONITOR_CONFIG=(\S+)/.exec(text)?.[1] ?? "",
+    userId: Number(/--uid (\d+)/.exec(text)?.[1]),
+  };
+}
+
+test("examples/container/compose.yaml: volumes, build and variables are those of the image", async () => {
+  const { services: { monitor }, volumes } = parse(readExample("container/compose.yaml"));
+  const { state, config } = readImage();
+  const targets = monitor.volumes.map((volume: string) => volume.split(":").slice(0, 2));
+  assert.deepEqual(targets, [["./config", dirname(config)], ["state", state]]);
+  assert.deepEqual(Object.keys(volumes), ["state"]);
+  const context = new URL(`container/${monitor.build.context}/`, EXAMPLES);
+  assert.ok((await Deno.stat(new URL(monitor.build.dockerfile, context))).isFile);
+  assert.ok((await Deno.stat(new URL("main.ts", context))).isFile);
+  assert.deepEqual(Object.keys(monitor.environment), ["MONITOR_TOKEN"]);
+});
+
+test("examples/container/kubernetes.yaml: the config is valid, and the pod has what it names", () =>
+  withHarness(async (harness) => {
+    const [map, claim, deployment, service] = parseAllDocuments(readExample("container/kubernetes.yaml"))
+      .map((document) => document.toJS());
+    const image = readImage();
+    const text: string = map.data[basename(image.config)];
+    Deno.writeTextFileSync(`${harness.directory}/monitor.json`, text);
+    const environment = { MONITOR_TOKEN: "0123456789abcdef" };
+    const { code, stderr } = await harness.run(["validate", "--strict"], { environment });
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+    const { template, selector } = deployment.spec;
+    const [container] = template.spec.containers;
+    const mounts = new Map<string, string>(
+      container.volumeMounts.map(({ name, mountPath }: Record<string, string>) => [name, mountPath]),
+    );
+    const volumes = new Map<string, Record<string, unknown>>(
+      template.spec.volumes.map((volume: { name: string }) => [volume.name, volume]),
+    );
+    assert.equal(mounts.get("config"), dirname(image.config));
+    assert.deepEqual(volumes.get("config")?.["configMap"], { name: map.metadata.name });
+    assert.deepEqual(volumes.get("state")?.["persistentVolumeClaim"], { claimName: claim.metadata.name });
+    assert.match(text, new RegExp(`"state": "${mounts.get("state")}/data/`));
+    assert.equal(template.spec.securityContext.runAsUser, image.userId);
+    assert.deepEqual(service.spec.selector, selector.matchLabels);
+    assert.deepEqual(template.metadata.labels, selector.matchLabels);
+    const [{ containerPort, name }] = container.ports;
+    assert.match(text, new RegExp(`"address": "0\\.0\\.0\\.0:${containerPort}"`));
+    assert.deepEqual(container.livenessProbe.httpGet, { path: "/healthz", port: name });
+    assert.equal(service.spec.ports[0].targetPort, name);
+  }));
+
+test("examples/launchd and examples/windows: the command lines are those of a service", () => {
+  const plist = readExample("launchd/org.check-monitor.monitor.plist");
+  const [, list = ""] = /<key>ProgramArguments<\/key>\s*<array>(.*?)<\/array>/s.exec(plist) ?? [];
+  const words = [...list.matchAll(/<string>(.*)<\/string>/g)].map(([, word]) => word);
+  assert.deepEqual(words, [PROGRAM_PATH, "check", "--config", CONFIG_PATH]);
+  const service = readExample("windows/monitor_service.xml");
+  assert.match(service, /<executable>%BASE%\\monitor\.exe<\/executable>/);
+  assert.match(service, /<arguments>check --config "%BASE%\\monitor\.jsonc"<\/arguments>/);
+});
+
+test("examples/launchd and examples/windows: Python reads the files", async () => {
+  const files = ["launchd/org.check-monitor.monitor.plist", "windows/monitor_service.xml"]
+    .map((path) => fileURLToPath(new URL(path, EXAMPLES)));
+  const { code, stderr } = await runChild(tool("python3"), [
+    "-c",
+    "import plistlib, sys, xml.dom.minidom; plistlib.load(open(sys.argv[1], 'rb')); xml.dom.minidom.parse(sys.argv[2])",
+    ...files,
+  ]);
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+}, requiresTools("python3"));
+
+testInAll(
+  "examples/team: the config is valid with the variables of its page, without a warning",
+  () =>
+    withHarness(async ({ directory }) => {
+      const page = readExample("team/README.md");
+      const [lines = ""] = /^export (?:.*\n)(?:export .*\n)*/m.exec(page) ?? [];
+      const pairs = lines.split(/\s+/).filter((word) => word.includes("="));
+      const environment = Object.fromEntries(pairs.map((pair) => pair.split("=", 2)));
+      const config = fileURLToPath(new URL("team/monitor.jsonc", EXAMPLES));
+      const [program = "", ...words] = monitorCommand();
+      const args = [...words, "validate", "--strict", "--config", config];
+      const { code, stderr } = await runChild(program, args, { env: { HOME: directory, ...environment } });
+      assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
     }),
 );

@@ -34,7 +34,7 @@ export const beatCommand: Command = {
     "this process's environment, working directory, input, output and signals, and its exit code is passed on. It runs even " +
     "if the name, the config or the state has an error; the error is printed to stderr. Without COMMAND a successful run is " +
     "recorded.",
-  page: "guides/cron_jobs.md",
+  page: "guides/job_check_ins.md",
   options: [
     OPTION.config,
     OPTION.state,

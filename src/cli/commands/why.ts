@@ -36,7 +36,7 @@ export const whyCommand: Command = {
     "Shows for each channel of a check the last notification, pending notifications, or why a notification is " +
     "suppressed: the fewest settings, silences and dependencies without which it would be sent now. It uses the same " +
     "decision code as the service. With --at, it replays the stored results and deliveries.",
-  page: "guides/notifications.md",
+  page: "guides/why.md",
   options: [
     OPTION.config,
     OPTION.state,
