@@ -86,7 +86,8 @@ export function knownTo(
     if (condition === wanted) return [confirmed];
     if (wanted === "ok") return [condition];
     if (condition === "ok" && isPostponed(filters, state, options)) return [];
-    if (filters.outsideHours !== "never") return isOutsideHours(filters, nowMs) ? [] : [condition];
+    if (isOutsideHours(filters, nowMs)) return [];
+    if (filters.outsideHours !== "never") return [condition];
     const decidedAtMs = Math.max(
       // A reminder, or an escalation to another channel, does not make dropped notifications due.
       state.notifiedSinceMs ?? nowMs,

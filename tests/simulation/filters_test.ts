@@ -52,6 +52,20 @@ simulate("a channel with outside_hours never is not notified of a problem from b
   expect: {},
 });
 
+simulate("a channel whose hours ended before a problem had lasted long enough delays no reminder of others", {
+  start: "2026-03-02 09:50",
+  zone: "Europe/Zurich",
+  config: {
+    channels: { all: {}, never: { hours: DAY, outside_hours: "never", after: "4 min 55 s" } },
+    checks: { web: { reminders: "10 minutes" } },
+  },
+  // It has lasted long enough after the last decision in the hours.
+  results: { web: "09:55 critical, 10:12 ok" },
+  expect: {
+    all: ["09:55 problem web critical", "10:04 reminder web critical", "10:12 recovery web ok"],
+  },
+});
+
 simulate("a channel gets the problems of its hours, and a lasting one when they begin", {
   start: "2026-03-02 06:55",
   zone: "Europe/Zurich",
