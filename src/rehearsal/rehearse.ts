@@ -43,13 +43,11 @@ export interface RehearsedChannel {
   readonly isAsExpected: boolean;
 }
 
-export interface RehearseOptions {
+export interface RehearseOptions extends Pick<RehearsedServiceOptions, "skips" | "onDecided"> {
   readonly config: LoadedConfig;
   readonly system: System;
   /** Carries out a command line of an administrator, on the state of the service. */
   act(action: ScriptedAction, place: { readonly system: System; readonly store: Store }): Promise<void>;
-  /** Whether runs that change nothing are left out. @default true */
-  readonly skips?: boolean;
   /** Called in the end, with the records of all checks. @default nothing */
   onEnd?(records: readonly CheckRecord[]): void;
 }

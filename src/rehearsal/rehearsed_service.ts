@@ -53,7 +53,7 @@ export interface RehearsedServiceOptions {
   /** The recorded runs of checks, which replace their schedules. @default none */
   readonly recorded?: RecordedRuns;
   /** Receives each decision. @default none */
-  onDecided?(queued: Decided["queued"]): void;
+  onDecided?(entry: Decided): void;
   deliver(message: Message, channel: Channel): Delivery;
   /** Whether runs that change nothing are left out. @default true */
   readonly skips?: boolean;
@@ -500,7 +500,7 @@ export class RehearsedService {
 
   /** Sends the notifications of a decision once they are stored. */
   async #send(entry: Decided): Promise<void> {
-    this.#options.onDecided?.(entry.queued);
+    this.#options.onDecided?.(entry);
     if (entry.notification === null && !this.#repository.isUrgent) return;
     await this.#repository.flush();
     if (entry.notification !== null) this.#engine.send(entry);

@@ -1,4 +1,5 @@
 import type { Clock } from "../../src/domain/clock.ts";
+import type { Condition } from "../../src/domain/condition.ts";
 import type { Connection, ConnectionTarget } from "../../src/domain/connections.ts";
 import type { FileSystemFacts, MemoryFacts } from "../../src/domain/system.ts";
 import type { SharedState } from "../../src/domain/membership.ts";
@@ -75,6 +76,8 @@ export class World {
   };
   /** How often the script of each check was started. */
   readonly runs = new Map<string, number>();
+  /** The results that services recorded, in order. */
+  readonly results: { readonly check: string; readonly condition: Condition; readonly atMs: number }[] = [];
   /** Asked at each step of a program: whether it is killed there. */
   killsAt: (program: Program, what: string) => boolean = () => false;
   /** Opens the state that machines share, on a server of the network. */
@@ -225,6 +228,7 @@ export class World {
     if (!line.startsWith('{"event":')) return this.trace.add(machine, "output", line);
     const event = JSON.parse(line);
     if (event.event === "result") {
+      this.results.push({ check: event.name, condition: event.condition, atMs: this.nowMs });
       const text = `${event.name} ${event.condition}`;
       const shown = `${text}${event.confirmed === event.condition ? "" : `, confirmed ${event.confirmed}`}`;
       if (this.#lastResults.get(`${machine} ${event.name}`) === shown) return;

@@ -33,6 +33,10 @@ export interface ReferenceModel {
   review(check: Check, circumstances: Omit<Observed, "condition">): Decision;
   /** Returns when the problem of a check began; `null`: it has none. */
   beganAtMs(check: string): number | null;
+  /** Returns whether the problem of a check is confirmed. */
+  hasProblem(check: string): boolean;
+  /** Returns the checks that have not run since the problem of a check began, and so suppress what is due of it. */
+  awaitedBy(check: string): readonly string[];
 }
 
 /** A check result, and its circumstances. */
@@ -70,6 +74,7 @@ interface Known {
   decidedAtMs: number | null;
   /** The condition that each channel was notified of, by its key. */
   readonly byChannel: Map<string, Condition>;
+  awaited: readonly string[];
 }
 
 /** Makes one that has seen nothing. */
@@ -87,14 +92,17 @@ export function createReferenceModel(): ReferenceModel {
       & { readonly isResult: boolean },
   ): Decision => {
     const now = knownOf(check);
-    const isHeld = now.confirmed !== "ok" && (silenced || silencedUntilOk ||
-      check.dependsOn.some((dependency) => {
-        const names = typeof dependency === "string" ? [dependency] : dependency.any;
-        const parents = names.filter((name) => running.has(name));
-        return parents.length > 0 && parents.every((name) => isUncertain(known.get(name), now));
-      }));
+    const holding = check.dependsOn.flatMap((dependency) => {
+      const names = typeof dependency === "string" ? [dependency] : dependency.any;
+      const parents = names.filter((name) => running.has(name));
+      return parents.every((name) => isUncertain(known.get(name), now)) ? parents : [];
+    });
+    const isSilenced = silenced || silencedUntilOk;
     const due = check.notifications.map((channel) => dueTo(channel, now, { nowMs, acknowledged }));
-    if (isHeld) {
+    const isChange = now.confirmed !== now.notified || due.some(({ event }) => event !== null);
+    const isAwaiting = now.confirmed !== "ok" && !isSilenced && isChange;
+    now.awaited = isAwaiting ? holding.filter((name) => isAwaited(known.get(name), now)) : [];
+    if (now.confirmed !== "ok" && (isSilenced || holding.length > 0)) {
       // Of channels that the condition is ok for.
       const recovered = due.filter(({ event }) => event === "recovery");
       for (const { channel } of recovered) now.byChannel.set(channel.key, "ok");
@@ -107,7 +115,6 @@ export function createReferenceModel(): ReferenceModel {
       } as const;
       return new Map(recovered.map(({ channel, previous }) => [channel.key, { ...recovery, previous }]));
     }
-    const isChange = now.confirmed !== now.notified || due.some(({ event }) => event !== null);
     const event = dueEvent(now, check, { nowMs, acknowledged, isResult });
     const news = {
       check: check.name,
@@ -155,6 +162,8 @@ export function createReferenceModel(): ReferenceModel {
     },
     review: (check, circumstances) => decide(check, { ...circumstances, isResult: false }),
     beganAtMs: (check) => known.get(check)?.beganAtMs ?? null,
+    hasProblem: (check) => (known.get(check)?.confirmed ?? "ok") !== "ok",
+    awaitedBy: (check) => known.get(check)?.awaited ?? [],
   };
 }
 
@@ -213,6 +222,7 @@ function unseen(): Known {
     changes: [],
     decidedAtMs: null,
     byChannel: new Map(),
+    awaited: [],
   };
 }
 
@@ -270,4 +280,11 @@ function isUncertain(dependency: Known | undefined, { beganAtMs }: Known): boole
   if (dependency === undefined) return true;
   return dependency.confirmed !== "ok" || dependency.history.at(-1) !== "ok" ||
     dependency.observedAtMs < (beganAtMs ?? 0);
+}
+
+/** A failure of a dependency that is not confirmed is known. */
+function isAwaited(dependency: Known | undefined, { beganAtMs }: Known): boolean {
+  if (dependency === undefined) return true;
+  const isPending = dependency.confirmed === "ok" && dependency.history.at(-1) !== "ok";
+  return !isPending && dependency.observedAtMs < (beganAtMs ?? 0);
 }

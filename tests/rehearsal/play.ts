@@ -1,7 +1,9 @@
 /** Rehearsals of configs and scenarios that a test has as values. */
 import { createActions } from "../../src/cli/rehearsal/administrator.ts";
 import { Invocation } from "../../src/cli/command_definition.ts";
-import { openConfigAt } from "../../src/cli/open_config.ts";
+import { type OpenConfig, openConfigAt } from "../../src/cli/open_config.ts";
+import type { Check } from "../../src/domain/check.ts";
+import type { System } from "../../src/domain/system.ts";
 import { type Rehearsal, rehearse, type RehearseOptions } from "../../src/rehearsal/rehearse.ts";
 import { readScenario } from "../../src/rehearsal/scenario.ts";
 import { createConfigSystem } from "../../testing/config_system.ts";
@@ -12,16 +14,28 @@ const CONFIG = "/etc/monitor/monitor.jsonc";
 /** Plays a scenario with a config, which is completed as those of the simulation. */
 export async function play(
   scenario: Readonly<Record<string, unknown>>,
-  config: ScenarioConfig,
-  options: Pick<RehearseOptions, "skips" | "onEnd"> = {},
+  written: ScenarioConfig,
+  options: Pick<RehearseOptions, "skips" | "onDecided" | "onEnd"> = {},
 ): Promise<Rehearsal> {
-  const text = JSON.stringify(completeConfig(config), null, 2);
-  const system = createConfigSystem({ files: { [CONFIG]: text } });
-  return await playTexts(
-    { path: "/etc/monitor/scenario.jsonc", text: JSON.stringify(scenario, null, 2) },
-    { path: CONFIG, text },
-    { ...options, system },
-  );
+  const { config, system } = complete(written);
+  const text = JSON.stringify(scenario, null, 2);
+  return await playTexts({ path: "/etc/monitor/scenario.jsonc", text }, config, { ...options, system });
+}
+
+/** Returns the checks of such a config. */
+export async function checksOf(written: ScenarioConfig): Promise<readonly Check[]> {
+  const { config, system } = complete(written);
+  return (await openText(config, system)).checks;
+}
+
+function complete(written: ScenarioConfig) {
+  const text = JSON.stringify(completeConfig(written), null, 2);
+  return { config: { path: CONFIG, text }, system: createConfigSystem({ files: { [CONFIG]: text } }) };
+}
+
+async function openText(config: TextAt, system: System): Promise<OpenConfig> {
+  const invocation = new Invocation({});
+  return await openConfigAt({ ...config, named: true }, { invocation, system, withoutSecrets: true });
 }
 
 interface TextAt {
@@ -33,14 +47,10 @@ interface TextAt {
 export async function playTexts(
   scenario: TextAt,
   config: TextAt,
-  { system, ...options }: Pick<RehearseOptions, "skips" | "onEnd" | "system">,
+  { system, ...options }: Pick<RehearseOptions, "skips" | "onDecided" | "onEnd" | "system">,
 ): Promise<Rehearsal> {
   const read = await readScenario({ ...scenario, named: true }, system);
-  const opened = await openConfigAt({ ...config, named: true }, {
-    invocation: new Invocation({}),
-    system: { ...system, timeZone: () => read.timeZone },
-    withoutSecrets: true,
-  });
+  const opened = await openText(config, { ...system, timeZone: () => read.timeZone });
   return await rehearse(read, {
     config: opened,
     system,

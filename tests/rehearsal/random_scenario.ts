@@ -19,6 +19,8 @@ export interface RandomScenario {
 const ZONE = "Europe/Zurich";
 /** Around both changes of DST. */
 const STARTS = ["2026-03-28 12:00", "2026-10-24 12:00", "2026-03-02 21:55"] as const;
+/** Every other quarter of an hour. */
+const QUARTERS = [{ cron: "*/30 * * * *", duration: "15 minutes", time_zone: ZONE }];
 /** No delay is a whole number of intervals: then milliseconds would decide whether a run comes before it. */
 const FILTERS = [
   {},
@@ -28,36 +30,51 @@ const FILTERS = [
   { conditions: ["critical"], hours: [{ from: "18:00", to: "08:00", time_zone: ZONE }] },
   { hours: [{ from: "08:00", to: "18:00", time_zone: ZONE }] },
   { hours: [{ from: "02:00", to: "02:45", time_zone: ZONE }], outside_hours: "never" },
+  { hours: QUARTERS },
+  { hours: QUARTERS, outside_hours: "never", after: "5 min 10 s" },
+  { after: "5 min 10 s", conditions: ["warning", "critical"] },
   { events: ["problem", "recovery"] },
-  { at_most: "3 per hour" },
+  { events: ["change", "reminder"] },
 ] as const satisfies readonly [Members, ...Members[]];
 
-/** Makes a config with everything that decides about notifications, and days of what happens to its checks. */
-export function randomScenario(random: Random, days: number): RandomScenario {
+/**
+ * Makes a config with everything that decides about notifications, and days of what happens to its checks. A plain one has
+ * only what the reference model knows, a channel for each filter, and runs each minute.
+ */
+export function randomScenario(
+  random: Random,
+  { days, isPlain = false }: { readonly days: number; readonly isPlain?: boolean },
+): RandomScenario {
   const { below, pick, oneIn, next } = random;
-  const channels = Object.fromEntries(
-    ["chat", "pager", "boss"].map((name) => [name, pick(FILTERS) as Members]),
-  );
+  const pickFilters = (): Members => oneIn(10) ? { at_most: "3 per hour" } : pick(FILTERS);
+  const channels: Members = Object.fromEntries([
+    ...["chat", "pager", "boss"].map((name) => [name, isPlain ? {} : pickFilters()]),
+    ...isPlain ? FILTERS.map((filters, index) => [`filtered${index}`, filters]) : [],
+  ]);
   const names = ["web", "db", "api", "mail", "job"];
   const checks = Object.fromEntries(names.map((name, index): [string, Members] => [name, {
     ...oneIn(3) && { threshold: 1 + Math.floor(below(4)) },
     ...oneIn(4) && { within: 5 },
     ...oneIn(3) && { recovery_threshold: 1 + Math.floor(below(3)) },
-    ...oneIn(3) && { flapping: "all" },
+    ...(isPlain || oneIn(3)) && { flapping: "all" },
     ...oneIn(2) && { reminders: pick<unknown>(["61 min", "5 min 10 s", true, ["10 min 15 s", "121 min"]]) },
     ...oneIn(2) && index > 0 && {
       depends_on: [oneIn(2) ? names[index - 1] : index > 1 ? { any: names.slice(0, index) } : names[0]],
     },
     ...oneIn(4) && {
-      maintenance_windows: [{ days: ["sun"], from: "01:30", to: "03:30", time_zone: ZONE }],
+      maintenance_windows: oneIn(2)
+        ? QUARTERS
+        : [{ days: ["sun"], from: "01:30", to: "03:30", time_zone: ZONE }],
     },
     ...oneIn(3) && { notifications: [pick(["chat", "pager", "boss"])] },
     tags: [index % 2 === 0 ? "even" : "odd"],
-    schedule: oneIn(12)
+    schedule: isPlain
+      ? { regular_interval: "1 minute", attentive_interval: "1 minute" }
+      : oneIn(12)
       ? { cron: "*/15 * * * *", time_zone: ZONE, ...oneIn(2) && { attentive_interval: "2 minutes" } }
       : { regular_interval: pick(["1 minute", "5 minutes"]), attentive_interval: pick(["1 minute", "30 s"]) },
   }]));
-  const groups = oneIn(2)
+  const groups = !isPlain && oneIn(2)
     ? {
       all: {
         kind: "group",
@@ -68,22 +85,24 @@ export function randomScenario(random: Random, days: number): RandomScenario {
     }
     : {};
   const minutes = days * 24 * 60;
-  /** Texts with increasing offsets. */
-  const timeline = (meanMinutes: number, word: () => string): readonly string[] => {
-    const parts: string[] = [];
+  /** Words, and the minutes since the one before. */
+  const timeline = (meanMinutes: number, word: () => string): readonly (readonly [number, string])[] => {
+    const parts: (readonly [number, string])[] = [];
     for (let at = 0;;) {
       const wait = 1 + Math.floor(-Math.log(1 - next()) * meanMinutes);
       at += wait;
       if (at >= minutes) return parts;
-      parts.push(`+${wait}min ${word()}`);
+      parts.push([wait, word()]);
     }
   };
+  const textOf = (parts: ReturnType<typeof timeline>): readonly string[] =>
+    parts.map(([wait, word]) => `+${wait}min ${word}`);
   const results = Object.fromEntries(names.map((name) => {
-    const mean = pick([5, 60, 60, 400]);
-    const text = timeline(mean, () => oneIn(2) ? "ok" : pick(CONDITIONS as unknown as readonly ["ok"]));
-    return [name, text.length === 0 ? "ok" : text.join(", ")];
+    const mean = pick(isPlain ? [1, 5, 10, 60] : [5, 60, 60, 400]);
+    const parts = timeline(mean, () => oneIn(2) ? "ok" : pick(CONDITIONS as unknown as readonly ["ok"]));
+    return [name, ["ok", ...textOf(parts)].join(", ")];
   }));
-  const actions = timeline(300, () => {
+  const actions = timeline(isPlain ? 30 : 300, () => {
     const target = oneIn(3) ? `--tag ${pick(["even", "odd"])}` : pick(["web", "db", "api --until-ok"]);
     return pick([
       `silence ${target} --for ${pick(["20 min", "5 h"]).replace(" ", "")}`,
@@ -91,7 +110,7 @@ export function randomScenario(random: Random, days: number): RandomScenario {
       `acknowledge ${target.replace(" --until-ok", "")}`,
       "silence end --all",
       `maintenance start ${target.replace(" --until-ok", "")} --for 30min`,
-      "maintenance end --all",
+      `maintenance end ${target.replace(" --until-ok", "")}`,
       "restart",
     ]);
   });
@@ -102,28 +121,39 @@ export function randomScenario(random: Random, days: number): RandomScenario {
       checks: { ...checks, ...groups },
     },
     scenario: {
-      start: pick(STARTS),
+      // No check runs at these seconds, at which the service decides again.
+      start: `${pick(STARTS)}:20`,
       time_zone: ZONE,
       until: "+60min",
       results,
       channels: Object.fromEntries(
-        ["chat", "boss"].filter(() => oneIn(2)).map((
-          name,
-        ) => [name, ["accept", ...timeline(200, () => pick(["accept", "fail", "reject"]))].join(", ")]),
+        ["chat", "boss"].filter(() => oneIn(2)).map((name) => {
+          const parts = timeline(
+            isPlain ? 30 : 200,
+            () => pick(["accept", "fail", isPlain ? "accept" : "reject"]),
+          );
+          return [name, ["accept", ...textOf(parts), ...isPlain ? ["+1min accept"] : []].join(", ")];
+        }),
       ),
-      actions: Object.fromEntries(withDistinctKeys(actions)),
+      actions: Object.fromEntries(timesOf(actions)),
     },
   };
 }
 
-/** Splits `+5min silence web` into a key and an action: equal keys get an hour more. */
-function* withDistinctKeys(actions: readonly string[]): Generator<readonly [string, string]> {
+/**
+ * Returns keys and actions. All but restarts are between the times at which the service decides again, which are those of
+ * the start and each half minute after it.
+ */
+function* timesOf(actions: readonly (readonly [number, string])[]): Generator<readonly [string, string]> {
   const seen = new Set<string>();
-  for (const action of actions) {
-    const [, minutes = "", words = ""] = /^\+(\d+)min (.*)$/.exec(action) ?? [];
-    let wait = Number(minutes);
-    while (seen.has(`+${wait}min`)) wait++;
-    seen.add(`+${wait}min`);
-    yield [`+${wait}min`, words];
+  let lastSecond = 0;
+  for (const [minutes, action] of actions) {
+    const second = action === "restart" ? 0 : 15;
+    let wait = minutes * 60 + second - lastSecond;
+    // Equal keys get a minute more.
+    while (seen.has(`+${wait}s`)) wait += 60;
+    lastSecond = second;
+    seen.add(`+${wait}s`);
+    yield [`+${wait}s`, action];
   }
 }

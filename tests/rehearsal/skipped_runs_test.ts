@@ -8,7 +8,7 @@ import { randomScenario } from "./random_scenario.ts";
 Deno.test("rehearse: runs that are left out change neither messages nor states", async () => {
   let messages = 0;
   for (let round = 0; round < campaign(40); round++) {
-    const { config, scenario } = randomScenario(createRandom(testSeed() + round, "skipped"), 1);
+    const { config, scenario } = randomScenario(createRandom(testSeed() + round, "skipped"), { days: 1 });
     const ends: (readonly CheckRecord[])[] = [];
     // The journal has only the runs that were not left out.
     const onEnd = (records: readonly CheckRecord[]): void =>

@@ -36,7 +36,7 @@ export async function verifyReplay(
   const past = await readPast([config], { store, lastMs: LAST_MS_MAX, system, dependencies });
   if (past === null) return EXIT.nothing;
   const decided: QueuedNotification[] = [];
-  await replay(config, { ...past, system, onDecided: (queued) => void decided.push(...queued) });
+  await replay(config, { ...past, system, onDecided: ({ queued }) => void decided.push(...queued) });
   const sinceMs = past.untilMs - lastMs;
   // Decisions meanwhile, or after the last result, are not final yet.
   const endMs = Math.min(past.past.lastMs, past.untilMs - SETTLED_MS);
