@@ -11,7 +11,7 @@ import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import type { ShownCheck } from "../engine/check_status.ts";
-import { hasOwnEnd, lastingSilences } from "../engine/silences.ts";
+import { describeNote, hasOwnEnd, lastingSilences, newSilences } from "../engine/silences.ts";
 import { readDuration } from "./read_duration.ts";
 import { parseTime, TIME_EXAMPLES, type TimeContext, timeText } from "../shared/local_time.ts";
 import { printable } from "../shared/text.ts";
@@ -93,8 +93,9 @@ export function chooseProblems(records: readonly CheckRecord[], names: readonly 
 
 export function renderSilences(silences: readonly Silence[], timeZone: string): string {
   return silences.map((silence) => {
-    const { kind, check, untilMs, problemBeganAtMs, reason } = silence;
-    const why = reason === "" ? "" : ` (${reason})`;
+    const { kind, check, untilMs, problemBeganAtMs } = silence;
+    const note = describeNote(silence);
+    const why = note === "" ? "" : ` (${note})`;
     const what = kind === "silence" ? "silenced" : "acknowledged";
     const time = timeText(untilMs, timeZone);
     const end = problemBeganAtMs === null ? time : hasOwnEnd(silence) ? `ok, at the latest ${time}` : "ok";
@@ -116,21 +117,11 @@ export async function addChosen(
     readonly notes?: string;
   },
 ): Promise<string> {
-  const isSilence = common.kind === "silence";
-  const { kind, fromMs } = common;
-  const silences = chosen.map(({ check, problemBeganAtMs }): Silence => ({
-    id: check === null
-      ? `all checks ${fromMs}`
-      : `${isSilence ? "check" : "acknowledgement"} ${fromMs} ${check}`,
-    ...{ check, tag: null, problemBeganAtMs },
-    ...common,
-  }));
-  const replaced = (await store.silences(fromMs)).filter((one) =>
-    one.kind === kind && one.tag === null && chosen.some(({ check }) => check === one.check)
-  ).map((one) => ({ ...one, untilMs: fromMs }));
-  await store.addSilences([...replaced, ...silences]);
-  const verb = isSilence ? "silence" : "acknowledge";
-  return renderSilences(silences, timeZone) + notes +
+  const stored = await store.silences(common.fromMs);
+  const { made, replaced } = newSilences(chosen, stored, { ...common, by: null });
+  await store.addSilences([...replaced, ...made]);
+  const verb = common.kind === "silence" ? "silence" : "acknowledge";
+  return renderSilences(made, timeZone) + notes +
     without.map((name) => printable(`${name ?? "all checks"}: no problem to ${verb}`) + "\n").join("");
 }
 

@@ -114,6 +114,24 @@ export interface Silence {
   readonly problemBeganAtMs: number | null;
   /** For people; may be empty. */
   readonly reason: string;
+  /** Who made it on the live page, and from which address, such as `Ada from 192.0.2.7`; `null`: a command made it. */
+  readonly by: string | null;
+}
+
+/** An action of a person on the live page, as it is recorded. */
+export interface PageAction {
+  /** Unique. */
+  readonly id: string;
+  /** Wall time, milliseconds since 1970. */
+  readonly atMs: number;
+  readonly check: string;
+  readonly action: "acknowledge" | "silence" | "maintenance" | "end" | "run";
+  /** As in {@linkcode Silence}. */
+  readonly by: string;
+  /** When what it began ends, wall time; `null`: it began nothing, or that ends with the problem. */
+  readonly untilMs: number | null;
+  /** The note of the person; may be empty. */
+  readonly note: string;
 }
 
 /** The use of a channel's limit. All times are wall time, milliseconds since 1970. */

@@ -8,6 +8,7 @@ import type {
   DeliveryMarker,
   LoggedDelivery,
   OutboxChange,
+  PageAction,
   QueuedNotification,
   Silence,
 } from "./outbox.ts";
@@ -274,6 +275,10 @@ export interface OutboxStore {
    * or all of both, and returns their number. Not maintenance windows. Durable once this resolves.
    */
   endSilences(checks: readonly (string | null)[] | "all", nowMs: number): Promise<number>;
+  /** Records an action on the live page and stores its silences, in one transaction. */
+  keepAction(action: PageAction, silences: readonly Silence[]): Promise<void>;
+  /** The recorded actions on a check, the oldest first. */
+  actions(check: string): Promise<readonly PageAction[]>;
   /** Returns the summary that was queued last; `null`: none was. */
   queuedSummary(): Promise<QueuedSummary | null>;
   /** Queues a summary in one transaction, if `before` is still the one queued last. Returns whether it was. */
@@ -300,7 +305,8 @@ export interface Store extends CheckStore, OutboxStore {
   /**
    * Prunes data that is too old: checks not seen for 30 days, changes after 400 days and beyond the newest 1,000 of a
    * check, roll-ups after 100 days, results after `journalMs` (90 days) and beyond the newest megabyte
-   * of a check, logged deliveries after that time and beyond the newest 100,000, silences that time after their end.
+   * of a check, logged deliveries after that time and beyond the newest 100,000, silences that time after their end,
+   * actions that time after they were taken.
    * Hourly roll-ups of days (in UTC) that ended 8 days ago become daily ones. With a check, its delivery markers are
    * deleted; its queued notifications stay until they are sent. Dropped notifications
    * are deleted 7 days after they last failed or were planned, jobs without a check

@@ -8,7 +8,7 @@ import { describeNotRunning, type NotRunning } from "../domain/monitor_run.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { Silence } from "../domain/outbox.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
-import { silencesOf } from "./silences.ts";
+import { shownWindow, silencesOf } from "./silences.ts";
 import { type OpenWindow, openWindow } from "./maintenance_windows.ts";
 import { clockToleranceMs, isInFuture, overdueAtMs, type Scheduled } from "./overdue.ts";
 
@@ -78,7 +78,9 @@ export function statusOf(
   const { name, tags, maintenanceWindows } = check;
   const silenced = { name, tags, problemBeganAtMs: record?.condition.problemBeganAtMs ?? null };
   const started = silencesOf(silenced, silences, { kind: "maintenance", nowMs });
-  const windows = started.length === 0 ? maintenanceWindows : [...maintenanceWindows, ...started];
+  const windows = started.length === 0
+    ? maintenanceWindows
+    : [...maintenanceWindows, ...started.map(shownWindow)];
   const [acknowledgement] = silencesOf(silenced, silences, { kind: "acknowledgement", nowMs });
   const common = {
     check,

@@ -1,10 +1,11 @@
 import { describeDuration } from "../domain/duration.ts";
-import type { LoggedDelivery, QueuedNotification, Silence } from "../domain/outbox.ts";
+import type { LoggedDelivery, PageAction, QueuedNotification, Silence } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
 import { isoTime, isoTimeOrNull } from "../shared/json_values.ts";
+import { timeText } from "../shared/local_time.ts";
 import { wrap } from "../shared/wrap.ts";
 import { printable } from "../shared/text.ts";
-import { hasOwnEnd } from "./silences.ts";
+import { describeNote, hasOwnEnd } from "./silences.ts";
 
 /** A queued notification; with a time while the limit of its channel lets nothing through. */
 export interface ShownNotification extends QueuedNotification {
@@ -77,8 +78,9 @@ export function describeSilence(
   silence: Silence,
   nowMs: number,
 ): string {
-  const { check, untilMs, problemBeganAtMs, reason } = silence;
-  const why = reason === "" ? "" : ` (${reason})`;
+  const { check, untilMs, problemBeganAtMs } = silence;
+  const note = describeNote(silence);
+  const why = note === "" ? "" : ` (${note})`;
   const time = `for ${describeDuration(untilMs - nowMs)} more`;
   const end = problemBeganAtMs === null
     ? time
@@ -86,6 +88,31 @@ export function describeSilence(
     ? `until it is ok, ${time} at most`
     : "until it is ok";
   return `${check === null ? "all checks" : `"${check}"`} ${end}${why}`;
+}
+
+/** Describes an action on the live page, such as `silenced until 2026-12-01 18:30:00 UTC by Ada from 192.0.2.7: deploy`. */
+export function describeAction(
+  { action, by, untilMs, note }: PageAction,
+  { timeZone }: { readonly timeZone: string },
+): string {
+  // The note of an end names what ended.
+  if (action === "end") return `ended ${note} by ${by}`;
+  const end = untilMs === null ? "" : ` until ${timeText(untilMs, timeZone)}`;
+  return `${ACTION_WORDS[action]}${end} by ${by}${note === "" ? "" : `: ${note}`}`;
+}
+
+const ACTION_WORDS: Readonly<Record<Exclude<PageAction["action"], "end">, string>> = {
+  acknowledge: "acknowledged",
+  silence: "silenced",
+  maintenance: "maintenance",
+  run: "run requested",
+};
+
+/** Returns the same for machines; fields are only ever added. */
+export function actionFields(
+  { atMs, action, by, untilMs, note }: PageAction,
+): Readonly<Record<string, unknown>> {
+  return { at: isoTime(atMs), action, by, until: isoTimeOrNull(untilMs), note };
 }
 
 /** Summarizes them, such as `2 notifications are pending, 1 was dropped` and `1 silence`. */
@@ -168,7 +195,7 @@ export function queuedNotificationFields(
       last_failure: row.lastFailure,
       first_failed_at: isoTimeOrNull(row.firstFailedAtMs),
     })),
-    silences: silences.map(({ kind, check, tag, fromMs, untilMs, problemBeganAtMs, reason }) => ({
+    silences: silences.map(({ kind, check, tag, fromMs, untilMs, problemBeganAtMs, reason, by }) => ({
       kind,
       check,
       tag,
@@ -176,6 +203,7 @@ export function queuedNotificationFields(
       until: isoTimeOrNull(untilMs),
       until_ok: problemBeganAtMs !== null,
       reason,
+      by,
     })),
   };
 }

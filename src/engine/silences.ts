@@ -48,3 +48,58 @@ export function lastingSilences(
     records.some(({ name, condition }) => check === name && condition.problemBeganAtMs === problemBeganAtMs)
   );
 }
+
+/**
+ * Returns new silences or acknowledgements, and as `replaced` the stored ones of the same checks, ended: they stay stored
+ * for `monitor why --at`.
+ */
+export function newSilences(
+  chosen: readonly Pick<Silence, "check" | "problemBeganAtMs">[],
+  stored: readonly Silence[],
+  common: Pick<Silence, "fromMs" | "untilMs" | "reason" | "by"> & {
+    readonly kind: "silence" | "acknowledgement";
+  },
+): { readonly made: readonly Silence[]; readonly replaced: readonly Silence[] } {
+  const { kind, fromMs } = common;
+  const made = chosen.map(({ check, problemBeganAtMs }): Silence => ({
+    id: check === null
+      ? `all checks ${fromMs}`
+      : `${kind === "silence" ? "check" : "acknowledgement"} ${fromMs} ${check}`,
+    ...{ check, tag: null, problemBeganAtMs },
+    ...common,
+  }));
+  const replaced = stored.filter((one) =>
+    one.kind === kind && one.tag === null && chosen.some(({ check }) => check === one.check)
+  );
+  return { made, replaced: endedAt(replaced, fromMs) };
+}
+
+/** Returns a maintenance window with an ID for people, which has no spaces. Earlier windows stay stored under the same ID. */
+export function newWindow(
+  id: string,
+  { check, tag }: Pick<Silence, "check" | "tag">,
+  common: Pick<Silence, "fromMs" | "untilMs" | "reason" | "by">,
+): Silence {
+  const target = tag === null ? check === null ? "all" : `check ${check}` : `tag ${tag}`;
+  const key = `maintenance ${id} ${target} ${common.fromMs}`;
+  return { id: key, kind: "maintenance", check, tag, problemBeganAtMs: null, ...common };
+}
+
+/** Returns the ID of a maintenance window. */
+export function windowId({ id }: Pick<Silence, "id">): string {
+  return id.split(" ")[1] ?? "";
+}
+
+export function endedAt(silences: readonly Silence[], atMs: number): readonly Silence[] {
+  return silences.map((one) => ({ ...one, untilMs: atMs }));
+}
+
+/** Describes why a silence was made and by whom, such as `deploy, by Ada from 192.0.2.7`; may be empty. */
+export function describeNote({ reason, by }: Pick<Silence, "reason" | "by">): string {
+  return [...reason === "" ? [] : [reason], ...by === null ? [] : [`by ${by}`]].join(", ");
+}
+
+/** Returns a started maintenance window with the reason that people see. */
+export function shownWindow(silence: Silence): Silence {
+  return { ...silence, reason: describeNote(silence) };
+}

@@ -20,7 +20,7 @@ import { unconfirmedOf } from "./check_status.ts";
 import { decide, type Run } from "./decide.ts";
 import { nextWindow, openWindow } from "./maintenance_windows.ts";
 import type { LastNotified } from "./queued_notifications.ts";
-import { silencesOf } from "./silences.ts";
+import { shownWindow, silencesOf } from "./silences.ts";
 import { holdingDependencies } from "./suppression.ts";
 
 /** A setting without which a notification would be sent. Times are wall time, milliseconds since 1970. */
@@ -207,7 +207,7 @@ function unconfirmedIn({ check, record, nowMs }: Decision): readonly Removal[] {
 function maintenanceIn(decision: Decision): readonly Removal[] {
   const { check, nowMs } = decision;
   const started = silencesOfKind("maintenance", decision);
-  const open = openWindow([...check.maintenanceWindows, ...started], nowMs);
+  const open = openWindow([...check.maintenanceWindows, ...started.map(shownWindow)], nowMs);
   if (open === null) return [];
   return [{
     cause: { kind: "maintenance", ...open },

@@ -19,6 +19,8 @@ export const NO_STORE: Store = {
   silences: none,
   addSilences: nothing,
   endSilences: () => Promise.resolve(0),
+  keepAction: nothing,
+  actions: none,
   job: (_name, nowMs) => Promise.resolve({ sinceMs: nowMs, last: null, inProgress: [] }),
   keepJobRun: nothing,
   monitorRun: () => Promise.resolve(null),

@@ -219,6 +219,8 @@ function createStore(
     silences: (nowMs) => query(() => base.silences(nowMs)),
     addSilences: (silences) => query(() => base.addSilences(silences)),
     endSilences: (checks, nowMs) => query(() => base.endSilences(checks, nowMs)),
+    keepAction: (action, silences) => transaction(2, () => base.keepAction(action, silences)),
+    actions: (check) => query(() => base.actions(check)),
     job: (name, nowMs) => query(() => base.job(name, nowMs)),
     keepJobRun: (name, run, nowMs) => transaction(3, () => database.keepJobRun(name, run, nowMs)),
     monitorRun: () => query(() => base.monitorRun()),

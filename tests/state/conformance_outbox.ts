@@ -6,6 +6,7 @@ import { pruneAll, type StoreTest } from "./conformance.ts";
 import { HOSTILE_TEXTS } from "./hostile.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import {
+  actionOf,
   changeOf,
   countOf,
   deliveryOf,
@@ -282,6 +283,26 @@ export function testOutbox(test: StoreTest): void {
       assert.deepEqual(foundIds.toSorted(), left.toSorted());
       assert.equal(await store.endSilences(checks, NOW_MS), 0);
     });
+  });
+
+  test("records an action with its silences, and returns those of a check", async (store) => {
+    const silence = silenceOf("a", { by: "Ada from 192.0.2.7" });
+    const first = actionOf("1", { untilMs: silence.untilMs, note: "deploy\0 \u2028" });
+    const second = actionOf("2", { action: "run", atMs: first.atMs + 1 });
+    await store.keepAction(second, []);
+    await store.keepAction(first, [silence]);
+    await store.keepAction(first, [silence]);
+    await store.keepAction(actionOf("3", { check: "other" }), []);
+    assert.deepEqual(await store.actions("web"), [first, second]);
+    assert.deepEqual(await store.actions("nobody"), []);
+    assert.deepEqual(await store.silences(NOW_MS), [silence]);
+  });
+
+  test("forgets actions with the results of their time", async (store) => {
+    const actions = [1, 0].map((ms) => actionOf(`${ms}`, { atMs: NOW_MS - 90 * DAY_MS - ms }));
+    for (const action of actions) await store.keepAction(action, []);
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual(await store.actions("web"), actions.slice(1));
   });
 
   test("forgets rows 7 days after they were given up", async (store, t) => {

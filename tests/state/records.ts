@@ -9,6 +9,7 @@ import type {
   LoggedDelivery,
   Notification,
   OutboxChange,
+  PageAction,
   QueuedNotification,
   Silence,
 } from "../../src/domain/outbox.ts";
@@ -250,6 +251,21 @@ export function silenceOf(id: string, fields: Partial<Silence> = {}): Silence {
     reason: "maintenance",
     kind: "silence",
     problemBeganAtMs: null,
+    by: null,
+    ...fields,
+  };
+}
+
+/** Returns an action of a minute ago. */
+export function actionOf(id: string, fields: Partial<PageAction> = {}): PageAction {
+  return {
+    id,
+    atMs: NOW_MS - 60_000,
+    check: "web",
+    action: "silence",
+    by: "Ada from 192.0.2.7",
+    untilMs: null,
+    note: "",
     ...fields,
   };
 }

@@ -7,10 +7,10 @@ import {
   percent,
 } from "../../state/availability.ts";
 import { type CheckStatus, describeStale, statusOf } from "../../engine/check_status.ts";
-import { describeDelivery } from "../../engine/outbox_status.ts";
+import { describeAction, describeDelivery } from "../../engine/outbox_status.ts";
 import { allChanges } from "../../state/read_store.ts";
 import type { JournalRow } from "../../domain/check_journal.ts";
-import type { LoggedDelivery } from "../../domain/outbox.ts";
+import type { LoggedDelivery, PageAction } from "../../domain/outbox.ts";
 import type { ConditionChange, Store } from "../../domain/store.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { EXIT } from "../exit_code.ts";
@@ -32,6 +32,7 @@ import { wrap } from "../../shared/wrap.ts";
 const CHANGES_SHOWN = 20;
 const RESULTS_SHOWN = 40;
 const DELIVERIES_SHOWN = 40;
+const ACTIONS_SHOWN = 20;
 
 const EVER = { sinceMs: -Infinity, untilMs: Infinity };
 
@@ -42,7 +43,7 @@ export const historyCommand: Command = {
   operands: "NAME",
   operandKind: "check",
   description:
-    "Shows the changes of a check's confirmed condition. For the last 24 hours, 7 days and 30 days it also shows " +
+    "Shows the changes of a check's confirmed condition, and the actions on the live page. For the last 24 hours, 7 days and 30 days it also shows " +
     "availability, failed runs and durations.",
   page: "reference/output_formats.md",
   options: [
@@ -91,6 +92,7 @@ export const historyCommand: Command = {
       deliveries: invocation.has("deliveries")
         ? (await store.deliveries({ checks: [name], ...EVER })).toReversed()
         : null,
+      actions: (await store.actions(name)).toReversed(),
     };
     const facts = { status, isInConfig, monitor };
     const pieces = format === "json" ? historyJson(history, facts, past) : renderPretty(name, past, {
@@ -142,7 +144,7 @@ interface PrettyOptions {
 
 async function* renderPretty(
   name: string,
-  { changes, results, deliveries }: Past,
+  { changes, results, deliveries, actions }: Past,
   { notes, spans, traces, timeZone, columns }: PrettyOptions,
 ): AsyncGenerator<string> {
   yield `${printable(name)}\n`;
@@ -152,6 +154,7 @@ async function* renderPretty(
     yield hanging(`last ${span.name.padEnd(8)}  `, describeSpan(span), columns);
   }
   yield* renderChanges(changes, { traces, timeZone, columns });
+  yield* renderActions(actions, { timeZone, columns });
   if (results !== null) yield* renderResults(results, { timeZone, columns });
   if (deliveries !== null) yield* renderDeliveries(deliveries, { timeZone, columns });
 }
@@ -169,6 +172,21 @@ async function* renderChanges(
     if (traces) yield renderTrace(trace);
   }
   if (count === 0) yield "\nno changes\n";
+}
+
+function* renderActions(
+  actions: readonly PageAction[],
+  { timeZone, columns }: Pick<PrettyOptions, "timeZone" | "columns">,
+): Generator<string> {
+  if (actions.length > 0) yield "\nactions on the live page, newest first:\n";
+  for (const one of actions.slice(0, ACTIONS_SHOWN)) {
+    yield hanging(
+      `  ${timeText(one.atMs, timeZone)}  `,
+      printable(describeAction(one, { timeZone })),
+      columns,
+    );
+  }
+  if (actions.length > ACTIONS_SHOWN) yield "  more with --format json\n";
 }
 
 function* renderResults(

@@ -9,7 +9,7 @@ import {
 import { counted, jsonDocument, printable } from "../../shared/text.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
-import { isAbout } from "../../engine/silences.ts";
+import { describeNote, endedAt, isAbout, newWindow, windowId } from "../../engine/silences.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { EXIT } from "../exit_code.ts";
@@ -97,12 +97,10 @@ async function start(invocation: Invocation, system: System): Promise<void> {
       ? tags.map((tag) => ({ check: null, tag }))
       : checks.map((check) => ({ check, tag: null }));
     const reason = invocation.text("note") ?? "";
-    const common = { kind: "maintenance", fromMs: nowMs, untilMs, problemBeganAtMs: null, reason } as const;
-    // Earlier windows stay stored for `why --at`, also under the same id.
-    const started = [...new Map(targets.map((target) => [`${keyOf(id, target)} ${nowMs}`, target]))]
-      .map(([key, target]): Silence => ({ id: key, ...target, ...common }));
-    const replaced = (await readWindows(store, nowMs)).filter((window) => idOf(window) === id);
-    await store.addSilences([...ended(replaced, nowMs), ...started]);
+    const made = targets.map((target) => newWindow(id, target, { fromMs: nowMs, untilMs, reason, by: null }));
+    const started = [...new Map(made.map((window) => [window.id, window])).values()];
+    const replaced = (await readWindows(store, nowMs)).filter((window) => windowId(window) === id);
+    await store.addSilences([...endedAt(replaced, nowMs), ...started]);
     return render(started, { format, timeZone });
   });
 }
@@ -126,15 +124,15 @@ async function end(invocation: Invocation, system: System): Promise<void> {
   const nowMs = system.clock.wallMs();
   await withSilences(invocation, system, async ({ store, checks }) => {
     const isMeant = (window: Silence): boolean => {
-      if (id !== undefined) return idOf(window) === id;
+      if (id !== undefined) return windowId(window) === id;
       if (window.tag !== null) return tags.includes(window.tag);
       return window.check === null ? invocation.has("all") : names.includes(window.check);
     };
     const windows = await readWindows(store, nowMs);
     const { meant = [], others = [] } = Object.groupBy(windows, (one) => isMeant(one) ? "meant" : "others");
-    await store.addSilences(ended(meant, nowMs));
+    await store.addSilences(endedAt(meant, nowMs));
     const left = hasTargets ? others.filter((window) => checks.some((check) => isAbout(window, check))) : [];
-    const count = new Set(meant.map(idOf)).size;
+    const count = new Set(meant.map(windowId)).size;
     const rest = left.length === 0
       ? ""
       : `still active:\n${render(left, { format: "pretty", timeZone: system.timeZone() })}`;
@@ -159,19 +157,6 @@ function readId(invocation: Invocation): string | undefined {
 /** The check or tag of a window; neither: all checks. */
 type Target = Pick<Silence, "check" | "tag">;
 
-/** Returns the key of a window with an ID, which has no spaces. */
-function keyOf(id: string, { check, tag }: Target): string {
-  return `maintenance ${id} ${tag === null ? check === null ? "all" : `check ${check}` : `tag ${tag}`}`;
-}
-
-function idOf({ id }: Silence): string {
-  return id.split(" ")[1] ?? "";
-}
-
-function ended(windows: readonly Silence[], nowMs: number): readonly Silence[] {
-  return windows.map((window) => ({ ...window, untilMs: nowMs }));
-}
-
 async function readWindows(
   store: { silences(nowMs: number): Promise<readonly Silence[]> },
   nowMs: number,
@@ -186,15 +171,16 @@ function render(
 ): string {
   if (format === "json") return jsonDocument(windows.map(fieldsOf));
   return windows.map((window) => {
-    const { check, tag, untilMs, reason } = window;
+    const { check, tag, untilMs } = window;
+    const reason = describeNote(window);
     const target = tag === null ? check ?? "all checks" : `checks with the tag "${tag}"`;
     const note = reason === "" ? "" : ` (${reason})`;
     const until = timeText(untilMs, timeZone);
-    return printable(`${target}: in maintenance until ${until}${note}, ID ${idOf(window)}`) + "\n";
+    return printable(`${target}: in maintenance until ${until}${note}, ID ${windowId(window)}`) + "\n";
   }).join("");
 }
 
 function fieldsOf(window: Silence): unknown {
-  const { check, tag, fromMs, untilMs, reason } = window;
-  return { id: idOf(window), check, tag, from: isoTime(fromMs), until: isoTime(untilMs), reason };
+  const { check, tag, fromMs, untilMs, reason, by } = window;
+  return { id: windowId(window), check, tag, from: isoTime(fromMs), until: isoTime(untilMs), reason, by };
 }

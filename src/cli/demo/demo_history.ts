@@ -164,13 +164,14 @@ function quietOf(
     const [kind, reason] = problem.quiet;
     const fromMs = startMs - (problem.sinceMinutes - 5) * MINUTE_MS;
     const untilMs = kind === "acknowledgement" ? fromMs + UNTIL_OK_MS_MAX : startMs + DAY_MS;
-    return [{ kind, check: name, tag: null, fromMs, untilMs, reason }];
+    return [{ kind, check: name, tag: null, fromMs, untilMs, reason, by: null }];
   });
   const maintenance = {
     kind: "maintenance",
     check: null,
     tag: "staging",
     reason: "the next release",
+    by: null,
   } as const;
   return [...made, { ...maintenance, fromMs: startMs - 18 * MINUTE_MS, untilMs: startMs + HOUR_MS }];
 }

@@ -144,7 +144,8 @@ export class Views {
     const monitor = await this.#monitor();
     const facts = { status: this.#statusOf(this.#get(name)), isInConfig: true, monitor };
     let text = "";
-    const past = { changes: this.#changesOf(name), results: null, deliveries: null };
+    const actions = this.#isPublic ? [] : (await repository.store.actions(name)).toReversed();
+    const past = { changes: this.#changesOf(name), results: null, deliveries: null, actions };
     for await (const piece of historyJson(history, facts, past)) text += piece;
     return text;
   }

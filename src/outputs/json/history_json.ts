@@ -13,8 +13,8 @@ import { DAY_MS } from "../../shared/time_units.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
 import type { JournalRow } from "../../domain/check_journal.ts";
-import type { LoggedDelivery } from "../../domain/outbox.ts";
-import { deliveryFields } from "../../engine/outbox_status.ts";
+import type { LoggedDelivery, PageAction } from "../../domain/outbox.ts";
+import { actionFields, deliveryFields } from "../../engine/outbox_status.ts";
 
 const SPANS = [
   { name: "24 hours", key: "day", ms: DAY_MS },
@@ -61,13 +61,15 @@ export interface Past {
   readonly results: readonly JournalRow[] | null;
   /** The newest first; `null`: not shown. */
   readonly deliveries: readonly LoggedDelivery[] | null;
+  /** Actions on the live page, the newest first. */
+  readonly actions: readonly PageAction[];
 }
 
 /** Renders the JSON of `monitor history`, piece by piece; fields are only ever added. */
 export async function* historyJson(
   { name, spans, runs }: History,
   { status: { condition, state }, isInConfig, monitor }: PresentFacts,
-  { changes, results, deliveries }: Past,
+  { changes, results, deliveries, actions }: Past,
 ): AsyncGenerator<string> {
   const fields = {
     name,
@@ -94,6 +96,7 @@ export async function* historyJson(
     })),
     ...results !== null && { results: results.map(resultsJson) },
     ...deliveries !== null && { deliveries: deliveries.map(deliveryFields) },
+    actions: actions.map(actionFields),
   };
   yield `${jsonText(fields, 2).slice(0, -2)},\n  "changes": [`;
   let isFirst = true;

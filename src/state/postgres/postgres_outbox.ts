@@ -1,11 +1,18 @@
 /** The outbox, delivery markers, counts of channels, and silences in PostgreSQL. */
-import { addCounts, type ChannelCount, type LoggedDelivery, type OutboxChange } from "../../domain/outbox.ts";
+import {
+  addCounts,
+  type ChannelCount,
+  type LoggedDelivery,
+  type OutboxChange,
+  type Silence,
+} from "../../domain/outbox.ts";
 import type { KeptOutbox, OutboxStore, QueuedSummary } from "../../domain/store.ts";
 import type { SenderQueues } from "../sender_queues.ts";
 import type { Row } from "../sql/table_declaration.ts";
 import { columnText } from "../codec.ts";
 import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY } from "../sql/shared_statements.ts";
 import {
+  ACTIONS,
   CHANNEL_COUNTS,
   DELIVERIES,
   DELIVERY_MARKERS,
@@ -55,6 +62,8 @@ const UPDATE_SUMMARY = `UPDATE summary SET schedule = $1, scheduled_at_ms = $2
 
 const SELECT_SILENCES = `SELECT ${SILENCES.columns} FROM silences WHERE until_ms > $1 ORDER BY until_ms, id`;
 
+const SELECT_ACTIONS = `SELECT ${ACTIONS.columns} FROM actions WHERE check_name = $1 ORDER BY at_ms, id`;
+
 const END_SILENCES = "UPDATE silences SET until_ms = $1 WHERE until_ms > $1 AND kind <> 'maintenance'";
 
 /** `queues` are those of this process, if it shares the state with others. */
@@ -90,9 +99,16 @@ export function createOutboxStore(
     silences: (nowMs) => select(SELECT_SILENCES, [nowMs], SILENCES.decode),
     addSilences: (silences) =>
       write(async () => {
-        if (silences.length === 0) return;
-        await client.query(upsertRows(SILENCES), encodeRows(SILENCES, lastByKey(silences, ({ id }) => id)));
+        if (silences.length > 0) await client.query(...upsertSilences(silences));
       }),
+    keepAction: (action, silences) =>
+      write(() =>
+        client.transaction(async (session) => {
+          await session.run(upsertRows(ACTIONS), encodeRows(ACTIONS, [action]));
+          if (silences.length > 0) await session.run(...upsertSilences(silences));
+        })
+      ),
+    actions: (check) => select(SELECT_ACTIONS, [columnText.encode(check)], ACTIONS.decode),
     endSilences: (checks, nowMs) =>
       write(async () => {
         if (checks === "all") return (await client.query(END_SILENCES, [nowMs])).count;
@@ -103,6 +119,10 @@ export function createOutboxStore(
         return (await client.query(sql, [nowMs, arrayText(names)])).count;
       }),
   };
+}
+
+function upsertSilences(silences: readonly Silence[]): readonly [sql: string, parameters: readonly string[]] {
+  return [upsertRows(SILENCES), encodeRows(SILENCES, lastByKey(silences, ({ id }) => id))];
 }
 
 async function readOutbox(client: PostgresClient): Promise<KeptOutbox> {

@@ -95,6 +95,7 @@ async function pruneOutbox(session: Session, limits: RetentionLimits): Promise<v
     `DELETE FROM deliveries WHERE at_ms < $1 OR id <= (SELECT max(id) FROM deliveries) - ${DELIVERIES_MAX}`,
     [limits.journalMs],
   );
+  await session.run("DELETE FROM actions WHERE at_ms < $1", [limits.journalMs]);
   await session.run("DELETE FROM channel_counts WHERE counted_at_ms < $1", [limits.countedMs]);
 }
 

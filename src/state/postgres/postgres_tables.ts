@@ -11,7 +11,17 @@ import {
   type Table,
   table,
 } from "../sql/table_declaration.ts";
-import { CHECKS, CREATE_INDEXES, DELIVERIES, FIRST_TABLES, JOURNAL, RESULT } from "../sql/tables.ts";
+import {
+  ACTIONS,
+  CHECKS,
+  CREATE_ACTIONS_INDEX,
+  CREATE_INDEXES,
+  DELIVERIES,
+  FIRST_TABLES,
+  JOURNAL,
+  RESULT,
+  SILENCES,
+} from "../sql/tables.ts";
 import { itemText, type Parameter, ProtocolError } from "./protocol.ts";
 import type { StatementResult } from "./statement_response.ts";
 import type { EarlyLook, LocationResult, MemberHeartbeat, QueueRow } from "../../domain/membership.ts";
@@ -108,13 +118,20 @@ export const CREATE_SCHEMA: readonly string[] = [
   "INSERT INTO meta (schema_version) VALUES (0)",
 ];
 
-export const ADD_JOURNAL: readonly string[] = [
-  ...CHECKS.declared.filter(({ isAdded }) => isAdded)
-    .map((column) => `ALTER TABLE checks ADD COLUMN ${column.name} ${typeOf(column)}`),
-  createTable(JOURNAL),
-];
+export const ADD_JOURNAL: readonly string[] = [...addColumns(CHECKS), createTable(JOURNAL)];
 
 export const ADD_DELIVERIES: readonly string[] = [createTable(DELIVERIES)];
+
+export const ADD_ACTIONS: readonly string[] = [
+  ...addColumns(SILENCES),
+  createTable(ACTIONS),
+  CREATE_ACTIONS_INDEX,
+];
+
+function addColumns({ name, declared }: Declared): readonly string[] {
+  return declared.filter(({ isAdded }) => isAdded)
+    .map((column) => `ALTER TABLE ${name} ADD COLUMN ${column.name} ${typeOf(column)}`);
+}
 
 function createTable({ name, declared, primary, unique }: Declared): string {
   const columns = declared.filter(({ isAdded }) => !isAdded).map((column) => {

@@ -104,6 +104,11 @@ export function addedBlob(name: string): Field<Uint8Array | null> {
   return field(name, "BLOB", { ...nullable(bytes), isAdded: true });
 }
 
+/** Any text or `null`, in a column that a later step adds. */
+export function addedText(name: string): Field<string | null> {
+  return field(name, "TEXT", { ...nullable(columnText), isAdded: true });
+}
+
 /** The id of a row in another table. */
 export function reference(name: string, table: string): Field<number> {
   return field(name, `INTEGER NOT NULL REFERENCES ${table} (id)`, { ...number, merge: "keep" });

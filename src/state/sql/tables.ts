@@ -15,6 +15,7 @@ import type {
   LimitUse,
   LoggedDelivery,
   Notification,
+  PageAction,
   QueuedNotification,
   RenderedSummary,
   Silence,
@@ -38,6 +39,7 @@ import {
 import type { ClockReadings } from "../retention.ts";
 import {
   addedBlob,
+  addedText,
   blob,
   counts,
   field,
@@ -275,7 +277,26 @@ export const SILENCES: Table<Silence> = table("silences", {
   untilMs: integer("until_ms"),
   problemBeganAtMs: integerOrNull("problem_began_at_ms"),
   reason: string("reason"),
+  by: addedText("by_whom"),
 }, { unique: ["key"] });
+
+/** What people did on the live page. What is recorded again, since it is unknown whether it was, has the same key. */
+export const ACTIONS: Table<PageAction> = table("actions", {
+  id: string("key"),
+  atMs: integer("at_ms"),
+  check: string("check_name"),
+  action: field(
+    "action",
+    "TEXT NOT NULL",
+    word<PageAction["action"]>(["acknowledge", "silence", "maintenance", "end", "run"]),
+  ),
+  by: string("by_whom"),
+  untilMs: integerOrNull("until_ms"),
+  note: string("note"),
+}, { unique: ["key"] });
+
+/** In every kind of database. */
+export const CREATE_ACTIONS_INDEX = "CREATE INDEX actions_by_check ON actions (check_name, at_ms)";
 
 /** Jobs, and the time when each was first recorded; a clock that is set back makes that earlier. */
 export const JOBS: Table<{ readonly name: string; readonly sinceMs: number }> = table("jobs", {
@@ -366,7 +387,7 @@ export const FIRST_TABLES: readonly DeclaredTable[] = [
   SUMMARY,
 ];
 
-export const TABLES: readonly DeclaredTable[] = [...FIRST_TABLES, JOURNAL, DELIVERIES];
+export const TABLES: readonly DeclaredTable[] = [...FIRST_TABLES, JOURNAL, DELIVERIES, ACTIONS];
 
 /** The indexes of the tables, in every kind of database. */
 export const CREATE_INDEXES: readonly string[] = [
@@ -381,6 +402,7 @@ export const STEPS: readonly Migration[] = [
   [...FIRST_TABLES.map(({ create }) => create), ...CREATE_INDEXES],
   [...CHECKS.add, JOURNAL.create],
   [DELIVERIES.create],
+  [...SILENCES.add, ACTIONS.create, CREATE_ACTIONS_INDEX],
 ];
 
 /** The statements of one step to the present tables. */

@@ -18,6 +18,7 @@ import {
 } from "../retention.ts";
 import {
   DELETE_DROPPED,
+  DELETE_OLD_ACTIONS,
   DELETE_OLD_COUNTS,
   DELETE_OLD_DELIVERIES,
   DELETE_OLD_SILENCES,
@@ -177,6 +178,7 @@ function pruneOutbox(connection: SqliteConnection, limits: RetentionLimits): num
   return connection.run(DELETE_DROPPED, limits.droppedMs, ROWS_MAX) +
     connection.run(DELETE_OLD_SILENCES, limits.silenceEndMs, ROWS_MAX) +
     connection.run(DELETE_OLD_DELIVERIES, limits.journalMs, ROWS_MAX) +
+    connection.run(DELETE_OLD_ACTIONS, limits.journalMs, ROWS_MAX) +
     connection.run(DELETE_OLD_COUNTS, limits.countedMs);
 }
 

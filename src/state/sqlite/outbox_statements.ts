@@ -1,6 +1,6 @@
 /** The statements on the outbox that are more than an upsert of a row. Names and keys are encoded as column text. */
 import { DELIVERIES_MAX } from "../retention.ts";
-import { DELIVERIES, OUTBOX, SILENCES } from "../sql/tables.ts";
+import { ACTIONS, DELIVERIES, OUTBOX, SILENCES } from "../sql/tables.ts";
 
 /** All queued notifications, by sequence. */
 export const SELECT_OUTBOX = `SELECT ${OUTBOX.columns} FROM outbox ORDER BY sequence, id`;
@@ -42,3 +42,11 @@ export const END_SILENCES = `${END_ALL_SILENCES} AND check_name IS ?2`;
 /** Forgets silences that ended before a time, so many at most. */
 export const DELETE_OLD_SILENCES =
   "DELETE FROM silences WHERE id IN (SELECT id FROM silences WHERE until_ms < ? LIMIT ?)";
+
+/** The actions on a check; their index has them in this order. */
+export const SELECT_ACTIONS =
+  `SELECT ${ACTIONS.columns} FROM actions WHERE check_name = ? ORDER BY at_ms, id`;
+
+/** Forgets actions before a time, so many at most. */
+export const DELETE_OLD_ACTIONS =
+  "DELETE FROM actions WHERE id IN (SELECT id FROM actions WHERE at_ms < ? LIMIT ?)";

@@ -11,12 +11,14 @@ import {
   END_ALL_SILENCES,
   END_SILENCES,
   LOG_DELIVERY,
+  SELECT_ACTIONS,
   SELECT_DELIVERIES,
   SELECT_OUTBOX,
   SELECT_SILENCES,
 } from "./outbox_statements.ts";
 import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY } from "../sql/shared_statements.ts";
 import {
+  ACTIONS,
   CHANNEL_COUNTS,
   DELIVERIES,
   DELIVERY_MARKERS,
@@ -101,6 +103,15 @@ export function createOutboxStore(connection: SqliteConnection, { read, write }:
           )
         );
       }),
+    keepAction: (action, silences) =>
+      write(() =>
+        connection.transaction(() => {
+          upsertAll(connection, ACTIONS, [action]);
+          upsertAll(connection, SILENCES, silences);
+        })
+      ),
+    actions: (check) =>
+      read(() => connection.all(SELECT_ACTIONS, columnText.encode(check)).map(ACTIONS.decode)),
   };
 }
 
