@@ -269,7 +269,7 @@ export function listenOf(
       `--listen is "${address}", expected an IP address with a port, such as 127.0.0.1:9797`,
     );
   }
-  const settings = { intervalMs: INTERVAL_MS, ...listen, address };
+  const settings = { intervalMs: INTERVAL_MS, actions: false, ...listen, address };
   const exposure = describeExposure(settings);
   if (exposure !== null) {
     throw new UsageError(`--listen: ${exposure}`, 'set "listen" with a "token" in the config');

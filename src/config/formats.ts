@@ -11,7 +11,7 @@ import {
   unknownFields,
   unknownFilters,
 } from "../shared/template.ts";
-import { parseListenAddress } from "../shared/ip_address.ts";
+import { canonicalAddress, parseListenAddress } from "../shared/ip_address.ts";
 import {
   DURATION_FORMS,
   INTERVAL_FORMS,
@@ -124,6 +124,10 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   ),
   listen_address: checkListenAddress,
   host: checkHost,
+  ip_address: rule(
+    (text) => canonicalAddress(text) !== null,
+    "is not an IP address, expected one such as 127.0.0.1",
+  ),
   database_host: rule(
     (text) => text === "" || parseDatabaseHost(text) !== null,
     "is not a server, expected HOST, HOST:PORT or a directory",

@@ -84,13 +84,20 @@ const SHORTER_MS = [60, 30, 10, 5, 1].map((minutes) => minutes * 60_000).concat(
 
 /** Finds errors of an HTTP endpoint whose keys are valid one by one. */
 export function findListenProblems(listen: Listen | null): readonly Problem[] {
-  const message = listen === null ? null : describeExposure(listen);
-  if (message === null) return [];
-  return [{ path: ["listen", "address"], message, hint: 'set "token", or "public" with tags' }];
+  if (listen === null) return [];
+  const exposure = describeExposure(listen);
+  return [
+    ...exposure === null
+      ? []
+      : [{ path: ["listen", "address"], message: exposure, hint: 'set "token", or "public" with tags' }],
+    ...listen.actions && listen.token === undefined
+      ? [{ path: ["listen", "actions"], message: "requires a token to sign in with", hint: 'set "token"' }]
+      : [],
+  ];
 }
 
 /** Describes why an endpoint is exposed; `null`: it has a token, or only this machine can connect. */
-export function describeExposure(listen: Omit<Listen, "intervalMs">): string | null {
+export function describeExposure(listen: Pick<Listen, "address" | "token" | "public">): string | null {
   const address = parseListenAddress(listen.address);
   if (
     address === null || isLoopback(address.host) || listen.token !== undefined || listen.public !== undefined

@@ -9,6 +9,8 @@ export interface IncomingRequest {
   readonly method: string;
   /** Path and query as they were sent; begins with a slash. */
   readonly target: string;
+  /** The IP address of the client, or of the proxy between. */
+  readonly address: string;
   /** The value of a header by its name in small letters, those of a repeated one joined; `null`: it is not there. */
   header(name: string): string | null;
   /** Reads the body and returns its last bytes, at most so many. Throws if the client leaves, or the body is malformed. */

@@ -97,7 +97,11 @@ export function describeAction(
 ): string {
   // The note of an end names what ended.
   if (action === "end") return `ended ${note} by ${by}`;
-  const end = untilMs === null ? "" : ` until ${timeText(untilMs, timeZone)}`;
+  const end = untilMs !== null
+    ? ` until ${timeText(untilMs, timeZone)}`
+    : action === "silence"
+    ? " until it is ok"
+    : "";
   return `${ACTION_WORDS[action]}${end} by ${by}${note === "" ? "" : `: ${note}`}`;
 }
 

@@ -31,3 +31,11 @@ export function asciiName(name: string): string {
   if (/^[\u0000-\u007f]*$/.test(name) || /[/?#@:\\%[\]\s]/.test(name)) return name;
   return URL.parse(`http://${name}`)?.hostname ?? name;
 }
+
+/** Returns the network of a client: an IPv4 address, or the /64 network of an IPv6 address, all of which is one client's. */
+export function clientNetwork(address: string): string {
+  if (address.includes(".")) return address.replace(/^::ffff:/, "");
+  const [head = "", tail] = address.split("::");
+  const groups = head.split(":");
+  return tail === undefined || groups.length >= 4 ? groups.slice(0, 4).join(":") : head;
+}

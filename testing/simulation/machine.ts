@@ -29,6 +29,13 @@ export interface Ran {
   readonly stderr: string;
 }
 
+/** A response of the HTTP endpoint. */
+export interface MachineResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
 export type Listener = Parameters<HttpServers["listen"]>[1] & { readonly program: Program };
 
 /** A machine: its clock, files, commands and processes of the program. Its name is its host name. */
@@ -154,16 +161,18 @@ export class Machine {
   /** Sends a request to the HTTP endpoint of a service on this machine. */
   async request(
     target: string,
-    { port = 9797, method = "GET", headers = {}, body = "" }: {
+    { port = 9797, method = "GET", address = "127.0.0.1", headers = {}, body = "" }: {
       readonly port?: number;
       readonly method?: string;
+      /** Of the client. */
+      readonly address?: string;
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
     } = {},
-  ): Promise<{ readonly status: number; readonly body: string } | null> {
+  ): Promise<MachineResponse | null> {
     const listener = this.listeners.get(port);
     if (listener === undefined) return null;
-    let response: { readonly status: number; readonly body: string } | null = null;
+    let response: MachineResponse | null = null;
     let hasEnded = false;
     const { program } = listener;
     const bytes = new TextEncoder().encode(body);
@@ -172,15 +181,16 @@ export class Machine {
       listener.handle({
         method,
         target,
+        address,
         header: (name) => headers[name.toLowerCase()] ?? null,
         readTail: (bytesMax) => Promise.resolve(bytes.slice(-bytesMax)),
       }).then((answer) => {
         const text = typeof answer.body === "string" ? answer.body : new TextDecoder().decode(answer.body);
-        response = { status: answer.status, body: text };
+        response = { status: answer.status, headers: answer.headers, body: text };
         hasEnded = true;
       }, (error) => {
         listener.onBug(error);
-        response = { status: 500, body: "" };
+        response = { status: 500, headers: {}, body: "" };
         hasEnded = true;
       });
     }, program);

@@ -22,7 +22,7 @@ Deno.test("loadConfig() resolves the HTTP endpoint, the page and the metrics", a
   const listen = { address: LOOPBACK };
   assert.deepEqual(await published({ listen, page: { title: "Status" }, metrics: { path: "a.prom" } }), {
     ...nothing,
-    listen: { ...listen, intervalMs: 10_000 },
+    listen: { ...listen, actions: false, intervalMs: 10_000 },
     page: { title: "Status", announcements: [], groups: [] },
     metrics: { path: "/etc/monitor/a.prom", intervalMs: 60_000 },
   });
@@ -32,14 +32,14 @@ Deno.test("loadConfig() resolves the HTTP endpoint, the page and the metrics", a
     announcements: [{ date: "2026-01-31 09:30", text: "Two", until: "2026-02-01" }],
     groups: [{ title: "Shop", description: "Orders", tags: ["web"], checks: ["web"] }],
   };
-  const whole = { address: "0.0.0.0:80", token: TOKEN, public: ["web"] };
+  const whole = { address: "0.0.0.0:80", token: TOKEN, public: ["web"], actions: true };
   const resolved = await published({
-    listen: { ...whole, interval: "1 minute" },
+    listen: { ...whole, trusted_proxies: ["::1"], interval: "1 minute" },
     page,
     report: { path: "index.html", public: ["web"] },
     metrics: { path: "/x/a.prom", interval: "5 minutes", name: "web" },
   });
-  assert.deepEqual(resolved.listen, { ...whole, intervalMs: 60_000 });
+  assert.deepEqual(resolved.listen, { ...whole, trustedProxies: ["::1"], intervalMs: 60_000 });
   assert.deepEqual(resolved.page, page);
   assert.deepEqual(resolved.report.public, ["web"]);
   assert.deepEqual(resolved.metrics, { path: "/x/a.prom", intervalMs: 300_000, name: "web" });

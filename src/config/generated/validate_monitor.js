@@ -11,11 +11,11 @@ export function join(all, more) {
 }
 const func2 = Object.prototype.hasOwnProperty;
 const pattern0 = new RegExp("^[A-Za-z0-9_]+$", "u");
-const schema21 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
-const schema20 = {"kind":1,"parameters":1,"channel":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1};
-const schema23 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
-const schema38 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
-const schema22 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
+const schema22 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
+const schema21 = {"kind":1,"parameters":1,"channel":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1};
+const schema24 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
+const schema39 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema23 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
 if(typeof data === "string"){
@@ -417,6 +417,25 @@ vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "string"}});
 validate_type_string_minLength_16.errors = vErrors;
 return vErrors === null;
 }
+export function validate_type_array_items_type_string_minItems_1(data, instancePath = ""){
+let vErrors = null;
+if(Array.isArray(data)){
+if(data.length < 1){
+vErrors = add(vErrors, {instancePath,keyword:"minItems",params:{limit: 1}});
+}
+const len0 = data.length;
+for(let i0=0; i0<len0; i0++){
+if(typeof data[i0] !== "string"){
+vErrors = add(vErrors, {instancePath:instancePath+"/" + i0,keyword:"type",params:{type: "string"}});
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "array"}});
+}
+validate_type_array_items_type_string_minItems_1.errors = vErrors;
+return vErrors === null;
+}
 export function validate_monitor_listen(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -424,7 +443,7 @@ if(data.address === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "address"}});
 }
 for(const key0 in data){
-if(!((((key0 === "address") || (key0 === "token")) || (key0 === "public")) || (key0 === "interval"))){
+if(!((((((key0 === "address") || (key0 === "token")) || (key0 === "public")) || (key0 === "actions")) || (key0 === "trusted_proxies")) || (key0 === "interval"))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -455,6 +474,16 @@ else {
 vErrors = add(vErrors, {instancePath:instancePath+"/public",keyword:"type",params:{type: "array"}});
 }
 }
+if(data.actions !== undefined){
+if(typeof data.actions !== "boolean"){
+vErrors = add(vErrors, {instancePath:instancePath+"/actions",keyword:"type",params:{type: "boolean"}});
+}
+}
+if(data.trusted_proxies !== undefined){
+if(!(validate_type_array_items_type_string_minItems_1(data.trusted_proxies, instancePath+"/trusted_proxies"))){
+vErrors = join(vErrors, validate_type_array_items_type_string_minItems_1.errors);
+}
+}
 if(data.interval !== undefined){
 if(!(validate_interval(data.interval, instancePath+"/interval"))){
 vErrors = join(vErrors, validate_interval.errors);
@@ -479,7 +508,7 @@ export function validate_window(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema21, key0))){
+if(!(func2.call(schema22, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -586,7 +615,7 @@ vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: ["object","str
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema20, key0))){
+if(!(func2.call(schema21, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -987,7 +1016,7 @@ export function validate_defaults(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema23, key0))){
+if(!(func2.call(schema24, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -1131,7 +1160,7 @@ vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty:
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema38, key0))){
+if(!(func2.call(schema39, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 errors++;
 }
@@ -1372,7 +1401,7 @@ if(data.defaults === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "defaults"}});
 }
 for(const key0 in data){
-if(!(func2.call(schema22, key0))){
+if(!(func2.call(schema23, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

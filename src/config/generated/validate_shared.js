@@ -178,25 +178,6 @@ vErrors = add(vErrors, {instancePath,keyword:"minimum",params:{ limit: 1}});
 validate_type_integer_minimum_1_maximum_65535.errors = vErrors;
 return vErrors === null;
 }
-export function validate_type_array_items_type_string_minItems_1(data, instancePath = ""){
-let vErrors = null;
-if(Array.isArray(data)){
-if(data.length < 1){
-vErrors = add(vErrors, {instancePath,keyword:"minItems",params:{limit: 1}});
-}
-const len0 = data.length;
-for(let i0=0; i0<len0; i0++){
-if(typeof data[i0] !== "string"){
-vErrors = add(vErrors, {instancePath:instancePath+"/" + i0,keyword:"type",params:{type: "string"}});
-}
-}
-}
-else {
-vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "array"}});
-}
-validate_type_array_items_type_string_minItems_1.errors = vErrors;
-return vErrors === null;
-}
 export function validate_enum_GET_POST(data, instancePath = ""){
 let vErrors = null;
 if(!((data === "GET") || (data === "POST"))){

@@ -112,6 +112,10 @@ export interface Listen {
   readonly token?: string;
   /** Tags. Without the token, only a page for customers is shown: the checks with one of them, without outputs and names of hosts. */
   readonly public?: readonly string[];
+  /** Whether people who sign in with the token can acknowledge, silence, start maintenance and run checks on the live page. Requires `token`. */
+  readonly actions: boolean;
+  /** IP addresses of proxies in front of the endpoint. Only their `X-Forwarded-For` and `X-Forwarded-Proto` are used. */
+  readonly trustedProxies?: readonly string[];
   /** Time between two updates of an open page. */
   readonly intervalMs: number;
 }

@@ -262,6 +262,8 @@ export interface ConfigListen {
   readonly address: string;
   readonly token?: string | undefined;
   readonly public?: readonly string[] | undefined;
+  readonly actions?: boolean | undefined;
+  readonly trusted_proxies?: readonly string[] | undefined;
   readonly interval?: number | string | undefined;
 }
 

@@ -82,7 +82,7 @@ export function shareOf({ spans }: Filtered): number {
  * The part of both page scripts that filters and sorts the rows. `filter()` repeats this after the page is refreshed.
  */
 export const FILTER_CODE = `  const isFound = ${isFound};
-  const form = document.querySelector("form");
+  const form = document.querySelector("form[role=search]");
   const orders = {
     name: (row) => row.querySelector("h3").textContent,
     slowest: (row) => -row.dataset.ms,

@@ -7,6 +7,7 @@ import { describeStatus } from "../../engine/check_status.ts";
 import type { OpenWindow } from "../../engine/maintenance_windows.ts";
 import { durationOf, fieldWord, fieldWordsOf, isFound, NO_FILTER, shareOf } from "./page_filter.ts";
 import { type PageScale, renderBars, renderStrips, STROKE_CLASSES } from "./strips.ts";
+import { renderRowActions } from "./render_actions.ts";
 import { truncate } from "../../shared/text.ts";
 import { joinMarkup, type Markup, markup, markupLines, type PlainTime, type TimeText } from "../markup.ts";
 import { isUnconfirmed, type PageCheck, type PageSpan, type ReportSnapshot } from "./snapshot.ts";
@@ -30,6 +31,8 @@ export interface Room {
   readonly hasOutput: boolean;
   /** The trace of the run that confirmed a problem. */
   readonly hasTrace: boolean;
+  /** Forms, if a person is signed in. */
+  readonly hasForms: boolean;
 }
 
 export interface ItemOptions {
@@ -76,8 +79,8 @@ export function renderRow(
     renderBars(status.days, { ...options, nowMs })
   }<span class=v>${renderShare(spans.at(-1))}</span><span class=q>${
     durationMs < 0 ? "" : durationText(durationMs)
-  }</span></summary><div class=y>${own}${words}${
-    hasBody ? renderBody(status, options) : ""
+  }</span></summary><div class=y>${own}${words}${hasBody ? renderBody(status, options) : ""}${
+    renderRowActions(status, { ...options, hasForms: options.roomOf(status).hasForms })
   }</div></details>\n`;
   return { row, isHidden };
 }

@@ -6,6 +6,7 @@ import type { NotRunning } from "../../domain/monitor_run.ts";
 import { truncate } from "../../shared/text.ts";
 import { joinMarkup, type Markup, markup, type TimeText, zoneOffset } from "../markup.ts";
 import { fieldWord, NO_FILTER, type Sort, SORTS } from "./page_filter.ts";
+import { renderSignedIn } from "./render_actions.ts";
 import { headingOf, renderFilterLink, TEXT_MAX } from "./render_check.ts";
 import { STROKE_CLASSES } from "./strips.ts";
 import { DAYS_SHOWN, isUnconfirmed, notOk, type ReportSnapshot } from "./snapshot.ts";
@@ -65,7 +66,9 @@ export function renderFooter(
   const place = hostName === ""
     ? ""
     : markup`${truncate(configLabel, TEXT_MAX.output)} on ${truncate(hostName, TEXT_MAX.name)}. `;
-  return markup`<footer><p>${place}Generated ${time(nowMs)}.${renderRenewal(snapshot)}
+  return markup`<footer>${renderSignedIn(snapshot, rootOf(snapshot))}<p>${place}Generated ${time(nowMs)}.${
+    renderRenewal(snapshot)
+  }
 Time zone: ${describeZone(timeZone, nowMs)}.</p>
 ${renderLegend(daysPerPoint)}</footer>
 `;
@@ -97,9 +100,10 @@ export function heading(id: string, text: string): Markup {
 }
 
 function renderLinks(snapshot: ReportSnapshot): Markup {
-  const { checks, rows, silences, inactive, isOfOneCheck } = snapshot;
+  const { checks, rows, silences, inactive, isOfOneCheck, canSignIn } = snapshot;
   const root = rootOf(snapshot);
-  if (isOfOneCheck === true) return markup`<a href=${root}>All checks</a>`;
+  const signIn = canSignIn === true ? markup` <a href=${root}sign-in>sign in</a>` : "";
+  if (isOfOneCheck === true) return markup`<a href=${root}>All checks</a>${signIn}`;
   const unconfirmed = checks.filter((status) => status.condition === "ok" && isUnconfirmed(status)).length;
   const dropped = rows.filter(({ state }) => state === "dropped").length;
   const pending = rows.length - dropped;
@@ -211,7 +215,7 @@ function renderLegend(daysPerPoint: number): Markup {
 // The head of the page, and its content security policy.
 
 export interface PageHead
-  extends Pick<ReportSnapshot, "notRunning" | "isLive" | "isOfOneCheck" | "intervalMs"> {
+  extends Pick<ReportSnapshot, "notRunning" | "isLive" | "isOfOneCheck" | "intervalMs" | "forms"> {
   /** The window's title. */
   readonly title: string;
   /** The condition that the icon shows. */
@@ -272,15 +276,16 @@ function rootOf({ isOfOneCheck }: Pick<ReportSnapshot, "isOfOneCheck">): string 
  * changes in a line that is seen only when the page is out of date.
  */
 function renderRefresh(head: PageHead): Markup {
-  const { isLive, intervalMs } = head;
+  const { isLive, intervalMs, forms } = head;
   if (intervalMs === null) return NOTE;
   const seconds = Math.max(1, Math.round(intervalMs / 1000));
   const refresh = markup`<meta http-equiv=refresh content=${seconds}>`;
   if (isLive !== true) return markup`${refresh}\n${NOTE}`;
   const root = rootOf(head);
+  // It would drop what a person types into a form.
+  const renewal = forms === undefined ? markup`<noscript>${refresh}</noscript>\n` : "";
   return markup`<link rel=alternate type=application/atom+xml title=Changes href=${root}feed.atom>
-<noscript>${refresh}</noscript>
-<script src=${root}live.js data-seconds=${seconds} defer></script>
+${renewal}<script src=${root}live.js data-seconds=${seconds} defer></script>
 ${NOTE}`;
 }
 

@@ -6,7 +6,9 @@ import type { LoggedDelivery } from "../../domain/outbox.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import { shellWord, truncate } from "../../shared/text.ts";
 import { DAY_MS, durationText } from "../../shared/time_units.ts";
+import { describeAction } from "../../engine/outbox_status.ts";
 import { type Markup, markup } from "../markup.ts";
+import { renderActions } from "./render_actions.ts";
 import {
   headingOf,
   type ItemOptions,
@@ -20,8 +22,10 @@ import { DAYS_SHOWN, HOURS_SHOWN, type PageCheck } from "./snapshot.ts";
 
 export function* renderOwnPage(status: PageCheck, item: ItemOptions): Generator<Markup> {
   yield markup`<ul class=c role=list>\n${renderCheck(status, item)}</ul>\n`;
+  yield renderActions(status, item);
   yield renderCharts(status, item);
   yield renderIncidents(status, item);
+  yield renderTaken(item);
   yield renderSettings(status, item);
   yield renderCommands(status.check.name);
 }
@@ -215,6 +219,16 @@ function renderSettings({ check, record }: PageCheck, { snapshot: { nowMs }, tim
 
 function results(count: number): string {
   return count === 1 ? "1 result" : `${count} results in a row`;
+}
+
+const TAKEN_MAX = 10;
+
+function renderTaken({ snapshot: { own, timeZone }, time }: ItemOptions): Markup {
+  const items = (own?.actions ?? []).toReversed().slice(0, TAKEN_MAX).map((action) =>
+    markup`<li>${time(action.atMs)} ${truncate(describeAction(action, { timeZone }), TEXT_MAX.output)}`
+  );
+  const list = items.length === 0 ? markup`` : markup`<ul class=e role=list>${items}</ul>`;
+  return section("taken", "Actions on this page", list);
 }
 
 function renderCommands(name: string): Markup {

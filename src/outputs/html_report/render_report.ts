@@ -31,6 +31,8 @@ import { CHECKS_WITH_CHANGES_MAX, firstHourMs, type PageScale, pageScale } from 
 
 const LINES_MAX = 50;
 const LINES_OPEN_MAX = 3;
+/** Other rows link to the forms. */
+const FORMS_MAX = 50;
 
 export function* renderReport(snapshot: ReportSnapshot): Generator<Markup> {
   const { checks, nowMs, timeZone } = snapshot;
@@ -206,6 +208,7 @@ function shareOut({ checks }: ReportSnapshot, scale: PageScale): (status: PageCh
       changes: place < CHECKS_WITH_CHANGES_MAX ? scale.changesEach : 0,
       hasOutput: checks.length === 1 || isProblem && place < scale.outputsMax,
       hasTrace: isProblem && place < scale.tracesMax,
+      hasForms: isProblem && place < FORMS_MAX,
     };
   };
 }

@@ -2,12 +2,13 @@ import type { Availability, RunCounts } from "../../state/availability.ts";
 import type { ShownCondition } from "../../domain/condition.ts";
 import type { FailedReload, NotRunning } from "../../domain/monitor_run.ts";
 import type { MemberStatus } from "../../domain/membership.ts";
-import type { LoggedDelivery, Silence } from "../../domain/outbox.ts";
+import type { LoggedDelivery, PageAction, Silence } from "../../domain/outbox.ts";
 import type { Page } from "../../domain/generated/config.ts";
 import type { ConditionChange, RecentRun } from "../../domain/store.ts";
 import type { ShownNotification } from "../../engine/outbox_status.ts";
 import type { CheckStatus } from "../../engine/check_status.ts";
 import type { System } from "../../domain/system.ts";
+import type { Markup } from "../markup.ts";
 import type { PageFilter } from "./page_filter.ts";
 
 /** How many days the strips and lines of the page show, today included. */
@@ -55,6 +56,16 @@ export interface PageWhy {
   readonly text: string;
 }
 
+/** What forms of the page need of the person who is signed in. */
+export interface PageForms {
+  /** The name of the person. */
+  readonly by: string;
+  /** Returns the token of forms about a check, or that to sign out. */
+  formToken(subject: string): string;
+  /** Returns the result of the last action on a check; empty: none. */
+  messageFor(check: string): Markup | string;
+}
+
 export interface ReportSnapshot {
   /** When that was; wall time, milliseconds since 1970. */
   readonly nowMs: number;
@@ -82,9 +93,13 @@ export interface ReportSnapshot {
     readonly hourMeansMs: readonly (number | null)[];
     /** The outcomes of its notifications, the oldest first. */
     readonly deliveries: readonly LoggedDelivery[];
+    /** The oldest first. */
+    readonly actions: readonly PageAction[];
   };
   /** Whether its readers can see more with the token. @default false */
   readonly canSignIn?: boolean;
+  /** The forms of a person who is signed in. @default none */
+  readonly forms?: PageForms;
   /** Why no service runs the checks; `null`: one runs, there is none, or it is unknown. */
   readonly notRunning: NotRunning | null;
   /** The last reload of the config, if it failed; `null`: it did not, or that is not shown. */

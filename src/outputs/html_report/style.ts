@@ -38,9 +38,9 @@ nav>span a{display:block;padding:.05rem .7rem;color:var(--on);text-decoration:no
 nav>.k{background:none;border-color:var(--rule)}
 nav>.k a{color:var(--k)}
 nav>span a:hover{text-decoration:underline}
-form{position:sticky;top:0;z-index:1;display:flex;flex-wrap:wrap;align-items:center;gap:.4rem;padding:.3rem 0;background:var(--back)}
-#live.z~form{top:2rem}
-form[hidden],[hidden]{display:none}
+[role=search]{position:sticky;top:0;z-index:1;display:flex;flex-wrap:wrap;align-items:center;gap:.4rem;padding:.3rem 0;background:var(--back)}
+#live.z~[role=search]{top:2rem}
+[role=search][hidden],[hidden]{display:none}
 input,select,button{font:inherit;font-size:.875rem;padding:.2rem .5rem;color:inherit;background:var(--back);
   border:1px solid var(--soft);border-radius:.35rem}
 input{flex:1 1 12rem;max-width:24rem;min-width:0}
@@ -124,7 +124,7 @@ path.l{stroke:var(--text);stroke-width:1.5px;stroke-linecap:round;stroke-linejoi
 body{padding:.6rem}
 h1{font-size:1.2rem}
 nav{flex-wrap:nowrap;overflow-x:auto;white-space:nowrap;font-size:.875rem}
-form{flex-wrap:nowrap}
+[role=search]{flex-wrap:nowrap}
 select{max-width:7rem}
 #found:empty{display:none}
 .row>summary{grid-template-columns:.7rem minmax(0,1fr) auto;gap:0 .6rem;padding:.15rem 0}
@@ -142,6 +142,20 @@ figcaption,.plot p,.times{color:var(--soft);font-size:.8125rem}
 dl{display:grid;grid-template-columns:auto 1fr;gap:.2rem 1rem;margin:0}
 dt{color:var(--soft)}
 dd{margin:0}
+.act{display:flex;flex-wrap:wrap;align-items:end;gap:.4rem;margin:.5rem 0}
+.act p,.act>span{align-self:center;font-size:1rem}
+.act>span{min-width:4rem}
+.act label{display:grid;gap:.15rem;flex:1 1 10rem;max-width:20rem;color:var(--soft);font-size:.875rem}
+.act input,.act button{min-height:2.75rem;max-width:none;font-size:1rem;color:var(--text)}
+.act button{min-width:2.75rem;padding:.2rem .6rem;background:var(--card);cursor:pointer}
+.act button:hover{border-color:var(--text)}
+.act a{align-self:center;padding:.6rem .3rem}
+.act time{color:inherit;font-size:inherit}
+.sign{flex-direction:column;align-items:stretch;max-width:24rem}
+.sign label{flex:none;max-width:none}
+.maintenance>summary{padding:.6rem 0;font-size:1rem;color:var(--text)}
+.done{margin:.5rem 0;padding:.3rem .8rem;border-left:.4rem solid var(--link);background:var(--card)}
+.done[role=alert]{border-color:var(--x)}
 pre{margin:.3rem 0;padding:.4rem .6rem;white-space:pre-wrap;font-size:.8125rem;background:var(--back)}
 summary{cursor:pointer;padding:.2rem 0}
 .e>li{padding:.25rem 0;border-top:1px solid var(--rule)}

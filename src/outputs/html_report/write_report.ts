@@ -121,6 +121,7 @@ async function gatherOwn(names: readonly string[], store: Store | null, nowMs: n
       (_, hour) => byStart.get(sinceMs + hour * HOUR_MS) ?? null,
     ),
     deliveries: await store?.deliveries({ checks: names, sinceMs: 0, untilMs: nowMs }) ?? [],
+    actions: (await Promise.all(names.map((name) => store?.actions(name) ?? []))).flat(),
   };
 }
 

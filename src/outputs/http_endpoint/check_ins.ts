@@ -8,6 +8,7 @@ import { lastLines } from "../../shared/text.ts";
 import type { Redact } from "../../shared/redact.ts";
 import { isSameSecret } from "../../shared/hash.ts";
 import type { Listen } from "../../domain/generated/config.ts";
+import { contentPolicy } from "../html_report/render_header.ts";
 import { isLoopback } from "../../shared/ip_address.ts";
 
 export interface PingTarget {
@@ -136,13 +137,23 @@ export function respondText(
   return respond(status, `${text}\n`, { "content-type": "text/plain; charset=utf-8", ...headers });
 }
 
-/** The access of a request: everything, or the public checks without their outputs. */
-export type Access = "full" | "public";
+/** The access of a request: everything, the same with forms, or the public checks without their outputs. */
+export type Access = "full" | "signed_in" | "public";
+
+/**
+ * The headers of a page. Browsers send the origin with a form only if they may send the referrer within the site.
+ */
+export const PAGE_HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy": `${
+    contentPolicy({ isLive: true })
+  }; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+  "referrer-policy": "same-origin",
+};
 
 export function accessOf(
   request: IncomingRequest,
   { token, public: publicTags }: Pick<Listen, "token" | "public">,
-): Access | ServerResponse {
+): Exclude<Access, "signed_in"> | ServerResponse {
   const sent = sentToken(request.header("authorization"));
   if (sent !== null && token !== undefined) return isSameSecret(sent, token) ? "full" : UNAUTHORIZED;
   if (publicTags !== undefined) return "public";

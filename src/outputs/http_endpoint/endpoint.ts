@@ -4,19 +4,28 @@ import { isShared } from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { parseListenAddress } from "../../shared/ip_address.ts";
-import { contentPolicy } from "../html_report/render_header.ts";
 import { type PageFilter, readFilter } from "../html_report/page_filter.ts";
 import type { MetricsFormat } from "../metrics/families.ts";
 import {
   type Access,
-  accessOf,
   findPingTargets,
   handleCheckIn,
+  PAGE_HEADERS,
   type PingTarget,
   refusePublic,
   respond,
   respondText,
 } from "./check_ins.ts";
+import type { Check } from "../../domain/check.ts";
+import { describeAction } from "../../engine/outbox_status.ts";
+import { quote } from "../../shared/text.ts";
+import { SIGN_OUT } from "../html_report/render_actions.ts";
+import type { PageForms } from "../html_report/snapshot.ts";
+import { isOwnForm, readForm } from "./forms.ts";
+import { takeAction } from "./page_actions.ts";
+import { PageHoles } from "./page_holes.ts";
+import type { Session } from "./sessions.ts";
+import { decodeName, pageOf, SignIn, type SignInConfig } from "./sign_in.ts";
 import { LIVE_SCRIPT } from "./live_script.ts";
 import { type EndpointConfig, type EndpointSources, Views } from "./views.ts";
 import { pause } from "../../shared/deadline.ts";
@@ -30,18 +39,23 @@ interface Adopted extends EndpointConfig {
 export class Endpoint {
   readonly #sources: EndpointSources;
   readonly #cache: RenderCache;
+  readonly #signIn: SignIn;
+  readonly #holes: PageHoles;
   #adopted: Adopted;
   #server: HttpServer | null = null;
 
-  private constructor(sources: EndpointSources, adopted: Adopted) {
+  private constructor(sources: EndpointSources, adopted: Adopted, holes: PageHoles) {
     this.#sources = sources;
     this.#cache = new RenderCache(sources.system.clock);
+    this.#signIn = new SignIn(signInOf(adopted), sources);
+    this.#holes = holes;
     this.#adopted = adopted;
   }
 
   /** Starts to listen. Rejects with a {@linkcode ListenError} if that is not possible. */
   static async start(next: EndpointConfig, sources: EndpointSources): Promise<Endpoint> {
-    const endpoint = new Endpoint(sources, await prepare(next, sources));
+    const holes = new PageHoles(() => sources.system.randomId());
+    const endpoint = new Endpoint(sources, await prepare(next, sources, holes), holes);
     await endpoint.#listen();
     return endpoint;
   }
@@ -49,10 +63,11 @@ export class Endpoint {
   /** Rejects with a {@linkcode ListenError} if it can't listen on the address; then it does not listen at all. */
   async adopt(next: EndpointConfig): Promise<void> {
     const isMoved = this.#server === null || next.listen.address !== this.#adopted.listen.address;
-    const adopted = await prepare(next, this.#sources);
+    const adopted = await prepare(next, this.#sources, this.#holes);
     // The old address may be open to others only because of the old token.
     if (isMoved) await this.close();
     this.#adopted = adopted;
+    this.#signIn.adopt(signInOf(adopted));
     this.#cache.clear();
     if (isMoved) await this.#listen();
   }
@@ -80,19 +95,92 @@ export class Endpoint {
     if (segments === null) return respondText(400, "the path is malformed");
     const [first, ...rest] = segments;
     if (first === "ping") return await this.#checkIn(request, rest);
-    if (request.method !== "GET" && request.method !== "HEAD") {
+    const signIn = this.#signIn;
+    const isForm = signIn.isOffered && rest.length === 0 && FORMS.includes(first ?? "");
+    if (request.method !== "GET" && request.method !== "HEAD" && !(request.method === "POST" && isForm)) {
       return respondText(405, "expected GET", { allow: "GET, HEAD" });
     }
     if (segments.length === 1 && first === "healthz") return this.#health();
-    const { listen } = this.#adopted;
-    const access = accessOf(request, listen);
-    if (typeof access !== "string") return access;
     try {
-      return await this.#show(segments, { request, access });
+      if (request.method === "POST") return await this.#receive(first ?? "", request);
+      if (isForm && first === "sign-in") return signIn.show(request);
+      const session = signIn.sessionOf(request);
+      const access = session === null ? signIn.accessOf(request) : "signed_in";
+      if (typeof access === "string") return await this.#show(segments, { request, access, session });
+      return this.#leadsToForm(segments, request) ? this.#lead(segments) : access;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       return respondText(503, "the state cannot be read now, send the request again");
     }
+  }
+
+  /** Whether a person who opens a page without a session is asked to sign in. */
+  #leadsToForm([area = "", ...rest]: readonly string[], request: IncomingRequest): boolean {
+    const isPage = area === "" ? rest.length === 0 : area === "checks" && rest.length === 1;
+    return isPage && this.#signIn.isOffered && request.header("authorization") === null;
+  }
+
+  #lead([area, name = ""]: readonly string[]): ServerResponse {
+    return this.#signIn.lead(name, area === "checks" ? "../" : "");
+  }
+
+  /** Receives a form: to sign in, to sign out, or of an action. */
+  async #receive(area: string, request: IncomingRequest): Promise<ServerResponse> {
+    const signIn = this.#signIn;
+    if (area === "sign-in") return await signIn.handle(request);
+    if (!isOwnForm(request, this.#adopted.config.page?.url)) return signIn.reject("");
+    const form = await readForm(request);
+    if (!(form instanceof URLSearchParams)) return form;
+    const name = decodeName(form.get("check"));
+    const session = signIn.sessionOf(request);
+    if (session === null) return signIn.signedOut(name);
+    const isAction = area === "act";
+    const check = isAction ? this.#adopted.config.checks.find((check) => check.name === name) : undefined;
+    if (isAction && (check === undefined || !this.#adopted.views.signed_in.has(name))) {
+      return respondText(404, "there is no such check");
+    }
+    const what = JSON.stringify([form.get("do"), form.get("for"), form.get("note")]);
+    const verdict = session.useToken(isAction ? name : SIGN_OUT, {
+      token: form.get("token") ?? "",
+      request: what,
+    });
+    if (verdict === "forged") return signIn.reject(name);
+    if (check === undefined) return signIn.signOut(session, request);
+    if (verdict === "outdated") {
+      const text = "Nothing was done: the page was out of date. This is the present one.";
+      session.show({ check: name, text, isError: true, undo: null });
+    }
+    if (verdict === "accepted") await this.#act(check, { form, session, request });
+    return respond(303, "", { location: pageOf(name, "act") });
+  }
+
+  async #act(
+    check: Check,
+    { form, session, request }: {
+      readonly form: URLSearchParams;
+      readonly session: Session;
+      readonly request: IncomingRequest;
+    },
+  ): Promise<void> {
+    const { system, log, repository, scheduler, hasState } = this.#sources;
+    const by = `${session.by} from ${this.#signIn.clientOf(request).address}`;
+    if (!hasState) {
+      const text = "Nothing was done: no state is stored.";
+      return session.show({ check: check.name, text, isError: true, undo: null });
+    }
+    const { message, action } = await takeAction(form, {
+      check,
+      by,
+      system,
+      store: repository.store,
+      recordOf: (name) => repository.recordOf(name, system.clock.wallMs()),
+      request: (name) => scheduler.request(name),
+    });
+    if (action !== null) {
+      log.info(`${quote(check.name)}: ${describeAction(action, { timeZone: system.timeZone() })}`);
+      this.#cache.clear();
+    }
+    session.show({ check: check.name, ...message });
   }
 
   #health(): ServerResponse {
@@ -121,7 +209,11 @@ export class Endpoint {
   /** Responds to requests that only read. */
   async #show(
     [area, ...rest]: readonly string[],
-    { request, access }: { readonly request: IncomingRequest; readonly access: Access },
+    { request, access, session }: {
+      readonly request: IncomingRequest;
+      readonly access: Access;
+      readonly session: Session | null;
+    },
   ): Promise<ServerResponse> {
     const view = this.#adopted.views[access];
     const show = async (
@@ -132,9 +224,15 @@ export class Endpoint {
     ): Promise<ServerResponse> => {
       const key = JSON.stringify([access, type, area, rest, variant]);
       const { bytes, etag } = await this.#cache.get(key, render);
+      // What a person who is signed in sees is stored nowhere.
+      if (session !== null) {
+        const isPage = headers === PAGE_HEADERS;
+        const body = isPage ? this.#holes.fill(new TextDecoder().decode(bytes), session) : bytes;
+        return respond(200, body, { "content-type": type, ...headers });
+      }
       const known = request.header("if-none-match")?.split(/, */) ?? [];
       const isKnown = known.some((tag) => tag.replace("W/", "") === etag);
-      const caching = { etag, "cache-control": "private, no-cache", vary: "accept, authorization" };
+      const caching = { etag, "cache-control": "private, no-cache", vary: "accept, authorization, cookie" };
       const all = { "content-type": type, ...headers, ...caching };
       return isKnown ? respond(304, "", all) : respond(200, bytes, all);
     };
@@ -143,7 +241,7 @@ export class Endpoint {
     const format = metricsFormatOf(request.header("accept") ?? "");
     switch (JSON.stringify([area, rest.length])) {
       case '["sign-in",0]':
-        return access === "full" ? TO_PAGE : refusePublic(this.#adopted.listen);
+        return access === "public" ? refusePublic(this.#adopted.listen) : TO_PAGE;
       case '["",0]':
         return await show("text/html; charset=utf-8", () => view.page(null, filter), PAGE_HEADERS, filter);
       case '["checks",1]':
@@ -154,7 +252,7 @@ export class Endpoint {
       case '["feed.atom",0]':
         return await show("application/atom+xml; charset=utf-8", () => view.feed());
       case '["metrics",0]':
-        if (access !== "full") return refusePublic(this.#adopted.listen);
+        if (access === "public") return refusePublic(this.#adopted.listen);
         return await show(METRICS_TYPES[format], () => this.#sources.metrics.render(format));
       case '["badge",1]': {
         const name = one.replace(/\.svg$/, "");
@@ -171,19 +269,33 @@ export class Endpoint {
     }
     // A check that is not public, or none: which of them remains hidden.
     const isHidden = access === "public" && ["checks", "badge", "api"].includes(area ?? "");
+    if (isHidden && this.#leadsToForm([area ?? "", ...rest], request)) {
+      return this.#lead([area ?? "", ...rest]);
+    }
     return isHidden ? refusePublic(this.#adopted.listen) : respondText(404, "not found");
   }
 }
 
-async function prepare(next: EndpointConfig, sources: EndpointSources): Promise<Adopted> {
+async function prepare(
+  next: EndpointConfig,
+  sources: EndpointSources,
+  forms: PageForms,
+): Promise<Adopted> {
   const { config, listen: { intervalMs } } = next;
-  const viewOf = (access: Access): Views => new Views({ ...sources, config, access, intervalMs });
+  const viewOf = (access: Access): Views => new Views({ ...sources, config, access, forms, intervalMs });
   return {
     ...next,
     targets: await findPingTargets(config.checks),
-    views: { full: viewOf("full"), public: viewOf("public") },
+    views: { full: viewOf("full"), signed_in: viewOf("signed_in"), public: viewOf("public") },
   };
 }
+
+function signInOf({ config: { page }, listen }: EndpointConfig): SignInConfig {
+  return { listen, pageUrl: page?.url, title: page?.title };
+}
+
+/** The paths that receive forms. */
+const FORMS: readonly string[] = ["sign-in", "sign-out", "act"];
 
 /** The parts of a path, decoded; `null`: one is malformed. */
 function segmentsOf(target: string): readonly string[] | null {
@@ -202,15 +314,10 @@ function filterOf(target: string): PageFilter {
 /** The browser then sends the token with each request. */
 const TO_PAGE = respond(303, "", { location: "./" });
 
-const PAGE_HEADERS: Readonly<Record<string, string>> = {
-  "content-security-policy": `${
-    contentPolicy({ isLive: true })
-  }; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
-};
-
 /** Other sites may show public data. */
 const BADGE_HEADERS: Readonly<Record<Access, Readonly<Record<string, string>>>> = {
   full: {},
+  signed_in: {},
   public: { "cross-origin-resource-policy": "cross-origin" },
 };
 

@@ -10,6 +10,7 @@ export const LIVE_SCRIPT: string = `"use strict";
   const intervalMs = 1000 * Number(document.currentScript.dataset.seconds);
   const note = document.getElementById("live");
   const parts = ["header", "main", "footer"];
+  const FIELDS = "main input.for,main input.note";
   let shown = null;
   let updatedAtMs = Date.now();
   let isFetching = false;
@@ -34,6 +35,8 @@ export const LIVE_SCRIPT: string = `"use strict";
   const replace = (fresh) => {
     const before = document.querySelector("h1").textContent;
     const opened = [...document.querySelectorAll("details")].filter((one) => one.open !== one.matches(".g")).map(placeOf);
+    const typed = [...document.querySelectorAll(FIELDS)].filter((one) => one.value !== one.defaultValue)
+      .map((one) => [placeOf(one), one.value]);
     const { activeElement } = document;
     const focused = parts.some((part) => document.querySelector(part).contains(activeElement)) ? placeOf(activeElement) : null;
     const top = topRow();
@@ -42,6 +45,10 @@ export const LIVE_SCRIPT: string = `"use strict";
       document.querySelector(part).replaceWith(document.adoptNode(fresh.querySelector(part)));
     }
     for (const place of opened) find(place)?.toggleAttribute("open");
+    for (const [place, value] of typed) {
+      const field = find(place);
+      if (field) field.value = value;
+    }
     filter();
     if (focused) find(focused)?.focus({ preventScroll: true });
     const moved = anchor && document.getElementById(anchor.id);
@@ -54,10 +61,14 @@ export const LIVE_SCRIPT: string = `"use strict";
 
   const update = async () => {
     const response = await fetch("", { cache: "no-cache", signal: AbortSignal.timeout(2 * intervalMs) });
+    // The session ended.
+    if (response.redirected) return location.reload();
     if (!response.ok) throw new Error("status " + response.status);
     const text = await response.text();
     if (!getSelection().isCollapsed) return;
     updatedAtMs = Date.now();
+    // A replaced field would close the keyboard of a phone.
+    if (document.activeElement?.matches(FIELDS)) return;
     const fresh = new DOMParser().parseFromString(text, "text/html");
     const page = document.documentElement;
     const change = text === shown && page.className === fresh.documentElement.className ? "" : replace(fresh);

@@ -15,7 +15,7 @@ import {
 import type { LoadedConfig } from "../../config/load.ts";
 import { allChanges, readServices } from "../../state/read_store.ts";
 import { NO_FILTER } from "../html_report/page_filter.ts";
-import { pageFacts, type PageWhy } from "../html_report/snapshot.ts";
+import { pageFacts, type PageForms, type PageWhy } from "../html_report/snapshot.ts";
 import { publicChange, publicChecks, publicStatus } from "../html_report/public_report.ts";
 import { writeReport } from "../html_report/write_report.ts";
 import { historyJson, readHistory } from "../json/history_json.ts";
@@ -38,6 +38,8 @@ interface ViewSources
   extends Pick<EndpointSources, "system" | "repository" | "member" | "select" | "isWhole"> {
   readonly config: LoadedConfig;
   readonly access: Access;
+  /** Of the page with access `signed_in`. */
+  readonly forms: PageForms;
   readonly intervalMs: number;
 }
 
@@ -53,7 +55,7 @@ export class Views {
     const selected = sources.select(config.checks);
     this.#sources = sources;
     this.#inactive = inactiveNames(config.checks);
-    this.#checks = access === "full" ? selected : publicChecks(selected, config.listen?.public ?? []);
+    this.#checks = access === "public" ? publicChecks(selected, config.listen?.public ?? []) : selected;
   }
 
   has(name: string): boolean {
@@ -62,7 +64,7 @@ export class Views {
 
   /** The live page of all checks, or with all details of one, which is never public. */
   async page(name: string | null, filter = NO_FILTER): Promise<string> {
-    const { system, repository, config, select, isWhole, intervalMs } = this.#sources;
+    const { system, repository, config, select, isWhole, intervalMs, access, forms } = this.#sources;
     const why = name === null ? [] : await this.#whyOf(this.#get(name));
     const facts = pageFacts({
       configLabel: config.source.label,
@@ -73,7 +75,9 @@ export class Views {
       filter,
       isOfOneCheck: name !== null,
       why,
-      canSignIn: this.#isPublic && config.listen?.token !== undefined,
+      canSignIn: config.listen?.token !== undefined &&
+        (this.#isPublic || (access === "full" && config.listen.actions)),
+      ...access === "signed_in" && { forms },
     }, system);
     return await writeReport({
       store: repository.store,

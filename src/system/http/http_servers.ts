@@ -18,6 +18,7 @@ import {
   type ServeOptions,
   type ServerResponse,
 } from "../../domain/http_servers.ts";
+import { clientNetwork } from "../../shared/ip_address.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { closeQuietly, writeAll } from "../tcp/tcp_stream.ts";
 import { bodyReader, type ReadBody } from "./http_body.ts";
@@ -123,14 +124,6 @@ function isOutOfDescriptors(error: unknown): boolean {
   return code === "EMFILE" || code === "ENFILE";
 }
 
-/** The client of a connection: an IPv4 address, or the network of an IPv6 address, all of which is one client's. */
-function peerOf({ remoteAddr: { hostname } }: Deno.TcpConn): string {
-  if (hostname.includes(".")) return hostname.replace(/^::ffff:/, "");
-  const [head = "", tail] = hostname.split("::");
-  const groups = head.split(":");
-  return tail === undefined || groups.length >= 4 ? groups.slice(0, 4).join(":") : head;
-}
-
 class Conversation {
   /** Never rejects. */
   readonly ended: Promise<void>;
@@ -146,7 +139,7 @@ class Conversation {
   #isUnread = true;
 
   constructor(connection: Deno.TcpConn, options: ServeOptions & { readonly clock: Clock }) {
-    this.peer = peerOf(connection);
+    this.peer = clientNetwork(connection.remoteAddr.hostname);
     this.#connection = connection;
     this.#options = options;
     this.#bytes = new ByteReader((buffer) => this.#read(buffer));
@@ -210,6 +203,7 @@ class Conversation {
     return {
       method: head.method,
       target: head.target,
+      address: this.#connection.remoteAddr.hostname.replace(/^::ffff:(?=.*\.)/, ""),
       header,
       readTail: async (bytesMax) => {
         if (read === null) return new Uint8Array();
@@ -305,9 +299,13 @@ const REASONS: Readonly<Record<number, string>> = {
   304: "Not Modified",
   400: "Bad Request",
   401: "Unauthorized",
+  403: "Forbidden",
   404: "Not Found",
   405: "Method Not Allowed",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
   421: "Misdirected Request",
+  429: "Too Many Requests",
   431: "Request Header Fields Too Large",
   500: "Internal Server Error",
   503: "Service Unavailable",

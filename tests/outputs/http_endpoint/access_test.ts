@@ -10,6 +10,7 @@ function accessWith(
   const request = {
     method: "GET",
     target: "/",
+    address: "192.0.2.1",
     header: (name: string) => headers[name] ?? null,
     readTail: () => Promise.resolve(new Uint8Array()),
   };

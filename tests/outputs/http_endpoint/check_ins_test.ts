@@ -22,6 +22,7 @@ async function createJob() {
       const request = {
         method,
         target,
+        address: "192.0.2.1",
         header: () => null,
         readTail: () => Promise.resolve(new Uint8Array()),
       };

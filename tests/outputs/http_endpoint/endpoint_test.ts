@@ -10,7 +10,7 @@ Deno.test("GET /healthz is 503 while runs are late", async () => {
   const ports: number[] = [];
   const system = createMemorySystem();
   const ignore = (): void => {};
-  const listen = { address: "127.0.0.1:0", intervalMs: 10_000 };
+  const listen = { address: "127.0.0.1:0", actions: false, intervalMs: 10_000 };
   const httpServers: typeof system.httpServers = {
     listen: async (address, handler) => {
       const server = await system.httpServers.listen(address, handler);

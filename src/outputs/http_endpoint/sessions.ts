@@ -1,0 +1,189 @@
+/** Sessions of people who signed in, and the limits of attempts. All of it is in memory, and ends with the process. */
+import type { Clock } from "../../domain/clock.ts";
+import { isSameSecret } from "../../shared/hash.ts";
+import { DAY_MS, MINUTE_MS } from "../../shared/time_units.ts";
+
+/** How long a session lasts, however it is used. */
+export const SESSION_MS = DAY_MS;
+const SESSIONS_MAX = 100;
+/** Pages of more checks than this get new tokens for their first forms. */
+const FORMS_MAX = 2_000;
+/** So many cookies of one name are compared: other applications of a host may set some, too. */
+const COOKIES_MAX = 8;
+
+interface SessionsOptions {
+  readonly clock: Pick<Clock, "monotonicMs">;
+  /** Returns a random id with 122 bits from the generator for keys of the system. */
+  newId(): string;
+}
+
+/** The sessions of one listener. */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  #sessions: readonly Session[] = [];
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  /** Begins a session; the oldest one ends if there are too many. */
+  start(by: string): Session {
+    const session = new Session(by, this.#options);
+    this.#sessions = [...this.#lasting(), session].slice(-SESSIONS_MAX);
+    return session;
+  }
+
+  /** Finds the session of a request by its cookies; `null`: none, or it has ended. */
+  find(cookies: string | null, name: string): Session | null {
+    const sent = (cookies ?? "").split(";").map((one) => one.trim())
+      .filter((one) => one.startsWith(`${name}=`)).slice(0, COOKIES_MAX)
+      .map((one) => one.slice(name.length + 1));
+    // All of them are compared, so that the time reveals nothing.
+    const [found = null] = this.#lasting().filter(({ id }) => sent.some((one) => isSameSecret(one, id)));
+    return found;
+  }
+
+  end(session: Session): void {
+    this.#sessions = this.#sessions.filter((one) => one !== session);
+  }
+
+  endAll(): void {
+    this.#sessions = [];
+  }
+
+  #lasting(): readonly Session[] {
+    const nowMs = this.#options.clock.monotonicMs();
+    return this.#sessions.filter(({ endsAtMs }) => nowMs < endsAtMs);
+  }
+}
+
+/** The result of an action, shown once on the page of its check. */
+export interface ActionMessage {
+  readonly check: string;
+  readonly text: string;
+  readonly isError: boolean;
+  /** The kind of what was begun, which the message offers to end; `null`: nothing. */
+  readonly undo: "silence" | "acknowledgement" | "maintenance" | null;
+}
+
+/** A token of a form, and what the form asked for. */
+interface UsedToken {
+  readonly token: string;
+  readonly request: string;
+}
+
+const MESSAGE_MS = MINUTE_MS;
+
+export class Session {
+  /** The value of the cookie. */
+  readonly id: string;
+  /** The name that the person gave. */
+  readonly by: string;
+  /** Monotonic. */
+  readonly endsAtMs: number;
+  readonly #options: SessionsOptions;
+  readonly #forms = new Map<string, { readonly token: string; readonly used: UsedToken | null }>();
+  #message: (ActionMessage & { readonly untilMs: number }) | null = null;
+
+  constructor(by: string, options: SessionsOptions) {
+    this.by = by;
+    this.id = `${options.newId()}${options.newId()}`;
+    this.endsAtMs = options.clock.monotonicMs() + SESSION_MS;
+    this.#options = options;
+  }
+
+  /** Returns the token of the forms about a subject, such as a check, until one of them is sent. */
+  formToken(subject: string): string {
+    const known = this.#forms.get(subject);
+    if (known !== undefined) return known.token;
+    return this.#renew(subject, null);
+  }
+
+  /**
+   * Uses a token up. `repeated`: it was used last, with the same request, as by a second tap on a button; `outdated`: with
+   * another request, as by a page that was not reloaded since.
+   */
+  useToken(
+    subject: string,
+    { token, request }: UsedToken,
+  ): "accepted" | "repeated" | "outdated" | "forged" {
+    const known = this.#forms.get(subject);
+    if (known === undefined) return "forged";
+    if (isSameSecret(token, known.token)) {
+      this.#renew(subject, { token, request });
+      return "accepted";
+    }
+    if (known.used === null || !isSameSecret(token, known.used.token)) return "forged";
+    return known.used.request === request ? "repeated" : "outdated";
+  }
+
+  show(message: ActionMessage): void {
+    this.#message = { ...message, untilMs: this.#options.clock.monotonicMs() + MESSAGE_MS };
+  }
+
+  /** Returns the message for the page of a check, for a while: the page reloads itself. */
+  messageFor(check: string): ActionMessage | null {
+    const message = this.#message;
+    if (message === null || this.#options.clock.monotonicMs() >= message.untilMs) return null;
+    return message.check === check ? message : null;
+  }
+
+  #renew(subject: string, used: UsedToken | null): string {
+    const token = this.#options.newId();
+    this.#forms.delete(subject);
+    this.#forms.set(subject, { token, used });
+    const [oldest] = this.#forms.keys();
+    if (this.#forms.size > FORMS_MAX && oldest !== undefined) this.#forms.delete(oldest);
+    return token;
+  }
+}
+
+const WINDOW_MS = 15 * MINUTE_MS;
+const ATTEMPTS_MAX = 10;
+const ATTEMPTS_MAX_OF_ALL = 100;
+const KNOWN_MAX = 64;
+
+/**
+ * Limits wrong tokens: of each client, and of all together. A client that sent the right one lately is not affected by
+ * the attempts of others. A client is an address or a network, as `clientNetwork` returns it.
+ */
+export class AttemptLimits {
+  readonly #clock: Pick<Clock, "monotonicMs">;
+  #failed: readonly { readonly client: string; readonly atMs: number }[] = [];
+  readonly #known = new Set<string>();
+
+  constructor(clock: Pick<Clock, "monotonicMs">) {
+    this.#clock = clock;
+  }
+
+  /** Returns how long a client must wait before its next attempt, in milliseconds; 0: not at all. */
+  waitMs(client: string): number {
+    const nowMs = this.#clock.monotonicMs();
+    this.#failed = this.#failed.filter(({ atMs }) => nowMs - atMs < WINDOW_MS);
+    const own = this.#failed.filter((one) => one.client === client);
+    return Math.max(
+      waitFor(own, { countMax: ATTEMPTS_MAX, nowMs }),
+      this.#known.has(client) ? 0 : waitFor(this.#failed, { countMax: ATTEMPTS_MAX_OF_ALL, nowMs }),
+    );
+  }
+
+  failed(client: string): void {
+    this.#failed = [...this.#failed, { client, atMs: this.#clock.monotonicMs() }];
+  }
+
+  succeeded(client: string): void {
+    this.#known.delete(client);
+    this.#known.add(client);
+    const [oldest] = this.#known;
+    if (this.#known.size > KNOWN_MAX && oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+/** The time until fewer than so many are in the window. */
+function waitFor(
+  failed: readonly { readonly atMs: number }[],
+  { countMax, nowMs }: { readonly countMax: number; readonly nowMs: number },
+): number {
+  const last = failed.at(-countMax);
+  return last === undefined ? 0 : last.atMs + WINDOW_MS - nowMs;
+}

@@ -1,0 +1,197 @@
+/** Signing in with the token of the config, and out. A session is needed for actions; it also shows everything. */
+import type { Clock } from "../../domain/clock.ts";
+import type { IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
+import type { Listen } from "../../domain/generated/config.ts";
+import type { Log } from "../../domain/system.ts";
+import { isSameSecret } from "../../shared/hash.ts";
+import { clientNetwork } from "../../shared/ip_address.ts";
+import { oneLine } from "../../shared/text.ts";
+import { renderForward, renderSignIn, type SignInPage } from "../html_report/render_sign_in.ts";
+import { type Access, accessOf, PAGE_HEADERS, respond, respondText } from "./check_ins.ts";
+import { type Client, clientOf, isOwnForm, readForm } from "./forms.ts";
+import { AttemptLimits, type Session, SESSION_MS, Sessions } from "./sessions.ts";
+
+const NAME_MAX = 60;
+
+interface SignInOptions {
+  readonly system: { readonly clock: Clock; randomId(): string };
+  readonly log: Pick<Log, "info" | "warning">;
+}
+
+export interface SignInConfig {
+  readonly listen: Listen;
+  /** `page.url` of the config. */
+  readonly pageUrl: string | undefined;
+  readonly title: string | undefined;
+}
+
+export class SignIn {
+  readonly #options: SignInOptions;
+  readonly #sessions: Sessions;
+  readonly #limits: AttemptLimits;
+  #config: SignInConfig;
+
+  constructor(config: SignInConfig, options: SignInOptions) {
+    const { system } = options;
+    this.#config = config;
+    this.#options = options;
+    this.#sessions = new Sessions({ clock: system.clock, newId: () => system.randomId() });
+    this.#limits = new AttemptLimits(system.clock);
+  }
+
+  /** Goes on with another config. Another token or address ends all sessions, and so does the end of actions. */
+  adopt(next: SignInConfig): void {
+    const { listen } = this.#config;
+    const isSame = next.listen.actions && next.listen.token === listen.token &&
+      next.listen.address === listen.address;
+    if (!isSame) this.#sessions.endAll();
+    this.#config = next;
+  }
+
+  /** Whether there are actions, and with them a form to sign in. */
+  get isOffered(): boolean {
+    const { actions, token } = this.#config.listen;
+    return actions && token !== undefined;
+  }
+
+  /** Returns the session of a request; `null`: it has none. */
+  sessionOf(request: IncomingRequest): Session | null {
+    return this.isOffered ? this.#sessions.find(request.header("cookie"), this.#cookie) : null;
+  }
+
+  clientOf(request: IncomingRequest): Client {
+    return clientOf(request, this.#config.listen);
+  }
+
+  /** Returns the access of a request without a session. A wrong token in a header counts as an attempt to sign in. */
+  accessOf(request: IncomingRequest): Access | ServerResponse {
+    const { listen } = this.#config;
+    if (!this.isOffered || request.header("authorization") === null) return accessOf(request, listen);
+    const network = clientNetwork(this.clientOf(request).address);
+    const waitMs = this.#limits.waitMs(network);
+    if (waitMs > 0) return respondText(429, "too many wrong tokens", retryAfter(waitMs));
+    const access = accessOf(request, listen);
+    if (access === "full") this.#limits.succeeded(network);
+    else if (access !== "public") this.#limits.failed(network);
+    return access;
+  }
+
+  /** Shows the form, or leads a person who is signed in to the page. */
+  show(request: IncomingRequest): ServerResponse {
+    const check = new URLSearchParams(request.target.split("?")[1]?.split("#")[0]).get("check") ?? "";
+    if (this.sessionOf(request) !== null) return respond(303, "", { location: pageOf(check) });
+    // Browsers send no strict cookie with a link of another site; with the next request, which this page makes, they do.
+    if (request.header("sec-fetch-site") === "cross-site") {
+      return respondPage(200, renderForward(linkTo(check)).toString());
+    }
+    return this.#form(200, { check });
+  }
+
+  /** Leads a person to the form, and from there to the page of a check. */
+  lead(check: string, root: string): ServerResponse {
+    return respond(303, "", { location: `${root}${linkTo(check)}` });
+  }
+
+  async handle(request: IncomingRequest): Promise<ServerResponse> {
+    const { listen: { token = "" }, pageUrl } = this.#config;
+    const { log } = this.#options;
+    if (!isOwnForm(request, pageUrl)) return this.reject("");
+    const form = await readForm(request);
+    if (!(form instanceof URLSearchParams)) return form;
+    const check = decodeName(form.get("check"));
+    const by = oneLine(form.get("by") ?? "", NAME_MAX);
+    if (by === "") return this.#form(400, { check, problem: "Your name is missing." });
+    const client = this.clientOf(request);
+    const network = clientNetwork(client.address);
+    const waitMs = this.#limits.waitMs(network);
+    if (waitMs > 0) {
+      const problem = `Too many wrong tokens. Try again in ${Math.ceil(waitMs / 60_000)} min.`;
+      return this.#form(429, { check, by, problem }, retryAfter(waitMs));
+    }
+    if (!isSameSecret(form.get("token") ?? "", token)) {
+      this.#limits.failed(network);
+      log.warning(`sign-in rejected: wrong token from ${client.address}`);
+      return this.#form(403, { check, by, problem: "This is not the token." });
+    }
+    this.#limits.succeeded(network);
+    const session = this.#sessions.start(by);
+    log.info(`${by} signed in from ${client.address}`);
+    return respond(303, "", { location: pageOf(check), "set-cookie": this.#cookieOf(session.id, client) });
+  }
+
+  /** Ends a session. */
+  signOut(session: Session, request: IncomingRequest): ServerResponse {
+    this.#sessions.end(session);
+    const client = this.clientOf(request);
+    this.#options.log.info(`${session.by} signed out from ${client.address}`);
+    return respond(303, "", { location: "./", "set-cookie": this.#cookieOf("", client) });
+  }
+
+  /** Rejects a form that no page of this endpoint sent. */
+  reject(check: string): ServerResponse {
+    return this.#form(403, {
+      check,
+      problem: "Nothing was done: this form is not from this page. " +
+        'Behind a proxy that changes the host, set "page.url" in the config.',
+    });
+  }
+
+  /** Responds to an action of a person who is not signed in, or not any more. */
+  signedOut(check: string): ServerResponse {
+    return this.#form(403, {
+      check,
+      problem: "Nothing was done: you are signed out. Sign in, then repeat it.",
+    });
+  }
+
+  #form(
+    status: number,
+    page: Omit<SignInPage, "title">,
+    headers: Readonly<Record<string, string>> = {},
+  ): ServerResponse {
+    return respondPage(status, renderSignIn({ title: this.#config.title, ...page }).toString(), headers);
+  }
+
+  /** Browsers send cookies to every port of a host. */
+  get #cookie(): string {
+    return `monitor_${this.#config.listen.address.split(":").at(-1)}`;
+  }
+
+  /** Without a path: browsers take the directory of the form's URL, which a proxy may move. */
+  #cookieOf(value: string, { isSecure }: Client): string {
+    const seconds = value === "" ? 0 : SESSION_MS / 1000;
+    const attributes = `HttpOnly; SameSite=Strict; Max-Age=${seconds}${isSecure ? "; Secure" : ""}`;
+    return `${this.#cookie}=${value}; ${attributes}`;
+  }
+}
+
+/** URLs from the root of the endpoint. */
+export function pageOf(check: string, part: "acknowledge" | "act" = "acknowledge"): string {
+  return check === "" ? "./" : `checks/${encodeURIComponent(check.toWellFormed())}#${part}`;
+}
+
+function linkTo(check: string): string {
+  return check === "" ? "sign-in" : `sign-in?${new URLSearchParams({ check: check.toWellFormed() })}`;
+}
+
+/** Returns the name of a check as a form sends it, encoded. */
+export function decodeName(text: string | null): string {
+  try {
+    return decodeURIComponent(text ?? "");
+  } catch {
+    return "";
+  }
+}
+
+function retryAfter(waitMs: number): Readonly<Record<string, string>> {
+  return { "retry-after": String(Math.ceil(waitMs / 1000)) };
+}
+
+/** Responds with a page with forms; the referrer stays within the site, as without it browsers send no origin. */
+export function respondPage(
+  status: number,
+  body: string | Uint8Array,
+  headers: Readonly<Record<string, string>> = {},
+): ServerResponse {
+  return respond(status, body, { "content-type": "text/html; charset=utf-8", ...PAGE_HEADERS, ...headers });
+}
