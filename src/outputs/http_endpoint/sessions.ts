@@ -167,8 +167,10 @@ export class AttemptLimits {
     );
   }
 
-  failed(client: string): void {
+  /** Counts an attempt, and returns how many of the client count now. */
+  failed(client: string): number {
     this.#failed = [...this.#failed, { client, atMs: this.#clock.monotonicMs() }];
+    return this.#failed.filter((one) => one.client === client).length;
   }
 
   succeeded(client: string): void {

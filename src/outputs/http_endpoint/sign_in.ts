@@ -67,12 +67,13 @@ export class SignIn {
   accessOf(request: IncomingRequest): Access | ServerResponse {
     const { listen } = this.#config;
     if (!this.isOffered || request.header("authorization") === null) return accessOf(request, listen);
-    const network = clientNetwork(this.clientOf(request).address);
+    const { address } = this.clientOf(request);
+    const network = clientNetwork(address);
     const waitMs = this.#limits.waitMs(network);
     if (waitMs > 0) return respondText(429, "too many wrong tokens", retryAfter(waitMs));
     const access = accessOf(request, listen);
     if (access === "full") this.#limits.succeeded(network);
-    else if (access !== "public") this.#limits.failed(network);
+    else if (access !== "public") this.#failed(address);
     return access;
   }
 
@@ -109,8 +110,7 @@ export class SignIn {
       return this.#form(429, { check, by, problem }, retryAfter(waitMs));
     }
     if (!isSameSecret(form.get("token") ?? "", token)) {
-      this.#limits.failed(network);
-      log.warning(`sign-in rejected: wrong token from ${client.address}`);
+      this.#failed(client.address);
       return this.#form(403, { check, by, problem: "This is not the token." });
     }
     this.#limits.succeeded(network);
@@ -142,6 +142,14 @@ export class SignIn {
       check,
       problem: "Nothing was done: you are signed out. Sign in, then repeat it.",
     });
+  }
+
+  /** Counts a wrong token. The log has the first one of a client, and the one that was too many. */
+  #failed(address: string): void {
+    const { log } = this.#options;
+    const network = clientNetwork(address);
+    if (this.#limits.failed(network) === 1) log.warning(`wrong token from ${address}`);
+    if (this.#limits.waitMs(network) > 0) log.warning(`too many wrong tokens, the last one from ${address}`);
   }
 
   #form(

@@ -1,0 +1,186 @@
+/** Actions on the live page have the effect of the commands, and are recorded with who took them. */
+import assert from "node:assert/strict";
+import { type Scenario, simulate, type World } from "../../testing/simulation/mod.ts";
+import { test } from "./installation.ts";
+import { TOKEN, Visitor } from "./visitor.ts";
+
+const LISTEN = { address: "127.0.0.1:9797", token: TOKEN, actions: true } as const;
+const NIGHT = {
+  start: "2026-03-02 21:55",
+  config: {
+    listen: LISTEN,
+    defaults: { annoy: "10 minutes" },
+    channels: { chat: {} },
+    checks: { "web & <more>": {}, db: {} },
+  },
+  results: { "web & <more>": "22:00 critical" },
+} as const satisfies Scenario;
+const WEB = "web & <more>";
+
+async function signedIn(world: World): Promise<Visitor> {
+  const visitor = new Visitor(world);
+  assert.equal((await visitor.signIn()).status, 303);
+  return visitor;
+}
+
+async function printed(world: World, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await world.machine().run(...args);
+  assert.equal(code < 4, true, stderr);
+  return stdout.replaceAll(/\s+/g, " ");
+}
+
+simulate("an acknowledgement from the page ends reminders, and everything shows who made it", {
+  ...NIGHT,
+  actions: {
+    "21:58": async (world) => {
+      const ada = await signedIn(world);
+      assert.equal(
+        await ada.act(WEB, "acknowledge"),
+        "Nothing was done: there is no problem to acknowledge.",
+      );
+    },
+    "22:05": async (world) => {
+      const ada = await signedIn(world);
+      const said = await ada.act(WEB, "acknowledge", { note: "on it\r\nSet-Cookie: x=1" });
+      assert.equal(said, "Acknowledged: no reminders and no escalation until it is ok.");
+      const who = "on it Set-Cookie: x=1, by Ada from 192.0.2.7";
+      assert.ok((await printed(world, "status")).includes(`acknowledged: "${WEB}" until it is ok (${who})`));
+      assert.ok((await printed(world, "why", WEB)).includes("acknowledged"));
+      assert.ok(
+        (await printed(world, "history", WEB)).includes(
+          "acknowledged by Ada from 192.0.2.7: on it Set-Cookie: x=1",
+        ),
+      );
+      const { body } = await ada.open(`/checks/${encodeURIComponent(WEB)}`);
+      assert.match(
+        body,
+        /<form [^>]*id=acknowledge>.*?Acknowledged until it is ok: on it.*?End acknowledgement/,
+      );
+      assert.match(body, /Actions on this page.*acknowledged by Ada from 192\.0\.2\.7: on it/);
+      const [silence] = JSON.parse(await printed(world, "status", "--format", "json")).silences;
+      assert.equal(silence.by, "Ada from 192.0.2.7");
+      const { actions } = JSON.parse(await printed(world, "history", WEB, "--format", "json"));
+      assert.deepEqual(actions, [{
+        at: actions[0].at,
+        action: "acknowledge",
+        by: "Ada from 192.0.2.7",
+        until: null,
+        note: "on it Set-Cookie: x=1",
+      }]);
+    },
+    "22:35": async (world) => {
+      const ada = await signedIn(world);
+      assert.match(await ada.act(WEB, "end acknowledgement"), /^Ended: acknowledgement\./);
+      assert.match(await ada.act(WEB, "end acknowledgement"), /^Nothing was done: it has ended already/);
+    },
+  },
+  until: "22:44",
+  expect: { chat: [`22:00 problem ${WEB} critical`, `22:35 reminder ${WEB} critical`] },
+});
+
+simulate("a silence from the page suppresses messages until its time, or until ok", {
+  ...NIGHT,
+  results: { [WEB]: "22:00 critical, 22:25 ok, 22:40 critical, 22:55 ok" },
+  actions: {
+    "21:58": async (world) => {
+      const ada = await signedIn(world);
+      assert.equal(await ada.act(WEB, "silence 1 hour"), "Silenced until 2026-03-02 22:58:00 UTC.");
+      assert.equal(
+        await ada.act(WEB, "silence", { for: "until 22:10", note: "deploy" }),
+        "Silenced until 2026-03-02 22:10:00 UTC.",
+      );
+      assert.equal(await ada.act(WEB, "silence ok"), "Nothing was done: there is no problem that could end.");
+      assert.match(await ada.act(WEB, "silence", { for: "2 hous" }), /^Nothing was done: .*unknown unit/);
+      assert.match(await ada.act(WEB, "silence", { for: "2026-02-30" }), /does not exist/);
+      assert.match(await ada.act(WEB, "silence", { for: "2026-01-01" }), /is past/);
+      assert.match(await ada.act(WEB, "constructor"), /this is no action/);
+      assert.match(
+        await printed(world, "status"),
+        /silenced: "web & <more>" for 11 min \d+ s more \(deploy, by Ada from 192\.0\.2\.7\)/,
+      );
+    },
+    "22:45": async (world) => {
+      assert.equal(await (await signedIn(world)).act(WEB, "silence ok"), "Silenced until it is ok.");
+    },
+  },
+  until: "23:10",
+  expect: {
+    chat: [
+      `22:10 problem ${WEB} critical`,
+      `22:20 reminder ${WEB} critical`,
+      `22:25 recovery ${WEB} ok`,
+      `22:40 problem ${WEB} critical`,
+      `22:55 recovery ${WEB} ok`,
+    ],
+  },
+});
+
+simulate("maintenance from the page suppresses messages, and can be ended there", {
+  ...NIGHT,
+  actions: {
+    "21:58": async (world) => {
+      const ada = await signedIn(world);
+      assert.equal(
+        await ada.act(WEB, "maintenance ok"),
+        "Nothing was done: maintenance needs a time or a duration.",
+      );
+      assert.match(await ada.act(WEB, "maintenance 4 hours", { note: "new disk" }), /^In maintenance until/);
+      assert.match(await printed(world, "maintenance", "list"), /new disk, by Ada from 192\.0\.2\.7/);
+      assert.match(await printed(world, "status"), /\[maintenance for .* more: new disk, by Ada/);
+    },
+    "22:20": async (world) => {
+      assert.match(
+        await printed(world, "why", WEB),
+        /maintenance window \(new disk, by Ada from 192\.0\.2\.7\)/,
+      );
+      assert.match(await (await signedIn(world)).act(WEB, "end maintenance"), /^Ended: maintenance/);
+    },
+  },
+  until: "22:25",
+  expect: { chat: [`22:20 problem ${WEB} critical`] },
+});
+
+simulate("a check runs at once from the page", {
+  ...NIGHT,
+  config: { ...NIGHT.config, checks: { db: { schedule: { regular_interval: "1 hour" } } } },
+  results: {},
+  actions: {
+    "22:30": async (world) => {
+      const before = world.runs.get("db") ?? 0;
+      assert.equal(
+        await (await signedIn(world)).act("db", "run"),
+        "The check runs now. Its result appears here.",
+      );
+      await world.advance(1_000);
+      assert.equal(world.runs.get("db"), before + 1);
+      assert.match(await printed(world, "history", "db"), /run requested by Ada from 192\.0\.2\.7/);
+    },
+  },
+  until: "22:35",
+});
+
+test("the page of one member acts on the checks of all", async (installation) => {
+  const { world, names, runs, statuses, hook } = installation;
+  installation.writeConfig({
+    defaults: { threshold: 1, schedule: { regular_interval: "1 hour" } },
+    listen: LISTEN,
+  });
+  const members = [installation.start("a"), installation.start("b")];
+  await world.advance(60_000);
+  const ada = new Visitor(world, { machine: "a" });
+  assert.equal((await ada.signIn()).status, 303);
+  const quiet = new Set(names.slice(0, 2));
+  for (const name of quiet) assert.match(await ada.act(name, "silence 1 hour"), /^Silenced until/);
+  const before = new Map(runs);
+  for (const name of names) {
+    statuses.set(name, 500);
+    assert.equal(await ada.act(name, "run"), "The check runs now. Its result appears here.");
+  }
+  await world.advance(60_000);
+  assert.deepEqual(names.filter((name) => (runs.get(name) ?? 0) <= (before.get(name) ?? 0)), []);
+  const problems = names.filter((name) => !quiet.has(name)).map((name) => `${name} problem`);
+  assert.deepEqual(hook.events().toSorted(), problems.toSorted());
+  const { stdout } = await installation.run("history", names[0] ?? "");
+  assert.match(stdout, /silenced until .* by Ada from\s+192\.0\.2\.7/s);
+  for (const member of members) await installation.stop(member);
+});
