@@ -160,8 +160,8 @@ export const HTTP: FaultyLayer = {
       faults: [
         [
           "metrics are public",
-          'if (access !== "full") return',
-          'if (access !== "full" && area === "") return',
+          'if (access === "public") return',
+          'if (access === "public" && area === "") return',
         ],
         [
           "the public page is the private one while it is cached",
@@ -248,6 +248,106 @@ export const HTTP: FaultyLayer = {
     {
       file: "src/outputs/http_endpoint/endpoint.ts",
       faults: [["the page of a check is public", 'access === "public" || !view.has(one)', "!view.has(one)"]],
+    },
+  ],
+};
+
+export const SIGN_IN: FaultyLayer = {
+  layer: "sign-in",
+  tests: ["tests/simulation/sign_in_test.ts", "tests/simulation/page_actions_test.ts"],
+  files: [
+    {
+      file: "src/outputs/http_endpoint/forms.ts",
+      faults: [
+        ["a form of another origin is accepted", " && own.includes(origin)", ""],
+        ["a form of another port of the site is accepted", 'site !== "same-origin"', 'site === "cross-site"'],
+        ["a form has any size", "BODY_BYTES_MAX = 16_384", "BODY_BYTES_MAX = 16_384_000"],
+        ["a form is a text", 'if (type !== "application/x-www-form-urlencoded")', 'if (type === "")'],
+        [
+          "anybody is a trusted proxy",
+          "if (!isTrusted(request.address)) return",
+          'if (request.address === "") return',
+        ],
+        ["a client behind a proxy chooses its address", "hops.findLast(", "hops.find("],
+      ],
+    },
+    {
+      file: "src/outputs/http_endpoint/sessions.ts",
+      faults: [
+        ["a session never ends", "nowMs < endsAtMs", "nowMs !== endsAtMs"],
+        ["sessions of any number are kept", "SESSIONS_MAX = 100", "SESSIONS_MAX = 100_000"],
+        ["the cookie of another listener is a session", "one.startsWith(`${name}=`)", 'one.includes("=")'],
+        ["any cookie is a session", "isSameSecret(one, id)", 'one !== ""'],
+        ["a token of a form works twice", "this.#renew(subject, { token, request });", "void request;"],
+        ["any token of a form works", "if (isSameSecret(token, known.token)) {", 'if (token !== "") {'],
+        ["a second tap acts again", '? "repeated"', '? "accepted"'],
+        ["an outdated page acts", ': "outdated";', ': "accepted";'],
+        ["a client guesses a thousand tokens", "const ATTEMPTS_MAX = 10;", "const ATTEMPTS_MAX = 1_000;"],
+        ["many clients guess a thousand tokens", "ATTEMPTS_MAX_OF_ALL = 100", "ATTEMPTS_MAX_OF_ALL = 1_000"],
+        [
+          "the attempts of others pause who signed in before",
+          "this.#known.has(client) ? 0 : ",
+          "",
+        ],
+        ["attempts count for ever", "nowMs - atMs < WINDOW_MS", "nowMs - atMs < 100 * WINDOW_MS"],
+      ],
+    },
+    {
+      file: "src/outputs/http_endpoint/sign_in.ts",
+      faults: [
+        ["sessions outlast a change of the token", " && next.listen.token === listen.token", ""],
+        ["sessions outlast the end of actions", "const isSame = next.listen.actions && ", "const isSame = "],
+        ["a script can read the cookie of a session", "`HttpOnly; SameSite", "`SameSite"],
+        ["a site sends the cookie of a session", "SameSite=Strict;", "SameSite=Lax;"],
+        ["a cookie is sent without TLS", 'isSecure ? "; Secure" : ""', 'isSecure ? "" : ""'],
+        [
+          "a wrong token signs in",
+          'if (!isSameSecret(form.get("token") ?? "", token)) {',
+          'if (form.get("token") === "") {',
+        ],
+        [
+          "the token is guessed in headers",
+          'else if (access !== "public") this.#failed(address);',
+          "",
+        ],
+        ["a link of another site asks to sign in again", '=== "cross-site"', '=== "none"'],
+      ],
+    },
+    {
+      file: "src/outputs/http_endpoint/endpoint.ts",
+      faults: [
+        [
+          "a page of a person who is signed in is stored",
+          "if (session !== null) {",
+          'if (session?.by === "") {',
+        ],
+        [
+          "there is a form to sign in without actions",
+          "const isForm = signIn.isOffered && ",
+          "const isForm = ",
+        ],
+      ],
+    },
+    {
+      file: "src/outputs/http_endpoint/page_actions.ts",
+      tests: ["tests/simulation/page_actions_test.ts"],
+      faults: [
+        [
+          "an acknowledgement needs no problem",
+          "if (!hasProblem(condition)) {",
+          "if (condition.problemBeganAtMs === 1) {",
+        ],
+        [
+          "a silence until ok ends without a problem",
+          "end.untilMs === null && problemBeganAtMs === null",
+          "end.untilMs === 0",
+        ],
+        [
+          "an end on the page ends what is for other checks",
+          "kind === detail && check === name",
+          "kind === detail",
+        ],
+      ],
     },
   ],
 };

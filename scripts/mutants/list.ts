@@ -4,7 +4,7 @@ import { CHECKS, SUMMARY } from "./checks.ts";
 import { CONDITION } from "./condition.ts";
 import { CONFIG, PERMISSIONS, READY_MADE } from "./config.ts";
 import { type Mutant, mutantsOf } from "./fault.ts";
-import { HTTP, REDACTION } from "./http.ts";
+import { HTTP, REDACTION, SIGN_IN } from "./http.ts";
 import { MEMBERS } from "./members.ts";
 import { REHEARSAL } from "./rehearsal.ts";
 import { SCHEDULER } from "./scheduler.ts";
@@ -22,6 +22,7 @@ const LAYERS = [
   READY_MADE,
   REDACTION,
   HTTP,
+  SIGN_IN,
   CHECKS,
   SUMMARY,
   REHEARSAL,

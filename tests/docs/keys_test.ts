@@ -15,6 +15,7 @@ const COMPANIONS: Readonly<Record<string, JsonObject>> = {
   "schedule.time_zone": { cron: "@daily" },
   "schedule.attentive_interval": { regular_interval: 300 },
   "request.body": { method: "POST" },
+  "listen.actions": { token: "${env:MONITOR_TOKEN}" },
   "tls.certificate": { key: "client.key" },
   "tls.key": { certificate: "client.pem" },
   ...windowsWith(["from", "to", "days", "days_of_month", "months", "time_zone", "reason"], {

@@ -1,4 +1,4 @@
-/** The HTTP endpoint: the state for browsers and programs, and check-ins of jobs, which alone change anything. */
+/** The HTTP endpoint: the state for browsers and programs. Only check-ins of jobs and forms of people who signed in change anything. */
 import type { HttpServer, IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
 import { isShared } from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
