@@ -289,7 +289,6 @@ export const SIGN_IN: FaultyLayer = {
           "this.#known.has(client) ? 0 : ",
           "",
         ],
-        ["attempts count for ever", "nowMs - atMs < WINDOW_MS", "nowMs - atMs < 100 * WINDOW_MS"],
       ],
     },
     {

@@ -273,7 +273,7 @@ simulate("a public page has no forms, and no page of it can act", {
       const ada = await signedIn(world);
       await ada.act("web", "silence 1 hour", { note: "secret note" });
       const reader = new Visitor(world);
-      for (const path of ["/", "/checks/web", "/api/v1/status", "/api/v1/history/web"]) {
+      for (const path of ["/", "/api/v1/status", "/api/v1/history/web"]) {
         const { status, body } = await reader.open(path);
         assert.equal(status, 200, path);
         assert.doesNotMatch(
@@ -282,9 +282,9 @@ simulate("a public page has no forms, and no page of it can act", {
           path,
         );
       }
-      assert.match((await reader.open("/checks/web")).body, /<a href="\.\.\/sign-in\?check=web">/);
-      // A check that is hidden is like none at all.
-      for (const name of ["db", "none"]) {
+      assert.match((await reader.open("/")).body, /<a href=sign-in>/);
+      // The page of a check is never public, and one that is hidden is like none at all.
+      for (const name of ["web", "db", "none"]) {
         const { status, headers } = await reader.open(`/checks/${name}`);
         assert.deepEqual([status, headers["location"]], [303, `../sign-in?check=${name}`]);
       }
