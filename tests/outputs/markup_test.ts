@@ -78,7 +78,6 @@ function snapshotOf(foreign: (field: string) => string): ReportSnapshot {
     rows: [queuedOf("a", 1, { channelName: foreign("channel"), lastFailure: foreign("failure") })],
     silences: [silenceOf("a", { check: foreign("silenced"), reason: foreign("note") })],
     members: [{ host: foreign("member"), location: foreign("location"), silentForMs: 0 }],
-    isKept: true,
   };
 }
 

@@ -11,10 +11,12 @@ import { shortOrFull } from "../../testing/full_form.ts";
 import { PAGE_STATES, type PageState, writeState } from "./states.ts";
 
 const VIEWS = {
-  "phone-light": { width: 360, height: 780, scheme: "light" },
-  "phone-dark": { width: 360, height: 780, scheme: "dark" },
-  "laptop-light": { width: 1280, height: 900, scheme: "light" },
-  "laptop-dark": { width: 1280, height: 900, scheme: "dark" },
+  "phone-light": { width: 390, height: 844, scheme: "light" },
+  "phone-dark": { width: 390, height: 844, scheme: "dark" },
+  "tablet-light": { width: 800, height: 1100, scheme: "light" },
+  "tablet-dark": { width: 800, height: 1100, scheme: "dark" },
+  "laptop-light": { width: 1440, height: 900, scheme: "light" },
+  "laptop-dark": { width: 1440, height: 900, scheme: "dark" },
   "wall-light": { width: 2560, height: 1440, scheme: "light" },
   "wall-dark": { width: 2560, height: 1440, scheme: "dark" },
 } as const;
@@ -24,9 +26,9 @@ type View = keyof typeof VIEWS;
 const EVERY_VIEW = Object.keys(VIEWS) as View[];
 const ONE_OF_EACH_SIZE: readonly View[] = ["phone-light", "laptop-dark", "wall-light"];
 
-/** Returns every view if screenshots are taken; otherwise one of each size, and of the other states one in all. */
+/** Returns those of a desk if screenshots are taken; otherwise one of each size, and of the other states one in all. */
 function viewsOf(state: string): readonly View[] {
-  if (PICTURES !== undefined) return EVERY_VIEW;
+  if (PICTURES !== undefined) return EVERY_VIEW.filter((view) => !view.startsWith("wall"));
   return shortOrFull(state === "everything" ? ONE_OF_EACH_SIZE : ["phone-light"], EVERY_VIEW);
 }
 

@@ -98,6 +98,30 @@ const EVERYTHING: readonly Shown[] = [
   ...OK,
 ];
 
+/** Nine problems of 40 checks. */
+const BAD_DAY: readonly Shown[] = [
+  CRITICAL,
+  shown("redis|Redis|databases|critical|4|connecting to redis.example.org:6379 failed: connection refused"),
+  shown("replica|PostgreSQL, replica|databases|critical|6|replication lag 312 s, critical above 60 s"),
+  shown("checkout|Checkout|website|critical|3|timeout after 10 s"),
+  shown("images|Product images|website|warning|30|took 2.4 s, warning above 2 s"),
+  shown("mail|Mail queue|jobs|warning|20|120 messages are queued, warning above 100"),
+  shown("search|Search|website|warning|12|status is 429, expected 200"),
+  shown("settlement|Daily settlement|jobs|unknown|60|timeout after 30 s, terminated"),
+  shown("dns|DNS of the office||critical|200|no answer from 192.0.2.53"),
+  ...Array.from(
+    { length: 31 },
+    (_, index) =>
+      shown(`host${index}|Host ${index + 1}|${["website", "databases", "jobs", "offices"][index % 4]}`),
+  ),
+];
+
+const FIRST_RUN: readonly Shown[] = [
+  shown("web|Website|website|"),
+  shown("api|API|website|"),
+  shown("backup|Nightly backup|jobs|"),
+];
+
 const TEXT: Page = {
   title: "Status of example.org",
   description: "Shop, API and jobs of example.org. Questions: status@example.org",
@@ -140,9 +164,13 @@ export interface PageState {
 /** The states by name. */
 export const PAGE_STATES: Readonly<Record<string, PageState>> = {
   everything: { shown: EVERYTHING, facts: { text: TEXT } },
-  ok: { shown: OK },
+  bad_day: { shown: BAD_DAY, facts: { isLive: true, text: TEXT } },
+  ok: { shown: OK, facts: { isLive: true } },
+  first_run: { shown: FIRST_RUN, facts: { isLive: true }, silences: [] },
+  first_report: { shown: FIRST_RUN, facts: { intervalMs: null }, silences: [] },
   pending: {
     shown: [STARTING, { ...STARTING, check: shown("second|Neither").check }],
+    facts: { isLive: true },
     silences: [],
   },
   public: { shown: EVERYTHING, facts: { text: TEXT }, public: ["website"] },
@@ -167,7 +195,15 @@ export const PAGE_STATES: Readonly<Record<string, PageState>> = {
     shown: [CRITICAL, ...OK],
     facts: { notRunning: { state: "stopped", sinceMs: NOW_MS - 60_000 } },
   },
-  empty: { shown: [] },
+  died: {
+    shown: [CRITICAL, ...OK],
+    facts: { isLive: true, notRunning: { state: "died", sinceMs: NOW_MS - 3 * HOUR_MS } },
+  },
+  unwritable: {
+    shown: [CRITICAL, ...OK],
+    facts: { isLive: true, notRunning: { state: "unwritable", sinceMs: NOW_MS - 3 * HOUR_MS } },
+  },
+  empty: { shown: [], facts: { isLive: true }, silences: [] },
 };
 
 const written = new WeakMap<PageState, Promise<string>>();

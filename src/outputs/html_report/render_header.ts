@@ -3,7 +3,7 @@ import type { Announcement, Page } from "../../domain/generated/config.ts";
 import { SHOWN_CONDITIONS, type ShownCondition } from "../../domain/condition.ts";
 import { exactDuration } from "../../domain/duration.ts";
 import type { NotRunning } from "../../domain/monitor_run.ts";
-import { truncate } from "../../shared/text.ts";
+import { shellWord, truncate } from "../../shared/text.ts";
 import { joinMarkup, type Markup, markup, type TimeText, zoneOffset } from "../markup.ts";
 import { fieldWord, NO_FILTER, type Sort, SORTS } from "./page_filter.ts";
 import { renderSignedIn } from "./render_actions.ts";
@@ -18,7 +18,7 @@ export function countText(number: number): string {
 }
 
 export function renderHeader(snapshot: ReportSnapshot, time: TimeText): Markup {
-  const { nowMs, text, isKept } = snapshot;
+  const { nowMs, text } = snapshot;
   return markup`<header data-made=${nowMs} data-until=${validUntilMs(snapshot)}>
 ${text?.title === undefined ? "" : markup`<p class=h>${truncate(text.title, TEXT_MAX.name)}</p>\n`}<h1>${
     headline(snapshot)
@@ -30,7 +30,7 @@ ${
     text?.description === undefined
       ? ""
       : markup`<p class=o>${truncate(text.description, TEXT_MAX.note)}</p>\n`
-  }${renderValidity(snapshot, time)}${isKept ? "" : markup`<p>No data: no check has run yet.</p>\n`}</header>
+  }${renderValidity(snapshot, time)}${renderFirstSteps(snapshot)}</header>
 `;
 }
 
@@ -145,10 +145,36 @@ function headline({ checks, notRunning, isOfOneCheck }: ReportSnapshot): string 
   const total = checks.length;
   const others = notOk(checks);
   if (total === 0) return "No active checks";
+  if (isFirstRun({ checks, notRunning })) {
+    return total === 1 ? "No result yet" : `No results yet of ${countText(total)} checks`;
+  }
   if (others === null) return total === 1 ? "The check is ok" : `All ${countText(total)} checks are ok`;
   const { count, word } = others;
   if (total === 1) return `The check is ${word}`;
   return `${countText(count)} of ${countText(total)} checks ${count === 1 ? "is" : "are"} ${word}`;
+}
+
+/** Returns whether no check has a result, although a service may run. */
+function isFirstRun({ checks, notRunning }: Pick<ReportSnapshot, "checks" | "notRunning">): boolean {
+  return notRunning === null && checks.length > 0 && checks.every(({ record }) => !record?.last);
+}
+
+/** Renders what to do next while there is nothing to see. */
+function renderFirstSteps(snapshot: ReportSnapshot): Markup {
+  const { checks, inactive, isLive, isOfOneCheck, configLabel } = snapshot;
+  if (isOfOneCheck === true) return markup``;
+  if (checks.length === 0) {
+    const reload = isLive === true ? markup` Then run <code>monitor reload</code>.` : "";
+    return inactive.length > 0
+      ? markup`<p class=o>Every check is inactive. Remove <code>"active": false</code> from one.${reload}</p>\n`
+      : markup`<p class=o>Add a check with <code>monitor add https://example.org/</code>, or choose from what <code>monitor discover</code> proposes.${reload}</p>\n`;
+  }
+  if (!isFirstRun(snapshot)) return markup``;
+  if (isLive === true) {
+    return markup`<p class=o>The first results come within seconds of the start, or at the times of a cron schedule. <code>monitor run NAME</code> runs a check now.</p>\n`;
+  }
+  const file = configLabel === "" ? "" : markup` -c ${shellWord(truncate(configLabel, TEXT_MAX.output))}`;
+  return markup`<p class=o>No data: no check has run yet. Run each once with <code>monitor check --once${file}</code>, or start the service with <code>monitor check${file}</code>.</p>\n`;
 }
 
 function renderRenewal({ intervalMs, notRunning }: ReportSnapshot): string {
@@ -161,13 +187,17 @@ function renderNotRunning({ notRunning }: ReportSnapshot, time: TimeText): Marku
   if (notRunning === null) return markup``;
   const { state, sinceMs } = notRunning;
   if (state === "unwritable") {
-    return markup`<p class=z>monitor cannot write its state. The results below are from ${
-      time(sinceMs)
-    }.</p>\n`;
+    return markup`<p class=z>monitor cannot write its state. The results below are from ${time(sinceMs)}.</p>
+<p class=o>Checks and notifications go on. Free space on the disk of the state, or fix its permissions: the log of the service has the reason.</p>\n`;
   }
+  const [verb, log] = state === "stopped" ? ["start", ""] : [
+    state === "hangs" ? "restart" : "start",
+    markup` Its log has the reason: <code>journalctl --unit monitor</code>.`,
+  ];
   return markup`<p class=z>monitor is not running: it ${REASONS[state]} ${
     time(sinceMs)
-  }. No check runs until you ${state === "hangs" ? "re" : ""}start it.</p>\n`;
+  }. No check runs until you ${verb} it.</p>
+<p class=o>Under systemd: <code>systemctl ${verb} monitor</code>.${log}</p>\n`;
 }
 
 /** Renders the expiry of a file; on a live page, a script detects old data. */
@@ -175,7 +205,7 @@ function renderValidity({ intervalMs, isLive, nowMs, notRunning }: ReportSnapsho
   if (notRunning !== null || isLive || intervalMs === null) return markup``;
   return markup`<p>True at ${time(nowMs)}, valid until ${
     time(validUntilMs({ nowMs, intervalMs }))
-  }. After that, monitor is not running or cannot write this page.</p>\n`;
+  }. After that, monitor is not running or cannot write this page: run <code>monitor status</code> to see which.</p>\n`;
 }
 
 function renderFailedReload({ failedReload, notRunning }: ReportSnapshot, time: TimeText): Markup {
@@ -183,7 +213,8 @@ function renderFailedReload({ failedReload, notRunning }: ReportSnapshot, time: 
   const { atMs, reason } = failedReload;
   return markup`<p class=z>The config was not reloaded at ${time(atMs)}, an older one stays active: ${
     truncate(reason, TEXT_MAX.output)
-  }.</p>\n`;
+  }.</p>
+<p class=o><code>monitor validate</code> prints every error. Fix them, then run <code>monitor reload</code>.</p>\n`;
 }
 
 const REASONS: Readonly<Record<Exclude<NotRunning["state"], "unwritable">, string>> = {

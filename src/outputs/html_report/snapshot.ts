@@ -114,7 +114,6 @@ export interface ReportSnapshot {
   readonly members: readonly Pick<MemberStatus, "host" | "location" | "silentForMs">[] | null;
   /** Those that are not over. */
   readonly silences: readonly Silence[];
-  readonly isKept: boolean;
 }
 
 /** Returns whether a check with a confirmed condition fails, or recovers, without being confirmed as such yet. */
@@ -137,7 +136,7 @@ export function notOk(
 /** What a page shows that is not in the state. */
 export type PageFacts = Omit<
   ReportSnapshot,
-  "checks" | "own" | "inactive" | "rows" | "members" | "silences" | "failedReload" | "isKept"
+  "checks" | "own" | "inactive" | "rows" | "members" | "silences" | "failedReload"
 >;
 
 export function pageFacts(

@@ -81,6 +81,8 @@ output{color:var(--soft);font-size:.875rem}
 .c>li{margin:0 0 .5rem;padding:.6rem .8rem;background:var(--card);border-left:.4rem solid var(--c)}
 .y{max-width:60rem;margin:0 0 .6rem .35rem;padding:.3rem .8rem;border-left:.2rem solid var(--c)}
 .c>li>*,.y>*{grid-column:1/-1}
+.c>li>svg,.y>svg{grid-column:1}
+.c>li>.m,.y>.m{grid-column:2}
 .c b,.y b{font-weight:600}
 .s,.n,.m,.a,.f,summary,time{color:var(--soft);font-size:.875rem}
 .n{font-family:ui-monospace,monospace;font-size:.8125rem}
@@ -117,7 +119,7 @@ path.l{stroke:var(--text);stroke-width:1.5px;stroke-linecap:round;stroke-linejoi
 .t span{flex:1;border-left:1px solid var(--rule);padding-left:.2rem;white-space:nowrap;overflow:hidden}
 .t b{position:absolute;right:0;font-weight:400;background:var(--back)}
 .t i{min-width:3.4rem;font-style:normal}
-@media (max-width:40rem){.t b{display:none}}
+@media (max-width:66rem){.t{display:none}}
 @media (max-width:66rem){.row>summary{grid-template-columns:.7rem minmax(8rem,3fr) minmax(0,5fr) minmax(6rem,3fr) 4.5rem 4.2rem}
 .v small{display:block}}
 @media (max-width:48rem){

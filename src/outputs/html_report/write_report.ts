@@ -104,7 +104,6 @@ async function gatherReport(options: GatherOptions): Promise<ReportSnapshot> {
     members: isWhole ? await readServices(store) : null,
     silences: silences.filter(({ check }) => isShown(check)),
     failedReload: (await store?.monitorRun())?.failedReload ?? null,
-    isKept: store !== null,
   };
 }
 

@@ -39,7 +39,6 @@ function snapshotOf(count: number): ReportSnapshot {
     rows: [],
     silences: [],
     members: null,
-    isKept: true,
   };
 }
 

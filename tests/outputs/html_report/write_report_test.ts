@@ -58,7 +58,7 @@ Deno.test("writeReport() shows problems first, with their begin, availability an
   const text = readText(html);
   assert.match(
     text,
-    /^ 1 of 2 checks is not ok 1 warning 1 ok 1 not confirmed incidents True at 2026-01-31 11:00 , valid until 2026-01-31 11:02 \. After that, monitor is not running or cannot write this page\. .* monitor\.jsonc on host\.example\. Generated 2026-01-31 11:00 \. Updated every 1 min while monitor runs\. Time zone: Europe\/Berlin \(UTC\+1\)\./,
+    /^ 1 of 2 checks is not ok 1 warning 1 ok 1 not confirmed incidents True at 2026-01-31 11:00 , valid until 2026-01-31 11:02 \. After that, monitor is not running or cannot write this page: run monitor status to see which\. .* monitor\.jsonc on host\.example\. Generated 2026-01-31 11:00 \. Updated every 1 min while monitor runs\. Time zone: Europe\/Berlin \(UTC\+1\)\./,
   );
   assert.ok(html.indexOf("<h3>Website</h3>") < html.indexOf("<h3>calm</h3>"));
   assert.match(
@@ -135,9 +135,13 @@ Deno.test("writeReport() shows a check whose last run lies in the future as unkn
 
 Deno.test("writeReport() shows at the top and in its title why no check runs", async () => {
   const rows: Readonly<Record<Exclude<NotRunning["state"], "unwritable">, string>> = {
-    stopped: "was stopped at 2026-01-31 10:59 . No check runs until you start it.",
-    died: "terminated unexpectedly and was last seen at 2026-01-31 10:59 . No check runs until you start it.",
-    hangs: "hangs and was last seen at 2026-01-31 10:59 . No check runs until you restart it.",
+    stopped:
+      "was stopped at 2026-01-31 10:59 . No check runs until you start it. Under systemd: systemctl start monitor .",
+    died:
+      "terminated unexpectedly and was last seen at 2026-01-31 10:59 . No check runs until you start it. " +
+      "Under systemd: systemctl start monitor . Its log has the reason: journalctl --unit monitor .",
+    hangs: "hangs and was last seen at 2026-01-31 10:59 . No check runs until you restart it. " +
+      "Under systemd: systemctl restart monitor . Its log has the reason: journalctl --unit monitor .",
   };
   for (const [state, reason] of Object.entries(rows)) {
     const notRunning = { state: state as NotRunning["state"], sinceMs: NOW_MS - 60_000 };
@@ -156,10 +160,17 @@ Deno.test("writeReport() shows at the top and in its title why no check runs", a
 Deno.test("writeReport() renders an empty state, and a config without checks", async () => {
   assert.match(
     readText(await write([testCheck("ok")], null)),
-    /The check is not ok .*No data: no check has run yet\..*Unknown web never ran/,
+    /^ No result yet .*No data: no check has run yet\. Run each once with monitor check --once -c monitor\.jsonc , or .*Unknown web never ran/,
+  );
+  assert.match(
+    readText(await write([testCheck("ok")], null, { ...FACTS, isLive: true })),
+    /^ No result yet .* The first results come within seconds of the start, .*monitor run NAME/,
   );
   const none = await write([], await openInMemoryStore());
-  assert.match(readText(none), /^ No active checks/);
+  assert.match(
+    readText(none),
+    /^ No active checks .*Add a check with monitor add https:\/\/example\.org\/ , or/,
+  );
   assert.match(none, /<link rel=icon href="[^"]*%239a6ee0/, "the icon of unknown");
   assert.match(readText(await write([], null, { ...FACTS, timeZone: "UTC" })), /Time zone: UTC\./);
 });
