@@ -77,6 +77,7 @@ function normalise(text: string): string {
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, "2026-01-31T10:00:00Z")
     .replaceAll(/\bin \d[\d.]* (?:ms|s)(?=,|$)/gm, "in 31 ms")
     .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/g, "2026-01-31 10:00:00 UTC")
+    .replaceAll(/(?<=\(CRITICAL)(?: for \d+ s)?(?=, was)/g, " for 3 s")
     .replaceAll(/free \d.*\)$/gm, "free 58% (58 GB of 100 GB); free inodes 97% (970000 of 1000000)")
     .split("\n");
   const hasHeader = lines.some((line) => HEADER.test(line));

@@ -2,6 +2,8 @@
  * Generates `docs/reference/messages.md`: the requests of each ready-made channel for one problem and its recovery. The
  * program reads a config with all of them and sends to a fake transport. `deno task generate` writes the page.
  */
+import { entriesOf } from "../src/checks/registry.ts";
+import { withTarget } from "../src/cli/open_config.ts";
 import { sendNow } from "../src/cli/send_now.ts";
 import type { ReadyMadeKind } from "../src/config/ready_made_channels.ts";
 import type { ChannelObjectParameters } from "../src/domain/generated/written_config.ts";
@@ -64,10 +66,17 @@ export async function requestsOf(
     channels,
     defaults: { notifications: Object.keys(channels) },
     checks: {
-      [notification.check]: { kind: "test", parameters: {}, ...pageUrl !== undefined && FACTS },
+      [notification.check]: {
+        kind: "http_request",
+        parameters: { request: { target: "https://shop.example.org/" } },
+        ...pageUrl !== undefined && FACTS,
+      },
     },
+    time_zone: "Europe/Zurich",
     ...pageUrl !== undefined && { page: { url: pageUrl } },
   });
+  const entryOf = await entriesOf(config.checks);
+  const checks = config.checks.map((check) => withTarget(check, entryOf(check), config.redact));
   const requests = new Map<string, OutgoingRequest>();
   for (const [kind, channel] of config.channels) {
     const system = createConfigSystem();
@@ -84,7 +93,7 @@ export async function requestsOf(
     };
     await sendNow(channel, message, {
       system: { ...system, requests: { ...system.requests, send } },
-      config: { ...config, placedWarnings: [] },
+      config: { ...config, checks, placedWarnings: [] },
     });
   }
   return requests;

@@ -2,7 +2,7 @@ import type { ChannelOf } from "../domain/channel.ts";
 import { chosenEnvironment, PASSED_VARIABLES } from "../shared/find_command.ts";
 import type { ChannelKindEntry, Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
-import { describeItem } from "./console.ts";
+import { describeItem, describeState } from "./describe_item.ts";
 import { afterColon, DELIVERED, firstLine, notDelivered } from "./clean_text.ts";
 import { factTexts, ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
 import { truncate } from "../shared/text.ts";
@@ -52,11 +52,13 @@ function notificationVariables(item: MessageItem, { id, isTest }: Pick<Message, 
   const { missed_problem: _, ...fields } = itemFields(item, { isTest, itemCount: 1 });
   const summary = `${isTest ? "TEST " : ""}${describeItem(item)}`;
   return Object.fromEntries(
-    Object.entries({ ...fields, ...factTexts(item), message_id: id, summary }).map(([name, value]) => {
-      // A variable cannot contain a NUL.
-      const text = String(value ?? "").replaceAll("\0", "\uFFFD");
-      return [`MONITOR_${name.toUpperCase()}`, truncate(text, VARIABLE_LENGTH_MAX)];
-    }),
+    Object.entries({ ...fields, ...factTexts(item), text: describeState(item), message_id: id, summary }).map(
+      ([name, value]) => {
+        // A variable cannot contain a NUL.
+        const text = String(value ?? "").replaceAll("\0", "\uFFFD");
+        return [`MONITOR_${name.toUpperCase()}`, truncate(text, VARIABLE_LENGTH_MAX)];
+      },
+    ),
   );
 }
 

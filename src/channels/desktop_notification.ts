@@ -10,7 +10,8 @@ import type { ChannelKindEntry, DeliverContext, Delivery, Message, MessageItem }
 import type { RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
 import type { System } from "../domain/system.ts";
-import { describeOutput, describeResult, LINE_TEXT_MAX, recoveryWord } from "./console.ts";
+import { LINE_TEXT_MAX } from "./console.ts";
+import { describeState, headline } from "./describe_item.ts";
 import { afterColon, cleanLine, DELIVERED, firstLine, notDelivered } from "./clean_text.ts";
 
 /** An old notification is of no use when a laptop is opened. */
@@ -89,16 +90,10 @@ interface Notification {
 }
 
 function notificationOf(item: MessageItem, isTest: boolean): Notification {
-  const { condition, event, title, check } = item.notification;
-  if (event === "summary") {
-    return { title: plain(title ?? check), text: plain(describeOutput(item)), isUrgent: false };
-  }
-  const word = condition === "ok" ? " again" : `, ${recoveryWord(item.notification)}`;
-  const recovered = event === "recovery" ? word : "";
   return {
-    title: plain(`${isTest ? "TEST " : ""}${condition.toUpperCase()}${recovered}: ${title ?? check}`),
-    text: plain(describeResult(item)),
-    isUrgent: condition === "critical",
+    title: plain(`${isTest ? "TEST " : ""}${headline(item)}`),
+    text: plain(describeState(item)),
+    isUrgent: item.notification.condition === "critical",
   };
 }
 

@@ -1,6 +1,6 @@
 import type { CheckFacts, MessageItem, TextMax } from "../domain/delivery.ts";
 import type { Notification } from "../domain/outbox.ts";
-import { lasted } from "./console.ts";
+import { headline, lasted } from "./describe_item.ts";
 import { isoTime } from "../shared/json_values.ts";
 import { truncate } from "../shared/text.ts";
 
@@ -36,10 +36,13 @@ export function notificationFields(notification: Notification): NotificationFiel
 
 /** The most of an output and of a detail that goes to a receiver. */
 export const ITEM_TEXT_MAX: TextMax = { output: 8 * 1024, detail: 64 * 1024 };
+const HEADLINE_LENGTH_MAX = 500;
 /** Half of it for outputs, half for details of all items: many servers accept no more than a megabyte. */
 const SHARED_LENGTH_MAX = 512 * 1024;
 
 interface ItemFields extends NotificationFields, CheckFacts {
+  /** As in `Shop is down: status is 503, expected 200`. */
+  readonly headline: string;
   readonly test: boolean;
   /** The problem that recovered before it was sent; then the rest is its recovery. `null` otherwise. */
   readonly missed_problem: NotificationFields | null;
@@ -49,17 +52,21 @@ interface ItemFields extends NotificationFields, CheckFacts {
   readonly summary?: unknown;
 }
 
-/** Returns the facts of the config about a check, and the duration of its problem, as texts; empty: none. */
+/** Returns the facts of the config about a check, its time zone, and the duration of the problem, as texts; empty: none. */
 export function factTexts(
-  { notification, facts: { url, kind, tags, description, runbook } = {} }: MessageItem,
-): Readonly<Record<"url" | "kind" | "tags" | "description" | "runbook" | "duration", string>> {
+  { notification, timeZone = "UTC", facts = {} }: MessageItem,
+): Readonly<Record<keyof CheckFacts | "duration" | "time_zone", string>> {
+  const { url, acknowledge_url, kind, target, tags, description, runbook } = facts;
   return {
     url: url ?? "",
+    acknowledge_url: acknowledge_url ?? "",
     kind: kind ?? "",
+    target: target ?? "",
     tags: (tags ?? []).join(", "),
     description: description ?? "",
     runbook: runbook ?? "",
     duration: lasted(notification),
+    time_zone: timeZone,
   };
 }
 
@@ -77,6 +84,7 @@ export function itemFields(
   });
   return {
     ...bounded(item.notification),
+    headline: `${isTest ? "TEST " : ""}${headline(item, Math.min(HEADLINE_LENGTH_MAX, share / 4))}`,
     test: isTest,
     missed_problem: item.missedProblem === null ? null : bounded(item.missedProblem),
     summarized: item.summarized,

@@ -19,7 +19,7 @@ import {
   literalsOf,
   type TemplateField,
 } from "../shared/template.ts";
-import { describeItem } from "./console.ts";
+import { describeItem, describeState } from "./describe_item.ts";
 import { afterColon, DELIVERED, notDelivered } from "./clean_text.ts";
 import { factTexts, ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
 import { oneLine, truncate } from "../shared/text.ts";
@@ -257,6 +257,7 @@ function templateFields(item: MessageItem, isTest: boolean): Readonly<Record<Tem
     test: String(isTest),
     summarized: String(fields.summarized),
     summary: `${isTest ? "TEST " : ""}${describeItem(item)}`,
+    text: describeState(item),
     action: ["recovery", "summary"].includes(fields.event) ? "resolve" : "trigger",
     severity: SEVERITIES[fields.condition],
     ...factTexts(item),

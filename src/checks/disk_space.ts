@@ -15,6 +15,7 @@ export const diskSpaceKind: CheckKindEntry<"disk_space"> = {
     claims: ({ pathKind }) => pathKind === "directory",
     parametersOf: ({ path }) => ({ path }),
     nameOf: ({ path }) => nameFor(`disk_${path}`),
+    textOf: ({ parameters: { path } }) => path,
     subjectsOf: ({ parameters }) => [`disk ${parameters.path.replace(/(?<=.)\/+$/, "")}`],
   },
   warnings: ({ parameters: { free, freeInodes } }) => [

@@ -22,6 +22,7 @@ export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
     parametersOf: ({ text }) => ({ name: text }),
     nameOf: ({ text }) => nameFor(`dns_${text}`),
     subjectsOf: ({ parameters: { name, type } }) => [`dns ${type} ${name.toLowerCase()}`],
+    textOf: ({ parameters: { name, type } }) => `${name} ${type}`,
   },
   warnings: () => [],
   errors: findErrors,

@@ -22,6 +22,7 @@ export const fileTimestampKind: CheckKindEntry<"file_timestamp"> = {
     subjectsOf: ({ parameters: { path, newestOf } }) => [
       newestOf === undefined ? `file ${path}` : `file ${path}/${newestOf}`,
     ],
+    textOf: ({ parameters: { path, newestOf } }) => newestOf === undefined ? path : `${path}/${newestOf}`,
   },
   warnings: findWarnings,
   errors: ({ parameters: { newestOf, countMin } }) =>

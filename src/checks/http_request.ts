@@ -33,6 +33,8 @@ export const httpRequestKind: CheckKindEntry<"http_request"> = {
           ];
         },
       ),
+    textOf: ({ parameters: { request, steps = [] } }) => addressText((request ?? steps[0]?.request)?.target),
+    goesDown: true,
   },
   warnings: findRequestWarnings,
   errors: findErrors,
@@ -62,6 +64,12 @@ function permissionsOfRequest({ target, socket, connectTo }: HttpMessage): Requi
   return connectTo === undefined
     ? permissionsOfUrl(target)
     : { net: [hostAndPort(connectTo, portOf(new URL(target)))] };
+}
+
+/** A URL without user information, query and fragment, which may have secrets. */
+function addressText(target = ""): string | undefined {
+  const url = URL.parse(target);
+  return url === null ? undefined : `${url.origin}${url.pathname}`;
 }
 
 function placeOf({ target, connectTo }: HttpMessage): ConnectionTarget {

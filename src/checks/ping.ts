@@ -14,6 +14,8 @@ export const pingKind: CheckKindEntry<"ping"> = {
     parametersOf: ({ text }) => ({ host: text }),
     nameOf: ({ text }) => nameFor(`ping_${text}`),
     subjectsOf: ({ parameters: { host } }) => [`ping ${host.toLowerCase()}`],
+    textOf: ({ parameters: { host } }) => host,
+    goesDown: true,
   },
   warnings: ({ parameters: { loss, roundTrip } }) => [
     ...thresholdWarnings(loss, ["loss"]),

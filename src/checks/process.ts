@@ -23,6 +23,9 @@ export const processKind: CheckKindEntry<"process"> = {
     subjectsOf: ({ parameters: { name, pattern, executable, pidFile, user } }) => [
       `process ${name ?? pattern ?? executable ?? pidFile ?? `of ${user}`}`,
     ],
+    textOf: ({ parameters: { name, pattern, executable, pidFile, user } }) =>
+      name ?? pattern ?? executable ?? pidFile ?? user,
+    goesDown: true,
   },
   warnings: ({ parameters: { count, age, memory } }) => [
     ...thresholdWarnings(count, ["count"]),

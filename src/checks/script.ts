@@ -14,6 +14,8 @@ export const scriptKind: CheckKindEntry<"script"> = {
     parametersOf: ({ text, path }) => ({ path: text.includes("/") ? path : text }),
     nameOf: ({ path }) => nameForPath(path).replace(/(?<=.)\.\w+$/, ""),
     subjectsOf: ({ parameters }) => [`command ${[parameters.path, ...parameters.arguments].join(" ")}`],
+    // Arguments may be passwords.
+    textOf: ({ parameters: { path } }) => path,
   },
   warnings: () => [],
   requiredPermissions: ({ parameters }) => ({ run: [parameters.path], env: PASSED_VARIABLES }),

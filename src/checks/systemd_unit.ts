@@ -16,6 +16,8 @@ export const systemdUnitKind: CheckKindEntry<"systemd_unit"> = {
     parametersOf: ({ text }) => ({ unit: text }),
     nameOf: ({ text }) => nameFor(text.replace(/\.service$/, "")),
     subjectsOf: ({ parameters: { unit } }) => [`unit ${unit.includes(".") ? unit : `${unit}.service`}`],
+    textOf: ({ parameters: { unit } }) => unit,
+    goesDown: true,
   },
   warnings: ({ parameters }) => thresholdWarnings(parameters.restarts, ["restarts"]),
   requiredPermissions: ({ parameters }) => ({ run: [commandOf(parameters)] }),

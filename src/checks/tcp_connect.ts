@@ -34,6 +34,8 @@ export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
     subjectsOf: ({ parameters: { host = "", port = 0, socket } }) => [
       socket === undefined ? portSubject(host, port) : `socket ${socket}`,
     ],
+    textOf: ({ parameters: { host = "", port = 0, socket } }) => socket ?? hostAndPort(host, port),
+    goesDown: true,
   },
   warnings: findWarnings,
   errors: (check) => [...findErrors(check)],

@@ -15,6 +15,7 @@ export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
     subjectsOf: (
       { parameters: { host, port } },
     ) => [portSubject(host, port), `certificate of ${portSubject(host, port)}`],
+    textOf: ({ parameters: { host, port } }) => hostAndPort(host, port),
   },
   warnings: ({ parameters }) => timeLeftWarnings(parameters, []),
   errors: ({ parameters }) => fingerprintErrors(parameters),

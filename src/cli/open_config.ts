@@ -9,6 +9,7 @@ import { ConfigError, type PlacedProblem, type Problem } from "../config/problem
 import type { Check, CheckKind } from "../domain/check.ts";
 import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { System } from "../domain/system.ts";
+import type { Redact } from "../shared/redact.ts";
 import { rememberSecrets } from "./known_secrets.ts";
 import { locateState } from "./state_location.ts";
 
@@ -56,7 +57,10 @@ export async function openConfigAt(
   rememberSecrets(loaded.secrets);
   const entryOf = await entriesOf(loaded.checks);
   const { checks, problems } = await withLocations(loaded, entryOf);
-  const config = { ...loaded, checks };
+  const config = {
+    ...loaded,
+    checks: checks.map((check) => withTarget(check, entryOf(check), loaded.redact)),
+  };
   config.refuse([
     ...problems,
     // Errors in parameters that are valid by themselves.
@@ -66,6 +70,16 @@ export async function openConfigAt(
   const warnings = checks.flatMap((check) => placesOf(check, entryOf(check).warnings(check)));
   const lacks = options.withoutSecrets === true ? [] : await findChannelLacks(config, system);
   return { ...config, placedWarnings: config.placed([...config.warnings, ...warnings, ...lacks]) };
+}
+
+/** Returns a check with the target for people. */
+export function withTarget(check: Check, { target }: CheckKindEntry<CheckKind>, redact: Redact): Check {
+  const text = check.lack === undefined ? target.textOf?.(check) : undefined;
+  return {
+    ...check,
+    ...text !== undefined && { target: redact(text) },
+    ...target.goesDown === true && { goesDown: true },
+  };
 }
 
 async function locate(invocation: Invocation, system: System): Promise<ConfigLocation> {

@@ -1,6 +1,6 @@
 import type { System } from "../domain/system.ts";
 import { findExpressionProblems } from "./expressions.ts";
-import { findFormatProblem, type FormattedConfig, visitFormattedValues } from "./formats.ts";
+import { findFormatProblem, type FormattedConfig, timeZoneOf, visitFormattedValues } from "./formats.ts";
 import type { ConfigFile } from "./config_file.ts";
 import { findUseProblems } from "./channel_uses.ts";
 import { findChannelNameProblems } from "./named_channels.ts";
@@ -87,7 +87,11 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
   const cronProblems = createCronTimes === null ? [] : findCronProblems(cronExpressions, createCronTimes);
   const expressionProblems = await findExpressionProblems(values.ofFormats("pattern", "json_path"));
   const windows = hasWindows(written)
-    ? await validateWindowsOf({ value, written, isUnresolved }, { system, createCronTimes })
+    ? await validateWindowsOf({ value, written, isUnresolved }, {
+      timeZone: timeZoneOf(config.value, system),
+      nowMs: system.clock.wallMs(),
+      createCronTimes,
+    })
     : NO_WINDOWS;
   // A profile has errors of its own for these.
   const isOwnSchema = schema.wider === null;
@@ -136,13 +140,12 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
 /** Loads the rules of windows, and their parsers: only a config with windows requires both. */
 async function validateWindowsOf(
   file: Parameters<typeof import("./window_rules.ts").validateWindows>[0],
-  { system, createCronTimes }: { readonly system: System; readonly createCronTimes: CreateCronTimes | null },
+  options: Parameters<typeof import("./window_rules.ts").validateWindows>[1],
 ): Promise<ValidatedWindows> {
   const [{ validateWindows }, { readWindow }] = await Promise.all([
     import("./window_rules.ts"),
     import("./read_window.ts"),
   ]);
-  const options = { timeZone: system.timeZone(), nowMs: system.clock.wallMs(), createCronTimes };
   return { ...validateWindows(file, options), readWindow };
 }
 

@@ -91,6 +91,7 @@ function explainConfigWindows(config: JsonObject, reader: SchemaReader): readonl
 /** Settings that take another one's value when they are not given. */
 const FOLLOWED: Readonly<Record<string, string>> = {
   state: "named after the config",
+  time_zone: "that of the machine",
   recovery_threshold: "as threshold",
 };
 
@@ -100,7 +101,7 @@ function followedKey(path: ConfigPath, value: JsonObject): string | undefined {
   const name = path.at(-1);
   if (key === "locations" && name === "agree") return "more than half";
   if (name === "require") return "at_least" in value ? "not used, at_least counts" : undefined;
-  if (name === "time_zone") return "regular_interval" in value ? undefined : "that of the machine";
+  if (name === "time_zone") return "regular_interval" in value ? undefined : "that of the config";
   if (key !== "schedule" || name !== "attentive_interval") return undefined;
   return "regular_interval" in value ? "as regular_interval" : "none, cron alone";
 }

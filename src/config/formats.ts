@@ -11,6 +11,7 @@ import {
   unknownFields,
   unknownFilters,
 } from "../shared/template.ts";
+import type { System } from "../domain/system.ts";
 import { canonicalAddress, parseListenAddress } from "../shared/ip_address.ts";
 import {
   DURATION_FORMS,
@@ -382,6 +383,12 @@ function checkTimeZone({ value, written }: FormattedValue): Pick<Problem, "messa
     message: `${quoteValue(written)} is not a time zone, ${expected}`,
     hint: meant && `did you mean ${quoteValue(meant)}?`,
   };
+}
+
+/** Returns the time zone of a config, if it is valid, else that of the machine. */
+export function timeZoneOf(config: JsonValue | undefined, system: Pick<System, "timeZone">): string {
+  const zone = isObject(config) ? config["time_zone"] : undefined;
+  return typeof zone === "string" && isTimeZone(zone) ? zone : system.timeZone();
 }
 
 /** Caches names: most configs have one time zone many times, and the lookup is slow. */

@@ -33,6 +33,7 @@ import {
 } from "./threshold_rules.ts";
 import { resolveNamedChannels, warnOfUnusedChannels } from "./named_channels.ts";
 import { defaultsOf, resolveChecks, type ResolveOptions, resolveSetting, resolveSummary } from "./resolve.ts";
+import { timeZoneOf } from "./formats.ts";
 import { readIncluded } from "./include.ts";
 import { openSchema, type Shape } from "./profile_schemas.ts";
 import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
@@ -203,7 +204,8 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
   const createCronTimes = validated.find((file) => file.createCronTimes !== null)?.createCronTimes ??
     (() => null);
   const readWindow = validated.find((file) => file.readWindow !== null)?.readWindow ?? null;
-  const machine = { reader, timeZone: () => system.timeZone(), createCronTimes, readWindow };
+  const timeZone = (): string => timeZoneOf(main.value, system);
+  const machine = { reader, timeZone, createCronTimes, readWindow };
   const channels = new Map(
     validated.flatMap((file) => resolveNamedChannels(file.value, toResolveOptions(file, machine))),
   );
@@ -236,6 +238,8 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
     statePath: typeof state === "string" ? absolutePath(state, main.source.directory) : null,
     /** How long results are stored; `null`: as long as by default. */
     retentionMs: keyOf("retention"),
+    /** Returns the time zone of messages, schedules and windows. */
+    timeZone,
     heartbeat: keyOf("heartbeat"),
     report: keyOf("report"),
     page,
@@ -421,6 +425,7 @@ function describeLoss(path: ConfigPath): string {
 const LOSSES: Readonly<Record<string, string>> = {
   defaults: "the checks that use it are unknown",
   retention: "results are stored for 90 days",
+  time_zone: "the time zone is that of the machine",
   heartbeat: "no heartbeat is sent",
   report: "no HTML report is written",
   page: "the HTML report has no title, description and announcements",

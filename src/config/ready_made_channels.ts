@@ -23,24 +23,42 @@ interface ReadyMadeChannel<Kind extends ReadyMadeKind> {
   webhookOf(parameters: ChannelObjectParameters[Kind] & { readonly url: string }): WebhookParameters;
 }
 
-const TITLE = "{{title | truncate: 200}}";
+const TITLE = "{{headline | truncate: 200}}";
 const PAGE = "{{url | truncate: 500}}";
 
+type Fact = "url" | "acknowledge_url" | "target" | "description" | "runbook";
+
 /** Returns a value that is omitted if the notification does not have the field. */
-function ifHas(field: "url" | "description" | "runbook", value: JsonTemplate): JsonTemplate {
+function ifHas(field: Fact, value: JsonTemplate): JsonTemplate {
   const isLeftOut = { [`{{${field}}}`]: {} };
   return { [`{{${field}}}`]: { "": isLeftOut, "*": value } };
 }
 
-/** Returns a text, followed by lines with the runbook and the URL of the page, if any. */
-function withLines(text: string, filter = ""): JsonTemplate {
-  const withPage = (start: string): JsonTemplate => ({
-    "{{url}}": { "": start, "*": `${start}\n{{url | truncate: 500${filter}}}` },
-  });
+const ACKNOWLEDGE = "Acknowledge";
+const ACKNOWLEDGE_URL = "{{acknowledge_url | truncate: 500}}";
+
+/** The lines below a text; one is omitted if the notification does not have the field. */
+const LINES: readonly (readonly [field: Fact, before: string, lengthMax: number])[] = [
+  ["runbook", "", 400],
+  ["url", "", 500],
+  ["acknowledge_url", `${ACKNOWLEDGE}: `, 500],
+];
+
+/** Returns a text, followed by lines with facts, if any. */
+function withLines(text: string, filter = "", lines = LINES): JsonTemplate {
+  const [line, ...rest] = lines;
+  if (line === undefined) return text;
+  const [field, before, lengthMax] = line;
   return {
-    "{{runbook}}": { "": withPage(text), "*": withPage(`${text}\n{{runbook | truncate: 400${filter}}}`) },
+    [`{{${field}}}`]: {
+      "": withLines(text, filter, rest),
+      "*": withLines(`${text}\n${before}{{${field} | truncate: ${lengthMax}${filter}}}`, filter, rest),
+    },
   };
 }
+
+/** For providers whose messages have one link alone, that of the page. */
+const TEXT = withLines("{{text}}", "", LINES.slice(-1));
 
 function byCondition(values: Readonly<Record<string, string | number>>): JsonTemplate {
   return { "{{condition}}": values };
@@ -67,7 +85,14 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
             type: "AdaptiveCard",
             version: "1.4",
             body: [{ type: "RichTextBlock", inlines: [{ type: "TextRun", text: "{{summary}}" }] }],
-            actions: ifHas("url", [{ type: "Action.OpenUrl", title: "Open", url: PAGE }]),
+            actions: ifHas("url", [
+              { type: "Action.OpenUrl", title: "Open", url: PAGE },
+              ifHas("acknowledge_url", {
+                type: "Action.OpenUrl",
+                title: ACKNOWLEDGE,
+                url: ACKNOWLEDGE_URL,
+              }),
+            ]),
           },
         }],
       },
@@ -87,7 +112,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
       body: {
         chat_id: chat,
         parse_mode: "HTML",
-        text: withLines("<b>{{title | truncate: 200 | html}}</b>\n{{summary | html}}", " | html"),
+        text: withLines("<b>{{headline | truncate: 250 | html}}</b>\n{{text | html}}", " | html"),
         link_preview_options: { is_disabled: true },
       },
     }),
@@ -101,10 +126,11 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
       body: {
         topic,
         title: TITLE,
-        message: "{{summary}}",
+        message: "{{text}}",
         priority: byCondition({ critical: 5, warning: 4, "*": 3 }),
         tags: [byCondition({ ok: "white_check_mark", critical: "rotating_light", "*": "warning" })],
         click: ifHas("url", PAGE),
+        actions: ifHas("acknowledge_url", [{ action: "view", label: ACKNOWLEDGE, url: ACKNOWLEDGE_URL }]),
       },
     }),
   },
@@ -114,7 +140,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
       headers: { "X-Gotify-Key": token },
       body: {
         title: TITLE,
-        message: "{{summary}}",
+        message: TEXT,
         priority: byCondition({ critical: 8, warning: 5, "*": 2 }),
         extras: ifHas("url", { "client::notification": { click: { url: PAGE } } }),
       },
@@ -128,7 +154,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
         token,
         user: user_key,
         title: TITLE,
-        message: "{{summary}}",
+        message: TEXT,
         priority: byCondition({ critical: 2, "*": 0 }),
         retry: 60,
         expire: 3600,
@@ -146,6 +172,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
         dedup_key: "{{check | truncate: 255}}",
         client: "monitor",
         client_url: ifHas("url", PAGE),
+        links: ifHas("acknowledge_url", [{ href: ACKNOWLEDGE_URL, text: ACKNOWLEDGE }]),
         payload: {
           summary: "{{summary}}",
           source: "{{host}}",
@@ -155,6 +182,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
           custom_details: {
             output: "{{output}}",
             detail: "{{detail}}",
+            target: ifHas("target", "{{target}}"),
             description: ifHas("description", "{{description}}"),
             runbook: ifHas("runbook", "{{runbook}}"),
           },
@@ -172,13 +200,15 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
         "{{event}}": {
           recovery: { source: "monitor", note: "{{summary}}" },
           "*": {
-            message: "{{title | truncate: 130}}",
+            message: "{{headline | truncate: 130}}",
             alias: "{{check | truncate: 250}}",
             description: "{{summary}}\n{{detail | truncate: 10000}}",
             priority: byCondition({ critical: "P1", warning: "P3", "*": "P4" }),
             source: "monitor",
             details: {
               page: ifHas("url", PAGE),
+              acknowledge: ifHas("acknowledge_url", ACKNOWLEDGE_URL),
+              target: ifHas("target", "{{target | truncate: 2000}}"),
               description: ifHas("description", "{{description | truncate: 2000}}"),
               runbook: ifHas("runbook", "{{runbook | truncate: 2000}}"),
             },

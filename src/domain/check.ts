@@ -40,6 +40,10 @@ export interface CheckSettings extends Omit<config.Check, CombinedKey> {
   readonly locations?: Locations;
   /** A hash of its kind and parameters as they are written, before placeholders are resolved. @default unknown */
   readonly definition?: string;
+  /** Its target for people, without credentials; absent: it has none. */
+  readonly target?: string;
+  /** Whether it is about a service that is down if it is critical. @default false */
+  readonly goesDown?: boolean;
   /** What this machine lacks, such as a secret: the check is `unknown`, and the parameters have no meaning. */
   readonly lack?: string;
 }

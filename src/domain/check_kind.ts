@@ -74,6 +74,10 @@ export interface CheckTarget<K extends CheckKind> {
   readonly threshold?: number;
   /** The subjects of a check. The first is its own; another check with that text, of any kind, covers it. */
   subjectsOf(check: CheckOf<K>): readonly string[];
+  /** The target for people, in messages and on pages; a URL has no credentials there. @default none */
+  textOf?(check: CheckOf<K>): string | undefined;
+  /** Whether it is a service that is up or down. @default false */
+  readonly goesDown?: boolean;
 }
 
 export interface CheckKindEntry<K extends CheckKind> {

@@ -7,7 +7,11 @@ import type { System } from "./system.ts";
 export interface CheckFacts {
   /** The URL of the page of the check, or of all checks. */
   readonly url?: string;
+  /** The URL of the form that acknowledges the problem; it changes nothing by itself. */
+  readonly acknowledge_url?: string;
   readonly kind?: string;
+  /** The target of the check for people, without credentials. */
+  readonly target?: string;
   readonly tags?: readonly string[];
   readonly description?: string;
   /** Instructions for a failure: a URL or a sentence. */
@@ -25,6 +29,10 @@ export interface MessageItem {
   readonly threadId: string | null;
   /** The facts of the config about its check. @default none */
   readonly facts?: CheckFacts;
+  /** Whether the check is about a service that is down if it is critical. @default false */
+  readonly goesDown?: boolean;
+  /** The time zone of times in texts. @default UTC */
+  readonly timeZone?: string;
   /** Whether it counts and names several notifications in place of one. @default false */
   readonly isDigest?: boolean;
 }

@@ -21,6 +21,10 @@ export interface NotifyingConfig {
   readonly redact: Redact;
   /** The URL of the live page, for links; `null`: none is configured. */
   readonly pageUrl: string | null;
+  /** Whether the live page has a form that acknowledges a problem. */
+  readonly hasActions: boolean;
+  /** Returns the time zone of times in messages. */
+  timeZone(): string;
 }
 
 /** The timeout of one delivery attempt, unless the channel's own timeout is longer. */
@@ -35,18 +39,22 @@ export interface ChannelsSource {
   /** Those that have a name, by it. */
   readonly channels: ReadonlyMap<string, Channel>;
   readonly page: Page | null;
+  readonly listen: object | null;
+  timeZone(): string;
   readonly source: Pick<NotifyingConfig, "directory">;
   readonly redact: Redact;
 }
 
 /** Returns the part of a config that notifications need, for the checks that run. */
 export function toNotifyingConfig(
-  { checks, summary, channels, page, source: { directory }, redact }: ChannelsSource,
+  { checks, summary, channels, page, listen, timeZone, source: { directory }, redact }: ChannelsSource,
   running: readonly Check[] = checks.filter(({ active }) => active),
 ): NotifyingConfig {
   const ofSummary = summary === null ? [] : [{ name: SUMMARY_NAME, notifications: summary.notifications }];
   const users = [...checks, ...ofSummary];
-  return { users, running, named: [...channels.values()], directory, redact, pageUrl: page?.url ?? null };
+  const pageUrl = page?.url ?? null;
+  const hasActions = listen !== null && "actions" in listen && listen.actions === true;
+  return { users, running, named: [...channels.values()], directory, redact, pageUrl, hasActions, timeZone };
 }
 
 /** The channels of one config. */

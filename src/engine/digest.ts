@@ -1,7 +1,7 @@
 import { severity } from "../domain/condition.ts";
 import type { Message } from "../domain/delivery.ts";
 import type { Notification } from "../domain/outbox.ts";
-import { describeItem } from "../channels/console.ts";
+import { describeItem } from "../channels/describe_item.ts";
 import { countConditions } from "../channels/notification_text.ts";
 
 /** A text message has 160 characters. */

@@ -2,25 +2,36 @@ import type { CheckFacts, Message } from "../domain/delivery.ts";
 import type { NotifyingConfig } from "./configured_channels.ts";
 
 /**
- * Adds to each item of a message the present facts of the config about its check, and the URL of its page. An item about
- * several checks, or about none of the config, has the URL of the page of all checks.
+ * Adds to each item of a message the present facts of the config about its check, the URL of its page, and the time
+ * zone. An item about several checks, or about none of the config, has the URL of the page of all checks.
  */
 export function withFacts(
   message: Message,
-  { pageUrl, users }: Pick<NotifyingConfig, "pageUrl" | "users">,
+  { pageUrl, hasActions, users, timeZone }: Pick<
+    NotifyingConfig,
+    "pageUrl" | "hasActions" | "users" | "timeZone"
+  >,
 ): Message {
   const running = new Map(users.filter(({ active }) => active === true).map((user) => [user.name, user]));
-  const factsOf = (check: string): CheckFacts => {
-    const user = running.get(check);
-    return {
-      ...pageUrl !== null && { url: urlOf(pageUrl, user === undefined ? null : check) },
-      ...user !== undefined && factsOfUser(user),
-    };
-  };
   return {
     ...message,
-    items: message.items.map((item) => ({ ...item, facts: factsOf(item.notification.check) })),
+    items: message.items.map((item) => {
+      const { check, event } = item.notification;
+      const user = running.get(check);
+      const url = pageUrl === null ? undefined : urlOf(pageUrl, user === undefined ? null : check);
+      const isOpen = hasActions && user !== undefined && !["recovery", "summary"].includes(event);
+      return {
+        ...item,
+        facts: { ...url !== undefined && linksOf(url, isOpen), ...user !== undefined && factsOfUser(user) },
+        goesDown: user?.goesDown ?? false,
+        timeZone: timeZone(),
+      };
+    }),
   };
+}
+
+function linksOf(url: string, isOpen: boolean): CheckFacts {
+  return { url, ...isOpen && { acknowledge_url: `${url}#acknowledge` } };
 }
 
 function urlOf(pageUrl: string, check: string | null): string {
@@ -29,10 +40,11 @@ function urlOf(pageUrl: string, check: string | null): string {
 }
 
 function factsOfUser(
-  { kind, tags = [], description, runbook }: NotifyingConfig["users"][number],
+  { kind, target, tags = [], description, runbook }: NotifyingConfig["users"][number],
 ): CheckFacts {
   return {
     ...kind !== undefined && { kind },
+    ...target !== undefined && { target },
     ...tags.length > 0 && { tags },
     ...description !== undefined && { description },
     ...runbook !== undefined && { runbook },

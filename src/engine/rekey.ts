@@ -12,7 +12,9 @@ import { newQueued } from "./queued_notifications.ts";
 /** A check, or the summary under its name, with its channels. */
 export type ChannelUser =
   & Pick<Check, "name" | "notifications">
-  & Partial<Pick<Check, "active" | "title" | "kind" | "tags" | "description" | "runbook">>;
+  & Partial<
+    Pick<Check, "active" | "title" | "kind" | "target" | "goesDown" | "tags" | "description" | "runbook">
+  >;
 
 /** The channel in the place of another, as queued notifications name it. */
 type NewChannel = Pick<QueuedNotification, "channelKey" | "channelName">;

@@ -1,3 +1,4 @@
+import { timeText } from "./local_time.ts";
 import { truncate } from "./text.ts";
 import type { JsonTemplate } from "../domain/generated/config.ts";
 import { CONDITIONS, SHOWN_CONDITIONS } from "../domain/condition.ts";
@@ -23,14 +24,19 @@ export const TEMPLATE_FIELDS = [
   "test",
   "summarized",
   "summary",
+  "headline",
+  "text",
   "action",
   "severity",
   "url",
+  "acknowledge_url",
   "kind",
+  "target",
   "tags",
   "description",
   "runbook",
   "duration",
+  "time_zone",
 ] as const;
 
 export type TemplateField = typeof TEMPLATE_FIELDS[number];
@@ -44,6 +50,7 @@ export const SAMPLE_FIELDS: Readonly<Record<TemplateField, string>> = {
   occurrences: "3",
   test: "false",
   summarized: "0",
+  time_zone: "UTC",
 };
 
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
@@ -78,7 +85,7 @@ export function fillTemplate(
     const field = templateFieldOf(name);
     if (field === undefined) return whole;
     const filtered = filters.reduce(
-      (value, filter) => filterOf(filter)?.(value) ?? value,
+      (value, filter) => filterOf(filter)?.(value, fields) ?? value,
       fields[field].toWellFormed(),
     );
     return escape(filtered);
@@ -100,14 +107,25 @@ function templateFieldOf(name: string): TemplateField | undefined {
   return TEMPLATE_FIELDS.find((field) => field === name);
 }
 
-export const FILTER_FORMS = "truncate: LENGTH, html or no_mentions";
+export const FILTER_FORMS = "truncate: LENGTH, html, no_mentions, url or local";
 
-function filterOf(filter: string): Escape | undefined {
+type Filter = (value: string, fields: Pick<Fields, "time_zone">) => string;
+
+function filterOf(filter: string): Filter | undefined {
   if (filter === "html") return escapeMarkup;
   if (filter === "no_mentions") return breakMentions;
+  if (filter === "url") return escapeUrl;
+  if (filter === "local") return toLocalTime;
   const [, length = ""] = /^truncate: *([1-9]\d{0,4})$/.exec(filter) ?? [];
   return length === "" ? undefined : (value) => truncate(value, Number(length));
 }
+
+/** In the time zone of the config. A value that is no time stays. */
+function toLocalTime(value: string, { time_zone }: Pick<Fields, "time_zone">): string {
+  return ISO_TIME.test(value) ? timeText(Date.parse(value), time_zone) : value;
+}
+
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 const MARKUP: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 

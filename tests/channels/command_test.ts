@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { commandKind } from "../../src/channels/command.ts";
-import { describeItem } from "../../src/channels/console.ts";
+import { describeItem } from "../../src/channels/describe_item.ts";
 import { TEMPLATE_FIELDS } from "../../src/shared/template.ts";
 import type { ChannelOf } from "../../src/domain/channel.ts";
 import { until } from "../life/in_time.ts";

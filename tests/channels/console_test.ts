@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { consoleKind, describeItem } from "../../src/channels/console.ts";
+import { consoleKind } from "../../src/channels/console.ts";
+import { describeItem, describeState, headline } from "../../src/channels/describe_item.ts";
 import { fieldsOf, testTable } from "../support/rows.ts";
 import { deliverOver, makeItem, makeMessage, makeNotification } from "../support/channel_delivery.ts";
 
@@ -7,27 +8,71 @@ const CONSOLE = { kind: "console", key: "k", parameters: {} } as const;
 
 Deno.test("describeItem() describes an item in one line", async (t) => {
   const table = `
-    a problem   | | CRITICAL: Website (web): status is 500, expected 200 (was ok, 3 results in a row SINCE)
+    a problem   | | Website (web) is critical: status is 500, expected 200 (CRITICAL for 2 min, was ok, 3 results in a row SINCE)
     one that was seen once, without title and output | title=null output="" occurrences=1 | \
-      CRITICAL: web: no output (was ok, 1 result SINCE)
+      web is critical (CRITICAL for 2 min, was ok, 1 result SINCE)
+    one of a warning | condition=warning title=null | \
+      web has a warning: status is 500, expected 200 (WARNING for 2 min, was ok, 3 results in a row SINCE)
     a change    | event=change condition=warning previous=critical title=web | \
-      WARNING, changed: web: status is 500, expected 200 (was critical, 3 results in a row SINCE)
-    a reminder  | event=reminder previous=critical | CRITICAL, still: Website (web): status is 500, expected 200 (SINCE)
-    a recovery  | RECOVERY | OK, recovered: Website (web): fine (was critical SINCE)
+      web now has a warning: status is 500, expected 200 (WARNING for 2 min, was critical, 3 results in a row SINCE)
+    a reminder  | event=reminder previous=critical | \
+      Website (web) is still critical after 2 min: status is 500, expected 200 (CRITICAL, SINCE)
+    a recovery  | RECOVERY | Website (web) is ok again after 2 min: fine (OK, was critical SINCE)
     a recovery for a channel that the present problem is not for | RECOVERY condition=warning | \
-      WARNING, no longer CRITICAL: Website (web): fine (was critical SINCE)
-    a problem that was over before it was sent | RECOVERY | OK, recovered: Website (web): fine PERIOD)
+      Website (web) is no longer critical after 2 min: fine (WARNING, no longer CRITICAL, was critical SINCE)
+    a check that is no longer checked | RECOVERY condition=unknown | \
+      Website (web) is no longer checked, was critical for 2 min: fine (UNKNOWN, no longer checked, SINCE)
+    a problem that was over before it was sent | RECOVERY | \
+      Website (web) was critical for 2 min and is ok again: status is 500, expected 200 (OK, PERIOD)
     one in which older ones are counted | RECOVERY | \
-      OK, recovered: Website (web): fine PERIOD; 17 older problems recovered before they could be sent)`;
+      Website (web) was critical for 2 min and is ok again: status is 500, expected 200 (OK, PERIOD; \
+      17 older problems recovered before they could be sent)`;
   const began = "2026-01-31 09:58:00 UTC";
   await testTable(t, table, (_, fields, expected) => {
     const recovery = "event=recovery condition=ok previous=critical output=fine";
     const missed = expected.includes("PERIOD") ? makeNotification() : null;
     const item = makeItem(fieldsOf(fields.replace("RECOVERY", recovery)), missed);
     const line = expected.replace("SINCE", `since ${began}`)
-      .replace("PERIOD", `(was critical from ${began} to 2026-01-31 10:00:00 UTC`);
+      .replace("PERIOD", `was critical from ${began} to 2026-01-31 10:00:00 UTC`);
     const summarized = line.includes("17 older") ? 17 : 0;
-    assert.equal(describeItem({ ...item, summarized }), `2026-01-31 10:00:00 UTC ${line}`);
+    assert.equal(describeItem({ ...item, summarized }), line);
+  });
+});
+
+Deno.test("headline() is understood by itself", async (t) => {
+  const table = `
+    a service  | down | Website is down: status is 500, expected 200
+    a service that is slow | down condition=warning | Website has a warning: status is 500, expected 200
+    its change | down event=change condition=critical previous=warning | Website is now down: status is 500, expected 200
+    a reminder | down event=reminder | Website is still down after 2 min: status is 500, expected 200
+    a reminder of a warning | event=reminder condition=warning | \
+      Website still has a warning after 2 min: status is 500, expected 200
+    no result  | condition=unknown title=null | web is unknown: status is 500, expected 200
+    a recovery | down event=recovery condition=ok previous=critical | Website is up again after 2 min
+    the end of a warning | down event=recovery condition=ok previous=warning | Website is ok again after 2 min
+    the end of a warning for a channel of problems | event=recovery condition=unknown previous=warning | \
+      Website is no longer checked, had a warning for 2 min
+    a title with a newline | title="a\\nb" output="" | a b is critical
+    a summary  | event=summary title=Week output="all is well" | Week: all is well`;
+  await testTable(t, table, (_, fields, expected) => {
+    const item = makeItem(fieldsOf(fields.replace(/^down\b/, "")));
+    assert.equal(headline({ ...item, goesDown: fields.startsWith("down") }), expected);
+  });
+});
+
+Deno.test("describeState() begins with the condition and its duration, in the time zone of the config", async (t) => {
+  const table = `
+    a problem  | | CRITICAL for 2 min: status is 500, expected 200 (was ok, 3 results in a row SINCE)
+    a new one  | decidedAtMs=${Date.UTC(2026, 0, 31, 9, 58)} occurrences=1 | \
+      CRITICAL: status is 500, expected 200 (was ok, 1 result SINCE)
+    a recovery | event=recovery condition=ok previous=critical output=fine | OK after 2 min: fine (was critical SINCE)
+    a target   | target | CRITICAL for 2 min: status is 500, expected 200 (was ok, 3 results in a row SINCE; \
+      target: https://example.org/)`;
+  await testTable(t, table, (_, fields, expected) => {
+    const item = makeItem(fieldsOf(fields.replace("target", "")));
+    const facts = fields === "target" ? { target: "https://example.org/" } : {};
+    const line = expected.replace("SINCE", "since 2026-01-31 10:58:00 +01:00");
+    assert.equal(describeState({ ...item, facts, timeZone: "Europe/Zurich" }), line);
   });
 });
 
@@ -35,14 +80,14 @@ Deno.test("describeItem() truncates long titles and outputs", () => {
   const line = describeItem(makeItem({ title: "T".repeat(5000), output: "😀".repeat(500_000) }));
   assert.ok(line.length < 1000, `${line.length}`);
   assert.ok(line.isWellFormed());
-  assert.match(line, /T…: 😀+… \(was ok/u);
+  assert.match(line, /T… is critical: 😀+… \(CRITICAL for 2 min, was ok/u);
 });
 
 Deno.test("consoleKind writes a line for each item, in order", async () => {
   const message = makeMessage([makeItem(), makeItem({ check: "other", title: null })]);
   const { delivery, lines, steps } = await deliverOver(consoleKind, CONSOLE, { message });
   assert.deepEqual(delivery, { delivered: true, note: null });
-  assert.deepEqual(lines, message.items.map(describeItem));
+  assert.deepEqual(lines, message.items.map((item) => `2026-01-31 10:00:00 UTC ${describeItem(item)}`));
   assert.deepEqual(steps, ["written"]);
 });
 

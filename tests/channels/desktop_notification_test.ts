@@ -154,12 +154,13 @@ async function commandOn(platform: "darwin" | "windows", title: string): Promise
   return command;
 }
 
-const BODY = "status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31 09:58:00 UTC)";
+const BODY =
+  "CRITICAL for 2 min: status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31 09:58:00 UTC)";
 
 Deno.test("desktopNotificationKind passes texts to osascript as arguments only", async () => {
   const command = await commandOn("darwin", '" & beep');
   assert.equal(command.path, "/usr/bin/osascript");
-  assert.deepEqual(command.arguments.slice(-2), ['CRITICAL: " & beep', BODY]);
+  assert.deepEqual(command.arguments.slice(-2), ['" & beep is critical: status is 500, expected 200', BODY]);
 });
 
 Deno.test("desktopNotificationKind puts no text into PowerShell's script as it is", async () => {
@@ -172,7 +173,7 @@ Deno.test("desktopNotificationKind puts no text into PowerShell's script as it i
   const texts = [...script.matchAll(/FromBase64String\('([A-Za-z0-9+/=]*)'\)/g)].map(([, text = ""]) =>
     decodeUtf16(text)
   );
-  assert.deepEqual(texts, [`CRITICAL: ${title}`, BODY]);
+  assert.deepEqual(texts, [`${title} is critical: status is 500, expected 200`, BODY]);
 });
 
 function decodeUtf16(base64: string): string {

@@ -75,18 +75,21 @@ const RECOVERY = {
 Deno.test("deliver() puts the event into the subject", async (t) => {
   const others = [item({ id: "2" }), item({ id: "3" }), item({ id: "4", condition: "warning" })];
   const table = `
-    problem         | | CRITICAL: Website
-    without a title | title=null | CRITICAL: web
-    reminder        | event=reminder | still CRITICAL: Website
-    recovery        | RECOVERY | OK: Website
-    recovery of a problem that was not sent | RECOVERY | OK: Website (was CRITICAL from 12:03 to 12:09 UTC)
-    recovery on another day | RECOVERY decidedAtMs=${DECIDED_MS + 86_400_000} | \
-      OK: Website (was CRITICAL from 2026-01-31 12:03 to 2026-02-01 12:09 UTC)
+    problem         | | Website is critical: status is 500, expected 200
+    without a title | title=null | web is critical: status is 500, expected 200
+    reminder        | event=reminder | Website is still critical after 6 min 30 s: status is 500, expected 200
+    recovery        | RECOVERY | Website is ok again after 6 min 30 s
+    recovery of a problem that was not sent | RECOVERY | \
+      Website was critical for 6 min 30 s and is ok again: status is 500, expected 200
+    recovery on another day | RECOVERY decidedAtMs=${
+    DECIDED_MS + 86_400_000
+  } | Website is ok again after 1 d 6 min
     several         | | 3 CRITICAL, 1 WARNING: Website and 3 more
-    hostile title   | title="a\\r\\nBcc: x@example.org\\u0000\\u001b[31m\\u202eb" | CRITICAL: a Bcc: x@example.org b`;
+    hostile title   | title="a\\r\\nBcc: x@example.org\\u0000\\u001b[31m\\u202eb" | \
+      a Bcc: x@example.org b is critical: status is 500, expected 200`;
   await testTable(t, table, async (name, fields, subject) => {
     const recovery = fields.includes("RECOVERY") ? RECOVERY : {};
-    const missed = subject.includes("(was") ? { missedProblem: REPORT } : {};
+    const missed = subject.includes("was critical") ? { missedProblem: REPORT } : {};
     const items = [item({ ...recovery, ...fieldsOf<object>(fields) }, missed)];
     const all = name === "several" ? [...items, ...others] : items;
     assert.equal((await mailOf(all)).subject, `[home] [night] ${subject}`);
@@ -95,7 +98,7 @@ Deno.test("deliver() puts the event into the subject", async (t) => {
     const { subject } = await mailOf([item()], {
       parameters: { tags: ["a\nb", "", "\r\n", "x".repeat(100)] },
     });
-    assert.equal(subject, `[a b] [${"x".repeat(39)}…] CRITICAL: Website`);
+    assert.equal(subject, `[a b] [${"x".repeat(39)}…] Website is critical: status is 500, expected 200`);
   });
 });
 
@@ -103,9 +106,9 @@ Deno.test("deliver() includes everything about a problem that is needed to act",
   const { text } = await mailOf([item()]);
   assert.equal(
     text,
-    `CRITICAL: Website
+    `Website is critical: status is 500, expected 200
 
-status is 500, expected 200
+CRITICAL for 6 min 30 s: status is 500, expected 200
 
 Since: 2026-01-31 12:03:00 UTC (6 min 30 s)
 Results: 3 in a row
@@ -125,9 +128,9 @@ second line
 Deno.test("deliver() describes a problem that recovered before it could be sent", async () => {
   const { text } = await mailOf([item({ ...RECOVERY, detail: "" }, { missedProblem: REPORT })]);
   assert.deepEqual(text.split("\n").slice(0, 7), [
-    "OK: Website (was CRITICAL from 12:03 to 12:09 UTC)",
+    "Website was critical for 6 min 30 s and is ok again: status is 500, expected 200",
     "",
-    "status is 200",
+    "OK after 6 min 30 s: status is 200",
     "",
     "Was CRITICAL: from 2026-01-31 12:03:00 UTC to 2026-01-31 12:09:30 UTC (6 min 30 s)",
     "The problem recovered before it was sent.",
@@ -138,10 +141,13 @@ Deno.test("deliver() describes a problem that recovered before it could be sent"
 Deno.test("deliver() calls no recovery ok that ended in another problem", async () => {
   const ended = { ...RECOVERY, condition: "warning", previous: "critical" } as const;
   const { text } = await mailOf([item(ended, { missedProblem: REPORT })]);
-  assert.match(text, /^WARNING: Website \(was CRITICAL from .*\)$/m);
+  assert.match(
+    text,
+    /^Website was critical for 6 min 30 s and now has a warning: status is 500, expected 200$/m,
+  );
   assert.match(text, /^It was no longer CRITICAL before that was sent\.$/m);
   const many = await mailOf(Array.from({ length: 20 }, () => item(ended)));
-  assert.match(many.text, /^ {2}no longer CRITICAL at 2026-01-31 12:09:30 UTC$/m);
+  assert.match(many.text, /^ {2}WARNING, no longer CRITICAL after 6 min 30 s, at 2026-01-31 12:09:30 UTC$/m);
 });
 
 Deno.test("deliver() counts older problems that recovered before they could be sent", async () => {
@@ -154,7 +160,7 @@ Deno.test("deliver() counts older problems that recovered before they could be s
 
 Deno.test("deliver() marks a test in its subject and its text", async () => {
   const { subject, text } = await mailOf([item()], { isTest: true });
-  assert.equal(subject, "[home] [night] TEST: CRITICAL: Website");
+  assert.equal(subject, "[home] [night] TEST: Website is critical: status is 500, expected 200");
   assert.match(text, /^This is a test /);
 });
 
@@ -217,7 +223,7 @@ Deno.test("deliver() sends 500 items in one readable email, in the order of the 
     "[home] [night] 125 CRITICAL, 125 WARNING, 125 UNKNOWN, 125 OK: critical-0 and 499 more",
   );
   assert(text.length < 200_000, `${text.length}`);
-  const notice = text.split("\n").flatMap((line) => /^[A-Z]+: (\S+)$/.exec(line)?.[1] ?? []);
+  const notice = text.split("\n").flatMap((line) => /^(\S+) (?:is|has) .*: y/.exec(line)?.[1] ?? []);
   assert.deepEqual(notice, items.map(({ notification }) => notification.check));
 });
 

@@ -66,7 +66,7 @@ Deno.test("webhookKind posts the fields of a summary, or fills a template with i
   };
   const { notifications: [{ event, check, output, summary }] } = await post();
   assert.deepEqual([event, check, output, summary], ["summary", "summary", SENTENCE, FIELDS]);
-  const text = `2026-01-31 10:00:00 UTC Summary: ${SENTENCE}`;
+  const text = `Summary: ${SENTENCE}`;
   const body = { text: "{{summary}}", action: "{{action}}", event: { "{{event}}": { summary: 1 } } };
   assert.deepEqual(await post(body), { text, action: "resolve", event: 1 });
 });
@@ -96,10 +96,10 @@ Deno.test("commandKind and desktopNotificationKind tell the sentence of a summar
     system: { ...system, platform: "darwin" },
   });
   const [command, notifier] = commands;
-  assert.equal(command?.environment["MONITOR_SUMMARY"], `2026-01-31 10:00:00 UTC Summary: ${SENTENCE}`);
+  assert.equal(command?.environment["MONITOR_SUMMARY"], `Summary: ${SENTENCE}`);
   const input = typeof command?.input === "string" ? JSON.parse(command.input) : null;
   assert.deepEqual([input.event, input.summary], ["summary", FIELDS]);
-  assert.deepEqual(notifier?.arguments.slice(-2), ["Summary", SENTENCE]);
+  assert.deepEqual(notifier?.arguments.slice(-2), [`Summary: ${SENTENCE}`, SENTENCE]);
   const { lines } = await deliverOver(consoleKind, { kind: "console", key: "k", parameters: {} }, {
     message: MESSAGE,
   });

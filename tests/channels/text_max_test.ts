@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describeItem } from "../../src/channels/console.ts";
+import { describeItem } from "../../src/channels/describe_item.ts";
 import { CHANNEL_KINDS } from "../../src/channels/registry.ts";
 import { itemFields } from "../../src/channels/notification_fields.ts";
 import { notificationBody, notificationBrief } from "../../src/channels/notification_text.ts";

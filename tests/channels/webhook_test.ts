@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describeItem } from "../../src/channels/console.ts";
+import { describeItem, describeState } from "../../src/channels/describe_item.ts";
 import { webhookKind } from "../../src/channels/webhook.ts";
 import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
@@ -106,10 +106,12 @@ Deno.test("webhookKind posts the notifications as JSON with an id for dropping t
     notifications: [
       {
         ...{ ...report, ...rest, id: "report-1", output: "it's down", detail: "line 1\nline 2" },
+        headline: "Website is critical: it's down",
         missed_problem: null,
       },
       {
         ...{ ...report, ...other, ...rest, output, detail: "" },
+        headline: `db was critical for 2 min and is ok again: ${output}`,
         missed_problem: { ...report, id: "report-0", output, detail: "" },
       },
     ],
@@ -199,7 +201,7 @@ Deno.test("webhookKind marks a test", async () => {
   const { posted: [whole] } = await received({}, { message });
   assert.equal(JSON.parse(whole?.text ?? "").notifications[0].test, true);
   const { posted: [filled] } = await received({ body: "{{test}} {{summary}}" }, { message });
-  assert.match(filled?.text ?? "", /^true TEST 2026/);
+  assert.match(filled?.text ?? "", /^true TEST Website \(web\) is critical/);
 });
 
 Deno.test("webhookKind escapes hostile outputs", async (t) => {
@@ -222,7 +224,7 @@ Deno.test("webhookKind escapes hostile outputs", async (t) => {
 Deno.test("webhookKind fills every field of a template with the text of its value in JSON", async () => {
   const body = Object.fromEntries(TEMPLATE_FIELDS.map((field) => [field, `{{${field}}}`]));
   const { text } = await receivedOf({}, { body });
-  const { summary, action, severity, ...others } = JSON.parse(text);
+  const { summary, text: state, action, severity, ...others } = JSON.parse(text);
   const { text: whole } = await receivedOf({});
   const { missed_problem: _, ...fields } = JSON.parse(whole).notifications[0];
   assert.deepEqual(
@@ -234,12 +236,15 @@ Deno.test("webhookKind fills every field of a template with the text of its valu
       kind: "",
       runbook: "",
       tags: "",
+      target: "",
+      time_zone: "UTC",
       url: "",
+      acknowledge_url: "",
       ...Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value ?? "")])),
     },
   );
   assert.deepEqual([action, severity], ["trigger", "critical"]);
-  assert.equal(summary, describeItem(makeItem()));
+  assert.deepEqual([summary, state], [describeItem(makeItem()), describeState(makeItem())]);
 });
 
 Deno.test("webhookKind sends a JSON value as a form if the Content-Type is form-urlencoded", async () => {

@@ -64,7 +64,7 @@ Deno.test("docs/recipes: signal-cli is started with each problem and recovery as
     for (const [count, ...args] of calls) {
       assert.equal(count, "6");
       assert.deepEqual(args.with(4, "text"), ["-a", "+41790000000", "send", "-m", "text", "+41790000001"]);
-      assert.match(args[4] ?? "", /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC (CRITICAL|OK, recovered): /);
+      assert.match(args[4] ?? "", / is (?:critical|ok again after )/);
     }
   }));
 

@@ -79,7 +79,9 @@ const TIME: JsonSchema = {
   pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?Z$",
 };
 
-const titleOf = ({ body }: ArrivedRequest): unknown => (body as { readonly title: unknown }).title;
+/** The name of the check at the begin of a headline. */
+const titleOf = ({ body }: ArrivedRequest): unknown =>
+  String((body as { readonly title: unknown }).title).replace(/ is (?:critical|ok again).*$/, "");
 
 /** Names as Prometheus writes them; values are any text. */
 const LABELS: JsonSchema = {
@@ -288,7 +290,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     recoveryPath: /^\/v2\/alerts\/[^/]+\/close\?identifierType=alias$/,
     headers: { authorization: "GenieKey opsgenie-secret" },
     schema: object("message:130 alias:512 description:15000 priority=P1|P2|P3|P4|P5 source:100", {
-      details: object("description:2000 runbook:2000", { page: PAGE }),
+      details: object("description:2000 runbook:2000 target:2000", { page: PAGE }),
     }),
     recoverySchema: object("source:100 note:25000"),
     textOf: (body: { message?: string; note?: string }) => body.message ?? body.note ?? "",

@@ -151,5 +151,7 @@ export function configOf(
     directory: "/",
     redact: (text) => text.replaceAll("swordfish", "***"),
     pageUrl: null,
+    hasActions: false,
+    timeZone: () => "UTC",
   };
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { CheckFacts } from "../../src/domain/delivery.ts";
+import type { Notification } from "../../src/domain/outbox.ts";
 import { withFacts } from "../../src/engine/message_facts.ts";
 import { queuedOf } from "../state/records.ts";
 
@@ -8,19 +9,23 @@ const USERS = ["web", "a/b", "off"].map((name) => ({
   notifications: [],
   active: name !== "off",
   ...name === "web" &&
-    { kind: "test", tags: ["shop"], description: "The shop", runbook: "call 555" } as const,
+    { kind: "test", target: "a:1", tags: ["shop"], description: "The shop", runbook: "call 555" } as const,
 }));
 
-function factsOf(check: string, pageUrl: string | null): CheckFacts | undefined {
+function factsOf(
+  check: string,
+  pageUrl: string | null,
+  { hasActions = false, ...fields }: Partial<Notification> & { readonly hasActions?: boolean } = {},
+): CheckFacts | undefined {
   const { notification } = queuedOf("one", 1);
   const item = {
-    notification: { ...notification, check },
+    notification: { ...notification, check, ...fields },
     missedProblem: null,
     summarized: 0,
     threadId: null,
   };
   const message = { id: "m", items: [item], isTest: false, decidedAtMs: 0 };
-  return withFacts(message, { pageUrl, users: USERS }).items[0]?.facts;
+  return withFacts(message, { pageUrl, hasActions, users: USERS, timeZone: () => "UTC" }).items[0]?.facts;
 }
 
 Deno.test("a message has a link to the page of its check, or to that of all checks", () => {
@@ -35,8 +40,19 @@ Deno.test("a message has a link to the page of its check, or to that of all chec
   for (const [check, url, link] of cases) assert.equal(factsOf(check, url)?.url, link, `${check} at ${url}`);
 });
 
-Deno.test("a message has the kind, tags, description and runbook of its check", () => {
-  const facts = { kind: "test", tags: ["shop"], description: "The shop", runbook: "call 555" };
+Deno.test("a message of a problem has a link to the form that acknowledges it, if the page has one", () => {
+  const linkOf = (check: string, fields = {}, url: string | null = "https://example.org/m") =>
+    factsOf(check, url, { hasActions: true, ...fields })?.acknowledge_url;
+  assert.equal(linkOf("a/b"), "https://example.org/m/checks/a%2Fb#acknowledge");
+  assert.equal(linkOf("web", { event: "reminder" }), "https://example.org/m/checks/web#acknowledge");
+  assert.equal(linkOf("web", { event: "recovery", condition: "ok" }), undefined);
+  assert.equal(linkOf("14 notifications"), undefined);
+  assert.equal(linkOf("web", {}, null), undefined);
+  assert.equal(linkOf("web", { hasActions: false }), undefined);
+});
+
+Deno.test("a message has the kind, target, tags, description and runbook of its check", () => {
+  const facts = { kind: "test", target: "a:1", tags: ["shop"], description: "The shop", runbook: "call 555" };
   assert.deepEqual(factsOf("web", null), facts);
   assert.deepEqual(factsOf("off", null), {});
 });

@@ -22,7 +22,7 @@ test("monitor check: whatever the umask, state, journal and lock are for their o
           heartbeat: { path: "alive" },
         });
         const program = harness.start(["check"], { shell: `umask ${umask}; exec "$@"` });
-        await program.stdout.next(/CRITICAL: bad/);
+        await program.stdout.next(/ bad is critical/);
         const held = await harness.run(["silence", "bad", "--for", "1h"], {
           shell: `umask ${umask}; exec "$@"`,
         });

@@ -127,7 +127,7 @@ test("monitor: mails, webhooks and commands get hostile texts as they were, or i
     }
     const all = await readHostileMail(mailbox, "all");
     // An email of many has a line for each.
-    assert.equal(all.match(/^(?:CRITICAL|Check): /gm)?.length, TEXTS.length);
+    assert.equal(all.match(/^(?: {2}CRITICAL|Check: )/gm)?.length, TEXTS.length);
     const posted = hook.posts.flatMap(({ notifications }) => notifications.map(({ check }) => check));
     assert.deepEqual(posted.toSorted(), TEXTS.toSorted());
     const received = Deno.readTextFileSync(`${harness.directory}/received`).trimEnd().split("\n");

@@ -18,7 +18,7 @@ test("monitor check: pretty prints a line at the start and one for each notifica
     harness.writeConfig({ fine: OK, bad: BAD, off: { ...OK, active: false } });
     const program = harness.startHere(["check", "--log-level", "debug"]);
     await program.stdout.next(
-      / CRITICAL: The bad one \(bad\): it is gone \(was pending, 1 result since .*\)$/,
+      / The bad one \(bad\) is critical: it is gone \(CRITICAL.*, was pending, 1 result since .*\)$/,
     );
     await program.stderr.next(/Z debug: fine: ok: all is well confirmed=ok duration_ms=\d+ late_ms=\d+$/);
     program.signal("SIGTERM");

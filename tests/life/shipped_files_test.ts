@@ -94,7 +94,7 @@ testInAll(
         environment: { STATE_DIRECTORY: `${harness.directory}/state` },
       });
       await program.stdout.next(`state in ${harness.directory}/state/`);
-      await program.stdout.next("WARNING: bad: rather warm");
+      await program.stdout.next("bad has a warning: rather warm");
 
       const reload = async (): Promise<readonly number[]> => {
         const codes: number[] = [];
@@ -134,7 +134,7 @@ testInAll(
       }).end();
       assert.equal(code, 1);
       assert.deepEqual(settings.get("SuccessExitStatus"), ["1 2 3"]);
-      assert.match(stdout, /WARNING: bad: rather warm/);
+      assert.match(stdout, /bad has a warning: rather warm/);
       assert.equal(stderr, "");
     }),
 );
@@ -155,7 +155,7 @@ test("examples/cron/monitor: its line has the form of /etc/cron.d, and sh runs i
     };
     const first = await harness.start([], call).end();
     assert.equal(first.code, 1);
-    assert.match(first.stdout, /WARNING: bad: rather warm/);
+    assert.match(first.stdout, /bad has a warning: rather warm/);
     assert.equal(first.stderr, "");
     const second = await harness.start([], call).end();
     assert.deepEqual(second, { code: 1, stdout: "", stderr: "" }, "nothing to do, nothing to mail");
@@ -180,7 +180,7 @@ testInAll(
       };
       const program = harness.start(command.slice(1), { environment: here });
       await program.stdout.next(`state in ${here.STATE_DIRECTORY}/`);
-      await program.stdout.next("WARNING: bad");
+      await program.stdout.next("bad has a warning");
       // As `podman exec monitor monitor status` does.
       assert.equal((await harness.run(["status"], { environment: here })).code, 1);
     }),

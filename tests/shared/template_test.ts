@@ -38,19 +38,27 @@ const FILTERED: readonly (readonly [filters: string, value: string, filled: stri
   ["no_mentions", "@all <!channel> a@b", "@\u200ball <\u200b!channel> a@\u200bb"],
   ["truncate: 3 | html", "a<>bc", "a&lt;…"],
   ["html|no_mentions", "<@U1>", "&lt;@\u200bU1&gt;"],
+  ["url", "a/b c&d", "a%2Fb%20c%26d"],
+  ["local", "2026-07-31T10:00:00.000Z", "2026-07-31 12:00:00 +02:00"],
+  ["local | url", "2026-01-31T10:00:00.000Z", "2026-01-31%2011%3A00%3A00%20%2B01%3A00"],
+  ["local", "2026", "2026"],
 ];
 
 Deno.test("fillTemplate() applies filters", async (t) => {
   for (const [filters, output, filled] of FILTERED) {
     await t.step(`${filters} of ${output}`, () => {
-      const plain = fillTemplate(`{{ output | ${filters} }}`, { ...FIELDS, output }, (value) => `[${value}]`);
+      const plain = fillTemplate(`{{ output | ${filters} }}`, {
+        ...FIELDS,
+        output,
+        time_zone: "Europe/Zurich",
+      }, (value) => `[${value}]`);
       assert.equal(plain, `[${filled}]`);
     });
   }
 });
 
 Deno.test("unknownFilters() returns texts after a field that are no filter", () => {
-  const known = "{{id | html | no_mentions|truncate:1}} {{id}}";
+  const known = "{{id | html | no_mentions|truncate:1}} {{id | url | local}}";
   assert.deepEqual(unknownFilters(known), []);
   const wrong =
     "{{id | htm | truncate}} {{id | truncate: 0 | truncate: -1}}{{id|}} {{id | truncate: 100000}}";

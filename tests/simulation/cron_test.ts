@@ -122,10 +122,13 @@ simulate("a call by cron prints only notifications, and exits by what it has see
       assert.deepEqual(said, [
         [2, ""],
         [2, ""],
-        [2, "[TIME] CRITICAL: web: it is critical (was pending, 3 results in a row since [TIME])\n"],
+        [
+          2,
+          "[TIME] web is critical: it is critical (CRITICAL for 2 min, was pending, 3 results in a row since [TIME]; target: /bin/probe)\n",
+        ],
         [2, ""],
         [0, ""],
-        [0, "[TIME] OK, recovered: web: it is ok (was critical since [TIME])\n"],
+        [0, "[TIME] web is ok again after 5 min 1 s: it is ok (OK, was critical since [TIME])\n"],
       ]);
     },
   },

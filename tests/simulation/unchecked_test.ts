@@ -53,7 +53,10 @@ simulate("an unchecked problem closes an incident, and no filter of another even
   },
   expect: {
     incidents: ['22:00 ["trigger web critical"]', '22:10 ["resolve web unknown"]'],
-    mail: ["22:00 CRITICAL: web", "22:10 UNKNOWN, no longer checked: web"],
+    mail: [
+      "22:00 web is critical: it is critical",
+      "22:10 web is no longer checked, was critical for 9 min 58 s",
+    ],
     problems: ["22:00 problem web critical"],
     night: ["22:00 problem web critical", "22:10 recovery web unknown"],
     critical: ["22:00 problem web critical", "22:10 recovery web unknown"],

@@ -15,7 +15,7 @@ const schema22 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":
 const schema21 = {"kind":1,"parameters":1,"channel":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1};
 const schema24 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
 const schema39 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
-const schema23 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
+const schema23 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
 if(typeof data === "string"){
@@ -1444,6 +1444,11 @@ if(!(validate_type_integer_string_minimum_1(data.retention, instancePath+"/reten
 vErrors = join(vErrors, validate_type_integer_string_minimum_1.errors);
 }
 }
+if(data.time_zone !== undefined){
+if(!(validate_time_zone(data.time_zone, instancePath+"/time_zone"))){
+vErrors = join(vErrors, validate_time_zone.errors);
+}
+}
 if(data.heartbeat !== undefined){
 if(!(validate_monitor_heartbeat(data.heartbeat, instancePath+"/heartbeat"))){
 vErrors = join(vErrors, validate_monitor_heartbeat.errors);
@@ -1475,18 +1480,18 @@ vErrors = join(vErrors, validate_monitor_listen.errors);
 }
 }
 if(data.channels !== undefined){
-let data12 = data.channels;
-if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
-for(const key1 in data12){
-let data13 = data12[key1];
-if(!(validate_channel(data13, instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")))){
+let data13 = data.channels;
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+for(const key1 in data13){
+let data14 = data13[key1];
+if(!(validate_channel(data14, instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")))){
 vErrors = join(vErrors, validate_channel.errors);
 }
-if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
-if(data13.kind === undefined){
+if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
+if(data14.kind === undefined){
 vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "kind"}});
 }
-if(data13.parameters === undefined){
+if(data14.parameters === undefined){
 vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "parameters"}});
 }
 }
@@ -1505,10 +1510,10 @@ vErrors = join(vErrors, validate_monitor_summary.errors);
 }
 }
 if(data.checks !== undefined){
-let data15 = data.checks;
-if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
-for(const key2 in data15){
-if(!(validate_check(data15[key2], instancePath+"/checks/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")))){
+let data16 = data.checks;
+if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
+for(const key2 in data16){
+if(!(validate_check(data16[key2], instancePath+"/checks/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")))){
 vErrors = join(vErrors, validate_check.errors);
 }
 }

@@ -48,7 +48,7 @@ export interface Window {
   readonly cron?: string;
   /** With `cron`: its length. */
   readonly durationMs?: number;
-  /** The time zone of the window. Default: that of the machine, in containers often UTC. */
+  /** The time zone of the window. Default: that of the config. */
   readonly timeZone?: string;
   /** Free text that `status` shows. */
   readonly reason?: string;
@@ -211,7 +211,7 @@ export interface CommandParameters {
 export interface Summary {
   /** When it is sent: a cron schedule, as in `schedule`. */
   readonly cron: string;
-  /** The time zone of `cron` and of the times in the summary. Default: that of the machine, in containers often UTC. */
+  /** The time zone of `cron` and of the times in the summary. Default: that of the config. */
   readonly timeZone?: string;
   /** The time that it covers. Default: since the scheduled time before. */
   readonly periodMs?: number;
@@ -730,7 +730,7 @@ export interface Schedule {
   readonly attentiveIntervalMs?: number;
   /** A cron schedule instead of `regular_interval`: minute, hour, day of month, month, day of week; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. */
   readonly cron?: string;
-  /** The time zone of `cron`. Default: that of the machine, in containers often UTC. */
+  /** The time zone of `cron`. Default: that of the config. */
   readonly timeZone?: string;
 }
 
@@ -751,6 +751,7 @@ export interface CheckDependsOn {
 /** The parts of a config, by their keys. */
 export interface ConfigParts {
   readonly retention: number;
+  readonly time_zone: string;
   readonly heartbeat: Heartbeat;
   readonly maintenance_windows: readonly Window[];
   readonly report: Report;

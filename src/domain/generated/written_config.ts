@@ -10,6 +10,7 @@ export interface Config {
   readonly defaults: Defaults;
   readonly state?: string | ConfigState | undefined;
   readonly retention?: number | string | undefined;
+  readonly time_zone?: string | undefined;
   readonly heartbeat?: ConfigHeartbeat | undefined;
   readonly maintenance_windows?: readonly Window[] | undefined;
   readonly report?: ConfigReport | undefined;

@@ -1,0 +1,193 @@
+/**
+ * The words of a message: a headline that is understood by itself, the condition with its duration, and the history.
+ * A push message or an email shows the headline first, so no line begins with a time.
+ */
+import type { Condition, NotificationEvent } from "../domain/condition.ts";
+import type { MessageItem } from "../domain/delivery.ts";
+import { describeDuration } from "../domain/duration.ts";
+import { isNoLongerChecked, type Notification } from "../domain/outbox.ts";
+import { timeText } from "../shared/local_time.ts";
+import { truncate } from "../shared/text.ts";
+import { cleanLine } from "./clean_text.ts";
+
+export const OUTPUT_LENGTH_MAX = 500;
+const NAME_LENGTH_MAX = 200;
+const NOTE_LENGTH_MAX = 100;
+const TARGET_LENGTH_MAX = 80;
+
+/** How people call the check: its title, else its name; one line. */
+export function titleOf(
+  { title, check }: Pick<Notification, "title" | "check">,
+  lengthMax = NAME_LENGTH_MAX,
+): string {
+  return cleanLine(title ?? "", lengthMax) || cleanLine(check, lengthMax);
+}
+
+/**
+ * Returns an item as one line that is understood by itself: `Shop is down: status is 503, expected 200`, `Shop is up
+ * again after 3 min 39 s`, `disk has a warning: 91 % used`.
+ */
+export function headline(item: MessageItem, lengthMax = NAME_LENGTH_MAX + OUTPUT_LENGTH_MAX): string {
+  const name = titleOf(item.notification);
+  const output = { problem: true, change: true, reminder: true, recovery: false, summary: true };
+  return sentence(item, { name, hasOutput: output[item.notification.event], lengthMax });
+}
+
+/** An item as one line of less than 1000 characters: its headline with the name of the check, output and history. */
+export function describeItem(item: MessageItem): string {
+  const { check, title, event } = item.notification;
+  const name = title === null || title === check
+    ? check
+    : event === "summary"
+    ? title
+    : `${title} (${check})`;
+  const line = sentence(item, { name: cleanLine(name, NAME_LENGTH_MAX), hasOutput: true });
+  if (event === "summary" || item.isDigest === true) return line;
+  const [began, ...notes] = history(item);
+  const condition = event === "problem" || event === "change" ? describeCondition(item) : conditionWord(item);
+  return `${line} (${[`${condition}, ${began}`, ...notes].join("; ")})`;
+}
+
+/** An item as one line for below its headline: the condition and its duration, the output, and the history. */
+export function describeState(item: MessageItem): string {
+  if (item.notification.event === "summary" || item.isDigest === true) return describeOutput(item);
+  return `${describeCondition(item)}: ${describeOutput(item)} (${history(item).join("; ")})`;
+}
+
+/** Returns the condition and its duration: `CRITICAL for 2 min`, `OK after 7 min`, `UNKNOWN, no longer checked`. */
+export function describeCondition(item: MessageItem): string {
+  const { notification } = item;
+  const isUnchecked = isNoLongerChecked(notification);
+  const isNew = notification.decidedAtMs - notification.problemBeganAtMs < 1000;
+  const time = isNew || isUnchecked
+    ? ""
+    : ` ${notification.event === "recovery" ? "after" : "for"} ${lasted(notification)}`;
+  return `${conditionWord(item)}${time}`;
+}
+
+function conditionWord({ notification }: MessageItem): string {
+  const { event, condition } = notification;
+  const word = condition.toUpperCase();
+  return event !== "recovery" || condition === "ok" ? word : `${word}, ${recoveryWord(notification)}`;
+}
+
+interface SentenceOptions {
+  readonly name: string;
+  readonly hasOutput: boolean;
+  readonly lengthMax?: number;
+}
+
+function sentence(
+  item: MessageItem,
+  { name, hasOutput, lengthMax = NAME_LENGTH_MAX + OUTPUT_LENGTH_MAX }: SentenceOptions,
+): string {
+  const { notification, missedProblem } = item;
+  const [what, output = notification.output] = item.isDigest === true || notification.event === "summary"
+    ? [""]
+    : notification.event === "recovery"
+    ? [` ${recoverySentence(item)}`, missedProblem?.output]
+    : [` ${SENTENCES[notification.event](item)}`];
+  const isShown = output !== "" && (hasOutput || missedProblem !== null);
+  return cleanLine(`${name}${what}${isShown ? `: ${truncate(output, OUTPUT_LENGTH_MAX)}` : ""}`, lengthMax);
+}
+
+const SENTENCES: Readonly<
+  Record<Exclude<NotificationEvent, "recovery">, (item: MessageItem) => string>
+> = {
+  problem: (item) => present(stateOf(item.notification.condition, item)),
+  change: (item) => present(stateOf(item.notification.condition, item), "now "),
+  reminder: (item) =>
+    `${present(stateOf(item.notification.condition, item), "still ")} after ${lasted(item.notification)}`,
+};
+
+function recoverySentence(item: MessageItem): string {
+  const { notification, missedProblem } = item;
+  const { condition, previous } = notification;
+  const before = stateOf(missedProblem?.condition ?? (previous === "pending" ? "unknown" : previous), item);
+  const time = lasted(notification);
+  if (isNoLongerChecked(notification)) return `is no longer checked, ${past(before)} for ${time}`;
+  const again = before.rest === "down" ? "is up again" : "is ok again";
+  if (missedProblem !== null) {
+    const now = condition === "ok" ? again : present(stateOf(condition, item), "now ");
+    return `${past(before)} for ${time} and ${now}`;
+  }
+  return `${condition === "ok" ? again : present(before, "no longer ")} after ${time}`;
+}
+
+interface State {
+  readonly isQuality: boolean;
+  readonly rest: string;
+}
+
+function stateOf(condition: Condition, { goesDown = false }: MessageItem): State {
+  if (condition === "warning") return { isQuality: false, rest: "a warning" };
+  return { isQuality: true, rest: condition === "critical" && goesDown ? "down" : condition };
+}
+
+function present({ isQuality, rest }: State, adverb = ""): string {
+  return isQuality ? `is ${adverb}${rest}` : `${adverb}has ${rest}`;
+}
+
+function past({ isQuality, rest }: State): string {
+  return `${isQuality ? "was" : "had"} ${rest}`;
+}
+
+/** Describes a recovery: `recovered`, or `no longer CRITICAL` to a condition that is a problem. */
+export function recoveryWord({ condition, previous }: Pick<Notification, "condition" | "previous">): string {
+  if (condition === "unknown") return "no longer checked";
+  return condition === "ok" ? "recovered" : `no longer ${previous.toUpperCase()}`;
+}
+
+/** The check's output, truncated. */
+export function describeOutput({ notification: { output } }: MessageItem): string {
+  return output === "" ? "no output" : truncate(output, OUTPUT_LENGTH_MAX);
+}
+
+/** Describes the counted notifications of an item that are not listed; empty for none. */
+export function describeSummarized({ summarized }: MessageItem): string {
+  if (summarized === 0) return "";
+  return `${summarized} older ${
+    summarized === 1 ? "problem" : "problems"
+  } recovered before they could be sent`;
+}
+
+/** Such as `14 checks that depend on it`. */
+export function describeDependents(dependents: number): string {
+  return dependents === 1 ? "1 check that depends on it" : `${dependents} checks that depend on it`;
+}
+
+/** As in `was ok, 3 results in a row since 2026-01-31 10:00:00 UTC`, then notes. */
+function history(item: MessageItem): readonly string[] {
+  const { event, acknowledged, flapping, dependents } = item.notification;
+  const note = truncate(acknowledged ?? "", NOTE_LENGTH_MAX);
+  const target = event === "recovery" ? "" : cleanLine(item.facts?.target ?? "", TARGET_LENGTH_MAX);
+  return [
+    describeOwnHistory(item),
+    target === "" ? "" : `target: ${target}`,
+    acknowledged === null ? "" : note === "" ? "acknowledged" : `acknowledged: ${note}`,
+    flapping ? "flapping" : "",
+    dependents === 0 ? "" : `suppressed: ${describeDependents(dependents)}`,
+    describeSummarized(item),
+  ].filter((part) => part !== "");
+}
+
+function describeOwnHistory({ notification, missedProblem, timeZone }: MessageItem): string {
+  const { event, previous, occurrences, problemBeganAtMs, decidedAtMs } = notification;
+  const began = timeText(problemBeganAtMs, timeZone);
+  if (isNoLongerChecked(notification) || event === "reminder") return `since ${began}`;
+  if (missedProblem !== null) {
+    return `was ${missedProblem.condition} from ${began} to ${timeText(decidedAtMs, timeZone)}`;
+  }
+  if (event === "recovery") return `was ${previous} since ${began}`;
+  return `was ${previous}, ${countResults(occurrences)} since ${began}`;
+}
+
+/** As in `3 results in a row`. */
+export function countResults(occurrences: number): string {
+  return occurrences === 1 ? "1 result" : `${occurrences} results in a row`;
+}
+
+/** Returns the duration of the problem. */
+export function lasted({ problemBeganAtMs, decidedAtMs }: Notification): string {
+  return describeDuration(Math.max(0, decidedAtMs - problemBeganAtMs));
+}
