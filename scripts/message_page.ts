@@ -73,7 +73,11 @@ export async function requestsOf(
       },
     },
     time_zone: "Europe/Zurich",
-    ...pageUrl !== undefined && { page: { url: pageUrl } },
+    ...pageUrl !== undefined &&
+      {
+        page: { url: pageUrl },
+        listen: { address: "127.0.0.1:9797", token: "0123456789abcdef", actions: true },
+      },
   });
   const entryOf = await entriesOf(config.checks);
   const checks = config.checks.map((check) => withTarget(check, entryOf(check), config.redact));
@@ -121,8 +125,8 @@ and its recovery. To send something else, copy the body into a [\`webhook\`](cha
 [fields](channels.md#templates) in place of values.
 
 The check \`shop\` has the title \`Shop\`. Each request also has \`Content-Type: application/json\`, \`User-Agent: monitor\`
-and an \`Idempotency-Key\`. \`url\`, \`runbook\` and \`description\` are present only if
-the config has them.
+and an \`Idempotency-Key\`. Links, target, runbook and description are present only if the config has them: the link
+to acknowledge with \`"listen": { "actions": true }\`.
 
 ## Problem
 

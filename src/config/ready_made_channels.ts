@@ -57,8 +57,8 @@ function withLines(text: string, filter = "", lines = LINES): JsonTemplate {
   };
 }
 
-/** For providers whose messages have one link alone, that of the page. */
-const TEXT = withLines("{{text}}", "", LINES.slice(-1));
+/** For providers whose messages have one link alone, that of the page, and at most 1,024 characters. */
+const TEXT = withLines("{{text | truncate: 700}}", "", [["acknowledge_url", `${ACKNOWLEDGE}: `, 300]]);
 
 function byCondition(values: Readonly<Record<string, string | number>>): JsonTemplate {
   return { "{{condition}}": values };

@@ -1,6 +1,6 @@
 import { channelEntryOf } from "../channels/registry.ts";
 import { type Channel, SUMMARY_NAME, type SummarySettings } from "../domain/channel.ts";
-import type { Page } from "../domain/generated/config.ts";
+import type { Listen, Page } from "../domain/generated/config.ts";
 import type { MessageLimit } from "../domain/limits.ts";
 import type { Check } from "../domain/check.ts";
 import type { Redact } from "../shared/redact.ts";
@@ -39,7 +39,7 @@ export interface ChannelsSource {
   /** Those that have a name, by it. */
   readonly channels: ReadonlyMap<string, Channel>;
   readonly page: Page | null;
-  readonly listen: object | null;
+  readonly listen: Pick<Listen, "actions"> | null;
   timeZone(): string;
   readonly source: Pick<NotifyingConfig, "directory">;
   readonly redact: Redact;
@@ -53,7 +53,7 @@ export function toNotifyingConfig(
   const ofSummary = summary === null ? [] : [{ name: SUMMARY_NAME, notifications: summary.notifications }];
   const users = [...checks, ...ofSummary];
   const pageUrl = page?.url ?? null;
-  const hasActions = listen !== null && "actions" in listen && listen.actions === true;
+  const hasActions = listen?.actions ?? false;
   return { users, running, named: [...channels.values()], directory, redact, pageUrl, hasActions, timeZone };
 }
 

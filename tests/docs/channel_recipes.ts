@@ -46,6 +46,7 @@ export async function writeHostileConfig(
   await Deno.writeTextFile(
     `${directory}/monitor.json`,
     `{ "state": "state.sqlite", "page": { "url": "https://monitor.example.org/" },
+       "listen": { "address": "127.0.0.1:9797", "token": "0123456789abcdef", "actions": true },
        "channels": { ${unlimited.join(",\n")} },
        "defaults": { "threshold": 1, "notifications": ${names} }, "checks": ${JSON.stringify(checks)} }`,
     { mode: 0o600 },

@@ -51,17 +51,22 @@ export interface Provider {
 
 /**
  * An object with these keys and no others, and with more: `title:250` is text of so many characters, `a:1..5` a whole
- * number, `a:1..` one without a maximum, `a=x|y` one of these texts.
+ * number, `a:1..` one without a maximum, `a=x|y` one of these texts. Others may be there.
  */
-function object(words: string, more: Readonly<Record<string, JsonSchema>> = {}): JsonSchema {
+function object(
+  words: string,
+  more: Readonly<Record<string, JsonSchema>> = {},
+  others: Readonly<Record<string, JsonSchema>> = {},
+): JsonSchema {
   const keys = [...words.matchAll(/([^ :=]+)(?:=(\S+)|:(\S+))/g)].map(([, name, texts, size = ""]) => {
     const [least, most] = size.split("..");
     if (texts !== undefined) return [name, { enum: texts.split("|") }];
     if (most === undefined) return [name, text(Number(least))];
     return [name, { type: "integer", minimum: Number(least), ...most !== "" && { maximum: Number(most) } }];
   });
-  const properties = { ...Object.fromEntries(keys), ...more };
-  return { type: "object", additionalProperties: false, properties, required: Object.keys(properties) };
+  const own = { ...Object.fromEntries(keys), ...more };
+  const properties = { ...own, ...others };
+  return { type: "object", additionalProperties: false, properties, required: Object.keys(own) };
 }
 
 /** A text of so many characters. */
@@ -98,6 +103,7 @@ function alertsUntil(endsAt: JsonSchema): JsonSchema {
 }
 
 /** The page of a check. */
+const ACKNOWLEDGE = { type: "string", pattern: "/checks/[^/]+#acknowledge$", maxLength: 512 };
 const PAGE = { type: "string", pattern: "^https://monitor\\.example\\.org/", maxLength: 512 };
 
 const NUMBER = { type: "string", pattern: "^\\+[1-9]\\d{1,14}$" };
@@ -206,7 +212,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
       topic: { type: "string", pattern: "^[-_A-Za-z0-9]{1,64}$" },
       tags: { type: "array", items: text(100) },
       click: PAGE,
-    }),
+    }, { actions: list(object("action=view label:20", { url: ACKNOWLEDGE }), 3) }),
     textOf: (body: { message: string }) => {
       assert.ok(new TextEncoder().encode(body.message).length <= 4096);
       return body.message;
@@ -262,6 +268,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
           custom_details: { type: "object" },
         }),
       },
+      { links: list(object("text:20", { href: ACKNOWLEDGE })) },
     ),
     textOf: (body: { payload: { summary: string } }) => body.payload.summary,
     keyOf: ({ body }) => (body as { readonly dedup_key: string }).dedup_key,
@@ -290,7 +297,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     recoveryPath: /^\/v2\/alerts\/[^/]+\/close\?identifierType=alias$/,
     headers: { authorization: "GenieKey opsgenie-secret" },
     schema: object("message:130 alias:512 description:15000 priority=P1|P2|P3|P4|P5 source:100", {
-      details: object("description:2000 runbook:2000 target:2000", { page: PAGE }),
+      details: object("description:2000 runbook:2000 target:2000", { page: PAGE, acknowledge: ACKNOWLEDGE }),
     }),
     recoverySchema: object("source:100 note:25000"),
     textOf: (body: { message?: string; note?: string }) => body.message ?? body.note ?? "",
