@@ -88,7 +88,7 @@ Deno.test("writeReport() shows checks without a confirmed condition as pending, 
 });
 
 Deno.test("writeReport() reloads a file at its interval, and a live page only without JavaScript", async () => {
-  const [file, live] = [await pageOf("ok"), await pageOf("live")];
+  const [file, live] = [await pageOf("everything"), await pageOf("live")];
   assert.match(
     file,
     /<\/style>\n<meta http-equiv=refresh content=60>\n<p id=live role=status><\/p>\n<header /,
