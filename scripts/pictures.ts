@@ -1,8 +1,9 @@
 /**
- * Creates the pictures of the README from the program itself: the HTML report in both color schemes, at desktop and
- * phone width, and a terminal. Requires Chromium and `script`, both of Debian.
+ * Creates the pictures of the README and the guides from the program itself, or of every state of the page. Requires
+ * Chromium, for the states also its driver (Debian's `chromium-driver`).
  *
- *     deno task pictures     docs/images/
+ *     deno task pictures               # docs/images/
+ *     deno task pictures DIRECTORY     # every state at 1440, 800 and 390 pixels, light and dark
  */
 import { fileURLToPath } from "node:url";
 import { runArguments } from "../testing/source.ts";
@@ -11,162 +12,111 @@ const PROJECT = new URL("../", import.meta.url);
 const MAIN = fileURLToPath(new URL("main.ts", PROJECT));
 const IMAGES = fileURLToPath(new URL("docs/images/", PROJECT));
 
-const VIEWS = [
-  { name: "report_light", width: 1280, height: 760, scheme: "light" },
-  { name: "report_dark", width: 1280, height: 760, scheme: "dark" },
-  { name: "report_phone", width: 500, height: 900, scheme: "light" },
-] as const;
-
-/** The config of the terminal's picture: real checks of this machine, one of which fails. */
-const TERMINAL_CONFIG = {
-  defaults: { threshold: 1 },
-  checks: {
-    disk: {
-      title: "Root disk",
-      kind: "script",
-      parameters: { path: "sh", arguments: ["-c", "echo 'free 58% (58 GB of 100 GB)'"] },
-    },
-    backup: {
-      title: "Nightly backup",
-      kind: "file_timestamp",
-      parameters: { path: "backup.tar", warning_age: "26 hours", critical_age: "2 days" },
-    },
-    database: { kind: "tcp_connect", parameters: { host: "127.0.0.1", port: 1 } },
-  },
-} as const;
-
-/** A piece of a line in one color. */
-export interface Piece {
-  readonly text: string;
-  readonly style: string;
+interface View {
+  readonly name: string;
+  /** A path of the live page of `monitor demo`, or a file. */
+  readonly of: string;
+  readonly width: number;
+  readonly height: number;
+  readonly scheme?: "dark";
 }
 
-const STYLES: Readonly<Record<string, string>> = {
-  "1": "font-weight:bold",
-  "2": "opacity:.65",
-  "31": "fill:#ff7b72",
-  "32": "fill:#7ee787",
-  "33": "fill:#e3b341",
-};
+const VIEWS: readonly View[] = [
+  { name: "page_light", of: "/", width: 1280, height: 760 },
+  { name: "page_dark", of: "/", width: 1280, height: 760, scheme: "dark" },
+  { name: "page_phone", of: "/", width: 500, height: 760 },
+  { name: "check", of: "/checks/redis", width: 1000, height: 800 },
+  { name: "report", of: "report.html", width: 1100, height: 520 },
+  { name: "summary", of: "summary.html", width: 760, height: 560 },
+];
 
-/** Splits the output for a terminal into lines and pieces (ECMA-48, select graphic rendition). */
-export function piecesOf(output: string): readonly (readonly Piece[])[] {
-  return output.replaceAll("\r", "").trimEnd().split("\n").map((line) => {
-    const pieces: Piece[] = [];
-    let styles: readonly string[] = [];
-    // deno-lint-ignore no-control-regex
-    for (const part of line.split(/(\u001b\[\d*m)/)) {
-      // deno-lint-ignore no-control-regex
-      const [, code] = /^\u001b\[(\d*)m$/.exec(part) ?? [];
-      if (code === undefined) {
-        if (part !== "") pieces.push({ text: part, style: styles.join(";") });
-      } else {
-        const style = STYLES[code];
-        styles = style === undefined ? [] : [...styles, style];
-      }
-    }
-    return pieces;
-  });
-}
-
-const CHARACTER_WIDTH = 8.4;
-const LINE_HEIGHT = 20;
-
-/** Returns lines of a terminal as SVG. */
-export function terminalSvg(lines: readonly (readonly Piece[])[]): string {
-  const columns = Math.max(...lines.map((line) => line.reduce((sum, { text }) => sum + text.length, 0)));
-  const width = Math.ceil(columns * CHARACTER_WIDTH + 40);
-  const height = lines.length * LINE_HEIGHT + 34;
-  const rows = lines.map((pieces, index) =>
-    `<text x="20" y="${30 + index * LINE_HEIGHT}" xml:space="preserve">${
-      pieces.map(({ text, style }) =>
-        `<tspan${style === "" ? "" : ` style="${style}"`}>${escaped(text)}</tspan>`
-      ).join("")
-    }</text>`
-  );
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
-    `font-family="ui-monospace,Menlo,Consolas,monospace" font-size="14" fill="#e6edf3">` +
-    `<rect width="100%" height="100%" rx="8" fill="#0d1117"/>${rows.join("")}</svg>\n`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-}
-
-async function run(command: string, args: readonly string[], cwd: string): Promise<string> {
-  const { stdout } = await new Deno.Command(command, {
+async function run(command: string, args: readonly string[], cwd: string): Promise<void> {
+  const { success } = await new Deno.Command(command, {
     args: [...args],
     cwd,
     stdin: "null",
-    stderr: "inherit",
+    stdout: "null",
+    stderr: "null",
   }).output();
-  return new TextDecoder().decode(stdout);
+  if (!success) throw new Error(`Cannot run "${command} ${args.join(" ")}"`);
 }
 
-async function makeReport(work: string): Promise<void> {
+const monitor = (...args: readonly string[]): readonly string[] => [...runArguments(), MAIN, ...args];
+
+/** Makes a report and a summary of invented checks in a directory. */
+async function writeFiles(work: string): Promise<void> {
   const history = fileURLToPath(new URL("scripts/make_history.ts", PROJECT));
-  await run(Deno.execPath(), [...runArguments(), history, work, "8"], work);
-  const config = JSON.parse(await Deno.readTextFile(`${work}/monitor.json`));
-  const page = { title: "Status of example.org" };
-  await Deno.writeTextFile(`${work}/monitor.json`, JSON.stringify({ ...config, page }));
-  const monitor = [
-    ...runArguments(),
-    MAIN,
-    "report",
-    "-c",
-    "monitor.json",
-    "-o",
-    "report.html",
-  ];
-  await run(Deno.execPath(), monitor, work);
-  for (const { name, width, height, scheme } of VIEWS) {
-    await run("chromium", [
-      "--headless",
-      "--no-sandbox",
-      "--disable-gpu",
-      "--hide-scrollbars",
-      `--user-data-dir=${work}/profile`,
-      `--blink-settings=preferredColorScheme=${scheme === "dark" ? 0 : 1}`,
-      `--window-size=${width},${height}`,
-      `--screenshot=${IMAGES}${name}.png`,
-      `file://${work}/report.html`,
-    ], work);
+  await run(Deno.execPath(), [...runArguments(), history, work, "20"], work);
+  await run(Deno.execPath(), monitor("report", "-c", "monitor.json", "-o", "report.html"), work);
+  const summary = ["summary", "-c", "monitor.json", "--period", "30d", "--format", "html"];
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: [...monitor(...summary)], cwd: work })
+    .output();
+  await Deno.writeFile(`${work}/summary.html`, stdout);
+}
+
+/** Starts `monitor demo`, and returns its origin. */
+async function startDemo(demo: Deno.ChildProcess): Promise<string> {
+  let text = "";
+  for await (const piece of demo.stdout.pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    const [, origin] = /listening on (http:\S+?)\/\s/.exec(text) ?? [];
+    if (origin !== undefined) return origin;
+  }
+  throw new Error(`Cannot start the demonstration: ${text}`);
+}
+
+async function makeImages(work: string): Promise<void> {
+  await writeFiles(work);
+  const demo = new Deno.Command(Deno.execPath(), {
+    args: [...monitor("demo", "--listen", "127.0.0.1:0")],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  try {
+    const origin = await startDemo(demo);
+    for (const { name, of, width, height, scheme } of VIEWS) {
+      await run("chromium", [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        `--user-data-dir=${work}/profile`,
+        `--blink-settings=preferredColorScheme=${scheme === "dark" ? 0 : 1}`,
+        `--window-size=${width},${height}`,
+        `--screenshot=${IMAGES}${name}.png`,
+        of.startsWith("/") ? origin + of : `file://${work}/${of}`,
+      ], work);
+      console.log(`made docs/images/${name}.png`);
+    }
+  } finally {
+    demo.kill("SIGTERM");
+    await demo.status;
   }
 }
 
-async function makeTerminal(work: string): Promise<void> {
-  await Deno.writeTextFile(`${work}/monitor.jsonc`, JSON.stringify(TERMINAL_CONFIG));
-  await Deno.writeTextFile(`${work}/backup.tar`, "");
-  const command = [
-    Deno.execPath(),
-    ...runArguments(),
-    MAIN,
-    "check",
-    "--once",
-    "--no-notify",
-    "--state",
-    "none",
-  ];
-  const quoted = command.map((word) => `'${word}'`).join(" ");
-  const output = await run("script", [
-    "--quiet",
-    "--return",
-    "--command",
-    `env -u NO_COLOR ${quoted}`,
-    "/dev/null",
-  ], work);
-  const prompt: readonly Piece[] = [{ text: "$ monitor check --once", style: "font-weight:bold" }];
-  await Deno.writeTextFile(`${IMAGES}terminal.svg`, terminalSvg([prompt, ...piecesOf(output)]));
+/** Runs the tests of the page, which take the pictures of its states. */
+async function makeStates(directory: string): Promise<void> {
+  const { code } = await new Deno.Command(Deno.execPath(), {
+    args: ["test", "--lock=deno.lock", "--frozen", "--quiet", "--allow-all", "tests/page/browser_test.ts"],
+    cwd: fileURLToPath(PROJECT),
+    env: { PAGE_PICTURES: await Deno.realPath(directory) },
+  }).spawn().status;
+  Deno.exitCode = code;
 }
 
 if (import.meta.main) {
-  const work = await Deno.makeTempDir({ prefix: "monitor_pictures_" });
-  try {
-    await Deno.mkdir(IMAGES, { recursive: true });
-    await makeReport(work);
-    await makeTerminal(work);
-    for (const { name } of Deno.readDirSync(IMAGES)) console.log(`made docs/images/${name}`);
-  } finally {
-    await Deno.remove(work, { recursive: true });
+  const [directory] = Deno.args;
+  if (directory !== undefined) {
+    await Deno.mkdir(directory, { recursive: true });
+    await makeStates(directory);
+  } else {
+    const work = await Deno.makeTempDir({ prefix: "monitor_pictures_" });
+    try {
+      await Deno.mkdir(IMAGES, { recursive: true });
+      await makeImages(work);
+    } finally {
+      await Deno.remove(work, { recursive: true });
+    }
   }
 }

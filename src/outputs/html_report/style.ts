@@ -119,7 +119,7 @@ path.l{stroke:var(--text);stroke-width:1.5px;stroke-linecap:round;stroke-linejoi
 .t span{flex:1;border-left:1px solid var(--rule);padding-left:.2rem;white-space:nowrap;overflow:hidden}
 .t b{position:absolute;right:0;font-weight:400;background:var(--back)}
 .t i{min-width:3.4rem;font-style:normal}
-@media (max-width:66rem){.t{display:none}}
+@media (max-width:80rem){.t{display:none}}
 @media (max-width:66rem){.row>summary{grid-template-columns:.7rem minmax(8rem,3fr) minmax(0,5fr) minmax(6rem,3fr) 4.5rem 4.2rem}
 .v small{display:block}}
 @media (max-width:48rem){
@@ -163,7 +163,7 @@ summary{cursor:pointer;padding:.2rem 0}
 .e>li{padding:.25rem 0;border-top:1px solid var(--rule)}
 .e>li:first-child{border-top:0}
 .i>li{padding:.4rem .8rem;border-left:.4rem solid var(--link);background:var(--card)}
-@media (min-width:66rem){
+@media (min-width:80rem){
 .c>li,.t{grid-template-columns:minmax(0,5fr) minmax(0,6fr) 9rem minmax(19rem,5fr) 3.4rem;gap:0 1rem}
 .c>li{margin-bottom:.3rem;padding:.45rem .8rem}
 .c>li>*{grid-column:2}
