@@ -70,12 +70,16 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
 
 const WORK_MS = 5;
 
-/** Returns a function for long work to call between its steps: it yields to other work every few milliseconds. */
-export function createYield(clock: Pick<Clock, "monotonicMs" | "after">): () => Promise<void> {
+/**
+ * Returns a function for long work to call between its steps: it yields to other work every few milliseconds, and returns
+ * whether it did.
+ */
+export function createYield(clock: Pick<Clock, "monotonicMs" | "after">): () => Promise<boolean> {
   let beganMs = clock.monotonicMs();
   return async () => {
-    if (clock.monotonicMs() - beganMs < WORK_MS) return;
+    if (clock.monotonicMs() - beganMs < WORK_MS) return false;
     await pause(clock, 0);
     beganMs = clock.monotonicMs();
+    return true;
   };
 }

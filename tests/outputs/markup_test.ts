@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { statusOf } from "../../src/engine/check_status.ts";
 import { publicPage } from "../../src/outputs/html_report/public_report.ts";
-import { renderPublicPage } from "../../src/outputs/html_report/render_public_page.ts";
+import { renderPublicRest, renderPublicTop } from "../../src/outputs/html_report/render_public_page.ts";
 import { renderReport } from "../../src/outputs/html_report/render_report.ts";
 import type { ReportSnapshot } from "../../src/outputs/html_report/snapshot.ts";
 import { renderBadge, renderFeed } from "../../src/outputs/http_endpoint/views.ts";
@@ -51,6 +51,7 @@ function snapshotOf(foreign: (field: string) => string): ReportSnapshot {
     hours: [],
     days: [],
     recent: [],
+    isDetailed: true,
     changes: [changeOf(name, NOW_MS, { output: foreign("change"), trace: foreign("trace") })],
   };
   const fine = { ...problem, condition: "ok" as const, record: null };
@@ -113,7 +114,10 @@ Deno.test("text from configs and targets adds no markup to pages, feeds and badg
     "file": [pageOf({}), `${onPage} name detail trace`],
     "live page": [pageOf({ isLive: true }), `${onPage} name detail trace`],
     "public page": [
-      (foreign) => [...renderPublicPage(publicPage(snapshotOf(foreign)))].join(""),
+      (foreign) => {
+        const page = publicPage(snapshotOf(foreign));
+        return [...renderPublicTop(page), ...renderPublicRest(page)].join("");
+      },
       "title heading description date announcement group",
     ],
     "page of one check": [pageOf({ isLive: true, isOfOneCheck: true }), `${onPage} name detail trace`],

@@ -52,14 +52,10 @@ export function renderCheck(status: PageCheck, options: ItemOptions): Markup {
 }
 
 /** Renders a check as one expandable line. Scripts find it by its `id`, and filter and sort by its data attributes. */
-export function renderRow(
-  status: PageCheck,
-  options: ItemOptions,
-): { readonly row: Markup; readonly isHidden: boolean } {
+export function renderRow(status: PageCheck, options: ItemOptions): Markup {
   const { condition, spans, check: { name } } = status;
   const { snapshot: { nowMs, isLive, filter = NO_FILTER } } = options;
   const fields = fieldWordsOf(status);
-  const hasBody = options.scale.opensOk || condition !== "ok" || options.roomOf(status).changes > 0;
   const [heading, words] = [headingOf(status), renderWords(status, options)];
   const what = markup`${truncate(describeStatus(status, nowMs), TEXT_MAX.output)}${
     renderLasting(status, nowMs)
@@ -69,7 +65,7 @@ export function renderRow(
   const own = isLive === true
     ? markup`<p><a href="checks/${encodeURIComponent(name.toWellFormed())}">Page of this check</a></p>`
     : "";
-  const row = markup`<li class=${STROKE_CLASSES[condition]} id="${rowId(name)}" data-f="${fields}" data-ms="${
+  return markup`<li class=${STROKE_CLASSES[condition]} id="${rowId(name)}" data-f="${fields}" data-ms="${
     Math.round(durationMs)
   }" data-share="${Number(shareOf(status).toFixed(4))}"${
     isHidden ? " hidden" : ""
@@ -79,10 +75,9 @@ export function renderRow(
     renderBars(status.days, { ...options, nowMs })
   }<span class=v>${renderShare(spans.at(-1))}</span><span class=q>${
     durationMs < 0 ? "" : durationText(durationMs)
-  }</span></summary><div class=y>${own}${words}${hasBody ? renderBody(status, options) : ""}${
+  }</span></summary><div class=y>${own}${words}${status.isDetailed ? renderBody(status, options) : ""}${
     renderRowActions(status, { ...options, hasForms: options.roomOf(status).hasForms })
   }</div></details>\n`;
-  return { row, isHidden };
 }
 
 /** Returns whether the filter of the page matches a check. */

@@ -9,7 +9,7 @@ import { fieldWord, NO_FILTER, type Sort, SORTS } from "./page_filter.ts";
 import { renderSignedIn } from "./render_actions.ts";
 import { headingOf, renderFilterLink, TEXT_MAX } from "./render_check.ts";
 import { STROKE_CLASSES } from "./strips.ts";
-import { DAYS_SHOWN, isUnconfirmed, notOk, type ReportSnapshot } from "./snapshot.ts";
+import { DAYS_SHOWN, isUnconfirmed, notOk, type PageCheck, type ReportSnapshot } from "./snapshot.ts";
 import { FILE_SCRIPT_SOURCE, OLD_CLASS, OLD_ICON } from "./old_page.ts";
 import { STYLE } from "./style.ts";
 
@@ -123,10 +123,17 @@ function renderLinks(snapshot: ReportSnapshot): Markup {
       ? [["acknowledgements", "acknowledgements"]]
       : [],
     ...silences.some(({ kind }) => kind === "silence") ? [["silences", "silences"]] : [],
-    ...checks.some(({ changes }) => changes.length > 0) ? [["incidents", "incidents"]] : [],
+    ...checks.some(hasIncident) ? [["incidents", "incidents"]] : [],
     ...inactive.length > 0 ? [["inactive", `${countText(inactive.length)} inactive`]] : [],
   ].map(([id = "", text = ""]) => markup`<a href=#${id}>${text}</a>`);
   return joinMarkup([...counts, ...links], markup` `);
+}
+
+/** Returns whether a check has a problem, or had one. */
+function hasIncident({ record }: PageCheck): boolean {
+  if (record === null || record.condition.confirmed === null) return false;
+  const { confirmed, leftAtMs: { unknown, warning, critical } } = record.condition;
+  return confirmed !== "ok" || (unknown ?? warning ?? critical) !== null;
 }
 
 export function describeZone(timeZone: string, nowMs: number): string {

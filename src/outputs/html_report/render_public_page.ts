@@ -17,17 +17,18 @@ import { renderBars, STROKE_CLASSES } from "./strips.ts";
 type Group = PublicPage["groups"][number];
 type Service = Group["services"][number];
 
-export function* renderPublicPage(page: PublicPage): Generator<Markup> {
+/** Renders the part of the page that depends on no history. */
+export function* renderPublicTop(page: PublicPage): Generator<Markup> {
+  const headline = headlineOf(page);
+  const title = `${headline}: ${page.text?.title ?? "Status"}`;
+  yield renderHead({ ...page, title, condition: CONDITIONS[highestState(page.groups)] });
+  yield renderTop(page, headline);
+}
+
+/** Renders what follows {@linkcode renderPublicTop}. */
+export function* renderPublicRest(page: PublicPage): Generator<Markup> {
   const plainTime = createPlainTime(page.timeZone);
   const time = toTimeText(plainTime);
-  const title = page.text?.title ?? "Status";
-  const headline = headlineOf(page);
-  yield renderHead({
-    ...page,
-    title: `${headline}: ${title}`,
-    condition: CONDITIONS[highestState(page.groups)],
-  });
-  yield renderTop(page, headline);
   yield markup`<main class=public>\n`;
   yield renderAnnouncements(page, plainTime(page.nowMs));
   yield heading("services", "Services");

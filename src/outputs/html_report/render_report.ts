@@ -26,7 +26,15 @@ import {
   renderHead,
   renderHeader,
 } from "./render_header.ts";
-import { DAYS_SHOWN, HOURS_SHOWN, isUnconfirmed, type PageCheck, type ReportSnapshot } from "./snapshot.ts";
+import {
+  DAYS_SHOWN,
+  HOURS_SHOWN,
+  isUnconfirmed,
+  lastChangeMs,
+  type PageCheck,
+  type ReportSnapshot,
+} from "./snapshot.ts";
+import type { PageRow, PageRows } from "./page_rows.ts";
 import { CHECKS_WITH_CHANGES_MAX, firstHourMs, type PageScale, pageScale } from "./strips.ts";
 
 const LINES_MAX = 50;
@@ -34,21 +42,30 @@ const LINES_OPEN_MAX = 3;
 /** Other rows link to the forms. */
 const FORMS_MAX = 50;
 
-export function* renderReport(snapshot: ReportSnapshot): Generator<Markup> {
-  const { checks, nowMs, timeZone } = snapshot;
-  const plainTime = createPlainTime(timeZone);
-  const time = toTimeText(plainTime);
-  const scale = pageScale(checks.length, snapshot.isOfOneCheck === true);
-  const item = { snapshot, plainTime, time, scale, roomOf: shareOut(snapshot, scale) };
+/** Returns the page in pieces, of some milliseconds each. */
+export function* renderReport(snapshot: ReportSnapshot, rows?: PageRows): Generator<Markup | PageRow> {
+  yield* renderTop(snapshot);
+  yield* renderRest(snapshot, rows);
+}
+
+/** Renders the part of a page that depends on no history. */
+export function* renderTop(snapshot: ReportSnapshot): Generator<Markup> {
+  const item = itemOptions(snapshot);
   yield renderHead(headOf(snapshot));
-  yield renderHeader(snapshot, time);
-  if (snapshot.isOfOneCheck !== true && checks.length > 1) {
+  yield renderHeader(snapshot, item.time);
+  if (snapshot.isOfOneCheck !== true && snapshot.checks.length > 1) {
     yield renderFilter(snapshot, () => countFound(item));
   }
+}
+
+/** Renders what follows {@linkcode renderTop}. */
+export function* renderRest(snapshot: ReportSnapshot, rows?: PageRows): Generator<Markup | PageRow> {
+  const item = itemOptions(snapshot);
+  const { plainTime, time, scale } = item;
   yield markup`<main>\n`;
-  yield renderAnnouncements(snapshot, plainTime(nowMs));
+  yield renderAnnouncements(snapshot, plainTime(snapshot.nowMs));
   if (snapshot.isOfOneCheck === true) yield* renderOne(item);
-  else yield* renderSections(item);
+  else yield* renderSections(item, rows);
   if (snapshot.isOfOneCheck !== true) yield renderTimeline(item);
   const inactive = snapshot.inactive.map(({ name, title }) =>
     title === undefined ? name : `${title} (${name})`
@@ -57,6 +74,12 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<Markup> {
   yield markup`</main>\n`;
   yield renderFooter(snapshot, { time, daysPerPoint: scale.daysPerPoint });
   if (snapshot.isLive !== true) yield markup`<script>${FILE_SCRIPT}</script>\n`;
+}
+
+function itemOptions(snapshot: ReportSnapshot): ItemOptions {
+  const plainTime = createPlainTime(snapshot.timeZone);
+  const scale = pageScale(snapshot.checks.length, snapshot.isOfOneCheck === true);
+  return { snapshot, plainTime, time: toTimeText(plainTime), scale, roomOf: shareOut(snapshot, scale) };
 }
 
 function countFound(item: ItemOptions): number {
@@ -71,7 +94,7 @@ function* renderOne(item: ItemOptions): Generator<Markup> {
 }
 
 /** Renders problems first, then the checks that are ok, by their first tag. */
-function* renderSections(item: ItemOptions): Generator<Markup> {
+function* renderSections(item: ItemOptions, rows?: PageRows): Generator<Markup | PageRow> {
   const { checks, filter = NO_FILTER } = item.snapshot;
   const sorted = checks.toSorted((one, other) => mostUrgentFirst(one.condition, other.condition));
   const isFine = (status: PageCheck): boolean => status.condition === "ok";
@@ -84,7 +107,7 @@ function* renderSections(item: ItemOptions): Generator<Markup> {
   const inOrder = (some: readonly PageCheck[]): readonly PageCheck[] =>
     order === null ? some : some.toSorted(order);
   for (const [id, title, isHere] of wrong) {
-    yield* renderSection({ id, title }, inOrder(sorted.filter(isHere)), item);
+    yield* renderSection({ id, title, rows }, inOrder(sorted.filter(isHere)), item);
   }
   yield* renderNotes(item.snapshot);
   const groups = groupsOf(
@@ -96,7 +119,7 @@ function* renderSections(item: ItemOptions): Generator<Markup> {
   for (const [index, { title: given, members }] of groups.entries()) {
     const id = isGrouped ? `group${index}` : "ok";
     const title = isGrouped ? truncate(given ?? "Other checks", TEXT_MAX.name) : "Ok";
-    yield* renderSection({ id, title }, inOrder(members), item);
+    yield* renderSection({ id, title, rows }, inOrder(members), item);
   }
   if (isGrouped) yield markup`</div>\n`;
 }
@@ -149,19 +172,26 @@ function groupsOf(checks: readonly PageCheck[], groups: readonly PageGroup[]): r
 
 /** Renders checks as lines in a collapsible section; hidden while the filter matches none of them. */
 function* renderSection(
-  { id, title }: { readonly id: string; readonly title: string },
+  { id, title, rows }: {
+    readonly id: string;
+    readonly title: string;
+    readonly rows: PageRows | undefined;
+  },
   checks: readonly PageCheck[],
   item: ItemOptions,
-): Generator<Markup> {
+): Generator<Markup | PageRow> {
   if (checks.length === 0) return;
-  const rows = checks.map((status) => renderRow(status, item));
-  const isHidden = rows.every(({ isHidden }) => isHidden);
+  const isFiltered = item.snapshot.filter !== undefined && item.snapshot.filter.words !== "";
+  const isHidden = isFiltered && !checks.some((status) => isShown(status, item));
   yield markup`<section aria-labelledby=${id}${
     isHidden ? " hidden" : ""
   }><details class=g open><summary><h2 id=${id}>${`${title} (${
     countText(checks.length)
   })`}</h2></summary><ul class=r role=list>\n`;
-  for (const { row } of rows) yield row;
+  for (const status of checks) {
+    const render = (): Markup => renderRow(status, item);
+    yield rows === undefined || isFiltered ? render() : rows.get(status, render);
+  }
   yield markup`</ul></details></section>\n`;
 }
 
@@ -196,11 +226,8 @@ function renderLines(id: string, title: string, lines: readonly string[]): Marku
 
 /** Distributes the space for details to checks that are not ok first, then to those that changed last. */
 function shareOut({ checks }: ReportSnapshot, scale: PageScale): (status: PageCheck) => Room {
-  const places = new Map(
-    checks.toSorted((one, other) =>
-      mostUrgentFirst(one.condition, other.condition) || lastChangeMs(other) - lastChangeMs(one)
-    ).map((status, place) => [status, place]),
-  );
+  const detailed = mostDetailed(checks.filter((status) => status.isDetailed));
+  const places = new Map(detailed.map((status, place) => [status, place]));
   return (status) => {
     const place = places.get(status) ?? Infinity;
     const isProblem = status.condition !== "ok";
@@ -213,7 +240,10 @@ function shareOut({ checks }: ReportSnapshot, scale: PageScale): (status: PageCh
   };
 }
 
-/** A check that has never changed comes last, however long ago 1970 was. */
-function lastChangeMs({ changes }: PageCheck): number {
-  return changes[0]?.atMs ?? -Number.MAX_VALUE;
+/** Returns checks in the order in which they get details: the most urgent first, then those that changed last. */
+export function mostDetailed(checks: readonly PageCheck[]): readonly PageCheck[] {
+  return checks.map((status) => ({ status, changedAtMs: lastChangeMs(status) }))
+    .sort((one, other) =>
+      mostUrgentFirst(one.status.condition, other.status.condition) || other.changedAtMs - one.changedAtMs
+    ).map(({ status }) => status);
 }

@@ -37,7 +37,10 @@ export interface PageSpan extends Availability, RunCounts {
   readonly ms: number;
 }
 
-export interface PageCheck extends CheckStatus {
+/** The past of a check on the page. */
+export interface PageHistory {
+  /** Whether the page has details of it; if not, only its days and the last span are known. */
+  readonly isDetailed: boolean;
   /** Its last 24 hours, 7 days and {@linkcode DAYS_SHOWN} days. */
   readonly spans: readonly PageSpan[];
   /** {@linkcode HOURS_SHOWN} of them, the last one is the present one. */
@@ -49,6 +52,17 @@ export interface PageCheck extends CheckStatus {
   /** The last ones, the newest first. */
   readonly changes: readonly ConditionChange[];
 }
+
+export interface PageCheck extends CheckStatus, PageHistory {}
+
+export const NO_HISTORY: PageHistory = {
+  isDetailed: false,
+  spans: [],
+  hours: [],
+  days: [],
+  recent: [],
+  changes: [],
+};
 
 /** The explanation for a channel: its last notification, or the causes that suppress one. */
 export interface PageWhy {
@@ -131,6 +145,12 @@ export function notOk(
   if (others.length === 0) return null;
   const word = others.every(({ condition }) => condition === "pending") ? "pending" : "not ok";
   return { count: others.length, word };
+}
+
+/** Returns when a condition of a check last changed; if none ever did, that is earlier than any time. */
+export function lastChangeMs({ record }: Pick<CheckStatus, "record">): number {
+  const left = Object.values(record?.condition.leftAtMs ?? {});
+  return Math.max(-Number.MAX_VALUE, ...left.map((atMs) => atMs ?? -Number.MAX_VALUE));
 }
 
 /** What a page shows that is not in the state. */

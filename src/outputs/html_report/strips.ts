@@ -287,8 +287,8 @@ const FEW = {
   outputsMax: 50,
   /** Problems with the trace of the run that confirmed them. */
   tracesMax: 20,
-  /** Whether all checks that are ok have details, not only those with changes. */
-  opensOk: true,
+  /** Checks with details: the most urgent ones, then those that changed last. */
+  detailsMax: Infinity,
 };
 
 const MANY: PageScale = {
@@ -297,7 +297,7 @@ const MANY: PageScale = {
   changesEach: 3,
   outputsMax: 10,
   tracesMax: 5,
-  opensOk: false,
+  detailsMax: 100,
 };
 
 /** Returns the scale of a page of so many checks; one that is about one check has everything. */

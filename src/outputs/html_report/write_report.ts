@@ -1,8 +1,11 @@
 import type { Clock } from "../../domain/clock.ts";
 import { createYield } from "../../shared/deadline.ts";
 import { isPublicCheck, publicPage } from "./public_report.ts";
-import { renderPublicPage } from "./render_public_page.ts";
-import { renderReport } from "./render_report.ts";
+import type { PageHistories } from "./page_histories.ts";
+import type { PageRow, PageRows } from "./page_rows.ts";
+import { renderPublicRest, renderPublicTop } from "./render_public_page.ts";
+import { mostDetailed, renderRest, renderTop } from "./render_report.ts";
+import type { Markup } from "../markup.ts";
 import {
   asObserved,
   type Availability,
@@ -11,7 +14,6 @@ import {
   type RunCounts,
 } from "../../state/availability.ts";
 import { type Condition, CONDITIONS, eachCondition, mostUrgentFirst } from "../../domain/condition.ts";
-import type { Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
 import { shownNotifications } from "../../engine/outbox_status.ts";
 import { lastingSilences } from "../../engine/silences.ts";
@@ -20,40 +22,71 @@ import { readServices } from "../../state/read_store.ts";
 import {
   DAYS_SHOWN,
   HOURS_SHOWN,
+  NO_HISTORY,
   type PageCheck,
   type PageDay,
   type PageFacts,
+  type PageHistory,
   type PageSlot,
   type ReportSnapshot,
 } from "./snapshot.ts";
-import { firstHourMs } from "./strips.ts";
+import { firstHourMs, pageScale } from "./strips.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 
 interface PageOptions extends Omit<GatherOptions, "pause"> {
   /** Tags of the checks that the page for everybody shows; absent: the page shows everything. */
   readonly public?: readonly string[] | undefined;
+  /** The histories of checks without details. @default read for each page */
+  readonly histories?: PageHistories | undefined;
+  /** The rows of the page, for {@linkcode pagePieces}. @default each is rendered */
+  readonly rows?: PageRows | undefined;
   readonly clock: Pick<Clock, "monotonicMs" | "after">;
 }
 
 /** @throws {StoreError} If the state cannot be read. */
-export async function writeReport(
-  { clock, public: tags, checks, isWhole, ...options }: PageOptions,
-): Promise<string> {
-  const pause = createYield(clock);
-  const shown = tags === undefined ? checks : checks.filter((check) => isPublicCheck(check, tags));
-  const gathered = await gatherReport({
-    ...options,
-    checks: shown,
-    isWhole: isWhole && tags === undefined,
-    pause,
-  });
-  const pieces = tags === undefined ? renderReport(gathered) : renderPublicPage(publicPage(gathered));
+export async function writeReport(options: PageOptions): Promise<string> {
   let text = "";
-  for (const piece of pieces) {
-    text += piece.toString();
-    await pause();
+  for await (const pieces of pagePieces(options)) {
+    text += pieces.map((piece) => typeof piece === "string" ? piece : piece.html).join("");
   }
   return text;
+}
+
+export type PagePiece = string | PageRow;
+
+/**
+ * Returns the page in pieces, some milliseconds of work at a time. Those above the checks come before their history is
+ * read.
+ *
+ * @throws {StoreError} If the state cannot be read.
+ */
+export async function* pagePieces(
+  { clock, public: tags, checks, isWhole, histories, rows, ...options }: PageOptions,
+): AsyncGenerator<readonly PagePiece[]> {
+  const pause = createYield(clock);
+  const isPublic = tags !== undefined;
+  const gathered = await gatherStatuses({
+    ...options,
+    checks: isPublic ? checks.filter((check) => isPublicCheck(check, tags)) : checks,
+    isWhole: isWhole && !isPublic,
+    pause,
+  });
+  const top = isPublic ? renderPublicTop(publicPage(gathered)) : renderTop(gathered);
+  yield Array.from(top, toPiece);
+  await pause();
+  const snapshot = await addHistory(gathered, { store: options.store, isPublic, histories, pause });
+  let pieces: PagePiece[] = [];
+  for (const piece of isPublic ? renderPublicRest(publicPage(snapshot)) : renderRest(snapshot, rows)) {
+    pieces.push(toPiece(piece));
+    if (!await pause()) continue;
+    yield pieces;
+    pieces = [];
+  }
+  yield pieces;
+}
+
+function toPiece(piece: Markup | PageRow): PagePiece {
+  return "html" in piece ? piece : piece.toString();
 }
 
 const CHANGES_EACH = 5;
@@ -74,36 +107,80 @@ interface GatherOptions {
   /** The record of a check, if a newer one than the store's is in memory. */
   recordOf?(name: string): CheckRecord | null;
   /** Yields to other work; called between steps of some milliseconds. */
-  pause(): Promise<void>;
+  pause(): Promise<unknown>;
 }
 
-/** @throws {StoreError} If the state cannot be read. */
-async function gatherReport(options: GatherOptions): Promise<ReportSnapshot> {
+/**
+ * Returns the present state of all checks, without their history.
+ *
+ * @throws {StoreError} If the state cannot be read.
+ */
+async function gatherStatuses(options: GatherOptions): Promise<ReportSnapshot> {
   const { store, checks, isWhole, facts, pause } = options;
-  const { nowMs } = facts;
-  const active = checks.filter((check) => check.active);
+  const { nowMs, notRunning } = facts;
   const inactive = inactiveNames(checks);
   const recordOf = options.recordOf ?? await keptRecords(store);
   const records = checks.flatMap(({ name }) => recordOf(name) ?? []);
   const silences = lastingSilences(await store?.silences(nowMs) ?? [], records);
   const shown: PageCheck[] = [];
-  for (let index = 0; index < active.length; index += CHECKS_AT_A_TIME) {
+  for (const check of checks) {
+    if (!check.active) continue;
+    shown.push({ ...statusOf(check, { recordOf, inactive, silences, notRunning, nowMs }), ...NO_HISTORY });
     await pause();
-    const some = active.slice(index, index + CHECKS_AT_A_TIME);
-    shown.push(...await gatherChecks(some, { store, facts, recordOf, inactive, silences }));
   }
   const names = new Set(checks.map((check) => check.name));
   const isShown = (name: string | null): boolean => isWhole || name === null || names.has(name);
   return {
     ...facts,
     checks: shown,
-    ...facts.isOfOneCheck === true && shown.length === 1 &&
-      { own: await gatherOwn(active.map(({ name }) => name), store, nowMs) },
     inactive: checks.filter((check) => !check.active),
     rows: shownNotifications(await store?.outbox(), nowMs).filter((row) => isShown(row.notification.check)),
     members: isWhole ? await readServices(store) : null,
     silences: silences.filter(({ check }) => isShown(check)),
     failedReload: (await store?.monitorRun())?.failedReload ?? null,
+  };
+}
+
+/** @throws {StoreError} If the state cannot be read. */
+async function addHistory(
+  snapshot: ReportSnapshot,
+  { store, isPublic, histories, pause }: Pick<PageOptions, "store" | "histories"> & {
+    readonly isPublic: boolean;
+    pause(): Promise<unknown>;
+  },
+): Promise<ReportSnapshot> {
+  const { checks, nowMs, isOfOneCheck = false } = snapshot;
+  const { detailsMax } = pageScale(checks.length, isOfOneCheck);
+  const detailed = new Set(isPublic ? [] : mostDetailed(checks).slice(0, detailsMax));
+  const found = new Map<PageCheck, PageHistory>();
+  const others: PageCheck[] = [];
+  for (const status of checks) {
+    const history = detailed.has(status) ? null : histories?.get(status, nowMs) ?? null;
+    if (history === null) others.push(status);
+    else found.set(status, history);
+    await pause();
+  }
+  for (const isDetailed of [true, false]) {
+    const some = others.filter((status) => detailed.has(status) === isDetailed);
+    for (let index = 0; index < some.length; index += CHECKS_AT_A_TIME) {
+      await pause();
+      const part = some.slice(index, index + CHECKS_AT_A_TIME);
+      for (const [status, history] of await readHistories(part, { store, snapshot, isDetailed })) {
+        found.set(status, history);
+        if (!isDetailed) histories?.keep(status, history, nowMs);
+      }
+    }
+  }
+  const whole: PageCheck[] = [];
+  for (const status of checks) {
+    whole.push({ ...status, ...found.get(status) });
+    await pause();
+  }
+  const names = checks.map(({ check }) => check.name);
+  return {
+    ...snapshot,
+    checks: whole,
+    ...isOfOneCheck && checks.length === 1 && { own: await gatherOwn(names, store, nowMs) },
   };
 }
 
@@ -131,45 +208,45 @@ async function keptRecords(store: Store | null): Promise<RecordOf> {
   return (name) => records.get(name) ?? null;
 }
 
-interface ChecksOptions {
-  readonly store: Store | null;
-  readonly facts: PageFacts;
-  readonly recordOf: RecordOf;
-  readonly inactive: ReadonlySet<string>;
-  readonly silences: readonly Silence[];
-}
-
-async function gatherChecks(
-  checks: readonly ShownCheck[],
-  { store, facts: { nowMs, isOfOneCheck, notRunning }, recordOf, inactive, silences }: ChecksOptions,
-): Promise<readonly PageCheck[]> {
-  const names = checks.map((check) => check.name);
+/** Reads the histories of some checks; without details, only the days. */
+async function readHistories(
+  statuses: readonly PageCheck[],
+  { store, snapshot: { nowMs, isOfOneCheck, notRunning }, isDetailed }: {
+    readonly store: Store | null;
+    readonly snapshot: ReportSnapshot;
+    readonly isDetailed: boolean;
+  },
+): Promise<readonly (readonly [PageCheck, PageHistory])[]> {
+  const names = statuses.map(({ check }) => check.name);
   const sums = async ({ days, each }: typeof SPANS[number]): Promise<Sums> =>
     Map.groupBy(
       await store?.rollupSums(names, { sinceMs: nowMs - days * DAY_MS, untilMs: nowMs, each }) ?? [],
       ({ name }) => name,
     );
+  const spans = isDetailed ? SPANS : SPANS.slice(-1);
   const sumsOfSpans: Sums[] = [];
-  for (const span of SPANS) sumsOfSpans.push(await sums(span));
-  const recent = new Map((await store?.recentRuns(names) ?? []).map(({ name, runs }) => [name, runs]));
+  for (const span of spans) sumsOfSpans.push(await sums(span));
+  const recent = new Map(
+    (isDetailed ? await store?.recentRuns(names) ?? [] : []).map(({ name, runs }) => [name, runs]),
+  );
   const limit = isOfOneCheck === true ? CHANGES_OF_ONE_CHECK : CHANGES_EACH;
-  const found: PageCheck[] = [];
-  for (const check of checks) {
-    const record = recordOf(check.name);
-    const status = statusOf(check, { recordOf, inactive, silences, notRunning, nowMs });
+  const found: [PageCheck, PageHistory][] = [];
+  for (const status of statuses) {
+    const { check, record } = status;
     const own = sumsOfSpans.map((sums) => sums.get(check.name) ?? []);
-    found.push({
-      ...status,
-      spans: SPANS.map(({ label, days }, index) => ({
+    const hours = isDetailed ? toHours(own[0] ?? [], nowMs) : [];
+    found.push([status, {
+      isDetailed,
+      spans: spans.map(({ label, days }, index) => ({
         label,
         ms: days * DAY_MS,
         ...addUp(own[index] ?? [], asObserved(check, record, notRunning?.sinceMs ?? null), nowMs),
       })),
-      hours: withPresent(toHours(own[0] ?? [], nowMs), { status, slotMs: HOUR_MS, nowMs }),
+      hours: withPresent(hours, { status, slotMs: HOUR_MS, nowMs }),
       days: withPresent(toDays(own.at(-1) ?? [], nowMs), { status, slotMs: DAY_MS, nowMs }),
       recent: recent.get(check.name) ?? [],
-      changes: await store?.changes(check.name, { sinceMs: 0, limit }) ?? [],
-    });
+      changes: isDetailed ? await store?.changes(check.name, { sinceMs: 0, limit }) ?? [] : [],
+    }]);
   }
   return found;
 }

@@ -34,7 +34,7 @@ export interface GatherSummaryOptions extends Omit<SummaryInput, "checks" | "que
   /** The present wall time: the period may have ended earlier. */
   readonly nowMs: number;
   /** Yields to other work; called between steps of some milliseconds. */
-  pause(): Promise<void>;
+  pause(): Promise<unknown>;
 }
 
 /** @throws {StoreError} If the state can't be read. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type Condition, CONDITIONS, countedAs } from "../../../src/domain/condition.ts";
 import { statusOf } from "../../../src/engine/check_status.ts";
 import { availabilityOf } from "../../../src/state/availability.ts";
-import { renderReport } from "../../../src/outputs/html_report/render_report.ts";
+import { mostDetailed, renderReport } from "../../../src/outputs/html_report/render_report.ts";
 import {
   DAYS_SHOWN,
   HOURS_SHOWN,
@@ -25,6 +25,8 @@ const BYTES_MAX = 1_000_000;
  */
 function snapshotOf(count: number): ReportSnapshot {
   const random = createRandom(7, "page").next;
+  const checks = Array.from({ length: count }, (_, index) => checkAt(index, random));
+  const detailed = new Set(mostDetailed(checks).slice(0, 100));
   return {
     nowMs: NOW_MS,
     hostName: "monitor1.production.example.org",
@@ -34,7 +36,7 @@ function snapshotOf(count: number): ReportSnapshot {
     intervalMs: 60_000,
     notRunning: null,
     failedReload: null,
-    checks: Array.from({ length: count }, (_, index) => checkAt(index, random)),
+    checks: checks.map((check) => ({ ...check, isDetailed: detailed.has(check) })),
     inactive: [],
     rows: [],
     silences: [],
@@ -77,6 +79,7 @@ function checkAt(index: number, random: () => number): PageCheck {
       const failedRuns = isBad ? 21 : 0;
       return { label, ms: DAY_MS, ...availabilityOf(lastedMs), runs: 1440, failedRuns, failedStreakMax: 4 };
     }),
+    isDetailed: true,
     hours: slots(HOURS_SHOWN, 0.005),
     days: slots(DAYS_SHOWN, 0.015).map((day) => ({ ...day, durationMeanMs: 80 + random() * 40 })),
     recent: slots(50, 0.005).map(({ highest }, place) => ({
