@@ -70,6 +70,9 @@ simulate("an acknowledgement from the page ends reminders, and everything shows 
     },
     "22:35": async (world) => {
       const ada = await signedIn(world);
+      assert.match(await ada.act("db", "silence 1 hour"), /^Silenced until/);
+      assert.match(await ada.act(WEB, "end silence"), /^Nothing was done: it has ended already/);
+      assert.match(await printed(world, "status"), /silenced: "db" for/);
       assert.match(await ada.act(WEB, "end acknowledgement"), /^Ended: acknowledgement\./);
       assert.match(await ada.act(WEB, "end acknowledgement"), /^Nothing was done: it has ended already/);
     },

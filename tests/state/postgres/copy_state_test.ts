@@ -8,6 +8,7 @@ import { createStoreFiles } from "../../../src/system/files.ts";
 import { clientOptions, sharedPostgres, storeOptions, testPostgres } from "../../support/postgres.ts";
 import { HOSTILE_TEXTS } from "../hostile.ts";
 import {
+  actionOf,
   beatOf,
   changeOf,
   endOf,
@@ -45,6 +46,7 @@ testPostgres(
         }
         await store.changeOutbox(outboxChangeOf({ markers: HOSTILE_TEXTS.map((name) => markerOf(name)) }));
         await store.addSilences([silenceOf("a", { check: null }), silenceOf("b")]);
+        await store.keepAction(actionOf("1"), [silenceOf("c", { by: "Ada from 192.0.2.7" })]);
         await store.keepMonitorRun(monitorRunOf());
         await store.prune(NOW_MS);
       });

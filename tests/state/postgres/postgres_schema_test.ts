@@ -68,7 +68,7 @@ testPostgres(
     await store.close();
     await assert.rejects(
       openPostgresStore(place, storeOptions()),
-      /is of version 4, .* up to 3; use the newer/,
+      /is of version 5, .* up to 4; use the newer/,
     );
     for (const one of clients) one.close();
   },
@@ -103,7 +103,7 @@ testPostgres("prepareSchema() changes nothing if a step fails, or if it is read-
   );
   await assert.rejects(
     prepareSchema(client, place, "read", migrations),
-    /it is of the older version 3; run the checks once, which updates it/,
+    /it is of the older version 4; run the checks once, which updates it/,
   );
   await prepareSchema(client, place, "own");
   assert.equal((await store.records()).length, 1);

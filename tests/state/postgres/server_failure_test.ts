@@ -126,7 +126,7 @@ testPostgres("openPostgresStore() returns the error and a hint", async (t) => {
     ],
     "newer schema": [
       { schema: "newer" },
-      "it is of version 99, and this monitor knows versions up to 3; use the newer monitor, or keep the state elsewhere",
+      "it is of version 99, and this monitor knows versions up to 4; use the newer monitor, or keep the state elsewhere",
     ],
     "schema of another program": [
       { schema: "taken" },
