@@ -1,10 +1,10 @@
 /** The page in Debian's Chromium. `PAGE_PICTURES` may name a directory for screenshots. */
 import assert from "node:assert/strict";
-import axe from "axe-core";
 import type { Check } from "../../src/domain/check.ts";
 import { LIVE_SCRIPT } from "../../src/outputs/http_endpoint/live_script.ts";
 import type { PageFacts } from "../../src/outputs/html_report/snapshot.ts";
 import { truncate } from "../../src/shared/text.ts";
+import { findFaults } from "./axe.ts";
 import { type Browser, requiresBrowser, withBrowser } from "./browser.ts";
 import { inTime } from "../life/in_time.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
@@ -158,9 +158,6 @@ async function openPage(browser: Browser, address: string, view: View): Promise<
   assert.equal(await browser.run(OVERFLOW), 0, "nothing is wider than the window");
 }
 
-/** A file can't be renewed otherwise; it stays where it was scrolled to. The live page has a script instead. */
-const EXCEPT_REFRESH = { rules: { "meta-refresh": { enabled: false } } };
-
 const IS_DARK = "return matchMedia('(prefers-color-scheme: dark)').matches";
 const OVERFLOW = "return Math.max(0, document.documentElement.scrollWidth - innerWidth)";
 
@@ -219,22 +216,6 @@ async function assertNamed(
     );
   }
   assert.deepEqual(namesOf("navigation"), isPublic ? [] : ["Sections"]);
-}
-
-/** Returns the findings of axe-core, a line each. */
-async function findFaults(browser: Browser): Promise<readonly string[]> {
-  await browser.run(axe.source);
-  const body = `return axe.run(document, { ...arguments[0], resultTypes: ["violations"] })
-    .then(({ violations, passes }) => ({
-      faults: violations.map(({ id, nodes }) => id + ": " + nodes[0].html + " (" + nodes.length + ")"),
-      passes: passes.length,
-    }))`;
-  const found = await browser.run(body, EXCEPT_REFRESH) as {
-    readonly faults: readonly string[];
-    readonly passes: number;
-  };
-  assert.ok(found.passes > 0, "it looked");
-  return found.faults;
 }
 
 async function keepPicture(name: string, browser: Browser): Promise<void> {
