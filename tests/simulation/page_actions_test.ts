@@ -143,6 +143,26 @@ simulate("maintenance from the page suppresses messages, and can be ended there"
   expect: { chat: [`22:20 problem ${WEB} critical`] },
 });
 
+simulate("an action that cannot be recorded is not taken, and can be repeated", {
+  ...NIGHT,
+  results: {},
+  actions: {
+    "22:00": "disk full",
+    "22:01": async (world) => {
+      const ada = await signedIn(world);
+      assert.equal(
+        await ada.act("db", "silence 1 hour"),
+        "Nothing was done: the state cannot be written now.",
+      );
+    },
+    "22:02": "disk free",
+    "22:03": async (world) => {
+      assert.match(await (await signedIn(world)).act("db", "silence 1 hour"), /^Silenced until/);
+    },
+  },
+  log: [/the disk is full|cannot write/],
+});
+
 simulate("a check runs at once from the page", {
   ...NIGHT,
   config: { ...NIGHT.config, checks: { db: { schedule: { regular_interval: "1 hour" } } } },

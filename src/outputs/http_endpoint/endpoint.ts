@@ -175,6 +175,10 @@ export class Endpoint {
       store: repository.store,
       recordOf: (name) => repository.recordOf(name, system.clock.wallMs()),
       request: (name) => scheduler.request(name),
+    }).catch((error) => {
+      if (!(error instanceof StoreError)) throw error;
+      const text = "Nothing was done: the state cannot be written now.";
+      return { message: { text, isError: true, undo: null }, action: null };
     });
     if (action !== null) {
       log.info(`${quote(check.name)}: ${describeAction(action, { timeZone: system.timeZone() })}`);
@@ -227,7 +231,7 @@ export class Endpoint {
       // What a person who is signed in sees is stored nowhere.
       if (session !== null) {
         const isPage = headers === PAGE_HEADERS;
-        const body = isPage ? this.#holes.fill(new TextDecoder().decode(bytes), session) : bytes;
+        const body = isPage ? this.#holes.fill(bytes, session) : bytes;
         return respond(200, body, { "content-type": type, ...headers });
       }
       const known = request.header("if-none-match")?.split(/, */) ?? [];
