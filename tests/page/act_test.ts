@@ -203,7 +203,7 @@ async function startService(
   }, { state: "state.sqlite", listen: { address: "127.0.0.1:0", token: TOKEN, actions: true, interval: 1 } });
   const program = harness.start(["check"]);
   const line = await program.stderr.next("listening on http://");
-  await program.stdout.next("CRITICAL: shop/web");
+  await program.stdout.next("CRITICAL");
   return { program, origin: /http:\/\/[\d.:]+/.exec(line)?.[0]?.replace(/:$/, "") ?? assert.fail(line) };
 }
 

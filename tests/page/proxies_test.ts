@@ -102,6 +102,50 @@ test(
 );
 
 test(
+  "docs/guides/act_from_the_phone.md: nginx in front passes the forms on, with the address of the person",
+  () =>
+    withHarness(async (harness) => {
+      const token = "a-token-of-20-letters";
+      const port = freePort();
+      const origin = `http://127.0.0.1:${port}`;
+      harness.writeConfig({ web: { kind: "test", parameters: { condition: "critical" } } }, {
+        page: { url: `${origin}/monitor/` },
+        listen: { address: "127.0.0.1:0", token, actions: true, trusted_proxies: ["127.0.0.1"] },
+      });
+      const program = harness.start(["check"]);
+      const address = await addressOf(program);
+      await program.stdout.next("web is critical");
+      const { blocks } = readPage("docs/guides/act_from_the_phone.md");
+      const site = (blocks.find(({ text }) => text.includes("proxy_pass"))?.text ?? "")
+        .replace("127.0.0.1:9797", address);
+      const server = `server {\nlisten 127.0.0.1:${port};\n${site}\n}`;
+      await withNginx({ directory: harness.directory, site: server, port }, async () => {
+        let cookie = "";
+        const send = async (path: string, fields?: Readonly<Record<string, string>>): Promise<Response> => {
+          const response = await fetch(`${origin}/monitor/${path}`, {
+            redirect: "manual",
+            headers: { cookie, origin, "x-forwarded-for": "203.0.113.1" },
+            ...fields !== undefined && { method: "POST", body: new URLSearchParams(fields) },
+          });
+          cookie = response.headers.get("set-cookie")?.split(";")[0] ?? cookie;
+          return response;
+        };
+        const signedIn = await send("sign-in", { by: "Ada", token });
+        assert.deepEqual([signedIn.status, await signedIn.text()], [303, ""]);
+        const page = await (await send("checks/web")).text();
+        const [, form = ""] = /id=acknowledge>.*?name=token value="([^"]+)"/.exec(page) ?? [];
+        const done = await send("act", { check: "web", token: form, do: "acknowledge" });
+        assert.deepEqual([done.status, await done.text()], [303, ""]);
+        const { silences } = JSON.parse(await (await send("api/v1/status")).text());
+        // The test connects from the address of the proxy, and so counts as one.
+        assert.equal(silences[0].by, "Ada from 203.0.113.1");
+      });
+      await stop(program);
+    }),
+  requiresTools("nginx"),
+);
+
+test(
   "docs/guides/live_view.md: Caddy in front passes the token on, or lets single sign-on decide",
   () =>
     withHarness(async (harness) => {
