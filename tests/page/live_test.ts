@@ -12,9 +12,9 @@ Deno.test({
       withBrowser(async (browser) => {
         const program = startService(harness);
         const origin = await originOf(program);
-        await program.stdout.next("CRITICAL: web");
+        await program.stdout.next("CRITICAL");
         set(harness, "fine", 0);
-        await program.stdout.next("OK, recovered: web");
+        await program.stdout.next(" again");
         // So small that the list has to be scrolled.
         await browser.look({ width: 600, height: 300, scheme: "light" });
         await browser.open("about:blank");
