@@ -9,6 +9,7 @@ import {
   type MaintenanceWindow,
   type OneOffWindow,
 } from "../domain/maintenance_window.ts";
+import { MINUTE_MS } from "../shared/time_units.ts";
 
 /** The open windows. */
 export interface OpenWindow {
@@ -63,10 +64,18 @@ function isOpen(window: MaintenanceWindow, timeMs: number): boolean {
   return isOpenAt(window, shownAt(timeMs, window));
 }
 
-/** Returns the local time in the window's time zone. */
+/** Returns the beginning of the minute in the window's time zone. Local time is computed once a minute for all windows of a zone. */
 function shownAt(timeMs: number, { timeZone }: CalendarWindow): Temporal.ZonedDateTime {
-  return Temporal.Instant.fromEpochMilliseconds(Math.floor(timeMs)).toZonedDateTimeISO(timeZone);
+  const minuteMs = Math.floor(timeMs / MINUTE_MS) * MINUTE_MS;
+  const known = lastShown.get(timeZone);
+  if (known?.epochMilliseconds === minuteMs) return known;
+  const shown = Temporal.Instant.fromEpochMilliseconds(minuteMs).toZonedDateTimeISO(timeZone);
+  lastShown.set(timeZone, shown);
+  return shown;
 }
+
+/** By time zone. */
+const lastShown = new Map<string, Temporal.ZonedDateTime>();
 
 function isOpenAt(window: CalendarWindow, shown: Temporal.ZonedDateTime): boolean {
   const { fromMinute, toMinute } = window;

@@ -6,7 +6,7 @@ import type { Clock } from "../domain/clock.ts";
 import { DEAD_AFTER_MS, type QueueRow, type SharedStore } from "../domain/membership.ts";
 import { StoreError } from "../domain/store.ts";
 import type { MemberParts } from "./member_parts.ts";
-import { hostOf } from "./rendezvous.ts";
+import { createPlacement } from "./rendezvous.ts";
 
 /** The interval of searches for pending notifications of channels that left the config. */
 const ABANDONED_EVERY_MS = 3_600_000;
@@ -188,7 +188,8 @@ interface QueueStepsInput {
  */
 export function queueSteps({ own, hosts, liveIds, channelKeys, rows }: QueueStepsInput): QueueSteps {
   const rowOf = new Map(rows.map((row) => [row.channelKey, row]));
-  const wanted = new Set(channelKeys.filter((key) => hostOf(key, hosts) === own.host));
+  const hostOf = createPlacement(hosts);
+  const wanted = new Set(channelKeys.filter((key) => hostOf(key) === own.host));
   const isOwn = ({ owner }: QueueRow): boolean => owner === own.id;
   return {
     take: [...wanted]

@@ -59,8 +59,7 @@ export type TimeText = (timeMs: number) => Markup;
 /** A time in the page's zone, such as `2026-01-31 10:00`. */
 export type PlainTime = (timeMs: number) => string;
 
-/** One formatter serves a page: creating one costs more than a thousand uses. */
-export function createPlainTime(timeZone: string): PlainTime {
+export const createPlainTime: (timeZone: string) => PlainTime = madeOnce((timeZone) => {
   // Swedish dates are written as ISO 8601 has them: 2026-01-31 10:00.
   const format = new Intl.DateTimeFormat("sv-SE", {
     timeZone,
@@ -71,7 +70,7 @@ export function createPlainTime(timeZone: string): PlainTime {
     minute: "2-digit",
   });
   return (timeMs) => format.format(timeMs);
-}
+});
 
 /** Returns a function that formats the same as HTML. */
 export function toTimeText(plainTime: PlainTime): TimeText {
@@ -80,8 +79,20 @@ export function toTimeText(plainTime: PlainTime): TimeText {
 
 /** The zone's distance from UTC at a time, such as `UTC+1` or `UTC`. */
 export function zoneOffset(timeZone: string, timeMs: number): string {
-  const parts = new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "shortOffset" }).formatToParts(
-    timeMs,
-  );
+  const parts = offsetFormat(timeZone).formatToParts(timeMs);
   return (parts.find(({ type }) => type === "timeZoneName")?.value ?? "GMT").replace("GMT", "UTC");
+}
+
+const offsetFormat = madeOnce((timeZone) =>
+  new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "shortOffset" })
+);
+
+/** One formatter of a zone serves all pages: creating one costs more than a thousand uses. */
+function madeOnce<T>(make: (timeZone: string) => T): (timeZone: string) => T {
+  const made = new Map<string, T>();
+  return (timeZone) => {
+    const known = made.get(timeZone) ?? make(timeZone);
+    made.set(timeZone, known);
+    return known;
+  };
 }
