@@ -42,6 +42,7 @@ const CREATE: readonly string[] = [
 ];
 
 const SELECT_VERSIONED = `SELECT ${RECORDS.columns}, version FROM checks`;
+const SELECT_UNCERTAIN = "SELECT DISTINCT check_name FROM delivery_markers WHERE certain = 0";
 const SELECT_QUEUE = `SELECT id, ${OUTBOX.columns} FROM outbox WHERE state <> 'dropped'`;
 
 interface StoredMember {
@@ -142,16 +143,17 @@ export class MemoryDatabase {
     const present = this.#members.get(own.host)?.heartbeat;
     const isSuperseded = present !== undefined && present.id !== own.id && !isFirst;
     // As it was before this heartbeat.
-    const reply = structuredClone({
+    const reply = {
       isSuperseded,
       members: [...this.#members.values()].map(({ heartbeat }) => heartbeat),
       queues: [...this.#queues.values()],
       silences,
-      uncertain: [...new Set(this.#markers().filter(({ certain }) => !certain).map(({ check }) => check))],
+      uncertain: this.#connection.all(SELECT_UNCERTAIN)
+        .map((row) => columnText.decode(row["check_name"], "check_name")),
       checkIns: [...this.#checkIns].flatMap(([job, atMs]) =>
         this.#nowMs() - atMs < CHECK_INS_FOR_MS ? [{ job, atMs }] : []
       ),
-    });
+    };
     if (isSuperseded) return reply;
     const heartbeat = structuredClone({ ...own, count: (present?.count ?? 0) + 1 });
     this.#members.set(own.host, { heartbeat, beatAtMs: this.#nowMs() });

@@ -18,7 +18,7 @@ simulate("calls by cron count, notify, and do nothing if nothing is due", {
 });
 
 simulate("calls run a check with a cron expression once for each time, and not before the first", {
-  start: "2026-03-28 21:55",
+  start: "2026-03-29 00:55",
   zone: "Europe/Zurich",
   mode: "cron",
   config: {
@@ -30,13 +30,16 @@ simulate("calls run a check with a cron expression once for each time, and not b
     },
   },
   actions: {
-    "21:59:30": (world) => assert.equal(world.runs.get("hourly"), undefined),
-    "23:00:30": (world) => {
-      assert.deepEqual([world.runs.get("each"), world.runs.get("hourly")], [65, 2]);
+    "00:59:30": (world) => assert.equal(world.runs.get("hourly"), undefined),
+    "01:59:30": (world) => {
+      assert.deepEqual([world.runs.get("each"), world.runs.get("hourly")], [64, 1]);
       assert.equal(world.runs.get("nightly"), undefined);
     },
     // The hour from 02:00 on is skipped that night.
-    "Sun 03:00:30": (world) => assert.equal(world.runs.get("nightly"), 1),
+    "03:00:30": (world) => {
+      assert.deepEqual([world.runs.get("each"), world.runs.get("hourly")], [65, 2]);
+      assert.equal(world.runs.get("nightly"), 1);
+    },
   },
 });
 

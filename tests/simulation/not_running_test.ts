@@ -321,14 +321,14 @@ simulate(
     start: START,
     config: RARE,
     actions: {
-      "Tue 07:30": ["pause", (world) => world.machine().controlSockets.clear()],
-      "Tue 07:31": async (world) => assert.equal(await statusOf(world), "0 running: ok ok ok"),
-      "Tue 07:35": async (world) => {
+      "22:30": ["pause", (world) => world.machine().controlSockets.clear()],
+      "22:31": async (world) => assert.equal(await statusOf(world), "0 running: ok ok ok"),
+      "22:35": async (world) => {
         assert.equal(await statusOf(world), "3 hangs: unknown unknown unknown");
         assert.match(await textOf(world, "status"), /; monitor hangs, last seen [45] min .*ago\n$/);
       },
     },
-    until: "Tue 07:36",
+    until: "22:36",
   },
 );
 

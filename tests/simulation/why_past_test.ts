@@ -4,7 +4,11 @@ import type { Action } from "../../testing/simulation/actions.ts";
 import { simulate, type World } from "../../testing/simulation/mod.ts";
 import { campaign, testRandom } from "../../testing/seed.ts";
 
-const START = "2026-03-02 12:00";
+/** Minutes after midnight. */
+const START_MINUTE = 15 * 60 + 30;
+const START = timeOf(0);
+/** How long each world lasts. */
+const MINUTE_COUNT = campaign(10) === 10 ? 23 * 60 : 330;
 const NAMES = ["web", "api", "db", "all"] as const;
 const SCHEDULE = { regular_interval: "1 minute", attentive_interval: "30 seconds" };
 const random = testRandom("why --at");
@@ -12,7 +16,7 @@ const random = testRandom("why --at");
 /** Random conditions, some of which last for minutes and some for hours. */
 function resultsOf(): string {
   const changes: string[] = [];
-  for (let minute = 5 + Math.floor(random.below(60)); minute < 23 * 60;) {
+  for (let minute = 5 + Math.floor(random.below(60)); minute < MINUTE_COUNT;) {
     const { condition } = random.pick([
       { condition: "ok" },
       { condition: "ok" },
@@ -28,7 +32,7 @@ function resultsOf(): string {
 }
 
 function timeOf(minute: number, second = 0): string {
-  const at = 12 * 60 + minute;
+  const at = START_MINUTE + minute;
   const two = (number: number): string => String(number).padStart(2, "0");
   return `2026-03-0${2 + Math.floor(at / 1440)} ${two(Math.floor(at / 60) % 24)}:${two(at % 60)}${
     second === 0 ? "" : `:${two(second)}`
@@ -66,7 +70,7 @@ async function why(world: World, name: string, ...options: readonly string[]): P
 }
 
 const said: Said[] = [];
-const TIMES = Array.from({ length: campaign(80) }, () => Math.floor(random.below(23 * 60)))
+const TIMES = Array.from({ length: campaign(80) }, () => Math.floor(random.below(MINUTE_COUNT)))
   .sort((one, other) => one - other);
 
 const QUESTIONS = TIMES.map((minute): [string, Action] => {
@@ -77,14 +81,13 @@ const QUESTIONS = TIMES.map((minute): [string, Action] => {
 });
 
 const PEOPLE: readonly [string, Action][] = [
-  ["2026-03-02 12:30", "silence web --for 3h"],
-  ["2026-03-02 13:07", "silence end web"],
-  ["2026-03-02 19:20", "maintenance start api --for 1h"],
+  ["2026-03-02 15:50", "silence web --for 3h"],
+  ["2026-03-02 16:27", "silence end web"],
+  ["2026-03-02 19:20", "maintenance start api --for 30min"],
   ["2026-03-02 20:05", "silence db --for 40min"],
   ["2026-03-02 20:25", "silence db --for 10min"],
-  ["2026-03-02 14:10", "acknowledge --all"],
+  ["2026-03-02 17:10", "acknowledge --all"],
   ["2026-03-02 18:40", "acknowledge --all"],
-  ["2026-03-03 01:10", "acknowledge --all"],
 ];
 
 const CONFIG = {
@@ -92,7 +95,7 @@ const CONFIG = {
     chat: {},
     late: { after: "30 min 10 s" },
     pager: { conditions: ["critical"] },
-    night: { hours: [{ from: "22:00", to: "06:00" }] },
+    night: { hours: [{ from: "20:00", to: "06:00" }] },
     ends: { events: ["recovery"] },
     day: { hours: [{ from: "08:00", to: "18:00" }], outside_hours: "never" },
   },
@@ -108,6 +111,7 @@ const CONFIG = {
   },
 };
 
+const END = timeOf(MINUTE_COUNT + 30);
 const SENT = { chat: "any", late: "any", pager: "any", night: "any", ends: "any", day: "any" } as const;
 
 simulate("why --at prints later the explanation that why printed at that time", {
@@ -116,13 +120,13 @@ simulate("why --at prints later the explanation that why printed at that time", 
   results: { web: resultsOf(), api: resultsOf(), db: resultsOf() },
   actions: {
     ...Object.fromEntries([...PEOPLE, ...QUESTIONS].sort(([one], [other]) => one < other ? -1 : 1)),
-    "2026-03-03 11:30": async (world: World) => {
+    [END]: async (world: World) => {
       for (const { name, at, text } of said) {
         assert.equal(await why(world, name, "--at", at), text, `${name} at ${at}`);
       }
     },
   },
-  until: "2026-03-03 11:31",
+  until: timeOf(MINUTE_COUNT + 31),
   expect: SENT,
 });
 
@@ -132,7 +136,7 @@ interface Stop {
   readonly minutes: number;
 }
 
-const STOPS: readonly Stop[] = Array.from({ length: 20 }, (_, index) => ({
+const STOPS: readonly Stop[] = Array.from({ length: MINUTE_COUNT / 66 }, (_, index) => ({
   fromMinute: 20 + 65 * index + Math.floor(random.below(20)),
   minutes: 1 + Math.floor(random.below(random.oneIn(2) ? 3 : 40)),
 }));
@@ -151,7 +155,7 @@ function minuteIn({ fromMinute, minutes }: Stop): number {
 
 const MINUTES_ASKED = [
   ...STOPS.slice(0, campaign(20)).map(minuteIn),
-  ...Array.from({ length: campaign(80) }, () => Math.floor(random.below(23 * 60))),
+  ...Array.from({ length: campaign(80) }, () => Math.floor(random.below(MINUTE_COUNT))),
 ];
 
 const ASKED = MINUTES_ASKED.map((minute): [string, Action] => {
@@ -177,7 +181,7 @@ simulate("why --at shows unknown for times at which the service did not run", {
   results: { web: resultsOf(), api: resultsOf(), db: resultsOf() },
   actions: {
     ...Object.fromEntries([...stops, ...ASKED].sort(([one], [other]) => one < other ? -1 : 1)),
-    "2026-03-03 11:30": async (world: World) => {
+    [END]: async (world: World) => {
       for (const { name, at } of stopped) {
         const { condition, state, reason } = JSON.parse(await why(world, name, "--at", at));
         assert.deepEqual([condition, state], ["unknown", "overdue"], `${name} at ${at}`);
@@ -188,7 +192,7 @@ simulate("why --at shows unknown for times at which the service did not run", {
       }
     },
   },
-  until: "2026-03-03 11:31",
+  until: timeOf(MINUTE_COUNT + 31),
   expect: SENT,
 });
 
@@ -253,6 +257,6 @@ simulate("why --at includes a notification that was sent without a run while a c
       for (const { name, at, text } of said) assert.equal(await why(world, name, "--at", at), text);
     },
   },
-  until: "23:11",
+  until: "23:21",
   expect: { chat: "any" },
 });
