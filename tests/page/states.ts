@@ -5,8 +5,12 @@ import type { Condition } from "../../src/domain/condition.ts";
 import type { Page } from "../../src/domain/generated/config.ts";
 import type { CheckUpdate, KeptResult } from "../../src/domain/store.ts";
 import type { PageFacts } from "../../src/outputs/html_report/snapshot.ts";
+import { renderSignIn } from "../../src/outputs/html_report/render_sign_in.ts";
 import { writeReport } from "../../src/outputs/html_report/write_report.ts";
+import { summarize } from "../../src/outputs/summary/summarize.ts";
+import { summaryHtml } from "../../src/outputs/summary/summary_html.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
+import { historyOf, NO_TIME } from "../outputs/summary/histories.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import {
   changeOf,
@@ -142,6 +146,8 @@ const GROUPED: Page = {
   ],
 };
 
+const FORMS = { by: "Ada", formToken: () => "t0ken", messageFor: () => "" } as const;
+
 const FACTS: PageFacts = {
   nowMs: NOW_MS,
   hostName: "host.example",
@@ -191,6 +197,8 @@ export const PAGE_STATES: Readonly<Record<string, PageState>> = {
   },
   live: { shown: EVERYTHING, facts: { isLive: true } },
   one_check: { shown: [CRITICAL], facts: { isLive: true, isOfOneCheck: true } },
+  signed_in: { shown: [CRITICAL, ...OK], facts: { isLive: true, forms: FORMS } },
+  act: { shown: [CRITICAL], facts: { isLive: true, isOfOneCheck: true, forms: FORMS } },
   stopped: {
     shown: [CRITICAL, ...OK],
     facts: { notRunning: { state: "stopped", sinceMs: NOW_MS - 60_000 } },
@@ -204,6 +212,40 @@ export const PAGE_STATES: Readonly<Record<string, PageState>> = {
     facts: { isLive: true, notRunning: { state: "unwritable", sinceMs: NOW_MS - 3 * HOUR_MS } },
   },
   empty: { shown: [], facts: { isLive: true }, silences: [] },
+};
+
+const SIGN_IN = { title: "Status of example.org", check: "shop" } as const;
+
+/** The pages that show no state of checks, or a past one. */
+export const OTHER_PAGES: Readonly<Record<string, () => string>> = {
+  sign_in: () => renderSignIn(SIGN_IN).toString(),
+  sign_in_rejected: () => renderSignIn({ ...SIGN_IN, by: "Ada", problem: "The token is wrong." }).toString(),
+  summary: () =>
+    summaryHtml(summarize({
+      ...{ sinceMs: NOW_MS - 7 * DAY_MS, untilMs: NOW_MS, timeZone: "Europe/Berlin" },
+      ...{ hostName: "host.example", queued: [] },
+      checks: ["Shop", "Website", "API"].map((title, index) => {
+        const downMs = index * HOUR_MS;
+        return historyOf(title, {
+          title,
+          objective: { percent: 99.9, windowMs: 30 * DAY_MS },
+          changes: [
+            changeOf(title, NOW_MS - DAY_MS, { from: "critical", to: "ok", output: "status is 200" }),
+            changeOf(title, NOW_MS - DAY_MS - downMs, {
+              from: "ok",
+              to: "critical",
+              output: "status is 503, expected 200",
+            }),
+          ].slice(index === 0 ? 2 : 0),
+          sums: {
+            runs: 10_080,
+            durationTotalMs: 10_080 * 40,
+            lastedMs: { ...NO_TIME, ok: 7 * DAY_MS - downMs, critical: downMs },
+          },
+          objectiveLastedMs: { ...NO_TIME, ok: 30 * DAY_MS - downMs, critical: downMs },
+        });
+      }),
+    })).toString(),
 };
 
 const written = new WeakMap<PageState, Promise<string>>();

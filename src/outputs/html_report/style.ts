@@ -25,7 +25,7 @@ ul,ol{list-style:none}
 a{color:var(--link)}
 p.h{font-size:1.15rem;font-weight:600;color:var(--text)}
 header .o{color:var(--text);font-size:1rem}
-header .z,#live{color:var(--text);font-weight:600;font-size:1rem}
+header .z,main>.z,#live{color:var(--text);font-weight:600;font-size:1rem}
 #live.z{position:sticky;top:0;z-index:2;margin:0;padding:.3rem 0;background:var(--back)}
 header p{color:var(--soft);margin:.3rem 0;max-width:60rem;font-size:.875rem}
 header time{color:inherit;font-size:inherit}

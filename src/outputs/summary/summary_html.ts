@@ -24,11 +24,13 @@ export function summaryHtml(summary: Summary): Markup {
   const color = downChecks + missedObjectives > 0 ? RED : isKnown ? GREEN : GRAY;
   return markup`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark"><title>${cut(sentence)}</title></head>
-<body style="${BODY}"><div style="max-width:720px;margin:0 auto">
-<p style="margin:0 0 8px;padding-left:12px;border-left:6px solid ${color};font-size:19px;font-weight:600">${
+<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,"><title>${
     cut(sentence)
-  }.</p>
+  }</title></head>
+<body style="${BODY}"><div role="main" style="max-width:720px;margin:0 auto">
+<h1 style="margin:0 0 8px;padding-left:12px;border-left:6px solid ${color};font-size:19px;font-weight:600">${
+    cut(sentence)
+  }.</h1>
 <p style="margin:0 0 16px;font-size:13px;opacity:.75">${cut(describePeriod(summary))}<br>${
     cut(`Host: ${summary.hostName}`)
   }${summary.notes.map((note) => markup`<br>${cut(note)}`)}</p>
