@@ -43,7 +43,7 @@ export async function withBrowser(use: (browser: Browser) => Promise<void>): Pro
     stdout: "piped",
     stderr: "null",
     // Every view of every state takes minutes.
-    limitMs: 300_000,
+    limitMs: 900_000,
   });
   const end = new AbortController();
   let draining: Promise<void> = Promise.resolve();
