@@ -151,24 +151,41 @@ export function createSimulatedSystem(program: Program): System {
   };
 }
 
-/** The clock that `main.ts` makes, on the one timer of a process. */
+/**
+ * The clock that `main.ts` makes, on the one timer of a process. An event that comes too early waits on: a service sets
+ * its timer to a later time and back each second, which costs no event.
+ */
 function createClock(program: Program): Clock {
   const { machine } = program;
   const { timeline } = machine.world;
   const startMs = timeline.nowMs - machine.suspendedMs;
-  let clear = (): void => {};
   const monotonicMs = (): number => timeline.nowMs - machine.suspendedMs - startMs;
-  const set = (delayMs: number, callback: () => void): void => {
-    clear();
-    const dueMs = monotonicMs() + Math.ceil(delayMs);
-    clear = timeline.after(Math.ceil(delayMs), () => {
+  let due: { readonly atMs: number; callback(): void } | null = null;
+  /** The times of its events that are still to come. */
+  const pending = new Set<number>();
+  const wait = (): void => {
+    if (due === null) return;
+    const atMs = timeline.nowMs + Math.max(0, due.atMs - monotonicMs());
+    for (const earlierMs of pending) if (earlierMs <= atMs) return;
+    pending.add(atMs);
+    timeline.after(atMs - timeline.nowMs, () => {
+      pending.delete(atMs);
       // Of a machine that was suspended meanwhile, the time has not come.
-      const leftMs = dueMs - monotonicMs();
-      if (leftMs > 0) set(leftMs, callback);
-      else callback();
+      if (due === null || due.atMs > monotonicMs()) return wait();
+      const { callback } = due;
+      due = null;
+      callback();
     }, program);
   };
-  return createWheelClock({ wallMs: () => machine.wallMs, monotonicMs, set, clear: () => clear() });
+  return createWheelClock({
+    wallMs: () => machine.wallMs,
+    monotonicMs,
+    set: (delayMs, callback) => {
+      due = { atMs: monotonicMs() + Math.ceil(delayMs), callback };
+      wait();
+    },
+    clear: () => due = null,
+  });
 }
 
 function createStores(program: Program, clock: Clock, files: StoreFiles): Stores {
