@@ -20,7 +20,7 @@ import { SOURCE_FLAGS } from "../testing/source.ts";
 import { CAMPAIGNS, SEED } from "../testing/seed.ts";
 import { startChild } from "../testing/tools.ts";
 import { FULL_FORM } from "../testing/full_form.ts";
-import { soakHandles, soakWheel } from "./soak_wheel.ts";
+import { soakWheel } from "./soak_wheel.ts";
 
 const PROJECT = new URL("..", import.meta.url);
 
@@ -46,7 +46,6 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
   services: soakServices,
   wheel: ({ steps }) => {
     soakWheel(20 * steps, 100);
-    soakHandles();
     return Promise.resolve();
   },
   kill: ({ rounds }) =>

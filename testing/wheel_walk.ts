@@ -1,6 +1,5 @@
 /** A long random walk of a wheel alongside its oracle, reproducible from a seed. */
-import type { TimerHandle } from "../src/scheduler/timer_table.ts";
-import { ComparedWheel } from "./wheel_oracle.ts";
+import { ComparedWheel, type NumberedTimer } from "./wheel_oracle.ts";
 
 /** The summary of a walk. */
 export interface WalkSummary {
@@ -27,11 +26,11 @@ export function walkWheel(seed: number, steps: number): WalkSummary {
   const below = (limit: number) => Math.floor(random() * limit);
   /** Small numbers as often as large ones: the exponent is drawn, not the number. */
   const spread = (bits: number) => Math.floor(2 ** (random() * bits)) - 1;
-  const gone: TimerHandle[] = [];
-  const forget = (handles: readonly TimerHandle[]) => {
-    for (const handle of handles) {
-      if (gone.length < GONE_MAX) gone.push(handle);
-      else gone[below(GONE_MAX)] = handle;
+  const gone: NumberedTimer[] = [];
+  const forget = (timers: readonly NumberedTimer[]) => {
+    for (const timer of timers) {
+      if (gone.length < GONE_MAX) gone.push(timer);
+      else gone[below(GONE_MAX)] = timer;
     }
   };
   const counts = { inserted: 0, expired: 0, cancelled: 0, wheels: 1, mostWaiting: 0 };
@@ -64,11 +63,11 @@ export function walkWheel(seed: number, steps: number): WalkSummary {
       counts.mostWaiting = Math.max(counts.mostWaiting, wheel.size);
     } else if (kind < filling + 0.08 && wheel.size > 0) {
       const place = below(wheel.size);
-      forget([wheel.waiting(place).handle]);
+      forget([wheel.waiting(place)]);
       wheel.cancel(place);
       counts.cancelled++;
     } else if (kind < filling + 0.1 && gone.length > 0) {
-      wheel.cancelGone(gone[below(gone.length)] as TimerHandle);
+      wheel.cancelGone(gone[below(gone.length)] as NumberedTimer);
     } else {
       const expired = advance();
       forget(expired);

