@@ -8,7 +8,7 @@ import process from "node:process";
 import type { Check } from "../src/domain/check.ts";
 import type { Store } from "../src/domain/store.ts";
 import { openStateRepository, type StateRepository } from "../src/state/state_repository.ts";
-import { DEFAULT_LIMITS } from "../src/scheduler/run_checks.ts";
+import { createLimiters } from "../src/scheduler/run_checks.ts";
 import { nextAtOffset, splayOf } from "../src/scheduler/plan.ts";
 import { createStores } from "../src/state/open_stores.ts";
 import { createSystem } from "../src/system/deno_system.ts";
@@ -71,7 +71,7 @@ async function service(store: Store, seconds: number): Promise<IdleSample> {
     system: createSystem(createRealClock(), { createStores }),
     jobs: null,
     repository,
-    limits: DEFAULT_LIMITS,
+    limiters: createLimiters(),
     engine: createSilentEngine(repository),
     onEvent: (event) => {
       if (event.event !== "result") return;

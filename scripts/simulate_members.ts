@@ -104,7 +104,7 @@ function detect(hosts: readonly string[]): Expectation["detectionMs"] {
       if (nowMs % HEARTBEAT_EVERY_MS !== phaseOf.get(host) || host === dead && nowMs > DEATH_MS) continue;
       const members = hosts.flatMap((other) => heartbeatOf(other, counts.get(other)));
       counts.set(host, (counts.get(host) ?? 0) + 1);
-      const view = observe(views.get(host) ?? UNOBSERVED, { kind: "sent", sentAtMs: nowMs, members }, host);
+      const view = observe(views.get(host) ?? UNOBSERVED, { sentAtMs: nowMs, members }, host);
       views.set(host, view);
       if (nowMs <= DEATH_MS || detectedMs.has(host)) continue;
       if (!liveOthers(view).some((other) => other.host === dead)) detectedMs.set(host, nowMs - DEATH_MS);

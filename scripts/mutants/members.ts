@@ -56,11 +56,6 @@ export const MEMBERS: FaultyLayer = {
           "known.heartbeat.id !== heartbeat.id;",
           'known.heartbeat.id === "";',
         ],
-        [
-          "a superseded process participates again",
-          'if (before.status === "superseded") return before;',
-          'if (before.status === "superseded" && outcome.kind === "failed") return before;',
-        ],
       ],
     },
     {

@@ -122,9 +122,9 @@ export const SCHEDULER: FaultyLayer = {
       faults: [
         ["one task more than the limit runs", "if (running < limit) {", "if (running <= limit) {"],
         [
-          "a waiting task that was aborted starts",
-          "if (!this.#removed.delete(waiter)) return waiter;",
-          "if (!this.#removed.delete(waiter) || this.#first > 0) return waiter;",
+          "the last waiting task starts first",
+          "const [start] = waiting;",
+          "const start = [...waiting].at(-1);",
         ],
       ],
     },
@@ -191,8 +191,8 @@ export const SCHEDULER: FaultyLayer = {
         ],
         [
           "a failure during a stall counts",
-          "if (!isStalled && !wasSuspended) return result;",
-          "if (!isStalled || !wasSuspended) return result;",
+          "if (stalledForMs === 0 && !wasSuspended) return result;",
+          "if (stalledForMs === 0 || !wasSuspended) return result;",
         ],
       ],
     },

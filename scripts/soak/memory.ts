@@ -4,7 +4,7 @@ import { initialState } from "../../src/condition/condition_state.ts";
 import { CONDITIONS, type ConditionState } from "../../src/domain/condition.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
-import { DEFAULT_LIMITS } from "../../src/scheduler/run_checks.ts";
+import { createLimiters } from "../../src/scheduler/run_checks.ts";
 import { Scheduler } from "../../src/scheduler/scheduler.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { createFakeTargets } from "../../testing/fake_targets.ts";
@@ -53,7 +53,7 @@ async function soakRuns(
     })),
     jobs: null,
     repository,
-    limits: DEFAULT_LIMITS,
+    limiters: createLimiters(),
     engine: createSilentEngine(repository),
     onEvent: ({ event }) => void (count += event === "result" ? 1 : 0),
     onBug: (error) => {

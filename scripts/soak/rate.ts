@@ -3,7 +3,7 @@ import { createSilentEngine } from "../../testing/silent_engine.ts";
 import { startServer } from "../../bench/server.ts";
 import type { Check } from "../../src/domain/check.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
-import { DEFAULT_LIMITS } from "../../src/scheduler/run_checks.ts";
+import { createLimiters } from "../../src/scheduler/run_checks.ts";
 import { createStores } from "../../src/state/open_stores.ts";
 import { createSystem } from "../../src/system/deno_system.ts";
 import { Scheduler } from "../../src/scheduler/scheduler.ts";
@@ -74,7 +74,7 @@ async function runAndCount(checks: readonly Check[], seconds: number): Promise<L
       system,
       jobs: null,
       repository,
-      limits: DEFAULT_LIMITS,
+      limiters: createLimiters(),
       engine: createSilentEngine(repository),
       onEvent: (event) => {
         if (event.event !== "result") return;

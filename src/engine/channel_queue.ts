@@ -71,12 +71,15 @@ type TransitionOf<S extends StatusKind, E extends QueueEvent["kind"]> = (
   context: QueueContext,
 ) => QueueTransition;
 
+/** What every status does that waits. */
+const WAITING = { woke: wake, reloaded: reload, released: leave, clock_set_back: setBack, stopped: stop };
+
 /** By status and event. */
 const TRANSITIONS: {
   readonly [S in StatusKind]: { readonly [E in QueueEvent["kind"]]?: TransitionOf<S, E> };
 } = {
   idle: { added: addAndWait, reloaded: reload, stopped: stop },
-  batching: { added, woke: wake, reloaded: reload, released: leave, clock_set_back: setBack, stopped: stop },
+  batching: { ...WAITING, added },
   sending: {
     added,
     woke: merge,
@@ -89,23 +92,9 @@ const TRANSITIONS: {
     clock_set_back: setBack,
     stopped: stopWhileSending,
   },
-  backing_off: {
-    added: addDuringBackoff,
-    woke: wake,
-    reloaded: reload,
-    released: leave,
-    clock_set_back: setBack,
-    stopped: stop,
-  },
-  limited: { added, woke: wake, reloaded: reload, released: leave, clock_set_back: setBack, stopped: stop },
-  rejected: {
-    added: addAndWait,
-    woke: wake,
-    reloaded: reload,
-    released: leave,
-    clock_set_back: setBack,
-    stopped: stop,
-  },
+  backing_off: { ...WAITING, added: addDuringBackoff },
+  limited: { ...WAITING, added },
+  rejected: { ...WAITING, added: addAndWait },
   stopped: { added },
 };
 

@@ -48,6 +48,17 @@ export interface Situation extends SuppressionOptions {
   readonly hostName: string;
 }
 
+/** A situation in which nothing is sent, as far as only a notification that is sent has it. */
+export const NOT_SENT = {
+  notifies: true,
+  dependents: 0,
+  nameOf: () => "",
+  textMaxOf: () => ({ output: 0, detail: 0 }),
+  sequence: 0,
+  newId: () => "",
+  hostName: "",
+} as const satisfies Partial<Situation>;
+
 /** A result, and the plan after it. */
 export interface Run {
   readonly result: Result;

@@ -3,6 +3,7 @@ import type { Message } from "../domain/delivery.ts";
 import type { Notification } from "../domain/outbox.ts";
 import { describeItem } from "../channels/describe_item.ts";
 import { countConditions } from "../channels/notification_text.ts";
+import { PLAIN_NOTIFICATION } from "./queued_notifications.ts";
 
 /** A text message has 160 characters. */
 const NAMES_LENGTH_MAX = 80;
@@ -25,9 +26,9 @@ export function digestOf({ items, ...message }: Message): Message {
     first,
   );
   const notification: Notification = {
+    ...PLAIN_NOTIFICATION,
     id: message.id,
     check: `${items.length} notifications`,
-    title: null,
     event: isRecovery ? "recovery" : "problem",
     condition: worst.condition,
     previous: isRecovery ? worst.previous : "ok",
@@ -35,12 +36,8 @@ export function digestOf({ items, ...message }: Message): Message {
     detail: [...lines, ...more > 0 ? [`and ${more} more`] : []].join("\n"),
     problemBeganAtMs: least(notifications.map(({ problemBeganAtMs }) => problemBeganAtMs)),
     decidedAtMs: message.decidedAtMs,
-    occurrences: 1,
     nextRunAtMs: least(notifications.map(({ nextRunAtMs }) => nextRunAtMs)),
     hostName: first.hostName,
-    acknowledged: null,
-    flapping: false,
-    dependents: 0,
   };
   const summarized = items.reduce((sum, item) => sum + item.summarized, 0);
   return {

@@ -8,7 +8,7 @@ import type { ConditionState, Suppression } from "../domain/condition.ts";
 import type { NotificationFacts } from "../domain/outbox.ts";
 import type { StateRepository } from "../state/state_repository.ts";
 import type { NotifyingConfig } from "./configured_channels.ts";
-import { decide, type Decided, type Run, type Situation, suppressionIn } from "./decide.ts";
+import { decide, type Decided, NOT_SENT, type Run, type Situation, suppressionIn } from "./decide.ts";
 import { Dependents } from "./dependents.ts";
 import type { Sender } from "./sender.ts";
 import { unknownDependencies } from "./suppression.ts";
@@ -137,13 +137,9 @@ export class Engine {
 
 /** The situation of a decision that calls no channel. */
 export const WITHOUT_CHANNELS = {
-  notifies: true,
+  ...NOT_SENT,
   silences: [],
   running: new Map(),
   stateOf: initialState,
   lastNotifiedOf: null,
-  dependents: 0,
-  nameOf: () => "",
-  textMaxOf: () => ({ output: 0, detail: 0 }),
-  sequence: 0,
 } as const satisfies Partial<Situation>;

@@ -3,7 +3,7 @@ import type { DeliveryMarker, LoggedDelivery, QueuedNotification } from "../doma
 import type { KeptOutbox } from "../domain/store.ts";
 import type { Channel } from "../domain/channel.ts";
 import { markerKey, markersAfter, markersOfDropped } from "./delivery_markers.ts";
-import { type LastNotified, lastNotified, newQueued } from "./queued_notifications.ts";
+import { type LastNotified, lastNotified, newQueued, PLAIN_NOTIFICATION } from "./queued_notifications.ts";
 
 /** An event of a notification: it was queued, or has an outcome. */
 interface Step {
@@ -105,20 +105,14 @@ export class PastOutbox {
 function queuedOf(sent: LoggedDelivery, channelKey: string): QueuedNotification {
   const { check, event, condition, missedProblem, decidedAtMs } = sent;
   const notification = {
+    ...PLAIN_NOTIFICATION,
     id: sent.id,
     ...{ check, event, condition, decidedAtMs },
-    title: null,
-    previous: "ok",
     output: "",
-    detail: "",
     problemBeganAtMs: decidedAtMs,
-    occurrences: 0,
     nextRunAtMs: decidedAtMs,
     hostName: "",
-    acknowledged: null,
-    flapping: false,
-    dependents: 0,
-  } as const;
+  };
   return {
     ...newQueued(notification, {
       channelKey,

@@ -202,15 +202,19 @@ export class Sender {
 
   /** Returns a summary as it is queued for each of its channels. */
   queuedSummary(summary: Notification): readonly QueuedNotification[] {
-    const nowMs = this.options.system.clock.wallMs();
     return this.channels.ofSummary.map((channel) =>
-      newQueued(shortNotification(summary, channelEntryOf(channel).textMax), {
-        channelKey: channel.key,
-        channelName: this.channels.nameOf(channel),
-        sequence: this.#sequence++,
-        nowMs,
-      })
+      this.#queuedFor(channel, shortNotification(summary, this.textMaxOf(channel)))
     );
+  }
+
+  /** Returns a notification as it is queued for a channel, as its next one. */
+  #queuedFor(channel: Channel, notification: Notification): QueuedNotification {
+    return newQueued(notification, {
+      channelKey: channel.key,
+      channelName: this.nameOf(channel),
+      sequence: this.#sequence++,
+      nowMs: this.options.system.clock.wallMs(),
+    });
   }
 
   /** Sends a summary that is persisted. */
@@ -323,20 +327,18 @@ export class Sender {
       this.channels.fallbackOf(channelKey),
     ];
     if (channel === undefined || fallback === null) return;
-    const channelName = this.channels.nameOf(channel);
+    const channelName = this.nameOf(channel);
     const notified = this.lastNotice(noticeName(channelName), fallback);
     // Not by `await` alone: the notice is in the transaction of the outcome that it is about.
     const condition = notified instanceof Promise ? await notified : notified;
     const notice = noticeOf(event, {
       channelName,
-      fallback: { key: fallback.key, name: this.channels.nameOf(fallback) },
       isNotified: condition !== "ok",
       newId: randomId,
       hostName: hostName(),
-      sequence: this.#sequence++,
       nowMs: clock.wallMs(),
     });
-    if (notice !== null) await this.#sendNotices([notice]);
+    if (notice !== null) await this.#sendNotices([this.#queuedFor(fallback, notice)]);
   }
 
   /** Returns the condition of the last notice about a channel that another one was sent. */
@@ -378,8 +380,7 @@ export class Sender {
         nowMs,
       });
       if (end === null) continue;
-      const channelName = this.channels.nameOf(channel);
-      const last = newQueued(end, { channelKey, channelName, sequence: this.#sequence++, nowMs });
+      const last = this.#queuedFor(channel, end);
       this.#ending.set(markerKey(check, channelKey), last);
       ends.push(last);
     }

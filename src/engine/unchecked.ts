@@ -4,7 +4,7 @@
  * has: the problem may well go on.
  */
 import type { Notification } from "../domain/outbox.ts";
-import type { LastNotified } from "./queued_notifications.ts";
+import { type LastNotified, PLAIN_NOTIFICATION } from "./queued_notifications.ts";
 import type { ChannelUser } from "./rekey.ts";
 
 /** Returns why a config does not run a check, by the checks that it has; `null`: it does. */
@@ -28,18 +28,15 @@ export function uncheckedOf(
 ): Notification | null {
   if (previous === "ok") return null;
   return {
+    ...PLAIN_NOTIFICATION,
     ...facts,
     check,
     event: "recovery",
     condition: "unknown",
     previous,
     output: `no longer checked: ${why}, was ${previous}`,
-    detail: "",
     decidedAtMs: nowMs,
     occurrences: 0,
     nextRunAtMs: nowMs,
-    acknowledged: null,
-    flapping: false,
-    dependents: 0,
   };
 }

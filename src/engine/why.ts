@@ -17,7 +17,7 @@ import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { dueAtMs, isExcluded, isOutsideHours } from "./channel_filters.ts";
 import { unconfirmedOf } from "./check_status.ts";
-import { decide, type Run } from "./decide.ts";
+import { decide, NOT_SENT, type Run } from "./decide.ts";
 import { nextWindow, openWindow } from "./maintenance_windows.ts";
 import type { LastNotified } from "./queued_notifications.ts";
 import { shownWindow, silencesOf } from "./silences.ts";
@@ -147,17 +147,6 @@ function dueEvent(decision: Decision): NotificationEvent | null {
   const { event } = due.notification;
   return event === "summary" ? null : event;
 }
-
-/** What only a notification that is sent has. */
-export const NOT_SENT = {
-  notifies: true,
-  dependents: 0,
-  nameOf: () => "",
-  textMaxOf: () => ({ output: 0, detail: 0 }),
-  sequence: 0,
-  newId: () => "",
-  hostName: "",
-} as const;
 
 function silencesOfKind(
   kind: Silence["kind"],

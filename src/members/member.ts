@@ -245,9 +245,7 @@ export class Member implements WorkShare {
     const before = new Set(liveOthers(this.#observed).map((one) => one.host));
     this.#observed = observe(
       this.#observed,
-      reply === null
-        ? { kind: "failed" }
-        : { kind: "sent", sentAtMs: sent.monotonicMs, members: reply.members },
+      reply === null ? null : { sentAtMs: sent.monotonicMs, members: reply.members },
       host,
     );
     this.#followReach(reply !== null, sent.monotonicMs);

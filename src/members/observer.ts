@@ -16,9 +16,8 @@ export interface Observed {
    * - `joining`: too few heartbeats so far.
    * - `member`: participates.
    * - `uncertain`: the last heartbeat failed; the others are unchanged.
-   * - `superseded`: a newer process of this host participates.
    */
-  readonly status: "joining" | "member" | "uncertain" | "superseded";
+  readonly status: "joining" | "member" | "uncertain";
   /** How many heartbeats succeeded since the start, as far as that matters. */
   readonly heartbeats: number;
   /** When the last good heartbeat was sent, and when counting began; the observer's monotonic clock. */
@@ -34,12 +33,11 @@ interface OtherMember {
   readonly isLive: boolean;
 }
 
-/** The outcome of the observer's own heartbeat; times are its monotonic clock. */
-export type HeartbeatOutcome =
-  | { readonly kind: "sent"; readonly sentAtMs: number; readonly members: readonly MemberHeartbeat[] }
-  /** It failed, or its outcome is unknown. */
-  | { readonly kind: "failed" }
-  | { readonly kind: "superseded" };
+/** An own heartbeat that succeeded, and what it read; the time is of the observer's monotonic clock. */
+export interface SentHeartbeat {
+  readonly sentAtMs: number;
+  readonly members: readonly MemberHeartbeat[];
+}
 
 export const HEARTBEAT_EVERY_MS = 1_000;
 /** Between two own heartbeats so far apart this process stalled. */
@@ -53,13 +51,10 @@ export const UNOBSERVED: Observed = {
   others: new Map(),
 };
 
-export function observe(before: Observed, outcome: HeartbeatOutcome, ownHost: string): Observed {
-  if (before.status === "superseded") return before;
-  if (outcome.kind === "superseded") return { ...before, status: "superseded" };
-  if (outcome.kind === "failed") {
-    return { ...before, status: before.status === "joining" ? "joining" : "uncertain" };
-  }
-  const { sentAtMs, members } = outcome;
+/** Returns the view after an own heartbeat; `null`: it failed, or its outcome is unknown. */
+export function observe(before: Observed, sent: SentHeartbeat | null, ownHost: string): Observed {
+  if (sent === null) return { ...before, status: before.status === "joining" ? "joining" : "uncertain" };
+  const { sentAtMs, members } = sent;
   const { lastSentMs } = before;
   const isAnew = lastSentMs === null || before.status === "uncertain" || sentAtMs - lastSentMs > STALL_MS;
   const countingSinceMs = isAnew ? sentAtMs : before.countingSinceMs;

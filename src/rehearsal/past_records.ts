@@ -3,9 +3,8 @@
  * time and the logged deliveries until then.
  */
 import { isExcluded } from "../engine/channel_filters.ts";
-import { decide, type Decided } from "../engine/decide.ts";
+import { decide, type Decided, NOT_SENT } from "../engine/decide.ts";
 import type { PastOutbox } from "../engine/past_outbox.ts";
-import { NOT_SENT } from "../engine/why.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import type { Gap } from "../outputs/why/gather_why.ts";

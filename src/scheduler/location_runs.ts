@@ -9,21 +9,13 @@ import { createLocationStore } from "../state/location_store.ts";
 import { openStateRepository, type StateRepository } from "../state/state_repository.ts";
 import { mayConfirmProblem } from "./trace/trace_depth.ts";
 import { splayOf } from "./plan.ts";
-import {
-  type CheckRunner,
-  type Limiters,
-  type Limits,
-  RUN_HERE,
-  runCheck,
-  type RunOptions,
-} from "./run_checks.ts";
+import { type CheckRunner, type Limiters, RUN_HERE, runCheck, type RunOptions } from "./run_checks.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerOptions } from "./scheduler.ts";
 
 interface LocationRunsOptions extends Pick<SchedulerOptions, "system" | "onBug"> {
   readonly location: string;
   readonly shared: Pick<SharedStore, "saveLocationResults">;
   readonly share: Pick<WorkShare, "runs">;
-  readonly limits: Limits;
   readonly limiters: Limiters;
   /** Called when the result here changed, and others can read that. */
   callFor(check: string, why: EarlyLook["why"]): void;

@@ -11,14 +11,7 @@ import { intervalOf, overdueAtMs, type Scheduled } from "../engine/overdue.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
 import type { Decided } from "../engine/decide.ts";
 import type { Engine } from "../engine/engine.ts";
-import { isDue, isTooFarAhead, planFirst, planNext, splayOf } from "./plan.ts";
-
-interface NextRun {
-  /** Later than the time it was planned at. */
-  readonly atMs: number;
-  /** Runs that were left out before it; 0 or more. */
-  readonly missed: number;
-}
+import { isDue, isTooFarAhead, type Plan, planFirst, planNext, splayOf } from "./plan.ts";
 
 function splayOfCheck({ name, splay }: Scheduled): number {
   return splay ?? splayOf(name);
@@ -31,21 +24,20 @@ export function nextRunAfter(
     readonly plannedMs: number;
     readonly nowMs: number;
   },
-): NextRun {
+): Plan {
   const { schedule } = check;
   if (isCron(schedule)) {
     const attentiveIntervalMs = intervalOf(schedule, state);
     return nextCronRun(schedule.times, { attentiveIntervalMs, plannedMs, nowMs });
   }
   const intervalMs = intervalOf(schedule, state);
-  const plan = planNext({
+  return planNext({
     plannedMs,
     nowMs,
     regularIntervalMs: schedule.regularIntervalMs,
     attentiveIntervalMs: isAttentive(state) ? intervalMs : null,
     splay: splayOfCheck(check),
   });
-  return plan;
 }
 
 /** How many runs are counted as left out at a time, so that a month without electricity costs no second to count. */
@@ -59,7 +51,7 @@ function nextCronRun(
     readonly plannedMs: number;
     readonly nowMs: number;
   },
-): NextRun {
+): Plan {
   let missed = 0;
   let lastMs = plannedMs;
   let atMs = times.after(lastMs);
@@ -192,7 +184,7 @@ function isCronDue({ times }: CronSchedule, atMs: number, nowMs: number): boolea
 }
 
 /** Adds when a check is overdue that runs next at a time. */
-export function withOverdue<Next extends Pick<NextRun, "atMs">>(
+export function withOverdue<Next extends Pick<Plan, "atMs">>(
   check: Check,
   state: ConditionState,
   next: Next,
@@ -235,7 +227,7 @@ interface AskedRunOptions {
  * The run after a requested one. If the check was due, that was the planned run. If it was not, the plan stays, unless
  * the result requires an earlier run.
  */
-function nextRunAfterRequested(check: Check, options: AskedRunOptions): NextRun {
+function nextRunAfterRequested(check: Check, options: AskedRunOptions): Plan {
   const { before, state, startedAtMs, nowMs } = options;
   const { schedule } = check;
   const keptMs = before.nextRunAtMs;

@@ -40,7 +40,7 @@ export function nextAtOffset(afterMs: number, intervalMs: number, splay: number)
 }
 
 /** When a run is planned, and how many runs were left out before it. */
-interface Plan {
+export interface Plan {
   /** Always later than the `nowMs` it was planned at. */
   readonly atMs: number;
   /** Runs whose time has passed and that are skipped; 0 or more. */

@@ -25,7 +25,7 @@ import { SuppressedChecks } from "./suppressed_checks.ts";
 import { mayConfirmProblem } from "./trace/trace_depth.ts";
 
 interface RecordedPassOptions
-  extends Pick<PassOptions, "system" | "directory" | "limits" | "redact" | "runner" | "signal"> {
+  extends Pick<PassOptions, "system" | "directory" | "limiters" | "redact" | "runner" | "signal"> {
   readonly active: readonly Check[];
   readonly repository: StateRepository;
   readonly engine: Engine;

@@ -9,17 +9,15 @@ import { createRedactor, type Redact, redactProcesses } from "../shared/redact.t
 import { createLimiter, type Limiter } from "./limiter.ts";
 import { StallSafeRuns } from "./stall_safe.ts";
 
-/** How many checks may run at a time that start a process, and that wait for the network. */
-export interface Limits {
-  /** Of checks that start a process; 1 or more. */
-  readonly process: number;
-  /** Of checks that only wait for the network; 1 or more. */
-  readonly network: number;
-}
+/** Limit how many checks run at a time that start a process, and that only wait for the network. */
+export type Limiters = Readonly<Record<"process" | "network", Limiter>>;
 
-export type Limiters = Readonly<Record<keyof Limits, Limiter>>;
+/** The limits unless the user gives others. */
+export const DEFAULT_LIMITS = { process: 32, network: 512 };
 
-export function createLimiters({ process, network }: Limits): Limiters {
+/** Creates limiters with limits of 1 or more. */
+export function createLimiters(limits: Partial<typeof DEFAULT_LIMITS> = {}): Limiters {
+  const { process, network } = { ...DEFAULT_LIMITS, ...limits };
   return { process: createLimiter(process), network: createLimiter(network) };
 }
 
@@ -41,9 +39,6 @@ export const RUN_HERE: CheckRunner = {
   run: runCheck,
 };
 
-/** The limits unless the user gives others. */
-export const DEFAULT_LIMITS: Limits = { process: 32, network: 512 };
-
 export interface PassOptions {
   readonly system: ObserveContext["system"];
   /** The runs that jobs recorded; `null` without a state. */
@@ -51,8 +46,8 @@ export interface PassOptions {
   readonly conditionOf?: ObserveContext["conditionOf"];
   /** The config's directory, absolute. */
   readonly directory: string;
-  /** How many checks run at a time; the others wait. */
-  readonly limits: Limits;
+  /** Others may share them. */
+  readonly limiters: Limiters;
   /** @default {@linkcode RUN_HERE} */
   readonly runner?: CheckRunner;
   /** Ends the pass early: running checks are ended, waiting ones do not start. */
@@ -87,11 +82,6 @@ export async function runPass(checks: readonly Check[], options: PassOptions): P
   return checks.filter((_check, index) => !isFinished[index]);
 }
 
-interface LimitedRunsOptions extends Pick<PassOptions, "limits" | "runner"> {
-  /** Limiters that others share. @default limiters of the limits */
-  readonly limiters?: Limiters;
-}
-
 interface LimitedRun extends RunOptions {
   /** Called once the run has a free place; it does not start if this throws. */
   onStart?(): void;
@@ -105,8 +95,8 @@ export class LimitedRuns {
   readonly #runner: CheckRunner;
   readonly #stallSafe: StallSafeRuns;
 
-  constructor(clock: Clock, { limits, limiters, runner = RUN_HERE }: LimitedRunsOptions) {
-    this.#limiters = limiters ?? createLimiters(limits);
+  constructor(clock: Clock, { limiters, runner = RUN_HERE }: Pick<PassOptions, "limiters" | "runner">) {
+    this.#limiters = limiters;
     this.#runner = runner;
     this.#stallSafe = new StallSafeRuns(clock);
   }
@@ -117,7 +107,7 @@ export class LimitedRuns {
     try {
       return limit === "none"
         ? await this.#start(check, options)
-        : await this.#limiters[limit].run(() => this.#start(check, options), options.signal);
+        : await this.#limiters[limit](() => this.#start(check, options), options.signal);
     } catch (error) {
       if (!options.signal.aborted) throw error;
       return null;

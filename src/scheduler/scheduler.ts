@@ -25,7 +25,6 @@ import {
   type CheckRunner,
   LimitedRuns,
   type Limiters,
-  type Limits,
   RUN_HERE,
   type RunOptions,
   withoutSecrets,
@@ -88,10 +87,8 @@ export interface SchedulerOptions {
   readonly jobs: JobLog | null;
   /** The records; the scheduler writes and prunes them. */
   readonly repository: StateRepository;
-  /** How many checks run at a time; the others are queued, and late. */
-  readonly limits: Limits;
-  /** Limiters that others share. @default limiters of the limits */
-  readonly limiters?: Limiters;
+  /** Checks beyond the limits are queued, and late. */
+  readonly limiters: Limiters;
   /** @default {@linkcode RUN_HERE} */
   readonly runner?: CheckRunner;
   /** Records every result that counts, and decides on notifications. */

@@ -16,18 +16,27 @@ interface StallSafeRun {
   onStall?(stalledMs: number): void;
 }
 
+/** A delay that comes from a stall of this process, not from a busy machine. */
+export const STALL_MS = 2_000;
+const SAMPLE_EVERY_MS = 1_000;
+
 /**
  * Runs that distinguish a stall of this machine from a problem of a target. A result that is not `ok` doesn't count if
- * this process stalled during the run, or the system was suspended: the check runs again, and that result counts.
+ * this process was paused during the run (SIGSTOP, a frozen container, a hung disk), or the system was suspended: a
+ * timeout then may be a response that arrived in time and that the process did not read. The check runs again, and that
+ * result counts.
+ *
+ * While runs are in progress it samples the clock every second. A sample that is much too late is a stall.
  */
 export class StallSafeRuns {
   readonly #clock: Clock;
-  readonly #detector: StallDetector;
   #running = 0;
+  #sampleAtMs = Infinity;
+  #stalledMs = 0;
+  #cancel = (): void => {};
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#detector = new StallDetector(clock, () => this.#running > 0);
   }
 
   /**
@@ -39,17 +48,16 @@ export class StallSafeRuns {
     observe: () => Promise<R>,
     { signal, onStall }: StallSafeRun,
   ): Promise<R> {
-    const { stalledMs, apartMs } = this.#look();
+    const [stalledMs, apartMs] = [this.#measureStall(), this.#apartMs()];
     this.#running++;
-    this.#detector.start();
+    if (this.#sampleAtMs === Infinity) this.#planSample();
     try {
       const result = await observe();
       if (result === null || result.condition === "ok") return result;
-      const now = this.#look();
-      const isStalled = now.stalledMs > stalledMs;
-      const wasSuspended = Math.abs(now.apartMs - apartMs) > JUMP_MS;
-      if (!isStalled && !wasSuspended) return result;
-      if (isStalled) onStall?.(now.stalledMs - stalledMs);
+      const stalledForMs = this.#measureStall() - stalledMs;
+      const wasSuspended = Math.abs(this.#apartMs() - apartMs) > JUMP_MS;
+      if (stalledForMs === 0 && !wasSuspended) return result;
+      if (stalledForMs > 0) onStall?.(stalledForMs);
       await sleep(this.#clock, wasSuspended ? AFTER_SUSPEND_MS : AFTER_STALL_MS, signal);
       return await observe();
     } finally {
@@ -58,69 +66,31 @@ export class StallSafeRuns {
   }
 
   end(): void {
-    this.#detector.end();
+    this.#sampleAtMs = Infinity;
+    this.#cancel();
   }
 
-  #look(): { readonly stalledMs: number; readonly apartMs: number } {
-    return {
-      stalledMs: this.#detector.stalledMs,
-      apartMs: this.#clock.wallMs() - this.#clock.monotonicMs(),
-    };
-  }
-}
-
-/** A delay that comes from a stall of this process, not from a busy machine. */
-export const STALL_MS = 2_000;
-const LOOK_EVERY_MS = 1_000;
-
-/**
- * Detects stalls: this process was paused (SIGSTOP, a frozen container, a hung disk). A timeout then may be a
- * response that arrived in time and that the process did not read.
- *
- * While runs are in progress it samples the clock every second. A sample that is much too late is a stall.
- */
-export class StallDetector {
-  readonly #clock: Clock;
-  readonly #isBusy: () => boolean;
-  #lookAtMs = Infinity;
-  #stalledMs = 0;
-  #cancel = (): void => {};
-
-  /** Creates a detector that samples while `isBusy`, once it was started. */
-  constructor(clock: Clock, isBusy: () => boolean) {
-    this.#clock = clock;
-    this.#isBusy = isBusy;
+  #apartMs(): number {
+    return this.#clock.wallMs() - this.#clock.monotonicMs();
   }
 
-  /** How long this process has stalled so far; counts a look that is overdue. */
-  get stalledMs(): number {
+  /** Returns how long this process has stalled so far; counts a sample that is overdue. */
+  #measureStall(): number {
     const nowMs = this.#clock.monotonicMs();
-    const lateMs = nowMs - this.#lookAtMs;
+    const lateMs = nowMs - this.#sampleAtMs;
     if (lateMs >= STALL_MS) {
       this.#stalledMs += lateMs;
-      this.#lookAtMs = nowMs;
+      this.#sampleAtMs = nowMs;
     }
     return this.#stalledMs;
   }
 
-  /** Begins to look, unless it does; it ends by itself when no run is in progress. */
-  start(): void {
-    if (this.#lookAtMs === Infinity) this.#planLook();
-  }
-
-  end(): void {
-    this.#lookAtMs = Infinity;
-    this.#cancel();
-  }
-
-  #planLook(): void {
-    this.#lookAtMs = this.#clock.monotonicMs() + LOOK_EVERY_MS;
-    this.#cancel = this.#clock.after(LOOK_EVERY_MS, () => this.#look());
-  }
-
-  #look(): void {
-    void this.stalledMs;
-    if (this.#isBusy()) this.#planLook();
-    else this.#lookAtMs = Infinity;
+  #planSample(): void {
+    this.#sampleAtMs = this.#clock.monotonicMs() + SAMPLE_EVERY_MS;
+    this.#cancel = this.#clock.after(SAMPLE_EVERY_MS, () => {
+      this.#measureStall();
+      if (this.#running > 0) this.#planSample();
+      else this.#sampleAtMs = Infinity;
+    });
   }
 }

@@ -3,17 +3,17 @@ import fc from "../support/property.ts";
 import { createLimiter } from "../../src/scheduler/limiter.ts";
 import { campaign } from "../../testing/seed.ts";
 
-Deno.test("run() releases its slot if a task throws before its first await", async () => {
+Deno.test("createLimiter() releases its slot if a task throws before its first await", async () => {
   const limiter = createLimiter(1);
-  const failing = limiter.run(() => {
+  const failing = limiter(() => {
     throw new Error("broken");
   }, never());
-  const next = limiter.run(() => Promise.resolve("next"), never());
+  const next = limiter(() => Promise.resolve("next"), never());
   await assert.rejects(failing, { message: "broken" });
   assert.equal(await next, "next");
 });
 
-Deno.test("run() keeps limit and order after any aborts", async () => {
+Deno.test("createLimiter() keeps limit and order after any aborts", async () => {
   const step = fc.record({
     turns: fc.nat(6),
     fails: fc.boolean(),
@@ -43,7 +43,7 @@ Deno.test("run() keeps limit and order after any aborts", async () => {
             return index;
           };
           ends.push(
-            limiter.run(task, controller.signal).catch((error: unknown) => {
+            limiter(task, controller.signal).catch((error: unknown) => {
               if (error instanceof Error && error.message === "broken") return index;
               // A task that never started was called off, and one that did was not.
               assert.equal(error, "called off");
@@ -56,8 +56,14 @@ Deno.test("run() keeps limit and order after any aborts", async () => {
         }
         const answers = await Promise.all(ends);
         assert.deepEqual(started, answers.filter((answer) => answer !== null));
-        assert.equal(limiter.running, 0);
-        assert.equal(limiter.waiting, 0);
+        // Every slot is free again.
+        let free = 0;
+        const others = Array.from(
+          { length: limit + 1 },
+          () => limiter(() => Promise.resolve(free++), never()),
+        );
+        assert.equal(free, limit);
+        await Promise.all(others);
       },
     ),
     { numRuns: campaign(500) },

@@ -1,6 +1,7 @@
 /** One pass of a call that shares its state with others. */
 import assert from "node:assert/strict";
 import { RecordedPass } from "../../src/scheduler/recorded_pass.ts";
+import { createLimiters } from "../../src/scheduler/run_checks.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
@@ -24,7 +25,7 @@ function passOf(options: Partial<RecordedPassOptions> & Pick<RecordedPassOptions
   return new RecordedPass({
     system: { ...createMemorySystem(), clock: createRealClock() },
     directory: "/",
-    limits: { process: 1, network: 1 },
+    limiters: createLimiters({ process: 1, network: 1 }),
     redact: (text) => text,
     signal: new AbortController().signal,
     engine: createSilentEngine(options.repository),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import { runRetryPass } from "../../src/scheduler/retry_pass.ts";
+import { createLimiters } from "../../src/scheduler/run_checks.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { createProgramSystem, programCheck } from "../support/fake_commands.ts";
 
@@ -34,7 +35,7 @@ async function retry(
     system,
     jobs: null,
     directory: "/",
-    limits: { process: 9, network: 9 },
+    limiters: createLimiters(),
     signal: stop.signal,
     redact: (text) => text,
     onResult: ({ check, condition }) =>

@@ -7,7 +7,7 @@ import type { Notification } from "../../src/domain/outbox.ts";
 import type { Store, StoreError } from "../../src/domain/store.ts";
 import type { Decided } from "../../src/engine/decide.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
-import type { Limits } from "../../src/scheduler/run_checks.ts";
+import { createLimiters } from "../../src/scheduler/run_checks.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerEvent } from "../../src/scheduler/scheduler.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
@@ -43,7 +43,7 @@ export interface SchedulerHarnessOptions {
   /** A clock that runs already: a restart goes on with that of the harness before. */
   readonly clock?: FakeClock;
   readonly store?: Store;
-  readonly limits?: Limits;
+  readonly limits?: Parameters<typeof createLimiters>[0];
   /** Returns the response of an HTTP target. @default 200 after 20 ms */
   respond?(target: string, nowMs: number): FakeResponse | "hang";
   /** Called when a request has completed or was aborted. */
@@ -101,7 +101,7 @@ export async function startHarness(
     system: { ...createProgramSystem(clock, runFakeCommand), requests },
     jobs: null,
     repository,
-    limits: options.limits ?? { process: 4, network: 60 },
+    limiters: createLimiters(options.limits ?? { process: 4, network: 60 }),
     engine: new Engine(checks, {
       repository,
       sender,

@@ -6,7 +6,7 @@ import type { System } from "../../domain/system.ts";
 import { AgreedRuns } from "../../scheduler/agreed_runs.ts";
 import { ControlRuns, createLocationRunner } from "../../scheduler/location_runs.ts";
 import { isDue } from "../../scheduler/plan.ts";
-import { type CheckRunner, DEFAULT_LIMITS, type PassOptions, runPass } from "../../scheduler/run_checks.ts";
+import { type CheckRunner, createLimiters, type PassOptions, runPass } from "../../scheduler/run_checks.ts";
 import { isCron } from "../../domain/schedule.ts";
 import { keptResult } from "../../engine/decide.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
@@ -84,7 +84,7 @@ export class LocatedPass {
       system,
       jobs: null,
       directory: config.source.directory,
-      limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
+      limiters: createLimiters({ process: settings.concurrency }),
       // Until the checks run, a signal ends the process.
       signal: new AbortController().signal,
       redact: config.redact,

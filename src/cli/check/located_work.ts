@@ -3,14 +3,15 @@ import type { EarlyLook, SharedState } from "../../domain/membership.ts";
 import type { Member } from "../../members/member.ts";
 import { AgreedRuns } from "../../scheduler/agreed_runs.ts";
 import { type LocationRuns, startLocationRuns } from "../../scheduler/location_runs.ts";
-import { type CheckRunner, createLimiters, type Limiters, type Limits } from "../../scheduler/run_checks.ts";
+import type { CheckRunner, Limiters } from "../../scheduler/run_checks.ts";
 import type { ScheduledConfig, Scheduler, SchedulerOptions } from "../../scheduler/scheduler.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 
 interface LocatedWorkOptions extends Pick<SchedulerOptions, "system" | "onBug"> {
   readonly shared: SharedState;
   readonly member: Pick<Member, "location" | "callFor">;
-  readonly limits: Limits;
+  /** Of the checks that this member owns, and of those at its location. */
+  readonly limiters: Limiters;
   readonly repository: Pick<StateRepository, "recordOf">;
 }
 
@@ -20,22 +21,20 @@ export async function startLocatedWork(
   options: LocatedWorkOptions,
 ): Promise<LocatedWork> {
   const { member: { location }, shared, onBug } = options;
-  const limiters = createLimiters(options.limits);
   const runs = location.name === null ? null : await startLocationRuns(config, {
     ...options,
     location: location.name,
     shared: shared.store,
     share: location,
-    limiters,
     callFor: (check, why) => work.callFor(check, why),
     onBug,
   });
-  const work: LocatedWork = new LocatedWork(config, runs, { ...options, limiters });
+  const work: LocatedWork = new LocatedWork(config, runs, options);
   return work;
 }
 
 export class LocatedWork {
-  readonly #options: LocatedWorkOptions & { readonly limiters: Limiters };
+  readonly #options: LocatedWorkOptions;
   readonly #runs: LocationRuns | null;
   readonly #agreed: AgreedRuns;
   #checks: ReadonlyMap<string, ScheduledConfig["checks"][number]>;
@@ -45,7 +44,7 @@ export class LocatedWork {
   constructor(
     config: ScheduledConfig,
     runs: LocationRuns | null,
-    options: LocatedWorkOptions & { readonly limiters: Limiters },
+    options: LocatedWorkOptions,
   ) {
     const { shared, member, system } = options;
     this.#options = options;
@@ -67,11 +66,6 @@ export class LocatedWork {
   /** Runs the checks that this member owns. */
   get runner(): CheckRunner {
     return this.#agreed;
-  }
-
-  /** Runs of both kinds count against the same limits. */
-  get limiters(): Limiters {
-    return this.#options.limiters;
   }
 
   get isAdvancing(): boolean {

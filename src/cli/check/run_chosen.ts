@@ -3,7 +3,7 @@ import { type Condition, highestSeverity } from "../../domain/condition.ts";
 import type { CheckRecord } from "../../domain/store.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import { RecordedPass } from "../../scheduler/recorded_pass.ts";
-import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
+import { createLimiters } from "../../scheduler/run_checks.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { SharedSender } from "../../members/shared_sender.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
@@ -61,7 +61,7 @@ export async function runChosen(
     active: config.checks.filter(({ active }) => active),
     directory: config.source.directory,
     redact: config.redact,
-    limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
+    limiters: createLimiters({ process: settings.concurrency }),
     signal: stop.signal,
     ...options.located !== null && { runner: options.located.runner({ isDue: settings.due }) },
     includesOthers: settings.due,

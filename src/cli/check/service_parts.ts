@@ -9,7 +9,7 @@ import type { SharedState } from "../../domain/membership.ts";
 import type { Member } from "../../members/member.ts";
 import type { MemberWork } from "../../members/member_parts.ts";
 import type { SharedSender } from "../../members/shared_sender.ts";
-import { type CheckRunner, DEFAULT_LIMITS, type Limits } from "../../scheduler/run_checks.ts";
+import { type CheckRunner, createLimiters, type Limiters } from "../../scheduler/run_checks.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { jobLogOf } from "../../state/read_store.ts";
 import { openStateRepository, type StateRepository } from "../../state/state_repository.ts";
@@ -69,7 +69,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   await recorder.adopt(config);
   // Of a shared state, other members may run them.
   if (state.shared === null) repository.leaveOthers(scheduled.checks);
-  const limits = { ...DEFAULT_LIMITS, process: settings.concurrency };
+  const limiters = createLimiters({ process: settings.concurrency });
   let { redact } = scheduled;
   const notified = toNotifyingConfig(config, scheduled.checks);
   const sending: SenderOptions = {
@@ -85,7 +85,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   };
   const sharing = state.shared === null
     ? null
-    : await startSharing(notified, { ...options, sending, shared: state.shared, repository, limits });
+    : await startSharing(notified, { ...options, sending, shared: state.shared, repository, limiters });
   const sender = sharing?.sender ?? startSender(notified, sending);
   const engine = new Engine(notified.running, {
     repository,
@@ -97,14 +97,10 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     system,
     jobs: state.path === null ? null : jobLogOf(repository),
     repository,
-    limits,
+    limiters,
     engine,
     ...options.runner !== undefined && { runner: options.runner },
-    ...sharing !== null && {
-      share: sharing.member,
-      runner: sharing.located.runner,
-      limiters: sharing.located.limiters,
-    },
+    ...sharing !== null && { share: sharing.member, runner: sharing.located.runner },
     onEvent: options.onEvent,
     onBug,
   });
@@ -179,7 +175,7 @@ interface SharingOptions extends ServicePartsOptions {
   readonly shared: SharedState;
   readonly sending: SenderOptions;
   readonly repository: StateRepository;
-  readonly limits: Limits;
+  readonly limiters: Limiters;
 }
 
 async function startSharing(notified: NotifyingConfig, options: SharingOptions): Promise<Sharing> {

@@ -4,6 +4,7 @@ import type { Check } from "../../domain/check.ts";
 import type { Message } from "../../domain/delivery.ts";
 import type { System } from "../../domain/system.ts";
 import { regularRunAfter } from "../../engine/overdue.ts";
+import { PLAIN_NOTIFICATION } from "../../engine/queued_notifications.ts";
 import {
   type CommandContext,
   isEverything,
@@ -148,22 +149,17 @@ function testMessage(check: Check | null, system: System): Message {
   const nowMs = system.clock.wallMs();
   const id = system.randomId();
   const notification = {
+    ...PLAIN_NOTIFICATION,
     id,
     check: check?.name ?? "test",
     title: check?.title ?? null,
     event: "problem",
     condition: "warning",
-    previous: "ok",
     output: "this is a test of the channel; nothing is wrong",
-    detail: "",
     problemBeganAtMs: nowMs,
     decidedAtMs: nowMs,
-    occurrences: 1,
     nextRunAtMs: check === null ? nowMs : regularRunAfter(check, nowMs),
     hostName: system.hostName(),
-    acknowledged: null,
-    flapping: false,
-    dependents: 0,
   } as const;
   return {
     id,

@@ -1,7 +1,7 @@
 import { type Check, combinedChecks } from "../../domain/check.ts";
 import { highestSeverity } from "../../domain/condition.ts";
 import { type RequiredPermission, requiredPermissionsOf } from "../../permissions/required_permissions.ts";
-import { DEFAULT_LIMITS, runPass } from "../../scheduler/run_checks.ts";
+import { createLimiters, runPass } from "../../scheduler/run_checks.ts";
 import { printable } from "../../shared/text.ts";
 import { abortOnStop } from "../check/start_signals.ts";
 import { describeMissing, dropOtherPermissions } from "../config_permissions.ts";
@@ -46,7 +46,7 @@ export async function runNewChecks(checks: readonly Check[], options: TryOptions
     system,
     jobs: null,
     directory: config.source.directory,
-    limits: DEFAULT_LIMITS,
+    limiters: createLimiters(),
     signal: stop.signal,
     traceOf: () => traces ? "full" : null,
     redact: config.redact,

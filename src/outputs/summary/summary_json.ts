@@ -3,6 +3,7 @@ import { monitorFields } from "../json/monitor_fields.ts";
 import type { Bounded, NamedCheck, ObjectiveResult, Outage, Summary } from "./summarize.ts";
 import { sentenceOf, summaryText } from "./summary_sections.ts";
 import type { Notification } from "../../domain/outbox.ts";
+import { PLAIN_NOTIFICATION } from "../../engine/queued_notifications.ts";
 import { SUMMARY_NAME } from "../../domain/channel.ts";
 import { summaryHtml } from "./summary_html.ts";
 
@@ -105,12 +106,12 @@ export function summaryNotification(
   { id, nowMs, nextAtMs }: NotificationOptions,
 ): Notification {
   return {
+    ...PLAIN_NOTIFICATION,
     id,
     check: SUMMARY_NAME,
     title: "Summary",
     event: "summary",
     condition: "ok",
-    previous: "ok",
     output: sentenceOf(summary),
     detail: summaryText(summary),
     problemBeganAtMs: summary.sinceMs,
@@ -118,9 +119,6 @@ export function summaryNotification(
     occurrences: 0,
     nextRunAtMs: nextAtMs,
     hostName: summary.hostName,
-    acknowledged: null,
-    flapping: false,
-    dependents: 0,
     summary: { html: summaryHtml(summary).toString(), json: JSON.stringify(summaryFields(summary)) },
   };
 }
