@@ -5,8 +5,7 @@
  * the channel, it is due again once the check has the channel back. A recovery together with its unsent problem is no
  * exception: without it, the channel is where it was.
  */
-import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
-import { countOf } from "./channel_counts.ts";
+import { countOf, type OutboxChange, type QueuedNotification } from "../domain/outbox.ts";
 import { logOf } from "./delivery_log.ts";
 import { markerKey, markersOfDropped } from "./delivery_markers.ts";
 

@@ -4,8 +4,7 @@
  *
  * A notification that is being sent, or may have arrived, is never touched: it has a message id.
  */
-import type { QueuedNotification } from "../domain/outbox.ts";
-import { countOf } from "./channel_counts.ts";
+import { countOf, type QueuedNotification } from "../domain/outbox.ts";
 import type { ChannelQueue, QueueContext, QueueEffect, QueueTransition } from "./queue_state.ts";
 
 /** New notifications are merged together after this time, since each time costs a transaction. */

@@ -1,4 +1,5 @@
 import { severity } from "../domain/condition.ts";
+import { hashId } from "../shared/hash.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
 import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
@@ -35,4 +36,14 @@ export function toMessage(
       -Infinity,
     ),
   };
+}
+
+/**
+ * Returns the id of a message: that of its notification, or one derived from the ids of all of them. So the same
+ * notifications have the same id in every process, and other notifications another one, even if the delivery of a
+ * message could not be persisted: a receiver that drops duplicates drops nothing else.
+ */
+export function messageIdOf(notificationIds: readonly string[]): string {
+  const [first = "", ...others] = notificationIds;
+  return others.length === 0 ? first : hashId(JSON.stringify(notificationIds));
 }

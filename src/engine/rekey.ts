@@ -22,17 +22,14 @@ type NewChannel = Pick<QueuedNotification, "channelKey" | "channelName">;
 /** By the check and its old channel, see {@linkcode markerKey}. */
 export type Rekeyed = ReadonlyMap<string, NewChannel>;
 
-interface RekeyOptions {
-  nameOf(channel: Channel): string;
-  /** What is no check: each of these may be notified of through every channel. @default none */
-  readonly notices?: readonly string[];
-}
-
-/** Returns the channels that were edited between two configs. */
+/**
+ * Returns the channels that were edited between two configs. `notices` are no checks: each of them may be notified of
+ * through every channel.
+ */
 export function findRekeyed(
   before: readonly ChannelUser[],
   after: readonly ChannelUser[],
-  { nameOf, notices = [] }: RekeyOptions,
+  { nameOf, notices = [] }: { nameOf(channel: Channel): string; readonly notices?: readonly string[] },
 ): Rekeyed {
   const lists = new Map(before.map(({ name, notifications }) => [name, notifications]));
   const used = new Set(after.flatMap(({ notifications }) => notifications.map(({ key }) => key)));
@@ -58,12 +55,6 @@ export function findRekeyed(
   return rekeyed;
 }
 
-/** A queued notification before and after. */
-interface RekeyedNotification {
-  readonly old: QueuedNotification;
-  readonly moved: QueuedNotification;
-}
-
 /**
  * Returns the queued notifications that get another channel. A message that may have arrived keeps its id if all of it
  * goes to one channel that accepts it as one message, so that the receiver can drop the duplicate.
@@ -72,7 +63,7 @@ export function rekeyQueued(
   queued: readonly QueuedNotification[],
   rekeyed: Rekeyed,
   batches: (channelKey: string) => boolean,
-): readonly RekeyedNotification[] {
+): readonly { readonly old: QueuedNotification; readonly moved: QueuedNotification }[] {
   const targetOf = ({ notification, channelKey }: QueuedNotification): NewChannel | undefined =>
     rekeyed.get(markerKey(notification.check, channelKey));
   const messages = Map.groupBy(queued, messageOfChannel);

@@ -217,11 +217,6 @@ export class Sender {
     });
   }
 
-  /** Sends a summary that is persisted. */
-  sendSummary(queued: readonly QueuedNotification[]): void {
-    this.dispatcher.add(queued);
-  }
-
   /** Follows a new config. */
   reload(config: NotifyingConfig): void {
     this.adopt(config);

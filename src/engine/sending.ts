@@ -1,7 +1,7 @@
 /**
  * From a due queue to messages, and from the outcome of each to the next: the transitions of a queue that sends. Pure.
  */
-import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
+import { countOf, type OutboxChange, type QueuedNotification } from "../domain/outbox.ts";
 import {
   hasPending,
   newRound,
@@ -10,12 +10,11 @@ import {
   type Round,
   unwantedHeads,
 } from "./batching.ts";
-import { countOf } from "./channel_counts.ts";
 import { logOf } from "./delivery_log.ts";
 import { markersAfter } from "./delivery_markers.ts";
 import { isObsolete, isStale, TOO_OLD_TO_SHOW } from "./dropping.ts";
 import { mergeNow, mergeSoon } from "./merge_pending.ts";
-import { messageIdOf } from "./message_id.ts";
+import { messageIdOf } from "./message.ts";
 import {
   afterEnd,
   afterLimit,

@@ -6,8 +6,13 @@
  */
 import type { Channel } from "../domain/channel.ts";
 import type { MessageLimit } from "../domain/limits.ts";
-import type { ChannelCount, LimitUse, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
-import { countOf } from "./channel_counts.ts";
+import {
+  type ChannelCount,
+  countOf,
+  type LimitUse,
+  type OutboxChange,
+  type QueuedNotification,
+} from "../domain/outbox.ts";
 
 /** A limit and its use. */
 export interface SendingLimit {

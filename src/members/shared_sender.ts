@@ -94,10 +94,6 @@ export class SharedSender extends Sender {
     ]);
   }
 
-  override sendSummary(): void {
-    this.#member.poke();
-  }
-
   override persistPending(): Promise<void> {
     this.#unsaved = [];
     return super.persistPending();

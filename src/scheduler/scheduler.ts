@@ -44,7 +44,6 @@ import {
   transitionTask,
 } from "./task.ts";
 import { mayConfirmProblem } from "./trace/trace_depth.ts";
-import { TimerGroup } from "./timer_group.ts";
 
 /** The checks that a scheduler runs; a reload replaces them whole. */
 export interface ScheduledConfig {
@@ -116,7 +115,8 @@ interface Slot {
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #time: ScheduleTime;
-  readonly #timers: TimerGroup;
+  /** Cancels each pending timer that is not of a check. */
+  readonly #timers = new Set<() => void>();
   readonly #limited: LimitedRuns;
   readonly #suppressed: SuppressedChecks;
   readonly #writing: WriteSchedule;
@@ -150,7 +150,6 @@ export class Scheduler {
     this.#common = this.#commonTo(config);
     this.#time = createScheduleTime(clock);
     this.#resumedAtMs = this.#time.nowMs();
-    this.#timers = new TimerGroup(clock);
     this.#limited = this.#createRuns(clock);
     this.#reportLate = createLagReporter({ after, report: (lag) => this.#emit({ event: "late", ...lag }) });
     this.#reportStall = createLagReporter({
@@ -265,7 +264,7 @@ export class Scheduler {
    */
   async stop(graceMs: number): Promise<readonly string[]> {
     this.#isStopping = true;
-    this.#timers.end();
+    for (const cancel of this.#timers) cancel();
     for (const { cancelTimer } of this.#slots.values()) cancelTimer?.();
     this.#abortRuns((task) => !hasStarted(task));
     const all = Promise.all(this.#runs);
@@ -537,7 +536,9 @@ export class Scheduler {
   }
 
   #after(delayMs: number, callback: () => void): () => void {
-    return this.#timers.after(delayMs, () => {
+    if (this.#isStopping) return () => {};
+    const end = this.#options.system.clock.after(delayMs, () => {
+      this.#timers.delete(cancel);
       try {
         this.#followClock();
         callback();
@@ -545,6 +546,12 @@ export class Scheduler {
         this.#options.onBug(error);
       }
     });
+    const cancel = (): void => {
+      this.#timers.delete(cancel);
+      end();
+    };
+    this.#timers.add(cancel);
+    return cancel;
   }
 
   /** Follows the wall clock if it was set or the system was suspended. */

@@ -33,12 +33,9 @@ export function createLagReporter(
   };
   return (name, lagMs) => {
     if (lagMs < LAG_MS_MIN) return;
-    const isHighest = noted === null || lagMs > noted.highestMs;
-    noted = {
-      count: (noted?.count ?? 0) + 1,
-      highestMs: isHighest ? lagMs : noted?.highestMs ?? lagMs,
-      name: isHighest ? name : noted?.name ?? name,
-    };
+    const lag = { count: 0, highestMs: lagMs, name };
+    const highest = noted === null || lagMs > noted.highestMs ? lag : noted;
+    noted = { ...highest, count: (noted?.count ?? 0) + 1 };
     if (!isResting) reportNoted();
   };
 }

@@ -7,7 +7,7 @@ import {
   percent,
 } from "../../state/availability.ts";
 import { type CheckStatus, describeStale, statusOf } from "../../engine/check_status.ts";
-import { describeAction, describeDelivery } from "../../engine/outbox_status.ts";
+import { describeAction, describeDelivery } from "../../outputs/outbox_status.ts";
 import { allChanges } from "../../state/read_store.ts";
 import type { JournalRow } from "../../domain/check_journal.ts";
 import type { LoggedDelivery, PageAction } from "../../domain/outbox.ts";

@@ -42,7 +42,7 @@ import {
   renderQueuedNotifications,
   shortenLines,
   shownNotifications,
-} from "../../engine/outbox_status.ts";
+} from "../../outputs/outbox_status.ts";
 import { readDuration } from "../read_duration.ts";
 import { createColors, wantsColor } from "../terminal.ts";
 import { dueEvent } from "../../condition/condition_state.ts";

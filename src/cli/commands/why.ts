@@ -1,6 +1,6 @@
 import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import { unconfirmedOf } from "../../engine/check_status.ts";
-import { deliveryFields, describeDelivery } from "../../engine/outbox_status.ts";
+import { deliveryFields, describeDelivery } from "../../outputs/outbox_status.ts";
 import { gatherWhy, type Why } from "../../outputs/why/gather_why.ts";
 import {
   describeCause,

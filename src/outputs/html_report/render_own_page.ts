@@ -6,7 +6,7 @@ import type { LoggedDelivery } from "../../domain/outbox.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import { shellWord, truncate } from "../../shared/text.ts";
 import { DAY_MS, durationText } from "../../shared/time_units.ts";
-import { describeAction } from "../../engine/outbox_status.ts";
+import { describeAction } from "../outbox_status.ts";
 import { type Markup, markup } from "../markup.ts";
 import { renderActions } from "./render_actions.ts";
 import {

@@ -8,7 +8,7 @@ import { mostUrgentFirst } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { PageGroup } from "../../domain/generated/config.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
-import { describeRow, describeSilence } from "../../engine/outbox_status.ts";
+import { describeRow, describeSilence } from "../outbox_status.ts";
 import { truncate } from "../../shared/text.ts";
 import { createPlainTime, type Markup, markup, type PlainTime, toTimeText } from "../markup.ts";
 import { isShown, type ItemOptions, renderRow, type Room, TEXT_MAX } from "./render_check.ts";

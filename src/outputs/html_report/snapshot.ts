@@ -5,7 +5,7 @@ import type { MemberStatus } from "../../domain/membership.ts";
 import type { LoggedDelivery, PageAction, Silence } from "../../domain/outbox.ts";
 import type { Page } from "../../domain/generated/config.ts";
 import type { ConditionChange, RecentRun } from "../../domain/store.ts";
-import type { ShownNotification } from "../../engine/outbox_status.ts";
+import type { ShownNotification } from "../outbox_status.ts";
 import type { CheckStatus } from "../../engine/check_status.ts";
 import type { System } from "../../domain/system.ts";
 import type { Markup } from "../markup.ts";

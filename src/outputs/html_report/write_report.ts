@@ -15,7 +15,7 @@ import {
 } from "../../state/availability.ts";
 import { type Condition, CONDITIONS, eachCondition, mostUrgentFirst } from "../../domain/condition.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
-import { shownNotifications } from "../../engine/outbox_status.ts";
+import { shownNotifications } from "../outbox_status.ts";
 import { lastingSilences } from "../../engine/silences.ts";
 import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../engine/check_status.ts";
 import { readServices } from "../../state/read_store.ts";

@@ -17,7 +17,7 @@ import {
   respondText,
 } from "./check_ins.ts";
 import type { Check } from "../../domain/check.ts";
-import { describeAction } from "../../engine/outbox_status.ts";
+import { describeAction } from "../outbox_status.ts";
 import { quote } from "../../shared/text.ts";
 import { SIGN_OUT } from "../html_report/render_actions.ts";
 import type { PageForms } from "../html_report/snapshot.ts";

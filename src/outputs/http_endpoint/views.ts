@@ -3,7 +3,7 @@ import { highestSeverity, type ShownCondition } from "../../domain/condition.ts"
 import type { Silence } from "../../domain/outbox.ts";
 import type { Check } from "../../domain/check.ts";
 import type { CheckRecord, ConditionChange, Store } from "../../domain/store.ts";
-import { shownNotifications } from "../../engine/outbox_status.ts";
+import { shownNotifications } from "../outbox_status.ts";
 import { lastingSilences } from "../../engine/silences.ts";
 import {
   type CheckStatus,

@@ -14,7 +14,7 @@ import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
 import type { JournalRow } from "../../domain/check_journal.ts";
 import type { LoggedDelivery, PageAction } from "../../domain/outbox.ts";
-import { actionFields, deliveryFields } from "../../engine/outbox_status.ts";
+import { actionFields, deliveryFields } from "../outbox_status.ts";
 
 const SPANS = [
   { name: "24 hours", key: "day", ms: DAY_MS },

@@ -1,6 +1,6 @@
 import type { Condition } from "../../domain/condition.ts";
 import { type CheckStatus, knownNotified, unconfirmedOf } from "../../engine/check_status.ts";
-import { queuedNotificationFields, type QueuedNotifications } from "../../engine/outbox_status.ts";
+import { queuedNotificationFields, type QueuedNotifications } from "../outbox_status.ts";
 import { jsonDocument } from "../../shared/text.ts";
 import { isoTimeOrNull, roundedMs } from "../../shared/json_values.ts";
 import { locationFields, monitorFields, type MonitorStatus } from "./monitor_fields.ts";

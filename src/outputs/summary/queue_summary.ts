@@ -19,7 +19,7 @@ interface QueueSummaryOptions {
   readonly repository: StateRepository;
   /** The state, if several processes share it. */
   readonly shared: SharedState | null;
-  readonly sender: Pick<Sender, "queuedSummary" | "sendSummary">;
+  readonly sender: Pick<Sender, "queuedSummary" | "send">;
   readonly system: Pick<System, "clock" | "hostName" | "randomId">;
 }
 
@@ -53,7 +53,7 @@ export async function queueDueSummary(options: QueueSummaryOptions): Promise<voi
       nextAtMs: times.after(scheduledMs),
     }),
   );
-  if (await store.queueSummary({ schedule, scheduledMs }, last, queued)) sender.sendSummary(queued);
+  if (await store.queueSummary({ schedule, scheduledMs }, last, queued)) sender.send(queued);
 }
 
 async function readSummary(

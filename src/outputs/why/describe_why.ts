@@ -3,7 +3,7 @@ import { describeDuration } from "../../domain/duration.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import { quoteValue } from "../../config/problem.ts";
-import { describeDelivery, describeSilence, type ShownNotification } from "../../engine/outbox_status.ts";
+import { describeDelivery, describeSilence, type ShownNotification } from "../outbox_status.ts";
 import type { Cause } from "../../engine/why.ts";
 import { timeText } from "../../shared/local_time.ts";
 import type { ExplainedChannel, Why } from "./gather_why.ts";

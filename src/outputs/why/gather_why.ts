@@ -11,7 +11,7 @@ import {
   ConfiguredChannels,
   toNotifyingConfig,
 } from "../../engine/configured_channels.ts";
-import { type ShownNotification, shownNotifications } from "../../engine/outbox_status.ts";
+import { type ShownNotification, shownNotifications } from "../outbox_status.ts";
 import { type LastNotified, lastNotified } from "../../engine/queued_notifications.ts";
 import {
   explainChannel,

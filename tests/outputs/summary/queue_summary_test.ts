@@ -34,7 +34,7 @@ function startProcess(store: Store) {
       system: { ...createMemorySystem(), clock: createFakeClock(atMs) },
       sender: {
         queuedSummary: rowsOf,
-        sendSummary: (queued) => void sent.push(...queued.map(({ id }) => id)),
+        send: (queued) => void sent.push(...queued.map(({ id }) => id)),
       },
     });
   };

@@ -5,7 +5,7 @@ import { isoTime, isoTimeOrNull } from "../shared/json_values.ts";
 import { timeText } from "../shared/local_time.ts";
 import { wrap } from "../shared/wrap.ts";
 import { printable } from "../shared/text.ts";
-import { describeNote, hasOwnEnd } from "./silences.ts";
+import { describeNote, hasOwnEnd } from "../engine/silences.ts";
 
 /** A queued notification; with a time while the limit of its channel lets nothing through. */
 export interface ShownNotification extends QueuedNotification {
@@ -37,22 +37,19 @@ export interface QueuedNotifications {
 
 const SHOWN_MAX = 20;
 
-interface QueuedNotificationsOptions {
-  /** Wall time, milliseconds since 1970. */
-  readonly nowMs: number;
-  /** The terminal's width; `null` off a terminal, where nothing is wrapped. */
-  readonly columns: number | null;
-}
-
-/** Blocks of lines: one for the notifications that did not arrive and one for the silences; without any, none. */
+/**
+ * Blocks of lines: one for the notifications that did not arrive and one for the silences; without any, none. Nothing is
+ * wrapped without the width of a terminal.
+ */
 export function renderQueuedNotifications(
   { rows, silences }: QueuedNotifications,
-  { nowMs, columns }: QueuedNotificationsOptions,
+  { nowMs, columns }: { readonly nowMs: number; readonly columns: number | null },
 ): readonly (readonly string[])[] {
   const notifications = rows.map((row) => printable(describeRow(row, nowMs)));
-  const quiet = silences.flatMap((silence) => {
-    const word = SILENCE_WORDS[silence.kind];
-    return word === null ? [] : [printable(`${word}: ${describeSilence(silence, nowMs)}`)];
+  // Each check shows its maintenance.
+  const quiet = silences.filter(({ kind }) => kind !== "maintenance").map((silence) => {
+    const word = silence.kind === "silence" ? "silenced" : "acknowledged";
+    return printable(`${word}: ${describeSilence(silence, nowMs)}`);
   });
   return [shortenLines(notifications, "notifications"), shortenLines(quiet, "silences")]
     .filter((lines) => lines.length > 0)
@@ -69,15 +66,12 @@ export function describeRow(row: ShownNotification, nowMs: number): string {
   const counted = row.summarized === 0 ? "" : ` and ${row.summarized} older problems that recovered`;
   const { event, condition, check } = row.notification;
   const what = event === "summary" ? "summary" : `${condition} of "${check}"`;
-  return `${STATE_WORDS[row.state]}: ${what}${counted} to ${row.channelName}, ` +
+  return `${row.state}: ${what}${counted} to ${row.channelName}, ` +
     `decided ${since} ago, tried ${row.attempts === 1 ? "once" : `${row.attempts} times`}${limited}${why}`;
 }
 
 /** Describes the check, the end and the note of a silence. */
-export function describeSilence(
-  silence: Silence,
-  nowMs: number,
-): string {
+export function describeSilence(silence: Silence, nowMs: number): string {
   const { check, untilMs, problemBeganAtMs } = silence;
   const note = describeNote(silence);
   const why = note === "" ? "" : ` (${note})`;
@@ -123,7 +117,8 @@ export function actionFields(
 export function countQueuedNotifications({ rows, silences }: QueuedNotifications): readonly string[] {
   const counts = STATES.flatMap((state) => {
     const count = rows.filter((row) => row.state === state).length;
-    return count === 0 ? [] : [{ count, words: COUNT_WORDS[state][count === 1 ? 0 : 1] }];
+    const [one, several] = state === "pending" ? ["is", "are"] : ["was", "were"];
+    return count === 0 ? [] : [{ count, words: `${count === 1 ? one : several} ${state}` }];
   });
   const notifications = counts.map(({ count, words }, index) => {
     const noun = index > 0 ? "" : count === 1 ? " notification" : " notifications";
@@ -143,21 +138,7 @@ export function countSilences(silences: readonly Silence[]): readonly string[] {
   });
 }
 
-/** `null`: each check shows it. */
-const SILENCE_WORDS: Readonly<Record<Silence["kind"], string | null>> = {
-  silence: "silenced",
-  acknowledgement: "acknowledged",
-  maintenance: null,
-};
-
 const STATES = ["pending", "rejected", "dropped"] as const;
-
-/** For one and for several. */
-const COUNT_WORDS: Readonly<Record<QueuedNotification["state"], readonly [string, string]>> = {
-  pending: ["is pending", "are pending"],
-  rejected: ["was rejected", "were rejected"],
-  dropped: ["was dropped", "were dropped"],
-};
 
 function wrapHanging(line: string, columns: number | null): readonly string[] {
   if (columns === null) return [line];
@@ -167,12 +148,6 @@ function wrapHanging(line: string, columns: number | null): readonly string[] {
 }
 
 const INDENT = "    ";
-
-const STATE_WORDS: Readonly<Record<QueuedNotification["state"], string>> = {
-  pending: "pending",
-  rejected: "rejected",
-  dropped: "dropped",
-};
 
 /** Truncates a list to a readable number of lines, and counts the others. */
 export function shortenLines(lines: readonly string[], noun: string): readonly string[] {
