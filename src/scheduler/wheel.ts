@@ -92,8 +92,8 @@ export class TimerWheel<Payload> {
 
   #slotOf({ deadline }: Timer<Payload>): number {
     let slot = deadline % SLOTS;
-    let own = this.#tick;
-    for (let rest = deadline, level = 0; rest !== own; level++) {
+    let [rest, own] = [deadline, this.#tick];
+    for (let level = 0; rest !== own; level++) {
       slot = level * SLOTS + rest % SLOTS;
       rest = Math.floor(rest / SLOTS);
       own = Math.floor(own / SLOTS);
