@@ -12,7 +12,7 @@ export const PROJECT: string = fileURLToPath(new URL("../..", import.meta.url));
 /** Its tests compile executables; `deno task executable` runs them. */
 const APART = "executable";
 /** Smaller layers share a process, whose start would cost more than their tests. */
-const SMALL_BYTES = 50_000;
+const SMALL_BYTES = 100_000;
 
 /** The test modules of one layer. */
 export interface Entry {

@@ -87,7 +87,7 @@ export class Installation implements Disposable {
     this.writeConfig();
   }
 
-  static async create({ seed = 1, checks = 12 } = {}): Promise<Installation> {
+  static async create({ seed = 1, checks = 6 } = {}): Promise<Installation> {
     const world = await World.create({ seed, start: "2026-03-02T10:00Z" });
     return new Installation(world, await SharedDatabase.add(world), checks);
   }
