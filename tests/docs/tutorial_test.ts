@@ -63,10 +63,10 @@ Deno.test({
     assert.match(stdout, /^CRITICAL +backup.tar/m, stderr);
     assert.match(posts[0] ?? "", /test/i);
     // The machine may be busy: its load is checked, too.
-    const backup = posts.filter((text) => text.includes("backup.tar: "));
+    const backup = posts.filter((text) => text.includes("backup.tar is "));
     assert.equal(backup.length, 2, `${posts.join("\n")}\n${stderr}`);
-    assert.match(backup[0] ?? "", /CRITICAL: backup.tar: /);
-    assert.match(backup[1] ?? "", /OK, recovered: backup.tar: /);
+    assert.match(backup[0] ?? "", /backup\.tar is critical: /);
+    assert.match(backup[1] ?? "", /backup\.tar is ok again/);
   },
 });
 
