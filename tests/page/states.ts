@@ -207,6 +207,7 @@ export const PAGE_STATES: Readonly<Record<string, PageState>> = {
     shown: [CRITICAL, ...OK],
     facts: { isLive: true, notRunning: { state: "died", sinceMs: NOW_MS - 3 * HOUR_MS } },
   },
+  live_unwritable: { shown: [CRITICAL, ...OK], facts: { isLive: true, isStateWritable: false } },
   unwritable: {
     shown: [CRITICAL, ...OK],
     facts: { isLive: true, notRunning: { state: "unwritable", sinceMs: NOW_MS - 3 * HOUR_MS } },

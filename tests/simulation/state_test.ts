@@ -302,7 +302,11 @@ simulate("it ends with 75 once its lock file is replaced, in the middle of a del
 
 simulate("while the state can't be written, no stored ok is shown as current", {
   start: START,
-  config: { ...KEPT, checks: { web: { schedule: { regular_interval: "1 hour" } } } },
+  config: {
+    ...KEPT,
+    listen: { address: "127.0.0.1:9797" },
+    checks: { web: { schedule: { regular_interval: "1 hour" } } },
+  },
   results: { web: "23:00 critical" },
   actions: {
     "22:50": "disk full",
@@ -319,9 +323,16 @@ simulate("while the state can't be written, no stored ok is shown as current", {
       assert.match(monitor.last_seen_at, /^2026-03-02T21:55/);
       assert.doesNotMatch((await run("summary")).stdout, /(was|were) up/);
       assert.match((await run("report")).stdout, /<h1>Unknown: monitor cannot write its state/);
+      assert.match(await pageOf(world), /<h1>The check is not ok[^]*cannot write its state[^]*Free space/);
     },
     "00:06": "disk free",
     "00:10": "status => 2",
+    "00:11": async (world) => assert.doesNotMatch(await pageOf(world), /cannot write its state/),
   },
   expect: { chat: ["23:00-00:00 problem web critical"] },
 });
+
+/** The live page of all checks. */
+async function pageOf(world: World): Promise<string> {
+  return (await world.machine().request("/"))?.body ?? assert.fail("no response");
+}

@@ -32,6 +32,7 @@ export function publishedReportOf(
       text: config.page,
       intervalMs: report.intervalMs,
       notRunning: source.notRunning?.() ?? null,
+      isStateWritable: repository.isWritable,
     }, system);
     return await writeReport({
       store: repository.store,

@@ -23,9 +23,9 @@ export function renderHeader(snapshot: ReportSnapshot, time: TimeText): Markup {
 ${text?.title === undefined ? "" : markup`<p class=h>${truncate(text.title, TEXT_MAX.name)}</p>\n`}<h1>${
     headline(snapshot)
   }</h1>
-${renderNotRunning(snapshot, time)}${renderFailedReload(snapshot, time)}<nav aria-label=Sections>${
-    renderLinks(snapshot)
-  }</nav>
+${renderNotRunning(snapshot, time)}${renderUnwritable(snapshot)}${
+    renderFailedReload(snapshot, time)
+  }<nav aria-label=Sections>${renderLinks(snapshot)}</nav>
 ${
     text?.description === undefined
       ? ""
@@ -194,8 +194,9 @@ function renderNotRunning({ notRunning }: ReportSnapshot, time: TimeText): Marku
   if (notRunning === null) return markup``;
   const { state, sinceMs } = notRunning;
   if (state === "unwritable") {
-    return markup`<p class=z>monitor cannot write its state. The results below are from ${time(sinceMs)}.</p>
-<p class=o>Checks and notifications go on. Free space on the disk of the state, or fix its permissions: the log of the service has the reason.</p>\n`;
+    return markup`<p class=z>monitor cannot write its state. The results below are from ${
+      time(sinceMs)
+    }.</p>\n${FREE_THE_STATE}`;
   }
   const [verb, log] = state === "stopped" ? ["start", ""] : [
     state === "hangs" ? "restart" : "start",
@@ -206,6 +207,16 @@ function renderNotRunning({ notRunning }: ReportSnapshot, time: TimeText): Marku
   }. No check runs until you ${verb} it.</p>
 <p class=o>Under systemd: <code>systemctl ${verb} monitor</code>.${log}</p>\n`;
 }
+
+/** Renders what a service that runs, but cannot write its state, does meanwhile. */
+function renderUnwritable({ isStateWritable, notRunning }: ReportSnapshot): Markup {
+  if (isStateWritable !== false || notRunning !== null) return markup``;
+  return markup`<p class=z>monitor cannot write its state. The results below are current, and a restart would lose them.</p>
+${FREE_THE_STATE}`;
+}
+
+const FREE_THE_STATE =
+  markup`<p class=o>Checks and notifications go on. Free space on the disk of the state, or fix its permissions: the log of the service has the reason.</p>\n`;
 
 /** Renders the expiry of a file; on a live page, a script detects old data. */
 function renderValidity({ intervalMs, isLive, nowMs, notRunning }: ReportSnapshot, time: TimeText): Markup {

@@ -116,6 +116,8 @@ export interface ReportSnapshot {
   readonly forms?: PageForms;
   /** Why no service runs the checks; `null`: one runs, there is none, or it is unknown. */
   readonly notRunning: NotRunning | null;
+  /** Whether the service that makes the page can write its state. @default true */
+  readonly isStateWritable?: boolean;
   /** The last reload of the config, if it failed; `null`: it did not, or that is not shown. */
   readonly failedReload: FailedReload | null;
   /** Active checks, in the config's order. */

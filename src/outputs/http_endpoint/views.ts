@@ -71,6 +71,7 @@ export class Views {
       text: config.page,
       intervalMs,
       notRunning: null,
+      isStateWritable: repository.isWritable,
       isLive: true,
       filter,
       isOfOneCheck: name !== null,
