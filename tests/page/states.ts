@@ -199,6 +199,14 @@ export const PAGE_STATES: Readonly<Record<string, PageState>> = {
   one_check: { shown: [CRITICAL], facts: { isLive: true, isOfOneCheck: true } },
   signed_in: { shown: [CRITICAL, ...OK], facts: { isLive: true, forms: FORMS } },
   act: { shown: [CRITICAL], facts: { isLive: true, isOfOneCheck: true, forms: FORMS } },
+  act_suppressed: {
+    shown: [CRITICAL],
+    facts: { isLive: true, isOfOneCheck: true, forms: FORMS },
+    silences: [
+      silenceOf("own", { check: "shop", reason: "deploy", by: "Ada from 192.0.2.7" }),
+      silenceOf("all", { check: null, kind: "maintenance", reason: "the next release" }),
+    ],
+  },
   stopped: {
     shown: [CRITICAL, ...OK],
     facts: { notRunning: { state: "stopped", sinceMs: NOW_MS - 60_000 } },

@@ -54,7 +54,7 @@ simulate("an acknowledgement from the page ends reminders, and everything shows 
       const { body } = await ada.open(`/checks/${encodeURIComponent(WEB)}`);
       assert.match(
         body,
-        /<form [^>]*id=acknowledge>.*?Acknowledged until it is ok: on it.*?End acknowledgement/,
+        /<form [^>]*id=acknowledge>.*?Acknowledged until it is ok \(on it.*?End acknowledgement/,
       );
       assert.match(body, /Actions on this page.*acknowledged by Ada from 192\.0\.2\.7: on it/);
       const [silence] = JSON.parse(await printed(world, "status", "--format", "json")).silences;

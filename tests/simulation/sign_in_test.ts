@@ -53,7 +53,8 @@ simulate("forged forms do nothing", {
         "a malformed check": [{ check: "%zz" }, {}, 404],
         "another type": [{}, { "content-type": "text/plain" }, 415],
         "a large body": [{ note: "x".repeat(17_000) }, {}, 413],
-        "a large body by its length": [{}, { "content-length": "99999999" }, 413],
+        "a body without a length": [{}, { "content-length": "-" }, 413],
+        "a body with another length": [{}, { "content-length": "1e99" }, 413],
       };
       for (const [name, [fields, headers, status]] of Object.entries(rows)) {
         assert.equal((await ada.post("/act", { ...form, ...fields }, headers)).status, status, name);

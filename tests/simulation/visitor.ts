@@ -41,6 +41,7 @@ export class Visitor {
     const { host = "127.0.0.1:9797" } = this.#options;
     const all = {
       "content-type": "application/x-www-form-urlencoded",
+      "content-length": `${new TextEncoder().encode(body).length}`,
       origin: `http://${host}`,
       "sec-fetch-site": "same-origin",
       ...headers,

@@ -36,22 +36,16 @@ export function renderActions(status: PageCheck, options: FormOptions): Markup {
   }</details>${form(button("run", "Run now"), "run")}</section>\n`;
 }
 
-/** Renders the most frequent actions in the row of a check, or a link to all of them. */
+/** Renders the most frequent actions in the row of a check. Each row has a link to the page with all of them. */
 export function renderRowActions(
   status: PageCheck,
   { hasForms, ...options }: FormOptions & { readonly hasForms: boolean },
 ): Markup {
   const { snapshot: { forms } } = options;
-  if (forms === undefined) return markup``;
-  const { name } = status.check;
-  const more = (text: string): Markup =>
-    markup`<a href="checks/${encodeURIComponent(name.toWellFormed())}#acknowledge">${text}</a>`;
-  if (!hasForms) return markup`<p>${more("Silence, maintenance, run now")}</p>`;
+  if (forms === undefined || !hasForms) return markup``;
   const content = markup`${isOpen(status) ? button("acknowledge", "Acknowledge") : ""}${
     isOpen(status) ? button("silence ok", "Silence until ok") : ""
-  }${button("silence 1 hour", "Silence 1 h")}${button("silence 4 hours", "4 h")}${button("run", "Run now")}${
-    more("More")
-  }`;
+  }${button("silence 1 hour", "Silence 1 h")}${button("silence 4 hours", "4 h")}${button("run", "Run now")}`;
   return renderForm(status, { content, id: "", options });
 }
 
@@ -123,7 +117,7 @@ function renderOwn(silence: Silence, word: string, { time }: FormOptions): Marku
     ? markup`until it is ok`
     : markup`until ${time(untilMs)}`;
   const note = describeNote(silence);
-  const text = markup`<p>${word} ${end}${note === "" ? "" : `: ${truncate(note, NOTE_MAX)}`}</p>`;
+  const text = markup`<p>${word} ${end}${note === "" ? "" : ` (${truncate(note, NOTE_MAX)})`}</p>`;
   return check === null ? text : markup`${text}${button(`end ${kind}`, `End ${kind}`)}`;
 }
 
