@@ -24,6 +24,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Benchmark>>> = {
   rates: async () => (await import("./rates_bench.ts")).benchRates,
   minute: async () => (await import("./minute_bench.ts")).benchMinute,
   shared: async () => (await import("./shared_bench.ts")).benchShared,
+  page: async () => (await import("./page_bench.ts")).benchPage,
   peers: async () => (await import("./peers_bench.ts")).benchPeers,
 };
 

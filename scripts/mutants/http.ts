@@ -185,7 +185,7 @@ export const HTTP: FaultyLayer = {
       ],
     },
     {
-      file: "src/outputs/http_endpoint/endpoint.ts",
+      file: "src/outputs/http_endpoint/render_cache.ts",
       faults: [
         ["pages of any number are kept", "ENTRIES_MAX = 32", "ENTRIES_MAX = 32_000"],
         ["a slow page is rendered all the time", "VALID_TIMES = 20", "VALID_TIMES = 0"],

@@ -21,8 +21,11 @@ export interface IncomingRequest {
 export interface ServerResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Not sent in response to HEAD. */
-  readonly body: string | Uint8Array;
+  /**
+   * Not sent in response to HEAD. Parts are sent as they come; if they fail, the connection ends without the mark of the
+   * end, so that the client notices it.
+   */
+  readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
 }
 
 export interface HttpServer {

@@ -72,12 +72,17 @@ const WORK_MS = 5;
 
 /**
  * Returns a function for long work to call between its steps: it yields to other work every few milliseconds, and returns
- * whether it did.
+ * whether it did. `onWork` is called with the time of each step before it yields.
  */
-export function createYield(clock: Pick<Clock, "monotonicMs" | "after">): () => Promise<boolean> {
+export function createYield(
+  clock: Pick<Clock, "monotonicMs" | "after">,
+  { onWork }: { readonly onWork?: ((workMs: number) => void) | undefined } = {},
+): () => Promise<boolean> {
   let beganMs = clock.monotonicMs();
   return async () => {
-    if (clock.monotonicMs() - beganMs < WORK_MS) return false;
+    const workMs = clock.monotonicMs() - beganMs;
+    if (workMs < WORK_MS) return false;
+    onWork?.(workMs);
     await pause(clock, 0);
     beganMs = clock.monotonicMs();
     return true;

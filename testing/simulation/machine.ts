@@ -1,5 +1,6 @@
 import type { HttpServers } from "../../src/domain/http_servers.ts";
 import type { CapturedText, ProcessCommand } from "../../src/domain/processes.ts";
+import { joinBytes } from "../../src/shared/join_bytes.ts";
 import { MemoryFiles, type Node } from "./memory_files.ts";
 import { Program, type ProgramOptions } from "./program.ts";
 import type { World } from "./world.ts";
@@ -184,8 +185,10 @@ export class Machine {
         address,
         header: (name) => headers[name.toLowerCase()] ?? null,
         readTail: (bytesMax) => Promise.resolve(bytes.slice(-bytesMax)),
-      }).then((answer) => {
-        const text = typeof answer.body === "string" ? answer.body : new TextDecoder().decode(answer.body);
+      }).then(async (answer) => {
+        const text = typeof answer.body === "string" ? answer.body : new TextDecoder().decode(
+          answer.body instanceof Uint8Array ? answer.body : joinBytes(await Array.fromAsync(answer.body)),
+        );
         response = { status: answer.status, headers: answer.headers, body: text };
         hasEnded = true;
       }, (error) => {

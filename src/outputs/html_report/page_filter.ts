@@ -89,7 +89,11 @@ export const FILTER_CODE = `  const isFound = ${isFound};
     worst: (row) => Number(row.dataset.share),
   };
   const lists = new WeakMap();
-  const textOf = (row) => [...row.querySelectorAll("h3,.n,.l")].map((part) => part.textContent).join(" ");
+  const texts = new WeakMap();
+  const textOf = (row) => {
+    if (!texts.has(row)) texts.set(row, [...row.querySelectorAll("h3,.n,.l")].map((part) => part.textContent).join(" "));
+    return texts.get(row);
+  };
   const filter = () => {
     if (form === null) return;
     const words = form.q.value;

@@ -1,12 +1,26 @@
 /** The rows of a page from one rendering to the next, so that a rendering and an update cost only those that changed. */
-import type { Markup } from "../markup.ts";
+import { type Markup, markup } from "../markup.ts";
+import { rowId } from "./render_check.ts";
 import type { PageCheck } from "./snapshot.ts";
 
 /** A row, in the version in which it last changed. */
 export interface PageRow {
-  readonly name: string;
+  readonly id: string;
   readonly html: string;
   readonly version: number;
+}
+
+/** A text of a page. */
+export type PagePiece = string | PageRow;
+
+export function pieceText(piece: PagePiece): string {
+  return typeof piece === "string" ? piece : piece.html;
+}
+
+/** Returns a piece for a client that has the page of a version: a row that is the same is empty. */
+export function newerText(piece: PagePiece, version: number): string {
+  if (typeof piece === "string" || piece.version > version) return pieceText(piece);
+  return markup`<li id="${piece.id}">`.toString();
 }
 
 interface Kept extends PageRow {
@@ -15,11 +29,23 @@ interface Kept extends PageRow {
 
 export class PageRows {
   readonly #kept = new Map<string, Kept>();
+  readonly #id: string;
   #version = 0;
 
-  /** Begins a rendering. */
-  begin(): number {
-    return ++this.#version;
+  /** The id differs from that of any earlier rows. */
+  constructor(id: string) {
+    this.#id = id;
+  }
+
+  /** Begins a rendering, and returns its version. */
+  begin(): string {
+    return `${this.#id}-${++this.#version}`;
+  }
+
+  /** Returns the number of a version; `null`: it is none of these rows. */
+  numberOf(version: string): number | null {
+    const number = version.startsWith(`${this.#id}-`) ? Number(version.slice(this.#id.length + 1)) : NaN;
+    return number <= this.#version ? number : null;
   }
 
   /** Returns the row of a check, which is rendered only if it may have changed. */
@@ -29,7 +55,7 @@ export class PageRows {
     if (kept !== undefined && isSame(status, kept.status)) return kept;
     const html = render().toString();
     const version = kept?.html === html ? kept.version : this.#version;
-    const row = { name, html, version, status };
+    const row = { id: kept?.id ?? rowId(name), html, version, status };
     this.#kept.set(name, row);
     return row;
   }

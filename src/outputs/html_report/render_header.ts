@@ -19,7 +19,9 @@ export function countText(number: number): string {
 
 export function renderHeader(snapshot: ReportSnapshot, time: TimeText): Markup {
   const { nowMs, text } = snapshot;
-  return markup`<header data-made=${nowMs} data-until=${validUntilMs(snapshot)}>
+  const { version } = snapshot;
+  const attribute = version === undefined ? "" : markup` data-version="${version}"`;
+  return markup`<header data-made=${nowMs} data-until=${validUntilMs(snapshot)}${attribute}>
 ${text?.title === undefined ? "" : markup`<p class=h>${truncate(text.title, TEXT_MAX.name)}</p>\n`}<h1>${
     headline(snapshot)
   }</h1>

@@ -187,7 +187,9 @@ function* renderSection(
     isHidden ? " hidden" : ""
   }><details class=g open><summary><h2 id=${id}>${`${title} (${
     countText(checks.length)
-  })`}</h2></summary><ul class=r role=list>\n`;
+  })`}</h2></summary><ul class="r${
+    item.scale.detailsMax < item.snapshot.checks.length ? " many" : ""
+  }" role=list>\n`;
   for (const status of checks) {
     const render = (): Markup => renderRow(status, item);
     yield rows === undefined || isFiltered ? render() : rows.get(status, render);

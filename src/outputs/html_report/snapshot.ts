@@ -99,6 +99,8 @@ export interface ReportSnapshot {
   readonly isOfOneCheck?: boolean;
   /** The filter and sort order of checks. @default all, the most urgent first */
   readonly filter?: PageFilter;
+  /** The version of the page, from which its script asks for the rows that changed. @default none */
+  readonly version?: string;
   /** A line for each channel, on the page of one check. @default none */
   readonly why?: readonly PageWhy[];
   /** The additional data of the page of one check. */

@@ -2,7 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import { createYield } from "../../shared/deadline.ts";
 import { isPublicCheck, publicPage } from "./public_report.ts";
 import type { PageHistories } from "./page_histories.ts";
-import type { PageRow, PageRows } from "./page_rows.ts";
+import { type PagePiece, type PageRow, type PageRows, pieceText } from "./page_rows.ts";
 import { renderPublicRest, renderPublicTop } from "./render_public_page.ts";
 import { mostDetailed, renderRest, renderTop } from "./render_report.ts";
 import type { Markup } from "../markup.ts";
@@ -41,18 +41,18 @@ interface PageOptions extends Omit<GatherOptions, "pause"> {
   /** The rows of the page, for {@linkcode pagePieces}. @default each is rendered */
   readonly rows?: PageRows | undefined;
   readonly clock: Pick<Clock, "monotonicMs" | "after">;
+  /** Called with the time that a step took, before others get theirs. */
+  readonly onWork?: ((workMs: number) => void) | undefined;
 }
 
 /** @throws {StoreError} If the state cannot be read. */
 export async function writeReport(options: PageOptions): Promise<string> {
   let text = "";
   for await (const pieces of pagePieces(options)) {
-    text += pieces.map((piece) => typeof piece === "string" ? piece : piece.html).join("");
+    text += pieces.map(pieceText).join("");
   }
   return text;
 }
-
-export type PagePiece = string | PageRow;
 
 /**
  * Returns the page in pieces, some milliseconds of work at a time. Those above the checks come before their history is
@@ -61,9 +61,9 @@ export type PagePiece = string | PageRow;
  * @throws {StoreError} If the state cannot be read.
  */
 export async function* pagePieces(
-  { clock, public: tags, checks, isWhole, histories, rows, ...options }: PageOptions,
+  { clock, onWork, public: tags, checks, isWhole, histories, rows, ...options }: PageOptions,
 ): AsyncGenerator<readonly PagePiece[]> {
-  const pause = createYield(clock);
+  const pause = createYield(clock, { onWork });
   const isPublic = tags !== undefined;
   const gathered = await gatherStatuses({
     ...options,

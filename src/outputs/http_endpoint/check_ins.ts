@@ -123,7 +123,7 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 
 export function respond(
   status: number,
-  body: string | Uint8Array,
+  body: ServerResponse["body"],
   headers: Readonly<Record<string, string>>,
 ): ServerResponse {
   return { status, headers: { ...SECURITY_HEADERS, "cache-control": "no-store", ...headers }, body };

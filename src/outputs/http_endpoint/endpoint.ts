@@ -4,7 +4,8 @@ import { isShared } from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { parseListenAddress } from "../../shared/ip_address.ts";
-import { type PageFilter, readFilter } from "../html_report/page_filter.ts";
+import { readFilter } from "../html_report/page_filter.ts";
+import { newerText } from "../html_report/page_rows.ts";
 import type { MetricsFormat } from "../metrics/families.ts";
 import {
   type Access,
@@ -28,8 +29,7 @@ import type { Session } from "./sessions.ts";
 import { decodeName, pageOf, SignIn, type SignInConfig } from "./sign_in.ts";
 import { LIVE_SCRIPT } from "./live_script.ts";
 import { type EndpointConfig, type EndpointSources, Views } from "./views.ts";
-import { pause } from "../../shared/deadline.ts";
-import type { Clock } from "../../domain/clock.ts";
+import { type Render, RenderCache, type RenderedPart } from "./render_cache.ts";
 
 interface Adopted extends EndpointConfig {
   readonly targets: readonly PingTarget[];
@@ -220,37 +220,49 @@ export class Endpoint {
     },
   ): Promise<ServerResponse> {
     const view = this.#adopted.views[access];
+    const query = queryOf(request.target);
+    const since = area === "" ? view.versionOf(query.get("since") ?? "") : null;
     const show = async (
       type: string,
-      render: () => Promise<string>,
+      render: Render,
       headers: Readonly<Record<string, string>> = {},
       variant: unknown = null,
     ): Promise<ServerResponse> => {
       const key = JSON.stringify([access, type, area, rest, variant]);
-      const { bytes, etag } = await this.#cache.get(key, render);
+      const rendering = await this.#cache.get(key, render);
+      const { etag } = rendering;
       // What a person who is signed in sees is stored nowhere.
       if (session !== null) {
         const isPage = headers === PAGE_HEADERS;
-        const body = isPage ? this.#holes.fill(bytes, session) : bytes;
+        const body = rendering.body((part) => {
+          const bytes = bytesOf(part, since);
+          return isPage ? this.#holes.fill(bytes, session) : bytes;
+        });
         return respond(200, body, { "content-type": type, ...headers });
       }
       const known = request.header("if-none-match")?.split(/, */) ?? [];
       const isKnown = known.some((tag) => tag.replace("W/", "") === etag);
       const caching = { etag, "cache-control": "private, no-cache", vary: "accept, authorization, cookie" };
       const all = { "content-type": type, ...headers, ...caching };
-      return isKnown ? respond(304, "", all) : respond(200, bytes, all);
+      if (since === null && isKnown) return respond(304, "", all);
+      return respond(200, rendering.body((part) => bytesOf(part, since)), all);
     };
     const [one = "", two = "", three = ""] = rest;
-    const filter = filterOf(request.target);
+    const filter = readFilter(query);
     const format = metricsFormatOf(request.header("accept") ?? "");
     switch (JSON.stringify([area, rest.length])) {
       case '["sign-in",0]':
         return access === "public" ? refusePublic(this.#adopted.listen) : TO_PAGE;
       case '["",0]':
-        return await show("text/html; charset=utf-8", () => view.page(null, filter), PAGE_HEADERS, filter);
+        return await show(
+          "text/html; charset=utf-8",
+          (onWork) => view.page(null, { filter, onWork }),
+          PAGE_HEADERS,
+          filter,
+        );
       case '["checks",1]':
         if (access === "public" || !view.has(one)) break;
-        return await show("text/html; charset=utf-8", () => view.page(one), PAGE_HEADERS);
+        return await show("text/html; charset=utf-8", (onWork) => view.page(one, { onWork }), PAGE_HEADERS);
       case '["live.js",0]':
         return await show("text/javascript; charset=utf-8", () => Promise.resolve(LIVE_SCRIPT));
       case '["feed.atom",0]':
@@ -310,9 +322,15 @@ function segmentsOf(target: string): readonly string[] | null {
   }
 }
 
-/** Reads the filter, which is part of the cache key of a page. */
-function filterOf(target: string): PageFilter {
-  return readFilter(new URLSearchParams(target.split("#")[0]?.split("?").slice(1).join("?")));
+function queryOf(target: string): URLSearchParams {
+  return new URLSearchParams(target.split("#")[0]?.split("?").slice(1).join("?"));
+}
+
+/** Returns the bytes of a part; rows that a client has since a version are empty. */
+function bytesOf({ bytes, pieces }: RenderedPart, since: number | null): Uint8Array {
+  return since === null
+    ? bytes
+    : new TextEncoder().encode(pieces.map((piece) => newerText(piece, since)).join(""));
 }
 
 /** The browser then sends the token with each request. */
@@ -341,77 +359,4 @@ function metricsFormatOf(accept: string): MetricsFormat {
   );
   const open = weights.get("application/openmetrics-text") ?? 0;
   return open > 0 && open >= (weights.get("text/plain") ?? 0) ? "openmetrics" : "prometheus";
-}
-
-/** A text that was rendered, with its validator for browsers. */
-interface Rendered {
-  readonly bytes: Uint8Array;
-  /** With its quotes (RFC 9110, section 8.8.3). */
-  readonly etag: string;
-}
-
-interface Entry {
-  readonly rendered: Promise<Rendered>;
-  /** Monotonic time until which it is sent again; `Infinity` while it is being rendered. */
-  validUntilMs: number;
-}
-
-const VALID_MS = 1_000;
-/** A text that took longer to render is sent again for longer, so that rendering costs 5 % of the time at most. */
-const VALID_TIMES = 20;
-const ENTRIES_MAX = 32;
-
-/**
- * Renders texts one at a time, and sends each for some time. After each, a pause as long as that took leaves the thread to the
- * checks, however many clients ask for however many texts.
- */
-export class RenderCache {
-  readonly #clock: Clock;
-  readonly #entries = new Map<string, Entry>();
-  #last: Promise<unknown> = Promise.resolve();
-  #count = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Returns the text of a key, rendered lately or now. */
-  get(key: string, render: () => Promise<string>): Promise<Rendered> {
-    const found = this.#entries.get(key);
-    if (found !== undefined && this.#clock.monotonicMs() < found.validUntilMs) return found.rendered;
-    const turn = this.#last.then(() => this.#render(render));
-    const rendered = turn.then(({ text }) => ({
-      bytes: new TextEncoder().encode(text),
-      etag: `"${this.#clock.wallMs().toString(36)}-${this.#count++}"`,
-    }));
-    const entry: Entry = { rendered, validUntilMs: Infinity };
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
-    this.#last = turn.then(({ tookMs }) => {
-      entry.validUntilMs = this.#clock.monotonicMs() + Math.max(VALID_MS, VALID_TIMES * tookMs);
-      return pause(this.#clock, tookMs);
-    }, () => {
-      if (this.#entries.get(key) === entry) this.#entries.delete(key);
-    });
-    this.#limit();
-    return rendered;
-  }
-
-  /** Drops every text: its inputs have changed. */
-  clear(): void {
-    this.#entries.clear();
-  }
-
-  async #render(render: () => Promise<string>): Promise<{ readonly text: string; readonly tookMs: number }> {
-    const beganMs = this.#clock.monotonicMs();
-    const text = await render();
-    return { text, tookMs: this.#clock.monotonicMs() - beganMs };
-  }
-
-  #limit(): void {
-    for (const key of this.#entries.keys()) {
-      if (this.#entries.size <= ENTRIES_MAX) return;
-      this.#entries.delete(key);
-    }
-  }
 }

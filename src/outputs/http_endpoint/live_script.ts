@@ -34,7 +34,8 @@ export const LIVE_SCRIPT: string = `"use strict";
 
   const replace = (fresh) => {
     const before = document.querySelector("h1").textContent;
-    const opened = [...document.querySelectorAll("details")].filter((one) => one.open !== one.matches(".g")).map(placeOf);
+    const opened = [...document.querySelectorAll("details")].filter((one) => one.open !== one.matches(".g"))
+      .map((one) => [placeOf(one), one.open]);
     const typed = [...document.querySelectorAll(FIELDS)].filter((one) => one.value !== one.defaultValue)
       .map((one) => [placeOf(one), one.value]);
     const { activeElement } = document;
@@ -42,9 +43,12 @@ export const LIVE_SCRIPT: string = `"use strict";
     const top = topRow();
     const anchor = top ? { id: top.id, y: top.getBoundingClientRect().top } : null;
     for (const part of parts) {
-      document.querySelector(part).replaceWith(document.adoptNode(fresh.querySelector(part)));
+      const next = document.adoptNode(fresh.querySelector(part));
+      // A row that is the same comes without its content.
+      for (const row of next.querySelectorAll("li[id]:empty")) row.replaceWith(document.getElementById(row.id));
+      document.querySelector(part).replaceWith(next);
     }
-    for (const place of opened) find(place)?.toggleAttribute("open");
+    for (const [place, isOpen] of opened) find(place)?.toggleAttribute("open", isOpen);
     for (const [place, value] of typed) {
       const field = find(place);
       if (field) field.value = value;
@@ -60,7 +64,8 @@ export const LIVE_SCRIPT: string = `"use strict";
   };
 
   const update = async () => {
-    const response = await fetch("", { cache: "no-cache", signal: AbortSignal.timeout(2 * intervalMs) });
+    const { version = "" } = document.querySelector("header").dataset;
+    const response = await fetch(form === null ? "" : "?since=" + version, { cache: "no-cache", signal: AbortSignal.timeout(2 * intervalMs) });
     // The session ended.
     if (response.redirected) return location.reload();
     if (!response.ok) throw new Error("status " + response.status);

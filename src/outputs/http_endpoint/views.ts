@@ -14,10 +14,12 @@ import {
 } from "../../engine/check_status.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { allChanges, readServices } from "../../state/read_store.ts";
-import { NO_FILTER } from "../html_report/page_filter.ts";
+import { NO_FILTER, type PageFilter } from "../html_report/page_filter.ts";
 import { pageFacts, type PageForms, type PageWhy } from "../html_report/snapshot.ts";
 import { publicChange, publicChecks, publicStatus } from "../html_report/public_report.ts";
-import { writeReport } from "../html_report/write_report.ts";
+import { PageHistories } from "../html_report/page_histories.ts";
+import { type PagePiece, PageRows } from "../html_report/page_rows.ts";
+import { pagePieces } from "../html_report/write_report.ts";
 import { historyJson, readHistory } from "../json/history_json.ts";
 import { locationStatuses, type MonitorStatus } from "../json/monitor_fields.ts";
 import { checkJson, statusJson } from "../json/status_json.ts";
@@ -49,11 +51,14 @@ export class Views {
   /** Inactive ones too. */
   readonly #checks: readonly Check[];
   readonly #inactive: ReadonlySet<string>;
+  readonly #histories = new PageHistories();
+  readonly #rows: PageRows;
 
   constructor(sources: ViewSources) {
     const { config, access } = sources;
     const selected = sources.select(config.checks);
     this.#sources = sources;
+    this.#rows = new PageRows(sources.system.randomId());
     this.#inactive = inactiveNames(config.checks);
     this.#checks = access === "public" ? publicChecks(selected, config.listen?.public ?? []) : selected;
   }
@@ -62,9 +67,18 @@ export class Views {
     return this.#find(name) !== undefined;
   }
 
+  /** Returns the number of a version of the page of all checks; `null`: it is of no use any more. */
+  versionOf(version: string): number | null {
+    return this.#rows.numberOf(version);
+  }
+
   /** The live page of all checks, or with all details of one, which is never public. */
-  async page(name: string | null, filter = NO_FILTER): Promise<string> {
+  async *page(
+    name: string | null,
+    { filter = NO_FILTER, onWork }: { readonly filter?: PageFilter; onWork?(workMs: number): void } = {},
+  ): AsyncGenerator<readonly PagePiece[]> {
     const { system, repository, config, select, isWhole, intervalMs, access, forms } = this.#sources;
+    const rows = name === null && filter.words === "" && !this.#isPublic ? this.#rows : undefined;
     const why = name === null ? [] : await this.#whyOf(this.#get(name));
     const facts = pageFacts({
       configLabel: config.source.label,
@@ -75,12 +89,13 @@ export class Views {
       isLive: true,
       filter,
       isOfOneCheck: name !== null,
+      ...rows !== undefined && { version: rows.begin() },
       why,
       canSignIn: config.listen?.token !== undefined &&
         (this.#isPublic || (access === "full" && config.listen.actions)),
       ...access === "signed_in" && { forms },
     }, system);
-    return await writeReport({
+    yield* pagePieces({
       store: repository.store,
       // The groups of a public page may have tags that are not public.
       checks: name === null ? select(config.checks) : [this.#get(name)],
@@ -88,6 +103,9 @@ export class Views {
       facts,
       recordOf: (name) => repository.recordOf(name, facts.nowMs),
       clock: system.clock,
+      onWork,
+      rows,
+      ...name === null && { histories: this.#histories },
       public: this.#isPublic ? config.listen?.public ?? [] : undefined,
     });
   }

@@ -167,7 +167,7 @@ class Conversation {
       this.#connection.setNoDelay(true);
       const head = await this.#readHead();
       cancelHead();
-      if (head !== null) await this.#send(await this.#handle(head), head.method);
+      if (head !== null) await this.#send(await this.#handle(head), head);
     } finally {
       cancelHead();
       cancelRequest();
@@ -180,7 +180,7 @@ class Conversation {
       return await readRequestHead(this.#bytes);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
-      await this.#send(plain(error.status, error.message), "GET");
+      await this.#send(plain(error.status, error.message), { method: "GET", minorVersion: "1" });
       return null;
     }
   }
@@ -230,11 +230,16 @@ class Conversation {
     }
   }
 
-  async #send(response: ServerResponse, method: string): Promise<void> {
+  async #send(
+    response: ServerResponse,
+    { method, minorVersion }: Pick<RequestHead, "method" | "minorVersion">,
+  ): Promise<void> {
     const body = typeof response.body === "string" ? new TextEncoder().encode(response.body) : response.body;
+    const isChunked = !(body instanceof Uint8Array) && minorVersion === "1";
     const headers = {
       ...response.headers,
-      "content-length": body.length,
+      ...body instanceof Uint8Array && { "content-length": body.length },
+      ...isChunked && { "transfer-encoding": "chunked" },
       "date": new Date(this.#options.clock.wallMs()).toUTCString(),
       "connection": "close",
     };
@@ -243,9 +248,27 @@ class Conversation {
     this.#waits = true;
     const head = `HTTP/1.1 ${status} ${REASONS[status] ?? "Status"}\r\n${lines.join("")}\r\n`;
     await writeAll(this.#connection, new TextEncoder().encode(head));
-    if (method !== "HEAD") await writeAll(this.#connection, body);
+    if (method !== "HEAD") {
+      if (body instanceof Uint8Array) await writeAll(this.#connection, body);
+      else await this.#sendParts(body, isChunked);
+    }
     await this.#connection.closeWrite();
     if (this.#isUnread) await this.#linger();
+  }
+
+  async #sendParts(parts: AsyncIterable<Uint8Array>, isChunked: boolean): Promise<void> {
+    const encoder = new TextEncoder();
+    const framed = (part: Uint8Array): Uint8Array =>
+      joinBytes([encoder.encode(`${part.length.toString(16)}\r\n`), part, encoder.encode("\r\n")]);
+    try {
+      for await (const part of parts) {
+        // A chunk without bytes would be the end.
+        if (part.length > 0) await writeAll(this.#connection, isChunked ? framed(part) : part);
+      }
+    } catch (error) {
+      throw new ConnectionLostError("Cannot send the whole response", { cause: error });
+    }
+    if (isChunked) await writeAll(this.#connection, framed(new Uint8Array()));
   }
 
   /** The system resets a connection that is closed with unread bytes, and the client would not see the response. */

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
-import { RenderCache } from "../../../src/outputs/http_endpoint/endpoint.ts";
+import { RenderCache } from "../../../src/outputs/http_endpoint/render_cache.ts";
+import { joinBytes } from "../../../src/shared/join_bytes.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
+
+async function textOf(rendering: Awaited<ReturnType<RenderCache["get"]>>): Promise<string> {
+  const body = rendering.body(({ bytes }) => bytes);
+  const bytes = body instanceof Uint8Array ? body : joinBytes(await Array.fromAsync(body));
+  return new TextDecoder().decode(bytes);
+}
 
 /** A cache with texts that take 100 ms each. */
 function createScenario() {
@@ -15,7 +22,7 @@ function createScenario() {
   return {
     clock,
     rendered,
-    get: async (key: string) => new TextDecoder().decode((await cache.get(key, () => render(key))).bytes),
+    get: async (key: string) => await textOf(await cache.get(key, () => render(key))),
   };
 }
 
@@ -71,4 +78,43 @@ Deno.test("RenderCache keeps the 32 texts that were asked for last", async () =>
   assert.deepEqual(rendered, keys);
   await get("0");
   assert.deepEqual(rendered, [...keys, "0"]);
+});
+
+Deno.test("RenderCache sends the parts of a text as they come, to each client, and then the whole text", async () => {
+  const clock = createFakeClock();
+  const cache = new RenderCache(clock);
+  const render = async function* () {
+    yield ["a", "b"];
+    await new Promise<void>((resolve) => void clock.after(100, resolve));
+    yield ["c"];
+  };
+  const begun = await cache.get("page", render);
+  const other = await cache.get("page", render);
+  assert.equal(other.etag, begun.etag);
+  const seen: string[] = [];
+  const following = [begun, other].map(async (rendering) => {
+    const body = rendering.body(({ bytes }) => bytes);
+    assert.ok(!(body instanceof Uint8Array), "it is not whole yet");
+    for await (const part of body) seen.push(`${new TextDecoder().decode(part)} at ${clock.monotonicMs()}`);
+  });
+  await clock.advance(100);
+  await Promise.all(following);
+  assert.deepEqual(seen, ["ab at 0", "ab at 0", "c at 100", "c at 100"]);
+  const whole = (await cache.get("page", render)).body(({ pieces }) =>
+    new TextEncoder().encode(pieces.join("-"))
+  );
+  assert.ok(whole instanceof Uint8Array);
+  assert.equal(new TextDecoder().decode(whole), "a-bc");
+});
+
+Deno.test("RenderCache fails a text whose later part fails, and renders it again", async () => {
+  const clock = createFakeClock();
+  const cache = new RenderCache(clock);
+  const rendering = await cache.get("page", async function* () {
+    yield ["a"];
+    await Promise.resolve();
+    throw new Error("no state");
+  });
+  await assert.rejects(textOf(rendering), /no state/);
+  assert.equal(await textOf(await cache.get("page", () => Promise.resolve("whole"))), "whole");
 });

@@ -1,0 +1,145 @@
+import type { Clock } from "../../domain/clock.ts";
+import { pause } from "../../shared/deadline.ts";
+import { joinBytes } from "../../shared/join_bytes.ts";
+import { type PagePiece, pieceText } from "../html_report/page_rows.ts";
+
+/** Makes a text: whole, or in parts with pauses, with a call for the time that each step of work took. */
+export type Render = (
+  onWork: (workMs: number) => void,
+) => Promise<string> | AsyncIterable<readonly PagePiece[]>;
+
+export interface RenderedPart {
+  readonly pieces: readonly PagePiece[];
+  readonly bytes: Uint8Array;
+}
+
+/** A text that is rendered, or being rendered, with its validator for browsers. */
+class Rendering {
+  /** With its quotes (RFC 9110, section 8.8.3). */
+  readonly etag: string;
+  readonly #parts: RenderedPart[] = [];
+  readonly #begun = Promise.withResolvers<void>();
+  #next = Promise.withResolvers<void>();
+  #state: "rendering" | "whole" | { readonly error: unknown } = "rendering";
+
+  constructor(etag: string) {
+    this.etag = etag;
+    // Nobody may wait for it.
+    this.#begun.promise.catch(() => {});
+  }
+
+  /** Resolves with the first part. Rejects if there is none. */
+  get begun(): Promise<void> {
+    return this.#begun.promise;
+  }
+
+  /** Rejects with the error of the text. */
+  async run(render: Render, onWork: (workMs: number) => void): Promise<void> {
+    try {
+      const made = render(onWork);
+      if (made instanceof Promise) this.#add([await made]);
+      else for await (const pieces of made) this.#add(pieces);
+      this.#state = "whole";
+    } catch (error) {
+      this.#state = { error };
+      this.#begun.reject(error);
+      throw error;
+    } finally {
+      this.#next.resolve();
+    }
+  }
+
+  /** Returns the body of a response; while it is being rendered, in parts. */
+  body(bytesOf: (part: RenderedPart) => Uint8Array): Uint8Array | AsyncIterable<Uint8Array> {
+    return this.#state === "whole" ? joinBytes(this.#parts.map(bytesOf)) : this.#follow(bytesOf);
+  }
+
+  async *#follow(bytesOf: (part: RenderedPart) => Uint8Array): AsyncGenerator<Uint8Array> {
+    for (let index = 0;; index++) {
+      while (index >= this.#parts.length) {
+        if (this.#state === "whole") return;
+        if (this.#state !== "rendering") throw this.#state.error;
+        await this.#next.promise;
+      }
+      const part = this.#parts[index];
+      if (part !== undefined) yield bytesOf(part);
+    }
+  }
+
+  #add(pieces: readonly PagePiece[]): void {
+    this.#parts.push({ pieces, bytes: new TextEncoder().encode(pieces.map(pieceText).join("")) });
+    this.#begun.resolve();
+    this.#next.resolve();
+    this.#next = Promise.withResolvers();
+  }
+}
+
+interface Entry {
+  readonly rendering: Rendering;
+  /** Monotonic time until which it is sent again; `Infinity` while it is being rendered. */
+  validUntilMs: number;
+}
+
+const VALID_MS = 1_000;
+/** A text that took longer to render is sent again for longer, so that rendering costs 5 % of the time at most. */
+const VALID_TIMES = 20;
+const ENTRIES_MAX = 32;
+
+/**
+ * Renders texts one at a time, and sends each for some time. After each, a pause as long as that took leaves the thread to the
+ * checks, however many clients ask for however many texts.
+ */
+export class RenderCache {
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, Entry>();
+  #last: Promise<unknown> = Promise.resolve();
+  #count = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns the text of a key, rendered lately or now, once it has begun. */
+  async get(key: string, render: Render): Promise<Rendering> {
+    const found = this.#entries.get(key);
+    const { rendering } = found !== undefined && this.#clock.monotonicMs() < found.validUntilMs
+      ? found
+      : this.#begin(key, render);
+    await rendering.begun;
+    return rendering;
+  }
+
+  /** Drops every text: its inputs have changed. */
+  clear(): void {
+    this.#entries.clear();
+  }
+
+  #begin(key: string, render: Render): Entry {
+    const rendering = new Rendering(`"${this.#clock.wallMs().toString(36)}-${this.#count++}"`);
+    const entry: Entry = { rendering, validUntilMs: Infinity };
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    this.#last = this.#last.then(async () => {
+      const beganMs = this.#clock.monotonicMs();
+      let workMs = 0;
+      try {
+        await rendering.run(render, (stepMs) => workMs += stepMs);
+      } catch {
+        if (this.#entries.get(key) === entry) this.#entries.delete(key);
+        return;
+      }
+      const tookMs = workMs || this.#clock.monotonicMs() - beganMs;
+      entry.validUntilMs = this.#clock.monotonicMs() + Math.max(VALID_MS, VALID_TIMES * tookMs);
+      await pause(this.#clock, tookMs);
+    });
+    this.#limit();
+    return entry;
+  }
+
+  #limit(): void {
+    for (const key of this.#entries.keys()) {
+      if (this.#entries.size <= ENTRIES_MAX) return;
+      this.#entries.delete(key);
+    }
+  }
+}
