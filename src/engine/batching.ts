@@ -23,7 +23,6 @@ export interface Round {
   readonly tried: ReadonlySet<string>;
   /** Ids of a failed batch, which are sent one by one. */
   readonly oneByOne: ReadonlySet<string>;
-  /** How many messages were accepted. */
   readonly accepted: number;
   readonly failures: number;
 }
@@ -37,9 +36,7 @@ interface BatchOptions {
   readonly batches: boolean;
   /** Whether everything is sent as one message, also if the channel does not batch. */
   readonly isDigest: boolean;
-  /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
-  /** Returns whether a notification is not sent. */
   isExcluded(queued: QueuedNotification): boolean;
 }
 
@@ -125,7 +122,6 @@ function leastTried(
   }, null);
 }
 
-/** Orders the notifications of a channel. */
 export function bySequence(one: QueuedNotification, other: QueuedNotification): number {
   return one.sequence - other.sequence;
 }

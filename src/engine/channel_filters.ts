@@ -12,7 +12,6 @@ import type { Notification } from "../domain/outbox.ts";
 import { isInWindow } from "./maintenance_windows.ts";
 
 export interface FilterOptions {
-  /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
   /** Whether an administrator has acknowledged the problem. */
   readonly isAcknowledged: boolean;

@@ -11,9 +11,7 @@ interface NoticeOptions extends Pick<Notification, "hostName"> {
   readonly channelName: string;
   /** Whether the fallback was last notified that the channel rejects. */
   readonly isNotified: boolean;
-  /** Returns a new notification's id; unique. */
   newId(facts: Pick<Notification, "check" | "condition">): string;
-  /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
 }
 

@@ -74,7 +74,6 @@ type TransitionOf<S extends StatusKind, E extends QueueEvent["kind"]> = (
 /** What every status does that waits. */
 const WAITING = { woke: wake, reloaded: reload, released: leave, clock_set_back: setBack, stopped: stop };
 
-/** By status and event. */
 const TRANSITIONS: {
   readonly [S in StatusKind]: { readonly [E in QueueEvent["kind"]]?: TransitionOf<S, E> };
 } = {

@@ -37,7 +37,6 @@ export interface ShownCheck extends
   readonly recoveryThreshold: number | null;
 }
 
-/** The current status of one check. */
 export interface CheckStatus {
   readonly check: ShownCheck;
   /** Its stored record; `null` without data. */
@@ -63,7 +62,6 @@ interface StatusOptions {
   readonly silences?: readonly Silence[];
   /** Why no service runs the checks. @default null, one runs, or there is none */
   readonly notRunning?: NotRunning | null;
-  /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
 }
 
@@ -260,7 +258,6 @@ export function describeStale(
   return `last run is ${describeDuration(-agoMs)} in the future${clock}, was ${confirmed}`;
 }
 
-/** A last result that is not confirmed. */
 interface UnconfirmedResult {
   readonly condition: Condition;
   /** Consecutive results of at least that severity; if it is lower than the confirmed one: of at most that. */

@@ -15,9 +15,8 @@ export interface NotifyingConfig {
   readonly named: readonly Channel[];
   /** The checks that run here: active, and chosen by name or tag. Only these suppress checks that depend on them. */
   readonly running: readonly Check[];
-  /** The config's directory, absolute. */
+  /** Absolute. */
   readonly directory: string;
-  /** Removes secrets from a text. */
   readonly redact: Redact;
   /** The URL of the live page, for links; `null`: none is configured. */
   readonly pageUrl: string | null;
@@ -57,11 +56,9 @@ export function toNotifyingConfig(
   return { users, running, named: [...channels.values()], directory, redact, pageUrl, hasActions, timeZone };
 }
 
-/** The channels of one config. */
 export class ConfiguredChannels {
   readonly #redact: Redact;
   readonly #byKey: ReadonlyMap<string, Channel>;
-  /** The channels of each check, by key. */
   readonly #usesByCheck: ReadonlyMap<string, ReadonlyMap<string, Channel>>;
   /** Those of checks and the summary, in their order. */
   readonly #used: readonly Channel[];

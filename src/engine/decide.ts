@@ -37,13 +37,11 @@ export interface Situation extends SuppressionOptions {
   readonly lastNotifiedOf: ((channel: Channel) => LastNotified) | null;
   /** How many checks depend on the check. */
   readonly dependents: number;
-  /** Returns the name of a channel in messages. */
   nameOf(channel: Channel): string;
-  /** Returns how much of texts a channel sends. */
   textMaxOf(channel: Channel): TextMax;
   /** The sequence of the first notification that is queued; each further one gets the next. */
   readonly sequence: number;
-  /** A new notification's id; unique. */
+  /** Returns a unique ID. */
   newId(facts: NotificationFacts): string;
   readonly hostName: string;
 }
@@ -68,7 +66,6 @@ export interface Run {
   readonly isAfterGap?: boolean;
   /** Whether nothing ran meanwhile, or the check was edited, as in `ObservedResult`. @default false */
   readonly isInterrupted?: boolean;
-  /** Plans the next run, given the state after the result. */
   plan(
     state: ConditionState,
   ): { readonly atMs: number; readonly overdueAtMs: number; readonly missed: number };
@@ -79,7 +76,6 @@ export interface Decided {
   readonly record: CheckRecord;
   /** Results in a row at least as severe as this one; for `ok`: in a row. */
   readonly occurrences: number;
-  /** The notification that is due; `null`: none. */
   readonly notification: Notification | null;
   /** That notification for each channel; sent once they are persisted, or the store can't persist them. */
   readonly queued: readonly QueuedNotification[];
@@ -137,7 +133,6 @@ export function suppressionIn(check: Check, situation: Situation): Suppression |
 
 const NEVER_NOTIFIED: LastNotified = { conditions: ["ok"], isPending: false };
 
-/** A decision in progress. */
 interface Deciding {
   readonly check: Check;
   readonly situation: Situation;

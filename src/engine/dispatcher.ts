@@ -70,7 +70,6 @@ export interface DispatcherOptions extends Pick<QueueContext, "batchingMs" | "is
 /** How often notifications without a check and a channel are searched for those that are too old. */
 const UNASSIGNED_EVERY_MS = 3_600_000;
 
-/** A queue with its running tasks. */
 interface RunningQueue {
   readonly channelKey: string;
   queue: ChannelQueue;
@@ -84,14 +83,12 @@ export class Dispatcher {
   readonly #time: ScheduleTime;
   readonly #queues = new Map<string, RunningQueue>();
   readonly #markers = new Map<string, DeliveryMarker>();
-  /** The use of limits by channel. */
   readonly #limitUses = new Map<string, LimitUse>();
   readonly #dropped = new Map<string, QueuedNotification>();
   readonly #unassigned = new Map<string, QueuedNotification>();
   #unassignedTimer: (() => void) | null = null;
   readonly #stop = new AbortController();
 
-  /** Starts with the persisted outbox. */
   constructor(
     { notifications, markers, counts }: KeptOutbox,
     options: DispatcherOptions,
@@ -163,7 +160,6 @@ export class Dispatcher {
     }
   }
 
-  /** Leaves all queues. */
   async releaseAll(): Promise<void> {
     await Promise.all([...this.#queues.keys()].map((channelKey) => this.release(channelKey)));
   }
@@ -239,7 +235,6 @@ export class Dispatcher {
     return [...this.#queues.values()].flatMap(({ queue }) => queue.notifications);
   }
 
-  /** The last notification of all channels. */
   get markers(): readonly DeliveryMarker[] {
     return [...this.#markers.values()];
   }

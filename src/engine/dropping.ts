@@ -32,7 +32,6 @@ export function isStale(
 
 interface DropOptions {
   readonly reason: string;
-  /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
   readonly before: Iterable<QueuedNotification>;
 }

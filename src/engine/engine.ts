@@ -35,7 +35,6 @@ interface EngineOptions {
   readonly repository: StateRepository;
   /** `null`: no channel is called, and nothing is suppressed. */
   readonly sender: EngineSender | null;
-  /** A new notification's id; unique. */
   newId(facts: NotificationFacts): string;
   readonly hostName: string;
 }
@@ -51,7 +50,6 @@ export class Engine {
     this.#adopt(running);
   }
 
-  /** Records a result, and returns what it leads to. */
   record(run: Run, nowMs: number): Decided {
     const { check } = run.result;
     const decided = this.#decide(check, nowMs, run);
@@ -87,7 +85,6 @@ export class Engine {
     return unknownDependencies(check, this.#situation(check, nowMs));
   }
 
-  /** Follows a new config. */
   reload(config: NotifyingConfig): void {
     this.#adopt(config.running);
     this.#options.sender?.reload(config);

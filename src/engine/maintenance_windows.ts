@@ -11,7 +11,6 @@ import {
 } from "../domain/maintenance_window.ts";
 import { MINUTE_MS } from "../shared/time_units.ts";
 
-/** The open windows. */
 export interface OpenWindow {
   /** That of the window that ends last; may be empty. */
   readonly reason: string;
@@ -19,7 +18,6 @@ export interface OpenWindow {
   readonly untilMs: number | null;
 }
 
-/** Returns whether any of the windows is open. */
 export function isInWindow(windows: readonly MaintenanceWindow[], nowMs: number): boolean {
   return windows.some((window) => isOpen(window, nowMs));
 }
@@ -74,7 +72,6 @@ function shownAt(timeMs: number, { timeZone }: CalendarWindow): Temporal.ZonedDa
   return shown;
 }
 
-/** By time zone. */
 const lastShown = new Map<string, Temporal.ZonedDateTime>();
 
 function isOpenAt(window: CalendarWindow, shown: Temporal.ZonedDateTime): boolean {
@@ -107,7 +104,6 @@ function endOf(window: MaintenanceWindow, nowMs: number): number {
   return isCutShort ? change.epochMilliseconds : untilMs;
 }
 
-/** When a window is open. */
 interface WindowTimes {
   /** `null`: it is open now. */
   readonly fromMs: number | null;

@@ -22,7 +22,6 @@ export function mergeSoon(queue: ChannelQueue, nowMs: number): ChannelQueue {
   return { ...queue, mergeAtMs };
 }
 
-/** Merges a queue if it is time. */
 export function mergeDue(queue: ChannelQueue, context: MergeContext): QueueTransition {
   if (queue.mergeAtMs === null || context.nowMs < queue.mergeAtMs) return { queue, effects: [] };
   return mergeNow(queue, context);
@@ -43,11 +42,9 @@ export function mergeNow(before: ChannelQueue, { nowMs, isExcluded }: MergeConte
   return { queue: { ...queue, notifications }, effects };
 }
 
-/** The changes of a merge. */
 interface Merged {
   /** All that is left, in order. */
   readonly notifications: readonly QueuedNotification[];
-  /** Those that are other than before. */
   readonly changed: readonly QueuedNotification[];
   readonly removed: readonly string[];
   /** How many problems were counted instead of listed. */
@@ -67,7 +64,6 @@ export function mergeNotifications(
   return { notifications, changed, removed: [...before.keys()], summarized };
 }
 
-/** Merges neighbors of one check. */
 function mergeChecks(
   notifications: readonly QueuedNotification[],
   isExcluded: QueueContext["isExcluded"],

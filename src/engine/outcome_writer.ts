@@ -22,7 +22,6 @@ interface OutcomeWriterOptions {
   readonly repository: Pick<StateRepository, "store" | "isWritable" | "flush" | "amend">;
   readonly counts: readonly ChannelCount[];
   snapshot(): Pick<KeptOutbox, "notifications" | "markers">;
-  /** Called with errors that must not happen. */
   onBug(error: unknown): void;
 }
 
@@ -35,7 +34,6 @@ export class OutcomeWriter {
   #store: Store;
   #hasFailed = false;
 
-  /** Starts with the persisted outbox. */
   constructor(options: OutcomeWriterOptions) {
     this.#options = options;
     this.#counts = new Map(options.counts.map((count) => [count.channelKey, count]));

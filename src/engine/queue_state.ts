@@ -17,7 +17,6 @@ export interface ChannelQueue {
   readonly mergeAtMs: number | null;
 }
 
-/** A queue without notifications. */
 export const EMPTY_QUEUE: ChannelQueue = {
   notifications: [],
   status: { kind: "idle" },
@@ -25,13 +24,11 @@ export const EMPTY_QUEUE: ChannelQueue = {
   mergeAtMs: null,
 };
 
-/** The status of the queue. */
 export type QueueStatus =
   /** Nothing is queued. */
   | { readonly kind: "idle" }
   /** Waits a moment for more, so that simultaneous failures are sent together. */
   | { readonly kind: "batching"; readonly untilMs: number }
-  /** A message is being delivered. */
   | {
     readonly kind: "sending";
     readonly message: SentMessage;
@@ -57,7 +54,6 @@ export type QueueStatus =
   /** The process ends. */
   | { readonly kind: "stopped" };
 
-/** The message that is being delivered. */
 export interface SentMessage {
   readonly id: string;
   readonly notifications: readonly QueuedNotification[];
@@ -67,7 +63,6 @@ export interface SentMessage {
   readonly lastSequence: number;
 }
 
-/** An event of a queue. */
 export type QueueEvent =
   /** New notifications, or restored ones. */
   | { readonly kind: "added"; readonly notifications: readonly QueuedNotification[] }
@@ -88,7 +83,6 @@ export type QueueEvent =
     readonly notifications: readonly QueuedNotification[];
     readonly moved: ReadonlySet<string>;
   }
-  /** The wall clock was set back by so much. */
   | { readonly kind: "clock_set_back"; readonly byMs: number }
   | { readonly kind: "stopped" };
 
@@ -101,7 +95,6 @@ export type QueueEffect =
   | { readonly kind: "emit"; readonly event: DeliveryEvent };
 
 export interface QueueContext {
-  /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
   /** How long to wait for more. */
   readonly batchingMs: number;
@@ -118,16 +111,13 @@ export interface QueueContext {
   isExcluded(queued: QueuedNotification): boolean;
 }
 
-/** The result of a transition. */
 export interface QueueTransition {
   readonly queue: ChannelQueue;
   readonly effects: readonly QueueEffect[];
 }
 
-/** The names of the statuses. */
 export type StatusKind = QueueStatus["kind"];
 
-/** A queue with a known status. */
 export type QueueIn<K extends StatusKind> = ChannelQueue & {
   readonly status: Extract<QueueStatus, { readonly kind: K }>;
 };
@@ -169,7 +159,6 @@ export function restoredAttemptMs({ nextAttemptAtMs }: QueuedNotification, nowMs
   return nextAttemptAtMs > nowMs + REJECTED_MS_MAX ? nowMs : Math.max(nowMs, nextAttemptAtMs);
 }
 
-/** A delivery that failed. */
 export type Failure = Extract<Delivery, { readonly delivered: false }>;
 
 /** Returns a queued notification after a failure. It keeps its message id while the message may have arrived. */

@@ -47,15 +47,11 @@ export interface QueueOptions {
   nameOf(channel: Channel): string;
   /** The condition of the check before its first problem. */
   readonly before: "ok" | "pending";
-  /** Returns the last notification of a channel, for the check. */
   lastNotifiedOf(channel: Channel): LastNotified;
   /** Returns whether a problem or a change is not due to a channel that was last notified of these conditions. */
   isLeftOut(channel: Channel, conditions: readonly Condition[]): boolean;
-  /** Returns how much of texts a channel sends. */
   textMaxOf(channel: Channel): TextMax;
-  /** The sequence of the first; each further one gets the next. */
   readonly sequence: number;
-  /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
 }
 

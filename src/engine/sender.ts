@@ -61,7 +61,6 @@ export interface SenderOptions {
   /** Delivers a message; throws only if the signal aborts, and for bugs. @default delivery by the channel's kind */
   deliver?(channel: Channel, message: Message, context: DeliverContext): Promise<Delivery>;
   onEvent(event: DeliveryEvent): void;
-  /** Called with errors that must not happen. */
   onBug(error: unknown): void;
 }
 
@@ -152,7 +151,6 @@ export class Sender {
     }
   }
 
-  /** Uses silences that were read. */
   silence(silences: readonly Silence[]): void {
     this.#silences = silences;
   }
@@ -167,15 +165,12 @@ export class Sender {
     return false;
   }
 
-  /** Returns the last notification of a channel for a check. */
   lastNotifiedOf(check: string, { key }: Channel): LastNotified {
     return lastNotified(this.#lastQueued(check, key), this.dispatcher.markerOf(check, key));
   }
 
-  /** Returns a channel's name in messages. */
   readonly nameOf = (channel: Channel): string => this.channels.nameOf(channel);
 
-  /** Returns how much of texts a channel sends. */
   readonly textMaxOf = (channel: Channel): TextMax => channelEntryOf(channel).textMax;
 
   /** Notes notifications that were decided, until they are sent. */
@@ -217,7 +212,6 @@ export class Sender {
     });
   }
 
-  /** Follows a new config. */
   reload(config: NotifyingConfig): void {
     this.adopt(config);
     this.endUnchecked();
@@ -233,7 +227,6 @@ export class Sender {
     this.move(findRekeyed(users, config.users, { nameOf: this.nameOf, notices }));
   }
 
-  /** Follows edited channels. */
   protected move(rekeyed: Rekeyed): void {
     this.dispatcher.reload(rekeyed, (marker) => this.#isObsolete(marker));
   }
@@ -270,7 +263,6 @@ export class Sender {
     return this.writer.counts;
   }
 
-  /** The names of the config's channels, by key. */
   get channelNames(): ReadonlyMap<string, string> {
     return this.channels.names;
   }

@@ -128,7 +128,6 @@ export function persistUse(use: Pick<OutboxChange, "counted">): readonly QueueEf
   return [{ kind: "persist", change: { changed: [], removed: [], markers: [], cleared: [], ...use } }];
 }
 
-/** The channel accepted the message. */
 export function onDelivered(
   queue: QueueIn<"sending">,
   { note }: EventOf<"delivered">,
@@ -172,7 +171,6 @@ export function onDelivered(
   );
 }
 
-/** The channel did not accept the message. */
 export function onFailed(
   queue: QueueIn<"sending">,
   { failure: reported, jitter }: EventOf<"failed">,

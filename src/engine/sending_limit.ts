@@ -14,15 +14,12 @@ import {
   type QueuedNotification,
 } from "../domain/outbox.ts";
 
-/** A limit and its use. */
 export interface SendingLimit {
   readonly atMost: MessageLimit;
-  /** The timeout of an attempt. */
   readonly attemptTimeoutMs: number;
   readonly use: LimitUse;
 }
 
-/** Nothing was sent. */
 const UNUSED: LimitUse = { sentAtMs: [], limitedUntilMs: null };
 
 /** Returns the limit of a channel and its use; `null`: none. */

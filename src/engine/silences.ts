@@ -2,7 +2,6 @@ import type { Check } from "../domain/check.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
 
-/** The check that a silence may be about. */
 interface SilencedCheck extends Pick<Check, "name" | "tags"> {
   /** When its problem began; `null`: it has none. */
   readonly problemBeganAtMs: number | null;
@@ -85,7 +84,6 @@ export function newWindow(
   return { id: key, kind: "maintenance", check, tag, problemBeganAtMs: null, ...common };
 }
 
-/** Returns the ID of a maintenance window. */
 export function windowId({ id }: Pick<Silence, "id">): string {
   return id.split(" ")[1] ?? "";
 }

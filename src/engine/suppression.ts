@@ -12,7 +12,6 @@ export interface SuppressionOptions {
   /** The checks that run here, by name; a dependency that does not run suppresses nothing. */
   readonly running: ReadonlyMap<string, Check>;
   stateOf(check: string): ConditionState;
-  /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
 }
 

@@ -17,7 +17,6 @@ export function whyUnchecked(check: string, users: ReadonlyMap<string, ChannelUs
 interface UncheckedOptions extends Pick<Notification, "id" | "title" | "hostName" | "problemBeganAtMs"> {
   readonly why: string;
   readonly last: LastNotified;
-  /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
 }
 

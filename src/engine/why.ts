@@ -60,9 +60,7 @@ export interface WhyOptions {
   /** The active checks, by name. */
   readonly running: ReadonlyMap<string, Check>;
   stateOf(check: string): ConditionState;
-  /** The last notification of a channel for the check. */
   lastNotifiedOf(channel: Channel): LastNotified;
-  /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
 }
 
@@ -125,7 +123,6 @@ interface Decision extends WhyOptions {
   readonly isAgain?: boolean;
 }
 
-/** A setting that may suppress a notification. */
 interface Removal {
   readonly cause: Cause;
   removedFrom(decision: Decision): Decision;

@@ -1,5 +1,4 @@
 interface PublishedConfig {
-  /** The hash of its config. */
   readonly config: string;
   /** The hash of the config that it considers active. */
   readonly active: string;

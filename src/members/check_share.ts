@@ -45,7 +45,6 @@ export class CheckShare {
     return this.#runs.has(check);
   }
 
-  /** The hosts that share the work, in order. */
   get hosts(): readonly string[] {
     return this.#hosts;
   }

@@ -27,13 +27,11 @@ export class EarlyLooks {
     this.#own = [...this.#own, { look, untilMs: nowMs + PUBLISHED_FOR_MS }];
   }
 
-  /** Returns the requests for the next heartbeat. */
   published(nowMs: number): readonly EarlyLook[] {
     this.#drop(nowMs);
     return this.#own.map(({ look }) => look);
   }
 
-  /** Returns the new requests of live members. */
   receive(members: readonly Pick<MemberHeartbeat, "id" | "looks">[]): readonly EarlyLook[] {
     const before = this.#received;
     this.#received = new Map(

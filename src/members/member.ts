@@ -35,7 +35,6 @@ export type MemberEvent =
 
 export interface MemberOptions {
   readonly host: string;
-  /** This process; unique. */
   readonly id: string;
   readonly location: string | null;
   /** Whether it runs no checks, and sends only while no other member shares the work: a single run. @default false */
@@ -52,7 +51,6 @@ export interface MemberOptions {
   onEvent(event: MemberEvent): void;
   /** Called when a newer process of this host participates. */
   onSuperseded(): void;
-  /** Called with errors that must not happen. */
   onBug(error: unknown): void;
 }
 
@@ -161,7 +159,6 @@ export class Member implements WorkShare {
     );
   }
 
-  /** The hosts that share the work, in order. */
   get hosts(): readonly string[] {
     return this.#checkShare.hosts;
   }
@@ -172,7 +169,6 @@ export class Member implements WorkShare {
     await this.#beat();
   }
 
-  /** Applies a reloaded config. */
   adopt(work: MemberWork): void {
     this.#work = work;
     this.#hasLeftOthers = false;

@@ -32,7 +32,6 @@ export interface MemberParts {
   >;
   /** `null`: a single run, which runs no checks for others. */
   readonly scheduler: {
-    /** Applies the changed share of checks. */
     spread(): void;
     /** Runs the groups that combine a check which changed elsewhere. */
     runGroupsOf(check: string): void;
@@ -40,7 +39,6 @@ export interface MemberParts {
   readonly located: {
     /** Applies the changed share of the checks of its location. */
     spread(): void;
-    /** Runs checks at once. */
     look(looks: readonly Pick<EarlyLook, "check" | "why">[]): void;
   } | null;
 }

@@ -13,14 +13,12 @@ const ABANDONED_EVERY_MS = 3_600_000;
 
 interface QueueShareOptions {
   readonly host: string;
-  /** This process; unique. */
   readonly id: string;
   readonly store: Pick<
     SharedStore,
     "pendingChannels" | "takeQueue" | "giveBackQueue" | "receive" | "owns"
   >;
   readonly clock: Clock;
-  /** Called with errors that must not happen. */
   onBug(error: unknown): void;
 }
 

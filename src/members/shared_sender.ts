@@ -47,7 +47,6 @@ export class SharedSender extends Sender {
   /** Notifications that are in memory only, since the shared state can't be written. */
   #unsaved: readonly QueuedNotification[] = [];
   readonly #known = new KnownNotifications();
-  /** The time of the last read of silences. */
   #silencedAtMs = -Infinity;
 
   constructor(config: NotifyingConfig, options: SharedSenderOptions) {
@@ -135,7 +134,6 @@ export class SharedSender extends Sender {
     await this.#known.read(checks, { isUnstored: (check) => unstored.has(check), read });
   }
 
-  /** Begins with the queue of a channel. */
   take({ queue: { channelKey }, markers, limitUse }: TakenQueue): void {
     this.dispatcher.take(markers);
     this.dispatcher.takeLimit(channelKey, limitUse);

@@ -47,7 +47,6 @@ export class LocationRuns {
   readonly #repository: StateRepository;
   readonly #scheduler: Scheduler;
   readonly #controls: ControlRuns;
-  /** As the config has them. */
   #checks: ReadonlyMap<string, Check>;
 
   /** See {@linkcode startLocationRuns}; `traces` receives that of the last failing run of each check. */

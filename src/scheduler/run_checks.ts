@@ -44,7 +44,7 @@ export interface PassOptions {
   /** The runs that jobs recorded; `null` without a state. */
   readonly jobs: JobLog | null;
   readonly conditionOf?: ObserveContext["conditionOf"];
-  /** The config's directory, absolute. */
+  /** That of the config, absolute. */
   readonly directory: string;
   /** Others may share them. */
   readonly limiters: Limiters;

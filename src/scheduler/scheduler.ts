@@ -53,7 +53,7 @@ export interface ScheduledConfig {
   readonly configChecks?: readonly Check[];
   /** How long results are kept; `null`: the default. @default 90 days */
   readonly retentionMs?: number | null;
-  /** The config's directory, absolute. */
+  /** Absolute. */
   readonly directory: string;
   readonly redact: Redact;
 }
@@ -82,7 +82,6 @@ export type SchedulerEvent =
 
 export interface SchedulerOptions {
   readonly system: ObserveContext["system"];
-  /** The job log; `null` without a state. */
   readonly jobs: JobLog | null;
   /** The records; the scheduler writes and prunes them. */
   readonly repository: StateRepository;

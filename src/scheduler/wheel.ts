@@ -14,7 +14,6 @@
  */
 const SLOTS = 64;
 
-/** A pending timer. */
 export interface Timer<Payload> {
   readonly deadline: number;
   readonly payload: Payload;
@@ -26,7 +25,6 @@ export class TimerWheel<Payload> {
   readonly #slots = new Map<number, Set<Timer<Payload>>>();
   #tick: number;
 
-  /** Creates a wheel without timers. */
   constructor(tick = 0) {
     this.#tick = tick;
   }

@@ -31,7 +31,6 @@ const LINE_LENGTH_MAX = 500;
 const LATER_TIMEOUT_MS = 2_000;
 
 interface TracedRun {
-  /** For the check. */
   readonly system: TracedSystem;
   /** Reads data for the trace alone. The run has its result by then, also if the signal aborts. */
   finish(signal: AbortSignal): Promise<void>;
