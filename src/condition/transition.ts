@@ -63,13 +63,13 @@ export interface Circumstances {
 export interface ObservedResult extends Circumstances {
   readonly condition: Condition;
   /** What is to come before a result counts; this one confirms no condition, but may end a problem. @default nothing */
-  readonly awaits?: Awaited;
+  readonly awaits?: Awaited | undefined;
   /** When a check that this one combines last recovered. @default never */
-  readonly recoveredAtMs?: number;
+  readonly recoveredAtMs?: number | undefined;
   /** Whether the condition was no longer known before it, as `isAfterGap` of `check_status.ts` decides. @default false */
-  readonly isAfterGap?: boolean;
+  readonly isAfterGap?: boolean | undefined;
   /** Whether nothing ran meanwhile, or the check was edited: after a gap, no earlier result counts. @default false */
-  readonly isInterrupted?: boolean;
+  readonly isInterrupted?: boolean | undefined;
 }
 
 /** Whether a notification is due, and why. */

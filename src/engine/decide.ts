@@ -164,11 +164,7 @@ function recordRun(
   const isAfterGap = isSilent || run.isAfterGap;
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
     ...circumstances,
-    condition,
-    ...awaits !== undefined && { awaits },
-    ...recoveredAtMs !== undefined && { recoveredAtMs },
-    ...isAfterGap !== undefined && { isAfterGap },
-    ...isInterrupted !== undefined && { isInterrupted },
+    ...{ condition, awaits, recoveredAtMs, isAfterGap, isInterrupted },
   });
   const record = recordAfter(before, run, { state, nowMs });
   const decided = conclude(verdict, { record, occurrences, deciding });

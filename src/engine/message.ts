@@ -18,18 +18,19 @@ export function toMessage(
     const threadId = markers.get(markerKey(notification.check, channelKey))?.messageId || null;
     return { notification, missedProblem, summarized, threadId: missedProblem === null ? threadId : null };
   });
-  const severities = new Map(
-    items.map(({ notification }) => [notification.check, severity(notification.condition)]),
-  );
-  const severityOf = ({ notification: { check } }: MessageItem): number => severities.get(check) ?? 0;
+  const severities = new Map<string, number>();
   const causes = new Map<string, number>();
-  for (const { notification: { check, dependents } } of items) {
+  for (const { notification: { check, condition, dependents } } of items) {
+    severities.set(check, severity(condition));
     causes.set(check, Math.max(dependents, causes.get(check) ?? 0));
   }
-  const causeOf = ({ notification: { check } }: MessageItem): number => causes.get(check) ?? 0;
+  const rank = (of: ReadonlyMap<string, number>, { notification: { check } }: MessageItem): number =>
+    of.get(check) ?? 0;
   return {
     id,
-    items: items.sort((one, other) => causeOf(other) - causeOf(one) || severityOf(other) - severityOf(one)),
+    items: items.sort((one, other) =>
+      rank(causes, other) - rank(causes, one) || rank(severities, other) - rank(severities, one)
+    ),
     isTest: false,
     decidedAtMs: notifications.reduce(
       (latest, { notification }) => Math.max(latest, notification.decidedAtMs),

@@ -26,28 +26,22 @@ export class PastOutbox {
     waiting: readonly QueuedNotification[],
     keyOf: (sent: Pick<LoggedDelivery, "channelKey" | "channelName">) => string,
   ) {
-    const steps = logged.flatMap((sent): readonly Step[] => {
-      const queued = queuedOf(sent, keyOf(sent));
-      return [
-        { atMs: sent.decidedAtMs, queued: { ...queued, messageId: null }, outcome: null },
-        { atMs: sent.atMs, queued, outcome: sent.outcome },
-      ];
-    });
-    const waits = waiting.filter(({ state }) => state !== "dropped").map((queued): Step => {
-      const { decidedAtMs } = queued.notification;
-      return { atMs: decidedAtMs, queued: { ...queued, state: "pending" }, outcome: null };
-    });
-    // A notification that was rejected first has two rows, but was queued once.
-    const first = new Set<string>();
-    this.#steps = [...steps, ...waits].sort((one, other) =>
-      one.atMs - other.atMs || one.queued.notification.decidedAtMs - other.queued.notification.decidedAtMs ||
-      Number(one.outcome !== null) - Number(other.outcome !== null)
-    ).filter(({ outcome, queued: { id } }) => {
-      if (outcome !== null) return true;
-      const isFirst = !first.has(id);
-      first.add(id);
-      return isFirst;
-    });
+    const outcomes = logged.map((sent): Step => ({
+      atMs: sent.atMs,
+      queued: queuedOf(sent, keyOf(sent)),
+      outcome: sent.outcome,
+    }));
+    // A notification that was rejected first has two outcomes, but was queued once.
+    const queued = new Map(
+      [...waiting.filter(({ state }) => state !== "dropped"), ...outcomes.map((step) => step.queued)]
+        .map((one): [string, Step] => {
+          const pending = { ...one, state: "pending", messageId: null } as const;
+          return [one.id, { atMs: one.notification.decidedAtMs, queued: pending, outcome: null }];
+        }),
+    );
+    this.#steps = [...queued.values(), ...outcomes].sort((one, other) =>
+      one.atMs - other.atMs || one.queued.notification.decidedAtMs - other.queued.notification.decidedAtMs
+    );
   }
 
   /** Applies the events until a time, inclusive. */

@@ -10,7 +10,6 @@ import { hasProblem } from "../condition/condition_state.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
 import { endsWithin } from "../shared/deadline.ts";
 import { type Check, combinedChecks, type Result } from "../domain/check.ts";
-import type { Clock } from "../domain/clock.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import { ALL_WORK, type WorkShare } from "../domain/membership.ts";
 import type { Notification } from "../domain/outbox.ts";
@@ -25,7 +24,6 @@ import {
   type CheckRunner,
   LimitedRuns,
   type Limiters,
-  RUN_HERE,
   type RunOptions,
   withoutSecrets,
 } from "./run_checks.ts";
@@ -149,7 +147,7 @@ export class Scheduler {
     this.#common = this.#commonTo(config);
     this.#time = createScheduleTime(clock);
     this.#resumedAtMs = this.#time.nowMs();
-    this.#limited = this.#createRuns(clock);
+    this.#limited = new LimitedRuns(clock, options);
     this.#reportLate = createLagReporter({ after, report: (lag) => this.#emit({ event: "late", ...lag }) });
     this.#reportStall = createLagReporter({
       after,
@@ -432,16 +430,6 @@ export class Scheduler {
       },
       onStall: (stalledMs) => this.#reportStall(check.name, stalledMs),
     });
-  }
-
-  #createRuns(clock: Clock): LimitedRuns {
-    const { runner = RUN_HERE, ...options } = this.#options;
-    const run: CheckRunner["run"] = async (check, context) => {
-      const result = await runner.run(check, context);
-      this.#followClock();
-      return result;
-    };
-    return new LimitedRuns(clock, { ...options, runner: { limitOf: (check) => runner.limitOf(check), run } });
   }
 
   #emit(event: SchedulerEvent): void {
