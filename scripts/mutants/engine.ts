@@ -51,7 +51,11 @@ export const ENGINE: FaultyLayer = {
       tests: ["tests/simulation/why_past_test.ts"],
       faults: [
         ["a notification that was sent in the past is still pending", "this.#queued.delete(queued.id);", ""],
-        ["a notification was sent before it was decided", "atMs: sent.decidedAtMs", "atMs: sent.atMs"],
+        [
+          "a notification is pending before it was decided",
+          "atMs: one.notification.decidedAtMs,",
+          "atMs: -Infinity,",
+        ],
         ["a notification that was rejected in the past is pending", 'state: "rejected"', 'state: "pending"'],
       ],
     },
@@ -67,6 +71,11 @@ export const ENGINE: FaultyLayer = {
           "an unlisted condition that is worse ends a problem",
           'condition !== "unknown" && severity(condition) < severity(notified)',
           'condition !== "unknown" && severity(condition) !== severity(notified)',
+        ],
+        [
+          "a channel outside its hours delays the reminders of others",
+          "if (isOutsideHours(filters, nowMs)) return [];",
+          'if (isOutsideHours(filters, nowMs) && filters.outsideHours !== "never") return [];',
         ],
         [
           "problems are sent outside the hours only",
