@@ -109,7 +109,6 @@ function* renderSections(item: ItemOptions, rows?: PageRows): Generator<Markup |
   for (const [id, title, isHere] of wrong) {
     yield* renderSection({ id, title, rows }, inOrder(sorted.filter(isHere)), item);
   }
-  yield* renderNotes(item.snapshot);
   const groups = groupsOf(
     sorted.filter((status) => isFine(status) && !isUnconfirmed(status)),
     item.snapshot.text?.groups ?? [],
@@ -122,6 +121,8 @@ function* renderSections(item: ItemOptions, rows?: PageRows): Generator<Markup |
     yield* renderSection({ id, title, rows }, inOrder(members), item);
   }
   if (isGrouped) yield markup`</div>\n`;
+  // The links at the top lead to them. Above the checks, they would fill the screen of a bad day.
+  yield* renderNotes(item.snapshot);
 }
 
 /** Renders pending notifications, suppressions and members. */
