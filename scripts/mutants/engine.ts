@@ -403,13 +403,8 @@ export const ENGINE: FaultyLayer = {
         ],
         [
           "one failing alternative of a dependency suppresses",
-          "parents.every(({ name }) => dependencyHolds",
-          "parents.some(({ name }) => dependencyHolds",
-        ],
-        [
-          "a dependency is run although an alternative does not suppress",
-          "states.some(({ state }) => !dependencyHolds",
-          "states.every(({ state }) => !dependencyHolds",
+          "names.every((name) => dependencyHolds",
+          "names.some((name) => dependencyHolds",
         ],
         [
           "a clock that is set back makes a dependency hold",
@@ -418,8 +413,8 @@ export const ENGINE: FaultyLayer = {
         ],
         [
           "a dependency that does not run suppresses",
-          ".filter((parents) => parents.length > 0)",
-          ".filter((parents) => parents.length >= 0)",
+          "names.length > 0 &&",
+          "names.length >= 0 &&",
         ],
         [
           "a silence until ok takes precedence over maintenance",

@@ -1,6 +1,6 @@
 /** What is known now about a check, from its record: its condition, that it is pending, or why it is not known. */
-import { dependencyHolds, dueEvent, hasProblem } from "../condition/condition_state.ts";
-import { alternativesOf, type Check } from "../domain/check.ts";
+import { dueEvent, hasProblem, initialState } from "../condition/condition_state.ts";
+import type { Check } from "../domain/check.ts";
 import type { KnownCondition, ResultState } from "../domain/check_kind.ts";
 import { type Condition, countedAs, severity, type ShownCondition } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
@@ -10,6 +10,7 @@ import type { Silence } from "../domain/outbox.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
 import { shownWindow, silencesOf } from "./silences.ts";
 import { type OpenWindow, openWindow } from "./maintenance_windows.ts";
+import { holdingDependencies } from "./suppression.ts";
 import { clockToleranceMs, isInFuture, overdueAtMs, type Scheduled } from "./overdue.ts";
 
 /** A check for display: from the config, or from the state while the config has errors. */
@@ -90,15 +91,11 @@ export function statusOf(
   };
   const { condition, state } = conditionOf(check, record, nowMs, notRunning);
   if (record === null || state === "never_ran") return { ...common, condition, state, waitsFor: [] };
-  const { problemBeganAtMs } = record.condition;
-  const holds = (name: string): boolean => {
-    const dependency = recordOf(name);
-    return dependency === null || dependencyHolds(dependency.condition, problemBeganAtMs ?? nowMs);
-  };
-  const waitsFor = dueEvent(record.condition) === null ? [] : check.dependsOn.flatMap((dependency) => {
-    const names = alternativesOf(dependency).filter((name) => inactive?.has(name) !== true);
-    return names.every(holds) ? names : [];
-  });
+  const waitsFor = dueEvent(record.condition) === null ? [] : holdingDependencies(check, {
+    running: { has: (name) => inactive?.has(name) !== true },
+    stateOf: (name) => recordOf(name)?.condition ?? initialState(),
+    nowMs,
+  }).flat();
   return { ...common, condition, state, waitsFor };
 }
 

@@ -38,48 +38,35 @@ export function suppressionOf(check: Check, options: SuppressionOptions): Suppre
   return holdingDependencies(check, options).length > 0 ? "dependency" : null;
 }
 
+interface DependencyOptions extends Pick<SuppressionOptions, "stateOf" | "nowMs"> {
+  readonly running: Pick<SuppressionOptions["running"], "has">;
+}
+
 /** Returns the dependencies that suppress notifications, each with its alternatives. */
 export function holdingDependencies(
-  check: Check,
-  options: Pick<SuppressionOptions, "running" | "stateOf" | "nowMs">,
+  check: Pick<Check, "name" | "dependsOn">,
+  options: DependencyOptions,
 ): readonly (readonly string[])[] {
-  return dependenciesOf(check, options).flatMap(({ parents, problemBeganAtMs }) =>
-    parents.every(({ name }) => dependencyHolds(options.stateOf(name), problemBeganAtMs))
-      ? [parents.map(({ name }) => name)]
-      : []
-  );
+  const problemBeganAtMs = beganAtMs(options.stateOf(check.name), options.nowMs);
+  return check.dependsOn
+    .map((dependency) => alternativesOf(dependency).filter((name) => options.running.has(name)))
+    .filter((names) =>
+      names.length > 0 && names.every((name) => dependencyHolds(options.stateOf(name), problemBeganAtMs))
+    );
 }
 
 /** Returns the dependencies that have to run before their suppression can be decided. */
-export function unknownDependencies(
-  check: Check,
-  options: Pick<SuppressionOptions, "running" | "stateOf" | "nowMs">,
-): readonly Check[] {
-  return dependenciesOf(check, options).flatMap(({ parents, problemBeganAtMs }) => {
-    const states = parents.map((parent) => ({ parent, state: options.stateOf(parent.name) }));
-    // One that does not suppress decides about its alternatives.
-    if (states.some(({ state }) => !dependencyHolds(state, problemBeganAtMs))) return [];
-    return states.filter(({ state }) => dependencyIsUnknown(state, problemBeganAtMs)).map(({ parent }) =>
-      parent
-    );
-  });
+export function unknownDependencies(check: Check, options: SuppressionOptions): readonly Check[] {
+  const { running, stateOf, nowMs } = options;
+  const problemBeganAtMs = beganAtMs(stateOf(check.name), nowMs);
+  // One that does not suppress decides about its alternatives.
+  return holdingDependencies(check, options).flat()
+    .filter((name) => dependencyIsUnknown(stateOf(name), problemBeganAtMs))
+    .flatMap((name) => running.get(name) ?? []);
 }
 
 /** When a problem began. If the clock was set back since then: its last result, so that dependencies need no later one. */
 function beganAtMs({ problemBeganAtMs, observedAtMs }: ConditionState, nowMs: number): number {
   if (problemBeganAtMs !== null && problemBeganAtMs <= nowMs) return problemBeganAtMs;
   return problemBeganAtMs === null ? nowMs : Math.min(observedAtMs ?? nowMs, nowMs);
-}
-
-/** The dependencies of a check that run, each with its alternatives. */
-function dependenciesOf(
-  check: Check,
-  { running, stateOf, nowMs }: Pick<SuppressionOptions, "running" | "stateOf" | "nowMs">,
-): readonly { readonly parents: readonly Check[]; readonly problemBeganAtMs: number }[] {
-  if (check.dependsOn.length === 0) return [];
-  const problemBeganAtMs = beganAtMs(stateOf(check.name), nowMs);
-  return check.dependsOn
-    .map((dependency) => alternativesOf(dependency).flatMap((name) => running.get(name) ?? []))
-    .filter((parents) => parents.length > 0)
-    .map((parents) => ({ parents, problemBeganAtMs }));
 }
