@@ -281,7 +281,7 @@ export const SIGN_IN: FaultyLayer = {
         ["a token of a form works twice", "this.#renew(subject, { token, request });", "void request;"],
         ["any token of a form works", "if (isSameSecret(token, known.token)) {", 'if (token !== "") {'],
         ["a second tap acts again", '? "repeated"', '? "accepted"'],
-        ["an outdated page acts", ': "outdated";', ': "accepted";'],
+        ["an outdated page acts", ': "rejected";', ': "accepted";'],
         ["a client guesses a thousand tokens", "const ATTEMPTS_MAX = 10;", "const ATTEMPTS_MAX = 1_000;"],
         ["many clients guess a thousand tokens", "ATTEMPTS_MAX_OF_ALL = 100", "ATTEMPTS_MAX_OF_ALL = 1_000"],
         [

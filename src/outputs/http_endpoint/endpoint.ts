@@ -128,7 +128,7 @@ export class Endpoint {
   async #receive(area: string, request: IncomingRequest): Promise<ServerResponse> {
     const signIn = this.#signIn;
     if (area === "sign-in") return await signIn.handle(request);
-    if (!isOwnForm(request, this.#adopted.config.page?.url)) return signIn.reject("");
+    if (!isOwnForm(request, this.#adopted.config.page?.url)) return signIn.reject();
     const form = await readForm(request);
     if (!(form instanceof URLSearchParams)) return form;
     const name = decodeName(form.get("check"));
@@ -144,9 +144,10 @@ export class Endpoint {
       token: form.get("token") ?? "",
       request: what,
     });
-    if (verdict === "forged") return signIn.reject(name);
-    if (check === undefined) return signIn.signOut(session, request);
-    if (verdict === "outdated") {
+    if (check === undefined) {
+      return verdict === "accepted" ? signIn.signOut(session, request) : respond(303, "", { location: "./" });
+    }
+    if (verdict === "rejected") {
       const text = "Nothing was done: the page was out of date. This is the present one.";
       session.show({ check: name, text, isError: true, undo: null });
     }

@@ -100,21 +100,19 @@ export class Session {
   }
 
   /**
-   * Uses a token up. `repeated`: it was used last, with the same request, as by a second tap on a button; `outdated`: with
-   * another request, as by a page that was not reloaded since.
+   * Uses a token up. `repeated`: it was used last, with the same request, as by a second tap on a button; `rejected`: it
+   * is not the present one, as on a page that was not reloaded since.
    */
-  useToken(
-    subject: string,
-    { token, request }: UsedToken,
-  ): "accepted" | "repeated" | "outdated" | "forged" {
+  useToken(subject: string, { token, request }: UsedToken): "accepted" | "repeated" | "rejected" {
     const known = this.#forms.get(subject);
-    if (known === undefined) return "forged";
+    if (known === undefined) return "rejected";
     if (isSameSecret(token, known.token)) {
       this.#renew(subject, { token, request });
       return "accepted";
     }
-    if (known.used === null || !isSameSecret(token, known.used.token)) return "forged";
-    return known.used.request === request ? "repeated" : "outdated";
+    const { used } = known;
+    const isRepeated = used !== null && isSameSecret(token, used.token) && request === used.request;
+    return isRepeated ? "repeated" : "rejected";
   }
 
   show(message: ActionMessage): void {

@@ -96,7 +96,7 @@ export class SignIn {
   async handle(request: IncomingRequest): Promise<ServerResponse> {
     const { listen: { token = "" }, pageUrl } = this.#config;
     const { log } = this.#options;
-    if (!isOwnForm(request, pageUrl)) return this.reject("");
+    if (!isOwnForm(request, pageUrl)) return this.reject();
     const form = await readForm(request);
     if (!(form instanceof URLSearchParams)) return form;
     const check = decodeName(form.get("check"));
@@ -128,9 +128,9 @@ export class SignIn {
   }
 
   /** Rejects a form that no page of this endpoint sent. */
-  reject(check: string): ServerResponse {
+  reject(): ServerResponse {
     return this.#form(403, {
-      check,
+      check: "",
       problem: "Nothing was done: this form is not from this page. " +
         'Behind a proxy that changes the host, set "page.url" in the config.',
     });
