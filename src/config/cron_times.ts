@@ -78,16 +78,21 @@ function timesOf(
   return { expression, timeZone, after: withMemory(after) };
 }
 
-/** Caches the last result: a search takes milliseconds, and a service asks for almost the same time again and again. */
+/**
+ * Caches the last results: a search takes long, and each run of a check asks for almost the same times, its next run and
+ * the second one after that, at which it is overdue.
+ */
 function withMemory(find: CronTimes["after"]): CronTimes["after"] {
-  let askedMs = NaN;
-  let foundMs = NaN;
+  const known: { readonly askedMs: number; readonly foundMs: number }[] = [];
   return (afterMs) => {
-    if (afterMs >= askedMs && afterMs < foundMs) return foundMs;
-    askedMs = afterMs;
-    return foundMs = find(afterMs);
+    for (const { askedMs, foundMs } of known) if (afterMs >= askedMs && afterMs < foundMs) return foundMs;
+    const foundMs = find(afterMs);
+    if (known.unshift({ askedMs: afterMs, foundMs }) > RESULTS_MAX) known.pop();
+    return foundMs;
   };
 }
+
+const RESULTS_MAX = 3;
 
 /**
  * The library searches for a time up to the year 3000. Any day of the year falls on any day of the week in the fifty
