@@ -247,7 +247,7 @@ function brokenChannels({ pick, oneIn, below }: Random, hours: number): RandomSc
       checks: Object.fromEntries(names.map((name, index) => [name, {
         threshold: 1 + Math.floor(below(3)),
         ...index > 0 && oneIn(2) && { depends_on: ["web"] },
-        schedule: { regular_interval: "1 minute", attentive_interval: "1 minute" },
+        schedule: { regular_interval: "2 minutes", attentive_interval: "2 minutes" },
       }])),
     },
     scenario: {

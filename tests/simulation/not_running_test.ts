@@ -269,21 +269,21 @@ const CONFIG_PATH = "/etc/monitor/monitor.jsonc";
 
 const RARE = {
   ...KEPT,
-  defaults: { schedule: { regular_interval: "8 hours" } },
+  defaults: { schedule: { regular_interval: "2 hours" } },
   checks: { web: {}, db: {}, often: { schedule: { regular_interval: "1 minute" } } },
 };
 
-for (const [way, actions] of [["stop", {}], ["kill", { "20:00": "start" }]] as const) {
+for (const [way, actions] of [["stop", {}], ["kill", { "05:00": "start" }]] as const) {
   simulate(`no time is observed after the ${way} while nothing runs`, {
     start: "2026-03-02 00:00",
     config: RARE,
     results: { db: "00:00 critical" },
-    actions: { "02:00": way, ...actions },
-    until: "20:59",
+    actions: { "00:30": way, ...actions },
+    until: "05:15",
     expect: { chat: "any" },
     finally: async (world) => {
-      const endMs = Date.UTC(2026, 2, 2, 2);
-      const nowMs = Date.UTC(2026, 2, 2, 20, 59);
+      const endMs = Date.UTC(2026, 2, 2, 0, 30);
+      const nowMs = Date.UTC(2026, 2, 2, 5, 15);
       for (const name of ["web", "db"]) {
         const { spans, recent_runs } = await jsonOf(world, `history ${name}`);
         const [first, second] = recent_runs.map(({ ended_at }: { ended_at: string }) => Date.parse(ended_at))
