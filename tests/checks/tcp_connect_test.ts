@@ -51,7 +51,7 @@ const ROWS: Rows<[meet: Meeting, settings: Settings, expected: string]> = {
         await visitor.send(new Uint8Array([byte]));
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
-      await visitor.untilGone();
+      // Now it closes the connection: a check that has not found the text does not wait for more.
     },
     { expect: "grüß" },
     'ok: connected, response contains "grüß"',
