@@ -206,7 +206,7 @@ simulate("wrong tokens in headers are attempts, too", {
 
 simulate("a session ends by signing out, after a day, and at a reload with another token", {
   ...ALL_DAY,
-  start: "2026-03-02 09:55",
+  config: { ...CONFIG, defaults: { schedule: { regular_interval: "1 hour" } } },
   until: "Tue 14:00",
   actions: {
     "10:00": async (world) => {
