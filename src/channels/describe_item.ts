@@ -2,18 +2,20 @@
  * The words of a message: a headline that is understood by itself, the condition with its duration, and the history.
  * A push message or an email shows the headline first, so no line begins with a time.
  */
-import type { Condition, NotificationEvent } from "../domain/condition.ts";
-import type { MessageItem } from "../domain/delivery.ts";
+import { type Condition, CONDITIONS, type NotificationEvent } from "../domain/condition.ts";
+import type { Message, MessageItem } from "../domain/delivery.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { isNoLongerChecked, type Notification } from "../domain/outbox.ts";
 import { timeText } from "../shared/local_time.ts";
-import { truncate } from "../shared/text.ts";
+import { counted, truncate } from "../shared/text.ts";
 import { cleanLine } from "./clean_text.ts";
 
 export const OUTPUT_LENGTH_MAX = 500;
 const NAME_LENGTH_MAX = 200;
 const NOTE_LENGTH_MAX = 100;
 const TARGET_LENGTH_MAX = 80;
+/** Some receivers accept 1,024 characters. */
+const DIGEST_LENGTH_MAX = 900;
 
 /** How people call the check: its title, else its name; one line. */
 export function titleOf(
@@ -48,9 +50,75 @@ export function describeItem(item: MessageItem): string {
   return `${line} (${[`${condition}, ${began}`, ...notes].join("; ")})`;
 }
 
+/** A text message has 160 characters. */
+const NAMES_LENGTH_MAX = 80;
+
+/**
+ * Returns the items of a message as one line: `20 checks are down: web1, web2, and 18 more`, `3 of 20 checks are up again:
+ * web1, web2, web3`.
+ */
+export function describeItems({ items, groupSize }: Pick<Message, "items" | "groupSize">): string {
+  // The last item of a check decides.
+  const lasts = [...new Map(items.map((item) => [item.notification.check, item])).values()];
+  const kindOf = (item: MessageItem): Kind =>
+    item.notification.event !== "recovery"
+      ? "problem"
+      : item.notification.condition === "ok"
+      ? "recovery"
+      : "end";
+  const parts = Object.entries(Object.groupBy(lasts, kindOf)).map(([kind, some]) => {
+    const all = kind === "problem" || groupSize === undefined || groupSize <= lasts.length
+      ? counted(some.length, "check")
+      : `${some.length} of ${counted(groupSize, "check")}`;
+    return `${all} ${STATES[kind as Kind](some)}`;
+  });
+  const names = lasts.map(({ notification }) => titleOf(notification));
+  const shown = withinLength(names, NAMES_LENGTH_MAX);
+  const more = names.length - shown.length;
+  return `${parts.join(", ")}: ${[...shown, ...more > 0 ? [`and ${more} more`] : []].join(", ")}`;
+}
+
+type Kind = "problem" | "recovery" | "end";
+
+/** What the checks of a message are. */
+const STATES: Readonly<Record<Kind, (items: readonly MessageItem[]) => string>> = {
+  problem: (items) => {
+    const states = items.map((item) => present(stateOf(item.notification.condition, item)));
+    const [first = ""] = states;
+    const isOne = states.every((state) => state === first);
+    const [are, have] = items.length === 1 ? ["is", "has"] : ["are", "have"];
+    if (isOne) return first.replace(/^is/, are).replace(/^has/, have);
+    return `${have} a problem (${countConditions(items.map(({ notification }) => notification))})`;
+  },
+  recovery: (items) => {
+    const isUp = items.every((item) => againOf(item) === "is up again");
+    return `${items.length === 1 ? "is" : "are"} ${isUp ? "up" : "ok"} again`;
+  },
+  end: (items) =>
+    `${items.length === 1 ? "is" : "are"} ${
+      items.every(({ notification }) => isNoLongerChecked(notification)) ? "no longer checked" : "better"
+    }`,
+};
+
+/** As in `3 CRITICAL, 11 OK`, highest severity first. */
+export function countConditions(notifications: readonly Notification[]): string {
+  return CONDITIONS.toReversed().flatMap((one) => {
+    const count = notifications.filter(({ condition }) => condition === one).length;
+    return count === 0 ? [] : [`${count} ${one.toUpperCase()}`];
+  }).join(", ");
+}
+
+/** Returns the first texts, one or more, that are not longer together. */
+export function withinLength(texts: readonly string[], lengthMax: number): readonly string[] {
+  let length = 0;
+  const end = texts.findIndex((text, index) => (length += text.length) > lengthMax && index > 0);
+  return end === -1 ? texts : texts.slice(0, end);
+}
+
 /** An item as one line for below its headline: the condition and its duration, the output, and the history. */
 export function describeState(item: MessageItem): string {
-  if (item.notification.event === "summary" || item.isDigest === true) return describeOutput(item);
+  if (item.isDigest === true) return truncate(item.notification.detail, DIGEST_LENGTH_MAX);
+  if (item.notification.event === "summary") return describeOutput(item);
   return `${describeCondition(item)}: ${describeOutput(item)} (${history(item).join("; ")})`;
 }
 
@@ -82,7 +150,8 @@ function sentence(
   { name, hasOutput, lengthMax = NAME_LENGTH_MAX + OUTPUT_LENGTH_MAX }: SentenceOptions,
 ): string {
   const { notification, missedProblem } = item;
-  const [what, output = notification.output] = item.isDigest === true || notification.event === "summary"
+  if (item.isDigest === true) return cleanLine(notification.output, lengthMax);
+  const [what, output = notification.output] = notification.event === "summary"
     ? [""]
     : notification.event === "recovery"
     ? [` ${recoverySentence(item)}`, missedProblem?.output]
@@ -102,16 +171,25 @@ const SENTENCES: Readonly<
 
 function recoverySentence(item: MessageItem): string {
   const { notification, missedProblem } = item;
-  const { condition, previous } = notification;
-  const before = stateOf(missedProblem?.condition ?? (previous === "pending" ? "unknown" : previous), item);
+  const { condition } = notification;
+  const before = beforeOf(item);
   const time = lasted(notification);
   if (isNoLongerChecked(notification)) return `is no longer checked, ${past(before)} for ${time}`;
-  const again = before.rest === "down" ? "is up again" : "is ok again";
+  const again = againOf(item);
   if (missedProblem !== null) {
     const now = condition === "ok" ? again : present(stateOf(condition, item), "now ");
     return `${past(before)} for ${time} and ${now}`;
   }
   return `${condition === "ok" ? again : present(before, "no longer ")} after ${time}`;
+}
+
+function againOf(item: MessageItem): string {
+  return beforeOf(item).rest === "down" ? "is up again" : "is ok again";
+}
+
+function beforeOf(item: MessageItem): State {
+  const { notification: { previous }, missedProblem } = item;
+  return stateOf(missedProblem?.condition ?? (previous === "pending" ? "unknown" : previous), item);
 }
 
 interface State {

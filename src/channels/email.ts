@@ -3,8 +3,8 @@ import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts"
 import type { ChannelKindEntry, DeliverContext, Delivery, Message } from "../domain/delivery.ts";
 import type { MailEnd } from "../domain/mail.ts";
 import { cleanLine, DELIVERED, notDelivered } from "./clean_text.ts";
-import { BODY_TEXT_MAX, countConditions, notificationBody, notificationBrief } from "./notification_text.ts";
-import { headline, titleOf } from "./describe_item.ts";
+import { BODY_TEXT_MAX, notificationBody, notificationBrief } from "./notification_text.ts";
+import { countConditions, describeItems, headline } from "./describe_item.ts";
 
 export const emailKind: ChannelKindEntry<"email"> = {
   deliver: deliverEmail,
@@ -52,22 +52,22 @@ function describeEmail({ parameters: { receivers } }: ChannelOf<"email">): strin
 /** Email clients truncate subjects much earlier. */
 const SUBJECT_LENGTH_MAX = 250;
 const TAG_LENGTH_MAX = 40;
-const TITLE_LENGTH_MAX = 120;
 
-/** As in `[tag] shop is down: status is 503`, or `[tag] 3 CRITICAL, 1 WARNING: first title and 3 more`. */
-function mailSubject({ items, isTest }: Message, tags: readonly string[]): string {
+/** As in `[tag] shop is down: status is 503`, or `[tag] 3 checks are down: first title and 2 more`. */
+function mailSubject(message: Message, tags: readonly string[]): string {
   const marks = tags.map((tag) => cleanLine(tag, TAG_LENGTH_MAX)).filter((tag) => tag !== "");
-  const parts = [...marks.map((tag) => `[${tag}]`), ...isTest ? ["TEST:"] : [], itemsSubject(items)];
+  const parts = [
+    ...marks.map((tag) => `[${tag}]`),
+    ...message.isTest ? ["TEST:"] : [],
+    itemsSubject(message),
+  ];
   return cleanLine(parts.join(" "), SUBJECT_LENGTH_MAX);
 }
 
-function itemsSubject(items: Message["items"]): string {
-  const [first, ...others] = items;
+function itemsSubject(message: Pick<Message, "items" | "groupSize">): string {
+  const [first, ...others] = message.items;
   if (first === undefined) return "nothing to report";
-  if (others.length === 0) return headline(first);
-  return `${countConditions(items.map(({ notification }) => notification))}: ${
-    titleOf(first.notification, TITLE_LENGTH_MAX)
-  } and ${others.length} more`;
+  return others.length === 0 ? headline(first) : describeItems(message);
 }
 
 const RULE = "-".repeat(40);

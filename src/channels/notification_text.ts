@@ -1,6 +1,5 @@
 /** The text of a notification in an email. */
 import type { MessageItem, TextMax } from "../domain/delivery.ts";
-import { CONDITIONS } from "../domain/condition.ts";
 import { isNoLongerChecked, type Notification } from "../domain/outbox.ts";
 import { cleanLine, cleanLines, LINES_LENGTH_MAX } from "./clean_text.ts";
 import {
@@ -77,14 +76,6 @@ export function notificationBrief(item: MessageItem): string {
     ...summarized === "" ? [] : [`  Also: ${summarized}`],
   ];
   return lines.map((line) => `${line}\n`).join("");
-}
-
-/** As in `3 CRITICAL, 11 OK`, highest severity first. */
-export function countConditions(notifications: readonly Notification[]): string {
-  return CONDITIONS.toReversed().flatMap((one) => {
-    const count = notifications.filter(({ condition }) => condition === one).length;
-    return count === 0 ? [] : [`${count} ${one.toUpperCase()}`];
-  }).join(", ");
 }
 
 function notes({ acknowledged, flapping, dependents }: Notification): readonly string[] {

@@ -7,6 +7,9 @@ import { hashHex } from "../shared/hash.ts";
 import { absolutePath } from "./source.ts";
 
 /** The keys of filters; they don't concern the channel itself. */
+/** Keys about the one queue of a channel. */
+const QUEUE_KEYS: readonly string[] = ["at_most", "group"];
+
 export const FILTER_KEYS: readonly string[] = ["conditions", "events", "after", "hours", "outside_hours"];
 
 export interface ChannelUse extends ChannelFilters {
@@ -63,7 +66,7 @@ function namedUses({ channels }: JsonObject): readonly Problem[] {
 }
 
 function problemsOf(item: JsonObject, path: ConfigPath): readonly Problem[] {
-  const own = ["kind", "parameters", "at_most"];
+  const own = ["kind", "parameters", ...QUEUE_KEYS];
   if (!("channel" in item)) {
     if (!("kind" in item)) return [{ path, message: 'missing key "kind" or "channel"' }];
     return "parameters" in item ? [] : [{ path, message: 'missing key "parameters"' }];
@@ -72,7 +75,7 @@ function problemsOf(item: JsonObject, path: ConfigPath): readonly Problem[] {
     path: [...path, key],
     at: "name",
     message: `"${key}" cannot be used with "channel": remove one of them`,
-    ...key === "at_most" && { hint: 'set the limit of a channel in "channels"' },
+    ...QUEUE_KEYS.includes(key) && { hint: 'set it for the channel in "channels"' },
   }));
 }
 
@@ -146,7 +149,7 @@ const CREDENTIAL_FORMATS: readonly string[] = ["secret", "username"];
 export function channelKey(channel: JsonObject, schema: Schema, options: ChannelKeyOptions): string {
   const own = Object.fromEntries(
     Object.entries(channel).filter(([key]) =>
-      !FILTER_KEYS.includes(key) && key !== "at_most" && key !== "fallback"
+      !FILTER_KEYS.includes(key) && !QUEUE_KEYS.includes(key) && key !== "fallback"
     ),
   );
   return hashHex(JSON.stringify(withoutCredentials(own, schema, options)), 16);

@@ -14,7 +14,8 @@ export interface ChannelFilters extends Pick<config.ChannelObject, "events" | "a
 }
 
 /** The common fields of a resolved channel; in the list of a check, with the filters of that use. */
-interface ChannelIdentity extends ChannelFilters, Pick<config.ChannelObject, "fallback" | "atMost"> {
+interface ChannelIdentity
+  extends ChannelFilters, Pick<config.ChannelObject, "fallback" | "atMost" | "group"> {
   /** That of its name; without a name the same for channels of one kind with the same parameters, whatever their credentials. */
   readonly key: string;
   /** The user's name for it. Absent: it is listed in `notifications` directly. */

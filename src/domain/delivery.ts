@@ -43,6 +43,8 @@ export interface Message {
   /** One or more, highest severity first. */
   readonly items: readonly MessageItem[];
   readonly isTest: boolean;
+  /** How many checks of the group have or had a problem, with those of the message. @default no groups */
+  readonly groupSize?: number;
   /** When the newest of its notifications was decided; wall time, milliseconds since 1970. */
   readonly decidedAtMs: number;
 }

@@ -6,9 +6,11 @@
  * - A message that may have arrived is sent again unchanged, under the same id.
  * - Other notifications of a batching channel are sent together, except summaries. Those of any other channel are sent
  *   one at a time, except after a wait for its limit.
+ * - With groups, those of a group are sent together, whatever the channel, once the first of them is due.
  * - A batch that is rejected, or has failed for an hour, is sent one by one.
  */
 import type { QueuedNotification } from "../domain/outbox.ts";
+import type { ChannelGroup } from "./queue_state.ts";
 
 /** A message with more is hard to read, and a receiver may reject it. */
 const BATCH_MAX = 1000;
@@ -25,17 +27,20 @@ export interface Round {
   readonly oneByOne: ReadonlySet<string>;
   readonly accepted: number;
   readonly failures: number;
+  /** Whether no group waits. */
+  readonly isForced: boolean;
 }
 
 /** Returns the first round after so many temporary failures. */
-export function newRound(failures: number): Round {
-  return { tried: new Set(), oneByOne: new Set(), accepted: 0, failures };
+export function newRound(failures: number, isForced = false): Round {
+  return { tried: new Set(), oneByOne: new Set(), accepted: 0, failures, isForced };
 }
 
 interface BatchOptions {
   readonly batches: boolean;
   /** Whether everything is sent as one message, also if the channel does not batch. */
   readonly isDigest: boolean;
+  readonly group: ChannelGroup | null;
   readonly nowMs: number;
   isExcluded(queued: QueuedNotification): boolean;
 }
@@ -44,13 +49,16 @@ interface BatchOptions {
 export function nextBatch(
   notifications: readonly QueuedNotification[],
   round: Round,
-  { batches, isDigest, nowMs, isExcluded }: BatchOptions,
+  { batches, isDigest, group, nowMs, isExcluded }: BatchOptions,
 ): readonly QueuedNotification[] | null {
   const checks = checksOf(notifications);
   const alone = checks.map(([head]) => head).filter(({ id }) => round.oneByOne.has(id));
   const next = leastTried(alone, 0);
   if (next !== null) return [next];
-  const untried = checks.filter((own) => own.every(({ id }) => !round.tried.has(id)));
+  const dueAtMs = round.isForced ? () => -Infinity : groupTimes(notifications, group);
+  const untried = checks.filter((own) =>
+    own.every(({ id }) => !round.tried.has(id)) && dueAtMs(own[0]) <= nowMs
+  );
   const pending = untried.filter(([head]) => head.state === "pending");
   const rejected = untried.filter(([head]) => head.state === "rejected" && head.nextAttemptAtMs <= nowMs);
   // Apart, so that a rejected notification spoils no new ones.
@@ -62,8 +70,10 @@ export function nextBatch(
   if (first === null) return null;
   const { messageId } = first;
   if (messageId !== null) return notifications.filter((queued) => queued.messageId === messageId);
-  if (!batches && !isDigest || isSummary(first)) return [first];
-  const all = chosen.flatMap((own) => unsealed(own, isExcluded)).toSorted(bySequence);
+  if (!batches && !isDigest && group === null || isSummary(first)) return [first];
+  const isSame = ([head]: NonEmpty): boolean =>
+    isDigest || group?.of(head.notification.check) === group?.of(first.notification.check);
+  const all = chosen.filter(isSame).flatMap((own) => unsealed(own, isExcluded)).toSorted(bySequence);
   // A digest of a channel that does not batch is short.
   return batches ? all.slice(0, BATCH_MAX) : all;
 }
@@ -85,6 +95,29 @@ export function nextRejectedAttemptMs(notifications: readonly QueuedNotification
     state === "rejected" ? [nextAttemptAtMs] : []
   );
   return times.length === 0 ? null : times.reduce((least, time) => Math.min(least, time));
+}
+
+/** Returns when the first of all notifications is due; `-Infinity`: none waits for its group. */
+export function firstDueMs(notifications: readonly QueuedNotification[], group: ChannelGroup | null): number {
+  if (group === null) return -Infinity;
+  const dueAtMs = groupTimes(notifications, group);
+  return checksOf(notifications).reduce((least, [head]) => Math.min(least, dueAtMs(head)), Infinity);
+}
+
+/** Returns when each notification is due with its group; `-Infinity`: it was tried before, or has no group. */
+export function groupTimes(
+  notifications: readonly QueuedNotification[],
+  group: ChannelGroup | null,
+): (queued: QueuedNotification) => number {
+  if (group === null) return () => -Infinity;
+  const waits = (queued: QueuedNotification): boolean =>
+    queued.state === "pending" && queued.attempts === 0 && !isSummary(queued);
+  const times = new Map<string, number>();
+  for (const queued of notifications.filter(waits)) {
+    const key = group.of(queued.notification.check);
+    times.set(key, Math.min(times.get(key) ?? Infinity, queued.nextAttemptAtMs));
+  }
+  return (queued) => waits(queued) ? times.get(group.of(queued.notification.check)) ?? -Infinity : -Infinity;
 }
 
 /** Returns whether some check's next notification is pending. */

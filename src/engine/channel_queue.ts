@@ -78,7 +78,7 @@ const TRANSITIONS: {
   readonly [S in StatusKind]: { readonly [E in QueueEvent["kind"]]?: TransitionOf<S, E> };
 } = {
   idle: { added: addAndWait, reloaded: reload, stopped: stop },
-  batching: { ...WAITING, added },
+  batching: { ...WAITING, added: addWhileBatching },
   sending: {
     added,
     woke: merge,
@@ -98,10 +98,11 @@ const TRANSITIONS: {
 };
 
 /** Adds notifications, in order. Moved ones may be older than those in the queue. */
-function added(queue: ChannelQueue, event: EventOf<"added">, { nowMs }: QueueContext): QueueTransition {
+function added(queue: ChannelQueue, event: EventOf<"added">, context: QueueContext): QueueTransition {
+  const { nowMs } = context;
   const notifications = [
     ...queue.notifications,
-    ...event.notifications.map((queued) => restore(queued, nowMs)),
+    ...event.notifications.map((queued) => restore(queued, context)),
   ];
   const isInOrder = notifications.every(({ sequence }, index) =>
     index === 0 || sequence > (notifications[index - 1]?.sequence ?? 0)
@@ -112,6 +113,18 @@ function added(queue: ChannelQueue, event: EventOf<"added">, { nowMs }: QueueCon
     trouble: queue.trouble ?? troubleOf(event.notifications),
   };
   return { queue: mergeSoon(next, nowMs), effects: [] };
+}
+
+/** A new one may be due before the others. */
+function addWhileBatching(
+  before: QueueIn<"batching">,
+  event: EventOf<"added">,
+  context: QueueContext,
+): QueueTransition {
+  const { queue } = added(before, event, context);
+  const { status } = rest(queue, context);
+  const untilMs = Math.min(before.status.untilMs, "untilMs" in status ? status.untilMs : Infinity);
+  return { queue: { ...queue, status: { kind: "batching", untilMs } }, effects: [] };
 }
 
 /** New ones wait for more. Restored ones wait as long as they still had to. */
@@ -148,7 +161,7 @@ function wake(
   const { status } = queue;
   if (!isForced && context.nowMs < status.untilMs) return merge(queue, null, context);
   const failures = status.kind === "backing_off" ? status.failures : 0;
-  return startRound(queue, { failures }, context);
+  return startRound(queue, { failures, isForced }, context);
 }
 
 function merge(queue: ChannelQueue, _event: unknown, context: QueueContext): QueueTransition {
@@ -236,8 +249,12 @@ function stopWhileSending(
   return mergeNow({ ...queue, status: { ...queue.status, next: "stop" } }, context);
 }
 
-function restore(queued: QueuedNotification, nowMs: number): QueuedNotification {
-  return isNew(queued) ? queued : { ...queued, nextAttemptAtMs: restoredAttemptMs(queued, nowMs) };
+function restore(queued: QueuedNotification, { nowMs, group }: QueueContext): QueuedNotification {
+  if (!isNew(queued)) return { ...queued, nextAttemptAtMs: restoredAttemptMs(queued, nowMs) };
+  // No group waits longer, so a later time comes from another clock.
+  return queued.nextAttemptAtMs <= nowMs + (group?.waitMs ?? 0)
+    ? queued
+    : { ...queued, nextAttemptAtMs: nowMs };
 }
 
 function isNew({ state, attempts }: QueuedNotification): boolean {

@@ -2,8 +2,9 @@ import { channelEntryOf } from "../channels/registry.ts";
 import { type Channel, SUMMARY_NAME, type SummarySettings } from "../domain/channel.ts";
 import type { Listen, Page } from "../domain/generated/config.ts";
 import type { MessageLimit } from "../domain/limits.ts";
-import type { Check } from "../domain/check.ts";
+import { alternativesOf, type Check } from "../domain/check.ts";
 import type { Redact } from "../shared/redact.ts";
+import { hasDigests } from "./digest.ts";
 import type { DeliveryTarget, DispatcherOptions } from "./dispatcher.ts";
 import type { ChannelUser } from "./rekey.ts";
 
@@ -59,12 +60,14 @@ export function toNotifyingConfig(
 export class ConfiguredChannels {
   readonly #redact: Redact;
   readonly #byKey: ReadonlyMap<string, Channel>;
+  readonly #users: ReadonlyMap<string, ChannelUser>;
   readonly #usesByCheck: ReadonlyMap<string, ReadonlyMap<string, Channel>>;
   /** Those of checks and the summary, in their order. */
   readonly #used: readonly Channel[];
 
   constructor({ users, named, redact }: Pick<NotifyingConfig, "users" | "named" | "redact">) {
     this.#redact = redact;
+    this.#users = new Map(users.map((user) => [user.name, user]));
     this.#used = users.flatMap(({ notifications }) => notifications);
     const byKey = new Map<string, Channel>();
     for (const channel of [...this.#used, ...named]) {
@@ -97,10 +100,20 @@ export class ConfiguredChannels {
     return {
       channel,
       batches: entry.batches(channel),
-      // A limit delays notifications, and loses none.
-      staleAfterMs: channel.atMost === undefined ? entry.staleAfterMs ?? null : null,
+      group: channel.group === undefined
+        ? null
+        : { waitMs: channel.group.waitMs, of: (check) => this.#groupOf(check, channel.group?.by) },
+      // A limit or a group delays notifications, and loses none.
+      staleAfterMs: hasDigests(channel) ? null : entry.staleAfterMs ?? null,
       attemptTimeoutMs: Math.max(ATTEMPT_MS, ownTimeoutMs),
     };
+  }
+
+  #groupOf(check: string, by: NonNullable<Channel["group"]>["by"] | undefined): string {
+    if (by === "all") return "";
+    const { tags: [tag] = [], dependsOn: [parent] = [] } = this.#users.get(check) ?? {};
+    const named = by === "tag" ? tag : parent === undefined ? undefined : alternativesOf(parent)[0];
+    return named ?? check;
   }
 
   /** Returns the channel that is notified if one rejects notifications; `null`: there is no other one. */

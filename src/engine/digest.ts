@@ -1,14 +1,17 @@
+import type { Channel } from "../domain/channel.ts";
 import { severity } from "../domain/condition.ts";
 import type { Message } from "../domain/delivery.ts";
 import type { Notification } from "../domain/outbox.ts";
-import { describeItem } from "../channels/describe_item.ts";
-import { countConditions } from "../channels/notification_text.ts";
+import { describeItem, describeItems, withinLength } from "../channels/describe_item.ts";
 import { PLAIN_NOTIFICATION } from "./queued_notifications.ts";
 
-/** A text message has 160 characters. */
-const NAMES_LENGTH_MAX = 80;
 /** The most UTF-16 code units of the lines: a channel sends no more of a detail. */
 const LINES_LENGTH_MAX = 30_000;
+
+/** Returns whether several notifications may be one message of a channel that sends each by itself. */
+export function hasDigests({ atMost, group }: Pick<Channel, "atMost" | "group">): boolean {
+  return atMost !== undefined || group !== undefined;
+}
 
 /**
  * Returns a message with one item that counts and names the others, for a channel that sends each notification by itself.
@@ -32,7 +35,7 @@ export function digestOf({ items, ...message }: Message): Message {
     event: isRecovery ? "recovery" : "problem",
     condition: worst.condition,
     previous: isRecovery ? worst.previous : "ok",
-    output: `${countConditions(notifications)}: ${listNames(notifications)}`,
+    output: describeItems({ items, ...message }),
     detail: [...lines, ...more > 0 ? [`and ${more} more`] : []].join("\n"),
     problemBeganAtMs: least(notifications.map(({ problemBeganAtMs }) => problemBeganAtMs)),
     decidedAtMs: message.decidedAtMs,
@@ -46,21 +49,6 @@ export function digestOf({ items, ...message }: Message): Message {
   };
 }
 
-/** As in `shop, mail, and 12 more`. */
-function listNames(notifications: readonly Notification[]): string {
-  const names = [...new Set(notifications.map(({ check }) => check))];
-  const shown = withinLength(names, NAMES_LENGTH_MAX);
-  const more = names.length - shown.length;
-  return [...shown, ...more > 0 ? [`and ${more} more`] : []].join(", ");
-}
-
 function least(times: readonly number[]): number {
   return times.reduce((before, time) => Math.min(before, time));
-}
-
-/** Returns the first texts, one or more, that are not longer together. */
-function withinLength(texts: readonly string[], lengthMax: number): readonly string[] {
-  let length = 0;
-  const end = texts.findIndex((text, index) => (length += text.length) > lengthMax && index > 0);
-  return end === -1 ? texts : texts.slice(0, end);
 }

@@ -18,7 +18,6 @@ import { bySequence } from "./batching.ts";
 import { lastNotificationOf, transitionQueue, wakeAtMs } from "./channel_queue.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import { markerKey } from "./delivery_markers.ts";
-import { digestOf } from "./digest.ts";
 import { dropChange, RETRY_OBSOLETE_MS } from "./dropping.ts";
 import { toMessage } from "./message.ts";
 import {
@@ -34,7 +33,7 @@ import { moveMarkers, type Rekeyed, rekeyQueued } from "./rekey.ts";
 import { restoredUse, sendingLimit, setUseBack } from "./sending_limit.ts";
 
 /** Where a queue delivers. */
-export interface DeliveryTarget extends Pick<QueueContext, "batches" | "staleAfterMs"> {
+export interface DeliveryTarget extends Pick<QueueContext, "batches" | "group" | "staleAfterMs"> {
   /** The channel as the config has it now. */
   readonly channel: Channel;
   readonly attemptTimeoutMs: number;
@@ -291,6 +290,7 @@ export class Dispatcher {
       nowMs: this.#options.clock.wallMs(),
       batchingMs: this.#options.batchingMs,
       batches: target?.batches ?? false,
+      group: target?.group ?? null,
       staleAfterMs: target?.staleAfterMs ?? null,
       limit: sendingLimit(target, this.#limitUses.get(running.channelKey)),
       markers: this.#markers,
@@ -359,8 +359,7 @@ export class Dispatcher {
     const { channel, attemptTimeoutMs } = target;
     using deadline = startDeadline(clock, attemptTimeoutMs, this.#stop.signal);
     try {
-      const whole = toMessage(id, notifications, this.#markers);
-      const message = channel.atMost === undefined || target.batches ? whole : digestOf(whole);
+      const message = toMessage(id, notifications, { markers: this.#markers, group: target.group });
       const delivery = await this.#options.deliver(message, channel, deadline.signal);
       return delivery.delivered ? { kind: "delivered", note: delivery.note } : failed(delivery);
     } catch (error) {

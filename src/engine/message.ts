@@ -3,6 +3,7 @@ import { hashId } from "../shared/hash.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
 import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
+import type { ChannelGroup } from "./queue_state.ts";
 
 /**
  * Returns the message of queued notifications: checks that others depend on first, since they are the likely cause, those
@@ -11,7 +12,7 @@ import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
 export function toMessage(
   id: string,
   notifications: readonly QueuedNotification[],
-  markers: DeliveryMarkers,
+  { markers, group }: { readonly markers: DeliveryMarkers; readonly group: ChannelGroup | null },
 ): Message {
   const items = notifications.map((queued): MessageItem => {
     const { notification, missedProblem, summarized, channelKey } = queued;
@@ -32,6 +33,7 @@ export function toMessage(
       rank(causes, other) - rank(causes, one) || rank(severities, other) - rank(severities, one)
     ),
     isTest: false,
+    ...group !== null && { groupSize: sizeOf(group, notifications, markers) },
     decidedAtMs: notifications.reduce(
       (latest, { notification }) => Math.max(latest, notification.decidedAtMs),
       -Infinity,
@@ -47,4 +49,19 @@ export function toMessage(
 export function messageIdOf(notificationIds: readonly string[]): string {
   const [first = "", ...others] = notificationIds;
   return others.length === 0 ? first : hashId(JSON.stringify(notificationIds));
+}
+
+/** Returns how many checks of the group have a problem that the channel was notified of, or is now. */
+function sizeOf(
+  group: ChannelGroup,
+  notifications: readonly QueuedNotification[],
+  markers: DeliveryMarkers,
+): number {
+  const checks = new Set(notifications.map(({ notification: { check } }) => check));
+  const [first] = notifications;
+  for (const { check, channelKey, condition } of markers.values()) {
+    const isKnown = condition !== "ok" && channelKey === first?.channelKey;
+    if (isKnown && group.of(check) === group.of(first.notification.check)) checks.add(check);
+  }
+  return checks.size;
 }

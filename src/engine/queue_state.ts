@@ -86,6 +86,14 @@ export type QueueEvent =
   | { readonly kind: "clock_set_back"; readonly byMs: number }
   | { readonly kind: "stopped" };
 
+/** The groups of a channel. */
+export interface ChannelGroup {
+  /** How long the first notification of a group waits for others. */
+  readonly waitMs: number;
+  /** Returns the group of a check. */
+  of(check: string): string;
+}
+
 /** An effect of a transition; the dispatcher executes them in order. */
 export type QueueEffect =
   | { readonly kind: "persist"; readonly change: OutboxChange }
@@ -99,6 +107,8 @@ export interface QueueContext {
   /** How long to wait for more. */
   readonly batchingMs: number;
   readonly batches: boolean;
+  /** The groups of the channel, each of which waits to be one message; `null`: it has none. */
+  readonly group: ChannelGroup | null;
   /** Older notifications that are no longer true are dropped unsent; `null`: none is too old. */
   readonly staleAfterMs: number | null;
   /** `null`: the channel has none. */

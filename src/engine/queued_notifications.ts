@@ -73,7 +73,8 @@ export function queueFor(
       channelKey: channel.key,
       channelName: nameOf(channel),
       sequence: sequence + index,
-      nowMs,
+      // It waits for others of its group.
+      nowMs: nowMs + (channel.group?.waitMs ?? 0),
     })
   );
 }

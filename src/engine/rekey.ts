@@ -13,7 +13,10 @@ import { newQueued } from "./queued_notifications.ts";
 export type ChannelUser =
   & Pick<Check, "name" | "notifications">
   & Partial<
-    Pick<Check, "active" | "title" | "kind" | "target" | "goesDown" | "tags" | "description" | "runbook">
+    Pick<
+      Check,
+      "active" | "title" | "kind" | "target" | "goesDown" | "tags" | "dependsOn" | "description" | "runbook"
+    >
   >;
 
 /** The channel in the place of another, as queued notifications name it. */

@@ -32,6 +32,7 @@ import type { DeliveryEvent } from "./delivery_event.ts";
 import { markerKey } from "./delivery_markers.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { RETRY_OBSOLETE_MS } from "./dropping.ts";
+import { digestOf, hasDigests } from "./digest.ts";
 import { withFacts } from "./message_facts.ts";
 import { OutcomeWriter } from "./outcome_writer.ts";
 import {
@@ -208,7 +209,7 @@ export class Sender {
       channelKey: channel.key,
       channelName: this.nameOf(channel),
       sequence: this.#sequence++,
-      nowMs: this.options.system.clock.wallMs(),
+      nowMs: this.options.system.clock.wallMs() + (channel.group?.waitMs ?? 0),
     });
   }
 
@@ -285,9 +286,11 @@ export class Sender {
       deliver: async (message, channel, signal) => {
         // A reload meanwhile replaces the config, and its secrets.
         const { redact } = this.#config;
+        const whole = withFacts(message, this.#config);
+        const isDigest = hasDigests(channel) && !channelEntryOf(channel).batches(channel);
         const delivery = await deliver(
           channel,
-          withFacts(message, this.#config),
+          isDigest ? withFacts(digestOf(whole), this.#config) : whole,
           this.#deliverContext(signal),
         );
         return redactDelivery(delivery, redact);

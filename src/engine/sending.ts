@@ -3,6 +3,7 @@
  */
 import { countOf, type OutboxChange, type QueuedNotification } from "../domain/outbox.ts";
 import {
+  firstDueMs,
   hasPending,
   newRound,
   nextBatch,
@@ -47,10 +48,10 @@ const ONE_BY_ONE_AFTER_MS = 3_600_000;
 /** Starts a round: merges, drops stale notifications, and sends the first message. */
 export function startRound(
   queue: ChannelQueue,
-  { failures }: { readonly failures: number },
+  { failures, isForced }: { readonly failures: number; readonly isForced: boolean },
   context: QueueContext,
 ): QueueTransition {
-  return sendNext(queue, newRound(failures), context);
+  return sendNext(queue, newRound(failures, isForced), context);
 }
 
 function sendNext(queue: ChannelQueue, round: Round, context: QueueContext): QueueTransition {
@@ -344,21 +345,28 @@ function after(
 }
 
 /** Returns a queue that tries everything soon, since an administrator may have fixed the cause. */
-export function retrySoon(queue: ChannelQueue, { nowMs, batchingMs }: QueueContext): ChannelQueue {
-  const notifications = queue.notifications.map((queued) => ({ ...queued, nextAttemptAtMs: nowMs }));
+export function retrySoon(queue: ChannelQueue, { nowMs, batchingMs, group }: QueueContext): ChannelQueue {
+  const notifications = queue.notifications.map((queued) =>
+    queued.attempts === 0 ? queued : { ...queued, nextAttemptAtMs: nowMs }
+  );
   const status: QueueStatus = notifications.length === 0
     ? { kind: "idle" }
-    : { kind: "batching", untilMs: nowMs + batchingMs };
+    : { kind: "batching", untilMs: Math.max(nowMs + batchingMs, firstDueMs(notifications, group)) };
   return { ...queue, notifications, status };
 }
 
 /** Returns a queue of which nothing is due now. */
-export function rest(queue: ChannelQueue, { nowMs, batchingMs }: QueueContext): ChannelQueue {
-  return { ...queue, status: restStatus(queue.notifications, nowMs + batchingMs) };
+export function rest(queue: ChannelQueue, context: QueueContext): ChannelQueue {
+  return { ...queue, status: restStatus(queue.notifications, context) };
 }
 
-function restStatus(notifications: readonly QueuedNotification[], soonMs: number): QueueStatus {
-  if (hasPending(notifications)) return { kind: "batching", untilMs: soonMs };
+function restStatus(
+  notifications: readonly QueuedNotification[],
+  { nowMs, batchingMs, group }: QueueContext,
+): QueueStatus {
+  if (hasPending(notifications)) {
+    return { kind: "batching", untilMs: Math.max(nowMs + batchingMs, firstDueMs(notifications, group)) };
+  }
   const untilMs = nextRejectedAttemptMs(notifications);
   return untilMs === null ? { kind: "idle" } : { kind: "rejected", untilMs };
 }

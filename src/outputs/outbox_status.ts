@@ -3,6 +3,8 @@ import type { LoggedDelivery, PageAction, QueuedNotification, Silence } from "..
 import type { KeptOutbox } from "../domain/store.ts";
 import { isoTime, isoTimeOrNull } from "../shared/json_values.ts";
 import { timeText } from "../shared/local_time.ts";
+import { bySequence, groupTimes } from "../engine/batching.ts";
+import type { ConfiguredChannels } from "../engine/configured_channels.ts";
 import { wrap } from "../shared/wrap.ts";
 import { printable } from "../shared/text.ts";
 import { describeNote, hasOwnEnd } from "../engine/silences.ts";
@@ -13,12 +15,18 @@ export interface ShownNotification extends QueuedNotification {
   readonly limitedUntilMs?: number;
 }
 
-/** Returns all notifications of an outbox; none of a missing one. */
+/** Returns all notifications of an outbox; none of a missing one. Those of a group are due with its first. */
 export function shownNotifications(
   outbox: Pick<KeptOutbox, "notifications" | "counts"> | undefined,
   nowMs: number,
+  channels: Pick<ConfiguredChannels, "targetOf"> | null = null,
 ): readonly ShownNotification[] {
-  const { notifications, counts } = outbox ?? { notifications: [], counts: [] };
+  const { notifications: all, counts } = outbox ?? { notifications: [], counts: [] };
+  const byChannel = Map.groupBy(all, ({ channelKey }) => channelKey);
+  const notifications = [...byChannel].flatMap(([channelKey, queued]) => {
+    const dueAtMs = groupTimes(queued, channels?.targetOf(channelKey)?.group ?? null);
+    return queued.map((one) => dueAtMs(one) === -Infinity ? one : { ...one, nextAttemptAtMs: dueAtMs(one) });
+  }).sort(bySequence);
   const limits = new Map(counts.map(({ channelKey, limitUse }) => [channelKey, limitUse?.limitedUntilMs]));
   return notifications.map((queued) => {
     const limitedUntilMs = limits.get(queued.channelKey) ?? -Infinity;
@@ -61,13 +69,23 @@ export function describeRow(row: ShownNotification, nowMs: number): string {
   const since = describeDuration(Math.max(0, nowMs - row.notification.decidedAtMs));
   const why = row.lastFailure === null ? "" : `: ${row.lastFailure}`;
   const limited = row.limitedUntilMs === undefined
-    ? ""
+    ? waitsForGroup(row, nowMs)
+      ? `, waits for its group for ${describeDuration(row.nextAttemptAtMs - nowMs)} more`
+      : ""
     : `, limit reached for ${describeDuration(Math.max(0, row.limitedUntilMs - nowMs))} more`;
   const counted = row.summarized === 0 ? "" : ` and ${row.summarized} older problems that recovered`;
   const { event, condition, check } = row.notification;
   const what = event === "summary" ? "summary" : `${condition} of "${check}"`;
   return `${row.state}: ${what}${counted} to ${row.channelName}, ` +
     `decided ${since} ago, tried ${row.attempts === 1 ? "once" : `${row.attempts} times`}${limited}${why}`;
+}
+
+/** Returns whether a notification was never tried because it waits for others of its group. */
+export function waitsForGroup(
+  { state, attempts, nextAttemptAtMs, limitedUntilMs }: ShownNotification,
+  nowMs: number,
+): boolean {
+  return state === "pending" && attempts === 0 && limitedUntilMs === undefined && nextAttemptAtMs > nowMs;
 }
 
 /** Describes the check, the end and the note of a silence. */

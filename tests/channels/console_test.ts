@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { consoleKind } from "../../src/channels/console.ts";
-import { describeItem, describeState, headline } from "../../src/channels/describe_item.ts";
+import { describeItem, describeItems, describeState, headline } from "../../src/channels/describe_item.ts";
 import { fieldsOf, testTable } from "../support/rows.ts";
 import { deliverOver, makeItem, makeMessage, makeNotification } from "../support/channel_delivery.ts";
 
@@ -73,6 +73,34 @@ Deno.test("describeState() begins with the condition and its duration, in the ti
     const facts = fields === "target" ? { target: "https://example.org/" } : {};
     const line = expected.replace("SINCE", "since 2026-01-31 10:58:00 +01:00");
     assert.equal(describeState({ ...item, facts, timeZone: "Europe/Zurich" }), line);
+  });
+});
+
+Deno.test("describeItems() counts the checks of a message, and those of its group", async (t) => {
+  const table = `
+    problems of services  | a=down b=down c=down |   | 3 checks are down: a, b, c
+    different problems    | a=down b=warning     |   | 2 checks have a problem (1 CRITICAL, 1 WARNING): a, b
+    warnings              | a=warning b=warning  |   | 2 checks have a warning: a, b
+    one of a group        | a=up                 | 3 | 1 of 3 checks is up again: a
+    some of a group       | a=up b=up            | 9 | 2 of 9 checks are up again: a, b
+    all of a group        | a=up b=up            | 2 | 2 checks are up again: a, b
+    of different kinds    | a=up b=ok            |   | 2 checks are ok again: a, b
+    both                  | a=down b=up          | 4 | 1 check is down, 1 of 4 checks is up again: a, b
+    the last one decides  | a=down a=up b=up     | 2 | 2 checks are up again: a, b
+    checks that left      | a=gone b=gone        |   | 2 checks are no longer checked: a, b`;
+  const fieldsBy: Readonly<Record<string, string>> = {
+    down: "condition=critical",
+    warning: "condition=warning",
+    up: "event=recovery condition=ok previous=critical",
+    ok: "event=recovery condition=ok previous=warning",
+    gone: "event=recovery condition=unknown previous=critical",
+  };
+  await testTable(t, table, (_, texts, size, expected) => {
+    const items = texts.split(" ").map((text) => {
+      const [check, state = ""] = text.split("=");
+      return { ...makeItem(fieldsOf(`check=${check} title=null ${fieldsBy[state]}`)), goesDown: true };
+    });
+    assert.equal(describeItems({ items, ...size !== "" && { groupSize: Number(size) } }), expected);
   });
 });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { newRound, nextBatch } from "../../src/engine/batching.ts";
 import { transitionQueue, wakeAtMs } from "../../src/engine/channel_queue.ts";
 import {
+  type ChannelGroup,
   type ChannelQueue,
   EMPTY_QUEUE,
   type QueueContext,
@@ -50,11 +51,12 @@ const EVENTS: Readonly<Record<string, QueueEvent>> = {
 };
 
 /** Starts an empty queue, which a test sends events; the messages are those that it delivers. */
-function startQueue(batches: boolean) {
+function startQueue(batches: boolean, group: ChannelGroup | null = null) {
   const context: QueueContext = {
     nowMs: NOW,
     batchingMs: 2 * SECOND,
     batches,
+    group,
     staleAfterMs: null,
     limit: null,
     markers: new Map(),
@@ -210,9 +212,91 @@ function messagesOf(
 
 Deno.test("nextBatch() leaves out what follows a notification of the same check that was just attempted", () => {
   const queued = notifications("a a b");
-  const options = { batches: true, isDigest: false, nowMs: NOW, isExcluded: () => false };
+  const options = { batches: true, isDigest: false, group: null, nowMs: NOW, isExcluded: () => false };
   const next = nextBatch(queued, { ...newRound(0), tried: new Set(["a0"]) }, options);
   assert.deepEqual(next?.map(({ id }) => id), ["b2"]);
+});
+
+/** Groups by the first letter of the name of a check. */
+const LETTERS: ChannelGroup = { waitMs: 30 * SECOND, of: (check) => check.slice(0, 1) };
+
+/** Adds notifications at a time, which wait for their group from then on. */
+function addAt(started: ReturnType<typeof startQueue>, seconds: number, texts: string, first = 0): void {
+  started.afterMs = seconds * SECOND;
+  const nextAttemptAtMs = NOW + started.afterMs + LETTERS.waitMs;
+  const added = notifications(texts).map((one) => ({
+    ...one,
+    id: `${one.notification.check}-${seconds}`,
+    sequence: one.sequence + first,
+    nextAttemptAtMs,
+  }));
+  started.act({ kind: "added", notifications: added });
+}
+
+for (const batches of [true, false]) {
+  Deno.test(`a group is one message once its first notification has waited, batches ${batches}`, () => {
+    const started = startQueue(batches, LETTERS);
+    const idsOf = (): readonly string[] => started.messages.map((one) => one.map(({ id }) => id).join(" "));
+    addAt(started, 0, "a1");
+    assert.equal(wakeAtMs(started.queue), NOW + 30 * SECOND);
+    addAt(started, 10, "b1 b2", 10);
+    addAt(started, 20, "a2 a3", 20);
+    assert.equal(wakeAtMs({ ...started.queue, mergeAtMs: null }), NOW + 30 * SECOND);
+    started.afterMs = 30 * SECOND;
+    started.act(EVENTS["woke"] ?? assert.fail());
+    assert.deepEqual(idsOf(), ["a1-0 a2-20 a3-20"]);
+    started.act(EVENTS["delivered"] ?? assert.fail());
+    assert.deepEqual(idsOf().length, 1, "the other group waits");
+    assert.equal(wakeAtMs(started.queue), NOW + 40 * SECOND);
+    started.afterMs = 40 * SECOND;
+    started.act(EVENTS["woke"] ?? assert.fail());
+    assert.deepEqual(idsOf(), ["a1-0 a2-20 a3-20", "b1-10 b2-10"]);
+  });
+}
+
+Deno.test("a service that stops sends each group at once", () => {
+  const started = startQueue(false, LETTERS);
+  addAt(started, 0, "a1 a2 b1");
+  started.act(EVENTS["forced"] ?? assert.fail());
+  started.act(EVENTS["delivered"] ?? assert.fail());
+  assert.deepEqual(started.messages.map((one) => one.length), [2, 1]);
+});
+
+Deno.test("a restored notification waits for the rest of the time, unless another clock was used", () => {
+  const restored = (nextAttemptAtMs: number): number => {
+    const started = startQueue(false, LETTERS);
+    const kept = notifications("a").map((one) => ({ ...one, nextAttemptAtMs }));
+    started.act({ kind: "added", notifications: kept });
+    return wakeAtMs(started.queue) - NOW;
+  };
+  assert.equal(restored(NOW + 20 * SECOND), 20 * SECOND);
+  assert.equal(restored(NOW - SECOND), 2 * SECOND);
+  assert.equal(restored(NOW + HOUR), 2 * SECOND);
+});
+
+Deno.test("a group whose message failed is retried as one message, and what is new waits", () => {
+  const started = startQueue(false, LETTERS);
+  addAt(started, 0, "a1 a2");
+  started.afterMs = 30 * SECOND;
+  started.act(EVENTS["woke"] ?? assert.fail());
+  started.act(EVENTS["down"] ?? assert.fail());
+  addAt(started, 35, "b1", 10);
+  started.afterMs = wakeAtMs({ ...started.queue, mergeAtMs: null }) - NOW;
+  started.act(EVENTS["woke"] ?? assert.fail());
+  started.act(EVENTS["delivered"] ?? assert.fail());
+  assert.deepEqual(started.messages.map((one) => one.length), [2, 2]);
+  assert.equal(wakeAtMs({ ...started.queue, mergeAtMs: null }), NOW + 65 * SECOND);
+});
+
+Deno.test("a summary does not wait for a group", () => {
+  const started = startQueue(true, LETTERS);
+  addAt(started, 0, "a1");
+  const [summary = assert.fail()] = notifications("summary");
+  started.act({
+    kind: "added",
+    notifications: [{ ...summary, sequence: 9, notification: { ...summary.notification, event: "summary" } }],
+  });
+  assert.equal(wakeAtMs({ ...started.queue, mergeAtMs: null }), NOW + 2 * SECOND);
 });
 
 Deno.test("a summary is sent by itself, also by a channel that batches", () => {

@@ -23,7 +23,7 @@ Deno.test("digestOf() makes one item that counts and names the others", () => {
   const { check, output, condition, event, detail } = item.notification;
   assert.deepEqual({ check, output, condition, event, summarized: item.summarized }, {
     check: "3 notifications",
-    output: "1 CRITICAL, 1 WARNING, 1 OK: shop, mail, disk",
+    output: "2 checks have a problem (1 CRITICAL, 1 WARNING), 1 check is ok again: shop, mail, disk",
     condition: "critical",
     event: "problem",
     summarized: 5,
@@ -31,7 +31,7 @@ Deno.test("digestOf() makes one item that counts and names the others", () => {
   assert.deepEqual(detail.split("\n"), items.map(describeItem));
   assert.equal(
     describeItem(item),
-    "3 notifications: 1 CRITICAL, 1 WARNING, 1 OK: shop, mail, disk",
+    "2 checks have a problem (1 CRITICAL, 1 WARNING), 1 check is ok again: shop, mail, disk",
   );
 });
 
@@ -45,13 +45,16 @@ Deno.test("digestOf() names the condition that ended if it ended in another prob
   const ended = { ...notification, event: "recovery", previous: "critical" } as const;
   const [item] = digest(itemOf("a", "ok"), { ...others, notification: ended }).items;
   assert.ok(item !== undefined);
-  assert.match(describeItem(item), /^2 notifications: 1 WARNING, 1 OK: /);
+  assert.match(describeItem(item), /^1 check is ok again, 1 check is better: a, b$/);
 });
 
 Deno.test("digestOf() stays short, and counts the checks and lines that it leaves out", () => {
   const items = Array.from({ length: 8_000 }, (_, index) => itemOf(`check-${index}`, "critical"));
   const notification = digest(...items).items[0]?.notification;
-  assert.match(notification?.output ?? "", /^8000 CRITICAL: check-0, check-1, .*, and 79\d\d more$/);
+  assert.match(
+    notification?.output ?? "",
+    /^8000 checks are critical: check-0, check-1, .*, and 79\d\d more$/,
+  );
   assert.ok((notification?.output.length ?? 0) < 160);
   assert.ok((notification?.detail.length ?? 0) < 32 * 1024);
   const lines = notification?.detail.split("\n") ?? [];

@@ -111,6 +111,7 @@ export function dispatch(options: DispatchOptions = {}): Dispatching {
       gone.includes(key) ? null : {
         channel: { kind: "console", parameters: {}, key, ...atMost && { atMost } } as Channel,
         batches: !single.includes(key),
+        group: null,
         staleAfterMs: options.staleAfterMs ?? null,
         attemptTimeoutMs: MINUTE,
       },

@@ -11,7 +11,7 @@ Deno.test("toMessage() lists a check that others depend on before those of highe
     of("switch", "critical", 1),
     of("router", "warning", 2),
   ];
-  const { items } = toMessage("m", queued, new Map());
+  const { items } = toMessage("m", queued, { markers: new Map(), group: null });
   assert.deepEqual(items.map(({ notification }) => notification.check), ["router", "switch", "mail", "web"]);
 });
 

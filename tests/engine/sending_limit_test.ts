@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { MessageLimit } from "../../src/domain/limits.ts";
 import type { Condition } from "../../src/domain/condition.ts";
+import { digestOf } from "../../src/engine/digest.ts";
 import type { Delivery, Message } from "../../src/domain/delivery.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
@@ -72,8 +73,8 @@ async function startSender({ store, batches = false, ...options }: SenderOptions
 async function collecting(count: number, delivery = OK) {
   const clock = createFakeClock(START);
   const sent: string[] = [];
-  const deliver = ({ items }: Message): Delivery => {
-    const texts = items.map(({ notification: { check, output }, isDigest = false }) =>
+  const deliver = (message: Message): Delivery => {
+    const texts = digestOf(message).items.map(({ notification: { check, output }, isDigest = false }) =>
       isDigest ? `${check}: ${output}` : check
     );
     sent.push(`${(clock.wallMs() - START) / SECOND} ${texts.join()}`);
@@ -101,7 +102,7 @@ Deno.test("a channel with a limit sends the digest after a restart, also if more
   const drained = third.dispatcher.drain(clock.wallMs() + MINUTE);
   await clock.advance(MINUTE);
   await drained;
-  assert.deepEqual(sent.slice(3), ["7320 2 notifications: 2 CRITICAL: check-4, check-5"]);
+  assert.deepEqual(sent.slice(3), ["7320 2 notifications: 2 checks are critical: check-4, check-5"]);
   const { counts } = await options.store.outbox();
   assert.deepEqual(counts.map(({ limitUse }) => limitUse?.limitedUntilMs), [null]);
   await third.dispatcher.stop();
@@ -145,7 +146,7 @@ Deno.test("a limit waits no longer because the wall clock was set back", async (
   await clock.advance(HOUR - MINUTE);
   assert.equal(sent.length, 1);
   await clock.advance(10 * SECOND);
-  assert.equal(sent[1]?.replace(/^\S+ /, ""), "2 notifications: 2 CRITICAL: check-2, check-3");
+  assert.equal(sent[1]?.replace(/^\S+ /, ""), "2 notifications: 2 checks are critical: check-2, check-3");
   await dispatcher.stop();
 });
 

@@ -12,10 +12,10 @@ export function join(all, more) {
 const func2 = Object.prototype.hasOwnProperty;
 const pattern0 = new RegExp("^[A-Za-z0-9_]+$", "u");
 const schema22 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
-const schema21 = {"kind":1,"parameters":1,"channel":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1};
-const schema24 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
-const schema39 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
-const schema23 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
+const schema21 = {"kind":1,"parameters":1,"channel":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"group":1};
+const schema25 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
+const schema40 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema24 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
 if(typeof data === "string"){
@@ -608,6 +608,35 @@ vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
 validate_window.errors = vErrors;
 return vErrors === null;
 }
+export function validate_channel_group(data, instancePath = ""){
+let vErrors = null;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.by === undefined){
+vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "by"}});
+}
+for(const key0 in data){
+if(!((key0 === "by") || (key0 === "wait"))){
+vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
+}
+}
+if(data.by !== undefined){
+let data0 = data.by;
+if(!(((data0 === "all") || (data0 === "tag")) || (data0 === "parent"))){
+vErrors = add(vErrors, {instancePath:instancePath+"/by",keyword:"enum",params:{}});
+}
+}
+if(data.wait !== undefined){
+if(!(validate_interval(data.wait, instancePath+"/wait"))){
+vErrors = join(vErrors, validate_interval.errors);
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
+}
+validate_channel_group.errors = vErrors;
+return vErrors === null;
+}
 export function validate_channel(data, instancePath = ""){
 let vErrors = null;
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "string")){
@@ -708,6 +737,11 @@ vErrors = add(vErrors, {instancePath:instancePath+"/fallback",keyword:"type",par
 if(data.at_most !== undefined){
 if(typeof data.at_most !== "string"){
 vErrors = add(vErrors, {instancePath:instancePath+"/at_most",keyword:"type",params:{type: "string"}});
+}
+}
+if(data.group !== undefined){
+if(!(validate_channel_group(data.group, instancePath+"/group"))){
+vErrors = join(vErrors, validate_channel_group.errors);
 }
 }
 }
@@ -1016,7 +1050,7 @@ export function validate_defaults(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema24, key0))){
+if(!(func2.call(schema25, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -1160,7 +1194,7 @@ vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty:
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema39, key0))){
+if(!(func2.call(schema40, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 errors++;
 }
@@ -1401,7 +1435,7 @@ if(data.defaults === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "defaults"}});
 }
 for(const key0 in data){
-if(!(func2.call(schema23, key0))){
+if(!(func2.call(schema24, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

@@ -3,7 +3,7 @@ import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1 } from "./validate_monitor.js";
 import { validate_type_array_items_type_string } from "./validate_shared.js";
 const func2 = Object.prototype.hasOwnProperty;
-const schema136 = {"$schema":1,"config":1,"start":1,"time_zone":1,"until":1,"results":1,"channels":1,"actions":1,"expect":1};
+const schema137 = {"$schema":1,"config":1,"start":1,"time_zone":1,"until":1,"results":1,"channels":1,"actions":1,"expect":1};
 export function validate_changes_scenario(data, instancePath = ""){
 let vErrors = null;
 if((typeof data !== "string") && (!(Array.isArray(data)))){
@@ -50,7 +50,7 @@ if(data.start === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "start"}});
 }
 for(const key0 in data){
-if(!(func2.call(schema136, key0))){
+if(!(func2.call(schema137, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

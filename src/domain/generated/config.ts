@@ -146,6 +146,8 @@ export interface ChannelObject {
   readonly fallback?: string;
   /** The most messages that leave the channel in any minute, hour or day. More notifications wait, and are sent together in one message. Default: no limit. */
   readonly atMost?: MessageLimit;
+  /** Sends notifications of the same group as one message, after a wait for others. Default: no groups. */
+  readonly group?: ChannelObjectGroup;
 }
 
 export interface FileTouchParameters {
@@ -206,6 +208,13 @@ export interface CommandParameters {
   readonly environment: { readonly [name: string]: string };
   /** Timeout of one run. It terminates everything that the command started. */
   readonly timeoutMs: number;
+}
+
+export interface ChannelObjectGroup {
+  /** The groups: `all` checks, those with the same first `tag`, or those with the same first check in `depends_on` (`parent`), with that check. */
+  readonly by: "all" | "tag" | "parent";
+  /** How long the first notification of a group waits for others. */
+  readonly waitMs: number;
 }
 
 export interface Summary {

@@ -97,6 +97,7 @@ export interface ChannelObjectSettings {
   readonly outside_hours?: "later" | "never" | undefined;
   readonly fallback?: string | undefined;
   readonly at_most?: string | undefined;
+  readonly group?: ChannelObjectGroup | undefined;
 }
 
 export type ChannelObjectByKind = {
@@ -203,6 +204,11 @@ export interface MatrixParameters {
 
 export interface MattermostParameters {
   readonly url: string;
+}
+
+export interface ChannelObjectGroup {
+  readonly by: "all" | "tag" | "parent";
+  readonly wait?: number | string | undefined;
 }
 
 export interface ConfigState {

@@ -3,7 +3,12 @@ import { describeDuration } from "../../domain/duration.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import { quoteValue } from "../../config/problem.ts";
-import { describeDelivery, describeSilence, type ShownNotification } from "../outbox_status.ts";
+import {
+  describeDelivery,
+  describeSilence,
+  type ShownNotification,
+  waitsForGroup,
+} from "../outbox_status.ts";
 import type { Cause } from "../../engine/why.ts";
 import { timeText } from "../../shared/local_time.ts";
 import type { ExplainedChannel, Why } from "./gather_why.ts";
@@ -113,11 +118,15 @@ function whyNothing({ known: { condition, state }, isPast }: WhyTextOptions): st
 }
 
 function describeQueued(
-  { state, attempts, nextAttemptAtMs, lastFailure, limitedUntilMs, notification }: ShownNotification,
-  { nowMs, isPast }: Pick<WhyTextOptions, "nowMs" | "isPast">,
+  row: ShownNotification,
+  { nowMs, isPast, timeZone }: Pick<WhyTextOptions, "nowMs" | "isPast" | "timeZone">,
 ): string {
+  const { state, attempts, nextAttemptAtMs, lastFailure, limitedUntilMs, notification } = row;
   const what = `${state}: ${notification.event} ${notification.condition}`;
   if (isPast) return what;
+  if (waitsForGroup(row, nowMs)) {
+    return `${what}, waits for its group until ${timeText(nextAttemptAtMs, timeZone)}`;
+  }
   const tried = attempts === 0 ? "not tried yet" : `tried ${attempts === 1 ? "once" : `${attempts} times`}`;
   const next = state === "dropped"
     ? ""

@@ -97,7 +97,7 @@ export function gatherWhy(
   const running = new Map(
     config.checks.filter(({ name, active }) => active && !isLeft(name)).map((one) => [one.name, one]),
   );
-  const rows = shownNotifications(outbox, nowMs)
+  const rows = shownNotifications(outbox, nowMs, names)
     .filter(({ notification }) => notification.check === check.name);
   const markerOf = ({ key }: Channel): DeliveryMarker | null =>
     outbox.markers.find((marker) => marker.check === check.name && marker.channelKey === key) ?? null;
