@@ -170,8 +170,38 @@ export const ENGINE: FaultyLayer = {
         ["a message has any number of notifications", "BATCH_MAX = 1000", "BATCH_MAX = 100_000"],
         [
           "a summary is sent together with notifications",
-          "if (!batches && !isDigest || isSummary(first)) return [first];",
-          "if (!batches && !isDigest) return [first];",
+          "group === null || isSummary(first)) return [first];",
+          "group === null) return [first];",
+        ],
+        [
+          "a channel that does not batch sends each notification of a group by itself",
+          "!batches && !isDigest && group === null",
+          "!batches && !isDigest",
+        ],
+        [
+          "a message has the notifications of other groups",
+          "isDigest || group?.of(head.notification.check) === group?.of(first.notification.check)",
+          "isDigest || group?.of(head.notification.check) === group?.of(head.notification.check)",
+        ],
+        [
+          "a group waits although the service stops",
+          "round.isForced ? () => -Infinity : groupTimes",
+          "round.isForced ? groupTimes(notifications, group) : groupTimes",
+        ],
+        [
+          "each notification of a group waits for itself",
+          "Math.min(times.get(key) ?? Infinity, queued.nextAttemptAtMs)",
+          "queued.nextAttemptAtMs",
+        ],
+        [
+          "a message of a group that failed waits again like a new one",
+          'queued.state === "pending" && queued.attempts === 0 && !isSummary(queued)',
+          'queued.state === "pending" && !isSummary(queued)',
+        ],
+        [
+          "a summary waits for a group",
+          'queued.state === "pending" && queued.attempts === 0 && !isSummary(queued)',
+          'queued.state === "pending" && queued.attempts === 0',
         ],
         [
           "a notification overtakes an earlier one of its check that failed",
@@ -720,6 +750,69 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
+      file: "src/engine/message.ts",
+      tests: ["tests/simulation/message_groups_test.ts"],
+      faults: [
+        [
+          "a recovery counts only the checks of its own message",
+          "group.of(check) === group.of(first.notification.check)) checks.add(check)",
+          "group.of(check) === group.of(first.notification.check)) checks.has(check)",
+        ],
+      ],
+    },
+    {
+      file: "src/engine/channel_queue.ts",
+      tests: ["tests/engine/channel_queue_test.ts"],
+      faults: [
+        [
+          "a notification that another clock has delayed waits for days",
+          "queued.nextAttemptAtMs <= nowMs + (group?.waitMs ?? 0) ? queued",
+          "queued.nextAttemptAtMs <= Infinity ? queued",
+        ],
+        [
+          "a new notification waits as long as a group that is batching",
+          'Math.min(before.status.untilMs, "untilMs" in status ? status.untilMs : Infinity)',
+          "before.status.untilMs",
+        ],
+      ],
+    },
+    {
+      file: "src/engine/queued_notifications.ts",
+      tests: ["tests/simulation/message_groups_test.ts"],
+      faults: [["a group does not wait", "nowMs + (channel.group?.waitMs ?? 0)", "nowMs"]],
+    },
+    {
+      file: "src/channels/describe_item.ts",
+      tests: ["tests/channels/console_test.ts"],
+      faults: [
+        [
+          "a disk that is full is down",
+          'condition === "critical" && goesDown ? "down"',
+          'condition === "critical" ? "down"',
+        ],
+        [
+          "the end of a warning of a service is its return",
+          'beforeOf(item).rest === "down" ? "is up again"',
+          'item.goesDown === true ? "is up again"',
+        ],
+        [
+          "a headline of a recovery has the output of an earlier result",
+          "recovery: false, summary: true",
+          "recovery: true, summary: true",
+        ],
+        [
+          "a problem that has just begun lasts 0 s",
+          "notification.decidedAtMs - notification.problemBeganAtMs < 1000",
+          "notification.decidedAtMs - notification.problemBeganAtMs < 0",
+        ],
+        [
+          "the first notification of a check decides in a message of many",
+          "new Map(items.map((item)",
+          "new Map(items.toReversed().map((item)",
+        ],
+      ],
+    },
+    {
       file: "src/engine/configured_channels.ts",
       faults: [
         [
@@ -729,8 +822,13 @@ export const ENGINE: FaultyLayer = {
         ],
         [
           "a channel with a limit drops what it shows late",
-          "channel.atMost === undefined ? entry.staleAfterMs ?? null : null",
-          "channel.atMost === undefined ? entry.staleAfterMs ?? null : entry.staleAfterMs ?? null",
+          "hasDigests(channel) ? null : entry.staleAfterMs ?? null",
+          "entry.staleAfterMs ?? null",
+        ],
+        [
+          "a check of a group by parents is alone",
+          'by === "tag" ? tag : parent === undefined ? undefined : alternativesOf(parent)[0]',
+          'by === "tag" ? tag : undefined',
         ],
       ],
     },

@@ -10,7 +10,6 @@
  * - A batch that is rejected, or has failed for an hour, is sent one by one.
  */
 import type { QueuedNotification } from "../domain/outbox.ts";
-import type { ChannelGroup } from "./queue_state.ts";
 
 /** A message with more is hard to read, and a receiver may reject it. */
 const BATCH_MAX = 1000;
@@ -18,6 +17,14 @@ const BATCH_MAX = 1000;
 const ATTEMPTS_IN_ORDER = 2;
 /** The same for batches, after about an hour: when a receiver is back, old and new then arrive in few messages. */
 const ATTEMPTS_IN_ORDER_BATCHED = 9;
+
+/** The groups of a channel. */
+export interface ChannelGroup {
+  /** How long the first notification of a group waits for others. */
+  readonly waitMs: number;
+  /** Returns the group of a check. */
+  of(check: string): string;
+}
 
 /** The messages that a channel is sent in a row. It ends with a temporary failure, or if nothing is left to send. */
 export interface Round {

@@ -1,6 +1,6 @@
 /** The types of the state machine in `channel_queue.ts`. */
 import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
-import type { Round } from "./batching.ts";
+import type { ChannelGroup, Round } from "./batching.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import type { DeliveryMarkers } from "./delivery_markers.ts";
 import type { SendingLimit } from "./sending_limit.ts";
@@ -85,14 +85,6 @@ export type QueueEvent =
   }
   | { readonly kind: "clock_set_back"; readonly byMs: number }
   | { readonly kind: "stopped" };
-
-/** The groups of a channel. */
-export interface ChannelGroup {
-  /** How long the first notification of a group waits for others. */
-  readonly waitMs: number;
-  /** Returns the group of a check. */
-  of(check: string): string;
-}
 
 /** An effect of a transition; the dispatcher executes them in order. */
 export type QueueEffect =

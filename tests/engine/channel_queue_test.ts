@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { newRound, nextBatch } from "../../src/engine/batching.ts";
+import { type ChannelGroup, newRound, nextBatch } from "../../src/engine/batching.ts";
 import { transitionQueue, wakeAtMs } from "../../src/engine/channel_queue.ts";
 import {
-  type ChannelGroup,
   type ChannelQueue,
   EMPTY_QUEUE,
   type QueueContext,
@@ -288,8 +287,25 @@ Deno.test("a group whose message failed is retried as one message, and what is n
   assert.equal(wakeAtMs({ ...started.queue, mergeAtMs: null }), NOW + 65 * SECOND);
 });
 
-Deno.test("a summary does not wait for a group", () => {
-  const started = startQueue(true, LETTERS);
+Deno.test("a group that failed is tried again soon after something new, as without groups", () => {
+  const started = startQueue(false, LETTERS);
+  addAt(started, 0, "a1 a2");
+  for (let failure = 0; failure < 6; failure++) {
+    started.afterMs = wakeAtMs({ ...started.queue, mergeAtMs: null }) - NOW;
+    started.act(EVENTS["woke"] ?? assert.fail());
+    started.act(EVENTS["down"] ?? assert.fail());
+  }
+  const seconds = started.afterMs / SECOND;
+  assert.ok(wakeAtMs(started.queue) - NOW > started.afterMs + 2 * MINUTE);
+  addAt(started, seconds, "b1", 10);
+  started.afterMs += MINUTE;
+  started.act(EVENTS["woke"] ?? assert.fail());
+  assert.deepEqual(started.messages.at(-1)?.map(({ notification: { check } }) => check), ["a1", "a2"]);
+  assert.equal(started.messages.length, 7);
+});
+
+Deno.test("a summary neither waits for a group nor ends its wait", () => {
+  const started = startQueue(true, { waitMs: 30 * SECOND, of: () => "" });
   addAt(started, 0, "a1");
   const [summary = assert.fail()] = notifications("summary");
   started.act({
@@ -297,6 +313,11 @@ Deno.test("a summary does not wait for a group", () => {
     notifications: [{ ...summary, sequence: 9, notification: { ...summary.notification, event: "summary" } }],
   });
   assert.equal(wakeAtMs({ ...started.queue, mergeAtMs: null }), NOW + 2 * SECOND);
+  started.afterMs = 2 * SECOND;
+  started.act(EVENTS["woke"] ?? assert.fail());
+  started.act(EVENTS["delivered"] ?? assert.fail());
+  assert.deepEqual(started.messages.map((one) => one.length), [1]);
+  assert.equal(wakeAtMs({ ...started.queue, mergeAtMs: null }), NOW + 30 * SECOND);
 });
 
 Deno.test("a summary is sent by itself, also by a channel that batches", () => {

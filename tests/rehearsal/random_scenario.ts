@@ -46,7 +46,10 @@ export function randomScenario(
   { days, isPlain = false }: { readonly days: number; readonly isPlain?: boolean },
 ): RandomScenario {
   const { below, pick, oneIn, next } = random;
-  const pickFilters = (): Members => oneIn(10) ? { at_most: "3 per hour" } : pick(FILTERS);
+  const pickFilters = (): Members => ({
+    ...oneIn(10) ? { at_most: "3 per hour" } : pick(FILTERS),
+    ...oneIn(3) && { group: { by: pick(["all", "tag", "parent"]), wait: pick(["30 s", "95 s", "20 min"]) } },
+  });
   const channels: Members = Object.fromEntries([
     ...["chat", "pager", "boss"].map((name) => [name, isPlain ? {} : pickFilters()]),
     ...isPlain ? FILTERS.map((filters, index) => [`filtered${index}`, filters]) : [],

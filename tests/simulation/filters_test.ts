@@ -176,7 +176,7 @@ simulate("an outage costs as many text messages as the limit of the channel, als
     const sms = textsOf("sms");
     for (const text of sms.slice(0, 5)) assert.match(text, /^\["CRITICAL shop-\d+: /i);
     assert.equal(sms.length, 6);
-    assert.match(sms[5] ?? "", /^\["CRITICAL 7 notifications: 7 CRITICAL: shop-\d+, .*"\]$/i);
+    assert.match(sms[5] ?? "", /^\["CRITICAL 7 notifications: 7 checks are critical: shop-\d+, .*"\]$/i);
     assert.equal(textsOf("page").length, 12, "a channel without a limit");
     const chats = messages.filter(({ channel }) => channel === "chat");
     assert.equal(chats.length, 2, "one an hour");
