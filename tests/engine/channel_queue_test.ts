@@ -220,9 +220,15 @@ Deno.test("nextBatch() leaves out what follows a notification of the same check 
 const LETTERS: ChannelGroup = { waitMs: 30 * SECOND, of: (check) => check.slice(0, 1) };
 
 /** Adds notifications at a time, which wait for their group from then on. */
-function addAt(started: ReturnType<typeof startQueue>, seconds: number, texts: string, first = 0): void {
+function addAt(
+  started: ReturnType<typeof startQueue>,
+  seconds: number,
+  texts: string,
+  first = 0,
+  waitMs = LETTERS.waitMs,
+): void {
   started.afterMs = seconds * SECOND;
-  const nextAttemptAtMs = NOW + started.afterMs + LETTERS.waitMs;
+  const nextAttemptAtMs = NOW + started.afterMs + waitMs;
   const added = notifications(texts).map((one) => ({
     ...one,
     id: `${one.notification.check}-${seconds}`,
@@ -287,8 +293,8 @@ Deno.test("a group whose message failed is retried as one message, and what is n
   assert.equal(wakeAtMs({ ...started.queue, mergeAtMs: null }), NOW + 65 * SECOND);
 });
 
-Deno.test("a group that failed is tried again soon after something new, as without groups", () => {
-  const started = startQueue(false, LETTERS);
+Deno.test("a group that failed is tried again soon after something new, although that waits", () => {
+  const started = startQueue(false, { ...LETTERS, waitMs: HOUR });
   addAt(started, 0, "a1 a2");
   for (let failure = 0; failure < 6; failure++) {
     started.afterMs = wakeAtMs({ ...started.queue, mergeAtMs: null }) - NOW;
@@ -297,7 +303,7 @@ Deno.test("a group that failed is tried again soon after something new, as witho
   }
   const seconds = started.afterMs / SECOND;
   assert.ok(wakeAtMs({ ...started.queue, mergeAtMs: null }) - NOW > started.afterMs + 2 * MINUTE);
-  addAt(started, seconds, "b1", 10);
+  addAt(started, seconds, "b1", 10, HOUR);
   started.afterMs += MINUTE;
   started.act(EVENTS["woke"] ?? assert.fail());
   assert.deepEqual(started.messages.at(-1)?.map(({ notification: { check } }) => check), ["a1", "a2"]);
