@@ -766,8 +766,8 @@ export const ENGINE: FaultyLayer = {
       faults: [
         [
           "a notification that another clock has delayed waits for days",
-          "queued.nextAttemptAtMs <= nowMs + (group?.waitMs ?? 0) ? queued",
-          "queued.nextAttemptAtMs <= Infinity ? queued",
+          "queued.nextAttemptAtMs <= nowMs + (group?.waitMs ?? 0)",
+          "queued.nextAttemptAtMs <= Infinity",
         ],
         [
           "a new notification waits as long as a group that is batching",
