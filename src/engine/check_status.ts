@@ -21,6 +21,7 @@ export interface ShownCheck extends
     | "title"
     | "description"
     | "runbook"
+    | "target"
     | "active"
     | "tags"
     | "maintenanceWindows"

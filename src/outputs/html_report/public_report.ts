@@ -20,9 +20,9 @@ export function publicChecks<Shown extends Tagged>(
     .map((check) => ({ ...check, tags: check.tags.filter((tag) => publicTags.includes(tag)) }));
 }
 
-/** Returns a public status: without descriptions, outputs, their data, notes, and whether and why nothing is sent. */
+/** Returns a public status: without descriptions, targets, outputs, their data, notes, and whether and why nothing is sent. */
 export function publicStatus(status: CheckStatus): CheckStatus {
-  const { record, check: { description: _, runbook: __, ...check } } = status;
+  const { record, check: { description: _, runbook: __, target: ___, ...check } } = status;
   return {
     ...status,
     check,

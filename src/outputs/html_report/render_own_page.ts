@@ -195,7 +195,7 @@ function renderSent(sent: readonly LoggedDelivery[], time: ItemOptions["time"]):
 const SENT_MAX = 20;
 
 function renderSettings({ check, record }: PageCheck, { snapshot: { nowMs }, time }: ItemOptions): Markup {
-  const { kind, schedule, threshold, recoveryThreshold, dependsOn, locations } = check;
+  const { kind, target, schedule, threshold, recoveryThreshold, dependsOn, locations } = check;
   const every = isCron(schedule)
     ? "at the times of its cron expression"
     : `every ${describeDuration(schedule.regularIntervalMs)}, while it fails every ${
@@ -204,6 +204,7 @@ function renderSettings({ check, record }: PageCheck, { snapshot: { nowMs }, tim
   const nextMs = record?.nextRunAtMs ?? null;
   const rows: readonly (readonly [string, Markup | string])[] = [
     ...kind === null ? [] : [["Kind", kind] as const],
+    ...target === undefined ? [] : [["Target", truncate(target, TEXT_MAX.note)] as const],
     ["Runs", every],
     ...nextMs === null
       ? []

@@ -41,6 +41,7 @@ function checkFields({ check, record, condition, state, maintenance, acknowledge
     description: check.description ?? null,
     runbook: check.runbook ?? null,
     kind: check.kind,
+    target: check.target ?? null,
     condition,
     state,
     confirmed: record?.condition.confirmed ?? null,

@@ -223,7 +223,7 @@ Deno.test("writeReport() groups checks by the groups of the config on a private 
 Deno.test("publicStatus() omits notes and notifications", () => {
   const record = recordOf("web", { last: resultOf({ output: "secret", locations: [] }) });
   const status = {
-    check: {},
+    check: { description: "secret", runbook: "secret", target: "secret" },
     record: { ...record, condition: { ...record.condition, confirmed: "critical", notified: "ok" } },
     acknowledged: "secret",
     isSilenced: true,

@@ -32,7 +32,12 @@ Deno.test("incidentsOf() joins changes from the first problem until ok", (t) =>
   ));
 
 Deno.test("the page of a check has its response times, incidents, settings and command lines", async () => {
-  const html = await writeState(PAGE_STATES["one_check"] ?? assert.fail());
+  const { shown: checks, ...state } = PAGE_STATES["one_check"] ?? assert.fail();
+  const target = "https://shop.example.org/";
+  const html = await writeState({
+    ...state,
+    shown: checks.map((one) => ({ ...one, check: { ...one.check, target } })),
+  });
   const text = html.slice(html.indexOf("<main>")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
   assert.match(text, / Response times .*90 d: \d/);
   assert.match(
@@ -40,6 +45,9 @@ Deno.test("the page of a check has its response times, incidents, settings and c
     / Incidents \(2\) 2026-01-31 09:00 critical , for 2 h: .* Trace of the run that confirmed it /,
   );
   assert.match(html, /<details class=trace open>/);
-  assert.match(text, / Settings Kind test Runs every 1 min, while it fails every /);
+  assert.match(
+    text,
+    / Settings Kind test Target https:\/\/shop\.example\.org\/ Runs every 1 min, while it fails every /,
+  );
   assert.match(text, / monitor why shop monitor history shop monitor run shop monitor acknowledge shop /);
 });
