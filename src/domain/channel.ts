@@ -36,6 +36,11 @@ export type Channel = ChannelIdentity & ChannelByKind;
 
 export type ChannelOf<K extends ChannelKind> = Extract<Channel, { readonly kind: K }>;
 
+/** Returns whether several notifications may be one message of a channel that sends each by itself. */
+export function hasDigests({ atMost, group }: Pick<Channel, "atMost" | "group">): boolean {
+  return atMost !== undefined || group !== undefined;
+}
+
 export interface SummarySettings {
   readonly times: CronTimes;
   /** The time that it covers; absent: since the time before. */

@@ -1,10 +1,9 @@
 import { channelEntryOf } from "../channels/registry.ts";
-import { type Channel, SUMMARY_NAME, type SummarySettings } from "../domain/channel.ts";
+import { type Channel, hasDigests, SUMMARY_NAME, type SummarySettings } from "../domain/channel.ts";
 import type { Listen, Page } from "../domain/generated/config.ts";
 import type { MessageLimit } from "../domain/limits.ts";
 import { alternativesOf, type Check } from "../domain/check.ts";
 import type { Redact } from "../shared/redact.ts";
-import { hasDigests } from "./digest.ts";
 import type { DeliveryTarget, DispatcherOptions } from "./dispatcher.ts";
 import type { ChannelUser } from "./rekey.ts";
 

@@ -1,4 +1,3 @@
-import type { Channel } from "../domain/channel.ts";
 import { severity } from "../domain/condition.ts";
 import type { Message } from "../domain/delivery.ts";
 import type { Notification } from "../domain/outbox.ts";
@@ -7,11 +6,6 @@ import { PLAIN_NOTIFICATION } from "./queued_notifications.ts";
 
 /** The most UTF-16 code units of the lines: a channel sends no more of a detail. */
 const LINES_LENGTH_MAX = 30_000;
-
-/** Returns whether several notifications may be one message of a channel that sends each by itself. */
-export function hasDigests({ atMost, group }: Pick<Channel, "atMost" | "group">): boolean {
-  return atMost !== undefined || group !== undefined;
-}
 
 /**
  * Returns a message with one item that counts and names the others, for a channel that sends each notification by itself.

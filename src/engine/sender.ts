@@ -7,7 +7,7 @@
  */
 import { notDelivered } from "../channels/clean_text.ts";
 import { channelEntryOf } from "../channels/registry.ts";
-import type { Channel, ChannelFilters } from "../domain/channel.ts";
+import { type Channel, type ChannelFilters, hasDigests } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import type { Condition, ConditionState } from "../domain/condition.ts";
 import type { DeliverContext, Delivery, Message, TextMax } from "../domain/delivery.ts";
@@ -32,7 +32,7 @@ import type { DeliveryEvent } from "./delivery_event.ts";
 import { markerKey } from "./delivery_markers.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { RETRY_OBSOLETE_MS } from "./dropping.ts";
-import { digestOf, hasDigests } from "./digest.ts";
+import { digestOf } from "./digest.ts";
 import { withFacts } from "./message_facts.ts";
 import { OutcomeWriter } from "./outcome_writer.ts";
 import {
