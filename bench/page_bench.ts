@@ -37,6 +37,8 @@ export async function benchPage({ directory, programs, effort }: Workplace): Pro
     const address = `127.0.0.1:${freePort()}`;
     const end = new AbortController();
     const reading = readers(`http://${address}/`, end.signal);
+    // It is awaited once the service has ended.
+    reading.catch(() => {});
     try {
       const sample = await measureSteady({
         command: [
@@ -167,9 +169,10 @@ async function readPage(
       firstByteMs ??= performance.now() - beganMs;
       text += part;
     }
-  } catch (error) {
-    if (signal.aborted) return null;
-    throw error;
+  } catch {
+    // The service ends a moment before the signal.
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    return null;
   }
   const [, version = ""] = /data-version="([^"]*)"/.exec(text) ?? [];
   return { firstByteMs: firstByteMs ?? NaN, bytes: text.length, version };

@@ -19,6 +19,8 @@ const FILTER_SCRIPT = `return (async () => {
 })()`;
 
 const [origin = ""] = Deno.args;
+// Chromium has a socket there, whose path must be short.
+Deno.env.delete("TMPDIR");
 const times: unknown[] = [];
 if (!requiresBrowser().ignore) {
   await withBrowser(async (browser) => {
