@@ -1,6 +1,7 @@
 /** The page in Debian's Chromium. `PAGE_PICTURES` may name a directory for screenshots. */
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
+import { CHECK_SCRIPT } from "../../src/outputs/http_endpoint/check_script.ts";
 import { LIVE_SCRIPT } from "../../src/outputs/http_endpoint/live_script.ts";
 import type { PageFacts } from "../../src/outputs/html_report/snapshot.ts";
 import { truncate } from "../../src/shared/text.ts";
@@ -137,6 +138,60 @@ Deno.test({
     }),
 });
 
+Deno.test({
+  ...requiresBrowser(),
+  name: "the page of a check draws charts that keep their zoom, and copies commands",
+  fn: () =>
+    withBrowser(async (browser) => {
+      const html = await writeState(PAGE_STATES["one_check"] ?? assert.fail());
+      await withServedPage(html, async (address) => {
+        for (const view of ["phone-dark", "laptop-light"] as const) {
+          await openPage(browser, `${address}checks/shop`, view);
+          const [charts, hidden, buttons, overflow] = await browser.run(`return [
+            document.querySelectorAll("figure .uplot canvas").length,
+            [...document.querySelectorAll(".plot")].every((plot) => !plot.checkVisibility()),
+            document.querySelectorAll(".commands button").length,
+            Math.max(0, document.documentElement.scrollWidth - innerWidth),
+          ]`) as readonly unknown[];
+          assert.deepEqual([charts, hidden, buttons, overflow], [3, true, 4, 0]);
+          assert.deepEqual(await findFaults(browser), []);
+          await browser.run("document.querySelector('#durations').scrollIntoView()");
+          await keepPicture(`charts-${view}`, browser);
+        }
+        const zoomed = await browser.run(`
+          const over = document.querySelector(".u-over");
+          const { left, top, width } = over.getBoundingClientRect();
+          const send = (type, part) => over.dispatchEvent(new MouseEvent(type, {
+            bubbles: true, clientX: left + part * width, clientY: top + 20, button: 0,
+          }));
+          send("mousemove", 0.25);
+          send("mousedown", 0.25);
+          send("mousemove", 0.5);
+          document.dispatchEvent(new MouseEvent("mousemove", { clientX: left + 0.5 * width, clientY: top + 20 }));
+          document.dispatchEvent(new MouseEvent("mouseup", { clientX: left + 0.5 * width, clientY: top + 20, button: 0 }));
+          const root = document.querySelector(".uplot");
+          const main = document.querySelector("main");
+          const fresh = new DOMParser().parseFromString(main.outerHTML, "text/html").querySelector("main");
+          for (const old of fresh.querySelectorAll(".uplot,.commands button")) old.remove();
+          main.replaceWith(document.adoptNode(fresh));
+          return new Promise((resolve) => setTimeout(() => resolve([
+            document.querySelector(".uplot") === root,
+            document.querySelectorAll("figure .uplot").length,
+            document.querySelectorAll(".commands button").length,
+          ])));`);
+        assert.deepEqual(zoomed, [true, 3, 4], "an update keeps the charts");
+        await browser.command("Browser.grantPermissions", {
+          permissions: ["clipboardReadWrite", "clipboardSanitizedWrite"],
+        });
+        const copied = await browser.run(`
+          document.querySelector(".commands button").click();
+          return new Promise((resolve) => setTimeout(() => navigator.clipboard.readText().then(resolve), 100));`);
+        assert.equal(copied, "monitor why shop");
+        assert.deepEqual(await browser.console(), []);
+      });
+    }),
+});
+
 const ESCAPE = { key: "Escape", code: "Escape", windowsVirtualKeyCode: 27 };
 const SLASH = { key: "/", code: "Slash", windowsVirtualKeyCode: 191 };
 
@@ -157,7 +212,7 @@ async function openPage(browser: Browser, address: string, view: View): Promise<
   await browser.requests();
   await browser.open(address);
   assert.deepEqual(await browser.console(), []);
-  const own = (await browser.requests()).filter((url) => !url.endsWith("/live.js"));
+  const own = (await browser.requests()).filter((url) => !/\/(?:live|check)\.js$/.test(url));
   assert.deepEqual(own, [address], "it asks for nothing else");
   assert.equal(await browser.run(IS_DARK), VIEWS[view].scheme === "dark");
   assert.equal(await browser.run(OVERFLOW), 0, "nothing is wider than the window");
@@ -173,7 +228,9 @@ async function withServedPage(html: string, use: (address: string) => Promise<vo
     ({ url }) =>
       new URL(url).pathname.endsWith("/live.js")
         ? new Response(LIVE_SCRIPT, { headers: { "content-type": "text/javascript" } })
-        : new URL(url).pathname === "/"
+        : new URL(url).pathname.endsWith("/check.js")
+        ? new Response(CHECK_SCRIPT, { headers: { "content-type": "text/javascript" } })
+        : ["/", "/checks/shop"].includes(new URL(url).pathname)
         ? new Response(html, { headers: { "content-type": "text/html; charset=utf-8" } })
         : new Response(null, { status: 404 }),
   );

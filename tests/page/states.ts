@@ -196,7 +196,15 @@ export const PAGE_STATES: Readonly<Record<string, PageState>> = {
     public: ["website"],
   },
   live: { shown: EVERYTHING, facts: { isLive: true } },
-  one_check: { shown: [CRITICAL], facts: { isLive: true, isOfOneCheck: true } },
+  one_check: {
+    shown: [CRITICAL],
+    facts: {
+      isLive: true,
+      isOfOneCheck: true,
+      objective: { percent: 99.9, windowMs: 30 * DAY_MS },
+      channels: [{ channel: "chat", text: "everything" }, { channel: "pager", text: "only critical" }],
+    },
+  },
   signed_in: { shown: [CRITICAL, ...OK], facts: { isLive: true, forms: FORMS } },
   act: { shown: [CRITICAL], facts: { isLive: true, isOfOneCheck: true, forms: FORMS } },
   act_suppressed: {

@@ -336,7 +336,9 @@ function renderRefresh(head: PageHead): Markup {
   // It would drop what a person types into a form.
   const renewal = forms === undefined ? markup`<noscript>${refresh}</noscript>\n` : "";
   return markup`<link rel=alternate type=application/atom+xml title=Changes href=${root}feed.atom>
-${renewal}<script src=${root}live.js data-seconds=${seconds} defer></script>
+${renewal}<script src=${root}live.js data-seconds=${seconds} defer></script>${
+    head.isOfOneCheck === true ? markup`<script src=${root}check.js defer></script>` : ""
+  }
 ${NOTE}`;
 }
 

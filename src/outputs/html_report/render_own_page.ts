@@ -5,9 +5,9 @@ import { describeDuration } from "../../domain/duration.ts";
 import type { LoggedDelivery } from "../../domain/outbox.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import { shellWord, truncate } from "../../shared/text.ts";
-import { DAY_MS, durationText } from "../../shared/time_units.ts";
+import { DAY_MS, durationText, HOUR_MS } from "../../shared/time_units.ts";
 import { describeAction } from "../outbox_status.ts";
-import { type Markup, markup } from "../markup.ts";
+import { type Markup, markup, type PlainTime } from "../markup.ts";
 import { renderActions } from "./render_actions.ts";
 import {
   headingOf,
@@ -31,18 +31,20 @@ export function* renderOwnPage(status: PageCheck, item: ItemOptions): Generator<
 }
 
 /** Renders charts; each point is the mean of an hour or a day, and the last one is the present one. */
-function renderCharts({ days }: PageCheck, { snapshot: { own, nowMs }, plainTime }: ItemOptions): Markup {
+function renderCharts(
+  { days }: PageCheck,
+  { snapshot: { own, nowMs, timeZone }, plainTime }: ItemOptions,
+): Markup {
   const hours = own?.hourMeansMs ?? [];
-  const timesOf = (ms: number, from: number, to: number): readonly string[] =>
-    [ms, ms / 2].map((agoMs) => plainTime(nowMs - agoMs).slice(from, to));
+  const axis = { nowMs, timeZone, plainTime };
   const charts = [
-    chart("24 h", hours.slice(-HOURS_SHOWN), timesOf(DAY_MS, 11, 16)),
-    chart("7 d", hours, timesOf(7 * DAY_MS, 5, 10)),
-    chart(
-      `${DAYS_SHOWN} d`,
-      days.map(({ durationMeanMs }) => durationMeanMs),
-      timesOf(DAYS_SHOWN * DAY_MS, 5, 10),
-    ),
+    chart("24 h", hours.slice(-HOURS_SHOWN), { ...axis, stepMs: HOUR_MS, words: [11, 16] }),
+    chart("7 d", hours, { ...axis, stepMs: HOUR_MS, words: [5, 10] }),
+    chart(`${DAYS_SHOWN} d`, days.map(({ durationMeanMs }) => durationMeanMs), {
+      ...axis,
+      stepMs: DAY_MS,
+      words: [5, 10],
+    }),
   ].filter((one) => !one.isEmpty);
   return section(
     "durations",
@@ -53,8 +55,25 @@ function renderCharts({ days }: PageCheck, { snapshot: { own, nowMs }, plainTime
 
 const CHART_HEIGHT = 60;
 
-/** Renders a line chart; empty without data. Its range is text, so that screen readers can read it. */
-function chart(label: string, means: readonly (number | null)[], times: readonly string[]): Markup {
+interface ChartAxis {
+  readonly nowMs: number;
+  readonly timeZone: string;
+  readonly plainTime: PlainTime;
+  /** The time of a point. */
+  readonly stepMs: number;
+  /** The part of a time that is shown. */
+  readonly words: readonly [from: number, to: number];
+}
+
+/**
+ * Renders a line chart; empty without data. Its range is text, so that screen readers can read it. The script of the page
+ * draws another one from the attributes.
+ */
+function chart(
+  label: string,
+  means: readonly (number | null)[],
+  { nowMs, timeZone, plainTime, stepMs, words }: ChartAxis,
+): Markup {
   const known = means.filter((mean) => mean !== null);
   if (known.length === 0) return markup``;
   const [least, most] = [Math.min(...known), Math.max(...known)];
@@ -72,9 +91,12 @@ function chart(label: string, means: readonly (number | null)[], times: readonly
     return point;
   }).join("");
   const width = Math.max(1, means.length - 1);
-  return markup`<figure><figcaption>${label}: ${durationText(least)} to ${
-    durationText(most)
-  }</figcaption><div class=plot><p><span>${durationText(top)}</span><span>${
+  const fromMs = (Math.floor(nowMs / stepMs) - means.length + 1) * stepMs;
+  const times = [1, 0.5].map((part) => plainTime(nowMs - part * means.length * stepMs).slice(...words));
+  const values = means.map((mean) => mean === null ? "" : Math.round(mean * 10) / 10).join();
+  return markup`<figure data-span="${label}" data-from="${fromMs}" data-step="${stepMs}" data-zone="${timeZone}" data-values="${values}"><figcaption>${label}: ${
+    durationText(least)
+  } to ${durationText(most)}</figcaption><div class=plot><p><span>${durationText(top)}</span><span>${
     durationText(top / 2)
   }</span><span>0</span></p><svg viewBox="0 -1 ${width} ${
     CHART_HEIGHT + 2
@@ -194,7 +216,10 @@ function renderSent(sent: readonly LoggedDelivery[], time: ItemOptions["time"]):
 
 const SENT_MAX = 20;
 
-function renderSettings({ check, record }: PageCheck, { snapshot: { nowMs }, time }: ItemOptions): Markup {
+function renderSettings(
+  { check, record }: PageCheck,
+  { snapshot: { nowMs, own, channels = [] }, time }: ItemOptions,
+): Markup {
   const { kind, target, schedule, threshold, recoveryThreshold, dependsOn, locations } = check;
   const every = isCron(schedule)
     ? "at the times of its cron expression"
@@ -213,6 +238,8 @@ function renderSettings({ check, record }: PageCheck, { snapshot: { nowMs }, tim
     ...recoveryThreshold === null ? [] : [["A recovery after", results(recoveryThreshold)] as const],
     ...dependsOn.length === 0 ? [] : [["Depends on", dependsOn.join(", ")] as const],
     ...locations === undefined ? [] : [["Locations", locations.from.join(", ")] as const],
+    ...own?.objective ? [["Objective", own.objective] as const] : [],
+    ...channels.map(({ channel, text }) => ["Channel", markup`<b>${channel}</b> ${text}`] as const),
   ];
   const items = rows.map(([word, value]) => markup`<dt>${word}</dt><dd>${value}</dd>`);
   return section("settings", "Settings", markup`<dl>${items}</dl>`);

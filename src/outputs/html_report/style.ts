@@ -135,7 +135,9 @@ select{max-width:7rem}
 .row summary .l{grid-column:2/-1;grid-row:2}
 }
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,17rem),1fr));gap:1rem}
-figure{margin:0}
+figure{margin:0;min-width:0}
+.drawn .plot,.drawn .times{display:none}
+.commands li{margin:.3rem 0}
 figcaption,.plot p,.times{color:var(--soft);font-size:.8125rem}
 .plot{display:grid;grid-template-columns:4.2rem 1fr;gap:.4rem}
 .plot p{display:flex;flex-direction:column;justify-content:space-between;text-align:right}

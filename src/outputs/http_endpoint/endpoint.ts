@@ -266,6 +266,12 @@ export class Endpoint {
         return await show("text/html; charset=utf-8", (onWork) => view.page(one, { onWork }), PAGE_HEADERS);
       case '["live.js",0]':
         return await show("text/javascript; charset=utf-8", () => Promise.resolve(LIVE_SCRIPT));
+      case '["check.js",0]':
+        return await show("text/javascript; charset=utf-8", async () => {
+          // Few pages need it.
+          const { CHECK_SCRIPT } = await import("./check_script.ts");
+          return CHECK_SCRIPT;
+        });
       case '["feed.atom",0]':
         return await show("application/atom+xml; charset=utf-8", () => view.feed());
       case '["metrics",0]':

@@ -15,7 +15,7 @@ import {
 import type { LoadedConfig } from "../../config/load.ts";
 import { allChanges, readServices } from "../../state/read_store.ts";
 import { NO_FILTER, type PageFilter } from "../html_report/page_filter.ts";
-import { pageFacts, type PageForms, type PageWhy } from "../html_report/snapshot.ts";
+import { type PageFacts, pageFacts, type PageForms, type PageWhy } from "../html_report/snapshot.ts";
 import { publicChange, publicChecks, publicStatus } from "../html_report/public_report.ts";
 import { PageHistories } from "../html_report/page_histories.ts";
 import { type PagePiece, PageRows } from "../html_report/page_rows.ts";
@@ -79,7 +79,7 @@ export class Views {
   ): AsyncGenerator<readonly PagePiece[]> {
     const { system, repository, config, select, isWhole, intervalMs, access, forms } = this.#sources;
     const rows = name === null && filter.words === "" && !this.#isPublic ? this.#rows : undefined;
-    const why = name === null ? [] : await this.#whyOf(this.#get(name));
+    const own = name === null ? {} : await this.#ownOf(this.#get(name));
     const facts = pageFacts({
       configLabel: config.source.label,
       text: config.page,
@@ -90,7 +90,7 @@ export class Views {
       filter,
       isOfOneCheck: name !== null,
       ...rows !== undefined && { version: rows.begin() },
-      why,
+      ...own,
       canSignIn: config.listen?.token !== undefined &&
         (this.#isPublic || (access === "full" && config.listen.actions)),
       ...access === "signed_in" && { forms },
@@ -108,6 +108,17 @@ export class Views {
       ...name === null && { histories: this.#histories },
       public: this.#isPublic ? config.listen?.public ?? [] : undefined,
     });
+  }
+
+  /** Returns what the page of one check shows of the config. */
+  async #ownOf(check: Check): Promise<Pick<PageFacts, "why" | "channels" | "objective">> {
+    // Only the page of one check needs this module.
+    const { describeChannels } = await import("../why/describe_filters.ts");
+    return {
+      why: await this.#whyOf(check),
+      channels: describeChannels(check, this.#sources.config),
+      objective: check.objective,
+    };
   }
 
   async #whyOf(check: Check): Promise<readonly PageWhy[]> {

@@ -1,6 +1,7 @@
 /** Creates a summary of the stored history. Pure. */
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import type { ConditionCounts } from "../../domain/condition.ts";
+import { downMsOf, toObjective } from "./objectives.ts";
 import type { Objective } from "../../domain/limits.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { MonitorStatus } from "../json/monitor_fields.ts";
@@ -20,7 +21,6 @@ export type NamedCheck = Readonly<{ name: string; title: string | null }>;
 /** `hasGap`: nothing ran in a part of it, such as while the monitor was stopped. */
 export type Outage = NamedCheck & OutageSpan & { readonly hasGap: boolean };
 
-export type ObjectiveResult = Readonly<ReturnType<typeof toObjective>>;
 export type CheckAvailability = Readonly<ReturnType<typeof toAvailability>>;
 export type SlowCheck = Readonly<ReturnType<typeof toSlow>>;
 export type Undelivered = Readonly<ReturnType<typeof undeliveredOf>[number]>;
@@ -68,8 +68,6 @@ const SLOW_MS = 1;
 const CHANGES_MIN = 10;
 /** A period with less data than this share is not called whole. */
 export const WHOLE_SHARE = 0.9;
-/** An objective is decided once so much of its time was observed. */
-const DECIDED_SHARE = 0.1;
 const EXPIRING_MS = 30 * DAY_MS;
 
 export function summarize(input: SummaryInput): Summary {
@@ -190,10 +188,6 @@ function isStillDown({ end }: OutageSpan): boolean {
   return end === "still_down";
 }
 
-function downMsOf({ critical, unknown }: ConditionCounts): number {
-  return critical + unknown;
-}
-
 function toAvailability(check: CheckHistory) {
   const { observedMs, availability } = availabilityOf(check.sums.lastedMs);
   return {
@@ -203,16 +197,6 @@ function toAvailability(check: CheckHistory) {
     downMs: downMsOf(check.sums.lastedMs),
     objective: check.objective === null ? null : toObjective(check.objective, check.objectiveLastedMs),
   };
-}
-
-/** An objective, compared with the time that ends with the period. */
-function toObjective(objective: Objective, lastedMs: ConditionCounts) {
-  const { observedMs, availability } = availabilityOf(lastedMs);
-  const usedMs = downMsOf(lastedMs);
-  // Rounded, so that 100 - 99.9 is 0.1.
-  const budgetMs = Math.round(observedMs * Number((100 - objective.percent).toFixed(9)) / 100);
-  const isMissed = observedMs < DECIDED_SHARE * objective.windowMs ? null : usedMs > budgetMs;
-  return { ...objective, availability, usedMs, budgetMs, isMissed };
 }
 
 function toSlow(check: CheckHistory) {

@@ -1,6 +1,7 @@
 import { isoTime, isoTimeOrNull, roundedMs } from "../../shared/json_values.ts";
 import { monitorFields } from "../json/monitor_fields.ts";
-import type { Bounded, NamedCheck, ObjectiveResult, Outage, Summary } from "./summarize.ts";
+import type { ObjectiveResult } from "./objectives.ts";
+import type { Bounded, NamedCheck, Outage, Summary } from "./summarize.ts";
 import { sentenceOf, summaryText } from "./summary_sections.ts";
 import type { Notification } from "../../domain/outbox.ts";
 import { PLAIN_NOTIFICATION } from "../../engine/queued_notifications.ts";

@@ -1,4 +1,5 @@
 /** A summary in words: its first sentence and its sections, for plain text and HTML alike. */
+import { describeObjective } from "./objectives.ts";
 import { cleanLine } from "../../channels/clean_text.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
@@ -8,7 +9,6 @@ import {
   type Bounded,
   type CheckAvailability,
   type NamedCheck,
-  type ObjectiveResult,
   type Outage,
   type SlowCheck,
   type Summary,
@@ -168,18 +168,7 @@ const PLACES = { places: 3 };
 function describeAvailability({ availability, downMs, objective }: CheckAvailability): string {
   const share = availability === null ? "no data" : `${percent(availability, PLACES)} up`;
   const down = downMs > 0 ? `, ${describeDuration(downMs)} down` : "";
-  return `${share}${down}${objective === null ? "" : `; ${describeObjective(objective)}`}`;
-}
-
-function describeObjective(objective: ObjectiveResult): string {
-  const { percent: wanted, windowMs, availability, budgetMs, usedMs, isMissed } = objective;
-  const target = `objective ${wanted}% in ${describeDuration(windowMs)}`;
-  if (availability === null) return `${target}: no data`;
-  const budget = `${describeDuration(usedMs)} of ${describeDuration(budgetMs)} error budget used`;
-  if (isMissed === null) return `${target}: too little of it was observed`;
-  return isMissed
-    ? `${target} missed with ${percent(availability, PLACES)}: ${budget}`
-    : `${target} met: ${budget}, ${describeDuration(budgetMs - usedMs)} left`;
+  return `${share}${down}${objective === null ? "" : `; objective ${describeObjective(objective)}`}`;
 }
 
 function describeSlow({ meanMs, maxMs, previousMeanMs }: SlowCheck): string {

@@ -49,5 +49,10 @@ Deno.test("the page of a check has its response times, incidents, settings and c
     text,
     / Settings Kind test Target https:\/\/shop\.example\.org\/ Runs every 1 min, while it fails every /,
   );
+  assert.match(
+    text,
+    / Objective 99\.9% in 30 d missed with [\d.]+%: .* error budget used Channel chat everything /,
+  );
+  assert.match(text, / Channel pager only critical /);
   assert.match(text, / monitor why shop monitor history shop monitor run shop monitor acknowledge shop /);
 });
