@@ -6,15 +6,12 @@
  * all checks are its share. After some time it fails open: it sends notifications of its own checks, since a
  * duplicate is better than silence.
  */
-import type { Clock } from "../domain/clock.ts";
 import {
   DEAD_AFTER_MS,
   type EarlyLook,
   type HeartbeatReply,
-  type HeartbeatStore,
   type MemberHeartbeat,
   type QueueRow,
-  type SharedStore,
   type WorkShare,
 } from "../domain/membership.ts";
 import { StoreError } from "../domain/store.ts";
@@ -22,37 +19,9 @@ import { activeConfig } from "./active_config.ts";
 import { CheckShare } from "./check_share.ts";
 import { EarlyLooks } from "./early_looks.ts";
 import { LocationShare } from "./location_share.ts";
-import type { MemberParts, MemberWork } from "./member_parts.ts";
+import type { MemberOptions, MemberParts, MemberWork } from "./member_parts.ts";
 import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } from "./observer.ts";
 import { type ClockReading, maySend, QueueShare, type QueueView } from "./queue_share.ts";
-
-export type MemberEvent =
-  | { readonly event: "joined" | "left"; readonly host: string }
-  /** Whether this process has the active config. */
-  | { readonly event: "config"; readonly isActive: boolean }
-  /** Whether it sends without the shared state. */
-  | { readonly event: "fail_open"; readonly isOpen: boolean };
-
-export interface MemberOptions {
-  readonly host: string;
-  readonly id: string;
-  readonly location: string | null;
-  /** Whether it runs no checks, and sends only while no other member shares the work: a single run. @default false */
-  readonly isGuest?: boolean;
-  readonly work: MemberWork;
-  /** How long the shared state may be unreachable before it sends without it. */
-  readonly failOpenAfterMs: number;
-  readonly heartbeats: HeartbeatStore;
-  readonly store: Pick<
-    SharedStore,
-    "load" | "readOthers" | "known" | "pendingChannels" | "takeQueue" | "giveBackQueue" | "receive" | "owns"
-  >;
-  readonly clock: Clock;
-  onEvent(event: MemberEvent): void;
-  /** Called when a newer process of this host participates. */
-  onSuperseded(): void;
-  onBug(error: unknown): void;
-}
 
 export class Member implements WorkShare {
   readonly #options: MemberOptions;

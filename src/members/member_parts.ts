@@ -1,6 +1,7 @@
-/** The work of a member, and the parts of the process that follow its share of it. */
+/** What a member is made of: its options, its work, and the parts of the process that follow its share of it. */
 import type { Check } from "../domain/check.ts";
-import type { EarlyLook } from "../domain/membership.ts";
+import type { EarlyLook, HeartbeatStore, SharedStore } from "../domain/membership.ts";
+import type { Clock } from "../domain/clock.ts";
 import type { StateRepository } from "../state/state_repository.ts";
 import type { LocatedCheck } from "./location_share.ts";
 import type { PlacedCheck } from "./rendezvous.ts";
@@ -41,4 +42,32 @@ export interface MemberParts {
     spread(): void;
     look(looks: readonly Pick<EarlyLook, "check" | "why">[]): void;
   } | null;
+}
+
+export type MemberEvent =
+  | { readonly event: "joined" | "left"; readonly host: string }
+  /** Whether this process has the active config. */
+  | { readonly event: "config"; readonly isActive: boolean }
+  /** Whether it sends without the shared state. */
+  | { readonly event: "fail_open"; readonly isOpen: boolean };
+
+export interface MemberOptions {
+  readonly host: string;
+  readonly id: string;
+  readonly location: string | null;
+  /** Whether it runs no checks, and sends only while no other member shares the work: a single run. @default false */
+  readonly isGuest?: boolean;
+  readonly work: MemberWork;
+  /** How long the shared state may be unreachable before it sends without it. */
+  readonly failOpenAfterMs: number;
+  readonly heartbeats: HeartbeatStore;
+  readonly store: Pick<
+    SharedStore,
+    "load" | "readOthers" | "known" | "pendingChannels" | "takeQueue" | "giveBackQueue" | "receive" | "owns"
+  >;
+  readonly clock: Clock;
+  onEvent(event: MemberEvent): void;
+  /** Called when a newer process of this host participates. */
+  onSuperseded(): void;
+  onBug(error: unknown): void;
 }

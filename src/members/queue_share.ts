@@ -2,25 +2,15 @@
  * The channel queues that a member sends: it claims those that are assigned to its host, receives their
  * notifications, and releases them.
  */
-import type { Clock } from "../domain/clock.ts";
-import { DEAD_AFTER_MS, type QueueRow, type SharedStore } from "../domain/membership.ts";
+import { DEAD_AFTER_MS, type QueueRow } from "../domain/membership.ts";
 import { StoreError } from "../domain/store.ts";
-import type { MemberParts } from "./member_parts.ts";
+import type { MemberOptions, MemberParts } from "./member_parts.ts";
 import { createPlacement } from "./rendezvous.ts";
 
 /** The interval of searches for pending notifications of channels that left the config. */
 const ABANDONED_EVERY_MS = 3_600_000;
 
-interface QueueShareOptions {
-  readonly host: string;
-  readonly id: string;
-  readonly store: Pick<
-    SharedStore,
-    "pendingChannels" | "takeQueue" | "giveBackQueue" | "receive" | "owns"
-  >;
-  readonly clock: Clock;
-  onBug(error: unknown): void;
-}
+type QueueShareOptions = Pick<MemberOptions, "host" | "id" | "store" | "clock" | "onBug">;
 
 /** The queues and the members as of the last heartbeat. */
 export interface QueueView {

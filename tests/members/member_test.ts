@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { MemberParts, MemberWork } from "../../src/members/member_parts.ts";
+import type { MemberEvent, MemberParts, MemberWork } from "../../src/members/member_parts.ts";
 import { CheckShare } from "../../src/members/check_share.ts";
-import { Member, type MemberEvent } from "../../src/members/member.ts";
+import { Member } from "../../src/members/member.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { connectToMemory, createMemoryServer } from "../../testing/simulation/memory_shared_store.ts";
 import { recordOf } from "../state/records.ts";

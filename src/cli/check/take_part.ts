@@ -2,8 +2,8 @@
 import { type NotifyingConfig, toNotifyingConfig } from "../../engine/configured_channels.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { Log, System } from "../../domain/system.ts";
-import { Member, type MemberEvent } from "../../members/member.ts";
-import type { MemberWork } from "../../members/member_parts.ts";
+import { Member } from "../../members/member.ts";
+import type { MemberEvent, MemberWork } from "../../members/member_parts.ts";
 import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import { hashHex } from "../../shared/hash.ts";
 import { configHash } from "../monitor_status.ts";
