@@ -10,6 +10,7 @@
  * - A batch that is rejected, or has failed for an hour, is sent one by one.
  */
 import type { QueuedNotification } from "../domain/outbox.ts";
+import type { ChannelGroup, QueueContext, Round } from "./queue_state.ts";
 
 /** A message with more is hard to read, and a receiver may reject it. */
 const BATCH_MAX = 1000;
@@ -18,38 +19,14 @@ const ATTEMPTS_IN_ORDER = 2;
 /** The same for batches, after about an hour: when a receiver is back, old and new then arrive in few messages. */
 const ATTEMPTS_IN_ORDER_BATCHED = 9;
 
-/** The groups of a channel. */
-export interface ChannelGroup {
-  /** How long the first notification of a group waits for others. */
-  readonly waitMs: number;
-  /** Returns the group of a check. */
-  of(check: string): string;
-}
-
-/** The messages that a channel is sent in a row. It ends with a temporary failure, or if nothing is left to send. */
-export interface Round {
-  /** Ids of notifications that were attempted and not accepted. */
-  readonly tried: ReadonlySet<string>;
-  /** Ids of a failed batch, which are sent one by one. */
-  readonly oneByOne: ReadonlySet<string>;
-  readonly accepted: number;
-  readonly failures: number;
-  /** Whether no group waits. */
-  readonly isForced: boolean;
-}
-
 /** Returns the first round after so many temporary failures. */
 export function newRound(failures: number, isForced = false): Round {
   return { tried: new Set(), oneByOne: new Set(), accepted: 0, failures, isForced };
 }
 
-interface BatchOptions {
-  readonly batches: boolean;
+interface BatchOptions extends Pick<QueueContext, "batches" | "group" | "nowMs" | "isExcluded"> {
   /** Whether everything is sent as one message, also if the channel does not batch. */
   readonly isDigest: boolean;
-  readonly group: ChannelGroup | null;
-  readonly nowMs: number;
-  isExcluded(queued: QueuedNotification): boolean;
 }
 
 /** Returns the notifications of the next message; `null`: the round is over. */

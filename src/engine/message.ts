@@ -3,7 +3,7 @@ import { hashId } from "../shared/hash.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
 import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
-import type { ChannelGroup } from "./batching.ts";
+import type { ChannelGroup } from "./queue_state.ts";
 
 /**
  * Returns the message of queued notifications: checks that others depend on first, since they are the likely cause, those

@@ -1,6 +1,5 @@
 /** The types of the state machine in `channel_queue.ts`. */
 import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
-import type { ChannelGroup, Round } from "./batching.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import type { DeliveryMarkers } from "./delivery_markers.ts";
 import type { SendingLimit } from "./sending_limit.ts";
@@ -53,6 +52,26 @@ export type QueueStatus =
   | { readonly kind: "rejected"; readonly untilMs: number }
   /** The process ends. */
   | { readonly kind: "stopped" };
+
+/** The messages that a channel is sent in a row. It ends with a temporary failure, or if nothing is left to send. */
+export interface Round {
+  /** Ids of notifications that were attempted and not accepted. */
+  readonly tried: ReadonlySet<string>;
+  /** Ids of a failed batch, which are sent one by one. */
+  readonly oneByOne: ReadonlySet<string>;
+  readonly accepted: number;
+  readonly failures: number;
+  /** Whether no group waits. */
+  readonly isForced: boolean;
+}
+
+/** The groups of a channel. */
+export interface ChannelGroup {
+  /** How long the first notification of a group waits for others. */
+  readonly waitMs: number;
+  /** Returns the group of a check. */
+  of(check: string): string;
+}
 
 export interface SentMessage {
   readonly id: string;

@@ -8,7 +8,6 @@ import {
   newRound,
   nextBatch,
   nextRejectedAttemptMs,
-  type Round,
   unwantedHeads,
 } from "./batching.ts";
 import { logOf } from "./delivery_log.ts";
@@ -39,6 +38,7 @@ import {
   type QueueStatus,
   type QueueTransition,
   rejectedWaitMs,
+  type Round,
   type SentMessage,
 } from "./queue_state.ts";
 

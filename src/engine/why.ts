@@ -7,12 +7,7 @@
 import { confirmedAs, hasProblem, isAttentive, reminderAfterMs } from "../condition/condition_state.ts";
 import type { Channel } from "../domain/channel.ts";
 import { alternativesOf, type Check, checkResult } from "../domain/check.ts";
-import {
-  type Condition,
-  type ConditionState,
-  type NotificationEvent,
-  severity,
-} from "../domain/condition.ts";
+import { type Condition, type NotificationEvent, severity } from "../domain/condition.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { dueAtMs, isExcluded, isOutsideHours } from "./channel_filters.ts";
@@ -21,7 +16,7 @@ import { decide, NOT_SENT, type Run } from "./decide.ts";
 import { nextWindow, openWindow } from "./maintenance_windows.ts";
 import type { LastNotified } from "./queued_notifications.ts";
 import { shownWindow, silencesOf } from "./silences.ts";
-import { holdingDependencies } from "./suppression.ts";
+import { holdingDependencies, type SuppressionOptions } from "./suppression.ts";
 
 /** A setting without which a notification would be sent. Times are wall time, milliseconds since 1970. */
 export type Cause =
@@ -52,16 +47,10 @@ export interface Explanation {
   readonly causes: readonly Cause[];
 }
 
-export interface WhyOptions {
+export interface WhyOptions extends Omit<SuppressionOptions, "notifies"> {
   readonly check: Check;
   readonly record: CheckRecord;
-  /** Those that are not over. */
-  readonly silences: readonly Silence[];
-  /** The active checks, by name. */
-  readonly running: ReadonlyMap<string, Check>;
-  stateOf(check: string): ConditionState;
   lastNotifiedOf(channel: Channel): LastNotified;
-  readonly nowMs: number;
 }
 
 /** Returns what is due to a channel of a check, and why it is not sent. */

@@ -1,14 +1,13 @@
-interface PublishedConfig {
-  readonly config: string;
-  /** The hash of the config that it considers active. */
-  readonly active: string;
-}
+import type { MemberHeartbeat } from "../domain/membership.ts";
 
 /**
  * Returns the hash of the active config: the one of most live members. A tie keeps the present one. For a member that
  * has just joined, the present one is that which most others consider active.
  */
-export function activeConfig(live: readonly PublishedConfig[], present: string | null): string | null {
+export function activeConfig(
+  live: readonly Pick<MemberHeartbeat, "config" | "active">[],
+  present: string | null,
+): string | null {
   const leading = mostCommon(live.map(({ config }) => config));
   const [first = null] = leading;
   if (leading.length <= 1) return first;

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { type ChannelGroup, newRound, nextBatch } from "../../src/engine/batching.ts";
+import { newRound, nextBatch } from "../../src/engine/batching.ts";
 import { transitionQueue, wakeAtMs } from "../../src/engine/channel_queue.ts";
 import {
+  type ChannelGroup,
   type ChannelQueue,
   EMPTY_QUEUE,
   type QueueContext,
