@@ -225,6 +225,17 @@ export interface Notification {
   readonly summary?: RenderedSummary;
 }
 
+/** The usual values of a notification that is about no condition of a check that runs. */
+export const PLAIN_NOTIFICATION = {
+  title: null,
+  previous: "ok",
+  detail: "",
+  occurrences: 1,
+  acknowledged: null,
+  flapping: false,
+  dependents: 0,
+} as const satisfies Partial<Notification>;
+
 /** Returns whether the config no longer runs the check: its problem ended for the receiver, and may well go on. */
 export function isNoLongerChecked({ event, condition }: Pick<Notification, "event" | "condition">): boolean {
   return event === "recovery" && condition === "unknown";

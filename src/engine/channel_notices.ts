@@ -2,9 +2,8 @@
  * Notices about channels: if one rejects notifications, another one is notified, and once more when it accepts them again.
  * So you learn of a wrong password or an expired token without reading the log.
  */
-import { NOTICE_PREFIX, type Notification } from "../domain/outbox.ts";
+import { NOTICE_PREFIX, type Notification, PLAIN_NOTIFICATION } from "../domain/outbox.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
-import { PLAIN_NOTIFICATION } from "./queued_notifications.ts";
 
 interface NoticeOptions extends Pick<Notification, "hostName"> {
   /** The channel that the event is about, in messages. */

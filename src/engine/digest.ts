@@ -1,8 +1,7 @@
 import { severity } from "../domain/condition.ts";
 import type { Message } from "../domain/delivery.ts";
-import type { Notification } from "../domain/outbox.ts";
+import { type Notification, PLAIN_NOTIFICATION } from "../domain/outbox.ts";
 import { describeItem, describeItems, withinLength } from "../channels/describe_item.ts";
-import { PLAIN_NOTIFICATION } from "./queued_notifications.ts";
 
 /** The most UTF-16 code units of the lines: a channel sends no more of a detail. */
 const LINES_LENGTH_MAX = 30_000;

@@ -1,9 +1,14 @@
 /** Reconstructs the outbox of a check at a past time, from the log of deliveries and pending notifications. */
-import type { DeliveryMarker, LoggedDelivery, QueuedNotification } from "../domain/outbox.ts";
+import {
+  type DeliveryMarker,
+  type LoggedDelivery,
+  PLAIN_NOTIFICATION,
+  type QueuedNotification,
+} from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
 import type { Channel } from "../domain/channel.ts";
 import { markerKey, markersAfter, markersOfDropped } from "./delivery_markers.ts";
-import { type LastNotified, lastNotified, newQueued, PLAIN_NOTIFICATION } from "./queued_notifications.ts";
+import { type LastNotified, lastNotified, newQueued } from "./queued_notifications.ts";
 
 /** An event of a notification: it was queued, or has an outcome. */
 interface Step {

@@ -5,17 +5,6 @@ import type { Condition } from "../domain/condition.ts";
 import type { TextMax } from "../domain/delivery.ts";
 import type { DeliveryMarker, Notification, QueuedNotification } from "../domain/outbox.ts";
 
-/** The usual values of a notification that is about no condition of a check that runs. */
-export const PLAIN_NOTIFICATION = {
-  title: null,
-  previous: "ok",
-  detail: "",
-  occurrences: 1,
-  acknowledged: null,
-  flapping: false,
-  dependents: 0,
-} as const satisfies Partial<Notification>;
-
 /** The last notification of a channel, for a check. */
 export interface LastNotified {
   /** The condition; a second one if it is not certain that the notification arrived. */

@@ -3,8 +3,8 @@
  * that never comes, and an incident would stay open. It is a recovery whose condition is `unknown`, which no other one
  * has: the problem may well go on.
  */
-import type { Notification } from "../domain/outbox.ts";
-import { type LastNotified, PLAIN_NOTIFICATION } from "./queued_notifications.ts";
+import { type Notification, PLAIN_NOTIFICATION } from "../domain/outbox.ts";
+import { type LastNotified } from "./queued_notifications.ts";
 import type { ChannelUser } from "./rekey.ts";
 
 /** Returns why a config does not run a check, by the checks that it has; `null`: it does. */

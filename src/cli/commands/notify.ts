@@ -1,10 +1,10 @@
+import { PLAIN_NOTIFICATION } from "../../domain/outbox.ts";
 import { type Command, OPTION, option, type OptionSpec, UsageError } from "../command_definition.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { Check } from "../../domain/check.ts";
 import type { Message } from "../../domain/delivery.ts";
 import type { System } from "../../domain/system.ts";
 import { regularRunAfter } from "../../engine/overdue.ts";
-import { PLAIN_NOTIFICATION } from "../../engine/queued_notifications.ts";
 import {
   type CommandContext,
   isEverything,

@@ -3,8 +3,7 @@ import { monitorFields } from "../json/monitor_fields.ts";
 import type { ObjectiveResult } from "./objectives.ts";
 import type { Bounded, NamedCheck, Outage, Summary } from "./summarize.ts";
 import { sentenceOf, summaryText } from "./summary_sections.ts";
-import type { Notification } from "../../domain/outbox.ts";
-import { PLAIN_NOTIFICATION } from "../../engine/queued_notifications.ts";
+import { type Notification, PLAIN_NOTIFICATION } from "../../domain/outbox.ts";
 import { SUMMARY_NAME } from "../../domain/channel.ts";
 import { summaryHtml } from "./summary_html.ts";
 
