@@ -103,7 +103,8 @@ export class TimerWheel<Payload> {
   #first():
     | { readonly slot: number; readonly startTick: number; readonly timers: Set<Timer<Payload>> }
     | null {
-    const slot = Math.min(...this.#slots.keys());
+    let slot = Infinity;
+    for (const occupied of this.#slots.keys()) if (occupied < slot) slot = occupied;
     const timers = this.#slots.get(slot);
     if (timers === undefined) return null;
     const width = SLOTS ** Math.floor(slot / SLOTS);
