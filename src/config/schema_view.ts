@@ -70,9 +70,9 @@ export interface SchemaReader {
   at(config: JsonValue, path: ConfigPath): SchemaView | undefined;
 }
 
-/** Makes a reader; views are kept, so that a config with many checks costs no more for each. */
+/** Makes a reader. Views are kept with the schema: neither many checks nor another config make them again. */
 export function createSchemaReader(root: Schema): SchemaReader {
-  const views = new WeakMap<Schema, KeptViews>();
+  const views = VIEWS.getOrInsertComputed(root, () => new WeakMap());
 
   const view = (schema: Schema, value: JsonValue | undefined): SchemaView => {
     let kept = views.get(schema);
@@ -100,6 +100,9 @@ export function createSchemaReader(root: Schema): SchemaReader {
 
   return { root, view, at };
 }
+
+/** By the root and the part of a schema. */
+const VIEWS = new WeakMap<Schema, WeakMap<Schema, KeptViews>>();
 
 interface KeptViews {
   /** The view of a schema that has no branches. */
