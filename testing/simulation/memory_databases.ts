@@ -1,6 +1,6 @@
-import type { DatabaseSync as Database, SQLInputValue, StatementSync } from "node:sqlite";
+import type { DatabaseSync as Database, SQLInputValue } from "node:sqlite";
 import { type Database as UsedDatabase, SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
-import type { Node } from "./memory_files.ts";
+import { type Node, prepared } from "./memory_files.ts";
 import { KilledError, type Program } from "./program.ts";
 
 /** SQLite's errors (sqlite.org/rescode.html), made once: a process that waits for a lock asks thousands of times. */
@@ -10,9 +10,6 @@ const ERRORS = {
   corrupt: sqliteError(11, "database disk image is malformed"),
   full: sqliteError(13, "database or disk is full"),
 } as const;
-
-/** The statements of each database, which all its connections share. */
-const STATEMENTS = new WeakMap<Database, Map<string, StatementSync>>();
 
 /** Statements that change nothing of a file. */
 const READS = /^\s*(?:SELECT|WITH|PRAGMA|BEGIN|COMMIT|ROLLBACK)\b/i;
@@ -152,14 +149,6 @@ class Connection implements UsedDatabase {
     if (files.isReadOnly || !files.allows(this.#node, 2)) throw ERRORS.readonly;
     if (isEnd && files.isFull) throw ERRORS.full;
   }
-}
-
-function prepared(database: Database, sql: string): StatementSync {
-  let statements = STATEMENTS.get(database);
-  if (statements === undefined) STATEMENTS.set(database, statements = new Map());
-  let statement = statements.get(sql);
-  if (statement === undefined) statements.set(sql, statement = database.prepare(sql));
-  return statement;
 }
 
 function sqliteError(errcode: number, words: string): Error {

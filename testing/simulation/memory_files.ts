@@ -1,5 +1,5 @@
 import { basename, dirname, resolve } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { FileFacts } from "../../src/domain/files.ts";
 import type { PathFacts } from "../../src/domain/stores.ts";
 import { temporaryPathOf } from "../../src/shared/regular_file.ts";
@@ -283,7 +283,23 @@ function sizeOf({ kind, bytes, database }: Node): number {
   if (kind === "directory") return PAGE_BYTES;
   if (database === null) return bytes.length;
   // One whose first transaction did not end is empty.
-  return PAGE_BYTES * Number(database.prepare("PRAGMA page_count").get()?.["page_count"]);
+  return PAGE_BYTES * pragmaOf(database, "page_count");
+}
+
+/** The statements of each database, which all its connections share. */
+const STATEMENTS = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
+
+/** Returns the statement of a text. */
+export function prepared(database: DatabaseSync, sql: string): StatementSync {
+  let statements = STATEMENTS.get(database);
+  if (statements === undefined) STATEMENTS.set(database, statements = new Map());
+  let statement = statements.get(sql);
+  if (statement === undefined) statements.set(sql, statement = database.prepare(sql));
+  return statement;
+}
+
+function pragmaOf(database: DatabaseSync, name: string): number {
+  return Number(prepared(database, `PRAGMA ${name}`).get()?.[name]);
 }
 
 const HEADER_BYTES = 100;
@@ -292,12 +308,10 @@ const APPLICATION_ID_OFFSET = 68;
 
 /** The beginning of a database's file (sqlite.org/fileformat2.html, section 1.3). */
 function headerOf(database: DatabaseSync): Uint8Array {
-  const pragma = (name: string): number =>
-    Number(database.prepare(`PRAGMA ${name}`).get()?.[name === "application_id" ? name : "user_version"]);
   const header = new Uint8Array(HEADER_BYTES);
   header.set(new TextEncoder().encode("SQLite format 3\0"));
   const view = new DataView(header.buffer);
-  view.setUint32(USER_VERSION_OFFSET, pragma("user_version"));
-  view.setUint32(APPLICATION_ID_OFFSET, pragma("application_id"));
+  view.setUint32(USER_VERSION_OFFSET, pragmaOf(database, "user_version"));
+  view.setUint32(APPLICATION_ID_OFFSET, pragmaOf(database, "application_id"));
   return header;
 }
