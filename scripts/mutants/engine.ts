@@ -47,19 +47,6 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
-      file: "src/engine/past_outbox.ts",
-      tests: ["tests/simulation/why_past_test.ts"],
-      faults: [
-        ["a notification that was sent in the past is still pending", "this.#queued.delete(queued.id);", ""],
-        [
-          "a notification is pending before it was decided",
-          "atMs: one.notification.decidedAtMs,",
-          "atMs: -Infinity,",
-        ],
-        ["a notification that was rejected in the past is pending", 'state: "rejected"', 'state: "pending"'],
-      ],
-    },
-    {
       file: "src/engine/channel_filters.ts",
       faults: [
         [

@@ -46,6 +46,19 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
+      file: "src/rehearsal/past_outbox.ts",
+      tests: ["tests/simulation/why_past_test.ts"],
+      faults: [
+        ["a notification that was sent in the past is still pending", "this.#queued.delete(queued.id);", ""],
+        [
+          "a notification is pending before it was decided",
+          "atMs: one.notification.decidedAtMs,",
+          "atMs: -Infinity,",
+        ],
+        ["a notification that was rejected in the past is pending", 'state: "rejected"', 'state: "pending"'],
+      ],
+    },
+    {
       file: "src/rehearsal/past_records.ts",
       tests: ["tests/simulation/why_gap_test.ts"],
       faults: [

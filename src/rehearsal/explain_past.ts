@@ -4,7 +4,7 @@ import { combinedChecks, dependencyNames } from "../domain/check.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import { conditionOf } from "../engine/check_status.ts";
 import { ConfiguredChannels, toNotifyingConfig } from "../engine/configured_channels.ts";
-import { PastOutbox } from "../engine/past_outbox.ts";
+import { PastOutbox } from "./past_outbox.ts";
 import { gatherWhy, type Why, type WhySources } from "../outputs/why/gather_why.ts";
 import { timeText } from "../shared/local_time.ts";
 import { Past } from "./past.ts";

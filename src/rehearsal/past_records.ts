@@ -4,7 +4,7 @@
  */
 import { isExcluded } from "../engine/channel_filters.ts";
 import { decide, type Decided, NOT_SENT } from "../engine/decide.ts";
-import type { PastOutbox } from "../engine/past_outbox.ts";
+import type { PastOutbox } from "./past_outbox.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import type { Gap } from "../outputs/why/gather_why.ts";

@@ -7,8 +7,8 @@ import {
 } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
 import type { Channel } from "../domain/channel.ts";
-import { markerKey, markersAfter, markersOfDropped } from "./delivery_markers.ts";
-import { type LastNotified, lastNotified, newQueued } from "./queued_notifications.ts";
+import { markerKey, markersAfter, markersOfDropped } from "../engine/delivery_markers.ts";
+import { type LastNotified, lastNotified, newQueued } from "../engine/queued_notifications.ts";
 
 /** An event of a notification: it was queued, or has an outcome. */
 interface Step {
