@@ -157,7 +157,7 @@ test("a disconnected member shows no stored ok of checks of other members", asyn
 test("a dependency of another member runs at once if its state is needed", async (installation) => {
   const { world, hook, statuses, checkOf } = installation;
   const indexes = Array.from({ length: 8 }, (_, index) => index);
-  const check = (name: string, interval = "20 seconds"): Record<string, unknown> => ({
+  const check = (name: string, interval = "30 seconds"): Record<string, unknown> => ({
     ...checkOf.call(installation, name),
     schedule: { regular_interval: interval },
   });
@@ -170,7 +170,7 @@ test("a dependency of another member runs at once if its state is needed", async
     ])),
   });
   const [a, b] = [installation.start("a"), installation.start("b")];
-  await world.advance(15 * 60_000);
+  await world.advance(5 * 60_000);
   for (const index of indexes) statuses.set(`web${index}`, 500);
   await world.advance(60_000);
   assert.deepEqual(hook.events().toSorted(), indexes.map((index) => `web${index} problem`));
@@ -217,7 +217,7 @@ test("a group that runs rarely is known again once another member ran an edited 
     });
   write("");
   const [a, b] = [installation.start("a"), installation.start("b")];
-  await world.advance(15 * 60_000);
+  await world.advance(5 * 60_000);
   write("/edited");
   for (const program of [a, b]) program.signal("SIGHUP");
   await world.advance(2 * 60_000);
@@ -356,22 +356,22 @@ async function shownOf(installation: Installation, name: string): Promise<{
 for (const signal of ["SIGTERM", "SIGKILL"] as const) {
   test(`the time after the end of all members is not observed, by ${signal}`, async (installation) => {
     const { world, names } = installation;
-    installation.writeConfig({ defaults: HOURLY });
+    installation.writeConfig({ defaults: { threshold: 1, schedule: { regular_interval: "20 minutes" } } });
     const start = (): readonly Program[] => ["a", "b"].map((name) => installation.start(name));
     let members = start();
     await world.advance(10 * 60_000);
     for (const member of members) member.signal(signal);
-    await world.advance(30 * 60_000);
+    await world.advance(15 * 60_000);
     members = start();
     await world.advance(60_000);
     for (const name of names) {
       const { observedMs } = await shownOf(installation, name);
       assert.ok(observedMs > 8 * 60_000 && observedMs <= 12 * 60_000, `${name}: ${observedMs} ms`);
     }
-    await world.advance(60 * 60_000);
+    await world.advance(20 * 60_000);
     for (const name of names) {
       const { observedMs } = await shownOf(installation, name);
-      assert.ok(observedMs <= 72 * 60_000, `${name}: ${observedMs} ms`);
+      assert.ok(observedMs <= 32 * 60_000, `${name}: ${observedMs} ms`);
     }
     await installation.stop(...members);
   }, { checks: 4 });
