@@ -66,6 +66,7 @@ Deno.test({
         const requests = new Set((await browser.requests()).map((url) => url.replace(/\?since=.*$/, "")));
         assert.deepEqual([...requests].filter((url) => !url.startsWith("data:")).sort(), [
           `${origin}/`,
+          `${origin}/check.js`,
           `${origin}/checks/web`,
           `${origin}/live.js`,
         ]);

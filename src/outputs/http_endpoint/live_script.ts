@@ -70,11 +70,13 @@ export const LIVE_SCRIPT: string = `"use strict";
     if (response.redirected) return location.reload();
     if (!response.ok) throw new Error("status " + response.status);
     const text = await response.text();
+    const fresh = new DOMParser().parseFromString(text, "text/html");
+    // A proxy may not notice that a response ended early.
+    if (parts.some((part) => fresh.querySelector(part) === null)) throw new Error("incomplete");
     if (!getSelection().isCollapsed) return;
     updatedAtMs = Date.now();
     // A replaced field would close the keyboard of a phone.
     if (document.activeElement?.matches(FIELDS)) return;
-    const fresh = new DOMParser().parseFromString(text, "text/html");
     const page = document.documentElement;
     const change = text === shown && page.className === fresh.documentElement.className ? "" : replace(fresh);
     page.className = fresh.documentElement.className;

@@ -81,8 +81,10 @@ interface Entry {
 }
 
 const VALID_MS = 1_000;
-/** A text that took longer to render is sent again for longer, so that rendering costs 5 % of the time at most. */
+/** A text that took longer to render is sent again for longer, so that rendering costs some 5 % of the time. */
 const VALID_TIMES = 20;
+/** The first page of many checks takes much longer than those after it. */
+const VALID_MS_MAX = 30_000;
 const ENTRIES_MAX = 32;
 
 /**
@@ -129,7 +131,8 @@ export class RenderCache {
         return;
       }
       const tookMs = workMs || this.#clock.monotonicMs() - beganMs;
-      entry.validUntilMs = this.#clock.monotonicMs() + Math.max(VALID_MS, VALID_TIMES * tookMs);
+      const validMs = Math.min(VALID_MS_MAX, Math.max(VALID_MS, VALID_TIMES * tookMs));
+      entry.validUntilMs = this.#clock.monotonicMs() + validMs;
       await pause(this.#clock, tookMs);
     });
     this.#limit();

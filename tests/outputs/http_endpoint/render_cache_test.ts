@@ -80,6 +80,27 @@ Deno.test("RenderCache keeps the 32 texts that were asked for last", async () =>
   assert.deepEqual(rendered, [...keys, "0"]);
 });
 
+Deno.test("RenderCache counts the work on a text in parts, and serves it for 30 s at most", async () => {
+  const validMs = async (workMs: number): Promise<number> => {
+    const clock = createFakeClock();
+    const cache = new RenderCache(clock);
+    const { etag } = await cache.get("a", async function* (onWork) {
+      onWork(workMs);
+      yield ["text"];
+    });
+    const beganMs = clock.monotonicMs();
+    for (;;) {
+      await clock.advance(500);
+      if ((await cache.get("a", () => Promise.resolve("text"))).etag !== etag) {
+        return clock.monotonicMs() - beganMs;
+      }
+    }
+  };
+  assert.equal(await validMs(10), 1_000);
+  assert.equal(await validMs(100), 2_000);
+  assert.equal(await validMs(5_000), 30_000);
+});
+
 Deno.test("RenderCache sends the parts of a text as they come, to each client, and then the whole text", async () => {
   const clock = createFakeClock();
   const cache = new RenderCache(clock);

@@ -96,6 +96,35 @@ Deno.test("HttpServers: a malformed or too large request is rejected with a resp
     assert.match(await converse(port, "GET / HTTP/1.1\r\n\r\n"), / 200 /);
   }));
 
+Deno.test("HttpServers: a body in parts is sent as they come, and marked as whole only if it is", async () => {
+  const options: ServeOptions = {
+    handle: ({ target }) =>
+      Promise.resolve({
+        status: 200,
+        headers: {},
+        body: (async function* () {
+          for (const part of ["hello", "", ", world"]) yield new TextEncoder().encode(part);
+          if (target === "/fails") throw new Error("no state");
+        })(),
+      }),
+    onBug: (error) => assert.fail(String(error)),
+  };
+  await withServer(async (port) => {
+    const rows = `
+      chunks   | GET / HTTP/1.1¶¶      | 5¶hello¶7¶, world¶0¶¶
+      HTTP/1.0 | GET / HTTP/1.0¶¶      | hello, world
+      HEAD     | HEAD / HTTP/1.1¶¶     |
+      failure  | GET /fails HTTP/1.1¶¶ | 5¶hello¶7¶, world¶`;
+    for (const [name = "", sent = "", body = ""] of linesOf(rows)) {
+      const received = await converse(port, withLineEnds(sent));
+      const [head = "", ...rest] = received.split("\r\n\r\n");
+      assert.equal(rest.join("\r\n\r\n"), withLineEnds(body), name);
+      assert.equal(/\r\ntransfer-encoding: chunked/.test(head), name !== "HTTP/1.0", name);
+      assert.doesNotMatch(head, /content-length/, name);
+    }
+  }, { options });
+});
+
 Deno.test("HttpServers: a bug of the handler is status 500, and the server keeps running", async () => {
   const bugs: unknown[] = [];
   const options: ServeOptions = {
