@@ -108,8 +108,9 @@ export const FILTER_CODE = `  const isFound = ${isFound};
       if (order || rows.some((row, index) => row !== sorted[index][1])) list.append(...sorted.map(([, row]) => row));
       let shown = 0;
       for (const row of rows) {
-        row.hidden = !isFound(words, row.dataset.f, textOf(row));
-        if (!row.hidden) shown++;
+        const isHidden = !isFound(words, row.dataset.f, textOf(row));
+        if (row.hidden !== isHidden) row.hidden = isHidden;
+        if (!isHidden) shown++;
       }
       list.closest("section").hidden = shown === 0;
       found += shown;

@@ -4,7 +4,8 @@ import { DAYS_SHOWN, HOURS_SHOWN } from "./snapshot.ts";
 
 /**
  * The page's only style sheet. Colors come in two sets, and each color of a condition has a word and a height with
- * it. `k p u w x` are the conditions, see `STROKE_CLASSES`. On a wall screen everything is larger, to be read from afar.
+ * it. Rows are no list items for the browser, which would number all of them again for each that the filter hides.
+ * `k p u w x` are the conditions, see `STROKE_CLASSES`. On a wall screen everything is larger, to be read from afar.
  */
 export const STYLE: Markup = unescapedConstant(`
 :root{color-scheme:light dark;--back:#fff;--card:#f6f7f9;--text:#1c2126;--soft:#545d66;--rule:#d3d8de;--link:#0a55a8;
@@ -54,7 +55,7 @@ output{color:var(--soft);font-size:.875rem}
 .g,.h{margin-top:.8rem}
 .g>summary,.h>summary{padding:0}
 .g h2,.h h2{display:inline;margin:0;font-size:1rem;color:var(--text)}
-.r>li{border-top:1px solid var(--rule)}
+.r>li{display:block;border-top:1px solid var(--rule)}
 .many>li{content-visibility:auto;contain-intrinsic-height:auto 1.9rem}
 .row>summary{display:grid;grid-template-columns:.7rem minmax(8rem,2fr) minmax(0,5fr) minmax(7rem,3fr) 8.5rem 4.2rem;
   gap:0 .8rem;align-items:center;min-height:1.8rem;padding:0;list-style:none}
