@@ -51,6 +51,8 @@ const CONFIG = {
     chat: {},
     pager: { conditions: ["critical"] },
     late: { after: "7 min 10 s" },
+    grouped: { group: { by: "all", wait: "7 minutes" } },
+    few: { at_most: "4 per hour" },
     ends: { events: ["recovery"] },
     begins: { events: ["problem"] },
     early: { hours: [{ from: "21:00", to: "22:25" }] },
