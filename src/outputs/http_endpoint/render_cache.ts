@@ -17,7 +17,7 @@ export interface RenderedPart {
 class Rendering {
   /** With its quotes (RFC 9110, section 8.8.3). */
   readonly etag: string;
-  readonly #parts: RenderedPart[] = [];
+  #parts: RenderedPart[] = [];
   readonly #begun = Promise.withResolvers<void>();
   #next = Promise.withResolvers<void>();
   #state: "rendering" | "whole" | { readonly error: unknown } = "rendering";
@@ -40,6 +40,12 @@ class Rendering {
       if (made instanceof Promise) this.#add([await made]);
       else for await (const pieces of made) this.#add(pieces);
       this.#state = "whole";
+      // One part, so that all clients share its bytes, however slowly they read.
+      const [pieces, bytes] = [
+        this.#parts.flatMap((part) => part.pieces),
+        this.#parts.map((part) => part.bytes),
+      ];
+      this.#parts = [{ pieces, bytes: joinBytes(bytes) }];
     } catch (error) {
       this.#state = { error };
       this.#begun.reject(error);
@@ -51,17 +57,19 @@ class Rendering {
 
   /** Returns the body of a response; while it is being rendered, in parts. */
   body(bytesOf: (part: RenderedPart) => Uint8Array): Uint8Array | AsyncIterable<Uint8Array> {
-    return this.#state === "whole" ? joinBytes(this.#parts.map(bytesOf)) : this.#follow(bytesOf);
+    const [part] = this.#parts;
+    return this.#state === "whole" && part !== undefined ? bytesOf(part) : this.#follow(bytesOf);
   }
 
   async *#follow(bytesOf: (part: RenderedPart) => Uint8Array): AsyncGenerator<Uint8Array> {
+    const parts = this.#parts;
     for (let index = 0;; index++) {
-      while (index >= this.#parts.length) {
+      while (index >= parts.length) {
         if (this.#state === "whole") return;
         if (this.#state !== "rendering") throw this.#state.error;
         await this.#next.promise;
       }
-      const part = this.#parts[index];
+      const part = parts[index];
       if (part !== undefined) yield bytesOf(part);
     }
   }

@@ -121,11 +121,11 @@ Deno.test("RenderCache sends the parts of a text as they come, to each client, a
   await clock.advance(100);
   await Promise.all(following);
   assert.deepEqual(seen, ["ab at 0", "ab at 0", "c at 100", "c at 100"]);
-  const whole = (await cache.get("page", render)).body(({ pieces }) =>
-    new TextEncoder().encode(pieces.join("-"))
-  );
+  const page = await cache.get("page", render);
+  const whole = page.body(({ pieces }) => new TextEncoder().encode(pieces.join("-")));
   assert.ok(whole instanceof Uint8Array);
-  assert.equal(new TextDecoder().decode(whole), "a-bc");
+  assert.equal(new TextDecoder().decode(whole), "a-b-c");
+  assert.equal(page.body(({ bytes }) => bytes), page.body(({ bytes }) => bytes), "clients share the bytes");
 });
 
 Deno.test("RenderCache fails a text whose later part fails, and renders it again", async () => {
