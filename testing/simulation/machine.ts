@@ -162,13 +162,15 @@ export class Machine {
   /** Sends a request to the HTTP endpoint of a service on this machine. */
   async request(
     target: string,
-    { port = 9797, method = "GET", address = "127.0.0.1", headers = {}, body = "" }: {
+    { port = 9797, method = "GET", address = "127.0.0.1", headers = {}, body = "", bodyMs = 0 }: {
       readonly port?: number;
       readonly method?: string;
       /** Of the client. */
       readonly address?: string;
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
+      /** How long after the head the body arrives. */
+      readonly bodyMs?: number;
     } = {},
   ): Promise<MachineResponse | null> {
     const listener = this.listeners.get(port);
@@ -184,7 +186,10 @@ export class Machine {
         target,
         address,
         header: (name) => headers[name.toLowerCase()] ?? null,
-        readTail: (bytesMax) => Promise.resolve(bytes.slice(-bytesMax)),
+        readTail: (bytesMax) =>
+          new Promise((resolve) =>
+            this.world.timeline.after(bodyMs, () => resolve(bytes.slice(-bytesMax)), program)
+          ),
       }).then(async (answer) => {
         const text = typeof answer.body === "string" ? answer.body : new TextDecoder().decode(
           answer.body instanceof Uint8Array ? answer.body : joinBytes(await Array.fromAsync(answer.body)),

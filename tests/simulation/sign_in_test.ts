@@ -258,6 +258,31 @@ simulate("a session ends by signing out, after a day, and at a reload with anoth
   },
 });
 
+simulate("a form whose body arrives after a reload is judged by the new config", {
+  ...ALL_DAY,
+  actions: Object.fromEntries(
+    Object.entries({
+      "10:00": { before: TOKEN, after: "another-token-of-the-config" },
+      "10:10": { before: '"actions": true', after: '"actions": false' },
+    }).map(([time, { before, after }]) => [time, async (world: World) => {
+      const { files } = world.machine();
+      const path = "/etc/monitor/monitor.jsonc";
+      const text = new TextDecoder().decode(files.read(path));
+      const reload = (next: string): void => {
+        files.put(path, next);
+        world.machine().service?.signal("SIGHUP");
+      };
+      const slow = new Visitor(world, { bodyMs: 10_000 });
+      world.timeline.after(2_000, () => reload(text.replace(before, after)));
+      const response = await slow.signIn();
+      assert.deepEqual([response.status, response.headers["set-cookie"]], [403, undefined], after);
+      reload(text);
+      await world.advance(5_000);
+      assert.equal((await slow.open("/")).status, 303);
+    }]),
+  ),
+});
+
 simulate("a hundred sessions are kept, the newest ones", {
   ...ALL_DAY,
   actions: {
@@ -288,6 +313,11 @@ simulate("a public page has no forms, and no page of it can act", {
         );
       }
       assert.match((await reader.open("/")).body, /<a href=sign-in>/);
+      // No reader makes it render again, or learns from a filter what it hides.
+      await world.advance(2_000);
+      const page = await reader.open("/");
+      const filtered = await reader.open("/?q=no_such_word&sort=slowest&since=x-1");
+      assert.deepEqual([filtered.headers["etag"], filtered.body], [page.headers["etag"], page.body]);
       // The page of a check is never public, and one that is hidden is like none at all.
       for (const name of ["web", "db", "none"]) {
         const { status, headers } = await reader.open(`/checks/${name}`);

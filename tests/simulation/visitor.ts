@@ -14,6 +14,8 @@ interface VisitorOptions {
   /** The host in the URL. */
   readonly host?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** How long after the head the body of a form arrives. */
+  readonly bodyMs?: number;
 }
 
 export class Visitor {
@@ -89,7 +91,8 @@ export class Visitor {
       readonly body?: string;
     },
   ): Promise<MachineResponse> {
-    const { machine, port = 9797, address = "192.0.2.7", host = "127.0.0.1:9797" } = this.#options;
+    const { machine, port = 9797, address = "192.0.2.7", host = "127.0.0.1:9797", bodyMs = 0 } =
+      this.#options;
     const all = {
       host,
       ...this.cookie !== "" && { cookie: this.cookie },
@@ -103,6 +106,7 @@ export class Visitor {
       address,
       headers: sent,
       body,
+      bodyMs,
     });
     return response ?? assert.fail("nothing listens");
   }

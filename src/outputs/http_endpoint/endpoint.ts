@@ -259,7 +259,8 @@ export class Endpoint {
           "text/html; charset=utf-8",
           (onWork) => view.page(null, { filter, onWork }),
           PAGE_HEADERS,
-          filter,
+          // The page for everybody has no filter, so no reader makes it render more often.
+          access === "public" ? null : filter,
         );
       case '["checks",1]':
         if (access === "public" || !view.has(one)) break;

@@ -94,11 +94,13 @@ export class SignIn {
   }
 
   async handle(request: IncomingRequest): Promise<ServerResponse> {
-    const { listen: { token = "" }, pageUrl } = this.#config;
     const { log } = this.#options;
-    if (!isOwnForm(request, pageUrl)) return this.reject();
+    if (!isOwnForm(request, this.#config.pageUrl)) return this.reject();
     const form = await readForm(request);
     if (!(form instanceof URLSearchParams)) return form;
+    // A reload may have come before the body did.
+    const { listen: { actions, token } } = this.#config;
+    if (!actions || token === undefined) return respondText(403, "nobody can sign in any more");
     const check = decodeName(form.get("check"));
     const by = oneLine(form.get("by") ?? "", NAME_MAX);
     if (by === "") return this.#form(400, { check, problem: "Your name is missing." });
