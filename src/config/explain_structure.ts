@@ -169,7 +169,7 @@ function hasKey(config: JsonValue, path: ConfigPath, name: string): boolean {
 function explainMissingKey({ name = "" }: StructureError, { path, reader, value }: Place): Problem {
   const key = reader.at(value, [...path, name]);
   const choices = key?.enum === undefined ? "" : `, expected one of ${key.enum.map(quoteValue).join(", ")}`;
-  const empty = path.length === 0 ? `, "${name}": {} is enough` : "";
+  const empty = path.length === 0 && key?.types.includes("object") ? `, "${name}": {} is enough` : "";
   return { path, message: `missing key "${name}"${choices}${empty}` };
 }
 
