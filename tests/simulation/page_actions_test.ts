@@ -81,6 +81,27 @@ simulate("an acknowledgement from the page ends reminders, and everything shows 
   expect: { chat: [`22:00 problem ${WEB} critical`, `22:35 reminder ${WEB} critical`] },
 });
 
+simulate("the page reads and shows times in the zone of the config, not in that of the machine", {
+  ...NIGHT,
+  config: { ...NIGHT.config, time_zone: "Europe/Zurich" },
+  actions: {
+    "21:58": async (world) => {
+      const ada = await signedIn(world);
+      assert.equal(await ada.act("db", "silence 08:00"), "Silenced until 2026-03-03 08:00:00 +01:00.");
+      assert.equal(
+        await ada.act(WEB, "silence", { for: "23:10" }),
+        "Silenced until 2026-03-02 23:10:00 +01:00.",
+      );
+      const { body } = await ada.open("/");
+      assert.match(body, /Time zone: Europe\/Zurich \(UTC\+1\)/);
+      assert.match(await printed(world, "report"), /Time zone: Europe\/Zurich \(UTC\+1\)/);
+      assert.match(await printed(world, "summary"), /\(Europe\/Zurich\)/);
+    },
+  },
+  until: "22:20",
+  expect: { chat: [`22:10 problem ${WEB} critical`, `22:20 reminder ${WEB} critical`] },
+});
+
 simulate("a silence from the page suppresses messages until its time, or until ok", {
   ...NIGHT,
   results: { [WEB]: "22:00 critical, 22:25 ok, 22:40 critical, 22:55 ok" },

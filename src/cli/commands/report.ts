@@ -56,6 +56,7 @@ export const reportCommand: Command = {
     const facts = pageFacts({
       configLabel: label,
       text: config?.page ?? null,
+      timeZone: (config ?? system).timeZone(),
       intervalMs: path !== null && path === config?.report?.path ? config.report.intervalMs : null,
       notRunning: monitor?.notRunning ?? null,
     }, system);

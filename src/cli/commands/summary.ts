@@ -112,7 +112,7 @@ async function readSummary(invocation: Invocation, system: System): Promise<Summ
     checks: selectChecks(checks, selection),
     recordOf,
     nowMs,
-    timeZone: config?.summary?.times.timeZone ?? system.timeZone(),
+    timeZone: config?.summary?.times.timeZone ?? (config ?? system).timeZone(),
     hostName: system.hostName(),
     monitor,
     notes: monitorNotes(monitor, { nowMs, hasErrors: error !== null }).map(printable),

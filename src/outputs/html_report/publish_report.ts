@@ -8,7 +8,7 @@ import type { LoadedConfig } from "../../config/load.ts";
 import { pageFacts } from "./snapshot.ts";
 
 interface PublishedPageSource {
-  readonly system: Pick<System, "clock" | "hostName" | "timeZone">;
+  readonly system: Pick<System, "clock" | "hostName">;
   /** The present checks, and the store with their history. */
   readonly repository: StateRepository;
   select(checks: readonly Check[]): readonly Check[];
@@ -30,6 +30,7 @@ export function publishedReportOf(
     const facts = pageFacts({
       configLabel: config.source.label,
       text: config.page,
+      timeZone: config.timeZone(),
       intervalMs: report.intervalMs,
       notRunning: source.notRunning?.() ?? null,
       isStateWritable: repository.isWritable,
@@ -57,7 +58,7 @@ interface ReportPublisher {
 }
 
 interface ReportPublisherOptions extends PublishedPageSource {
-  readonly system: Pick<System, "clock" | "files" | "hostName" | "timeZone">;
+  readonly system: Pick<System, "clock" | "files" | "hostName">;
   readonly log: Log;
   readonly config: LoadedConfig;
   onBug(error: unknown): void;

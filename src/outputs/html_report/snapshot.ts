@@ -171,8 +171,8 @@ export type PageFacts = Omit<
 >;
 
 export function pageFacts(
-  facts: Omit<PageFacts, "nowMs" | "hostName" | "timeZone">,
-  { clock, hostName, timeZone }: Pick<System, "clock" | "hostName" | "timeZone">,
+  facts: Omit<PageFacts, "nowMs" | "hostName">,
+  { clock, hostName }: Pick<System, "clock" | "hostName">,
 ): PageFacts {
-  return { ...facts, nowMs: clock.wallMs(), hostName: hostName(), timeZone: timeZone() };
+  return { ...facts, nowMs: clock.wallMs(), hostName: hostName() };
 }

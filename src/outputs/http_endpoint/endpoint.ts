@@ -164,6 +164,7 @@ export class Endpoint {
     },
   ): Promise<void> {
     const { system, log, repository, scheduler, hasState } = this.#sources;
+    const timeZone = this.#adopted.config.timeZone();
     const by = `${session.by} from ${this.#signIn.clientOf(request).address}`;
     if (!hasState) {
       const text = "Nothing was done: no state is stored.";
@@ -173,6 +174,7 @@ export class Endpoint {
       check,
       by,
       system,
+      timeZone,
       store: repository.store,
       recordOf: (name) => repository.recordOf(name, system.clock.wallMs()),
       request: (name) => scheduler.request(name),
@@ -182,7 +184,7 @@ export class Endpoint {
       return { message: { text, isError: true, undo: null }, action: null };
     });
     if (action !== null) {
-      log.info(`${quote(check.name)}: ${describeAction(action, { timeZone: system.timeZone() })}`);
+      log.info(`${quote(check.name)}: ${describeAction(action, { timeZone })}`);
       this.#cache.clear();
     }
     session.show({ check: check.name, ...message });

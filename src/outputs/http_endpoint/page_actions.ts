@@ -20,8 +20,9 @@ export interface ActionOptions {
   readonly system: {
     readonly clock: Pick<Clock, "wallMs">;
     randomId(): string;
-    timeZone(): string;
   };
+  /** Of the times that people type and read. */
+  readonly timeZone: string;
   recordOf(name: string): CheckRecord;
   /** Runs a check at once, here or at the member that owns it. */
   request(check: string): void;
@@ -159,11 +160,11 @@ const TAKE: Readonly<Record<PageAction["action"], Take>> = {
 
 /** Reads a duration or a time; `null`: until the problem ends. */
 function readEnd(
-  { detail, system, nowMs }: Ask,
+  { detail, timeZone, nowMs }: Ask,
 ): { readonly untilMs: number | null } | { readonly problem: string } {
   const text = detail.replace(/^(?:until|for)\s+/i, "");
   if (/^ok$/i.test(text)) return { untilMs: null };
-  const at = parseTime(text, { timeZone: system.timeZone(), nowMs });
+  const at = parseTime(text, { timeZone, nowMs });
   if (at === "no such time") return { problem: `${quote(text)} is a time that does not exist` };
   if (at !== null) return at > nowMs ? { untilMs: at } : { problem: `${quote(text)} is past` };
   const interval = parseIntervalText(text, '"2 hours", "90 min", "18:30" or "2026-12-24 18:30"');
@@ -172,6 +173,6 @@ function readEnd(
     : { problem: `${quote(text)} ${interval.problem}` };
 }
 
-function describeEnd(untilMs: number | null, { system }: ActionOptions): string {
-  return untilMs === null ? "it is ok" : timeText(untilMs, system.timeZone());
+function describeEnd(untilMs: number | null, { timeZone }: ActionOptions): string {
+  return untilMs === null ? "it is ok" : timeText(untilMs, timeZone);
 }

@@ -83,6 +83,7 @@ export class Views {
     const facts = pageFacts({
       configLabel: config.source.label,
       text: config.page,
+      timeZone: config.timeZone(),
       intervalMs,
       notRunning: null,
       isStateWritable: repository.isWritable,
@@ -138,7 +139,7 @@ export class Views {
       silences: await this.#silences(),
       logged: await store.deliveries({ checks: [check.name], sinceMs: -Infinity, untilMs: Infinity }),
       nowMs,
-      timeZone: system.timeZone(),
+      timeZone: config.timeZone(),
     });
   }
 
