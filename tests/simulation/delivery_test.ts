@@ -206,12 +206,12 @@ simulate("a notification is sent while a slower check runs, and a kill loses no 
 
 simulate("a mail server that accepts and never answers delays no check", {
   start: START,
-  config: { channels: MAIL, checks: Object.fromEntries(NAMES.slice(0, 20).map((name) => [name, {}])) },
-  results: Object.fromEntries(NAMES.slice(0, 20).map((name) => [name, "22:00 critical"])),
+  config: { channels: MAIL, checks: Object.fromEntries(NAMES.slice(0, 5).map((name) => [name, {}])) },
+  results: Object.fromEntries(NAMES.slice(0, 5).map((name) => [name, "22:00 critical"])),
   servers: { mail: "hang" },
-  until: "22:55",
+  until: "22:25",
   expect: { mail: "any" },
   finally: ({ runs }) => {
-    for (const [check, count] of runs) assert.ok(count >= 60 && count <= 61, `${check} ran ${count} times`);
+    for (const [check, count] of runs) assert.ok(count >= 30 && count <= 31, `${check} ran ${count} times`);
   },
 });

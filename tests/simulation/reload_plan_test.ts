@@ -27,12 +27,12 @@ simulate("reload --plan compares the edited files with those in use, and applies
   results: { web: "20:10 critical, 20:12 ok, 23:30 critical, +50min ok", db: "21:00 critical, 21:20 ok" },
   actions: {
     "20:00:01": [includes(1), "start"],
-    "Tue 08:00": [{ config: configOf(10) }, includes(100)],
-    "08:05": async (world) => {
+    "Tue 01:00": [{ config: configOf(10) }, includes(100)],
+    "01:05": async (world) => {
       const { code, stdout, stderr } = await world.machine().run("reload", "--plan", "--yes");
       assert.deepEqual([code, stderr], [0, ""]);
       assert.deepEqual(stdout.replaceAll(/ +/g, " ").replaceAll(/:\d\d UTC/g, "").split("\n"), [
-        "2026-03-02 19:59 to 2026-03-03 08:05",
+        "2026-03-02 19:59 to 2026-03-03 01:05",
         "",
         " running edited",
         "messages 6 2",
@@ -58,7 +58,7 @@ simulate("reload --plan compares the edited files with those in use, and applies
         "",
       ]);
     },
-    "08:10": [{ config: configOf(2) }, async (world) => {
+    "01:10": [{ config: configOf(2) }, async (world) => {
       const rows = [
         { name: "no", typed: ["perhaps", "no"], code: 1, end: /config not reloaded\n$/ },
         { name: "end of input", typed: [], code: 1, end: /config not reloaded\n$/ },
@@ -74,7 +74,7 @@ simulate("reload --plan compares the edited files with those in use, and applies
         assert.match(ran.stdout, end, name);
       }
     }],
-    "08:12": [{ config: configOf(3) }, async (world) => {
+    "01:12": [{ config: configOf(3) }, async (world) => {
       const plan = ["reload", "--plan", "--format", "json"];
       let isPending = true;
       for (const args of [plan, [...plan, "--yes"], plan]) {
@@ -89,7 +89,7 @@ simulate("reload --plan compares the edited files with those in use, and applies
         ]);
       }
     }],
-    "08:15": [{ config: '{ "checks": ' }, async (world) => {
+    "01:15": [{ config: '{ "checks": ' }, async (world) => {
       const { code, stdout, stderr } = await world.machine().run("reload", "--plan");
       assert.deepEqual([code, stdout], [78, ""]);
       assert.match(stderr, /monitor\.jsonc:1:/);
@@ -97,7 +97,7 @@ simulate("reload --plan compares the edited files with those in use, and applies
       assert.doesNotMatch(status, /not reloaded/, "the service was not asked");
     }],
   },
-  until: "08:20",
+  until: "01:20",
   expect: { chat: "any" },
 });
 
