@@ -10,6 +10,7 @@ import type {
   ConnectionPhase,
   ConnectionTarget,
   HandshakeTarget,
+  TlsExpectations,
 } from "../domain/connections.ts";
 import { quote } from "../shared/text.ts";
 import { hostAndPort } from "../domain/runtime_permissions.ts";
@@ -24,9 +25,7 @@ interface CertificateVerdict {
 
 export function evaluateCertificate(
   { problem, facts }: CertificateReading,
-  { warningBeforeExpiryMs, criticalBeforeExpiryMs, fingerprint }: HttpExpectationCertificate & {
-    readonly fingerprint?: string;
-  },
+  { warningBeforeExpiryMs, criticalBeforeExpiryMs, ...trust }: HttpExpectationCertificate & CertificateTrust,
   nowMs: number,
 ): CertificateVerdict {
   if (facts === null) {
@@ -36,8 +35,9 @@ export function evaluateCertificate(
   }
   const leftMs = facts.validToMs - nowMs;
   const dates = datesOf(facts, nowMs);
-  const refusal = fingerprint !== undefined
-    ? mismatchText(facts.fingerprint, fingerprint)
+  const refuses = refusalBy(trust);
+  const refusal = refuses !== undefined
+    ? refuses(facts)
     : problem === null || problem.about === "dates" && dates.isBad
     ? null
     : refusalText(problem, facts);
@@ -96,32 +96,46 @@ function day(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 10);
 }
 
-/** A certificate with the expected fingerprint is the expected one, regardless of its issuer and its names. */
-function mismatchText(actual: string, expected: string): string | null {
-  if (actual === canonicalFingerprint(expected)) return null;
-  return `certificate has the fingerprint ${actual}, expected another one`;
+/** How a certificate is trusted, if not by CAs and its names. */
+export interface CertificateTrust {
+  readonly fingerprint?: string;
+  readonly verify?: boolean;
 }
 
-/** Returns why the certificate with a fingerprint is not accepted at a time, also if it is another one; `null`: it is. */
-export function pinnedRefusal(facts: CertificateFacts, fingerprint: string, nowMs: number): string | null {
-  const limits = { warningBeforeExpiryMs: 0, criticalBeforeExpiryMs: 0, fingerprint };
-  const { condition, text } = evaluateCertificate({ problem: null, facts }, limits, nowMs);
-  return condition === "ok" ? null : text;
+/** Returns the decision on a certificate in place of CAs and names; `undefined`: these decide. */
+export function refusalBy({ fingerprint, verify }: CertificateTrust): TlsExpectations["refuses"] {
+  if (fingerprint === undefined) return verify === false ? () => null : undefined;
+  const expected = canonicalFingerprint(fingerprint);
+  return ({ fingerprint: actual }) =>
+    actual === expected ? null : `certificate has the fingerprint ${actual}, expected another one`;
 }
 
-export function fingerprintErrors(
-  { fingerprint, caFile }: { readonly fingerprint?: string; readonly caFile?: string },
+export function trustErrors(
+  { fingerprint, verify, caFile }: CertificateTrust & { readonly caFile?: string },
 ): readonly ParameterProblem[] {
-  if (fingerprint === undefined) return [];
-  const path = ["fingerprint"];
-  return [
-    ...caFile === undefined
-      ? []
-      : [{ path, message: '"fingerprint" cannot be used with "ca_file": remove one of them' }],
-    ...canonicalFingerprint(fingerprint) === null
-      ? [{ path, message: "is not a SHA-256 fingerprint, expected 64 hexadecimal digits" }]
-      : [],
+  const given = [
+    ...fingerprint === undefined ? [] : ["fingerprint"],
+    ...verify === false ? ["verify"] : [],
+    ...caFile === undefined ? [] : ["ca_file"],
   ];
+  const [first = "", second] = given;
+  return [
+    ...second === undefined
+      ? []
+      : [{ path: [first], message: `"${first}" cannot be used with "${second}": remove one of them` }],
+    ...fingerprint === undefined || canonicalFingerprint(fingerprint) !== null ? [] : [{
+      path: ["fingerprint"],
+      message: "is not a SHA-256 fingerprint, expected 64 hexadecimal digits",
+    }],
+  ];
+}
+
+export function trustWarnings({ verify }: CertificateTrust): readonly ParameterProblem[] {
+  if (verify !== false) return [];
+  return [{
+    path: ["verify"],
+    message: 'is false, so any server is accepted: prefer "fingerprint" or "ca_file"',
+  }];
 }
 
 /** Returns a SHA-256 hash as digits alone; `null` if the text is none. */

@@ -3,13 +3,12 @@ import type { TcpConnectParameters } from "../domain/generated/config.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import type {
-  CertificateFacts,
   Connection,
   ConnectionPhase,
   ConnectionTarget,
   TlsExpectations,
 } from "../domain/connections.ts";
-import { failureVerdict, fingerprintErrors, pinnedRefusal, timeoutText } from "./certificate_verdict.ts";
+import { failureVerdict, refusalBy, timeoutText, trustErrors, trustWarnings } from "./certificate_verdict.ts";
 import { observeWithAuthorities } from "./every_address.ts";
 import { roundedMs } from "../shared/json_values.ts";
 import { quote } from "../shared/text.ts";
@@ -64,17 +63,15 @@ async function observeTcpConnect(
   check: CheckOf<"tcp_connect">,
   context: ObserveContext,
 ): Promise<CheckResult> {
-  const { host = "", tls, serverName = host, fingerprint } = check.parameters;
-  const { clock } = context.system;
+  const { host = "", tls, serverName = host } = check.parameters;
+  const refuses = refusalBy(check.parameters);
   return await observeWithAuthorities(check, targetOf(check.parameters), {
     context,
     observe: (target, { authorities, signal }) => {
       const expectations = {
         serverName,
         authorities,
-        ...fingerprint !== undefined && {
-          refuses: (facts: CertificateFacts) => pinnedRefusal(facts, fingerprint, clock.wallMs()),
-        },
+        ...refuses !== undefined && { refuses },
       };
       return observe(target, { ...context.system, check, signal, ...tls && { tls: expectations } });
     },
@@ -202,8 +199,9 @@ function violated(
   return checkResult(asWarning ? "warning" : "critical", text, course.metrics());
 }
 
-function findWarnings({ parameters: { send, expect, tls, port } }: CheckOf<"tcp_connect">) {
-  const warnings: ParameterProblem[] = [];
+function findWarnings({ parameters }: CheckOf<"tcp_connect">) {
+  const { send, expect, tls, port } = parameters;
+  const warnings: ParameterProblem[] = [...trustWarnings(parameters)];
   if (expect !== undefined && new TextEncoder().encode(expect).length > ANSWER_BYTES_MAX) {
     warnings.push({
       path: ["expect"],
@@ -217,9 +215,9 @@ function findWarnings({ parameters: { send, expect, tls, port } }: CheckOf<"tcp_
   return warnings;
 }
 
-const TCP_KEYS = ["host", "port", "connectTo", "serverName", "fingerprint", "caFile"] as const;
+const TCP_KEYS = ["host", "port", "connectTo", "serverName", "fingerprint", "verify", "caFile"] as const;
 
-const TLS_KEYS: readonly string[] = ["server_name", "fingerprint", "ca_file"];
+const TLS_KEYS: readonly string[] = ["server_name", "fingerprint", "verify", "ca_file"];
 
 function* findErrors({ parameters }: CheckOf<"tcp_connect">): Generator<ParameterProblem> {
   const { host, port, socket, tls, everyAddress, fingerprint, send } = parameters;
@@ -237,7 +235,7 @@ function* findErrors({ parameters }: CheckOf<"tcp_connect">): Generator<Paramete
   } else if (host === undefined || port === undefined) {
     yield { path: [], message: `expected "host" and "port", or "socket"` };
   }
-  yield* fingerprintErrors(parameters);
+  yield* trustErrors(parameters);
   if (fingerprint !== undefined && send !== undefined) {
     yield {
       path: ["send"],

@@ -1,7 +1,7 @@
 import { type CheckOf, checkResult } from "../domain/check.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
-import { fingerprintErrors, readVerdict, timeLeftWarnings } from "./certificate_verdict.ts";
+import { readVerdict, timeLeftWarnings, trustErrors, trustWarnings } from "./certificate_verdict.ts";
 import { observeWithAuthorities } from "./every_address.ts";
 import { hostPortIn, nameFor, portSubject } from "./targets.ts";
 
@@ -17,8 +17,8 @@ export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
     ) => [portSubject(host, port), `certificate of ${portSubject(host, port)}`],
     textOf: ({ parameters: { host, port } }) => hostAndPort(host, port),
   },
-  warnings: ({ parameters }) => timeLeftWarnings(parameters, []),
-  errors: ({ parameters }) => fingerprintErrors(parameters),
+  warnings: ({ parameters }) => [...timeLeftWarnings(parameters, []), ...trustWarnings(parameters)],
+  errors: ({ parameters }) => trustErrors(parameters),
   requiredPermissions: ({ parameters: { host, port, connectTo = host, caFile } }) => ({
     net: [hostAndPort(connectTo, port)],
     ...permissionsOfTls(true),

@@ -35,11 +35,11 @@ const FOREIGN_KEYS: readonly (readonly [names: string, instead: string, hint?: s
     "parameters",
     'move it into "parameters"; the kind decides its name there',
   ],
-  ...["tls", "ca_file", "request", "parameters"].map((instead) =>
+  ...["verify", "tls", "request", "parameters"].map((instead) =>
     [
       "insecure insecureskipverify skiptlsverify tlsskipverify verify ignoretls",
       instead,
-      'name a private authority in "ca_file"; verification cannot be turned off',
+      'trust the certificate by "ca_file" or "fingerprint"; "verify": false accepts any server',
     ] as const
   ),
 ];

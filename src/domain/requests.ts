@@ -1,4 +1,4 @@
-import type { ConnectionTarget, TlsMaterial } from "./connections.ts";
+import type { ConnectionTarget, TlsExpectations, TlsMaterial } from "./connections.ts";
 
 /** One HTTP request over a fresh connection. Redirects are not followed. */
 export interface OutgoingRequest {
@@ -12,6 +12,8 @@ export interface OutgoingRequest {
   readonly body?: string;
   /** Settings of the connection, in addition to the defaults; without meaning for `http:`. */
   readonly tls?: TlsMaterial;
+  /** As in {@linkcode TlsExpectations}, for `https:` only. A proxy and a client certificate are not used then. */
+  readonly refuses?: NonNullable<TlsExpectations["refuses"]>;
   /** The host and port to connect to instead of the target's, for `http:` only. A proxy is not used then. */
   readonly connection?: Partial<Omit<ConnectionTarget, "port">>;
 }

@@ -1,9 +1,10 @@
 /** The requests of an `http_request` check, as real servers receive them. */
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import type { HttpMessage, HttpMessageTls } from "../../src/domain/generated/config.ts";
 import { inTime } from "../life/in_time.ts";
-import { createAuthority, createCertificate } from "../support/certificates.ts";
+import { type Certificate, createAuthority, createCertificate } from "../support/certificates.ts";
 import { observeTarget } from "../support/http_check.ts";
 import { startChild, tool } from "../../testing/tools.ts";
 import { tempDirectory } from "../../testing/builders.ts";
@@ -189,6 +190,67 @@ Deno.test("observeHttpRequest() trusts the configured CA, and shows its certific
       const { output } = await observeTarget(first.origin, { request: { tls: { caFile: ca, ...pair } } });
       assert.match(output, /failed: (server requires a client certificate|connection)/);
     });
+  });
+});
+
+Deno.test("observeHttpRequest() trusts a certificate by its fingerprint, its own file, or without a reason", async (t) => {
+  const usual = createCertificate();
+  const strange = createCertificate({
+    isAuthority: true,
+    hosts: ["a.example"],
+    addresses: [],
+    fromDay: -9,
+    toDay: -2,
+  });
+  await using directory = await tempDirectory({ "own.pem": usual.cert });
+  const fingerprintOf = ({ cert }: Certificate) => new X509Certificate(cert).fingerprint256;
+  const digits = fingerprintOf(usual).replaceAll(":", "").toLowerCase();
+  const another =
+    `critical: TLS handshake with HOST failed: certificate has the fingerprint ${digits}, expected another one`;
+  const rows: Rows<[served: Certificate, tls: HttpMessageTls, expected: string]> = {
+    "the expected one": [strange, { fingerprint: fingerprintOf(strange) }, "ok: status is 200"],
+    "in small letters without colons": [usual, { fingerprint: digits }, "ok: status is 200"],
+    "another one": [usual, { fingerprint: fingerprintOf(strange) }, another],
+    "any one": [strange, { verify: false }, "ok: status is 200"],
+    "its own file": [usual, { caFile: `${directory.path}/own.pem` }, "ok: status is 200"],
+    "the file of another one": [
+      createCertificate(),
+      { caFile: `${directory.path}/own.pem` },
+      "critical: TLS handshake with HOST failed: certificate is not accepted (bad signature)",
+    ],
+    "neither": [
+      usual,
+      { verify: true },
+      "critical: TLS handshake with HOST failed: certificate is not trusted (unknown issuer)",
+    ],
+  };
+  await testRows(t, rows, async ([served, tls, expected]) => {
+    await using server = startRecorder(({ body }) => new Response(body), served);
+    const body = "x".repeat(100_000);
+    const run = { method: "POST", request: { tls, body }, bodyPart: "xxx" } as const;
+    const { condition, output } = await observeTarget(server.origin, run);
+    assert.equal(`${condition}: ${output.replace(server.origin.slice("https://".length), "HOST")}`, expected);
+    assert.deepEqual(server.received.map((one) => one.body), condition === "ok" ? [body] : []);
+  });
+  await t.step("after a redirect to another origin it counts no more", async () => {
+    await using second = startRecorder(undefined, strange);
+    await using first = startRecorder(
+      () => new Response(null, { status: 302, headers: { location: second.origin } }),
+      usual,
+    );
+    for (const tls of [{ fingerprint: digits }, { verify: false }]) {
+      const { output } = await observeTarget(first.origin, { request: { tls } });
+      assert.match(output, /failed: certificate expired/);
+    }
+    assert.deepEqual(second.received, []);
+  });
+  await t.step("the time until expiry counts all the same", async () => {
+    await using server = startRecorder(undefined, strange);
+    const certificate = { warningBeforeExpiryMs: 2, criticalBeforeExpiryMs: 1 };
+    for (const tls of [{ fingerprint: fingerprintOf(strange) }, { verify: false }]) {
+      const { output } = await observeTarget(server.origin, { request: { tls }, certificate });
+      assert.match(output, /^certificate expired 2 d/);
+    }
   });
 });
 

@@ -19,6 +19,7 @@ import {
   statusViolations,
 } from "./redirects.ts";
 import { findCertificate } from "./response_certificate.ts";
+import { refusalBy } from "../certificate_verdict.ts";
 import { readTlsFiles } from "../every_address.ts";
 import { searchPattern } from "../body_pattern.ts";
 import { exactDuration } from "../../domain/duration.ts";
@@ -94,6 +95,7 @@ export async function examine(exchange: Exchange): Promise<Findings> {
 async function ask(exchange: Exchange, tls: TlsMaterial | undefined): Promise<Findings> {
   const { step: { request, response: expected }, system, signal } = exchange;
   const follows = request.redirects ?? (expectsRedirection(expected.statusCode) ? "refuse" : "follow");
+  const refuses = refusalBy(request.tls ?? {});
   const answer = await askFollowing(
     {
       target: request.target,
@@ -101,6 +103,7 @@ async function ask(exchange: Exchange, tls: TlsMaterial | undefined): Promise<Fi
       headers: headersOf(request),
       ...(request.body !== undefined && { body: request.body }),
       ...(tls !== undefined && { tls }),
+      ...refuses !== undefined && { refuses },
       ...connectionOf(exchange),
     },
     { requests: system.requests, signal, followRedirects: follows === "follow" },

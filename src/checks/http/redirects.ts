@@ -99,7 +99,7 @@ function nextRequest(
 
 /** Returns the parts of a redirected request that are sent to the next target. */
 function withoutWhatStays(request: OutgoingRequest, next: Pick<OutgoingRequest, "target" | "method">) {
-  const { headers, body, tls, connection } = request;
+  const { headers, body, tls, refuses, connection } = request;
   const keepsBody = next.method === request.method;
   const keepsOrigin = new URL(next.target).origin === new URL(request.target).origin;
   const kept = Object.entries(headers).filter(([name]) => {
@@ -113,6 +113,7 @@ function withoutWhatStays(request: OutgoingRequest, next: Pick<OutgoingRequest, 
     headers: Object.fromEntries(kept),
     ...(keepsBody && body !== undefined && { body }),
     ...(nextTls !== undefined && { tls: nextTls }),
+    ...(keepsOrigin && refuses !== undefined && { refuses }),
     ...(keepsOrigin && connection !== undefined && { connection }),
   };
 }
@@ -121,7 +122,7 @@ function withoutWhatStays(request: OutgoingRequest, next: Pick<OutgoingRequest, 
 const BODY_HEADER = /^content-(?:encoding|language|location|type)$/i;
 
 /** The headers that another origin may receive; the credentials of a service travel in headers of any name. */
-const HARMLESS_HEADER =
+export const HARMLESS_HEADER =
   /^(?:accept(?:-(?:charset|encoding|language))?|cache-control|pragma|range|user-agent)$/i;
 
 /** A relative URL inherits them anyway; an absolute one of the same origin means the same user. */

@@ -7,7 +7,8 @@ import type { ParameterProblem } from "../../domain/check_kind.ts";
 import { BODY_PARTS } from "./expected_body.ts";
 import { exactDuration } from "../../domain/duration.ts";
 import { certificateWarnings } from "./response_certificate.ts";
-import { expectsRedirection } from "./redirects.ts";
+import { refusalBy, trustErrors, trustWarnings } from "../certificate_verdict.ts";
+import { expectsRedirection, HARMLESS_HEADER } from "./redirects.ts";
 
 export function findErrors({ parameters }: CheckOf<"http_request">): readonly ParameterProblem[] {
   const { request, response, steps } = parameters;
@@ -29,6 +30,11 @@ function* exchangeErrors({ request, response }: RequestAndResponse): Generator<P
     const [given, missing] = tls.key === undefined ? ["certificate", "key"] : ["key", "certificate"];
     const message = `tls.${given} is set without tls.${missing}, expected both`;
     yield { path: ["request", "tls", given], message };
+  }
+  for (const { path, message } of trustErrors(tls)) yield { path: ["request", "tls", ...path], message };
+  if (tls.certificate !== undefined && refusalBy(tls) !== undefined) {
+    const message = '"certificate" cannot be used with "fingerprint" or "verify": false, only with "ca_file"';
+    yield { path: ["request", "tls", "certificate"], message };
   }
   yield* connectionErrors(request);
   for (const [name, wish] of Object.entries(response.json ?? {})) {
@@ -148,9 +154,15 @@ export function findRequestWarnings(
 const HIDDEN_HEADER = /^content-(?:encoding|length)$/i;
 
 function* exchangeWarnings({ request, response }: RequestAndResponse, timeoutMs: number) {
-  const { target, tls, redirects, method } = request;
+  const { target, tls = {}, redirects, method } = request;
+  for (const { path, message } of trustWarnings(tls)) yield { path: ["request", "tls", ...path], message };
+  if (tls.fingerprint !== undefined && mayHaveSecrets(request)) {
+    const message =
+      'a server with a copy of the certificate can read headers, body and credentials: send them with "ca_file"';
+    yield { path: ["request", "tls", "fingerprint"], message };
+  }
   yield* certificateWarnings({ request, response });
-  if (tls !== undefined && URL.parse(target)?.protocol === "http:") {
+  if (request.tls !== undefined && URL.parse(target)?.protocol === "http:") {
     const message = "has no effect for http:, except after a redirect to https:";
     yield { path: ["request", "tls"], message };
   }
@@ -169,6 +181,12 @@ function* exchangeWarnings({ request, response }: RequestAndResponse, timeoutMs:
     yield { path: ["request", "method"], message: "a response to HEAD has no body to compare" };
   }
   yield* durationWarnings(response, timeoutMs);
+}
+
+function mayHaveSecrets({ target, headers = {}, body }: HttpMessage): boolean {
+  const url = URL.parse(target);
+  return body !== undefined || url?.username !== "" || url.password !== "" ||
+    Object.keys(headers).some((name) => !HARMLESS_HEADER.test(name) && name.toLowerCase() !== "host");
 }
 
 function* durationWarnings(

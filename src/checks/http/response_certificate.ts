@@ -39,7 +39,7 @@ export async function findCertificate(
   const port = given === "" ? 443 : Number(given);
   const verdict = await readVerdict(
     { host, port, tls: { serverName: host, authorities } },
-    { connections, clock, expected, timeoutMs, signal },
+    { connections, clock, expected: { ...expected, ...request.tls }, timeoutMs, signal },
   );
   if ("failure" in verdict) return violation(`reading the certificate: ${verdict.failure.text}`);
   const { condition, text, metrics } = verdict;

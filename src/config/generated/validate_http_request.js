@@ -12,13 +12,23 @@ export function validate_http_message_tls(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(((key0 === "ca_file") || (key0 === "certificate")) || (key0 === "key"))){
+if(!(((((key0 === "ca_file") || (key0 === "fingerprint")) || (key0 === "verify")) || (key0 === "certificate")) || (key0 === "key"))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
 if(data.ca_file !== undefined){
 if(!(validate_type_string_minLength_1(data.ca_file, instancePath+"/ca_file"))){
 vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+}
+}
+if(data.fingerprint !== undefined){
+if(!(validate_type_string_minLength_1(data.fingerprint, instancePath+"/fingerprint"))){
+vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+}
+}
+if(data.verify !== undefined){
+if(typeof data.verify !== "boolean"){
+vErrors = add(vErrors, {instancePath:instancePath+"/verify",keyword:"type",params:{type: "boolean"}});
 }
 }
 if(data.certificate !== undefined){

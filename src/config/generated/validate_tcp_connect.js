@@ -3,7 +3,7 @@ import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1 } from "./validate_monitor.js";
 import { validate_type_integer_minimum_1_maximum_65535 } from "./validate_shared.js";
 const func2 = Object.prototype.hasOwnProperty;
-const schema85 = {"host":1,"port":1,"socket":1,"connect_to":1,"every_address":1,"tls":1,"server_name":1,"fingerprint":1,"ca_file":1,"send":1,"expect":1,"as_warning":1};
+const schema85 = {"host":1,"port":1,"socket":1,"connect_to":1,"every_address":1,"tls":1,"server_name":1,"fingerprint":1,"verify":1,"ca_file":1,"send":1,"expect":1,"as_warning":1};
 export function validate_tcp_connect_parameters(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -50,6 +50,11 @@ vErrors = join(vErrors, validate_type_string_minLength_1.errors);
 if(data.fingerprint !== undefined){
 if(!(validate_type_string_minLength_1(data.fingerprint, instancePath+"/fingerprint"))){
 vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+}
+}
+if(data.verify !== undefined){
+if(typeof data.verify !== "boolean"){
+vErrors = add(vErrors, {instancePath:instancePath+"/verify",keyword:"type",params:{type: "boolean"}});
 }
 }
 if(data.ca_file !== undefined){

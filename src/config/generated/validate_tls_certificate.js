@@ -3,7 +3,7 @@ import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1 } from "./validate_monitor.js";
 import { validate_type_integer_minimum_1_maximum_65535, validate_time_left } from "./validate_shared.js";
 const func2 = Object.prototype.hasOwnProperty;
-const schema87 = {"host":1,"port":1,"connect_to":1,"every_address":1,"server_name":1,"fingerprint":1,"starttls":1,"warning_before_expiry":1,"critical_before_expiry":1,"ca_file":1};
+const schema87 = {"host":1,"port":1,"connect_to":1,"every_address":1,"server_name":1,"fingerprint":1,"starttls":1,"warning_before_expiry":1,"critical_before_expiry":1,"verify":1,"ca_file":1};
 export function validate_tls_certificate_parameters(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -59,6 +59,11 @@ vErrors = join(vErrors, validate_time_left.errors);
 if(data.critical_before_expiry !== undefined){
 if(!(validate_time_left(data.critical_before_expiry, instancePath+"/critical_before_expiry"))){
 vErrors = join(vErrors, validate_time_left.errors);
+}
+}
+if(data.verify !== undefined){
+if(typeof data.verify !== "boolean"){
+vErrors = add(vErrors, {instancePath:instancePath+"/verify",keyword:"type",params:{type: "boolean"}});
 }
 }
 if(data.ca_file !== undefined){

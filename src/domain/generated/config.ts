@@ -382,8 +382,12 @@ export interface HttpMessage {
 }
 
 export interface HttpMessageTls {
-  /** A PEM file of certificate authorities to trust in addition to those of the machine. */
+  /** A PEM file of certificates to trust in addition: of authorities, or the server's own, if it is self-signed and no authority. */
   readonly caFile?: string;
+  /** SHA-256 fingerprint of the server's certificate: hexadecimal digits, with or without colons. This certificate is trusted without an authority, whatever its names and dates are. Any other is a violation. */
+  readonly fingerprint?: string;
+  /** `false` accepts any certificate, so that anyone on the way can read and alter everything. Prefer `ca_file` or `fingerprint`. Default: `true`. */
+  readonly verify?: boolean;
   /** A PEM file with the client certificate and its intermediates; requires `key`. Other origins do not get it. */
   readonly certificate?: string;
   /** A PEM file with the private key of the certificate, without a passphrase. */
@@ -502,7 +506,9 @@ export interface TcpConnectParameters {
   readonly serverName?: string;
   /** SHA-256 fingerprint of the certificate: hexadecimal digits, with or without colons; requires `tls`. This certificate is trusted without an authority. Any other is a violation. */
   readonly fingerprint?: string;
-  /** A PEM file of certificate authorities to trust in addition; requires `tls`, relative to the directory of the config. */
+  /** `false` accepts any certificate, so that anyone on the way can read and alter everything; requires `tls`. Default: `true`. */
+  readonly verify?: boolean;
+  /** A PEM file of certificates to trust in addition, of authorities or the server's own; requires `tls`, relative to the directory of the config. */
   readonly caFile?: string;
   /** Text to send after connecting. Write a newline as `\r\n`. */
   readonly send?: string;
@@ -531,7 +537,9 @@ export interface TlsCertificateParameters {
   readonly warningBeforeExpiryMs: number;
   /** Less time until expiry is `critical`. */
   readonly criticalBeforeExpiryMs: number;
-  /** A PEM file of certificate authorities to trust in addition, relative to the directory of the config. */
+  /** `false` accepts any names and any issuer, so that only the dates count. Default: `true`. */
+  readonly verify?: boolean;
+  /** A PEM file of certificates to trust in addition, of authorities or the server's own, relative to the directory of the config. */
   readonly caFile?: string;
 }
 

@@ -391,6 +391,8 @@ export interface HttpMessage {
 
 export interface HttpMessageTls {
   readonly ca_file?: string | undefined;
+  readonly fingerprint?: string | undefined;
+  readonly verify?: boolean | undefined;
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
 }
@@ -464,6 +466,7 @@ export interface TcpConnectParameters {
   readonly tls?: boolean | undefined;
   readonly server_name?: string | undefined;
   readonly fingerprint?: string | undefined;
+  readonly verify?: boolean | undefined;
   readonly ca_file?: string | undefined;
   readonly send?: string | undefined;
   readonly expect?: string | undefined;
@@ -480,6 +483,7 @@ export interface TlsCertificateParameters {
   readonly starttls?: "smtp" | "imap" | "pop3" | undefined;
   readonly warning_before_expiry?: number | string | undefined;
   readonly critical_before_expiry?: number | string | undefined;
+  readonly verify?: boolean | undefined;
   readonly ca_file?: string | undefined;
 }
 

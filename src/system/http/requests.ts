@@ -10,12 +10,13 @@ import { explainRequestError } from "./request_failure.ts";
 import type { ClientTls } from "../tls/tls_settings.ts";
 import { decodeComponent } from "../../shared/decode_component.ts";
 import { setImmediate } from "node:timers";
-import type { ConnectionTarget } from "../../domain/connections.ts";
+import type { Connection, ConnectionPhase, Connections, ConnectionTarget } from "../../domain/connections.ts";
 import { connectStream, type ConnectTcpOptions } from "../tcp/connect_tcp.ts";
 import { BODY_BROKEN, bodyReader, decoded, isCompressed, type ReadBody } from "./http_body.ts";
 import { ByteReader, giveBuffer, takeBuffer } from "./http_bytes.ts";
 import { closeQuietly, writeAll } from "../tcp/tcp_stream.ts";
 import { joinBytes } from "../../shared/join_bytes.ts";
+import { lazily } from "../../shared/lazily.ts";
 import { onAbort } from "../../shared/on_abort.ts";
 
 export interface RequestsOptions {
@@ -27,8 +28,8 @@ export interface RequestsOptions {
 /**
  * Creates a new connection for each request, which is closed with the response.
  *
- * Clear text is sent and read here ({@linkcode sendPlain}); the runtime's HTTP client does the rest: TLS, and
- * requests via a proxy. Each gets its own client, because a client resumes TLS sessions, and a resumed session
+ * Clear text is sent and read here ({@linkcode sendDirectly}), as over TLS if CAs do not decide on the
+ * certificate; the runtime's HTTP client does the rest: TLS, and requests via a proxy. Each gets its own client, because a client resumes TLS sessions, and a resumed session
  * exposes no certificate.
  *
  * The runtime's client silently sends a request again when the server closes the connection before a response head
@@ -36,6 +37,7 @@ export interface RequestsOptions {
  * only the second such failure in a row is detected.
  */
 export function createRequests({ clock, environment = () => undefined }: RequestsOptions): Requests {
+  const connections = lazily(async () => (await import("../tcp/connections.ts")).createConnections(clock));
   return {
     async send(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse> {
       signal.throwIfAborted();
@@ -43,9 +45,12 @@ export function createRequests({ clock, environment = () => undefined }: Request
       if (!isPlain && request.connection !== undefined) {
         throw new TypeError("Only http: can connect elsewhere");
       }
-      const isDirect = isPlain &&
-        (request.connection !== undefined || !PLAIN_PROXY_VARIABLES.some((name) => environment(name)));
-      return isDirect ? await sendPlain(request, { clock, signal }) : await sendByRuntime(request, signal);
+      const isDirect = isPlain
+        ? request.connection !== undefined || !PLAIN_PROXY_VARIABLES.some((name) => environment(name))
+        : request.refuses !== undefined;
+      return isDirect
+        ? await sendDirectly(request, { clock, connections, signal })
+        : await sendByRuntime(request, signal);
     },
     explain: (error, target) => {
       if (error instanceof HttpError) return { phase: error.phase, reason: error.message };
@@ -58,11 +63,11 @@ export function createRequests({ clock, environment = () => undefined }: Request
 /** They may name a proxy for requests in clear text. */
 const PLAIN_PROXY_VARIABLES: readonly string[] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
-function explainConnect({ cause, target }: ConnectError): RequestFailure {
-  const { phase, reason } = explainConnectionError(cause, target, "connecting");
+function explainConnect({ cause, target, during }: ConnectError): RequestFailure {
+  const { phase, reason } = explainConnectionError(cause, target, during);
   const { host, port, address, socket } = target;
   return {
-    phase: phase === "permission" || phase === "machine" || phase === "resolving" ? phase : "connecting",
+    phase: phase === "STARTTLS" || phase === "sending" || phase === "reading" ? "connecting" : phase,
     reason,
     place: socket ?? (phase === "resolving" ? host : hostAndPort(address?.address ?? host, port)),
   };
@@ -157,7 +162,7 @@ function incomingResponse(response: Response, end: () => void): IncomingResponse
   };
 }
 
-// Requests over HTTP/1.1 in clear text.
+// Requests over HTTP/1.1 in clear text, and over TLS to a server that other rules than the runtime's accept.
 // The runtime's own client reads informational responses (1xx) in a loop that nothing ends as long as they keep
 // coming, so a server that floods with them stalls the whole process (the loop that polls a connection is limited,
 // hyperium/hyper#1828, but not the one that parses its heads). It also sends a request twice without telling, when the
@@ -167,28 +172,23 @@ function incomingResponse(response: Response, end: () => void): IncomingResponse
 /** An error of connecting; its cause is the runtime's. */
 class ConnectError extends Error {
   override readonly name = "ConnectError";
-  constructor(readonly target: ConnectionTarget, cause: unknown) {
+  constructor(readonly target: ConnectionTarget, readonly during: ConnectionPhase, cause: unknown) {
     super("Cannot connect", { cause });
   }
 }
 
 /** Sends a request, and reads the response head. Throws a {@linkcode ConnectError} or an {@linkcode HttpError}. */
-async function sendPlain(request: OutgoingRequest, { clock, signal }: ConnectTcpOptions) {
+async function sendDirectly(request: OutgoingRequest, options: DirectOptions) {
+  const { signal } = options;
   const url = new URL(request.target);
   const content = requestBytes(request, url);
-  const target = { ...plainTarget(url), ...request.connection };
-  let connection: Deno.Conn;
-  try {
-    connection = await connectStream(target, { clock, signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new ConnectError(target, error);
-  }
+  const target = { ...targetOf(url), ...request.connection };
+  const connection = await open(target, request.refuses, options);
   // Not before data of the same turn of the event loop was read: see `abortLate`.
-  const stopListening = onAbort(signal, () => void setImmediate(() => closeQuietly(connection)));
+  const stopListening = onAbort(signal, () => void setImmediate(connection.close));
   const close = (): void => {
     stopListening();
-    closeQuietly(connection);
+    connection.close();
     bytes.close();
   };
   let phase: "head" | "body" = "head";
@@ -203,19 +203,73 @@ async function sendPlain(request: OutgoingRequest, { clock, signal }: ConnectTcp
   });
   try {
     // A server may respond before it has read everything, and its response counts.
-    writeAll(connection, content).catch(() => {});
+    connection.write(content).catch(() => {});
     const head = await readHead(bytes);
     const read = bodyReader(head, { bytes, method: request.method });
     phase = "body";
-    return responseOf(head, read, { close, peer: describePeer(connection.remoteAddr) });
+    return responseOf(head, read, { close, peer: connection.peer });
   } catch (error) {
     close();
     throw error;
   }
 }
 
-function plainTarget({ hostname, port }: URL): ConnectionTarget {
-  return { host: hostname, port: port === "" ? 80 : Number(port) };
+interface DirectOptions extends ConnectTcpOptions {
+  connections(): Promise<Connections>;
+}
+
+interface DirectConnection {
+  /** Fills a buffer with the next bytes and returns their number; `null`: the other side has closed. */
+  read(buffer: Uint8Array): Promise<number | null>;
+  write(bytes: Uint8Array): Promise<void>;
+  close(): void;
+  readonly peer?: string;
+}
+
+/** Connects; with `refuses` over TLS, to a server with a certificate that is not refused. */
+async function open(
+  target: ConnectionTarget,
+  refuses: OutgoingRequest["refuses"],
+  { connections, clock, signal }: DirectOptions,
+): Promise<DirectConnection> {
+  let during: ConnectionPhase = "connecting";
+  try {
+    if (refuses === undefined) {
+      const connection = await connectStream(target, { clock, signal });
+      return {
+        read: (buffer) => connection.read(buffer),
+        write: (bytes) => writeAll(connection, bytes),
+        close: () => closeQuietly(connection),
+        peer: describePeer(connection.remoteAddr),
+      };
+    }
+    const tls = { serverName: target.host, authorities: [], refuses };
+    const onPhase = (phase: ConnectionPhase): void => void (during = phase);
+    return intoBuffers(await (await connections()).connect({ ...target, tls }, { onPhase, signal }));
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new ConnectError(target, during, error);
+  }
+}
+
+function intoBuffers({ read, write, close }: Connection): DirectConnection {
+  let rest: Uint8Array | null = new Uint8Array();
+  return {
+    read: async (buffer) => {
+      while (rest?.length === 0) rest = await read();
+      if (rest === null) return null;
+      const part = rest.subarray(0, buffer.length);
+      buffer.set(part);
+      rest = rest.subarray(part.length);
+      return part.length;
+    },
+    write,
+    close,
+  };
+}
+
+function targetOf({ hostname, port, protocol }: URL): ConnectionTarget {
+  return { host: hostname, port: port === "" ? protocol === "https:" ? 443 : 80 : Number(port) };
 }
 
 function describePeer(address: Deno.Addr): string {
@@ -225,14 +279,14 @@ function describePeer(address: Deno.Addr): string {
 function responseOf(
   head: ResponseHead,
   read: ReadBody | null,
-  { close, peer }: { close(): void; readonly peer: string },
+  { close, peer }: { close(): void; readonly peer: string | undefined },
 ): IncomingResponse {
   const coding = headerOf(head, "content-encoding");
   const dropped = read !== null && isCompressed(coding) ? BEFORE_DECOMPRESSION : [];
   let headers: Headers | null = null;
   return {
     status: head.status,
-    peer,
+    ...peer !== undefined && { peer },
     get headers() {
       return headers ??= headersOf(head, dropped);
     },

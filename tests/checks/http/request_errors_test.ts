@@ -14,6 +14,12 @@ Deno.test("findErrors() finds contradictory settings", async (t) => {
       request.headers.accept: header "accept" is specified more than once, also as "Accept"
     request.tls.certificate=/c          | request.tls.certificate: tls.certificate is set without tls.key, expected both
     request.tls.key=/k                  | request.tls.key: tls.key is set without tls.certificate, expected both
+    request.tls={"fingerprint":"f0"}    | \
+      request.tls.fingerprint: is not a SHA-256 fingerprint, expected 64 hexadecimal digits
+    request.tls={"verify":false,"caFile":"/a"} | \
+      request.tls.verify: "verify" cannot be used with "ca_file": remove one of them
+    request.tls={"verify":false,"certificate":"/c","key":"/k"} | request.tls.certificate: "certificate" \
+      cannot be used with "fingerprint" or "verify": false, only with "ca_file"
     json={"$.a":{"exists":false,"lessThan":1}} | response.json.$.a: exists is false, so there is nothing to compare`;
   const errorsOf = (settings: HttpExpectations) =>
     problemTexts(findErrors(httpCheck("https://example.org/", settings)));
@@ -32,6 +38,10 @@ Deno.test("findWarnings() finds dubious settings", async (t) => {
       critical_duration (1.5 s, not below 1.5 s): the warning is never reached
     criticalDurationMs=10000            | response.critical_duration: is not shorter than the timeout \
       (10 s, not below 10 s), which comes first
+    request.tls.verify=false            | \
+      request.tls.verify: is false, so any server is accepted: prefer "fingerprint" or "ca_file"
+    request.tls.fingerprint=a request.headers.X-Key=b | request.tls.fingerprint: a server with a copy of \
+      the certificate can read headers, body and credentials: send them with "ca_file"
     method=HEAD json={"$.a":1}          | request.method: a response to HEAD has no body to compare
     statusCode=[200,"3xx"] request.redirects=refuse | \
       request.redirects: rejects only redirects that status_code does not expect
@@ -43,6 +53,11 @@ Deno.test("findWarnings() finds dubious settings", async (t) => {
     assert.deepEqual(warningsOf(fieldsOf(settings)), [expected]);
   });
   assert.deepEqual(warningsOf({ warningDurationMs: 1000, criticalDurationMs: 1500 }), []);
+  const pinned = { tls: { fingerprint: "a" }, headers: { Accept: "b", HOST: "c" } };
+  assert.deepEqual(warningsOf({ request: pinned }), []);
+  for (const target of ["https://a@example.org/", "https://:a@example.org/"]) {
+    assert.match(warningsOf({ request: pinned }, target)[0] ?? "", /^request\.tls\.fingerprint: a server/);
+  }
   assert.deepEqual(warningsOf({ request: { tls: { caFile: "/a" } } }, "http://example.org/"), [
     "request.tls: has no effect for http:, except after a redirect to https:",
   ]);
