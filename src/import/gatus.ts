@@ -97,8 +97,6 @@ function translateEndpoint(endpoint: Foreign, { providers, draft }: Context): vo
 }
 
 const CLIENT_KEYS: Readonly<Record<string, string>> = {
-  insecure:
-    "certificates are always verified, so the check cannot pass without ca_file; or use tls_certificate with fingerprint",
   "dns-resolver": "names are resolved by the machine",
   oauth2: "write an http_request check with steps",
   "proxy-url": "set HTTP_PROXY or HTTPS_PROXY",

@@ -80,6 +80,11 @@ function httpTarget(source: TargetSource): Target {
   }
   const tls = client.object("tls");
   const [certificate, key] = [tls.text("certificate-file"), tls.text("private-key-file")];
+  const hasPair = certificate !== undefined && key !== undefined;
+  const isInsecure = client.boolean("insecure") === true && /^https:/i.test(url);
+  if (isInsecure && hasPair) {
+    item.leaveOut("client.insecure", "not with a client certificate: write tls.ca_file");
+  }
   const response = expectResponse(conditions, (condition, reason) => item.leaveOut(condition, reason));
   return {
     kind: "http_request",
@@ -90,7 +95,7 @@ function httpTarget(source: TargetSource): Target {
         ...(Object.keys(headers).length > 0 && { headers: item.headers(headers) }),
         ...(hasBody && { body: item.body(body) }),
         ...(client.boolean("ignore-redirect") === true && { redirects: "refuse" }),
-        ...(certificate !== undefined && key !== undefined && { tls: { certificate, key } }),
+        ...(hasPair ? { tls: { certificate, key } } : isInsecure ? { tls: { verify: false } } : {}),
       },
       ...(Object.keys(response).length > 0 && { response }),
     },
@@ -173,6 +178,7 @@ function certificateTarget(source: TargetSource): Target {
     parameters: {
       host: place.host,
       port,
+      ...(source.endpoint.object("client").boolean("insecure") === true && { verify: false }),
       ...(isStarttls && { starttls: STARTTLS_PORTS[port] ?? "smtp" }),
       ...Object.assign({}, ...expiries.map(expiryOf)),
     },

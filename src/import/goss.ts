@@ -100,12 +100,6 @@ function httpCheck(key: string, resource: Foreign, item: SourceItem): written.Ch
   const text = (field: string) => resource.text(field);
   const expected = resource.number("status");
   if (resource.has("status") && expected === undefined) item.leaveOut("status", "an advanced matcher");
-  if (resource.boolean("allow-insecure") === true) {
-    item.leaveOut(
-      "allow-insecure",
-      "certificates are always verified, so the check cannot pass without ca_file",
-    );
-  }
   if (resource.texts("headers").length > 0) {
     item.leaveOut("headers", "write response.headers, by name and value");
   }
@@ -119,6 +113,12 @@ function httpCheck(key: string, resource: Foreign, item: SourceItem): written.Ch
   const method = text("method")?.toUpperCase() ?? "GET";
   const body = resource.body("request-body");
   const [ca, certificate, clientKey] = [text("ca-file"), text("cert-file"), text("key-file")];
+  const hasFiles = (ca ?? certificate) !== undefined;
+  const isInsecure = resource.boolean("allow-insecure") === true && !hasFiles &&
+    /^https:/i.test(text("url") ?? key);
+  if (resource.boolean("allow-insecure") === true && hasFiles) {
+    item.leaveOut("allow-insecure", "cannot be used with the certificate files");
+  }
   const { part, pattern } = firstPatterns(["body", "body_pattern"], resource, item);
   return {
     kind: "http_request",
@@ -129,7 +129,11 @@ function httpCheck(key: string, resource: Foreign, item: SourceItem): written.Ch
         ...(Object.keys(headers).length > 0 && { headers: item.headers(headers) }),
         ...(body !== undefined && method !== "GET" && { body: item.body(body) }),
         ...(resource.boolean("no-follow-redirects") === true && { redirects: "refuse" }),
-        ...((ca ?? certificate) !== undefined && { tls: { ca_file: ca, certificate, key: clientKey } }),
+        ...(isInsecure
+          ? { tls: { verify: false } }
+          : hasFiles
+          ? { tls: { ca_file: ca, certificate, key: clientKey } }
+          : {}),
       },
       response: { status_code: expected ?? null, body_part: part, body_pattern: pattern },
     },

@@ -50,13 +50,8 @@ function httpTarget(fields: Foreign, item: SourceItem): Target | string {
   const method = fields.text("method")?.toUpperCase() ?? "GET";
   const body = fields.body("body");
   const headers = headersOf(fields, item);
-  if (fields.boolean("ignore_tls") === true) {
-    item.leaveOut(
-      "ignoreTls",
-      "certificates are always verified, so the check cannot pass without ca_file; or use tls_certificate with fingerprint",
-    );
-  }
-  const hasCertificate = /^https:/i.test(url) && fields.boolean("expiry_notification") === true;
+  const isSecure = /^https:/i.test(url);
+  const hasCertificate = isSecure && fields.boolean("expiry_notification") === true;
   const status = statusOf(fields);
   if (status === undefined) item.leaveOut("accepted_statuscodes", "no status from 100 to 599");
   return {
@@ -68,6 +63,7 @@ function httpTarget(fields: Foreign, item: SourceItem): Target | string {
         ...(headers !== null && { headers: item.headers(headers) }),
         ...(body !== undefined && method !== "GET" && method !== "HEAD" && { body: item.body(body) }),
         ...(fields.number("maxredirects") === 0 && { redirects: "refuse" }),
+        ...(isSecure && fields.boolean("ignore_tls") === true && { tls: { verify: false } }),
       },
       response: {
         ...(status !== undefined && { status_code: status }),
