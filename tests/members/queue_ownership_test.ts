@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import type { QueueRow } from "../../src/domain/membership.ts";
-import { maySend, queueSteps } from "../../src/members/queue_share.ts";
+import { maySend, QueueShare, queueSteps } from "../../src/members/queue_share.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
 
 const OWN = { host: "fra-1", id: "own" };
 const ALONE = { own: OWN, hosts: ["fra-1"], liveIds: new Set(["own"]), channelKeys: ["mail"] };
@@ -67,6 +68,44 @@ Deno.test("queueSteps() assigns each queue to one of the members that see each o
       assert.deepEqual(owned.map(({ channelKey }) => channelKey).sort(), [...channelKeys].sort());
     }),
   );
+});
+
+Deno.test("QueueShare: releases a queue that another member has claimed", async () => {
+  const share = new QueueShare({
+    ...OWN,
+    clock: createFakeClock(),
+    store: {
+      load: () => Promise.resolve([]),
+      readOthers: () => Promise.resolve([]),
+      known: () => Promise.resolve([]),
+      pendingChannels: () => Promise.resolve([]),
+      takeQueue: (queue, owner) =>
+        Promise.resolve({
+          queue: { ...queue, owner, token: queue.token + 1 },
+          markers: [],
+          limitUse: null,
+          isSending: false,
+        }),
+      giveBackQueue: () => Promise.resolve(),
+      receive: () => Promise.resolve({ notifications: [], markers: [] }),
+      owns: () => true,
+    },
+    onBug: (error) => {
+      throw error;
+    },
+  });
+  const released: string[] = [];
+  const sender = {
+    take: () => {},
+    receive: () => {},
+    release: (channelKey: string) => Promise.resolve(void released.push(channelKey)),
+    attemptTimeoutMs: () => 10_000,
+  };
+  const view = { hosts: [OWN.host], channelKeys: ["mail"] };
+  await share.follow({ ...view, liveIds: [], rows: [] }, sender);
+  assert.deepEqual([share.holds("mail"), released], [true, []]);
+  await share.follow({ ...view, liveIds: ["other"], rows: [row("mail", "other", 2)] }, sender);
+  assert.deepEqual([share.holds("mail"), released], [false, ["mail"]]);
 });
 
 const CLOCKS: Readonly<Record<string, readonly [monotonicMs: number, wallMs: number, maySend: boolean]>> = {
