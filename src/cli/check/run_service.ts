@@ -11,6 +11,7 @@ import { createReload, factsOf, logWarnings, toScheduled } from "./reload.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 import type { Control } from "./control.ts";
 import { type StartSignals, stopCode } from "./start_signals.ts";
+import { isEdited } from "../../domain/store.ts";
 import { createSteadySink } from "./steady_sink.ts";
 import { type ServiceParts, startParts } from "./service_parts.ts";
 import { logSchedulerEvent } from "./service_log.ts";
@@ -18,9 +19,11 @@ import {
   createEventOutput,
   createPrettyOutput,
   describeFailedReload,
+  type RecentRuns,
   type ServiceOutput,
 } from "./service_output.ts";
 import { EXIT } from "../exit_code.ts";
+import { hintOf } from "../failure.ts";
 
 interface ServiceOptions extends CommandContext {
   /** Paths for the control socket, the best first; empty: there is none. */
@@ -39,6 +42,7 @@ export async function runService(options: ServiceOptions): Promise<number> {
   const output = settings.format === "ndjson" ? createEventOutput(system, log) : createPrettyOutput(system, {
     color: wantsColor(invocation, system.stdout, system),
     address: listenOf(invocation, config)?.address ?? null,
+    hint: (text) => hintOf(invocation, text),
   });
   const scheduled = toScheduled(config, readSelection(invocation));
   logWarnings(config, log);
@@ -144,7 +148,10 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     stopAlive = system.clock.after(ALIVE_EVERY_MS, showAlive);
   };
   // From this line on, signals may be sent.
-  output.started(factsOf(config, scheduled), state.path);
+  output.started(factsOf(config, scheduled), {
+    statePath: state.path,
+    recentRuns: () => recentRuns(scheduled, { repository, nowMs: system.clock.wallMs() }),
+  });
   sharing?.member.join({ ...sharing, repository, scheduler }).catch(stopped.reject);
   const starting = startControlSocket().then(() => {
     // Members have heartbeats.
@@ -160,6 +167,21 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     await (control as Control | null)?.end();
     stopSignals();
   }
+}
+
+/** Finds the checks whose last run is so recent that their results are not printed soon; `null`: there are none. */
+function recentRuns(
+  { checks }: ScheduledConfig,
+  { repository, nowMs }: Pick<ServiceParts, "repository"> & { readonly nowMs: number },
+): RecentRuns | null {
+  const waits = checks.flatMap((check) => {
+    const record = repository.recordOf(check.name, nowMs);
+    const waitMs = (record.nextRunAtMs ?? nowMs) - nowMs;
+    return record.last === null || isEdited(check, record) || waitMs <= 0 ? [] : waitMs;
+  });
+  return waits.length === 0
+    ? null
+    : { checks: waits.length, nextMs: waits.reduce((one, other) => Math.min(one, other)) };
 }
 
 /** How often a service without a control socket shows that it runs. */

@@ -4,6 +4,7 @@ import type { Log, System } from "../../domain/system.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { checkFields, recordOf } from "../formats/json.ts";
 import { CONDITIONS } from "../../domain/condition.ts";
+import { describeDuration } from "../../domain/duration.ts";
 import { conditionPaints } from "../formats/table.ts";
 import { createColors } from "../terminal.ts";
 import { durationText } from "../../shared/time_units.ts";
@@ -15,6 +16,20 @@ export interface ServiceFacts {
   readonly config: string;
   readonly checks: number;
   readonly inactive: number;
+}
+
+interface StateFacts {
+  /** `null`: no state is stored. */
+  readonly statePath: string | null;
+  /** `null`: every check runs soon. */
+  recentRuns(): RecentRuns | null;
+}
+
+/** The checks that ran before the start and are not due yet. */
+export interface RecentRuns {
+  readonly checks: number;
+  /** How long until the first of them runs. */
+  readonly nextMs: number;
 }
 
 export type ReloadOutcome =
@@ -37,7 +52,7 @@ export function describeFailedReload({ error, first }: FailedReloadOutcome): str
 }
 
 export interface ServiceOutput {
-  started(facts: ServiceFacts, statePath: string | null): void;
+  started(facts: ServiceFacts, state: StateFacts): void;
   /** Prints an event, if the format has it. */
   happened(event: SchedulerEvent): void;
   reloaded(outcome: ReloadOutcome): void;
@@ -74,6 +89,8 @@ interface PrettyOptions {
   readonly color: boolean;
   /** The address of the live page; `null`: there is none. */
   readonly address: string | null;
+  /** Makes the command lines in a text those of this call. */
+  hint(text: string): string;
 }
 
 /**
@@ -82,17 +99,20 @@ interface PrettyOptions {
  */
 export function createPrettyOutput(
   { stdout }: Pick<System, "stdout">,
-  { color, address }: PrettyOptions,
+  { color, address, hint }: PrettyOptions,
 ): ServiceOutput {
   const writeLine = (line: string): void => stdout.write(`${printable(line)}\n`);
   const paints = conditionPaints(createColors(color));
   const seen = new Set<string>();
   return {
-    started: ({ config, checks, inactive }, statePath) => {
+    started: ({ config, checks, inactive }, { statePath, recentRuns }) => {
       const rest = inactive > 0 ? ` (${inactive} inactive)` : "";
       const kept = statePath === null ? "no state" : `state in ${statePath}`;
       writeLine(`monitor ${VERSION} started: ${counted(checks, "check")}${rest} from ${config}, ${kept}`);
-      if (stdout.isTerminal) writeLine(describePage(address));
+      if (!stdout.isTerminal) return;
+      writeLine(describePage(address));
+      const recent = recentRuns();
+      if (recent !== null) writeLine(hint(describeRecent(recent)));
     },
     happened: (event) => {
       if (!stdout.isTerminal || event.event !== "result" || seen.has(event.result.check.name)) return;
@@ -119,6 +139,11 @@ function describePage(address: string | null): string {
   return `${page} (Ctrl-C ends the service)`;
 }
 
+function describeRecent({ checks, nextMs }: RecentRuns): string {
+  const next = describeDuration(nextMs);
+  return `${counted(checks, "check")} ran recently, the next of them runs in ${next}; see: monitor status`;
+}
+
 /**
  * The output of the `ndjson` format: one event a line. Lines of the console channel go to the log, so that stdout has
  * only JSON. Fields are only added.
@@ -131,7 +156,7 @@ export function createEventOutput(
     stdout.write(jsonLine({ event, ...fields }));
   const now = (): string => isoTime(clock.wallMs());
   return {
-    started: ({ config, checks, inactive }, statePath) =>
+    started: ({ config, checks, inactive }, { statePath }) =>
       write("start", { at: now(), version: VERSION, config, checks, inactive, state: statePath }),
     happened: (event) => {
       if (event.event === "result") {

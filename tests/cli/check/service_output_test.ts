@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createPrettyOutput } from "../../../src/cli/check/service_output.ts";
+import { createPrettyOutput, type RecentRuns } from "../../../src/cli/check/service_output.ts";
 import type { Condition } from "../../../src/domain/condition.ts";
 import { createMemorySink } from "../../../testing/memory_system.ts";
 import { testCheck } from "../../support/checks.ts";
@@ -7,10 +7,10 @@ import { testCheck } from "../../support/checks.ts";
 const FACTS = { config: "monitor.jsonc", checks: 2, inactive: 1 };
 const STARTED = /^monitor [\d.]+ started: 2 checks \(1 inactive\) from monitor\.jsonc, no state\n/;
 
-function printed(columns: number | null, address: string | null): string {
+function printed(columns: number | null, address: string | null, recent: RecentRuns | null = null): string {
   const stdout = createMemorySink(columns);
-  const output = createPrettyOutput({ stdout }, { color: false, address });
-  output.started(FACTS, null);
+  const output = createPrettyOutput({ stdout }, { color: false, address, hint: (text) => text });
+  output.started(FACTS, { statePath: null, recentRuns: () => recent });
   for (
     const [name, condition] of [["web", "ok"], ["disk", "critical"], ["web", "critical"]] as const satisfies (
       readonly (readonly [string, Condition])[]
@@ -39,6 +39,13 @@ Deno.test("createPrettyOutput() prints the page and the first result of each che
       "OK        web  12 ms  line 1\\x1b[2J\n" +
       "CRITICAL  disk  12 ms  line 1\\x1b[2J\n",
   );
+});
+
+Deno.test("createPrettyOutput() says on a terminal why checks that ran recently print nothing yet", () => {
+  const line = "3 checks ran recently, the next of them runs in 4 min 21 s; see: monitor status\n";
+  const recent = { checks: 3, nextMs: 261_000 };
+  assert.ok(printed(80, "127.0.0.1:9797", recent).includes(`(Ctrl-C ends the service)\n${line}OK  `));
+  assert.equal(printed(null, "127.0.0.1:9797", recent), "");
 });
 
 Deno.test("createPrettyOutput() names the option for a page, if there is none", () => {
