@@ -114,7 +114,7 @@ export const STARTER_CONFIG = `${SETTINGS}  "checks": {
     // A fixed result, to test thresholds and channels.
     "example": {
       "kind": "test",
-      "parameters": { "condition": "ok", "output": "this check is always ok" }
+      "parameters": { "condition": "ok", "output": "the config sets this result" }
     }
   }
 }
