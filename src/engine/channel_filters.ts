@@ -9,7 +9,7 @@
 import type { ChannelFilters } from "../domain/channel.ts";
 import { type Condition, type ConditionState, severity, SHOWN_CONDITIONS } from "../domain/condition.ts";
 import type { Notification } from "../domain/outbox.ts";
-import { isInWindow } from "./maintenance_windows.ts";
+import { isInWindow, openWindow } from "./maintenance_windows.ts";
 
 export interface FilterOptions {
   readonly nowMs: number;
@@ -34,6 +34,11 @@ export function conditionFor(
 /** Returns whether problems and changes are left out at this time. */
 export function isOutsideHours({ hours }: ChannelFilters, nowMs: number): boolean {
   return hours !== undefined && !isInWindow(hours, nowMs);
+}
+
+/** Returns until when problems are not left out, if they are not at this time; `Infinity`: not within a month. */
+export function hoursEndMs({ hours = [] }: ChannelFilters, nowMs: number): number {
+  return openWindow(hours, nowMs)?.untilMs ?? Infinity;
 }
 
 /** Returns whether a problem has not lasted long enough for a channel, or is acknowledged. */

@@ -26,7 +26,16 @@ import {
   restoredAttemptMs,
   type StatusKind,
 } from "./queue_state.ts";
-import { onDelivered, onFailed, persistUse, rest, retrySoon, soonerForNew, startRound } from "./sending.ts";
+import {
+  onDelivered,
+  onFailed,
+  persistUse,
+  rest,
+  retrySoon,
+  soonerForNew,
+  startRound,
+  waitingAtMost,
+} from "./sending.ts";
 import { afterEnd, countedUse } from "./sending_limit.ts";
 
 /** Returns the next queue after an event. A status ignores the events that it does not handle. */
@@ -249,12 +258,10 @@ function stopWhileSending(
   return mergeNow({ ...queue, status: { ...queue.status, next: "stop" } }, context);
 }
 
-function restore(queued: QueuedNotification, { nowMs, group }: QueueContext): QueuedNotification {
-  if (!isNew(queued)) return { ...queued, nextAttemptAtMs: restoredAttemptMs(queued, nowMs) };
-  // No group waits longer, so a later time comes from another clock.
-  return queued.nextAttemptAtMs <= nowMs + (group?.waitMs ?? 0)
-    ? queued
-    : { ...queued, nextAttemptAtMs: nowMs };
+function restore(queued: QueuedNotification, context: QueueContext): QueuedNotification {
+  return isNew(queued)
+    ? waitingAtMost(queued, context)
+    : { ...queued, nextAttemptAtMs: restoredAttemptMs(queued, context.nowMs) };
 }
 
 function isNew({ state, attempts }: QueuedNotification): boolean {

@@ -1,5 +1,5 @@
 import type { Channel } from "../domain/channel.ts";
-import { conditionFor, isExcluded, isOutsideHours } from "./channel_filters.ts";
+import { conditionFor, hoursEndMs, isExcluded, isOutsideHours } from "./channel_filters.ts";
 import { truncate } from "../shared/text.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { TextMax } from "../domain/delivery.ts";
@@ -63,7 +63,9 @@ export function queueFor(
       channelName: nameOf(channel),
       sequence: sequence + index,
       // It waits for others of its group.
-      nowMs: nowMs + (channel.group?.waitMs ?? 0),
+      nowMs: channel.group === undefined
+        ? nowMs
+        : Math.min(nowMs + channel.group.waitMs, hoursEndMs(channel, nowMs)),
     })
   );
 }

@@ -345,14 +345,25 @@ function after(
 }
 
 /** Returns a queue that tries everything soon, since an administrator may have fixed the cause. */
-export function retrySoon(queue: ChannelQueue, { nowMs, batchingMs, group }: QueueContext): ChannelQueue {
+export function retrySoon(queue: ChannelQueue, context: QueueContext): ChannelQueue {
+  const { nowMs, batchingMs, group } = context;
   const notifications = queue.notifications.map((queued) =>
-    queued.attempts === 0 ? queued : { ...queued, nextAttemptAtMs: nowMs }
+    queued.attempts === 0 ? waitingAtMost(queued, context) : { ...queued, nextAttemptAtMs: nowMs }
   );
   const status: QueueStatus = notifications.length === 0
     ? { kind: "idle" }
     : { kind: "batching", untilMs: Math.max(nowMs + batchingMs, firstDueMs(notifications, group)) };
   return { ...queue, notifications, status };
+}
+
+/** Returns a notification that was never tried. If it waits longer than for a group, its time is of another clock or config. */
+export function waitingAtMost(
+  queued: QueuedNotification,
+  { nowMs, group }: QueueContext,
+): QueuedNotification {
+  return queued.nextAttemptAtMs <= nowMs + (group?.waitMs ?? 0)
+    ? queued
+    : { ...queued, nextAttemptAtMs: nowMs };
 }
 
 /** Returns a queue of which nothing is due now. */

@@ -87,6 +87,33 @@ for (const end of ["kill", "stop"] as const) {
   });
 }
 
+simulate("a group waits no longer than the hours of its channel", {
+  start: START,
+  config: {
+    channels: {
+      chat: { group: { by: "all", wait: "10 minutes" }, hours: [{ from: "21:00", to: "22:05" }] },
+    },
+    checks: { a: {} },
+  },
+  results: { a: "22:00 critical, 22:20 ok" },
+  until: "23:00",
+  expect: { chat: ["22:05 problem a critical", "22:30 recovery a ok"] },
+});
+
+simulate("a group waits no longer than a reload tells", {
+  start: START,
+  config: { channels: { chat: { group: { by: "all", wait: "1 hour" } } }, checks: { a: {} } },
+  results: { a: "22:00 critical" },
+  actions: {
+    "22:05": {
+      config: { channels: { chat: { group: { by: "all", wait: "1 minute" } } }, checks: { a: {} } },
+    },
+    "22:06": "reload",
+  },
+  until: "23:30",
+  expect: { chat: ["22:06 problem a critical"] },
+});
+
 simulate("status and why show until when a notification waits for its group", {
   start: START,
   config: {
