@@ -14,6 +14,7 @@ export const OUTPUT_LENGTH_MAX = 500;
 const NAME_LENGTH_MAX = 200;
 const NOTE_LENGTH_MAX = 100;
 const TARGET_LENGTH_MAX = 80;
+const ITEM_LENGTH_MAX = 999;
 /** Some receivers accept 1,024 characters. */
 const DIGEST_LENGTH_MAX = 900;
 
@@ -47,7 +48,7 @@ export function describeItem(item: MessageItem): string {
   if (event === "summary" || item.isDigest === true) return line;
   const [began, ...notes] = history(item);
   const condition = event === "problem" || event === "change" ? describeCondition(item) : conditionWord(item);
-  return `${line} (${[`${condition}, ${began}`, ...notes].join("; ")})`;
+  return truncate(`${line} (${[`${condition}, ${began}`, ...notes].join("; ")})`, ITEM_LENGTH_MAX);
 }
 
 /** A text message has 160 characters. */
@@ -216,9 +217,9 @@ export function recoveryWord({ condition, previous }: Pick<Notification, "condit
   return condition === "ok" ? "recovered" : `no longer ${previous.toUpperCase()}`;
 }
 
-/** The check's output, truncated. */
-export function describeOutput({ notification: { output } }: MessageItem): string {
-  return output === "" ? "no output" : truncate(output, OUTPUT_LENGTH_MAX);
+/** The check's output as one line, truncated. */
+function describeOutput({ notification: { output } }: MessageItem): string {
+  return cleanLine(output, OUTPUT_LENGTH_MAX) || "no output";
 }
 
 /** Describes the counted notifications of an item that are not listed; empty for none. */
@@ -237,7 +238,7 @@ export function describeDependents(dependents: number): string {
 /** As in `was ok, 3 results in a row since 2026-01-31 10:00:00 UTC`, then notes. */
 function history(item: MessageItem): readonly string[] {
   const { event, acknowledged, flapping, dependents } = item.notification;
-  const note = truncate(acknowledged ?? "", NOTE_LENGTH_MAX);
+  const note = cleanLine(acknowledged ?? "", NOTE_LENGTH_MAX);
   const target = event === "recovery" ? "" : cleanLine(item.facts?.target ?? "", TARGET_LENGTH_MAX);
   return [
     describeOwnHistory(item),

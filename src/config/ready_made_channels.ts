@@ -60,6 +60,11 @@ function withLines(text: string, filter = "", lines = LINES): JsonTemplate {
 /** For providers whose messages have one link alone, that of the page, and at most 1,024 characters. */
 const TEXT = withLines("{{text | truncate: 700}}", "", [["acknowledge_url", `${ACKNOWLEDGE}: `, 300]]);
 
+/** Discord accepts 2,000 characters. */
+const DISCORD_LINES: typeof LINES = LINES.map(([field, before]) =>
+  [field, before, field === "runbook" ? 250 : 400] as const
+);
+
 function byCondition(values: Readonly<Record<string, string | number>>): JsonTemplate {
   return { "{{condition}}": values };
 }
@@ -102,7 +107,10 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
     hosts: ["discord.com", "discordapp.com"],
     webhookOf: ({ url }) => ({
       target: url,
-      body: { content: withLines("{{summary}}"), allowed_mentions: { parse: [] } },
+      body: {
+        content: withLines("{{summary | no_mentions | truncate: 900}}", "", DISCORD_LINES),
+        allowed_mentions: { parse: [] },
+      },
     }),
   },
   telegram: {

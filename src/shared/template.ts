@@ -134,9 +134,12 @@ function escapeMarkup(value: string): string {
   return value.replaceAll(/[&<>]/g, (character) => MARKUP[character] ?? "");
 }
 
-/** With a zero-width space, so that `@channel` and `<!channel>` look the same but mention no one. */
+/**
+ * With a zero-width space, so that `@channel` and `<!channel>` look the same but mention no one, and `[words](url)` is no
+ * link with other words than its URL.
+ */
 function breakMentions(value: string): string {
-  return value.replaceAll(/[@<]/g, "$&\u200b");
+  return value.replaceAll(/[@<]|\](?=\()/g, "$&\u200b");
 }
 
 /** Makes a value of well-formed text safe for the place where it goes. */

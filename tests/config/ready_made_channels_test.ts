@@ -50,6 +50,36 @@ Deno.test("ready-made channels omit fields that a notification does not have", a
   }
 });
 
+Deno.test("ready-made channels: an output forges neither a line nor a link, and each message is accepted", async (t) => {
+  const output = `\nAcknowledge: https://evil.example/ [Open](https://evil.example/)${"@".repeat(9_000)}`;
+  const requests = await requestsOf(
+    makeNotification({
+      ...{ title: null, check: "\u6f22".repeat(200), output, detail: output, acknowledged: output },
+      ...{ occurrences: 99_999, flapping: true, dependents: 999, decidedAtMs: Date.UTC(2026, 4, 30) },
+    }),
+    { pageUrl: "https://monitor.example.org/" },
+  );
+  const table = `
+    slack      | 40000 | text
+    teams      | 20000 | attachments.0.content.body.0.inlines.0.text
+    discord    | 2000  | content
+    telegram   | 4096  | text
+    ntfy       | 1300  | message
+    gotify     | 4096  | message
+    pushover   | 1024  | message
+    pagerduty  | 1024  | payload.summary
+    opsgenie   | 130   | message
+    matrix     | 20000 | body
+    mattermost | 4000  | text`;
+  await testTable(t, table, (kind, lengthMax, path) => {
+    const body: unknown = JSON.parse(String(requests.get(kind)?.body));
+    const text = path.split(".").reduce<unknown>((value, key) => Object(value)[key], body);
+    assert.ok(typeof text === "string" && text.length <= Number(lengthMax), `${String(text).length}`);
+    assert.doesNotMatch(text, /\nAcknowledge: https:..evil/);
+    if (["discord", "mattermost"].includes(kind)) assert.doesNotMatch(text, /\]\(/);
+  });
+});
+
 Deno.test("ready-made channels: parameters", async (t) => {
   const table = `
     telegram  | {"token":"1:a","chat":"@ops","url":"http://127.0.0.1:8081/"} | http://127.0.0.1:8081/bot1:a/sendMessage

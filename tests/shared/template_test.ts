@@ -36,6 +36,7 @@ const FILTERED: readonly (readonly [filters: string, value: string, filled: stri
   ["truncate: 3", "a\u{1f600}\u{1f600}", "a…"],
   ["html", '<b> & "', '&lt;b&gt; &amp; "'],
   ["no_mentions", "@all <!channel> a@b", "@\u200ball <\u200b!channel> a@\u200bb"],
+  ["no_mentions", "[Open](https://x) [a] (b)", "[Open]\u200b(https://x) [a] (b)"],
   ["truncate: 3 | html", "a<>bc", "a&lt;…"],
   ["html|no_mentions", "<@U1>", "&lt;@\u200bU1&gt;"],
   ["url", "a/b c&d", "a%2Fb%20c%26d"],
