@@ -241,6 +241,34 @@ export const HTTP: FaultyLayer = {
       ],
     },
     {
+      file: "src/outputs/html_report/page_histories.ts",
+      faults: [
+        [
+          "the bar of a row lacks a run that failed",
+          'record?.last?.condition === "ok" && before',
+          "record !== null && before",
+        ],
+        [
+          "the bar of a row stays that of yesterday",
+          "Math.floor(kept.readAtMs / DAY_MS)",
+          "Math.floor(nowMs / DAY_MS)",
+        ],
+      ],
+    },
+    {
+      file: "src/outputs/html_report/page_rows.ts",
+      tests: ["tests/outputs/html_report/page_histories_test.ts"],
+      faults: [
+        ["an update lacks a row that changed", "piece.version > version", "piece.version > version + 1"],
+        ["a row is not rendered after another run", "status.record === other.record &&", ""],
+        [
+          "an update refers to the page before a reload",
+          "version.startsWith(`${this.#id}-`)",
+          'version.includes("-")',
+        ],
+      ],
+    },
+    {
       file: "src/outputs/html_report/page_groups.ts",
       tests: ["tests/outputs/html_report/public_report_test.ts"],
       faults: [["a group of tags alone has only named checks", "|| tags.some(", "&& tags.some("]],
