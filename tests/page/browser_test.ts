@@ -9,7 +9,7 @@ import { findFaults } from "./axe.ts";
 import { type Browser, requiresBrowser, withBrowser } from "./browser.ts";
 import { inTime } from "../life/in_time.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
-import { OTHER_PAGES, PAGE_STATES, type PageState, writeState } from "./states.ts";
+import { OTHER_PAGES, PAGE_STATES, type PageState, shown, writeState } from "./states.ts";
 
 const VIEWS = {
   "phone-light": { width: 390, height: 844, scheme: "light" },
@@ -135,6 +135,51 @@ Deno.test({
           assert.deepEqual(await browser.console(), []);
         });
       }
+    }),
+});
+
+Deno.test({
+  ...requiresBrowser(),
+  name: "a page of many checks shows the first rows of a section, the one of a link, and all on request",
+  fn: () =>
+    withBrowser(async (browser) => {
+      const many = Array.from({ length: 300 }, (_, index) => shown(`many ${index}|||`));
+      await withServedPage(await writeState({ shown: many, silences: [] }), async (address) => {
+        await openPage(browser, address, "laptop-light");
+        const see = async (): Promise<unknown> =>
+          await browser.run(`return [
+            [...document.querySelectorAll("main li[id]")].filter((row) => row.checkVisibility()).length,
+            [...document.querySelectorAll("section button")].filter((one) => !one.hidden).map((one) => one.textContent).join(),
+            document.getElementById("found").textContent,
+          ]`);
+        const type = (text: string): Promise<unknown> =>
+          browser.run(`
+            const { q } = document.querySelector("form");
+            q.value = "${text}";
+            q.dispatchEvent(new Event("input", { bubbles: true }));`);
+        assert.deepEqual(await see(), [250, "Show 50 more", ""]);
+        assert.deepEqual(await findFaults(browser), []);
+        await type("many 29");
+        assert.deepEqual(await see(), [13, "", "13 of 300 checks"]);
+        await type("none of them");
+        assert.deepEqual(await see(), [0, "", "0 of 300 checks"]);
+        assert.equal(
+          await browser.run(`return document.querySelector("section h2").checkVisibility()`),
+          false,
+        );
+        await type("");
+        await browser.run(
+          `location.hash = "check-many%20299"; return new Promise((resolve) => setTimeout(resolve))`,
+        );
+        assert.deepEqual(await see(), [251, "Show 49 more", ""]);
+        assert.equal(
+          await browser.run(`return document.getElementById("check-many%20299").checkVisibility()`),
+          true,
+        );
+        await browser.run(`document.querySelector("section button").click()`);
+        assert.deepEqual(await see(), [300, "", ""]);
+        assert.deepEqual(await browser.console(), []);
+      });
     }),
 });
 

@@ -78,6 +78,9 @@ export function shareOf({ spans }: Filtered): number {
   return spans.at(-1)?.shares?.ok ?? 2;
 }
 
+/** How many rows of a section a script shows before the reader asks for all. No small page has more. */
+const ROWS_SHOWN_MAX = 250;
+
 /**
  * The part of both page scripts that filters and sorts the rows. `filter()` repeats this after the page is refreshed.
  */
@@ -94,8 +97,22 @@ export const FILTER_CODE = `  const isFound = ${isFound};
     if (!texts.has(row)) texts.set(row, [...row.querySelectorAll("h3,.n,.l")].map((part) => part.textContent).join(" "));
     return texts.get(row);
   };
+  // A list of thousands shows the first rows, since drawing all of them takes seconds.
+  const wholeLists = new Set();
+  const idOf = (list) => list.closest("section").getAttribute("aria-labelledby");
+  const showRest = (list, count) => {
+    const more = list.nextElementSibling ?? list.parentElement.appendChild(document.createElement("button"));
+    more.hidden = count === 0;
+    more.type = "button";
+    more.textContent = "Show " + count + " more";
+    more.onclick = () => {
+      wholeLists.add(idOf(list));
+      filter();
+    };
+  };
   const filter = () => {
     if (form === null) return;
+    const target = location.hash.slice(1);
     const words = form.q.value;
     const order = orders[form.sort.value];
     let found = 0;
@@ -107,12 +124,19 @@ export const FILTER_CODE = `  const isFound = ${isFound};
       if (order) sorted.sort(([one], [other]) => one < other ? -1 : one > other ? 1 : 0);
       if (order || rows.some((row, index) => row !== sorted[index][1])) list.append(...sorted.map(([, row]) => row));
       let shown = 0;
-      for (const row of rows) {
-        const isHidden = !isFound(words, row.dataset.f, textOf(row));
-        if (row.hidden !== isHidden) row.hidden = isHidden;
-        if (!isHidden) shown++;
+      let rest = 0;
+      const max = wholeLists.has(idOf(list)) ? Infinity : ${ROWS_SHOWN_MAX};
+      for (const [, row] of sorted) {
+        const isMatch = isFound(words, row.dataset.f, textOf(row));
+        const isRest = isMatch && shown >= max && row.id !== target;
+        if (isMatch) shown++;
+        if (isRest) rest++;
+        if (row.hidden === (isMatch && !isRest)) row.hidden = !row.hidden;
       }
-      list.closest("section").hidden = shown === 0;
+      if (rest > 0 || list.nextElementSibling) showRest(list, rest);
+      const section = list.closest("section");
+      section.hidden = false;
+      section.classList.toggle("none", shown === 0);
       found += shown;
       total += rows.length;
     }
@@ -144,6 +168,10 @@ export const FILTER_CODE = `  const isFound = ${isFound};
       if (words === undefined || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       filterBy(form.q.value.trim() === words ? "" : words);
+    });
+    addEventListener("hashchange", () => {
+      filter();
+      document.getElementById(location.hash.slice(1))?.scrollIntoView();
     });
     document.addEventListener("keydown", (event) => {
       if (event.key === "/" && !event.ctrlKey && !event.metaKey && !event.target.closest("input,select,textarea")) {

@@ -54,8 +54,11 @@ output{color:var(--soft);font-size:.875rem}
 .x{--c:var(--x)}
 .g,.h{margin-top:.8rem}
 .g>summary,.h>summary{padding:0}
+.none>.g{margin:0}
+.none summary{display:none}
 .g h2,.h h2{display:inline;margin:0;font-size:1rem;color:var(--text)}
-.r>li{display:block;border-top:1px solid var(--rule)}
+.r>li:not([hidden]){display:block}
+.r>li{border-top:1px solid var(--rule)}
 .many>li{content-visibility:auto;contain-intrinsic-height:auto 1.9rem}
 .row>summary{display:grid;grid-template-columns:.7rem minmax(8rem,2fr) minmax(0,5fr) minmax(7rem,3fr) 8.5rem 4.2rem;
   gap:0 .8rem;align-items:center;min-height:1.8rem;padding:0;list-style:none}
