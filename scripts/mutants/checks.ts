@@ -276,6 +276,41 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
+      file: "src/checks/certificate_verdict.ts",
+      tests: ["tests/checks/http_request_sent_test.ts", "tests/checks/tls_certificate_test.ts"],
+      faults: [
+        [
+          "any certificate has the expected fingerprint",
+          "actual === expected ? null",
+          "actual.length === expected?.length ? null",
+        ],
+        ["a fingerprint with colons fits none", 'replaceAll(":", "").toLowerCase()', "toLowerCase()"],
+        ["a certificate is never verified", "verify === false ? () => null", "verify !== true ? () => null"],
+      ],
+    },
+    {
+      file: "src/checks/http/request_errors.ts",
+      tests: ["tests/checks/http/request_errors_test.ts"],
+      faults: [
+        [
+          "no one is warned that a copy of a certificate reads the headers",
+          "!HARMLESS_HEADER.test(name) && name",
+          "HARMLESS_HEADER.test(name) && name",
+        ],
+      ],
+    },
+    {
+      file: "src/system/http/requests.ts",
+      tests: ["tests/checks/http_request_sent_test.ts"],
+      faults: [
+        [
+          "a fingerprint is ignored by the client of https",
+          ": request.refuses !== undefined;",
+          ": false;",
+        ],
+      ],
+    },
+    {
       file: "src/checks/tcp_connect.ts",
       tests: ["tests/checks/tcp_connect_test.ts"],
       faults: [
@@ -316,6 +351,11 @@ export const CHECKS: FaultyLayer = {
           "a redirect takes secret headers to another site",
           "keepsOrigin || HARMLESS_HEADER.test(name)",
           'keepsOrigin || HARMLESS_HEADER.test(name) || name.toLowerCase() !== "authorization"',
+        ],
+        [
+          "a redirect takes the trust in any certificate to another site",
+          "keepsOrigin && refuses",
+          "refuses",
         ],
         ["redirects go on without end", "REDIRECTS_MAX = 10", "REDIRECTS_MAX = 100"],
         [
