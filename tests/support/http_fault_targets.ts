@@ -124,6 +124,9 @@ export function startHttpTargets(): readonly CheckTarget[] {
   );
 }
 
+/** Its connections may linger; see the targets of `tls_certificate`. */
+const UNVERIFIED: HttpExpectations = { request: { tls: { verify: false } } };
+
 /**
  * A form of response, and how many records at the end may be harmed: the last record marks the end. If nothing else does,
  * it must have arrived.
@@ -136,6 +139,12 @@ const TLS_FORMS: Readonly<
   "a certificate": [withLength(BODY), {
     certificate: { warningBeforeExpiryMs: 0, criticalBeforeExpiryMs: 0 },
   }, 1],
+  "a body with a length, unverified": [withLength(BODY), { notBodyPart: "error", ...UNVERIFIED }, 1],
+  "a whole body up to the end of an unverified connection": [
+    UNTIL_CLOSE,
+    { notBodyPart: "error", ...UNVERIFIED },
+    0,
+  ],
 };
 
 /** Starts a check of each form of response, over TLS. */
@@ -144,10 +153,10 @@ export function startTlsHttpTargets({ certificate, path }: Trust): readonly Chec
     checkTarget({
       name: `http_request over TLS: ${name}`,
       // The connection that reads a certificate may; see the targets of `tls_certificate`.
-      ...expected.certificate !== undefined && { mayLinger: true },
+      ...(expected.certificate ?? expected.request) !== undefined && { mayLinger: true },
       server: startAnswers({ "/": answer }, certificate),
       ask: (port, { timeoutMs, clock }) => {
-        const request = { tls: { caFile: path } };
+        const request = { tls: expected.request?.tls ?? { caFile: path } };
         return observeTarget(`https://127.0.0.1:${port}/`, { ...expected, request, timeoutMs, clock });
       },
       isRight: (courses, whole) => unharmed(courses) >= unharmed(whole) - needlessRecords,

@@ -51,7 +51,12 @@ const RULES: readonly Rule[] = [
   [null, /No such file or directory/, "socket does not exist"],
   ["machine", /Permission denied/, "permission denied"],
   [null, /Connection refused|ECONNREFUSED|os error 10061\b/, "connection refused"],
-  [null, /Connection reset by peer|ECONNRESET|os error 10054\b/, "connection reset by the server"],
+  // `node:tls` over a socket reports a reset in the last words.
+  [
+    null,
+    /Connection reset by peer|ECONNRESET|os error 10054\b|write UNKNOWN/,
+    "connection reset by the server",
+  ],
   [null, /Broken pipe|EPIPE/, "connection closed by the server"],
   [null, /Network is unreachable|ENETUNREACH|os error 10051\b/, "network is unreachable"],
   [null, /No route to host|EHOSTUNREACH|os error 10065\b/, "no route to the host"],
