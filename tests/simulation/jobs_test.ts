@@ -58,6 +58,7 @@ simulate("a job that fails or is missed is a problem, and a check-in its recover
 });
 
 const JOB = { kind: "job", parameters: { expected_every: "6 hours" } };
+const SOON = { kind: "job", parameters: { expected_every: "2 hours" } };
 
 simulate("a job that never ran is pending until it runs or is overdue", {
   start: "2026-03-02 12:00",
@@ -68,8 +69,8 @@ simulate("a job that never ran is pending until it runs or is overdue", {
         checks: {
           web: {},
           all: { kind: "group", parameters: { checks: ["web", "backup", "report"] } },
-          backup: JOB,
-          report: JOB,
+          backup: SOON,
+          report: SOON,
           leaf: { depends_on: ["report", "all"] },
         },
       },
@@ -82,23 +83,23 @@ simulate("a job that never ran is pending until it runs or is overdue", {
       assert.match(stdout, /^PENDING +all +1 of 3 ok, expected all: "backup" is pending/m);
     },
     "12:30": ["run backup => 3", "check --once backup --state none => 3"],
-    "13:00": "beat backup",
-    "14:30": async (world) => {
+    "12:40": "beat backup",
+    "13:10": async (world) => {
       const { code, stdout } = await world.machine().run("history", "report");
       assert.equal(code, 0);
       assert.doesNotMatch(stdout, /runs|failed/);
     },
-    "15:00": "beat report",
-    "15:30": "status => 2",
+    "13:30": "beat report",
+    "13:40": "status => 2",
   },
-  results: { leaf: "14:00 critical" },
-  until: "22:00",
+  results: { leaf: "13:00 critical" },
+  until: "16:00",
   expect: {
     chat: [
       // Neither the job nor the group is failing.
-      "14:00-14:01 problem leaf critical",
-      "19:10-19:12 problem all critical (1 dependent), problem backup critical",
-      "21:10-21:12 problem report critical (1 dependent)",
+      "13:00-13:01 problem leaf critical",
+      "14:50-14:52 problem all critical (1 dependent), problem backup critical",
+      "15:40-15:42 problem report critical (1 dependent)",
     ],
   },
 });
