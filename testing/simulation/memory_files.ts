@@ -17,6 +17,8 @@ export interface Node {
   database: DatabaseSync | null;
   /** What is wrong with the database. */
   damage: "header" | "tables" | null;
+  /** Called when it is no longer at its path. */
+  onGone: () => void;
 }
 
 export interface MemoryFilesOptions {
@@ -52,6 +54,7 @@ export class MemoryFiles {
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
     const old = this.#nodes.get(path);
     this.#nodes.set(path, this.#create("file", { bytes, mode: old?.mode ?? mode }));
+    old?.onGone();
   }
 
   makeDirectory(path: string, mode = 0o755): void {
@@ -69,8 +72,10 @@ export class MemoryFiles {
   }
 
   delete(path: string): void {
-    for (const other of this.#nodes.keys()) {
-      if (other === path || other.startsWith(`${path}/`)) this.#nodes.delete(other);
+    for (const [other, { onGone }] of this.#nodes) {
+      if (other !== path && !other.startsWith(`${path}/`)) continue;
+      this.#nodes.delete(other);
+      onGone();
     }
   }
 
@@ -183,8 +188,11 @@ export class MemoryFiles {
     const node = this.#nodes.get(from);
     if (node === undefined) throw notFound(from);
     this.#change(dirname(from), directory);
+    const old = this.#nodes.get(to);
     this.#nodes.delete(from);
     this.#nodes.set(to, node);
+    node.onGone();
+    old?.onGone();
   }
 
   #putInPlace(path: string, text: string, mode: number): void {
@@ -262,6 +270,7 @@ export class MemoryFiles {
       modifiedAtMs: this.#options.nowMs(),
       database: null,
       damage: null,
+      onGone: () => {},
       ...facts,
     };
   }

@@ -17,6 +17,8 @@ import type { Output, Program } from "./program.ts";
 import { Random } from "./random.ts";
 
 const BUSY_MS_MAX = 10_000;
+/** The program looks so often whether its lock file is in place. */
+const LOOK_MS = 1_000;
 
 /** Makes the machine of a program, as the program knows it. */
 export function createSimulatedSystem(program: Program): System {
@@ -152,8 +154,8 @@ export function createSimulatedSystem(program: Program): System {
 }
 
 /**
- * The clock that `main.ts` makes, on the one timer of a process. An event that comes too early waits on: a service sets
- * its timer to a later time and back each second, which costs no event.
+ * The clock that `main.ts` makes, on the one timer of a process. An event that comes too early waits on, so a timer that
+ * is set to a later time costs no event.
  */
 function createClock(program: Program): Clock {
   const { machine } = program;
@@ -236,8 +238,13 @@ function acquireLock(program: Program, path: string): Lock | null {
     const lock = { program, node };
     locks.set(path, lock);
     return {
-      // Every second, so at once: an event for each would be half of the time of a quiet day.
-      isInPlace: () => Promise.resolve(files.has(path) && files.node(path) === node),
+      // It takes until the file is gone: an event each second would be most of the time of a quiet day.
+      isInPlace: () =>
+        new Promise((resolve) => {
+          const { timeline, random } = program.machine.world;
+          node.onGone = () => void timeline.after(random.between(0, LOOK_MS), () => resolve(false), program);
+          if (!files.has(path) || files.node(path) !== node) node.onGone();
+        }),
       release: () => {
         if (locks.get(path) === lock) locks.delete(path);
       },
