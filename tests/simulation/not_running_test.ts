@@ -533,3 +533,21 @@ simulate("the time of a suspend is not observed, before the next run either", {
   },
   until: "Tue 00:47",
 });
+
+simulate("a service on a terminal names the checks that ran so recently that they wait", {
+  start: "2026-03-02 21:55",
+  config: { defaults: { schedule: { regular_interval: "5 minutes" } }, checks: { web: {}, db: {} } },
+  // At the start, the other one is overdue.
+  actions: {
+    "22:01": "stop",
+    "22:02": async (world) => {
+      const service = world.machine().startWith({ args: ["check"], typed: [] });
+      service.stdout.isKept = true;
+      await world.until(() => /see: monitor status\n/.test(service.stdout.text()), "the line");
+      assert.match(service.stdout.text(), /\n1 check ran recently, next run in 3 min \d+ s; see/);
+      service.signal("SIGTERM");
+    },
+  },
+  until: "22:04",
+  expect: {},
+});

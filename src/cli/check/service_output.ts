@@ -141,7 +141,7 @@ function describePage(address: string | null): string {
 
 function describeRecent({ checks, nextMs }: RecentRuns): string {
   const next = describeDuration(nextMs);
-  return `${counted(checks, "check")} ran recently, the next of them runs in ${next}; see: monitor status`;
+  return `${counted(checks, "check")} ran recently, next run in ${next}; see: monitor status`;
 }
 
 /**

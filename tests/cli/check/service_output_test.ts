@@ -42,7 +42,7 @@ Deno.test("createPrettyOutput() prints the page and the first result of each che
 });
 
 Deno.test("createPrettyOutput() says on a terminal why checks that ran recently print nothing yet", () => {
-  const line = "3 checks ran recently, the next of them runs in 4 min 21 s; see: monitor status\n";
+  const line = "3 checks ran recently, next run in 4 min 21 s; see: monitor status\n";
   const recent = { checks: 3, nextMs: 261_000 };
   assert.ok(printed(80, "127.0.0.1:9797", recent).includes(`(Ctrl-C ends the service)\n${line}OK  `));
   assert.equal(printed(null, "127.0.0.1:9797", recent), "");
