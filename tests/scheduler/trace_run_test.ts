@@ -128,6 +128,15 @@ Deno.test("a full trace shows the addresses and the certificate of https, a brie
     (await traceOf(untrusted)).join("\n"),
     /^TLS \(second connection\): certificate for .*; not accepted: .*; all that the server sends: openssl /m,
   );
+  for (
+    const [tls, verdict] of [[{ verify: false }, "trusted"], [
+      { fingerprint: "f0".repeat(32) },
+      "not accepted",
+    ]]
+  ) {
+    const own = { kind: "http_request", parameters: { request: { target: request.target, tls } } };
+    assert.match((await traceOf(own)).join("\n"), new RegExp(`SHA-256 [0-9a-f]{64}; ${verdict}`));
+  }
   const brief = await traceOf(check, { depth: "brief" });
   assert.deepEqual(brief.filter((line) => /^(addresses|TLS)/.test(line)), []);
 });

@@ -120,7 +120,12 @@ async function traceTls(
     const authority = request.tls?.authority;
     const tls = { serverName: host, authorities: authority === undefined ? [] : [authority] };
     const reading = await connections.readCertificate({ ...target, tls }, { signal });
-    tracer.add(`TLS (second connection): ${describeCertificate(reading, { ...target, tls })}`);
+    const { refuses } = request;
+    const reason = reading.facts === null ? null : refuses?.(reading.facts) ?? null;
+    const shown = refuses === undefined
+      ? reading
+      : { ...reading, problem: reason === null ? null : { about: "names" as const, reason } };
+    tracer.add(`TLS (second connection): ${describeCertificate(shown, { ...target, tls })}`);
   } catch (error) {
     const reason = signal.aborted ? "no response in time" : connections.explain(error, target, "TLS").reason;
     tracer.add(`TLS (second connection): ${reason}`);
