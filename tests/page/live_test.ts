@@ -49,6 +49,15 @@ Deno.test({
         // Heights have fractions, scroll positions have none.
         assert.ok(moved <= 1, `what was read stays where it was: ${moved}`);
         assert.equal(await browser.run("return window.isSame"), true, "it was not loaded again");
+        await browser.run(
+          `document.querySelectorAll("footer,section:last-of-type").forEach((one) => one.remove())`,
+        );
+        await untilTrue(browser, `window.isSame === undefined && document.querySelector("footer") !== null`);
+        assert.equal(
+          await browser.run(`return document.querySelectorAll("main li[id]").length`),
+          22,
+          "it was cut",
+        );
         await browser.run(`${WEB}.querySelector(".y a").click()`);
         await untilTrue(browser, `document.title.startsWith("web: monitor on ")`);
         await browser.run(`document.querySelector("li details:last-of-type").open = true`);

@@ -73,6 +73,8 @@ export const LIVE_SCRIPT: string = `"use strict";
     const fresh = new DOMParser().parseFromString(text, "text/html");
     // A proxy may not notice that a response ended early.
     if (parts.some((part) => fresh.querySelector(part) === null)) throw new Error("incomplete");
+    // The page itself ended early, so rows that are the same may be missing here.
+    if (parts.some((part) => document.querySelector(part) === null)) return location.reload();
     if (!getSelection().isCollapsed) return;
     updatedAtMs = Date.now();
     // A replaced field would close the keyboard of a phone.
