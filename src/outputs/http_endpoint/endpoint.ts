@@ -29,7 +29,7 @@ import type { Session } from "./sessions.ts";
 import { decodeName, pageOf, SignIn, type SignInConfig } from "./sign_in.ts";
 import { LIVE_SCRIPT } from "./live_script.ts";
 import { type EndpointConfig, type EndpointSources, Views } from "./views.ts";
-import { type Render, RenderCache, type RenderedPart } from "./render_cache.ts";
+import { type Render, RenderCache, type RenderedPart, TooManyTextsError } from "./render_cache.ts";
 
 interface Adopted extends EndpointConfig {
   readonly targets: readonly PingTarget[];
@@ -109,6 +109,9 @@ export class Endpoint {
       if (typeof access === "string") return await this.#show(segments, { request, access, session });
       return this.#leadsToForm(segments, request) ? this.#lead(segments) : access;
     } catch (error) {
+      if (error instanceof TooManyTextsError) {
+        return respondText(503, `${error.message}, send the request again`);
+      }
       if (!(error instanceof StoreError)) throw error;
       return respondText(503, "the state cannot be read now, send the request again");
     }

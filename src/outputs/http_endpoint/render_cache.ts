@@ -13,6 +13,11 @@ export interface RenderedPart {
   readonly bytes: Uint8Array;
 }
 
+/** Thrown for a text that was not rendered, since too many others were asked for after it. */
+export class TooManyTextsError extends Error {
+  override readonly name = "TooManyTextsError";
+}
+
 /** A text that is rendered, or being rendered, with its validator for browsers. */
 class Rendering {
   /** With its quotes (RFC 9110, section 8.8.3). */
@@ -55,6 +60,13 @@ class Rendering {
     }
   }
 
+  /** Rejects those who wait for a text that is not rendered. */
+  refuse(): void {
+    const error = new TooManyTextsError("too many other texts were asked for");
+    this.#state = { error };
+    this.#begun.reject(error);
+  }
+
   /** Returns the body of a response; while it is being rendered, in parts. */
   body(bytesOf: (part: RenderedPart) => Uint8Array): Uint8Array | AsyncIterable<Uint8Array> {
     const [part] = this.#parts;
@@ -66,7 +78,7 @@ class Rendering {
     for (let index = 0;; index++) {
       while (index >= parts.length) {
         if (this.#state === "whole") return;
-        if (this.#state !== "rendering") throw this.#state.error;
+        if (typeof this.#state === "object") throw this.#state.error;
         await this.#next.promise;
       }
       const part = parts[index];
@@ -94,6 +106,8 @@ const VALID_TIMES = 20;
 /** The first page of many checks takes much longer than those after it. */
 const VALID_MS_MAX = 30_000;
 const ENTRIES_MAX = 32;
+/** The server has no more connections, so nobody waits for the oldest text. */
+const WAITING_MAX = 256;
 
 /**
  * Renders texts one at a time, and sends each for some time. After each, a pause as long as that took leaves the thread to the
@@ -102,6 +116,7 @@ const ENTRIES_MAX = 32;
 export class RenderCache {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
+  readonly #waiting = new Set<Rendering>();
   #last: Promise<unknown> = Promise.resolve();
   #count = 0;
 
@@ -129,7 +144,9 @@ export class RenderCache {
     const entry: Entry = { rendering, validUntilMs: Infinity };
     this.#entries.delete(key);
     this.#entries.set(key, entry);
+    this.#waiting.add(rendering);
     this.#last = this.#last.then(async () => {
+      if (!this.#waiting.delete(rendering)) return;
       const beganMs = this.#clock.monotonicMs();
       let workMs = 0;
       try {
@@ -144,6 +161,11 @@ export class RenderCache {
       await pause(this.#clock, tookMs);
     });
     this.#limit();
+    const [oldest] = this.#waiting;
+    if (this.#waiting.size > WAITING_MAX && oldest !== undefined) {
+      this.#waiting.delete(oldest);
+      oldest.refuse();
+    }
     return entry;
   }
 

@@ -101,6 +101,16 @@ Deno.test("RenderCache counts the work on a text in parts, and serves it for 30 
   assert.equal(await validMs(5_000), 30_000);
 });
 
+Deno.test("RenderCache lets at most 256 texts wait, and refuses older ones", async () => {
+  const { clock, rendered, get } = createScenario();
+  const keys = Array.from({ length: 300 }, (_, index) => `${index}`);
+  const texts = Promise.allSettled(keys.map(get));
+  await clock.advance(60_000);
+  const found = (await texts).map(({ status }) => status === "fulfilled");
+  assert.deepEqual(keys.filter((_, index) => found[index]), keys.slice(-256));
+  assert.equal(rendered.length, 256);
+});
+
 Deno.test("RenderCache sends the parts of a text as they come, to each client, and then the whole text", async () => {
   const clock = createFakeClock();
   const cache = new RenderCache(clock);
