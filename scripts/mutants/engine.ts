@@ -752,11 +752,6 @@ export const ENGINE: FaultyLayer = {
       tests: ["tests/engine/channel_queue_test.ts"],
       faults: [
         [
-          "a notification that another clock has delayed waits for days",
-          "queued.nextAttemptAtMs <= nowMs + (group?.waitMs ?? 0)",
-          "queued.nextAttemptAtMs <= Infinity",
-        ],
-        [
           "a new notification waits as long as a group that is batching",
           'Math.min(before.status.untilMs, "untilMs" in status ? status.untilMs : Infinity)',
           "before.status.untilMs",
@@ -764,9 +759,20 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
+      file: "src/engine/sending.ts",
+      tests: ["tests/engine/channel_queue_test.ts"],
+      faults: [
+        [
+          "a notification that another clock has delayed waits for days",
+          "queued.nextAttemptAtMs <= nowMs + (group?.waitMs ?? 0)",
+          "queued.nextAttemptAtMs <= Infinity",
+        ],
+      ],
+    },
+    {
       file: "src/engine/queued_notifications.ts",
       tests: ["tests/simulation/message_groups_test.ts"],
-      faults: [["a group does not wait", "nowMs + (channel.group?.waitMs ?? 0)", "nowMs"]],
+      faults: [["a group does not wait", "nowMs + channel.group.waitMs", "nowMs"]],
     },
     {
       file: "src/channels/describe_item.ts",
