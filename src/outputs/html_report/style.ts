@@ -193,8 +193,8 @@ summary{cursor:pointer;padding:.2rem 0}
 .public .g,.public .h{margin:0}
 .public summary{padding:0;color:inherit;list-style:none}
 .public summary::-webkit-details-marker{display:none}
-.public summary h3::before{content:"\\25b8 "/""}
-.public [open]>summary h3::before{content:"\\25be "/""}
+.public summary h3::before{content:"\\25b8\\a0 "/""}
+.public [open]>summary h3::before{content:"\\25be\\a0 "/""}
 .public .b{height:1.6rem;margin-top:.3rem}
 .days{color:var(--soft);font-size:.8125rem}
 @media (min-width:120rem){html{font-size:137.5%}}
