@@ -22,9 +22,9 @@ export function describeChannels({ notifications }: Check, config: ChannelsSourc
 
 /** Returns which notifications a channel gets, and when. */
 export function describeFilters(
-  { conditions, events, afterMs, hours, outsideHours, atMost, fallback }: Pick<
+  { conditions, events, afterMs, hours, outsideHours, group, atMost, fallback }: Pick<
     Channel,
-    "conditions" | "events" | "afterMs" | "hours" | "outsideHours" | "atMost" | "fallback"
+    "conditions" | "events" | "afterMs" | "hours" | "outsideHours" | "group" | "atMost" | "fallback"
   >,
 ): string {
   const parts = [
@@ -34,6 +34,9 @@ export function describeFilters(
     ...hours === undefined ? [] : [
       `${hours.map(describeWindow).join(" or ")}, ${outsideHours === "never" ? "else never" : "else later"}`,
     ],
+    ...group === undefined
+      ? []
+      : [`one message for ${GROUP_WORDS[group.by]} after ${describeDuration(group.waitMs)}`],
     ...atMost === undefined ? [] : [
       `at most ${atMost.count} message${atMost.count === 1 ? "" : "s"} in ${
         describeDuration(atMost.windowMs)
@@ -43,6 +46,12 @@ export function describeFilters(
   ];
   return parts.length === 0 ? "everything" : parts.join("; ");
 }
+
+const GROUP_WORDS: Readonly<Record<NonNullable<Channel["group"]>["by"], string>> = {
+  all: "all checks",
+  tag: "each first tag",
+  parent: "each check that others depend on",
+};
 
 const EVENT_WORDS: Readonly<Record<NonNullable<Channel["events"]>[number], string>> = {
   problem: "problems",

@@ -30,6 +30,7 @@ Deno.test("describeFilters() names each filter of a channel", async (t) => {
       { atMost: { count: 1, windowMs: 3_600_000 }, fallback: "mail" },
       "at most 1 message in 1 h; mail if it fails",
     ],
+    "a group": [{ group: { by: "tag", waitMs: 30_000 } }, "one message for each first tag after 30 s"],
     "several": [{ conditions: ["critical"], afterMs: 60_000 }, "only critical; problems after 1 min"],
   };
   await testRows(t, rows, ([filters, text]) => assert.equal(describeFilters(filters), text));
