@@ -28,6 +28,6 @@ export const demoCommand: Command = {
       );
     }
     const { runDemo } = await import("../demo/run_demo.ts");
-    return await runDemo(address, system);
+    return await runDemo(parsed, system);
   },
 };

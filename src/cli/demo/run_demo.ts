@@ -1,6 +1,7 @@
 import { channelEntryOf } from "../../channels/registry.ts";
 import { combinedChecks } from "../../domain/check.ts";
-import { ListenError } from "../../domain/http_servers.ts";
+import { type ListenAddress, ListenError, type ServeOptions } from "../../domain/http_servers.ts";
+import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import type { Log, System } from "../../domain/system.ts";
 import { type CheckRunner, RUN_HERE } from "../../scheduler/run_checks.ts";
 import { counted, printable } from "../../shared/text.ts";
@@ -20,14 +21,17 @@ import { DemoPlan } from "./demo_plan.ts";
  *
  * @throws {ListenError} If it can't listen.
  */
-export async function runDemo(address: string, machine: System): Promise<number> {
+export async function runDemo(address: ListenAddress, machine: System): Promise<number> {
+  // An address in use is found before the history is made.
+  const { httpServers } = machine;
+  await hinting(httpServers.listen(address, NO_PAGE).then((server) => server.close()));
   const stopped = Promise.withResolvers<void>();
   const endSignals = machine.onStopSignal(() => stopped.resolve());
   const system: System = { ...machine, hostName: () => "demo" };
   try {
-    const parts = await startDemo(address, { system, onBug: stopped.reject });
+    const parts = await startDemo(hostAndPort(address.host, address.port), { system, onBug: stopped.reject });
     try {
-      await listen(parts);
+      await hinting(parts.outputs.listen());
       await stopped.promise;
       return EXIT.ok;
     } finally {
@@ -96,9 +100,14 @@ function demoRunner(plan: DemoPlan, { clock }: System): CheckRunner {
   };
 }
 
-async function listen({ outputs }: ServiceParts): Promise<void> {
+const NO_PAGE: ServeOptions = {
+  handle: () => Promise.resolve({ status: 503, headers: {}, body: "" }),
+  onBug: () => {},
+};
+
+async function hinting(listening: Promise<void>): Promise<void> {
   try {
-    await outputs.listen();
+    await listening;
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     throw new ListenError(`${error.message}; choose another address with --listen`, { cause: error });
