@@ -128,8 +128,9 @@ path.l{stroke:var(--text);stroke-width:1.5px;stroke-linecap:round;stroke-linejoi
 @media (max-width:66rem){.row>summary{grid-template-columns:.7rem minmax(8rem,3fr) minmax(0,5fr) minmax(6rem,3fr) 4.5rem 4.2rem}
 .v small{display:block}}
 @media (max-width:48rem){
-body{padding:.6rem}
+body{padding:.2rem .6rem}
 h1{font-size:1.2rem}
+header .o{margin:.1rem 0;font-size:.875rem;line-height:1.25}
 nav{flex-wrap:nowrap;overflow-x:auto;white-space:nowrap;font-size:.875rem}
 [role=search]{flex-wrap:nowrap}
 select{max-width:7rem}
