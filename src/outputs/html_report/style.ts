@@ -13,7 +13,7 @@ export const STYLE: Markup = unescapedConstant(`
 @media (prefers-color-scheme:dark){:root{--back:#14171a;--card:#1d2125;--text:#e7eaed;--soft:#a7b0b9;--rule:#3a4148;
   --link:#8ec1ff;--k:#5fbf6e;--p:#6cc3d8;--u:#c4a1f7;--w:#e3ab45;--x:#ff8d85;--on:#14171a}}
 *{box-sizing:border-box}
-body{margin:0 auto;max-width:100rem;padding:1rem;background:var(--back);color:var(--text);
+body{margin:0 auto;max-width:100rem;padding:.4rem 1rem;background:var(--back);color:var(--text);
   font:1rem/1.4 system-ui,sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 h1{margin:0;font-size:1.6rem;line-height:1.25}
 h2{margin:1.6rem 0 .5rem;font-size:1.15rem}
@@ -25,7 +25,7 @@ p,ul,ol{margin:0;padding:0}
 ul,ol{list-style:none}
 a{color:var(--link)}
 p.h{font-size:1.15rem;font-weight:600;color:var(--text)}
-header .o{color:var(--text);font-size:1rem}
+header .o{margin:.1rem 0;color:var(--text);font-size:.9375rem}
 header .z,main>.z,#live{color:var(--text);font-weight:600;font-size:1rem}
 #live.z{position:sticky;top:0;z-index:2;margin:0;padding:.3rem 0;background:var(--back)}
 header p{color:var(--soft);margin:.3rem 0;max-width:60rem;font-size:.875rem}
@@ -52,7 +52,7 @@ output{color:var(--soft);font-size:.875rem}
 .u{--c:var(--u)}
 .w{--c:var(--w)}
 .x{--c:var(--x)}
-.g,.h{margin-top:.8rem}
+.g,.h{margin-top:.45rem}
 .g>summary,.h>summary{padding:0}
 .none>.g{margin:0}
 .none summary{display:none}
@@ -130,7 +130,7 @@ path.l{stroke:var(--text);stroke-width:1.5px;stroke-linecap:round;stroke-linejoi
 @media (max-width:48rem){
 body{padding:.2rem .6rem}
 h1{font-size:1.2rem}
-header .o{margin:.1rem 0;font-size:.875rem;line-height:1.25}
+header .o{font-size:.875rem;line-height:1.25}
 nav{flex-wrap:nowrap;overflow-x:auto;white-space:nowrap;font-size:.875rem}
 [role=search]{flex-wrap:nowrap}
 select{max-width:7rem}
