@@ -31,7 +31,7 @@ test(
       assert.match(stdout, /OK +web .*status is 200/);
       assert.strictEqual(code, 2);
       const [mail] = await harness.mailbox.read();
-      assert.strictEqual(mail?.subject, "[ops] CRITICAL: script");
+      assert.strictEqual(mail?.subject, "[ops] script is critical: all is lost");
       const status = await harness.run(["status"], { permissions });
       assert.match(status.stdout, /script/);
     }),
