@@ -253,6 +253,11 @@ export const HTTP: FaultyLayer = {
           "Math.floor(kept.readAtMs / DAY_MS)",
           "Math.floor(nowMs / DAY_MS)",
         ],
+        [
+          "the histories of all checks are read at once from the second day on",
+          "this.#reads++",
+          "this.#reads",
+        ],
       ],
     },
     {

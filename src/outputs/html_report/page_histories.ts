@@ -14,6 +14,7 @@ interface Kept {
  */
 export class PageHistories {
   readonly #kept = new Map<string, Kept>();
+  #reads = 0;
 
   /** Returns a history that still holds; `null`: it has to be read. */
   get(status: PageCheck, nowMs: number): PageHistory | null {
@@ -24,7 +25,7 @@ export class PageHistories {
   }
 
   keep(status: PageCheck, history: PageHistory, nowMs: number): void {
-    const spread = (this.#kept.size % SPREAD) / SPREAD;
+    const spread = (this.#reads++ % SPREAD) / SPREAD;
     const untilMs = nowMs + HOUR_MS * (1 + spread) / 2;
     this.#kept.set(status.check.name, { status, history, readAtMs: nowMs, untilMs });
   }

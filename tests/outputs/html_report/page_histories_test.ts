@@ -56,6 +56,19 @@ Deno.test("PageHistories reads a history again after a change, a failed run, an 
     histories.keep(statusWith(BEFORE), NO_HISTORY, lateMs);
     assert.equal(histories.get(statusWith(BEFORE), lateMs + 6 * 60_000), null);
   });
+  await t.step("of many checks that were read at once, half after 45 minutes, on the second day too", () => {
+    const histories = new PageHistories();
+    const many = Array.from({ length: 720 }, (_, index) => {
+      const status = statusWith(BEFORE);
+      return { ...status, check: { ...status.check, name: `web ${index}` } };
+    });
+    for (const days of [0, 1]) {
+      const readAtMs = Date.UTC(2026, 0, 30 + days, 12);
+      for (const status of many) histories.keep(status, NO_HISTORY, readAtMs);
+      const due = many.filter((status) => histories.get(status, readAtMs + 45 * 60_000) === null);
+      assert.equal(due.length, 362);
+    }
+  });
   await t.step("a failing check whose run is the same", () => {
     const histories = new PageHistories();
     histories.keep(statusWith(FAILED), NO_HISTORY, NOW_MS);
