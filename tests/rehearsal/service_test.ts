@@ -112,12 +112,12 @@ function assertSame({ rehearsed, sent, world, where }: Played): number {
 
 Deno.test("rehearse: the messages are those of the simulated service", async () => {
   let count = 0;
-  for (let round = 0; round < campaign(30); round++) {
+  for (let round = 0; round < campaign(40); round++) {
     const seed = testSeed() + round;
     const { config, scenario } = randomScenario(createRandom(seed, "service"), { days: 0.15 });
     count += assertSame(await playBoth({ config, scenario: { ...scenario, channels: {} } }, seed));
   }
-  assert.ok(count > campaign(300), `only ${count} messages`);
+  assert.ok(count > campaign(400), `only ${count} messages`);
 });
 
 /**

@@ -39,7 +39,7 @@ const CHECKS = {
   },
   shop: {
     depends_on: ["db"],
-    schedule: { regular_interval: "40 seconds", attentive_interval: "17 seconds" },
+    schedule: { regular_interval: "20 seconds", attentive_interval: "7 seconds" },
   },
   api: { threshold: 2, within: 5, flapping: "once", notifications: ["chat", "late"] },
   cron: { schedule: { cron: "*/3 * * * *", time_zone: "UTC", attentive_interval: "1 minute" } },
@@ -124,7 +124,7 @@ async function assertVerified(worlds: number, state: unknown): Promise<void> {
 }
 
 Deno.test("replay --verify finds no difference after an hour of chaos", () =>
-  assertVerified(campaign(20), STATE));
+  assertVerified(campaign(30), STATE));
 
 Deno.test("replay --verify finds no difference on a shared state after an hour of chaos", () =>
   assertVerified(campaign(10), SHARED_STATE));
