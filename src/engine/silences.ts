@@ -92,7 +92,7 @@ export function endedAt(silences: readonly Silence[], atMs: number): readonly Si
   return silences.map((one) => ({ ...one, untilMs: atMs }));
 }
 
-/** Describes why a silence was made and by whom, such as `deploy, by Ada from 192.0.2.7`; may be empty. */
+/** Describes the reason and the author of a silence, such as `deploy, by Ada from 192.0.2.7`; may be empty. */
 export function describeNote({ reason, by }: Pick<Silence, "reason" | "by">): string {
   return [...reason === "" ? [] : [reason], ...by === null ? [] : [`by ${by}`]].join(", ");
 }

@@ -1,4 +1,4 @@
-/** Attacks on the sign-in and the forms of the live page. Nothing may be done, and nobody learns anything. */
+/** Attacks on the sign-in and the forms of the live page. Nothing may be done, and the attacker learns nothing. */
 import assert from "node:assert/strict";
 import { type Scenario, simulate, type World } from "../../testing/simulation/mod.ts";
 import { TOKEN, Visitor } from "./visitor.ts";
@@ -49,7 +49,7 @@ simulate("forged forms do nothing", {
           { cookie: "-", authorization: `Bearer ${TOKEN}` },
           403,
         ],
-        "an unknown check": [{ check: "nobody" }, {}, 404],
+        "an unknown check": [{ check: "absent" }, {}, 404],
         "a malformed check": [{ check: "%zz" }, {}, 404],
         "another type": [{}, { "content-type": "text/plain" }, 415],
         "a large body": [{ note: "x".repeat(17_000) }, {}, 413],

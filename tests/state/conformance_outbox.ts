@@ -294,7 +294,7 @@ export function testOutbox(test: StoreTest): void {
     await store.keepAction(first, [silence]);
     await store.keepAction(actionOf("3", { check: "other" }), []);
     assert.deepEqual(await store.actions("web"), [first, second]);
-    assert.deepEqual(await store.actions("nobody"), []);
+    assert.deepEqual(await store.actions("absent"), []);
     assert.deepEqual(await store.silences(NOW_MS), [silence]);
   });
 

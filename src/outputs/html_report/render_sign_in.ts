@@ -12,7 +12,7 @@ export interface SignInPage {
   readonly check: string;
   /** The name that was sent. */
   readonly by?: string;
-  /** Why nobody is signed in. */
+  /** The reason for which a sign-in or an action was rejected. */
   readonly problem?: string;
 }
 

@@ -29,7 +29,7 @@ class Rendering {
 
   constructor(etag: string) {
     this.etag = etag;
-    // Nobody may wait for it.
+    // It may reject before a client waits for it.
     this.#begun.promise.catch(() => {});
   }
 
@@ -106,7 +106,7 @@ const VALID_TIMES = 20;
 /** The first page of many checks takes much longer than those after it. */
 const VALID_MS_MAX = 30_000;
 const ENTRIES_MAX = 32;
-/** The server has no more connections, so nobody waits for the oldest text. */
+/** The server has no more connections, so no client waits for the oldest text. */
 const WAITING_MAX = 256;
 
 /**

@@ -100,7 +100,7 @@ export class SignIn {
     if (!(form instanceof URLSearchParams)) return form;
     // A reload may have come before the body did.
     const { listen: { actions, token } } = this.#config;
-    if (!actions || token === undefined) return respondText(403, "nobody can sign in any more");
+    if (!actions || token === undefined) return respondText(403, "signing in was turned off");
     const check = decodeName(form.get("check"));
     const by = oneLine(form.get("by") ?? "", NAME_MAX);
     if (by === "") return this.#form(400, { check, problem: "Your name is missing." });
