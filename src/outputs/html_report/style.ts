@@ -132,7 +132,8 @@ body{padding:.2rem .6rem}
 h1{font-size:1.2rem}
 header .o{font-size:.875rem;line-height:1.25}
 nav{flex-wrap:nowrap;overflow-x:auto;white-space:nowrap;font-size:.875rem}
-[role=search]{flex-wrap:nowrap}
+[role=search]{flex-wrap:nowrap;padding:.1rem 0}
+.g,.h{margin-top:.3rem}
 select{max-width:7rem}
 #found:empty{display:none}
 .row>summary{grid-template-columns:.7rem minmax(0,1fr) auto;gap:0 .6rem;padding:.15rem 0}
