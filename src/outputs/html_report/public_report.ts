@@ -2,6 +2,7 @@ import type { CheckStatus, ShownCheck } from "../../engine/check_status.ts";
 import type { ConditionChange, KeptResult } from "../../domain/store.ts";
 import { mostUrgentFirst, type ShownCondition } from "../../domain/condition.ts";
 import type { Page } from "../../domain/generated/config.ts";
+import { DAY_MS } from "../../shared/time_units.ts";
 import { groupChecks } from "./page_groups.ts";
 import type { PageCheck, PageSlot, ReportSnapshot } from "./snapshot.ts";
 
@@ -73,7 +74,7 @@ interface PublicService {
   /** Since when it has a problem, or until when it is in maintenance; `null`: not shown. */
   readonly changeMs: number | null;
   readonly days: readonly PageSlot[];
-  /** The share of the observed time without a problem; of a group, that of its worst service; `null` without data. */
+  /** The share of the observed time without a problem; of a group, that of its worst service; `null`: less than a day of data. */
   readonly share: number | null;
 }
 
@@ -109,6 +110,7 @@ export function publicPage(snapshot: ReportSnapshot): PublicPage {
 
 function toService(status: PageCheck): PublicService {
   const { check: { title, name }, record, days, spans } = status;
+  const span = spans.at(-1);
   const state = stateOf(status);
   const hasProblem = state === "degraded" || state === "outage";
   return {
@@ -125,7 +127,7 @@ function toService(status: PageCheck): PublicService {
       highest: highest === "pending" ? "unknown" : highest,
       failedRuns: 0,
     })),
-    share: spans.at(-1)?.shares?.ok ?? null,
+    share: span === undefined || span.observedMs < DAY_MS ? null : span.shares?.ok ?? null,
   };
 }
 

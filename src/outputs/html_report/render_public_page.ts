@@ -168,7 +168,7 @@ function renderEnd({ nowMs, timeZone, intervalMs, notRunning }: PublicPage, time
   return markup`<footer class=public><p>True at ${time(nowMs)}, ${
     describeZone(timeZone, nowMs)
   }.${renewal}</p>
-<p>Each bar is a day in UTC, up to today. Point at a problem to see its days. A gap means that there is no data. The number is the share of the time with data that had no problem; for a group, that of the service with the smallest share.</p>
+<p>Each bar is a day in UTC, up to today. Point at a problem to see its days. A gap means that there is no data. The number, once there is a day of data, is the share of that time without a problem; for a group, that of the service with the smallest share.</p>
 </footer>
 `;
 }

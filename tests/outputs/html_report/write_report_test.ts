@@ -38,6 +38,22 @@ function readText(html: string): string {
   return html.slice(html.indexOf("<header ")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
 }
 
+Deno.test("writeReport() shows the share of a public service once there is a day of data", async () => {
+  const shareAfter = async (hours: number): Promise<string | undefined> => {
+    const store = await openInMemoryStore();
+    const rollups = Array.from(
+      { length: hours },
+      (_, hour) => updateOf("web", { rollup: entryOf(NOW_MS - (1 + hour) * HOUR_MS, { lastedMs: HOUR_MS }) }),
+    );
+    await store.save([updateOf("web", { record: recordOf("web") }), ...rollups]);
+    const checks = [{ ...testCheck("ok", { name: "web" }), tags: ["shop"] }];
+    const options = { store, checks, isWhole: true, facts: FACTS, public: ["shop"] };
+    const html = await writeReport({ ...options, clock: createFakeClock() });
+    return /<span>([\d.]+%)<\/span>/.exec(html)?.[1];
+  };
+  assert.deepEqual([await shareAfter(23), await shareAfter(24)], [undefined, "100%"]);
+});
+
 Deno.test("writeReport() shows problems first, with their begin, availability and the last changes", async () => {
   const store = await openInMemoryStore();
   const record = recordOf("web");
