@@ -6,10 +6,12 @@ import type { JsonObject, JsonValue } from "./syntax.ts";
 import { hashHex } from "../shared/hash.ts";
 import { absolutePath } from "./source.ts";
 
-/** The keys of filters; they don't concern the channel itself. */
 /** Keys about the one queue of a channel. */
 const QUEUE_KEYS: readonly string[] = ["at_most", "group"];
+/** Their receivers close the incident of a check by its name. */
+const INCIDENT_KINDS: readonly JsonValue[] = ["opsgenie", "pagerduty"];
 
+/** The keys of filters; they don't concern the channel itself. */
 export const FILTER_KEYS: readonly string[] = ["conditions", "events", "after", "hours", "outside_hours"];
 
 export interface ChannelUse extends ChannelFilters {
@@ -61,15 +63,31 @@ function namedUses({ channels }: JsonObject): readonly Problem[] {
     return [
       ..."channel" in channel ? [{ path: [...path, "channel"], at: "name" as const, message }] : [],
       ...channel.fallback === name ? [{ path: [...path, "fallback"], message: circle }] : [],
+      ...incidentProblems(channel, path),
     ];
   });
+}
+
+/** One message of many checks would open an incident that no recovery closes. */
+function incidentProblems(channel: JsonObject, path: ConfigPath): readonly Problem[] {
+  const { kind = "" } = channel;
+  if (!INCIDENT_KINDS.includes(kind)) return [];
+  return QUEUE_KEYS.filter((key) => key in channel).map((key) => ({
+    path: [...path, key],
+    at: "name",
+    message: `"${key}" cannot be used with ${
+      quoteValue(kind)
+    }: no recovery would close the incident of several checks`,
+    hint: "remove it; the receiver groups incidents itself",
+  }));
 }
 
 function problemsOf(item: JsonObject, path: ConfigPath): readonly Problem[] {
   const own = ["kind", "parameters", ...QUEUE_KEYS];
   if (!("channel" in item)) {
     if (!("kind" in item)) return [{ path, message: 'missing key "kind" or "channel"' }];
-    return "parameters" in item ? [] : [{ path, message: 'missing key "parameters"' }];
+    const missing = "parameters" in item ? [] : [{ path, message: 'missing key "parameters"' }];
+    return [...missing, ...incidentProblems(item, path)];
   }
   return own.filter((key) => key in item).map((key) => ({
     path: [...path, key],

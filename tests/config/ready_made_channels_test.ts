@@ -104,7 +104,12 @@ Deno.test("a ready-made channel keeps its filters, its missing variable, and its
   const pagerduty = (key: string) => ({ kind: "pagerduty", parameters: { integration_key: key } });
   const config = await load({
     defaults: { notifications: [pagerduty("${env:A}"), pagerduty("${env:B}")] },
-    channels: { boss: { ...pagerduty("${env:MISSING}"), after: "5 minutes", at_most: "3 per hour" } },
+    channels: {
+      boss: {
+        ...{ kind: "ntfy", parameters: { topic: "t", token: "${env:MISSING}" } },
+        ...{ after: "5 minutes", at_most: "3 per hour" },
+      },
+    },
     checks: {
       web: { kind: "test", parameters: {} },
       db: { kind: "test", notifications: ["boss"], parameters: {} },
