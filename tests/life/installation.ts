@@ -101,6 +101,8 @@ export async function withInstallation(
         response: { status_code: "2xx" },
       },
       notifications: channels,
+      // The truth has each change, however often a target turns.
+      flapping: "all",
     });
     const writeConfig: Installation["writeConfig"] = (others = {}, channels = [hook.channel]) =>
       harness.writeConfig(
