@@ -160,9 +160,12 @@ export class ConfigDraft {
 
 function withoutChannel<Settings extends written.Defaults>(settings: Settings, name: string): Settings {
   const { notifications } = settings;
-  return notifications === undefined
-    ? settings
-    : { ...settings, notifications: notifications.filter((channel) => channel !== name) };
+  return notifications === undefined ? settings : {
+    ...settings,
+    notifications: notifications.filter((channel) =>
+      (typeof channel === "object" ? channel.channel : channel) !== name
+    ),
+  };
 }
 
 function withoutCheck(check: written.Check, name: string): written.Check {

@@ -90,7 +90,7 @@ const ERRORS_SHOWN = 20;
  *
  * @throws {ConfigError} If it is malformed, or its aliases expand to too much.
  */
-async function parseYaml(file: ForeignFile): Promise<unknown> {
+export async function parseYaml(file: ForeignFile): Promise<unknown> {
   const text = decodeText(file);
   if (text.length > YAML_LENGTH_MAX) {
     throw importError(file, `it has more than ${YAML_LENGTH_MAX} characters`);

@@ -1,7 +1,15 @@
 import type { Importer } from "./config_draft.ts";
 
 /** The tools whose configs can be imported, in the order in which the help lists them. */
-export const IMPORTED_TOOLS = ["gatus", "uptime-kuma", "monit", "nagios", "goss", "healthchecks"] as const;
+export const IMPORTED_TOOLS = [
+  "gatus",
+  "uptime-kuma",
+  "monit",
+  "nagios",
+  "goss",
+  "healthchecks",
+  "blackbox",
+] as const;
 
 export type ImportedTool = typeof IMPORTED_TOOLS[number];
 
@@ -13,4 +21,5 @@ export const IMPORTERS: Readonly<Record<ImportedTool, () => Promise<Importer>>> 
   nagios: async () => (await import("./nagios.ts")).nagiosImporter,
   goss: async () => (await import("./goss.ts")).gossImporter,
   healthchecks: async () => (await import("./healthchecks.ts")).healthchecksImporter,
+  blackbox: async () => (await import("./blackbox.ts")).blackboxImporter,
 };

@@ -42,6 +42,23 @@ export function parseGoDuration(text: string): number | null {
   return totalMs;
 }
 
+const PROMETHEUS_UNITS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+  y: 365 * 86_400_000,
+};
+
+/** Reads a duration of Prometheus, such as `1d12h`; `null` for anything else. */
+export function parsePrometheusDuration(text: string): number | null {
+  if (!/^(?:\d{1,15}(?:ms|[smhdwy]))+$/.test(text)) return null;
+  return [...text.matchAll(/(\d+)(ms|[smhdwy])/g)]
+    .reduce((sum, [, count, unit = ""]) => sum + Number(count) * (PROMETHEUS_UNITS[unit] ?? 0), 0);
+}
+
 interface HostAndPort {
   /** Without the brackets of an IPv6 address. */
   readonly host: string;

@@ -83,7 +83,7 @@ mails = list(mailbox.mbox(sys.argv[1]))
 assert len(mails) == 1, f"{len(mails)} mails, expected 1"
 mail = mails[0]
 subject = str(make_header(decode_header(mail["Subject"])))
-assert subject == "[trial] CRITICAL: Webseite für alle", subject
+assert subject == "[trial] Webseite für alle is critical: down – 停止", subject
 assert mail["Auto-Submitted"] == "auto-generated", mail["Auto-Submitted"]
 assert mail["Message-ID"] and mail["Date"], "no id or date"
 body = mail.get_payload(decode=True).decode("utf-8")

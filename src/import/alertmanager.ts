@@ -1,0 +1,225 @@
+/**
+ * Channels and routes of an `alertmanager.yml`. Since the labels of each check are known, its route is found once, here.
+ *
+ * @see https://prometheus.io/docs/alerting/latest/configuration/
+ */
+import type * as written from "../domain/generated/written_config.ts";
+import { type ConfigDraft, SourceItem } from "./config_draft.ts";
+import { asText, type Foreign } from "./foreign_value.ts";
+import { addressesIn, channelOf, emailChannel, type MakeChannel, webhook } from "./message_channels.ts";
+import { intervalText, parseHostAndPort, parsePrometheusDuration } from "./span_text.ts";
+
+export type Labels = Readonly<Record<string, string>>;
+export type Matcher = (labels: Labels) => boolean;
+
+/** What the route of an alert leads to. */
+export interface Routed {
+  readonly channels: readonly string[];
+  readonly reminders: string | undefined;
+}
+
+/** Returns the routes of alerts by their labels. */
+export async function readAlertmanager(
+  config: Foreign,
+  draft: ConfigDraft,
+): Promise<(labels: Labels) => Routed> {
+  for (const [key, reason] of Object.entries(OWN_KEYS)) {
+    if (config.has(key)) draft.leaveOut("alertmanager.yml", key, reason);
+  }
+  const global = config.object("global");
+  const channels = new Map(
+    config.objects("receivers").map((receiver) => [
+      receiver.text("name") ?? "",
+      channelsOf(receiver, global, draft),
+    ]),
+  );
+  const root = await readRoute(config.object("route"), draft, null);
+  return (labels) => {
+    const routes = leavesOf(root, labels);
+    const reminders = routes.flatMap(({ repeatMs }) => repeatMs ?? []);
+    return {
+      channels: [...new Set(routes.flatMap(({ receiver }) => channels.get(receiver) ?? []))],
+      reminders: reminders.length === 0 ? undefined : intervalText(Math.min(...reminders)),
+    };
+  };
+}
+
+const OWN_KEYS: Readonly<Record<string, string>> = {
+  inhibit_rules: "write depends_on: a check is silent while one that it depends on has a problem",
+  mute_time_intervals: "write hours in the channel",
+  templates: "messages have their own text; a webhook channel may have a body",
+  time_intervals: "write hours in the channel",
+};
+
+interface Route {
+  readonly receiver: string;
+  readonly repeatMs: number | null;
+  readonly continues: boolean;
+  readonly matches: Matcher;
+  readonly routes: readonly Route[];
+}
+
+/** A route has the settings of the one around it that it does not set. */
+async function readRoute(route: Foreign, draft: ConfigDraft, outer: Route | null): Promise<Route> {
+  for (const key of ["mute_time_intervals", "active_time_intervals"]) {
+    if (route.has(key)) draft.leaveOut("route", key, "write hours in the channel");
+  }
+  for (const key of ["group_by", "group_wait"]) {
+    if (route.has(key)) draft.leaveOut("route", key, "write group in the channel");
+  }
+  const equal = route.object("match").entries.map(([name, value]) => `${name}="${asText(value) ?? ""}"`);
+  const similar = route.object("match_re").entries.map(([name, value]) =>
+    `${name}=~"${asText(value) ?? ""}"`
+  );
+  const matchers = [...equal, ...similar, ...route.texts("matchers").flatMap(splitMatchers)];
+  const own = {
+    receiver: route.text("receiver") ?? outer?.receiver ?? "",
+    // Four hours, unless a route says otherwise.
+    repeatMs: parsePrometheusDuration(route.text("repeat_interval") ?? "") ?? outer?.repeatMs ??
+      4 * 3_600_000,
+    continues: route.boolean("continue") === true,
+    matches: await readMatchers(matchers, (text) => draft.leaveOut("route", text, NO_MATCHER)),
+    routes: [],
+  };
+  const routes: Route[] = [];
+  for (const inner of route.objects("routes")) routes.push(await readRoute(inner, draft, own));
+  return { ...own, routes };
+}
+
+/** The deepest routes that match, as Alertmanager finds them. */
+function leavesOf(route: Route, labels: Labels): readonly Route[] {
+  const found: Route[] = [];
+  for (const inner of route.routes) {
+    if (!inner.matches(labels)) continue;
+    found.push(...leavesOf(inner, labels));
+    if (!inner.continues) break;
+  }
+  return found.length === 0 ? [route] : found;
+}
+
+const NO_MATCHER = "not a matcher";
+
+/** Splits `{a="b", c!="d"}`. */
+export function splitMatchers(text: string): readonly string[] {
+  return [...text.replace(/^\s*\{|\}\s*$/g, "").matchAll(/(?:"(?:[^"\\]|\\.)*"|[^,"])+/g)].map(([one]) =>
+    one.trim()
+  );
+}
+
+/** Longer patterns of a label are not read. */
+const PATTERN_LENGTH_MAX = 1000;
+
+/** Reads matchers such as `job=~"web|shop"`, of which all have to match; a malformed one is reported, and never matches. */
+export async function readMatchers(
+  texts: readonly string[],
+  report: (text: string) => void,
+): Promise<Matcher> {
+  const matchers = await Promise.all(
+    texts.filter((text) => text !== "").map(async (text): Promise<Matcher> => {
+      const [, name = "", operator = "", quoted = ""] = /^"?([\w.-]+)"?\s*(=~|!~|!=|=)\s*(.*)$/s.exec(text) ??
+        [];
+      const value = quoted.replace(/^"(.*)"$|^'(.*)'$/s, "$1$2").replaceAll(/\\(["\\])/g, "$1");
+      const isEqual = operator.endsWith("~") ? await matchWhole(value) : (label: string) => label === value;
+      if (name === "" || isEqual === null) {
+        report(text);
+        return () => false;
+      }
+      const wanted = !operator.startsWith("!");
+      return (labels) => isEqual(labels[name] ?? "") === wanted;
+    }),
+  );
+  return (labels) => matchers.every((matches) => matches(labels));
+}
+
+async function matchWhole(pattern: string): Promise<((text: string) => boolean) | null> {
+  if (pattern.length > PATTERN_LENGTH_MAX) return null;
+  const { RE2JS } = await import("re2js");
+  try {
+    const program = RE2JS.compile(pattern);
+    return (text) => program.matches(text);
+  } catch {
+    return null;
+  }
+}
+
+function channelsOf(receiver: Foreign, global: Foreign, draft: ConfigDraft): readonly string[] {
+  const name = receiver.text("name") ?? "unnamed";
+  return receiver.entries.filter(([key]) => key.endsWith("_configs")).flatMap(([key]) => {
+    const type = key.slice(0, -"_configs".length);
+    return receiver.objects(key).flatMap((settings) => {
+      const item = new SourceItem(draft, `receiver "${name}", ${type}`, `${name} ${type}`);
+      const make = CHANNELS[type];
+      const channel = make?.(withGlobal(settings, global, GLOBAL_KEYS[type] ?? {}), item);
+      if (channel === undefined) {
+        item.leaveOut(
+          null,
+          make === undefined ? NO_COUNTERPART : "a required key is missing, or is in a file",
+        );
+        return [];
+      }
+      const isSilent = settings.boolean("send_resolved") === false;
+      return [
+        draft.addChannel(
+          name,
+          isSilent ? { ...channel, events: ["problem", "change", "reminder"] } : channel,
+        ),
+      ];
+    });
+  });
+}
+
+const NO_COUNTERPART = "no channel for this receiver; use a webhook or command channel";
+
+/** Keys of receivers, by the keys of `global` that are used if they are not set. */
+const GLOBAL_KEYS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  slack: { api_url: "slack_api_url" },
+  opsgenie: { api_key: "opsgenie_api_key" },
+  telegram: { bot_token: "telegram_bot_token" },
+  email: {
+    smarthost: "smtp_smarthost",
+    from: "smtp_from",
+    auth_username: "smtp_auth_username",
+    auth_password: "smtp_auth_password",
+  },
+};
+
+function withGlobal(settings: Foreign, global: Foreign, keys: Readonly<Record<string, string>>): Foreign {
+  const missing = Object.entries(keys).filter(([key, from]) => !settings.has(key) && global.has(from));
+  return settings.with(Object.fromEntries(missing.map(([key, from]) => [key, global.get(from)])));
+}
+
+const CHANNELS: Readonly<Record<string, MakeChannel>> = {
+  slack: channelOf("slack", "api_url"),
+  discord: channelOf("discord", "webhook_url"),
+  msteams: channelOf("teams", "webhook_url"),
+  msteamsv2: channelOf("teams", "webhook_url"),
+  mattermost: channelOf("mattermost", "webhook_url"),
+  pushover: channelOf("pushover", "token", "user_key"),
+  telegram: channelOf("telegram", "bot_token", "chat_id"),
+  pagerduty: (settings, item) =>
+    channelOf("pagerduty", settings.has("routing_key") ? "routing_key" : "service_key")(settings, item),
+  opsgenie: (settings, item) => {
+    const key = settings.text("api_key");
+    return key === undefined
+      ? undefined
+      : { kind: "opsgenie", parameters: { api_key: item.secret(key, "api key") } };
+  },
+  webhook: (settings, item) => {
+    const url = settings.text("url");
+    if (url === undefined) return undefined;
+    item.leaveOut("body", "the receiver gets the JSON of monitor, not that of Alertmanager");
+    return webhook({ target: item.secret(url, "webhook url") });
+  },
+  email: emailOf,
+};
+
+function emailOf(settings: Foreign, item: SourceItem): written.ChannelObject | undefined {
+  const [host, sender] = [parseHostAndPort(settings.text("smarthost") ?? ""), settings.text("from")];
+  const receivers = addressesIn(settings.text("to") ?? "");
+  if (host === null || sender === undefined || receivers.length === 0) return undefined;
+  return emailChannel({
+    ...{ host: host.host, port: host.port ?? 25, sender, receivers },
+    username: settings.text("auth_username"),
+    password: settings.text("auth_password"),
+  }, item);
+}
