@@ -1,5 +1,4 @@
 import { describeFileError } from "../shared/describe_error.ts";
-import { UnreadableFileError } from "../shared/regular_file.ts";
 import type { Files } from "../domain/files.ts";
 import type { System } from "../domain/system.ts";
 import { findMatches, isGlob } from "./glob.ts";
@@ -128,8 +127,16 @@ class IncludeReader implements Included {
           `is one of more than ${INCLUDE_ENTRIES_MAX} paths and patterns`,
         );
       }
-      const isMatched = isGlob(entry.text);
-      const paths = isMatched ? await this.#match(entry.text, file.source, at) : [entry.text];
+      const isFolder = !isGlob(entry.text) &&
+        await this.#isDirectory(absolutePath(entry.text, file.source.directory));
+      const pattern = isFolder ? `${entry.text.replace(/\/+$/, "")}/*` : entry.text;
+      const isMatched = isGlob(pattern);
+      const found = isMatched ? await this.#match(pattern, file.source, at) : [pattern];
+      const paths = isFolder ? found.filter((path) => /\.jsonc?$/.test(path)) : found;
+      if (isMatched && paths.length === 0) {
+        const what = isFolder ? "has no *.json or *.jsonc file" : "matches no file";
+        this.warnings.push({ ...at, message: `${quoteValue(entry.text)} ${what}, so it includes nothing` });
+      }
       for (const path of paths) await this.#add(path, file.source, { at, chain, isMatched });
     }
   }
@@ -146,13 +153,16 @@ class IncludeReader implements Included {
       return [];
     }
     for (const place of matches.directories) await this.#addDirectory(place, at);
-    if (matches.paths.length === 0) {
-      this.warnings.push({
-        ...at,
-        message: `${quoteValue(pattern)} matches no file, so it includes nothing`,
-      });
-    }
     return matches.paths;
+  }
+
+  async #isDirectory(path: string): Promise<boolean> {
+    try {
+      return (await this.#options.system.files.stat(path)).kind === "directory";
+    } catch (error) {
+      if (error instanceof Deno.errors.NotCapable) throw error;
+      return false;
+    }
   }
 
   async #addDirectory(directory: string, at: Place): Promise<void> {
@@ -234,10 +244,6 @@ class IncludeReader implements Included {
     const words = `${message.charAt(0).toLowerCase()}${message.slice(1)}`;
     // A hint for making a config is no help here, and an included file is trusted as the config is.
     if (cause instanceof Deno.errors.NotFound) return [{ ...at, message: words }];
-    if (cause instanceof UnreadableFileError && cause.isDirectory) {
-      const pattern = "for the files in a directory write a pattern, such as conf.d/*.jsonc";
-      return [{ ...at, message: words, hint: pattern }];
-    }
     const trust = hint?.startsWith("name it")
       ? `name the config if you trust it: --config ${this.#config.source.label}`
       : hint;

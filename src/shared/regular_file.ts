@@ -1,16 +1,9 @@
 import type { Files } from "../domain/files.ts";
 import type { RequiredPermissions } from "../domain/runtime_permissions.ts";
 
-/** Thrown for a path that is no regular file, or is larger than expected; the message is one line for people. */
+/** Thrown for a path that is no regular file, or is larger than expected; the message completes "cannot read …: ". */
 export class UnreadableFileError extends Error {
   override readonly name = "UnreadableFileError";
-  readonly isDirectory: boolean;
-
-  /** The message completes "cannot read …: ". */
-  constructor(reason: string, { isDirectory = false } = {}) {
-    super(reason);
-    this.isDirectory = isDirectory;
-  }
 }
 
 export interface RegularFile {
@@ -33,7 +26,7 @@ export async function readRegularFile(
 ): Promise<RegularFile> {
   const { kind, sizeBytes, mode, ownerId } = await files.stat(path);
   if (kind === "directory") {
-    throw new UnreadableFileError("it is a directory, not a file", { isDirectory: true });
+    throw new UnreadableFileError("it is a directory, not a file");
   }
   if (kind !== "file") throw new UnreadableFileError("it is not a regular file");
   refuseTooLarge(sizeBytes, bytesMax);

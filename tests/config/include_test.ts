@@ -59,6 +59,7 @@ Deno.test("loadConfig() appends the checks of included files to the config's own
     "conf.d/b.jsonc":
       '{ "checks": { "b": { "kind": "test", "parameters": {} }, "7": { "kind": "test", "parameters": {} } } }',
     "conf.d/a.jsonc": holding("a"),
+    "conf.d/c.json": holding("c"),
     "conf.d/.hidden.jsonc": holding("hidden"),
     "conf.d/a.jsonc~": "no config",
     "conf.d/directory.jsonc/x.jsonc": holding("deeper"),
@@ -67,6 +68,9 @@ Deno.test("loadConfig() appends the checks of included files to the config's own
   const rows: Readonly<Record<string, readonly [include: unknown, names: readonly string[]]>> = {
     "a list of paths, in its order": [["more.jsonc", "conf.d/b.jsonc"], ["more", "b", "7"]],
     "a pattern, sorted by name": ["conf.d/*.jsonc", ["a", "b", "7"]],
+    "a directory, its .json and .jsonc files sorted by name": ["conf.d", ["a", "b", "7", "c"]],
+    "a directory with a slash": ["./conf.d/", ["a", "b", "7", "c"]],
+    "the directory of the config, without the config": [".", ["more"]],
     "a pattern for directories": ["conf.d/*/x.jsonc", ["deeper"]],
     "a file that is reached twice counts once": [["more.jsonc", "mor?.jsonc", "./conf.d/../more.jsonc"], [
       "more",
@@ -134,22 +138,42 @@ Deno.test("loadConfig() reads included files through symbolic links, each file o
   });
 });
 
-Deno.test("loadConfig() rejects a directory as include, and skips directories that a pattern matches", async () => {
-  await withFiles({
+Deno.test("loadConfig() names the file of a directory that is invalid, and warns if it has none", async () => {
+  const files = {
     "monitor.jsonc": including("conf.d"),
     "conf.d/a.jsonc": holding("a"),
-    "conf.d/masked.jsonc": holding("masked"),
-  }, async ({ directory, load, problems }) => {
-    assert.deepEqual(await problems(), [
-      'monitor.jsonc:1:12 include: cannot read config "conf.d": it is a directory, not a file ' +
-      "(for the files in a directory write a pattern, such as conf.d/*.jsonc)",
+    "conf.d/README": "text",
+  };
+  await withFiles(files, async ({ directory, load, problems, warnings }) => {
+    assert.deepEqual((await load()).listedDirectories, [`${directory}/conf.d`]);
+    await Deno.writeTextFile(
+      `${directory}/conf.d/b.json`,
+      '{ "checks": { "b": { "kind": "tset", "parameters": {} } } }',
+    );
+    assert.match((await problems())[0] ?? "", /^conf\.d\/b\.json:1:30 checks\.b\.kind: is "tset"/);
+    for (const name of ["a.jsonc", "b.json"]) await Deno.remove(`${directory}/conf.d/${name}`);
+    const message = '"conf.d" has no *.json or *.jsonc file, so it includes nothing';
+    assert.deepEqual((await warnings()).filter((line) => line.includes("include")), [
+      `monitor.jsonc:1:12 include: ${message}`,
     ]);
+    await Deno.remove(`${directory}/conf.d`, { recursive: true });
+    assert.match((await problems())[0] ?? "", /include: cannot read config "conf\.d": file does not exist/);
+  });
+});
+
+Deno.test("loadConfig() skips directories, devices and pipes that a pattern matches", async () => {
+  await withFiles({
+    "monitor.jsonc": including("conf.d/*"),
+    "conf.d/a.jsonc": holding("a"),
+    "conf.d/directory/b.jsonc": holding("b"),
+  }, async ({ directory, load }) => {
     // A link to the null device masks a file, as elsewhere on such systems.
-    await Deno.remove(`${directory}/conf.d/masked.jsonc`);
     await Deno.symlink("/dev/null", `${directory}/conf.d/masked.jsonc`);
     await makePipe(`${directory}/conf.d/pipe.jsonc`);
-    await Deno.writeTextFile(`${directory}/monitor.jsonc`, JSON.stringify(including("conf.d/*")));
-    assert.deepEqual(namesOf(await load()), ["a"]);
+    for (const include of ["conf.d/*", "conf.d"]) {
+      await Deno.writeTextFile(`${directory}/monitor.jsonc`, JSON.stringify(including(include)));
+      assert.deepEqual(namesOf(await load()), ["a"]);
+    }
   });
 });
 

@@ -43,6 +43,7 @@ export const CONFIG_EXAMPLES = EXAMPLES.filter(({ block }) => ![OUTPUT, SCENARIO
 /** The files that examples include, by their paths. */
 export const FILES = {
   "/srv/shop/monitor.jsonc": `{ ${CHECKS} }`,
+  "/etc/monitor/conf.d": { kind: "directory" } as const,
   ...Object.fromEntries(
     EXAMPLES.filter(({ block }) => block.role === "include").map(({ block }) => [
       pathOf(block.text),
