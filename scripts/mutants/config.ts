@@ -118,7 +118,7 @@ export const CONFIG: FaultyLayer = {
           "if (real !== null && this.#seen.has(real)) return;",
           "if (real !== null && this.#seen.has(real) && isMatched) return;",
         ],
-        ["every file of an included directory is read", "paths = isFolder ?", "paths = !isMatched ?"],
+        ["every file of an included directory is read", "paths = isListed ?", "paths = !isMatched ?"],
         ["files that include each other are read for ever", "if (place >= 0) {", "if (place > 0) {"],
       ],
     },

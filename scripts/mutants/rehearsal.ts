@@ -243,6 +243,17 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
+      file: "src/cli/formats/github.ts",
+      tests: ["tests/cli/formats/github_test.ts"],
+      faults: [
+        [
+          "a failure that passes the run is annotated as an error",
+          'fails(condition) ? "error" : "warning"',
+          '"error"',
+        ],
+      ],
+    },
+    {
       file: "src/rehearsal/skipped_runs.ts",
       tests: ["tests/rehearsal/skipped_runs_test.ts"],
       faults: [

@@ -127,14 +127,14 @@ class IncludeReader implements Included {
           `is one of more than ${INCLUDE_ENTRIES_MAX} paths and patterns`,
         );
       }
-      const isFolder = !isGlob(entry.text) &&
+      const isListed = !isGlob(entry.text) &&
         await this.#isDirectory(absolutePath(entry.text, file.source.directory));
-      const pattern = isFolder ? `${entry.text.replace(/\/+$/, "")}/*` : entry.text;
+      const pattern = isListed ? `${entry.text.replace(/\/+$/, "")}/*` : entry.text;
       const isMatched = isGlob(pattern);
       const found = isMatched ? await this.#match(pattern, file.source, at) : [pattern];
-      const paths = isFolder ? found.filter((path) => /\.jsonc?$/.test(path)) : found;
+      const paths = isListed ? found.filter((path) => /\.jsonc?$/.test(path)) : found;
       if (isMatched && paths.length === 0) {
-        const what = isFolder ? "has no *.json or *.jsonc file" : "matches no file";
+        const what = isListed ? "has no *.json or *.jsonc file" : "matches no file";
         this.warnings.push({ ...at, message: `${quoteValue(entry.text)} ${what}, so it includes nothing` });
       }
       for (const path of paths) await this.#add(path, file.source, { at, chain, isMatched });

@@ -16,7 +16,7 @@ import { wantsColor } from "../terminal.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 
 interface RunPrinterOptions extends CommandContext {
-  readonly config: Pick<OpenConfig, "redact">;
+  readonly config: Pick<OpenConfig, "redact" | "placed" | "source">;
   readonly settings: CheckCommandSettings;
   readonly format: Format;
 }
@@ -32,7 +32,7 @@ export class RunPrinter {
   readonly #isQuiet: boolean;
 
   constructor(checks: readonly Check[], options: RunPrinterOptions) {
-    const { invocation, system, settings } = options;
+    const { invocation, system, settings, config } = options;
     this.#options = options;
     this.#checks = checks;
     this.#isQuiet = settings.due && settings.format === null;
@@ -40,6 +40,10 @@ export class RunPrinter {
       color: wantsColor(invocation, system.stdout, system),
       columns: system.stdout.columns(),
       fails: failRule(settings.failOn),
+      locate: (name) => {
+        const [place] = config.placed([{ path: ["checks", name], message: "" }]);
+        return place === undefined ? null : { ...place, file: (place.source ?? config.source).label };
+      },
     };
     this.#progress = startProgress(checks, system);
   }

@@ -44,6 +44,8 @@ export interface FormatOptions {
   readonly columns: number | null;
   /** Returns whether a condition fails the run, after `--fail-on`. */
   fails(condition: Condition): boolean;
+  /** Returns the place of a check in the config; `null`: a scenario, which is none. */
+  locate(name: string): { readonly file: string; readonly line: number; readonly column: number } | null;
 }
 
 /** A format of test tools, printed at the end. */

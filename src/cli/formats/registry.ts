@@ -1,6 +1,6 @@
 import type { Format } from "./format.ts";
 
-export type FormatName = "pretty" | "json" | "ndjson" | "junit" | "tap" | "plugin";
+export type FormatName = "pretty" | "json" | "ndjson" | "junit" | "tap" | "plugin" | "github";
 
 /** Every format of `check --once`, in the order of the help; a run reads the one that it prints. */
 export const FORMATS: { readonly [Name in FormatName]: () => Promise<Format> } = {
@@ -10,4 +10,5 @@ export const FORMATS: { readonly [Name in FormatName]: () => Promise<Format> } =
   junit: async () => (await import("./junit.ts")).junitFormat,
   tap: async () => (await import("./tap.ts")).tapFormat,
   plugin: async () => (await import("./plugin.ts")).pluginFormat,
+  github: async () => (await import("./github.ts")).githubFormat,
 };

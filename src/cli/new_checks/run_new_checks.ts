@@ -81,5 +81,6 @@ export function renderRecords(
     color: wantsColor(invocation, system.stdout, system),
     columns: system.stdout.columns(),
     fails: () => false,
+    locate: () => null,
   });
 }

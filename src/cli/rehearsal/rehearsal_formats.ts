@@ -80,7 +80,7 @@ function testText(format: TestFormat, rehearsals: readonly TimedRehearsal[], fac
     unfinished: [],
     inactiveCount: 0,
     ...{ startedAtMs, durationMs, hostName },
-  }, { color: false, columns: null, fails: (condition) => condition !== "ok" });
+  }, { color: false, columns: null, fails: (condition) => condition !== "ok", locate: () => null });
 }
 
 function differencesText({ channels }: Rehearsal): string {

@@ -64,7 +64,13 @@ export function nothingDue(condition: Condition): RunSummary {
 
 /** Options of a format: off a terminal, and everything but `ok` fails. */
 export function optionsOf(parts: Partial<FormatOptions> = {}): FormatOptions {
-  return { color: false, columns: null, fails: (condition) => condition !== "ok", ...parts };
+  return {
+    color: false,
+    columns: null,
+    fails: (condition) => condition !== "ok",
+    locate: () => null,
+    ...parts,
+  };
 }
 
 /** The rule of `--fail-on critical`: `unknown` always fails. */
