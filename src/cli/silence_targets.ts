@@ -15,6 +15,7 @@ import { describeNote, hasOwnEnd, lastingSilences, newSilences } from "../engine
 import { readDuration } from "./read_duration.ts";
 import { parseTime, TIME_EXAMPLES, type TimeContext, timeText } from "../shared/local_time.ts";
 import { printable } from "../shared/text.ts";
+import { DAY_MS } from "../shared/time_units.ts";
 import { openKnownState } from "./known_config.ts";
 import { isEverything, readSelection, selectChecks } from "./open_config.ts";
 import { stateAlongside } from "./read_state.ts";
@@ -33,7 +34,7 @@ export function targetOptions(all: string): readonly OptionSpec[] {
 
 export const UNTIL_OPTION: OptionSpec = option(
   "--until TIME",
-  `end time, local without a zone, such as ${TIME_EXAMPLES}`,
+  `end time, in the time zone of the config or one of its own, such as ${TIME_EXAMPLES}`,
 );
 
 /** The opened state, and the checks of a call; `null`: all of them. */
@@ -41,22 +42,31 @@ interface SilenceTargets {
   readonly store: Awaited<ReturnType<typeof stateAlongside>>;
   readonly names: readonly (string | null)[];
   readonly checks: readonly ShownCheck[];
+  /** Of the config, in which times are read and printed. */
+  readonly timeZone: string;
+  readonly nowMs: number;
+  /** When `--for` or `--until` ends, in milliseconds since 1970; `null`: neither is given. */
+  readonly untilMs: number | null;
 }
 
-/** @throws {UsageError} If a check or a tag is unknown. */
+/** @throws {UsageError} If a check or a tag is unknown, or an end is no time to come. */
 export async function withSilences(
   invocation: Invocation,
   system: System,
   act: (targets: SilenceTargets) => Promise<string>,
 ): Promise<void> {
   const selection = readSelection(invocation);
+  // What is no time to come in any zone is an error before the state is opened.
+  readEnd(invocation, { timeZone: "UTC", nowMs: system.clock.wallMs() - DAY_MS });
   const known = await openKnownState(invocation, selection, system);
   await known.store?.close();
   const checks = selectChecks(known.checks, selection);
+  const [timeZone, nowMs] = [(known.config ?? system).timeZone(), system.clock.wallMs()];
+  const untilMs = readEnd(invocation, { timeZone, nowMs });
   const store = await stateAlongside(known.place, system);
   try {
     const names = invocation.has("all") ? [null] : checks.map((check) => check.name);
-    system.stdout.write(await act({ store, names, checks }));
+    system.stdout.write(await act({ store, names, checks, timeZone, nowMs, untilMs }));
   } finally {
     await store.close();
   }
@@ -138,7 +148,7 @@ export async function readSilences(
  *
  * @throws {UsageError} If both are given, or one is no time to come.
  */
-export function readEnd(invocation: Invocation, context: TimeContext): number | null {
+function readEnd(invocation: Invocation, context: TimeContext): number | null {
   const until = invocation.text("until");
   if (invocation.has("for") && until !== undefined) {
     throw new UsageError("--for cannot be used with --until");

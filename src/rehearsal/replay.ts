@@ -105,7 +105,7 @@ export async function replay(config: LoadedConfig, options: ReplayOptions): Prom
   return {
     messages,
     outages: found,
-    nights: nightsOf(messages, options.system.timeZone()),
+    nights: nightsOf(messages, config.timeZone()),
     meanDelayMs: delays.length === 0 ? null : delays.reduce((sum, ms) => sum + ms, 0) / delays.length,
   };
 }

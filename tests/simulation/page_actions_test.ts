@@ -81,7 +81,7 @@ simulate("an acknowledgement from the page ends reminders, and everything shows 
   expect: { chat: [`22:00 problem ${WEB} critical`, `22:35 reminder ${WEB} critical`] },
 });
 
-simulate("the page reads and shows times in the zone of the config, not in that of the machine", {
+simulate("page and commands read and show times in the zone of the config, not in that of the machine", {
   ...NIGHT,
   config: { ...NIGHT.config, time_zone: "Europe/Zurich" },
   actions: {
@@ -96,6 +96,15 @@ simulate("the page reads and shows times in the zone of the config, not in that 
       assert.match(body, /Time zone: Europe\/Zurich \(UTC\+1\)/);
       assert.match(await printed(world, "report"), /Time zone: Europe\/Zurich \(UTC\+1\)/);
       assert.match(await printed(world, "summary"), /\(Europe\/Zurich\)/);
+      assert.match(
+        await printed(world, "silence", "db", "--until", "23:20"),
+        /until 2026-03-02 23:20:00 \+01:00/,
+      );
+      assert.match(await printed(world, "silence", "end", "db"), /^ended/);
+    },
+    "22:15": async (world) => {
+      assert.match(await printed(world, "why", WEB), / 23:10:\d\d \+01:00/);
+      assert.match(await printed(world, "history", WEB), / 23:0\d:\d\d \+01:00/);
     },
   },
   until: "22:20",

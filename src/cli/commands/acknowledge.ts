@@ -8,7 +8,6 @@ import { printable } from "../../shared/text.ts";
 import {
   addChosen,
   chooseProblems,
-  readEnd,
   requireTargets,
   SILENCE_COMMAND,
   targetOptions,
@@ -37,11 +36,9 @@ export const acknowledgeCommand: Command = {
   ],
   run: async (invocation, system) => {
     requireTargets(invocation, "monitor acknowledge NAME");
-    const nowMs = system.clock.wallMs();
-    const timeZone = system.timeZone();
-    const untilMs = readEnd(invocation, { timeZone, nowMs }) ?? nowMs + UNTIL_OK_MS_MAX;
     const reason = invocation.text("note") ?? "";
-    await withSilences(invocation, system, async ({ store, names, checks }) => {
+    await withSilences(invocation, system, async ({ store, names, checks, timeZone, nowMs, ...given }) => {
+      const untilMs = given.untilMs ?? nowMs + UNTIL_OK_MS_MAX;
       const records = await store.records();
       const problems = records.filter(({ condition }) => hasProblem(condition));
       const { chosen, without } = chooseProblems(problems, names);

@@ -39,7 +39,7 @@ export const explainCommand: Command = {
     const checks = selectChecks(config.checks, selection);
     const blocks = [];
     for (const check of checks) {
-      const rows = await withWindowTimes(explainIn(config, check.name), check, system);
+      const rows = await withWindowTimes(explainIn(config, check.name), check, { config, system });
       blocks.push(renderBlock(check.name, rows, { remark: check.active ? "" : " (inactive)", color }));
     }
     if (isEverything(selection)) {
@@ -82,12 +82,12 @@ function explainIn(config: OpenConfig, name: string): readonly Row[] {
 async function withWindowTimes(
   rows: readonly Row[],
   { maintenanceWindows, notifications }: Check,
-  system: System,
+  { config, system }: { readonly config: OpenConfig; readonly system: System },
 ): Promise<readonly Row[]> {
   if (rows.every(({ path }) => !WINDOW_PATH.test(path))) return rows;
   const { describeNextWindow } = await import("../describe_window.ts");
   const nowMs = system.clock.wallMs();
-  const timeZone = system.timeZone();
+  const timeZone = config.timeZone();
   let windowsSeen = 0;
   return rows.flatMap((row, index) => {
     const [whole, channel, hours] = WINDOW_PATH.exec(row.path) ?? [];

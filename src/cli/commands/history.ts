@@ -99,7 +99,7 @@ export const historyCommand: Command = {
       notes: presentNotes(facts, { nowMs, hasErrors: error !== null }),
       spans: history.spans,
       traces: invocation.has("trace"),
-      timeZone: system.timeZone(),
+      timeZone: (config ?? system).timeZone(),
       columns: believableColumns(system.stdout.columns()) ?? COLUMNS,
     });
     for await (const piece of pieces) {

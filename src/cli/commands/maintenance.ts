@@ -15,7 +15,6 @@ import { timeText } from "../../shared/local_time.ts";
 import { EXIT } from "../exit_code.ts";
 import { isEverything, readSelection } from "../open_config.ts";
 import {
-  readEnd,
   rejectOptions,
   requireTargets,
   SILENCE_COMMAND,
@@ -86,13 +85,13 @@ async function start(invocation: Invocation, system: System): Promise<void> {
   requireTargets(invocation, START_EXAMPLE);
   const { tags, names } = readSelection(invocation);
   if (tags.length > 0 && names.length > 0) throw namesAndTags();
-  const nowMs = system.clock.wallMs();
-  const timeZone = system.timeZone();
-  const untilMs = readEnd(invocation, { timeZone, nowMs });
-  if (untilMs === null) throw new UsageError("missing --for or --until", START_EXAMPLE);
+  if (!invocation.has("for") && !invocation.has("until")) {
+    throw new UsageError("missing --for or --until", START_EXAMPLE);
+  }
   const id = readId(invocation) ?? system.randomId().slice(0, RANDOM_LENGTH);
   const format = invocation.reportFormat();
-  await withSilences(invocation, system, async ({ store, names: checks }) => {
+  await withSilences(invocation, system, async ({ store, names: checks, timeZone, nowMs, untilMs }) => {
+    if (untilMs === null) throw new UsageError("missing --for or --until", START_EXAMPLE);
     const targets: readonly Target[] = tags.length > 0
       ? tags.map((tag) => ({ check: null, tag }))
       : checks.map((check) => ({ check, tag: null }));
@@ -108,9 +107,9 @@ async function start(invocation: Invocation, system: System): Promise<void> {
 async function list(invocation: Invocation, system: System): Promise<void> {
   if (!isEverything(readSelection(invocation))) throw new UsageError("list accepts no names of checks");
   const format = invocation.reportFormat();
-  await withSilences(invocation, system, async ({ store }) => {
-    const windows = await readWindows(store, system.clock.wallMs());
-    return render(windows, { format, timeZone: system.timeZone() }) || "no started maintenance windows\n";
+  await withSilences(invocation, system, async ({ store, timeZone, nowMs }) => {
+    const windows = await readWindows(store, nowMs);
+    return render(windows, { format, timeZone }) || "no started maintenance windows\n";
   });
 }
 
@@ -121,8 +120,7 @@ async function end(invocation: Invocation, system: System): Promise<void> {
   if (id === undefined) requireTargets(invocation, "monitor maintenance end --tag web");
   else if (hasTargets) throw new UsageError("--id cannot be used with names of checks, --tag or --all");
   if (tags.length > 0 && names.length > 0) throw namesAndTags();
-  const nowMs = system.clock.wallMs();
-  await withSilences(invocation, system, async ({ store, checks }) => {
+  await withSilences(invocation, system, async ({ store, checks, timeZone, nowMs }) => {
     const isMeant = (window: Silence): boolean => {
       if (id !== undefined) return windowId(window) === id;
       if (window.tag !== null) return tags.includes(window.tag);
@@ -133,9 +131,7 @@ async function end(invocation: Invocation, system: System): Promise<void> {
     await store.addSilences(endedAt(meant, nowMs));
     const left = hasTargets ? others.filter((window) => checks.some((check) => isAbout(window, check))) : [];
     const count = new Set(meant.map(windowId)).size;
-    const rest = left.length === 0
-      ? ""
-      : `still active:\n${render(left, { format: "pretty", timeZone: system.timeZone() })}`;
+    const rest = left.length === 0 ? "" : `still active:\n${render(left, { format: "pretty", timeZone })}`;
     return `ended ${counted(count, "maintenance window")}\n${rest}`;
   });
 }

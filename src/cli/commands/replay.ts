@@ -68,7 +68,7 @@ async function runReplay(invocation: Invocation, system: System): Promise<number
   system.stdout.write(
     format === "json"
       ? jsonDocument(comparisonFields(comparison))
-      : comparisonText(comparison, system.timeZone()),
+      : comparisonText(comparison, config.timeZone()),
   );
   return EXIT.ok;
 }

@@ -7,7 +7,6 @@ import { EXIT } from "../exit_code.ts";
 import {
   addChosen,
   chooseProblems,
-  readEnd,
   readSilences,
   rejectOptions,
   renderSilences,
@@ -65,13 +64,9 @@ const CALLS = { list, end } as const;
 
 async function start(invocation: Invocation, system: System): Promise<void> {
   requireTargets(invocation, "monitor silence NAME --for 1h");
-  const nowMs = system.clock.wallMs();
-  // Before the state is opened: a wrong time is a usage error.
-  const timeZone = system.timeZone();
   const untilOk = invocation.has("until-ok");
-  const untilMs = readEnd(invocation, { timeZone, nowMs }) ??
-    nowMs + (untilOk ? UNTIL_OK_MS_MAX : FOR_MS_DEFAULT);
-  await withSilences(invocation, system, async ({ store, names }) => {
+  await withSilences(invocation, system, async ({ store, names, timeZone, nowMs, ...given }) => {
+    const untilMs = given.untilMs ?? nowMs + (untilOk ? UNTIL_OK_MS_MAX : FOR_MS_DEFAULT);
     const chosen = untilOk
       ? chooseProblems(await store.records(), names)
       : { chosen: names.map((check) => ({ check, problemBeganAtMs: null })), without: [] };
@@ -82,21 +77,20 @@ async function start(invocation: Invocation, system: System): Promise<void> {
 
 async function list(invocation: Invocation, system: System): Promise<void> {
   if (!isEverything(readSelection(invocation))) throw new UsageError("list accepts no names of checks");
-  await withSilences(invocation, system, async ({ store }) => {
-    const silences = await readSilences(store, system.clock.wallMs());
-    return renderSilences(silences, system.timeZone()) || "no silences\n";
+  await withSilences(invocation, system, async ({ store, timeZone, nowMs }) => {
+    const silences = await readSilences(store, nowMs);
+    return renderSilences(silences, timeZone) || "no silences\n";
   });
 }
 
 async function end(invocation: Invocation, system: System): Promise<void> {
   requireTargets(invocation, "monitor silence end NAME");
-  const nowMs = system.clock.wallMs();
-  await withSilences(invocation, system, async ({ store, names }) => {
+  await withSilences(invocation, system, async ({ store, names, timeZone, nowMs }) => {
     const isAll = invocation.has("all");
     const ended = (await readSilences(store, nowMs)).filter(({ check }) => isAll || names.includes(check));
     await store.endSilences(isAll ? "all" : names, nowMs);
     const others = (await readSilences(store, nowMs)).filter(({ check }) => check === null);
-    const rest = others.length === 0 ? "" : `still active:\n${renderSilences(others, system.timeZone())}`;
+    const rest = others.length === 0 ? "" : `still active:\n${renderSilences(others, timeZone)}`;
     return `ended ${countSilences(ended).join(" and ") || "0 silences"}\n${rest}`;
   });
 }

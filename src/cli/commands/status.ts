@@ -168,7 +168,7 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
   system.stdout.write(
     format === "json" ? statusJson(shown, highestSeverity(conditions)) : renderPretty(shown, {
       nowMs,
-      timeZone: system.timeZone(),
+      timeZone: (known.config ?? system).timeZone(),
       all: snapshot,
       trouble: describeMonitorTrouble(monitor, time),
       colors: createColors(wantsColor(invocation, system.stdout, system)),

@@ -41,7 +41,10 @@ export const whyCommand: Command = {
     OPTION.config,
     OPTION.state,
     option("--channel NAME", "only this channel"),
-    option("--at TIME", `past time to explain, local without a zone, such as ${TIME_EXAMPLES}`),
+    option(
+      "--at TIME",
+      `past time to explain, in the time zone of the config or one of its own, such as ${TIME_EXAMPLES}`,
+    ),
     OPTION.format,
   ],
   examples: [
@@ -60,15 +63,15 @@ export const whyCommand: Command = {
     const place = await locateState(invocation, config, system);
     await using state = await openStateOf({ config, place }, system);
     const check = config.checks.find((one) => one.name === name);
-    if (check === undefined) throw await unknownCheck(name, state, system.timeZone());
+    if (check === undefined) throw await unknownCheck(name, state, config.timeZone());
     const nowMs = system.clock.wallMs();
     const asked = invocation.text("at");
-    const atMs = asked === undefined ? null : readAt(asked, { timeZone: system.timeZone(), nowMs });
+    const atMs = asked === undefined ? null : readAt(asked, { timeZone: config.timeZone(), nowMs });
     const explained = atMs === null
       ? await explainNow(check, config, { state, nowMs })
       : await (await import("../../rehearsal/explain_past.ts")).explainPast(check, {
         ...{ config, state, atMs, nowMs },
-        timeZone: system.timeZone(),
+        timeZone: config.timeZone(),
       });
     if (typeof explained === "string") {
       system.stderr.write(printable(`monitor: ${explained}`) + "\n");
@@ -78,7 +81,7 @@ export const whyCommand: Command = {
     const why = channel === undefined
       ? explained
       : { ...explained, channels: chooseChannel(explained.channels, channel) };
-    system.stdout.write(format === "json" ? whyJson(why) : whyText(why, system.timeZone()));
+    system.stdout.write(format === "json" ? whyJson(why) : whyText(why, config.timeZone()));
     return EXIT.ok;
   },
 };

@@ -63,7 +63,7 @@ export async function planReload({ invocation, system }: CommandContext): Promis
     `edited: ${counted(active(edited).length, "check")}, ${describeDifference(difference)}`,
   ];
   return {
-    text: (comparison === null ? "" : `${comparisonText(comparison, system.timeZone())}\n`) +
+    text: (comparison === null ? "" : `${comparisonText(comparison, edited.timeZone())}\n`) +
       lines.map((line) => `${printable(line)}\n`).join(""),
     difference,
     fields: { problems, plan: comparison && comparisonFields(comparison) },

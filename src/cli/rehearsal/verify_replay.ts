@@ -56,7 +56,7 @@ export async function verifyReplay(
     .filter(({ message }) => isCompared(message));
   const lines = found.length === 0 ? [`${counted(sent.length, "notification")} as sent`] : [
     "- only sent, + only replayed:",
-    ...listed(found.map(({ sign, message }) => `${sign} ${messageLine(message, system.timeZone())}`)),
+    ...listed(found.map(({ sign, message }) => `${sign} ${messageLine(message, config.timeZone())}`)),
   ];
   system.stdout.write(lines.map((line) => `${printable(line)}\n`).join(""));
   return found.length === 0 ? EXIT.ok : EXIT.differs;
