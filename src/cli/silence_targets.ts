@@ -45,6 +45,8 @@ interface SilenceTargets {
   /** Of the config, in which times are read and printed. */
   readonly timeZone: string;
   readonly nowMs: number;
+  /** The person who acts, for the others; `null`: unknown. */
+  readonly by: string | null;
   /** When `--for` or `--until` ends, in milliseconds since 1970; `null`: neither is given. */
   readonly untilMs: number | null;
 }
@@ -66,11 +68,19 @@ export async function withSilences(
   const store = await stateAlongside(known.place, system);
   try {
     const names = invocation.has("all") ? [null] : checks.map((check) => check.name);
-    system.stdout.write(await act({ store, names, checks, timeZone, nowMs, untilMs }));
+    system.stdout.write(await act({ store, names, checks, timeZone, nowMs, by: personIn(system), untilMs }));
   } finally {
     await store.close();
   }
 }
+
+/** Returns the user, before sudo, and the machine. */
+function personIn({ environment, hostName }: System): string | null {
+  const user = USER_VARIABLES.map(environment).find((name) => name !== undefined && name !== "");
+  return user === undefined ? null : `${user} on ${hostName()}`;
+}
+
+const USER_VARIABLES = ["SUDO_USER", "LOGNAME", "USER", "USERNAME"];
 
 /** @throws {UsageError} If neither or both are given. */
 export function requireTargets(invocation: Invocation, example: string): void {
@@ -120,7 +130,7 @@ export function renderSilences(silences: readonly Silence[], timeZone: string): 
 export async function addChosen(
   store: Pick<Store, "silences" | "addSilences">,
   { chosen, without }: ReturnType<typeof chooseProblems>,
-  { timeZone, notes = "", ...common }: Pick<Silence, "fromMs" | "untilMs" | "reason"> & {
+  { timeZone, notes = "", ...common }: Pick<Silence, "fromMs" | "untilMs" | "reason" | "by"> & {
     readonly kind: "silence" | "acknowledgement";
     readonly timeZone: string;
     /** Further lines, before those of checks without a problem. */
@@ -128,7 +138,7 @@ export async function addChosen(
   },
 ): Promise<string> {
   const stored = await store.silences(common.fromMs);
-  const { made, replaced } = newSilences(chosen, stored, { ...common, by: null });
+  const { made, replaced } = newSilences(chosen, stored, common);
   await store.addSilences([...replaced, ...made]);
   const verb = common.kind === "silence" ? "silence" : "acknowledge";
   return renderSilences(made, timeZone) + notes +

@@ -90,13 +90,13 @@ async function start(invocation: Invocation, system: System): Promise<void> {
   }
   const id = readId(invocation) ?? system.randomId().slice(0, RANDOM_LENGTH);
   const format = invocation.reportFormat();
-  await withSilences(invocation, system, async ({ store, names: checks, timeZone, nowMs, untilMs }) => {
+  await withSilences(invocation, system, async ({ store, names: checks, timeZone, nowMs, untilMs, by }) => {
     if (untilMs === null) throw new UsageError("missing --for or --until", START_EXAMPLE);
     const targets: readonly Target[] = tags.length > 0
       ? tags.map((tag) => ({ check: null, tag }))
       : checks.map((check) => ({ check, tag: null }));
     const reason = invocation.text("note") ?? "";
-    const made = targets.map((target) => newWindow(id, target, { fromMs: nowMs, untilMs, reason, by: null }));
+    const made = targets.map((target) => newWindow(id, target, { fromMs: nowMs, untilMs, reason, by }));
     const started = [...new Map(made.map((window) => [window.id, window])).values()];
     const replaced = (await readWindows(store, nowMs)).filter((window) => windowId(window) === id);
     await store.addSilences([...endedAt(replaced, nowMs), ...started]);

@@ -132,3 +132,18 @@ Deno.test("monitor status --problems prints only the summary if all checks are o
   const options = { records: [ok], titles: { web: undefined }, hasNotifications: false };
   assert.deepEqual(await show(["--problems"], options), { text: "1 check: 1 ok\n", code: 0 });
 });
+
+Deno.test("silences, acknowledgements and windows have the user before sudo, and the machine", async () => {
+  const broken = recordFor("web", "critical", "down", MINUTE);
+  const problem = { ...broken, condition: { ...broken.condition, problemBeganAtMs: NOW_MS - MINUTE } };
+  const variables: Readonly<Record<string, string>> = { SUDO_USER: "ada", USER: "root" };
+  const printed = async (...args: readonly string[]): Promise<string> =>
+    (await runWithState(args, {
+      config: { defaults: {}, checks: { web: { kind: "test", parameters: { condition: "ok" } } } },
+      fill: (store) => store.save([updateOf("web", { record: problem })]),
+      change: () => ({ environment: (name) => variables[name], hostName: () => "web1" }),
+    })).stdout;
+  assert.match(await printed("silence", "web"), / \(by ada on web1\)\n$/);
+  assert.match(await printed("acknowledge", "web", "--note", "on it"), / \(on it, by ada on web1\)\n$/);
+  assert.match(await printed("maintenance", "start", "web", "--for", "1h"), /by ada on web1/);
+});
