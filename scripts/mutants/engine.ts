@@ -7,6 +7,14 @@ export const ENGINE: FaultyLayer = {
   tests: ["tests/engine", "tests/simulation"],
   files: [
     {
+      file: "src/cli/check/service_log.ts",
+      tests: ["tests/simulation/delivery_test.ts"],
+      faults: [
+        ["the log repeats what is printed", 'consoles.has(channelKey) ? "debug" : "info"', '"info"'],
+        ["the log does not have why nothing is sent", "suppressed !== null && { suppressed }", "{}"],
+      ],
+    },
+    {
       file: "src/engine/why.ts",
       tests: ["tests/engine/why_test.ts", "tests/simulation/why_test.ts"],
       faults: [

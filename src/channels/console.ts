@@ -22,6 +22,7 @@ export const consoleKind: ChannelKindEntry<"console"> = {
   },
   batches: () => true,
   describe: () => "console",
+  isPrinted: true,
   requiredPermissions: () => ({}),
   textMax: LINE_TEXT_MAX,
 };

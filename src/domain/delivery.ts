@@ -104,4 +104,6 @@ export interface ChannelKindEntry<K extends ChannelKind> {
   ): RequiredPermissions | Promise<RequiredPermissions>;
   /** Pending notifications that are no longer true are dropped unsent after this time, in milliseconds. @default never */
   readonly staleAfterMs?: number;
+  /** Whether its messages are printed alongside the log of the service. @default false */
+  readonly isPrinted?: boolean;
 }

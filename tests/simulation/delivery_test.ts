@@ -17,6 +17,23 @@ simulate("a server that is down for an hour gets one message, and the failure is
   ],
 });
 
+simulate("each message that is sent is logged in one line, unless it is printed anyway", {
+  start: START,
+  config: { channels: { chat: {}, terminal: { kind: "console" } }, checks: { web: {} } },
+  results: { web: "22:10 critical, 22:20 ok, 22:40 warning" },
+  actions: { "22:30": "silence web --for 1h" },
+  expect: { chat: "any", terminal: "any" },
+  log: [
+    /chat events=problem$/,
+    /chat events=recovery$/,
+    /condition=warning output="it is warning" suppressed=silence/,
+  ],
+  finally: ({ trace }) => {
+    const lines = trace.events.flatMap(({ what, text }) => what === "log" ? [text] : []);
+    assert.deepEqual(lines.filter((line) => line.includes("delivered to")).length, 2, lines.join("\n"));
+  },
+});
+
 for (const fault of ["reset", "hang", "503", "slow 40s"]) {
   // Not for so long that the other channel gets a notice of it. The webhook has a timeout of 10 s, the mail server one of minutes.
   const arrivesAtOnce = { chat: fault === "hang" || fault === "slow 40s", mail: fault === "hang" };

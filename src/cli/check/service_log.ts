@@ -1,7 +1,7 @@
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import type { DeliveryEvent } from "../../engine/delivery_event.ts";
 import type { Redact } from "../../shared/redact.ts";
-import { describeOutboxEvent } from "./outbox_words.ts";
+import { countNotifications, describeOutboxEvent } from "./outbox_words.ts";
 import type { Log } from "../../domain/system.ts";
 import { oneLine } from "../../shared/text.ts";
 
@@ -13,14 +13,26 @@ export function logSchedulerEvent(event: SchedulerEvent, log: Log): void {
   LOGGERS[event.event](event as never, log);
 }
 
-/** Logs an event of a delivery; `redact` is that of the config in force. */
+/**
+ * Logs an event of a delivery, a message in one line; `redact` is that of the config in force. What was delivered to
+ * one of the `consoles`, by their keys, is at level `debug`: the message itself is printed.
+ */
 export function logDeliveryEvent(
   event: DeliveryEvent,
-  { log, redact }: { readonly log: Log; readonly redact: Redact },
+  { log, redact, consoles }: DeliveryLogOptions,
 ): void {
   const words = describeOutboxEvent(event, "retrying");
   if (words !== null) return log[words.level](redact(words.message));
-  log.debug(`${event.notifications.length} delivered to ${event.notifications[0]?.channelName ?? ""}`);
+  const [{ channelKey, channelName } = { channelKey: "", channelName: "" }] = event.notifications;
+  const level = consoles.has(channelKey) ? "debug" : "info";
+  const events = [...new Set(event.notifications.map(({ notification }) => notification.event))].join(", ");
+  log[level](redact(`${countNotifications(event.notifications)} delivered to ${channelName}`), { events });
+}
+
+interface DeliveryLogOptions {
+  readonly log: Log;
+  readonly redact: Redact;
+  readonly consoles: ReadonlySet<string>;
 }
 
 const LOGGERS: {
@@ -29,7 +41,7 @@ const LOGGERS: {
     log: Log,
   ) => void;
 } = {
-  result: ({ result, entry: { record, update: { change } }, lateMs }, log) => {
+  result: ({ result, entry: { record, suppressed, update: { change } }, lateMs }, log) => {
     log.debug(`${result.check.name}: ${result.condition}: ${result.output}`, {
       confirmed: record.condition.confirmed,
       duration_ms: Math.round(result.durationMs),
@@ -37,7 +49,10 @@ const LOGGERS: {
     });
     if (change === null) return;
     const { name: check, from: previous, to: condition, output } = change;
-    log.info("condition changed", { check, previous, condition, output: oneLine(output) });
+    log.info("condition changed", {
+      ...{ check, previous, condition, output: oneLine(output) },
+      ...suppressed !== null && { suppressed },
+    });
   },
   // Its delivery is logged.
   notification: () => {},

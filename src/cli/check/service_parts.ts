@@ -1,4 +1,5 @@
 /** The parts of a service that depend on each other: repository, member, notifying, scheduler and outputs. */
+import { channelEntryOf } from "../../channels/registry.ts";
 import { toNotifyingConfig } from "../../engine/configured_channels.ts";
 import type { NotifyingConfig } from "../../engine/configured_channels.ts";
 import { Engine } from "../../engine/engine.ts";
@@ -72,6 +73,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   const limiters = createLimiters({ process: settings.concurrency });
   let { redact } = scheduled;
   const notified = toNotifyingConfig(config, scheduled.checks);
+  let consoles = consolesOf(notified);
   const sending: SenderOptions = {
     system,
     repository,
@@ -80,7 +82,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     batchingMs: BATCHING_DELAY_MS,
     writeLine: options.writeLine,
     ...options.deliver !== undefined && { deliver: options.deliver },
-    onEvent: (event) => logDeliveryEvent(event, { log, redact }),
+    onEvent: (event) => logDeliveryEvent(event, { log, redact, consoles }),
     onBug,
   };
   const sharing = state.shared === null
@@ -138,13 +140,23 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     adopt: (next, nextScheduled) => {
       redact = nextScheduled.redact;
       if (state.shared === null) repository.leaveOthers(nextScheduled.checks);
-      engine.reload(toNotifyingConfig(next, nextScheduled.checks));
+      const nextNotified = toNotifyingConfig(next, nextScheduled.checks);
+      consoles = consolesOf(nextNotified);
+      engine.reload(nextNotified);
       scheduler.reload(nextScheduled);
       outputs.adopt(next);
       recorder.adopt(next).catch(onBug);
       sharing?.adopt(next, nextScheduled);
     },
   };
+}
+
+/** The keys of channels whose messages are printed alongside the log. */
+function consolesOf({ users, named }: NotifyingConfig): ReadonlySet<string> {
+  const channels = [...users.flatMap(({ notifications }) => notifications), ...named];
+  return new Set(
+    channels.filter((channel) => channelEntryOf(channel).isPrinted === true).map(({ key }) => key),
+  );
 }
 
 async function openRepository({ system, state, log }: ServicePartsOptions): Promise<StateRepository> {
