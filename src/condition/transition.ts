@@ -32,12 +32,13 @@ import {
   letsRecoveriesPass,
   reminderAfterMs,
 } from "./condition_state.ts";
+import { actionPhase } from "./action.ts";
 import { FLAPPING_RESULTS, flaps } from "./flapping.ts";
 
 /** The settings of a check that the machine uses. They may differ from one call to the next (a reload). */
 export type ConditionPolicy = Pick<
   CheckSettings,
-  "threshold" | "recoveryThreshold" | "within" | "flapping" | "reminders"
+  "threshold" | "recoveryThreshold" | "within" | "flapping" | "reminders" | "action"
 >;
 
 export interface Circumstances {
@@ -57,6 +58,8 @@ export interface Circumstances {
   known?(state: ConditionState): readonly Condition[];
   /** Whether an administrator has acknowledged the problem, so that there are no reminders. @default false */
   readonly isAcknowledged?: boolean;
+  /** Whether the action of the check may run, for which a problem waits. @default false */
+  readonly acts?: boolean;
 }
 
 /** One check result, received at `nowMs`. */
@@ -203,6 +206,8 @@ function withoutOk(state: ConditionState): ConditionState {
   return { ...state, confirmed: null, confirmedSinceMs: null, leftAtMs: { ...state.leftAtMs, ok: null } };
 }
 
+type ReviewPolicy = Pick<ConditionPolicy, "flapping" | "action">;
+
 /**
  * Decides again without a check result, because a suppression may have ended: suppressed notifications are sent when
  * a silence ends, not at the next run an hour later. Never causes a reminder. Not for the start of a run, which is
@@ -211,7 +216,7 @@ function withoutOk(state: ConditionState): ConditionState {
 export function review(
   before: ConditionState,
   circumstances: Circumstances,
-  policy: Pick<ConditionPolicy, "flapping"> = { flapping: "once" },
+  policy: ReviewPolicy = { flapping: "once" },
 ): Transition {
   const state = withNotified(before, circumstances);
   const event = dueEvent(state);
@@ -273,7 +278,7 @@ function hasNotifiedFlapping(
 }
 
 function conclude(
-  policy: Pick<ConditionPolicy, "flapping">,
+  policy: ReviewPolicy,
   state: ConditionState,
   { event, reason, nowMs, ...circumstances }: Circumstances & Decision,
 ): Omit<Transition, "change"> {
@@ -285,7 +290,9 @@ function conclude(
   }
   const passes = event === "recovery" && circumstances.suppressedBy !== null &&
     letsRecoveriesPass(circumstances.suppressedBy);
-  const suppressedBy = (passes ? null : circumstances.suppressedBy) ??
+  const waits = (event === "problem" || event === "change") && circumstances.acts === true &&
+    actionPhase(policy, state) !== "none";
+  const suppressedBy = (passes ? null : circumstances.suppressedBy) ?? (waits ? "action" : null) ??
     (hasNotifiedFlapping(policy, state, circumstances) ? "flapping" : null);
   if (suppressedBy !== null) {
     return { state, occurrences: seen, verdict: { kind: "suppressed", event, suppressedBy, reason } };

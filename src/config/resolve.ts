@@ -193,8 +193,16 @@ class Resolver {
       const { value, origin } = this.#pick(name, setting, check, lacks);
       if (value !== undefined) settings[setting.target] = this.#resolve(setting.schema, value, origin);
     }
-    const { threshold, recoveryThreshold, schedule, maintenanceWindows, notifications, locations, ...rest } =
-      settings as Record<string, unknown> & ResolvedCheck;
+    const {
+      threshold,
+      recoveryThreshold,
+      schedule,
+      maintenanceWindows,
+      notifications,
+      locations,
+      action,
+      ...rest
+    } = settings as Record<string, unknown> & ResolvedCheck;
     const definition = this.#definitionOf(name);
     return {
       ...rest,
@@ -208,6 +216,7 @@ class Resolver {
       ...locations !== undefined && {
         locations: { agree: Math.floor(locations.from.length / 2) + 1, ...locations },
       },
+      ...action !== undefined && { action: { after: threshold, ...action } },
       ...lacks.length > 0 && { lack: describeLacks(lacks) },
     };
   }
@@ -232,8 +241,10 @@ class Resolver {
     });
     // A channel that lacks something is no reason not to run.
     if (setting.name === NOTIFICATIONS) return picked;
+    // Nor is an action, which then does not run.
+    const isAction = setting.name === "action";
     const found = this.#lacksOf(picked.origin, ["checks", name, picked.name], ["defaults", picked.name]);
-    lacks.push(...found);
+    if (!isAction) lacks.push(...found);
     if (found.length === 0 || setting.name === "parameters") return picked;
     return { ...picked, value: setting.builtIn, origin: "built-in" };
   }

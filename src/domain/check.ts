@@ -20,7 +20,11 @@ type CombinedKey =
   | "maintenanceWindows"
   | "notifications"
   | "locations"
+  | "action"
   | "forEach";
+
+/** The action of a check; `after` is the number of `critical` results in a row. */
+export type Action = config.Action & { readonly after: number };
 
 /** The settings every check has, with all defaults filled in. */
 export interface CheckSettings extends Omit<config.Check, CombinedKey> {
@@ -38,6 +42,8 @@ export interface CheckSettings extends Omit<config.Check, CombinedKey> {
   readonly splay?: number;
   /** The locations at which it runs; absent: it runs on any one member. */
   readonly locations?: Locations;
+  /** What may end its problems; absent: nothing. */
+  readonly action?: Action;
   /** A hash of its kind and parameters as they are written, before placeholders are resolved. @default unknown */
   readonly definition?: string;
   /** Its target for people, without credentials; absent: it has none. */

@@ -60,7 +60,18 @@ export const CONDITION_CODES: Readonly<Record<Condition, number>> = {
 /** The event of a notification: from `ok` to a problem, between problems, back to `ok`, or a reminder. */
 export type NotificationEvent = "problem" | "change" | "recovery" | "reminder";
 
-/** `overtaken`: another member has decided meanwhile, and the notifications of its channels are not read yet. */
+/** A run of the action of a check. Times are wall time, milliseconds since 1970. */
+export interface ActionRun {
+  /** When it was decided; persisted before it starts. */
+  readonly atMs: number;
+  /** `null`: it is in progress, or the process that started it died. */
+  readonly endedAtMs: number | null;
+  readonly outcome: "none" | "succeeded" | "failed" | "not_started";
+  /** Why it failed, without secrets; empty otherwise. */
+  readonly reason: string;
+}
+
+/** `action`: it waits until the action of the check did not help. `overtaken`: another member has decided meanwhile, and the notifications of its channels are not read yet. */
 export type Suppression =
   | "silence"
   | "until_ok"
@@ -68,6 +79,7 @@ export type Suppression =
   | "maintenance"
   | "no_notify"
   | "dependency"
+  | "action"
   | "overtaken";
 
 export type ConditionCounts = Readonly<Record<Condition, number>>;
@@ -121,4 +133,6 @@ export interface ConditionState {
   readonly reminders: number;
   /** When the problem last notified began, also after its recovery; `null` before the first. */
   readonly notifiedProblemBeganAtMs: number | null;
+  /** The newest runs of its action, the oldest first. @default none */
+  readonly actions?: readonly ActionRun[];
 }

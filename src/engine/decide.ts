@@ -11,7 +11,8 @@ import { occurrences } from "../condition/confirm.ts";
 import { isUnreported } from "../condition/agreement.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Check, Result } from "../domain/check.ts";
-import type { Condition, ConditionState, Suppression } from "../domain/condition.ts";
+import { actionPhase, describeActions, withAction } from "../condition/action.ts";
+import type { ActionRun, Condition, ConditionState, Suppression } from "../domain/condition.ts";
 import type { TextMax } from "../domain/delivery.ts";
 import type { Notification, NotificationFacts, QueuedNotification } from "../domain/outbox.ts";
 import {
@@ -24,7 +25,7 @@ import {
 import { type FilterOptions, isLeftOut, knownTo } from "./channel_filters.ts";
 import { type LastNotified, queueFor } from "./queued_notifications.ts";
 import { silencesOf } from "./silences.ts";
-import { suppressionOf, type SuppressionOptions } from "./suppression.ts";
+import { mayAct, suppressionOf, type SuppressionOptions } from "./suppression.ts";
 
 /**
  * What a decision depends on, apart from the check, its record and its result. Times are wall time, milliseconds since
@@ -33,6 +34,8 @@ import { suppressionOf, type SuppressionOptions } from "./suppression.ts";
 export interface Situation extends SuppressionOptions {
   /** Whether another member has decided meanwhile, and the notifications of the channels are not read yet. @default false */
   readonly isOvertaken?: boolean;
+  /** Whether actions of checks run here. @default true */
+  readonly acts?: boolean;
   /** Returns the last notification of a channel for the check; `null`: no channel is called. */
   readonly lastNotifiedOf: ((channel: Channel) => LastNotified) | null;
   /** How many checks depend on the check. */
@@ -81,7 +84,9 @@ export interface Decided {
   readonly queued: readonly QueuedNotification[];
   /** The suppression of a due notification, if only of some channels; `null`: none, or only a reminder is due. */
   readonly suppressed: Suppression | null;
-  /** What persists it; without a result it is empty but for a notification. */
+  /** The action of the check that is to run, once this is persisted, and only then; `null`: none. */
+  readonly action: ActionRun | null;
+  /** What persists it; without a result it is empty but for a notification or an action. */
   readonly update: CheckUpdate;
 }
 
@@ -119,6 +124,8 @@ export function decide(
     suppressedBy: suppressionIn(check, situation),
     nowMs,
     isAcknowledged: acknowledgement !== undefined,
+    acts: situation.acts !== false && situation.isOvertaken !== true && check.action !== undefined &&
+      mayAct(check, situation),
     known: (state) => knownToChannels(state, deciding),
   };
   return run === null
@@ -166,11 +173,12 @@ function recordRun(
     ...circumstances,
     ...{ condition, awaits, recoveredAtMs, isAfterGap, isInterrupted },
   });
-  const record = recordAfter(before, run, { state, nowMs });
-  const decided = conclude(verdict, { record, occurrences, deciding });
+  const isActing = awaits === undefined && isActionDue(check, state, circumstances);
+  const record = recordAfter(before, run, { state: isActing ? withAction(state, nowMs) : state, nowMs });
+  const decided = conclude(verdict, { record, occurrences, deciding, isActing });
   const { notification, queued } = decided;
   // With a reminder at each run and no channel that gets it, nothing is recorded.
-  const isDecisive = change !== null ||
+  const isDecisive = change !== null || isActing ||
     notification !== null && (queued.length > 0 || check.reminders !== true);
   const added = addRun(before.journal, {
     endedAtMs: nowMs,
@@ -199,14 +207,20 @@ function reviewRecord(before: CheckRecord, circumstances: Circumstances, decidin
   const { check } = deciding;
   const reviewed = review(before.condition, circumstances, check);
   const { state, occurrences } = reviewed;
-  const verdict: Verdict = isEdited(check, before)
-    ? { kind: "quiet", reason: "it was edited" }
-    : reviewed.verdict;
-  const record: CheckRecord = verdict.kind === "notify" ? { ...before, condition: state } : before;
-  const decided = conclude(verdict, { record, occurrences, deciding });
+  const wasEdited = isEdited(check, before);
+  const verdict: Verdict = wasEdited ? { kind: "quiet", reason: "it was edited" } : reviewed.verdict;
+  const isActing = !wasEdited && isActionDue(check, state, circumstances);
+  const reviewedState = verdict.kind === "notify" ? state : before.condition;
+  const condition = isActing ? withAction(reviewedState, circumstances.nowMs) : reviewedState;
+  const record: CheckRecord = condition === before.condition ? before : { ...before, condition };
+  const decided = conclude(verdict, { record, occurrences, deciding, isActing });
   const isNoted = decided.notification !== null && before.journal !== null;
   const added = isNoted ? addReview(before.journal, deciding.situation.nowMs) : null;
   return withUpdate(decided, added, { rollup: null, change: null });
+}
+
+function isActionDue(check: Check, state: ConditionState, { acts = false }: Circumstances): boolean {
+  return acts && actionPhase(check, state) === "due";
 }
 
 /** Adds the changes that persist a decision, including its new journal rows. */
@@ -311,12 +325,15 @@ interface Concluding {
   readonly record: CheckRecord;
   readonly occurrences: number;
   readonly deciding: Deciding;
+  /** Whether the action begins: the last one of the record. */
+  readonly isActing: boolean;
 }
 
 type Conclusion = Omit<Decided, "update">;
 
 function conclude(verdict: Verdict, concluding: Concluding): Conclusion {
-  if (verdict.kind === "notify") return { ...notify(verdict, concluding), suppressed: null };
+  const action = concluding.isActing ? concluding.record.condition.actions?.at(-1) ?? null : null;
+  if (verdict.kind === "notify") return { ...notify(verdict, concluding), suppressed: null, action };
   // A suppressed reminder isn't due later.
   const isDue = verdict.kind === "suppressed" && verdict.event !== "reminder";
   const suppressed = isDue ? verdict.suppressedBy : null;
@@ -324,11 +341,11 @@ function conclude(verdict: Verdict, concluding: Concluding): Conclusion {
     ? notifyRecovered(concluding)
     : null;
   const { record, occurrences } = concluding;
-  return { ...recoveries ?? { record, occurrences, notification: null, queued: [] }, suppressed };
+  return { ...recoveries ?? { record, occurrences, notification: null, queued: [] }, suppressed, action };
 }
 
 /** Of a suppressed change between problems: the recovery for channels that are not for the new condition. */
-function notifyRecovered(concluding: Concluding): Omit<Conclusion, "suppressed"> | null {
+function notifyRecovered(concluding: Concluding): Omit<Conclusion, "suppressed" | "action"> | null {
   const { record: { condition: { confirmed, notified, problemBeganAtMs } }, deciding } = concluding;
   if (confirmed === null) return null;
   const mayBeDue = deciding.check.notifications.some(({ conditions }) =>
@@ -347,7 +364,7 @@ function notifyRecovered(concluding: Concluding): Omit<Conclusion, "suppressed">
 function notify(
   verdict: Omit<Extract<Verdict, { readonly kind: "notify" }>, "kind" | "reason">,
   { record, occurrences: seen, deciding }: Concluding,
-): Omit<Conclusion, "suppressed"> {
+): Omit<Conclusion, "suppressed" | "action"> {
   const { check, acknowledged, situation: { nowMs, newId, hostName, dependents } } = deciding;
   const described = verdict.condition === "ok" ? record.last : record.failing ?? record.last;
   const changedAtMs = record.condition.confirmedSinceMs ?? nowMs;
@@ -358,7 +375,10 @@ function notify(
     event: verdict.event,
     condition: verdict.condition,
     previous: verdict.previous,
-    output: described?.output ?? "",
+    output: [
+      described?.output ?? "",
+      verdict.condition === "ok" ? "" : describeActions(check, record.condition),
+    ].filter((part) => part !== "").join("; "),
     detail: described?.detail ?? "",
     problemBeganAtMs: verdict.problemBeganAtMs,
     // A recovery may have been suppressed, or its record been written by another member.

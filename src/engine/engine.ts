@@ -53,15 +53,18 @@ export class Engine {
   record(run: Run, nowMs: number): Decided {
     const { check } = run.result;
     const decided = this.#decide(check, nowMs, run);
-    const { update, notification } = decided;
-    this.#options.repository.keep(update, { isUrgent: update.change !== null || notification !== null });
+    const { update, notification, action } = decided;
+    this.#options.repository.keep(update, {
+      isUrgent: update.change !== null || notification !== null || action !== null,
+    });
     return decided;
   }
 
-  /** Decides again, without a result, whether a notification is due that was suppressed until now. */
+  /** Decides again, without a result, whether a notification or an action is due that was suppressed until now. */
   review(check: Check, nowMs: number): Decided {
     const decided = this.#decide(check, nowMs, null);
-    if (decided.notification !== null) this.#options.repository.keep(decided.update, { isUrgent: true });
+    const isDue = decided.notification !== null || decided.action !== null;
+    if (isDue) this.#options.repository.keep(decided.update, { isUrgent: true });
     return decided;
   }
 
@@ -139,4 +142,5 @@ export const WITHOUT_CHANNELS = {
   running: new Map(),
   stateOf: initialState,
   lastNotifiedOf: null,
+  acts: false,
 } as const satisfies Partial<Situation>;

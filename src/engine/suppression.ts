@@ -21,21 +21,39 @@ export function suppressionOf(check: Check, options: SuppressionOptions): Suppre
   if (!options.notifies) return "no_notify";
 
   // An administrator asked for silence.
-  const { problemBeganAtMs } = options.stateOf(check.name);
-  const { nowMs } = options;
-  const { name, tags } = check;
-  const silencesOfKind = (kind: Silence["kind"]): readonly Silence[] =>
-    silencesOf({ name, tags, problemBeganAtMs }, options.silences, { kind, nowMs });
-  const silences = silencesOfKind("silence");
+  const silences = silencesOfKind("silence", check, options);
   if (silences.some(({ problemBeganAtMs }) => problemBeganAtMs === null)) return "silence";
 
   // The config names the time, or an administrator started it.
-  if (isInWindow(check.maintenanceWindows, nowMs)) return "maintenance";
-  if (silencesOfKind("maintenance").length > 0) return "maintenance";
+  if (isInMaintenance(check, options)) return "maintenance";
 
   // Last, since a recovery passes it.
   if (silences.length > 0) return "until_ok";
   return holdingDependencies(check, options).length > 0 ? "dependency" : null;
+}
+
+/**
+ * Returns whether the action of a check may run. In maintenance, people work on the target; while a dependency has a
+ * problem, it may be the cause; and after an acknowledgement, a person has taken over. A silence does not matter.
+ */
+export function mayAct(check: Check, options: SuppressionOptions): boolean {
+  return options.notifies && !isInMaintenance(check, options) &&
+    silencesOfKind("acknowledgement", check, options).length === 0 &&
+    holdingDependencies(check, options).length === 0;
+}
+
+function isInMaintenance(check: Check, options: SuppressionOptions): boolean {
+  return isInWindow(check.maintenanceWindows, options.nowMs) ||
+    silencesOfKind("maintenance", check, options).length > 0;
+}
+
+function silencesOfKind(
+  kind: Silence["kind"],
+  { name, tags }: Check,
+  { silences, stateOf, nowMs }: SuppressionOptions,
+): readonly Silence[] {
+  const { problemBeganAtMs } = stateOf(name);
+  return silencesOf({ name, tags, problemBeganAtMs }, silences, { kind, nowMs });
 }
 
 interface DependencyOptions extends Pick<SuppressionOptions, "stateOf" | "nowMs"> {

@@ -4,6 +4,7 @@
  * No rule is duplicated: `decide` runs without each setting that may suppress a notification. The causes are the fewest
  * settings without which it would be sent.
  */
+import { actionPhase, actionTitle, runsOfProblem } from "../condition/action.ts";
 import { confirmedAs, hasProblem, isAttentive, reminderAfterMs } from "../condition/condition_state.ts";
 import type { Channel } from "../domain/channel.ts";
 import { alternativesOf, type Check, checkResult } from "../domain/check.ts";
@@ -32,6 +33,8 @@ export type Cause =
   | { readonly kind: "maintenance"; readonly untilMs: number | null; readonly reason: string }
   /** All of these have a problem, or `isAwaited`: one of them has not run since this one began. */
   | { readonly kind: "depends_on"; readonly names: readonly string[]; readonly isAwaited: boolean }
+  /** `runs` of at most `of` runs of the action of the check began since the problem did. */
+  | { readonly kind: "action"; readonly title: string; readonly runs: number; readonly of: number }
   | { readonly kind: "flapping" }
   | { readonly kind: "conditions"; readonly conditions: readonly Condition[] }
   | { readonly kind: "after"; readonly dueAtMs: number }
@@ -153,6 +156,7 @@ function removalsFrom(decision: Decision): readonly Removal[] {
     ),
     ...maintenanceIn(decision),
     ...dependenciesIn(decision),
+    ...actionIn(decision),
     ...decision.check.flapping === "once" && decision.record.condition.flappingSinceMs !== null
       ? [changed({ kind: "flapping" }, { flapping: "all" })]
       : [],
@@ -208,6 +212,19 @@ function dependenciesIn(decision: Decision): readonly Removal[] {
       return { ...given, check: { ...given.check, dependsOn } };
     },
   }));
+}
+
+function actionIn({ check, record: { condition } }: Decision): readonly Removal[] {
+  const { action } = check;
+  if (action === undefined || actionPhase(check, condition) === "none") return [];
+  const runs = runsOfProblem(condition).length;
+  return [{
+    cause: { kind: "action", title: actionTitle(action), runs, of: action.atMost },
+    removedFrom: (given) => {
+      const { action: _, ...rest } = given.check;
+      return { ...given, check: rest as Check };
+    },
+  }];
 }
 
 function filtersOf({ channel, record, nowMs }: Decision): readonly Removal[] {

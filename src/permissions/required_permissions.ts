@@ -1,5 +1,6 @@
 /** The required permissions of checks, channels and the heartbeat, and which of them are granted. */
 import { entriesOf } from "../checks/registry.ts";
+import { permissionsOfAction } from "../engine/run_action.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import type { Heartbeat } from "../domain/generated/config.ts";
@@ -53,6 +54,12 @@ export async function requiredPermissionsOf(
       parts.push({
         neededBy: `check "${check.name}"`,
         requiredPermissions: await entryOf(check).requiredPermissions(check, system),
+      });
+    }
+    if (config.notifies && check.action !== undefined) {
+      parts.push({
+        neededBy: `action of check "${check.name}"`,
+        requiredPermissions: permissionsOfAction(check.action),
       });
     }
     for (const channel of config.notifies ? check.notifications : []) {

@@ -15,7 +15,8 @@ import { entriesOf } from "../checks/registry.ts";
 import { hasProblem } from "../condition/condition_state.ts";
 import type { Channel, SummarySettings } from "../domain/channel.ts";
 import { type Check, combinedChecks, dependencyNames } from "../domain/check.ts";
-import type { ConditionState } from "../domain/condition.ts";
+import { withEndedAction } from "../condition/action.ts";
+import type { ActionRun, ConditionState } from "../domain/condition.ts";
 import type { KnownCondition } from "../domain/check_kind.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
 import type { Silence } from "../domain/outbox.ts";
@@ -498,9 +499,21 @@ export class RehearsedService {
     }
   }
 
+  /** Lets an action succeed at once, whatever comes of it, and runs the check once it may have helped. */
+  #act(slot: Slot, begun: ActionRun): void {
+    const { clock } = this.#options.system;
+    const record = this.#repository.recordOf(slot.check.name, clock.wallMs());
+    const ended: ActionRun = { ...begun, endedAtMs: clock.wallMs(), outcome: "succeeded" };
+    this.#repository.keep(bareUpdate({ ...record, condition: withEndedAction(record.condition, ended) }));
+    clock.after(slot.check.action?.settleMs ?? 0, () => this.#request(slot));
+  }
+
   /** Sends the notifications of a decision once they are stored. */
   async #send(entry: Decided): Promise<void> {
     this.#options.onDecided?.(entry);
+    const { record: { name }, action } = entry;
+    const slot = this.#slots.get(name);
+    if (action !== null && slot !== undefined) this.#act(slot, action);
     if (entry.notification === null && !this.#repository.isUrgent) return;
     await this.#repository.flush();
     if (entry.notification !== null) this.#engine.send(entry);

@@ -1,5 +1,6 @@
 /** The runs of a check that change nothing but counts, so that a rehearsal leaves them out. Pure. */
 import { afterRepeated, isSteady } from "../condition/repeated_results.ts";
+import { mayActLater } from "../condition/action.ts";
 import { reminderAfterMs } from "../condition/condition_state.ts";
 import { dueAtMs } from "../engine/channel_filters.ts";
 import { nextWindow } from "../engine/maintenance_windows.ts";
@@ -33,7 +34,7 @@ export function quietUntilMs(
   moment: Moment,
 ): number {
   const { nowMs } = moment;
-  if (notification !== null || !isSteady(check, state)) return nowMs;
+  if (notification !== null || !isSteady(check, state) || mayActLater(check, state)) return nowMs;
   // That nothing is due of an ok does not depend on the time.
   if (state.confirmed === "ok") return suppressed === null ? Infinity : nowMs;
   if (check.reminders === true) return nowMs;

@@ -9,6 +9,8 @@
  */
 import { conditionOf } from "../engine/check_status.ts";
 import { type Decided, isRepeated } from "../engine/decide.ts";
+import { runAction } from "../engine/run_action.ts";
+import type { ActionRun } from "../domain/condition.ts";
 import type { Engine } from "../engine/engine.ts";
 import { type Check, combinedChecks, type Result } from "../domain/check.ts";
 import type { KnownCondition } from "../domain/check_kind.ts";
@@ -20,7 +22,7 @@ import type { StateRepository } from "../state/state_repository.ts";
 import { WriteSchedule } from "../state/write_schedule.ts";
 import { recordRequested } from "./next_run.ts";
 import type { RetryOptions } from "./retry_pass.ts";
-import { type CheckRunner, type PassOptions, RUN_HERE, runPass } from "./run_checks.ts";
+import { type CheckRunner, type PassOptions, RUN_HERE, runPass, withoutSecrets } from "./run_checks.ts";
 import { SuppressedChecks } from "./suppressed_checks.ts";
 import { mayConfirmProblem } from "./trace/trace_depth.ts";
 
@@ -136,7 +138,15 @@ export class RecordedPass {
     if (isRepeated(result, record)) {
       this.#running.delete(check.name);
       const update = { record, rollup: null, change: null, queued: [] };
-      return { record, update, occurrences: 0, notification: null, queued: [], suppressed: null };
+      return {
+        record,
+        update,
+        occurrences: 0,
+        notification: null,
+        queued: [],
+        suppressed: null,
+        action: null,
+      };
     }
     const entry = recordRequested(record, result, { engine, nowMs });
     this.#send(entry);
@@ -149,8 +159,16 @@ export class RecordedPass {
   #send(entry: Decided): void {
     const { engine, onBug } = this.#options;
     const written = this.#writing.recorded();
+    const check = this.#active.get(entry.record.name);
+    if (entry.action !== null && check !== undefined) this.#do(this.#act(check, entry.action, written));
     if (entry.queued.length === 0) return void written.catch(onBug);
     this.#sending = Promise.all([this.#sending, written]).then(() => engine.send(entry)).catch(onBug);
+  }
+
+  async #act(check: Check, begun: ActionRun, written: Promise<void>): Promise<void> {
+    const { repository, directory, signal, redact, system } = this.#options;
+    await written;
+    await runAction(check, begun, { repository, directory, signal, system: withoutSecrets(system, redact) });
   }
 
   #runDependency(name: string): void {

@@ -15,6 +15,8 @@ import { ALL_WORK, type WorkShare } from "../domain/membership.ts";
 import type { Notification } from "../domain/outbox.ts";
 import type { Redact } from "../shared/redact.ts";
 import type { KnownCondition, ObserveContext } from "../domain/check_kind.ts";
+import { runAction } from "../engine/run_action.ts";
+import type { ActionRun } from "../domain/condition.ts";
 import { type Decided, isRepeated } from "../engine/decide.ts";
 import type { Engine } from "../engine/engine.ts";
 import { startPersisting, type WriteSchedule } from "../state/write_schedule.ts";
@@ -60,6 +62,7 @@ export interface ScheduledConfig {
  * An event of the loop.
  *
  * - `result`: a run that counts; it began `lateMs` after its planned time.
+ * - `action`: the action of a check begins, or has ended.
  * - `notification`: the notification of a result; its rows are being sent.
  * - `clock_jumped`: the clocks diverged by `forMs` (negative: the wall clock was set back); `discarded` results do
  *   not count.
@@ -74,6 +77,7 @@ export type SchedulerEvent =
     readonly lateMs: number;
   }
   | { readonly event: "notification"; readonly notification: Notification }
+  | { readonly event: "action"; readonly check: Check; readonly run: ActionRun }
   | { readonly event: "clock_jumped"; readonly forMs: number; readonly discarded: number }
   | ({ readonly event: "stalled" } & LagSummary)
   | ({ readonly event: "late" } & LagSummary);
@@ -135,6 +139,8 @@ export class Scheduler {
   #common: Omit<RunOptions, "signal">;
   #sending: Promise<void> = Promise.resolve();
   #isStopping = false;
+  /** Ends actions in progress. */
+  readonly #stopped = new AbortController();
   /** When the service started, or went on after a suspend or a clock that was set. */
   #resumedAtMs: number;
 
@@ -267,6 +273,7 @@ export class Scheduler {
     const all = Promise.all(this.#runs);
     await endsWithin(this.#options.system.clock, graceMs, all);
     this.#abortRuns(() => true);
+    this.#stopped.abort(new Error("Stopped"));
     await all;
     this.#limited.end();
     await this.#options.repository.flush();
@@ -494,11 +501,33 @@ export class Scheduler {
     const { engine, onBug } = this.#options;
     const { notification } = entry;
     const written = this.#writing.recorded();
+    if (entry.action !== null) this.#act(entry.record.name, entry.action, written);
     if (notification === null) return void written.catch(onBug);
     this.#sending = Promise.all([this.#sending, written]).then(() => {
       this.#emit({ event: "notification", notification });
       engine.send(entry);
     }).catch(onBug);
+  }
+
+  /** Runs the action of a check once it is written, and then the check once it may have helped. */
+  #act(name: string, begun: ActionRun, written: Promise<void>): void {
+    const { repository, limiters, onBug } = this.#options;
+    const check = this.#active.get(name);
+    if (check?.action === undefined) return;
+    const { settleMs } = check.action;
+    const { signal } = this.#stopped;
+    const run = written.then(async () => {
+      this.#emit({ event: "action", check, run: begun });
+      const ended = await limiters.process(
+        () => runAction(check, begun, { ...this.#common, repository, signal }),
+        signal,
+      );
+      if (ended === null) return;
+      this.#emit({ event: "action", check, run: ended });
+      this.#after(settleMs, () => this.request(name));
+      await this.#writing.recorded();
+    }).catch((error) => signal.aborted ? undefined : onBug(error)).finally(() => this.#runs.delete(run));
+    this.#runs.add(run);
   }
 
   #createSuppressed(): SuppressedChecks {

@@ -60,7 +60,7 @@ export class SuppressedChecks {
       const check = checkOf(name);
       if (check === null) continue;
       const entry = engine.review(check, atMs);
-      if (entry.notification !== null) send(entry);
+      if (entry.notification !== null || entry.action !== null) send(entry);
       this.#note(check, entry, runsParents);
     }
   }

@@ -1,3 +1,4 @@
+import { actionTitle } from "../../condition/action.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import type { DeliveryEvent } from "../../engine/delivery_event.ts";
 import type { Redact } from "../../shared/redact.ts";
@@ -53,6 +54,12 @@ const LOGGERS: {
       ...{ check, previous, condition, output: oneLine(output) },
       ...suppressed !== null && { suppressed },
     });
+  },
+  action: ({ check: { name, action }, run: { endedAtMs, outcome, reason } }, log) => {
+    const fields = { check: name, action: action === undefined ? "" : actionTitle(action) };
+    if (endedAtMs === null) return log.info("action started", fields);
+    if (outcome === "succeeded") return log.info("action ended", fields);
+    log.warning(outcome === "not_started" ? "action did not start" : "action failed", { ...fields, reason });
   },
   // Its delivery is logged.
   notification: () => {},

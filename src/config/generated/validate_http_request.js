@@ -3,11 +3,11 @@ import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1, validate_interval } from "./validate_monitor.js";
 import { validate_type_object_propertyNames_pattern___0_9, validate_type_integer_minimum_0, validate_time_left, validate_duration } from "./validate_shared.js";
 const func2 = Object.prototype.hasOwnProperty;
-const pattern0 = new RegExp("^[A-Za-z0-9_]+$", "u");
+const pattern1 = new RegExp("^[A-Za-z0-9_]+$", "u");
 const pattern4 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
-const schema72 = {"target":1,"method":1,"headers":1,"body":1,"redirects":1,"socket":1,"connect_to":1,"every_address":1,"tls":1};
-const schema77 = {"equals":1,"not_equals":1,"one_of":1,"matches":1,"contains":1,"at_least":1,"at_most":1,"less_than":1,"greater_than":1,"length":1,"newer_than":1,"exists":1};
-const schema75 = {"status_code":1,"headers":1,"body_part":1,"not_body_part":1,"body_pattern":1,"not_body_pattern":1,"json":1,"warning_duration":1,"critical_duration":1,"certificate":1};
+const schema73 = {"target":1,"method":1,"headers":1,"body":1,"redirects":1,"socket":1,"connect_to":1,"every_address":1,"tls":1};
+const schema78 = {"equals":1,"not_equals":1,"one_of":1,"matches":1,"contains":1,"at_least":1,"at_most":1,"less_than":1,"greater_than":1,"length":1,"newer_than":1,"exists":1};
+const schema76 = {"status_code":1,"headers":1,"body_part":1,"not_body_part":1,"body_pattern":1,"not_body_pattern":1,"json":1,"warning_duration":1,"critical_duration":1,"certificate":1};
 export function validate_http_message_tls(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -55,7 +55,7 @@ if(data.target === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "target"}});
 }
 for(const key0 in data){
-if(!(func2.call(schema72, key0))){
+if(!(func2.call(schema73, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -210,7 +210,7 @@ if(Object.keys(data).length < 1){
 vErrors = add(vErrors, {instancePath,keyword:"minProperties",params:{limit: 1}});
 }
 for(const key0 in data){
-if(!(func2.call(schema77, key0))){
+if(!(func2.call(schema78, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -324,7 +324,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema75, key0))){
+if(!(func2.call(schema76, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 errors++;
 }
@@ -535,7 +535,7 @@ if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 for(const key1 in data3){
 const _errs7 = errors;
 if(typeof key1 === "string"){
-if(!pattern0.test(key1)){
+if(!pattern1.test(key1)){
 vErrors = add(vErrors, {instancePath:instancePath+"/capture",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1});
 errors++;
 }

@@ -10,11 +10,12 @@ export function join(all, more) {
   return all;
 }
 const func2 = Object.prototype.hasOwnProperty;
-const pattern0 = new RegExp("^[A-Za-z0-9_]+$", "u");
+const pattern0 = new RegExp("^[^=\\u0000]+$", "u");
+const pattern1 = new RegExp("^[A-Za-z0-9_]+$", "u");
 const schema22 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
 const schema21 = {"kind":1,"parameters":1,"channel":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"group":1};
 const schema25 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
-const schema40 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema40 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
 const schema24 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
@@ -1181,6 +1182,121 @@ vErrors = join(vErrors, validate_type_array_minItems_1_items_type_string.errors)
 validate_check_depends_on.errors = vErrors;
 return vErrors === null;
 }
+export function validate_type_array_items_type_string(data, instancePath = ""){
+let vErrors = null;
+if(Array.isArray(data)){
+const len0 = data.length;
+for(let i0=0; i0<len0; i0++){
+if(typeof data[i0] !== "string"){
+vErrors = add(vErrors, {instancePath:instancePath+"/" + i0,keyword:"type",params:{type: "string"}});
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "array"}});
+}
+validate_type_array_items_type_string.errors = vErrors;
+return vErrors === null;
+}
+export function validate_type_object_propertyNames_pattern_u0000(data, instancePath = ""){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+const _errs1 = errors;
+if(typeof key0 === "string"){
+if(!pattern0.test(key0)){
+vErrors = add(vErrors, {instancePath,keyword:"pattern",params:{pattern: "^[^=\\u0000]+$"},propertyName:key0});
+errors++;
+}
+}
+var valid0 = _errs1 === errors;
+if(!valid0){
+vErrors = add(vErrors, {instancePath,keyword:"propertyNames",params:{propertyName: key0}});
+errors++;
+}
+}
+for(const key1 in data){
+if(typeof data[key1] !== "string"){
+vErrors = add(vErrors, {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "string"}});
+errors++;
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
+errors++;
+}
+validate_type_object_propertyNames_pattern_u0000.errors = vErrors;
+return errors === 0;
+}
+export function validate_action(data, instancePath = ""){
+let vErrors = null;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.path === undefined){
+vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "path"}});
+}
+for(const key0 in data){
+if(!((((((((key0 === "path") || (key0 === "arguments")) || (key0 === "environment")) || (key0 === "title")) || (key0 === "after")) || (key0 === "at_most")) || (key0 === "settle")) || (key0 === "timeout"))){
+vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
+}
+}
+if(data.path !== undefined){
+if(!(validate_type_string_minLength_1(data.path, instancePath+"/path"))){
+vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+}
+}
+if(data.arguments !== undefined){
+if(!(validate_type_array_items_type_string(data.arguments, instancePath+"/arguments"))){
+vErrors = join(vErrors, validate_type_array_items_type_string.errors);
+}
+}
+if(data.environment !== undefined){
+if(!(validate_type_object_propertyNames_pattern_u0000(data.environment, instancePath+"/environment"))){
+vErrors = join(vErrors, validate_type_object_propertyNames_pattern_u0000.errors);
+}
+}
+if(data.title !== undefined){
+if(!(validate_type_string_minLength_1(data.title, instancePath+"/title"))){
+vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+}
+}
+if(data.after !== undefined){
+if(!(validate_type_integer_minimum_1(data.after, instancePath+"/after"))){
+vErrors = join(vErrors, validate_type_integer_minimum_1.errors);
+}
+}
+if(data.at_most !== undefined){
+let data5 = data.at_most;
+if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
+vErrors = add(vErrors, {instancePath:instancePath+"/at_most",keyword:"type",params:{type: "integer"}});
+}
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 > 20 || isNaN(data5)){
+vErrors = add(vErrors, {instancePath:instancePath+"/at_most",keyword:"maximum",params:{ limit: 20}});
+}
+if(data5 < 1 || isNaN(data5)){
+vErrors = add(vErrors, {instancePath:instancePath+"/at_most",keyword:"minimum",params:{ limit: 1}});
+}
+}
+}
+if(data.settle !== undefined){
+if(!(validate_interval(data.settle, instancePath+"/settle"))){
+vErrors = join(vErrors, validate_interval.errors);
+}
+}
+if(data.timeout !== undefined){
+if(!(validate_interval(data.timeout, instancePath+"/timeout"))){
+vErrors = join(vErrors, validate_interval.errors);
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
+}
+validate_action.errors = vErrors;
+return vErrors === null;
+}
 export function validate_check(data, instancePath = ""){
 let vErrors = null;
 let errors = 0;
@@ -1311,42 +1427,48 @@ vErrors = add(vErrors, {instancePath:instancePath+"/depends_on",keyword:"type",p
 errors++;
 }
 }
+if(data.action !== undefined){
+if(!(validate_action(data.action, instancePath+"/action"))){
+vErrors = join(vErrors, validate_action.errors);
+errors = vErrors.length;
+}
+}
 if(data.for_each !== undefined){
-let data18 = data.for_each;
-if(!data18 || typeof data18 != "object"){
+let data19 = data.for_each;
+if(!data19 || typeof data19 != "object"){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"type",params:{type: ["object","array"]}});
 errors++;
 }
-if(Array.isArray(data18)){
-if(data18.length < 1){
+if(Array.isArray(data19)){
+if(data19.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len1 = data18.length;
+const len1 = data19.length;
 for(let i1=0; i1<len1; i1++){
-let data19 = data18[i1];
-if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
-if(Object.keys(data19).length < 1){
+let data20 = data19[i1];
+if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
+if(Object.keys(data20).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key1 in data19){
-const _errs26 = errors;
+for(const key1 in data20){
+const _errs27 = errors;
 if(typeof key1 === "string"){
-if(!pattern0.test(key1)){
+if(!pattern1.test(key1)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1});
 errors++;
 }
 }
-var valid5 = _errs26 === errors;
+var valid5 = _errs27 === errors;
 if(!valid5){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"propertyNames",params:{propertyName: key1}});
 errors++;
 }
 }
-for(const key2 in data19){
-let data20 = data19[key2];
-if(((typeof data20 !== "string") && (!((typeof data20 == "number") && (isFinite(data20))))) && (typeof data20 !== "boolean")){
+for(const key2 in data20){
+let data21 = data20[key2];
+if(((typeof data21 !== "string") && (!((typeof data21 == "number") && (isFinite(data21))))) && (typeof data21 !== "boolean")){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
@@ -1358,36 +1480,36 @@ errors++;
 }
 }
 }
-if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
-if(Object.keys(data18).length < 1){
+if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
+if(Object.keys(data19).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key3 in data18){
-const _errs30 = errors;
+for(const key3 in data19){
+const _errs31 = errors;
 if(typeof key3 === "string"){
-if(!pattern0.test(key3)){
+if(!pattern1.test(key3)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key3});
 errors++;
 }
 }
-var valid7 = _errs30 === errors;
+var valid7 = _errs31 === errors;
 if(!valid7){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key3}});
 errors++;
 }
 }
-for(const key4 in data18){
-let data21 = data18[key4];
-if(Array.isArray(data21)){
-if(data21.length < 1){
+for(const key4 in data19){
+let data22 = data19[key4];
+if(Array.isArray(data22)){
+if(data22.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len2 = data21.length;
+const len2 = data22.length;
 for(let i2=0; i2<len2; i2++){
-let data22 = data21[i2];
-if(((typeof data22 !== "string") && (!((typeof data22 == "number") && (isFinite(data22))))) && (typeof data22 !== "boolean")){
+let data23 = data22[i2];
+if(((typeof data23 !== "string") && (!((typeof data23 == "number") && (isFinite(data23))))) && (typeof data23 !== "boolean")){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
@@ -1407,15 +1529,15 @@ errors = vErrors.length;
 }
 }
 if(data.kind !== undefined){
-let data24 = data.kind;
-if(!(((((((((((((((data24 === "test") || (data24 === "script")) || (data24 === "file_timestamp")) || (data24 === "http_request")) || (data24 === "tcp_connect")) || (data24 === "tls_certificate")) || (data24 === "disk_space")) || (data24 === "memory")) || (data24 === "load")) || (data24 === "dns_lookup")) || (data24 === "ping")) || (data24 === "process")) || (data24 === "systemd_unit")) || (data24 === "job")) || (data24 === "group"))){
+let data25 = data.kind;
+if(!(((((((((((((((data25 === "test") || (data25 === "script")) || (data25 === "file_timestamp")) || (data25 === "http_request")) || (data25 === "tcp_connect")) || (data25 === "tls_certificate")) || (data25 === "disk_space")) || (data25 === "memory")) || (data25 === "load")) || (data25 === "dns_lookup")) || (data25 === "ping")) || (data25 === "process")) || (data25 === "systemd_unit")) || (data25 === "job")) || (data25 === "group"))){
 vErrors = add(vErrors, {instancePath:instancePath+"/kind",keyword:"enum",params:{}});
 errors++;
 }
 }
 if(data.parameters !== undefined){
-let data25 = data.parameters;
-if(!(data25 && typeof data25 == "object" && !Array.isArray(data25))){
+let data26 = data.parameters;
+if(!(data26 && typeof data26 == "object" && !Array.isArray(data26))){
 vErrors = add(vErrors, {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}});
 errors++;
 }

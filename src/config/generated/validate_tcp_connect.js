@@ -3,12 +3,12 @@ import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1 } from "./validate_monitor.js";
 import { validate_type_integer_minimum_1_maximum_65535 } from "./validate_shared.js";
 const func2 = Object.prototype.hasOwnProperty;
-const schema85 = {"host":1,"port":1,"socket":1,"connect_to":1,"every_address":1,"tls":1,"server_name":1,"fingerprint":1,"verify":1,"ca_file":1,"send":1,"expect":1,"as_warning":1};
+const schema86 = {"host":1,"port":1,"socket":1,"connect_to":1,"every_address":1,"tls":1,"server_name":1,"fingerprint":1,"verify":1,"ca_file":1,"send":1,"expect":1,"as_warning":1};
 export function validate_tcp_connect_parameters(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema85, key0))){
+if(!(func2.call(schema86, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

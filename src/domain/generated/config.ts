@@ -283,6 +283,8 @@ export interface Check {
   readonly notifications: readonly Channel[];
   /** Names of checks that this one depends on. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same. */
   readonly dependsOn: readonly (string | CheckDependsOn)[];
+  /** A command that may end a problem of the check, such as a restart. It runs after `critical` results, a limited number of times, and the notification waits until it did not help. */
+  readonly action?: Action;
   /** Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text. */
   readonly forEach?: { readonly [name: string]: readonly (string | number | boolean)[] } | readonly ({ readonly [name: string]: string | number | boolean })[];
   /** Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`. */
@@ -763,6 +765,25 @@ export interface Locations {
 export interface CheckDependsOn {
   /** Names of checks of which one is enough. */
   readonly any: readonly string[];
+}
+
+export interface Action {
+  /** The command. With a slash: relative to the directory of the config. Without: looked up in `PATH`. */
+  readonly path: string;
+  /** Its arguments, passed without a shell. */
+  readonly arguments: readonly string[];
+  /** Variables for the command, in addition to the few it always gets. */
+  readonly environment: { readonly [name: string]: string };
+  /** Its name in notifications and in the log. Default: the name of the command, without arguments. */
+  readonly title?: string;
+  /** Number of `critical` results in a row before it runs. Default: the `threshold` of the check. */
+  readonly after?: number;
+  /** How often it runs within an hour, and for one problem: 1 to 20 times. Then the check is notified, and it runs again only after a recovery. */
+  readonly atMost: number;
+  /** The time after its end in which it may have an effect. The next result after it decides whether it helped. */
+  readonly settleMs: number;
+  /** Timeout of one run. It terminates everything that the command started. */
+  readonly timeoutMs: number;
 }
 
 /** The parts of a config, by their keys. */

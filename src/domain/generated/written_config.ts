@@ -318,6 +318,7 @@ export interface CheckSettings {
   readonly locations?: Locations | undefined;
   readonly notifications?: readonly Channel[] | undefined;
   readonly depends_on?: readonly (string | CheckDependsOn)[] | undefined;
+  readonly action?: Action | undefined;
   readonly for_each?: { readonly [name: string]: readonly (string | number | boolean)[] } | readonly ({ readonly [name: string]: string | number | boolean })[] | undefined;
   readonly timeout?: number | string | undefined;
 }
@@ -615,4 +616,15 @@ export interface GroupParameters {
 
 export interface CheckDependsOn {
   readonly any: readonly string[];
+}
+
+export interface Action {
+  readonly path: string;
+  readonly arguments?: readonly string[] | undefined;
+  readonly environment?: { readonly [name: string]: string } | undefined;
+  readonly title?: string | undefined;
+  readonly after?: number | undefined;
+  readonly at_most?: number | undefined;
+  readonly settle?: number | string | undefined;
+  readonly timeout?: number | string | undefined;
 }

@@ -162,6 +162,10 @@ const CAUSE_WORDS: { readonly [K in Cause["kind"]]: (cause: CauseOf<K>, options:
       const why = isAwaited ? `${have} not run since the problem began` : `${are} not ok`;
       return `"depends_on": ${names.map(quoteValue).join(" and ")} ${why}`;
     },
+    action: ({ title, runs, of }) => {
+      const done = runs === 0 ? "is to run" : `ran ${runs} of at most ${of} times`;
+      return `"action": ${quoteValue(title)} ${done}, and the next results decide whether it helped`;
+    },
     flapping: () => '"flapping": "once": a notification was sent while it flaps',
     conditions: ({ conditions }) => `"conditions": this channel is notified only of ${listed(conditions)}`,
     after: ({ dueAtMs }, { nowMs }) =>

@@ -5,7 +5,7 @@
  * The outbox, its markers, silences and jobs have names of checks, not references: if a record can't be persisted,
  * the outcomes of its notifications are persisted nevertheless, and a job may run before its check does.
  */
-import type { ConditionCounts, ConditionState, ConditionTimes } from "../../domain/condition.ts";
+import type { ActionRun, ConditionCounts, ConditionState, ConditionTimes } from "../../domain/condition.ts";
 import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
 import type { Locations, LocationVote } from "../../domain/check.ts";
 import type { EndOfRun, MonitorRun } from "../../domain/monitor_run.ts";
@@ -71,6 +71,13 @@ const TIMES: Codec<ConditionTimes> = object({
   critical: nullable(number),
 });
 
+const ACTION_RUN: Codec<ActionRun> = object({
+  atMs: number,
+  endedAtMs: nullable(number),
+  outcome: word<ActionRun["outcome"]>(["none", "succeeded", "failed", "not_started"]),
+  reason: text,
+});
+
 const CONDITION_STATE: Codec<ConditionState> = object({
   confirmed: nullable(condition),
   confirmedSinceMs: nullable(number),
@@ -88,6 +95,7 @@ const CONDITION_STATE: Codec<ConditionState> = object({
   notifiedSinceMs: nullable(number),
   reminders: number,
   notifiedProblemBeganAtMs: nullable(number),
+  actions: optional(list(ACTION_RUN)),
 });
 
 const LOCATION_VOTE: Codec<LocationVote> = object({
