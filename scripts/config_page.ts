@@ -13,6 +13,7 @@ const SECTIONS: readonly (readonly [title: string, definition: string])[] = [
   ["`defaults`", "defaults"],
   ["A check", "check"],
   ["`schedule`", "schedule"],
+  ["`action`", "action"],
   ["A maintenance window", "window"],
   ["`locations`", "locations"],
   ["An announcement", "announcement"],

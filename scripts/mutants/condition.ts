@@ -250,6 +250,33 @@ export const CONDITION: FaultyLayer = {
       ],
     },
     {
+      file: "src/condition/action.ts",
+      tests: ["tests/simulation/actions_test.ts"],
+      faults: [
+        ["an action runs once too often", ".length < action.atMost &&", ".length <= action.atMost &&"],
+        ["an action runs again before it may have helped", "+ action.settleMs", "+ 0"],
+        ["an action runs again while it is in progress", "last.atMs + action.timeoutMs", "last.atMs"],
+        [
+          "an action of a crash is not counted",
+          "ofProblem.has(run) ||",
+          "run.endedAtMs === null ? false : ofProblem.has(run) ||",
+        ],
+        ["an action has no limit across problems", "< HOUR_MS", "< 0"],
+        ["an action runs without an end during a long problem", "ofProblem.has(run) || ", ""],
+        ["an action that cannot start is tried again", "&& !hasNotStarted(state)", ""],
+        [
+          "an action runs for results that are not critical",
+          'state.observed !== "critical" || state.atLeast.critical',
+          'state.observed === "ok" || state.atLeast.unknown',
+        ],
+        [
+          "an action runs one result too early",
+          "state.atLeast.critical < action.after",
+          "state.atLeast.critical < action.after - 1",
+        ],
+      ],
+    },
+    {
       file: "src/domain/condition.ts",
       tests: ["tests/domain", "tests/condition"],
       faults: [

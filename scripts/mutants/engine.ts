@@ -419,8 +419,27 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
+      file: "src/engine/run_action.ts",
+      tests: ["tests/simulation/actions_test.ts"],
+      faults: [
+        ["an action starts that is not persisted", "repository.isWritable\n", "true\n"],
+        ["the end of an action is forgotten", "  if (isKnown()) {", "  if (!isKnown()) {"],
+      ],
+    },
+    {
       file: "src/engine/suppression.ts",
       faults: [
+        [
+          "an action runs in maintenance",
+          "options.notifies && !isInMaintenance(check, options) &&",
+          "options.notifies &&",
+        ],
+        [
+          "an action runs while a dependency is down",
+          "&&\n    holdingDependencies(check, options).length === 0;",
+          ";",
+        ],
+        ["an action runs without notifications", "return options.notifies && ", "return "],
         [
           "a maintenance window that was started suppresses nothing",
           'if (silencesOfKind("maintenance").length > 0)',

@@ -76,6 +76,13 @@ function hasNotStarted(state: ActedState): boolean {
   return runsOfProblem(state).some(({ outcome }) => outcome === "not_started");
 }
 
+/** Returns the outcome of a run, such as `exit code 5`. */
+export function describeRun({ outcome, endedAtMs, reason }: ActionRun): string {
+  if (outcome === "succeeded") return "exit code 0";
+  if (endedAtMs === null) return "no end is known";
+  return outcome === "not_started" ? `did not start: ${reason}` : reason;
+}
+
 /** Describes the runs of a problem that goes on; empty without any. */
 export function describeActions({ action }: ActingCheck, state: ActedState): string {
   const runs = runsOfProblem(state);

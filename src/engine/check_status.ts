@@ -30,6 +30,7 @@ export interface ShownCheck extends
     | "timeoutMs"
     | "definition"
     | "locations"
+    | "action"
   > {
   /** `null` if unknown. */
   readonly kind: string | null;

@@ -197,9 +197,9 @@ class Service {
 
   #listParts(): void {
     const reasons: Readonly<Record<string, string>> = {
-      start: "monitor starts nothing: use systemd",
+      start: 'write an "action" of the check',
       stop: "monitor stops nothing: use systemd",
-      restart: "monitor restarts nothing: use systemd",
+      restart: 'write an "action" of the check',
       not: "write a maintenance window",
       noalert: "write notifications",
     };

@@ -79,7 +79,7 @@ export function readProcessTest(
     const isAbove = comparison.operator.startsWith(">");
     return { age: { [isAbove ? "critical_above" : "critical_below"]: spanText(spanMs) } };
   }
-  if (has(test, "restart", "restarts")) return "monitor restarts nothing";
+  if (has(test, "restart", "restarts")) return 'write "at_most" of an "action"';
   return "use a script check";
 }
 

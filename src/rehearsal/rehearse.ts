@@ -1,3 +1,5 @@
+import { actionTitle } from "../condition/action.ts";
+import type { Decided } from "../engine/decide.ts";
 import { ConfiguredChannels, toNotifyingConfig } from "../engine/configured_channels.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Check } from "../domain/check.ts";
@@ -61,7 +63,7 @@ export async function rehearse(scenario: Scenario, options: RehearseOptions): Pr
   const { config } = options;
   const notifying = toNotifyingConfig(config);
   const channels = new ConfiguredChannels(notifying);
-  const channelNames = [...new Set(channels.names.values())];
+  const channelNames = [...new Set([...channels.names.values(), ACTIONS])];
   rejectScenario(scenario.source, findUnknownNames(scenario, { checks: config.checks, channelNames }));
   const sent = new Map<string, SentMessage[]>();
   const clock = new VirtualClock(scenario.startMs, () => options.system.settle());
@@ -77,6 +79,11 @@ export async function rehearse(scenario: Scenario, options: RehearseOptions): Pr
   await play(scenario, {
     ...options,
     system,
+    onDecided: (entry) => {
+      const text = describeBegun(entry, config.checks);
+      if (text !== null) sent.getOrInsertComputed(ACTIONS, () => []).push({ atMs: clock.wallMs(), text });
+      options.onDecided?.(entry);
+    },
     config: notifying,
     summary: config.summary,
     deliver: (message, channel) => {
@@ -98,6 +105,18 @@ export async function rehearse(scenario: Scenario, options: RehearseOptions): Pr
     channels: compared,
     isAsExpected: compared.every(({ isAsExpected }) => isAsExpected),
   };
+}
+
+/** What a rehearsal and a replay have in the place of the name of a channel, for actions. */
+export const ACTIONS = "actions";
+
+/** Returns the action that a decision begins, such as `restart nginx (web)`; `null`: none. */
+export function describeBegun(
+  { action, record: { name } }: Decided,
+  checks: readonly Check[],
+): string | null {
+  const settings = checks.find((check) => check.name === name)?.action;
+  return action === null || settings === undefined ? null : `${actionTitle(settings)} (${name})`;
 }
 
 function notDelivered(response: "fail" | "reject"): Delivery {

@@ -9,6 +9,7 @@ import type { System } from "../domain/system.ts";
 import { HOUR_MS, MINUTE_MS } from "../shared/time_units.ts";
 import { describeMessage } from "./message_text.ts";
 import type { Past } from "./past.ts";
+import { ACTIONS, describeBegun } from "./rehearse.ts";
 import { createRehearsalStore } from "./rehearsal_store.ts";
 import { RehearsedService, type RehearsedServiceOptions } from "./rehearsed_service.ts";
 import { VirtualClock } from "./virtual_clock.ts";
@@ -34,6 +35,8 @@ export interface ReplayedOutage {
 export interface Replay {
   /** In the order of their times. */
   readonly messages: readonly ReplayedMessage[];
+  /** The actions that would have begun, in the order of their times. */
+  readonly actions: readonly ReplayedMessage[];
   readonly outages: readonly ReplayedOutage[];
   /** The dates of the evenings of nights (22:00 to 06:00) with a message, in order. */
   readonly nights: readonly string[];
@@ -66,6 +69,7 @@ export async function replay(config: LoadedConfig, options: ReplayOptions): Prom
   const clock = new VirtualClock(sinceMs, () => options.system.settle());
   let ids = 0;
   const messages: ReplayedMessage[] = [];
+  const actions: ReplayedMessage[] = [];
   const outages = new Map<string, ReplayedOutage>();
   const store = createRehearsalStore();
   const service = await RehearsedService.start({
@@ -80,7 +84,11 @@ export async function replay(config: LoadedConfig, options: ReplayOptions): Prom
     },
     store,
     recorded: past,
-    ...onDecided !== undefined && { onDecided },
+    onDecided: (entry) => {
+      const text = describeBegun(entry, running);
+      if (text !== null) actions.push({ atMs: clock.wallMs(), channel: ACTIONS, text });
+      onDecided?.(entry);
+    },
     resultOf: ({ name }, atMs) => past.runAfter(name, atMs - 1)?.result ?? NOTHING_RAN,
     nextChangeMs: ({ name }, atMs) => past.nextChangeMs(name, atMs),
     deliver: ({ items }, channel) => {
@@ -104,6 +112,7 @@ export async function replay(config: LoadedConfig, options: ReplayOptions): Prom
   const delays = found.map(({ beganAtMs, notifiedAtMs }) => notifiedAtMs - beganAtMs);
   return {
     messages,
+    actions,
     outages: found,
     nights: nightsOf(messages, config.timeZone()),
     meanDelayMs: delays.length === 0 ? null : delays.reduce((sum, ms) => sum + ms, 0) / delays.length,

@@ -40,3 +40,17 @@ Deno.test("rehearse: a time that the change to summer time skips is an hour late
   const rehearsal = await play({ start: "2026-03-29 01:00", ...ZONE, results }, CONFIG);
   assert.deepEqual(messagesOf(rehearsal)["chat"], ["03:10 problem web critical", "04:00 recovery web ok"]);
 });
+
+Deno.test("rehearse: actions are shown, and a notification waits until they did not help", async () => {
+  const action = { path: "/bin/fix", title: "restart web", at_most: 2 };
+  const config = { channels: { chat: {} }, checks: { web: { action, threshold: 1 } } };
+  const scenario = {
+    start: "2026-03-02 12:00",
+    results: { web: "13:00 critical, 18:00 ok, 18:30 critical, 18:31 ok" },
+  };
+  const rehearsal = await play({ ...scenario, expect: { actions: [] } }, config);
+  assert.deepEqual(messagesOf(rehearsal), {
+    actions: ["13:00 restart web (web)", "13:01 restart web (web)", "18:30 restart web (web)"],
+    chat: ["13:02 problem web critical", "18:00 recovery web ok"],
+  });
+});

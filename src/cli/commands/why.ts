@@ -1,4 +1,6 @@
 import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
+import { actionTitle, describeRun } from "../../condition/action.ts";
+import type { ActionRun } from "../../domain/condition.ts";
 import { unconfirmedOf } from "../../engine/check_status.ts";
 import { deliveryFields, describeDelivery } from "../../outputs/outbox_status.ts";
 import { gatherWhy, type Why } from "../../outputs/why/gather_why.ts";
@@ -176,6 +178,9 @@ function whyText(
           ? ""
           : `, ${unconfirmed.results} of ${unconfirmed.threshold}`) +
         (last.output === "" ? "" : `: ${last.output}`),
+    ...actionsOf(why).map((run) =>
+      `action ${quoteValue(run.title)} at ${timeText(run.atMs, timeZone)}: ${describeRun(run)}`
+    ),
     ...notesOf(why),
     "",
     ...check.active ? [] : ["The check is inactive, so it does not run."],
@@ -188,6 +193,15 @@ function whyText(
   ];
   return lines.map((line) => `${printable(line)}\n`).join("");
 }
+
+/** The last runs of the action of the check. */
+function actionsOf({ check: { action }, record }: Why): readonly (ActionRun & { readonly title: string })[] {
+  if (action === undefined) return [];
+  const title = actionTitle(action);
+  return (record?.condition.actions ?? []).slice(-ACTIONS_SHOWN).map((run) => ({ ...run, title }));
+}
+
+const ACTIONS_SHOWN = 3;
 
 function notesOf({ monitor, nowMs }: Why): readonly string[] {
   return monitorNotes(monitor, { nowMs, hasErrors: false });
@@ -210,6 +224,13 @@ function whyJson(why: Why): string {
     last: last === null
       ? null
       : { condition: last.condition, output: last.output, started_at: isoTime(last.startedAtMs) },
+    actions: actionsOf(why).map((run) => ({
+      title: run.title,
+      started_at: isoTime(run.atMs),
+      ended_at: isoTimeOrNull(run.endedAtMs),
+      outcome: run.outcome,
+      reason: run.reason,
+    })),
     channels: channels.map((channel) => ({
       channel: channel.name,
       notified: channel.notified[0] ?? "ok",

@@ -157,6 +157,9 @@ function figuresOf(replays: readonly Replay[]): readonly (readonly string[])[] {
     ...channels.map((channel) =>
       row(`  ${channel}`, ({ messages }) => messages.filter((one) => one.channel === channel).length)
     ),
+    ...replays.some(({ actions }) => actions.length > 0)
+      ? [row("actions", ({ actions }) => actions.length)]
+      : [],
     row("nights with one", ({ nights }) => nights.length),
     row("outages", ({ outages }) => outages.length),
     row("mean delay", ({ meanDelayMs }) => meanDelayMs === null ? "-" : describeDuration(meanDelayMs)),
@@ -198,6 +201,7 @@ export function comparisonFields(
     configs: [...before === null ? [] : [before], after].map(({ label, replay }) => ({
       config: label,
       messages: replay.messages.map(messageFields),
+      actions: replay.actions.map(messageFields),
       nights: replay.nights,
       outages: replay.outages.map(outageFields),
       mean_delay_seconds: replay.meanDelayMs === null ? null : replay.meanDelayMs / 1000,

@@ -1,4 +1,5 @@
 /** Renders the page of one check: response times, incidents with their deliveries, settings and command lines. */
+import { actionTitle, describeRun } from "../../condition/action.ts";
 import { isCron } from "../../domain/schedule.ts";
 import { type Condition, mostUrgentFirst, type ShownCondition } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -220,7 +221,7 @@ function renderSettings(
   { check, record }: PageCheck,
   { snapshot: { nowMs, own, channels = [] }, time }: ItemOptions,
 ): Markup {
-  const { kind, target, schedule, threshold, recoveryThreshold, dependsOn, locations } = check;
+  const { kind, target, schedule, threshold, recoveryThreshold, dependsOn, locations, action } = check;
   const every = isCron(schedule)
     ? "at the times of its cron expression"
     : `every ${describeDuration(schedule.regularIntervalMs)}, while it fails every ${
@@ -238,11 +239,28 @@ function renderSettings(
     ...recoveryThreshold === null ? [] : [["A recovery after", results(recoveryThreshold)] as const],
     ...dependsOn.length === 0 ? [] : [["Depends on", dependsOn.join(", ")] as const],
     ...locations === undefined ? [] : [["Locations", locations.from.join(", ")] as const],
+    ...action === undefined ? [] : [["Action", renderRuns(action, record, time)] as const],
     ...own?.objective ? [["Objective", own.objective] as const] : [],
     ...channels.map(({ channel, text }) => ["Channel", markup`<b>${channel}</b> ${text}`] as const),
   ];
   const items = rows.map(([word, value]) => markup`<dt>${word}</dt><dd>${value}</dd>`);
   return section("settings", "Settings", markup`<dl>${items}</dl>`);
+}
+
+const RUNS_SHOWN = 5;
+
+/** Renders the action of the check with its last runs, the newest first. */
+function renderRuns(
+  action: NonNullable<PageCheck["check"]["action"]>,
+  record: PageCheck["record"],
+  time: ItemOptions["time"],
+): Markup {
+  const runs = (record?.condition.actions ?? []).slice(-RUNS_SHOWN).toReversed().map((run) =>
+    markup`<br>${time(run.atMs)} ${truncate(describeRun(run), TEXT_MAX.note)}`
+  );
+  return markup`<b>${actionTitle(action)}</b> after ${
+    action.after === 1 ? "1 critical result" : `${action.after} critical results`
+  }, at most ${action.atMost} an hour${runs}`;
 }
 
 function results(count: number): string {
