@@ -442,8 +442,8 @@ export const ENGINE: FaultyLayer = {
         ["an action runs without notifications", "return options.notifies && ", "return "],
         [
           "a maintenance window that was started suppresses nothing",
-          'if (silencesOfKind("maintenance").length > 0)',
-          'if (silencesOfKind("maintenance").length > 1)',
+          'silencesOfKind("maintenance", check, options).length > 0',
+          'silencesOfKind("maintenance", check, options).length > 1',
         ],
         [
           "one failing alternative of a dependency suppresses",

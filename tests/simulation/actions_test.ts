@@ -179,9 +179,15 @@ simulate("an action does not start while the state cannot be written", {
 simulate("the runs of an action count across restarts of the service", {
   ...WEB,
   results: { web: "22:00 critical" },
-  actions: { "21:56": install(), "22:00:30": "kill", "22:00:40": "start", "22:05": "stop", "22:06": "start" },
+  actions: {
+    "21:56": install({ durationMs: 20_000 }),
+    "22:00:10": "kill",
+    "22:00:40": "start",
+    "22:10": "stop",
+    "22:11": "start",
+  },
   until: "22:30",
-  expect: { chat: ["22:02-22:03 problem web critical"] },
+  expect: { chat: ["22:03-22:05 problem web critical"] },
   finally: (world) => assert.equal(runs.get(world)?.length, 2),
 });
 
