@@ -55,7 +55,7 @@ function warnOfSchedules(
   // Their group notifies.
   const grouped = new Set(checks.flatMap(combinedChecks));
   for (const check of checks) {
-    const { name, active, schedule, timeoutMs, notifications, dependsOn } = check;
+    const { name, active, schedule, timeoutMs, notifications, dependsOn, action, threshold } = check;
     if (notifications.length === 0 && !grouped.has(name)) {
       warn(name, ["notifications"], "is empty, so no notification is sent");
     }
@@ -74,6 +74,11 @@ function warnOfSchedules(
         ["parameters", "checks", index],
         `is ${quoteValue(combined)}, which is inactive and left out`,
       );
+    }
+    if (action !== undefined && action.after > threshold) {
+      const message =
+        `is ${action.after}, more than the threshold ${threshold}, so the problem is sent first`;
+      warn(name, ["action", "after"], message);
     }
     if (isCron(schedule)) continue;
     const { regularIntervalMs, attentiveIntervalMs } = schedule;

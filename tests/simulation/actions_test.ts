@@ -134,6 +134,7 @@ simulate("an action waits for critical results in a row, and a problem that was 
       "22:08 change web critical",
     ],
   },
+  log: ["is 3, more than the threshold 1, so the problem is sent first"],
   finally: expectRuns("22:10"),
 });
 
