@@ -243,6 +243,22 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
+      file: "src/outputs/past_events.ts",
+      tests: ["tests/simulation/history_test.ts"],
+      faults: [
+        ["a stop is an event of each check", "gap.fromMs >= last.toMs", "true"],
+        ["an edge of the night has its next events", "atMs >= sinceMs && atMs <= untilMs", "atMs >= sinceMs"],
+      ],
+    },
+    {
+      file: "src/cli/read_span.ts",
+      tests: ["tests/simulation/history_test.ts"],
+      faults: [
+        ["last night ends with the next morning to come", "timeZone, nowMs: sinceMs }", "timeZone, nowMs }"],
+        ["a date as an end leaves out its day", 'isEnd: name === "to"', "isEnd: false"],
+      ],
+    },
+    {
       file: "src/cli/formats/github.ts",
       tests: ["tests/cli/formats/github_test.ts"],
       faults: [

@@ -16,14 +16,19 @@ const DATE_AND_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|
 export const TIME_EXAMPLES = '18:30, 18:30:15, 2026-12-24 or "2026-12-24 18:30:15 UTC"';
 
 /**
- * Reads a time of day (the next one), a date (its first moment), or a date and time. It is local unless it names its
- * distance from UTC. Returns wall time in milliseconds, `"no such time"` such as for February 30, or `null` for other
- * text.
+ * Reads a time of day (the next one), a date (its first moment; as an end, that of the next day), or a date and time. It
+ * is local unless it names its distance from UTC. Returns wall time in milliseconds, `"no such time"` such as for
+ * February 30, or `null` for other text.
  */
-export function parseTime(text: string, context: TimeContext): number | "no such time" | null {
+export function parseTime(
+  text: string,
+  context: TimeContext,
+  { isEnd = false } = {},
+): number | "no such time" | null {
   if (!TIME_OF_DAY.test(text) && !DATE.test(text) && !DATE_AND_TIME.test(text)) return null;
   try {
-    return readTime(text, context);
+    if (!isEnd || !DATE.test(text)) return readTime(text, context);
+    return Temporal.PlainDate.from(text).add({ days: 1 }).toZonedDateTime(context.timeZone).epochMilliseconds;
   } catch (error) {
     if (error instanceof RangeError) return "no such time";
     throw error;
@@ -44,6 +49,24 @@ function readTime(text: string, { timeZone, nowMs }: TimeContext): number {
     return Temporal.Instant.from(written).epochMilliseconds;
   }
   return Temporal.PlainDateTime.from(written).toZonedDateTime(timeZone).epochMilliseconds;
+}
+
+/** Returns whether {@linkcode parseTime} reads a text as a time of day. */
+export function isTimeOfDay(text: string): boolean {
+  return TIME_OF_DAY.test(text);
+}
+
+/** Reads a month such as `2026-10`; `null`: it is none. */
+export function parseMonth(
+  text: string,
+  timeZone: string,
+): { readonly sinceMs: number; readonly untilMs: number } | null {
+  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) return null;
+  const first = Temporal.PlainDate.from(`${text}-01`);
+  const [sinceMs, untilMs] = [first, first.add({ months: 1 })].map((date) =>
+    date.toZonedDateTime(timeZone).epochMilliseconds
+  ) as [number, number];
+  return { sinceMs, untilMs };
 }
 
 /** Writes a time with its distance from UTC, such as `2026-12-01 18:30:00 +01:00`; {@linkcode parseTime} reads it. */

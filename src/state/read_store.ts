@@ -12,14 +12,18 @@ export async function readServices(store: Store | null): Promise<readonly Member
 
 const PAGE = 100;
 
-/** Reads all changes of a check, the newest first, page by page: there may be a megabyte of them. */
+/** Reads the changes of a check in a span, the newest first, page by page: there may be a megabyte of them. */
 export async function* allChanges(
   store: Pick<Store, "changes">,
   name: string,
+  { sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number } = {
+    sinceMs: -Infinity,
+    untilMs: Infinity,
+  },
 ): AsyncGenerator<ConditionChange> {
-  let from: ChangePlace = { atMs: Infinity, skip: 0 };
+  let from: ChangePlace = { atMs: untilMs, skip: 0 };
   for (;;) {
-    const page = await store.changes(name, { sinceMs: -Infinity, limit: PAGE, from });
+    const page = await store.changes(name, { sinceMs, limit: PAGE, from });
     yield* page;
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) return;

@@ -95,6 +95,8 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
       (await harness.runHere(["history", "--results", "--deliveries", "--format", "json", "bad"])).stdout,
     );
     objects.push(["`history --format json`", history], ["A change", history.changes[0]]);
+    const { events } = JSON.parse((await harness.runHere(["history", "--format", "json"])).stdout);
+    objects.push(["An event of `history`", events[0]]);
     assert.deepEqual(Object.keys(history.spans), ["day", "week", "month"]);
     const week = JSON.parse((await harness.runHere(["summary", "--format", "json"])).stdout);
     objects.push(["`summary --format json`", week], ["A list of a summary", week.availability]);

@@ -1,4 +1,4 @@
-import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
+import { type Command, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
 import {
   asObserved,
   describeFaults,
@@ -23,9 +23,15 @@ import {
 } from "../../outputs/json/history_json.ts";
 import { checksOfState, openKnownState } from "../known_config.ts";
 import { describeMonitorTrouble, monitorNotes, type NoteOptions } from "../monitor_status.ts";
-import { printable } from "../../shared/text.ts";
+import { jsonDocument, printable } from "../../shared/text.ts";
 import { renderTrace } from "../render_trace.ts";
+import type { System } from "../../domain/system.ts";
+import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
+import { DAY_MS } from "../../shared/time_units.ts";
+import type { PastEvent, PastSpan } from "../../outputs/past_events.ts";
+import { isEverything, readSelection, selectChecks } from "../open_config.ts";
+import { readSpan, SPAN_OPTIONS } from "../read_span.ts";
 import { believableColumns } from "../formats/table.ts";
 import { wrap } from "../../shared/wrap.ts";
 
@@ -39,16 +45,20 @@ const EVER = { sinceMs: -Infinity, untilMs: Infinity };
 export const historyCommand: Command = {
   name: "history",
   group: "look",
-  summary: "show the changes, availability and durations of a check",
-  operands: "NAME",
+  summary: "show what happened to a check, or to all of them",
+  operands: "[NAME…]",
   operandKind: "check",
   description:
-    "Shows the changes of a check's confirmed condition, and the actions on the live page. For the last 24 hours, 7 days and 30 days it also shows " +
-    "availability, failed runs and durations.",
+    "Shows the changes of a check's confirmed condition, and the actions on the live page. For the last 24 hours, 7 " +
+    "days and 30 days, or from --from to --to, it also shows availability, failed runs and durations. Without the " +
+    "name of one check, it lists the events of all checks of the last 24 hours, or from --from to --to, the oldest " +
+    "first: changes, messages, actions, silences, times without results, and starts of the service.",
   page: "reference/output_formats.md",
   options: [
     OPTION.config,
     OPTION.state,
+    OPTION.tag,
+    ...SPAN_OPTIONS,
     OPTION.format,
     option("--trace", "the trace of each run that confirmed a problem"),
     option("--results", "what each run returned, alike results together"),
@@ -56,6 +66,8 @@ export const historyCommand: Command = {
   ],
   examples: [
     ["monitor history web", "show one check"],
+    ["monitor history --from 22:00 --to 07:00", "list what happened last night"],
+    ["monitor history --from 2026-10-01 --to 2026-10-31 web", "show a check in October"],
     ["monitor history --trace web", "show what the runs did that confirmed problems"],
     ["monitor history --results web", "show what each run returned"],
     ["monitor history --deliveries web", "show what was sent, and whether it was accepted"],
@@ -64,14 +76,18 @@ export const historyCommand: Command = {
   uses: ["read", "write", "net", "env", "sys"],
   endings: ["done", "name", "state", "permission", "config"],
   run: async (invocation, system) => {
-    const [name] = invocation.operands;
-    if (name === undefined) {
-      throw new UsageError("history requires the name of a check", "monitor history NAME");
+    const { names, tags } = readSelection(invocation);
+    const [name, ...others] = names;
+    if (name === undefined || others.length > 0 || tags.length > 0) {
+      return await showEvents(invocation, system);
     }
     const format = invocation.reportFormat();
     await using known = await openKnownState(invocation, { names: [], tags: [] }, system);
     const { config, error, store, checks, records, monitor } = known;
     const nowMs = system.clock.wallMs();
+    const timeZone = (config ?? system).timeZone();
+    const span = readSpan(invocation, { timeZone, nowMs });
+    const { sinceMs, untilMs } = span ?? EVER;
     const record = records.find((candidate) => candidate.name === name);
     const check = checks.find((candidate) => candidate.name === name);
     if (store === null || record === undefined) {
@@ -85,21 +101,28 @@ export const historyCommand: Command = {
     if (shown === undefined) throw new Error(`The check "${name}" is neither in the config nor in the state`);
     const status = statusOf(shown, { recordOf: () => record, notRunning, nowMs });
     const isInConfig = config === null ? null : config.checks.some((candidate) => candidate.name === name);
-    const history = await readHistory(store, asObserved(shown, record, notRunning?.sinceMs ?? null), nowMs);
+    const history = await readHistory(
+      store,
+      asObserved(shown, record, notRunning?.sinceMs ?? null),
+      nowMs,
+      span,
+    );
     const past = {
-      changes: allChanges(store, name),
-      results: invocation.has("results") ? await readResults(store, name) : null,
+      changes: allChanges(store, name, { sinceMs, untilMs }),
+      results: invocation.has("results") ? await readResults(store, name, { sinceMs, untilMs }) : null,
       deliveries: invocation.has("deliveries")
-        ? (await store.deliveries({ checks: [name], ...EVER })).toReversed()
+        ? (await store.deliveries({ checks: [name], sinceMs, untilMs })).toReversed()
         : null,
-      actions: (await store.actions(name)).toReversed(),
+      actions: (await store.actions(name)).filter(({ atMs }) => atMs >= sinceMs && atMs <= untilMs)
+        .toReversed(),
     };
     const facts = { status, isInConfig, monitor };
     const pieces = format === "json" ? historyJson(history, facts, past) : renderPretty(name, past, {
       notes: presentNotes(facts, { nowMs, hasErrors: error !== null }),
       spans: history.spans,
       traces: invocation.has("trace"),
-      timeZone: (config ?? system).timeZone(),
+      span,
+      timeZone,
       columns: believableColumns(system.stdout.columns()) ?? COLUMNS,
     });
     for await (const piece of pieces) {
@@ -110,9 +133,69 @@ export const historyCommand: Command = {
   },
 };
 
+const OF_ONE_CHECK = ["trace", "results", "deliveries"];
+
+/** Lists the events of some checks. */
+async function showEvents(invocation: Invocation, system: System): Promise<number> {
+  const given = OF_ONE_CHECK.find((name) => invocation.has(name));
+  if (given !== undefined) {
+    throw new UsageError(`--${given} requires the name of one check`, `monitor history --${given} NAME`);
+  }
+  const selection = readSelection(invocation);
+  const isWhole = isEverything(selection);
+  const format = invocation.reportFormat();
+  await using known = await openKnownState(invocation, selection, system);
+  const { config, store, checks, records, monitor } = known;
+  const nowMs = system.clock.wallMs();
+  const timeZone = (config ?? system).timeZone();
+  const span = readSpan(invocation, { timeZone, nowMs }) ?? { sinceMs: nowMs - DAY_MS, untilMs: nowMs };
+  const chosen = selectChecks(checks, selection).map(({ name }) => name);
+  const removed = isWhole ? records.map(({ name }) => name) : [];
+  const { gatherPastEvents } = await import("../../outputs/past_events.ts");
+  const events = store === null ? [] : await gatherPastEvents({
+    ...{ store, isWhole, monitor, timeZone, ...span },
+    names: [...new Set([...chosen, ...removed])],
+  });
+  system.stdout.write(
+    format === "json"
+      ? jsonDocument({
+        from: isoTime(span.sinceMs),
+        to: isoTime(span.untilMs),
+        events: events.map(({ atMs, event, check, text, details }) => ({
+          ...{ at: isoTime(atMs), event, check, text, details },
+        })),
+      })
+      : eventsText(events, {
+        span,
+        timeZone,
+        columns: believableColumns(system.stdout.columns()) ?? Infinity,
+      }),
+  );
+  return EXIT.ok;
+}
+
+function eventsText(
+  events: readonly PastEvent[],
+  { span, timeZone, columns }: Pick<PrettyOptions, "timeZone" | "columns"> & { readonly span: PastSpan },
+): string {
+  return `${describePeriod(span, timeZone)}\n\n${
+    events.length === 0 ? "no events\n" : events.map(({ atMs, check, text }) =>
+      hanging(
+        `${timeText(atMs, timeZone)}  `,
+        printable(check === null ? text : `${check}: ${text}`),
+        columns,
+      )
+    ).join("")
+  }`;
+}
+
+function describePeriod({ sinceMs, untilMs }: PastSpan, timeZone: string): string {
+  return `${timeText(sinceMs, timeZone)} to ${timeText(untilMs, timeZone)}`;
+}
+
 /** The journal of a check, the newest row first. */
-async function readResults(store: Store, name: string): Promise<readonly JournalRow[]> {
-  const [journal] = await store.journal([name], EVER);
+async function readResults(store: Store, name: string, span: PastSpan): Promise<readonly JournalRow[]> {
+  const [journal] = await store.journal([name], span);
   return journal?.rows.filter(({ runs }) => runs > 0).toReversed() ?? [];
 }
 
@@ -138,6 +221,8 @@ interface PrettyOptions {
   readonly notes: readonly string[];
   readonly spans: readonly HistorySpan[];
   readonly traces: boolean;
+  /** What `--from` and `--to` chose. */
+  readonly span: PastSpan | null;
   readonly timeZone: string;
   readonly columns: number;
 }
@@ -145,13 +230,18 @@ interface PrettyOptions {
 async function* renderPretty(
   name: string,
   { changes, results, deliveries, actions }: Past,
-  { notes, spans, traces, timeZone, columns }: PrettyOptions,
+  { notes, spans, traces, span: chosen, timeZone, columns }: PrettyOptions,
 ): AsyncGenerator<string> {
   yield `${printable(name)}\n`;
   for (const note of notes) yield hanging("", printable(note), columns);
   yield "\n";
+  if (chosen !== null) yield `${describePeriod(chosen, timeZone)}\n`;
   for (const span of spans) {
-    yield hanging(`last ${span.name.padEnd(8)}  `, describeSpan(span), columns);
+    yield hanging(
+      chosen === null ? `last ${span.name.padEnd(8)}  ` : "by whole hours  ",
+      describeSpan(span),
+      columns,
+    );
   }
   yield* renderChanges(changes, { traces, timeZone, columns });
   yield* renderActions(actions, { timeZone, columns });

@@ -12,6 +12,7 @@ import type { Summary } from "../../outputs/summary/summarize.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { createYield } from "../../shared/deadline.ts";
 import { readDuration } from "../read_duration.ts";
+import { readMonth } from "../read_span.ts";
 import { EXIT } from "../exit_code.ts";
 import { openKnownState } from "../known_config.ts";
 import { monitorNotes } from "../monitor_status.ts";
@@ -40,18 +41,23 @@ export const summaryCommand: Command = {
     OPTION.state,
     OPTION.tag,
     option("--period TIME", 'time up to now, such as 1w or "30 days" (default: 1 week)'),
+    option("--month MONTH", "a month in the time zone of the config, such as 2026-10, instead of --period"),
     formatOption(FORMATS),
     option("--send", 'send it now to the channels of the key "summary"'),
   ],
   examples: [
     ["monitor summary", "print the last week as text"],
     ["monitor summary --period 30d --format html >month.html", "write 30 days as an HTML page"],
+    ["monitor summary --month 2026-10", "print October 2026"],
     ["monitor summary --send", "send it now, and print each step"],
   ],
   uses: ["read", "write", "net", "run", "env", "sys"],
   endings: ["done", "name", "undelivered", "state", "permission", "config"],
   run: async (invocation, system) => {
     const format = invocation.choice("format", FORMATS);
+    if (invocation.has("month") && invocation.has("period")) {
+      throw new UsageError("--month cannot be used with --period");
+    }
     if (invocation.has("send")) {
       if (format !== undefined) throw new UsageError("--send cannot be used with --format");
       return await sendSummary(invocation, system);
@@ -102,7 +108,9 @@ async function readSummary(invocation: Invocation, system: System): Promise<Summ
   });
   const { config, error, store, checks, records, recordOf, monitor } = known;
   const nowMs = system.clock.wallMs();
-  const period = await readPeriod(invocation, { config, nowMs });
+  const timeZone = config?.summary?.times.timeZone ?? (config ?? system).timeZone();
+  const period = readMonth(invocation, { timeZone, nowMs }) ??
+    await readPeriod(invocation, { config, nowMs });
   const { gatherSummary } = await import("../../outputs/summary/gather_summary.ts");
   const names = new Set(checks.map(({ name }) => name));
   const isWhole = config !== null && monitor?.config !== "another" && isEverything(selection);
@@ -112,7 +120,7 @@ async function readSummary(invocation: Invocation, system: System): Promise<Summ
     checks: selectChecks(checks, selection),
     recordOf,
     nowMs,
-    timeZone: config?.summary?.times.timeZone ?? (config ?? system).timeZone(),
+    timeZone,
     hostName: system.hostName(),
     monitor,
     notes: monitorNotes(monitor, { nowMs, hasErrors: error !== null }).map(printable),

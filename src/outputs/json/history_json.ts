@@ -22,7 +22,13 @@ const SPANS = [
   { name: "30 days", key: "month", ms: 30 * DAY_MS },
 ] as const;
 
-export type HistorySpan = typeof SPANS[number] & SpanSummary & Availability;
+export interface HistorySpan extends SpanSummary, Availability {
+  readonly name: string;
+  /** The key in JSON. */
+  readonly key: string;
+  /** Its length, milliseconds. */
+  readonly ms: number;
+}
 
 /** The history of a check, except for its changes, which may be very many. */
 interface History {
@@ -32,13 +38,24 @@ interface History {
   readonly runs: readonly RecentRun[];
 }
 
-/** Reads the past of a check. Rejects with a {@linkcode StoreError}. */
-export async function readHistory(store: Store, record: CheckRecord, nowMs: number): Promise<History> {
+/** Reads the past of a check, in a span if there is one. Rejects with a {@linkcode StoreError}. */
+export async function readHistory(
+  store: Store,
+  record: CheckRecord,
+  nowMs: number,
+  chosen: { readonly sinceMs: number; readonly untilMs: number } | null = null,
+): Promise<History> {
   const { name } = record;
-  const rollups = await store.rollups(name, nowMs - 30 * DAY_MS);
-  const spans = SPANS.map((span) => {
-    const summary = summarise(rollups, { sinceMs: nowMs - span.ms, untilMs: nowMs });
-    const lastedMs = lastedIn(summary, record, nowMs);
+  const untilMs = chosen?.untilMs ?? nowMs;
+  const wanted = chosen === null ? SPANS : [{ name: "span", key: "span", ms: untilMs - chosen.sinceMs }];
+  const rollups = await store.rollups(name, untilMs - Math.max(...wanted.map(({ ms }) => ms)));
+  const spans = wanted.map((span) => {
+    // What begins at the end is not in it.
+    const summary = summarise(rollups, {
+      sinceMs: untilMs - span.ms,
+      untilMs: chosen === null ? nowMs : untilMs - 1,
+    });
+    const lastedMs = lastedIn(summary, record, untilMs);
     return { ...span, ...summary, lastedMs, ...availabilityOf(lastedMs) };
   });
   const [recent] = await store.recentRuns([name]);
