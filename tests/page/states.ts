@@ -3,7 +3,7 @@ import type { Silence } from "../../src/domain/outbox.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Page } from "../../src/domain/generated/config.ts";
-import type { CheckUpdate, KeptResult } from "../../src/domain/store.ts";
+import type { CheckUpdate, KeptResult, Store } from "../../src/domain/store.ts";
 import type { PageFacts } from "../../src/outputs/html_report/snapshot.ts";
 import { renderSignIn } from "../../src/outputs/html_report/render_sign_in.ts";
 import { writeReport } from "../../src/outputs/html_report/write_report.ts";
@@ -274,10 +274,26 @@ export function writeState(state: PageState): Promise<string> {
   return page;
 }
 
-async function write({ shown: states, facts, public: tags, silences }: PageState): Promise<string> {
+/** The stores of the same checks, which are filled once: no page changes its store. */
+const stores = new WeakMap<readonly Shown[], Promise<Store>>();
+
+function storeOf({ shown: states, silences }: PageState): Promise<Store> {
+  if (silences !== undefined) return fill(states, silences);
+  const store = stores.get(states) ?? fill(states, [silenceOf("a", { check: "silenced" })]);
+  stores.set(states, store);
+  return store;
+}
+
+async function fill(states: readonly Shown[], silences: readonly Silence[]): Promise<Store> {
   const store = await openInMemoryStore();
   await store.save(states.flatMap((one, index) => updatesOf(one, index)));
-  await store.addSilences(silences ?? [silenceOf("a", { check: "silenced" })]);
+  await store.addSilences(silences);
+  return store;
+}
+
+async function write(state: PageState): Promise<string> {
+  const { shown: states, facts, public: tags } = state;
+  const store = await storeOf(state);
   return await writeReport({
     store,
     checks: [
