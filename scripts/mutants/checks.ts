@@ -251,6 +251,28 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
+      file: "src/checks/domain_expiry.ts",
+      faults: [
+        [
+          "a registry that does not answer says that a domain is lost",
+          'checkResult("unknown", text);',
+          'checkResult("critical", text);',
+        ],
+        [
+          "the response about another domain counts",
+          "if (named !== asciiOf(domain)) {",
+          "if (named === null) {",
+        ],
+        ["a domain on hold is ok", "lost !== undefined || leftMs <", "leftMs <"],
+        [
+          "a registry is asked more than once an hour",
+          "spansMs.every((spanMs) => !(spanMs < INTERVAL_MIN_MS))",
+          "spansMs.some((spanMs) => !(spanMs < INTERVAL_MIN_MS))",
+        ],
+        ["a part of a response is evaluated", "return isWhole ? start : null;", "return start;"],
+      ],
+    },
+    {
       file: "src/checks/systemd_unit.ts",
       faults: [
         [

@@ -19,6 +19,7 @@ export const CHECK_KINDS: { readonly [K in CheckKind]: () => Promise<CheckKindEn
   process: lazily(async () => (await import("./process.ts")).processKind),
   systemd_unit: lazily(async () => (await import("./systemd_unit.ts")).systemdUnitKind),
   dns_lookup: lazily(async () => (await import("./dns_lookup.ts")).dnsLookupKind),
+  domain_expiry: lazily(async () => (await import("./domain_expiry.ts")).domainExpiryKind),
   ping: lazily(async () => (await import("./ping.ts")).pingKind),
   group: lazily(async () => (await import("./group.ts")).groupKind),
   job: lazily(async () => (await import("./job.ts")).jobKind),

@@ -89,7 +89,7 @@ export function leftOutReason({ left, operator, right }: GatusCondition): string
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  "[DOMAIN_EXPIRATION]": "the expiry of domains is not checked",
+  "[DOMAIN_EXPIRATION]": "write a domain_expiry check of the registered domain",
   "[IP]": "use a dns_lookup check",
   "[CONNECTED]": "a check cannot expect a failed connection",
   "[STATUS]": "only HTTP has a status",

@@ -89,6 +89,7 @@ Deno.test("each kind derives parameters from its target, or supports none", asyn
     process: "sshd",
     systemd_unit: "ssh.service",
     dns_lookup: "example.org",
+    domain_expiry: "example.org",
     ping: "192.0.2.1",
     group: "a,b",
     job: "1 day",

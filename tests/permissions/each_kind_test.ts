@@ -21,6 +21,7 @@ interface Targets {
   readonly web: number;
   readonly secure: number;
   readonly dns: number;
+  readonly rdap: number;
 }
 
 /** Parameters of a check that is not unknown; a job reads only the state, and a group only its members. */
@@ -36,6 +37,7 @@ const PARAMETERS: Readonly<Record<Exclude<CheckKind, "job" | "group">, (targets:
   systemd_unit: () => ({ unit: "web", command: "./systemctl.sh" }),
   ping: () => ({ host: "127.0.0.1", count: 1 }),
   dns_lookup: ({ dns }) => ({ name: "a.example", server: `127.0.0.1:${dns}` }),
+  domain_expiry: ({ rdap }) => ({ domain: "example.org", server: `http://127.0.0.1:${rdap}/` }),
   http_request: ({ web }) => ({ request: { target: `http://127.0.0.1:${web}/` } }),
   tcp_connect: ({ web }) => ({ host: "localhost", port: web }),
   tls_certificate: ({ secure }) => ({ host: "localhost", port: secure, ca_file: "authority.pem" }),
@@ -57,8 +59,12 @@ Deno.test({
       await using secure = startServer((visitor) => visitor.untilGone(), {
         certificate: createCertificate({ authority, toDay: 60 }),
       });
+      await using rdap = startServer(async (visitor) => {
+        await visitor.readHead();
+        await visitor.send(response(404));
+      });
       await using dns = startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.1")])]);
-      const targets = { web: web.port, secure: secure.port, dns: dns.port };
+      const targets = { web: web.port, secure: secure.port, dns: dns.port, rdap: rdap.port };
       harness.writeScript("script.sh", "echo fine");
       harness.writeScript("systemctl.sh", "echo Id=web.service; echo ActiveState=active");
       Deno.writeTextFileSync(`${harness.directory}/own.pid`, "1");

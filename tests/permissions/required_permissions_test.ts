@@ -47,6 +47,7 @@ Deno.test("requiredPermissionsOf() returns the minimal permissions of each check
       { parameters: { host: "db.example.org", port: 5432, tls: true } },
       `net=db.example.org:5432 ${TLS}`,
     ],
+    domain_expiry: [{ parameters: { domain: "www.example.com" } }, `net=rdap.verisign.com:443 ${TLS}`],
     tls_certificate: [{ parameters: tls }, `read=/srv/authority.pem net=10.0.0.1:443 ${TLS}`],
   };
   await testRows(t, rows, async ([check, required], kind) => {

@@ -19,7 +19,7 @@ export async function compileExpectation(
   if (typeof wish !== "object" || wish === null || Array.isArray(wish)) {
     return [equalTo(wish as Exclude<JsonExpectation, JsonExpectationObject>)];
   }
-  const { equals, notEquals, oneOf, matches, contains, length, newerThanMs, ...bounds } =
+  const { equals, notEquals, oneOf, matches, contains, length, newerThanMs, aheadMs, ...bounds } =
     wish as JsonExpectationObject;
   return [
     ...equals === undefined ? [] : [equalTo(equals)],
@@ -44,6 +44,10 @@ export async function compileExpectation(
     ...newerThanMs === undefined ? [] : [{
       text: `a time within the last ${exactDuration(newerThanMs)}`,
       fits: (value: unknown) => nowMs - (timeOf(value) ?? -Infinity) <= newerThanMs,
+    }],
+    ...aheadMs === undefined ? [] : [{
+      text: `a time at least ${exactDuration(aheadMs)} ahead`,
+      fits: (value: unknown) => (timeOf(value) ?? 0) - nowMs >= aheadMs,
     }],
   ];
 }

@@ -6,7 +6,7 @@ const func2 = Object.prototype.hasOwnProperty;
 const pattern1 = new RegExp("^[A-Za-z0-9_]+$", "u");
 const pattern4 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
 const schema73 = {"target":1,"method":1,"headers":1,"body":1,"redirects":1,"socket":1,"connect_to":1,"every_address":1,"tls":1};
-const schema78 = {"equals":1,"not_equals":1,"one_of":1,"matches":1,"contains":1,"at_least":1,"at_most":1,"less_than":1,"greater_than":1,"length":1,"newer_than":1,"exists":1};
+const schema78 = {"equals":1,"not_equals":1,"one_of":1,"matches":1,"contains":1,"at_least":1,"at_most":1,"less_than":1,"greater_than":1,"length":1,"newer_than":1,"ahead":1,"exists":1};
 const schema76 = {"status_code":1,"headers":1,"body_part":1,"not_body_part":1,"body_pattern":1,"not_body_pattern":1,"json":1,"warning_duration":1,"critical_duration":1,"certificate":1};
 export function validate_http_message_tls(data, instancePath = ""){
 let vErrors = null;
@@ -282,6 +282,11 @@ vErrors = join(vErrors, validate_json_expectation_length.errors);
 }
 if(data.newer_than !== undefined){
 if(!(validate_interval(data.newer_than, instancePath+"/newer_than"))){
+vErrors = join(vErrors, validate_interval.errors);
+}
+}
+if(data.ahead !== undefined){
+if(!(validate_interval(data.ahead, instancePath+"/ahead"))){
 vErrors = join(vErrors, validate_interval.errors);
 }
 }

@@ -10,6 +10,7 @@ export const check = {
   memory: () => import("./validate_memory.js"),
   load: () => import("./validate_load.js"),
   dns_lookup: () => import("./validate_dns_lookup.js"),
+  domain_expiry: () => import("./validate_domain_expiry.js"),
   ping: () => import("./validate_ping.js"),
   process: () => import("./validate_process.js"),
   systemd_unit: () => import("./validate_systemd_unit.js"),

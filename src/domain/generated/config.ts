@@ -243,6 +243,7 @@ export interface CheckParameters {
   readonly memory: MemoryParameters;
   readonly load: LoadParameters;
   readonly dns_lookup: DnsLookupParameters;
+  readonly domain_expiry: DomainExpiryParameters;
   readonly ping: PingParameters;
   readonly process: ProcessParameters;
   readonly systemd_unit: SystemdUnitParameters;
@@ -449,6 +450,8 @@ export interface JsonExpectationObject {
   readonly length?: number | JsonExpectationObjectLength;
   /** It must be a time at most this long ago: text in ISO 8601 (UTC without an offset), or seconds or milliseconds since 1970. */
   readonly newerThanMs?: number;
+  /** It must be a time at least this far ahead, written as for `newer_than`. */
+  readonly aheadMs?: number;
   /** Whether the path must match. */
   readonly exists?: boolean;
 }
@@ -615,6 +618,17 @@ export interface DnsLookupParameters {
   readonly atLeast?: number;
   /** Makes a violation `warning` instead of `critical`. */
   readonly asWarning: boolean;
+}
+
+export interface DomainExpiryParameters {
+  /** The registered domain, without `www`. */
+  readonly domain: string;
+  /** Less time until expiry is `warning`. */
+  readonly warningBeforeExpiryMs: number;
+  /** Less time until expiry is `critical`. */
+  readonly criticalBeforeExpiryMs: number;
+  /** Base URL of the RDAP server. Default: that of the registry, by the list of IANA in the executable. */
+  readonly server?: string;
 }
 
 export interface PingParameters {

@@ -293,6 +293,7 @@ export interface CheckParameters {
   readonly memory: MemoryParameters;
   readonly load: LoadParameters;
   readonly dns_lookup: DnsLookupParameters;
+  readonly domain_expiry: DomainExpiryParameters;
   readonly ping: PingParameters;
   readonly process: ProcessParameters;
   readonly systemd_unit: SystemdUnitParameters;
@@ -429,6 +430,7 @@ export interface JsonExpectationObject {
   readonly greater_than?: number | undefined;
   readonly length?: number | JsonExpectationObjectLength | undefined;
   readonly newer_than?: number | string | undefined;
+  readonly ahead?: number | string | undefined;
   readonly exists?: boolean | undefined;
 }
 
@@ -534,6 +536,13 @@ export interface DnsLookupParameters {
   readonly count?: number | undefined;
   readonly at_least?: number | undefined;
   readonly as_warning?: boolean | undefined;
+}
+
+export interface DomainExpiryParameters {
+  readonly domain: string;
+  readonly warning_before_expiry?: number | string | undefined;
+  readonly critical_before_expiry?: number | string | undefined;
+  readonly server?: string | undefined;
 }
 
 export interface PingParameters {

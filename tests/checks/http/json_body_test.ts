@@ -105,6 +105,9 @@ Deno.test("evaluateJson() compares texts, lists, lengths and times", async (t) =
     $.at.milliseconds | {"newerThanMs":1800000} |
     $.at.future       | {"newerThanMs":1800000} |
     $.at.day          | {"newerThanMs":43200000} |
+    $.at.future       | {"aheadMs":1800000} |
+    $.at.hour         | {"aheadMs":1800000} | is "2026-01-31T11:30:00Z", expected a time at least 30 min ahead
+    $.at.text         | {"aheadMs":1} | is "yesterday", expected a time at least 1 ms ahead
     $.at.old          | {"newerThanMs":3600000} | is "2026-01-31T10:00:00Z", expected a time within the last 1 h
     $.at.impossible   | {"newerThanMs":1000000000000} | is "2026-13-31T10:00:00Z", expected a time within the last 11574 d 1 h 46 min 40 s
     $.at.text         | {"newerThanMs":3600000} | is "yesterday", expected a time within the last 1 h`;

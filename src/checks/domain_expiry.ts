@@ -1,0 +1,221 @@
+/**
+ * The expiry of a domain's registration by RDAP: the lookup is that of RFC 9082, the response that of RFC 9083, and the
+ * server that of IANA's list (RFC 9224).
+ */
+import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
+import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
+import { describeDuration } from "../domain/duration.ts";
+import type { IncomingResponse } from "../domain/requests.ts";
+import { hostAndPortOf, permissionsOfUrl } from "../domain/runtime_permissions.ts";
+import { isCron } from "../domain/schedule.ts";
+import { startDeadline } from "../shared/deadline.ts";
+import { describeRequestFailure } from "../shared/failure_words.ts";
+import { parseJson } from "../shared/json_values.ts";
+import { quote } from "../shared/text.ts";
+import { HOUR_MS } from "../shared/time_units.ts";
+import { timeLeftWarnings } from "./certificate_verdict.ts";
+import { RDAP_SERVERS } from "./generated/rdap_servers.ts";
+import { askFollowing } from "./http/redirects.ts";
+import { readBody } from "./http/response_body.ts";
+import { nameFor } from "./targets.ts";
+
+export const domainExpiryKind: CheckKindEntry<"domain_expiry"> = {
+  observe: observeDomainExpiry,
+  limit: "network",
+  target: {
+    form: "DOMAIN",
+    parametersOf: ({ text }) => /^[^\s/:@]+\.[^\s/:@.]+$/.test(text) ? { domain: text } : null,
+    nameOf: ({ text }) => nameFor(`domain_${text}`),
+    subjectsOf: ({ parameters: { domain } }) => [`registration of ${asciiOf(domain)}`],
+    textOf: ({ parameters: { domain } }) => domain,
+  },
+  warnings: ({ parameters }) => timeLeftWarnings(parameters, []),
+  errors: (check) => [...serverErrors(check), ...scheduleErrors(check)],
+  requiredPermissions: ({ parameters }) =>
+    permissionsOfUrl(lookupUrl(parameters) ?? "https://data.iana.org/"),
+};
+
+type Parameters = CheckOf<"domain_expiry">["parameters"];
+
+function serverErrors({ parameters }: CheckOf<"domain_expiry">): readonly ParameterProblem[] {
+  const { domain } = parameters;
+  if (lookupUrl(parameters) !== null) return [];
+  const zone = asciiOf(domain).replace(/^.*\./, "");
+  const message =
+    `is "${domain}", and IANA lists no RDAP server of .${zone}: write "server" if its registry has one`;
+  return [{ path: ["domain"], message }];
+}
+
+/** Registries answer few queries, and block who asks more. */
+const INTERVAL_MIN_MS = HOUR_MS;
+
+function scheduleErrors({ schedule, parameters: { domain } }: CheckOf<"domain_expiry">) {
+  const spansMs = isCron(schedule)
+    ? cronSpans(schedule.times.after)
+    : [schedule.regularIntervalMs, schedule.attentiveIntervalMs ?? schedule.regularIntervalMs];
+  if (spansMs.every((spanMs) => !(spanMs < INTERVAL_MIN_MS))) return [];
+  const message = `is "${domain}", and registries are asked at most once an hour: ` +
+    'write "schedule": { "regular_interval": "12 hours" }';
+  return [{ path: ["domain"], message }];
+}
+
+/** Of the first times after a Monday, one day. */
+function cronSpans(after: (ms: number) => number): readonly number[] {
+  const spansMs: number[] = [];
+  let atMs = after(MONDAY_MS);
+  for (const endMs = MONDAY_MS + 24 * HOUR_MS; atMs < endMs && spansMs.length < 100;) {
+    const nextMs = after(atMs);
+    spansMs.push(nextMs - atMs);
+    atMs = nextMs;
+  }
+  return spansMs;
+}
+
+const MONDAY_MS = Date.UTC(2026, 0, 5);
+
+/** A name as it is in URLs and in DNS (RFC 5891). */
+function asciiOf(domain: string): string {
+  return URL.parse(`http://${domain}`)?.hostname.replace(/\.$/, "") ?? domain.toLowerCase();
+}
+
+/** The URL of a lookup; `null`: no server is known. */
+function lookupUrl({ domain, server }: Parameters): string | null {
+  const name = asciiOf(domain);
+  const base = server ?? serverOf(name.replace(/^.*\./, ""));
+  return base === null ? null : `${base.replace(/\/*$/, "")}/domain/${encodeURIComponent(name)}`;
+}
+
+function serverOf(zone: string): string | null {
+  for (const [server, zones] of Object.entries(RDAP_SERVERS)) {
+    if (` ${zones} `.includes(` ${zone} `)) return server.replaceAll("*", zone);
+  }
+  return null;
+}
+
+/**
+ * Asks the registry. That it does not answer says nothing about the domain: then the check is unknown, while a domain
+ * that the registry does not have is critical.
+ */
+async function observeDomainExpiry(
+  check: CheckOf<"domain_expiry">,
+  { system, signal }: ObserveContext,
+): Promise<CheckResult> {
+  const { parameters, timeoutMs } = check;
+  const target = lookupUrl(parameters);
+  if (target === null) throw new Error("A domain without a server is no valid config");
+  using deadline = startDeadline(system.clock, timeoutMs, signal);
+  const place = hostAndPortOf(target);
+  const unknown = (text: string): CheckResult => checkResult("unknown", text);
+  const answer = await askFollowing(
+    { target, method: "GET", headers: { "user-agent": "monitor", accept: "application/rdap+json" } },
+    { requests: system.requests, signal: deadline.signal, followRedirects: true },
+  );
+  if (answer.ended === "misled") return unknown(`${place}: ${answer.problem}`);
+  if (answer.ended === "failed") {
+    signal.throwIfAborted();
+    return unknown(
+      deadline.isTimeUp ? `no response from ${place} within ${timeoutMs / 1000} s` : describeRequestFailure(
+        system.requests.explain(answer.error, answer.asked.target),
+        answer.asked.target,
+      ),
+    );
+  }
+  const { response } = answer;
+  try {
+    if (response.status === 404) {
+      return checkResult("critical", `${parameters.domain} is not registered, as ${place} answers`);
+    }
+    if (response.status !== 200) {
+      const isBusy = response.status === 429;
+      return unknown(`${place} answers with status ${response.status}${isBusy ? ", too many queries" : ""}`);
+    }
+    const text = await bodyOf(response);
+    if (text === null) return unknown(`the response of ${place} is too long`);
+    return evaluate(parseJson(text, null), parameters, { place, nowMs: system.clock.wallMs() });
+  } catch (error) {
+    signal.throwIfAborted();
+    return unknown(
+      deadline.isTimeUp
+        ? `no whole response from ${place} within ${timeoutMs / 1000} s`
+        : `reading the response of ${place} failed: ${system.requests.explain(error, target).reason}`,
+    );
+  } finally {
+    await response.close();
+  }
+}
+
+async function bodyOf(response: IncomingResponse): Promise<string | null> {
+  const { start, isWhole } = await readBody(response, {
+    parts: [],
+    keepsStart: true,
+    readsOn: false,
+    lengthBytes: null,
+    contentType: null,
+  });
+  return isWhole ? start : null;
+}
+
+/** Values of a domain's status that take it away (RFC 8056). */
+const LOST: ReadonlySet<string> = new Set([
+  "client hold",
+  "server hold",
+  "pending delete",
+  "redemption period",
+]);
+
+function evaluate(
+  answer: unknown,
+  { domain, warningBeforeExpiryMs, criticalBeforeExpiryMs }: Parameters,
+  { place, nowMs }: { readonly place: string; readonly nowMs: number },
+): CheckResult {
+  const found = fieldsOf(answer);
+  const named = typeof found["ldhName"] === "string"
+    ? found["ldhName"].toLowerCase().replace(/\.$/, "")
+    : null;
+  if (named !== asciiOf(domain)) {
+    return checkResult("unknown", `${place} does not answer about ${domain}`);
+  }
+  const expiriesMs = listOf(found["events"]).map(fieldsOf)
+    .filter(({ eventAction }) => eventAction === "expiration")
+    .map(({ eventDate }) => Date.parse(String(eventDate)))
+    .filter((ms) => !Number.isNaN(ms));
+  const lost = listOf(found["status"]).find((status) => LOST.has(String(status).toLowerCase()));
+  const registrar = registrarIn(found["entities"]);
+  const by = registrar === null ? "" : `, registered by ${quote(registrar)}`;
+  if (expiriesMs.length === 0) {
+    return lost === undefined
+      ? checkResult("unknown", `${place} has no expiry of ${domain}: its registry publishes none${by}`)
+      : checkResult("critical", `${domain} has the status ${quote(String(lost))}${by}`);
+  }
+  const expiresMs = Math.min(...expiriesMs);
+  const leftMs = expiresMs - nowMs;
+  const day = new Date(expiresMs).toISOString().slice(0, 10);
+  const when = leftMs > 0
+    ? `expires in ${describeDuration(leftMs)} (${day})`
+    : `expired ${describeDuration(-leftMs)} ago (${day})`;
+  const condition = lost !== undefined || leftMs < criticalBeforeExpiryMs
+    ? "critical"
+    : leftMs < warningBeforeExpiryMs
+    ? "warning"
+    : "ok";
+  const status = lost === undefined ? "" : ` has the status ${quote(String(lost))} and`;
+  return checkResult(condition, `${domain}${status} ${when}${by}`, {
+    registration_left_seconds: Math.trunc(leftMs / 1000),
+  });
+}
+
+/** The formatted name (jCard, RFC 7095) of the entity with the role of a registrar. */
+function registrarIn(entities: unknown): string | null {
+  const registrar = listOf(entities).map(fieldsOf).find(({ roles }) => listOf(roles).includes("registrar"));
+  const [, properties] = listOf(registrar?.["vcardArray"]);
+  const name = listOf(properties).map(listOf).find(([property]) => property === "fn")?.[3];
+  return typeof name === "string" && name !== "" ? name : null;
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? value as Readonly<Record<string, unknown>> : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { domainExpiryKind } from "../../src/checks/domain_expiry.ts";
+import type { CheckOf } from "../../src/domain/check.ts";
+import type { DomainExpiryParameters } from "../../src/domain/generated/config.ts";
+import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
+import { createRequests } from "../../src/system/http/requests.ts";
+import { checkOf, contextOf } from "../../testing/builders.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
+import { freePort, response, startServer, type Visitor } from "../support/http_servers.ts";
+import { problemTexts } from "../support/observe_check.ts";
+import { type Rows, testRows } from "../support/rows.ts";
+
+const NOW_MS = Date.UTC(2026, 5, 1);
+
+function domainCheck(
+  parameters: Partial<DomainExpiryParameters> = {},
+  { timeoutMs = 60_000, regularIntervalMs = 12 * HOUR_MS } = {},
+): CheckOf<"domain_expiry"> {
+  const limits = { warningBeforeExpiryMs: 30 * DAY_MS, criticalBeforeExpiryMs: 7 * DAY_MS };
+  const check = checkOf("domain_expiry", { domain: "example.org", ...limits, ...parameters }, {
+    name: "domain",
+    timeoutMs,
+  });
+  return { ...check, schedule: { regularIntervalMs, attentiveIntervalMs: regularIntervalMs } };
+}
+
+async function observe(check: CheckOf<"domain_expiry">): Promise<string> {
+  const real = createRealClock();
+  const system = {
+    ...createMemorySystem(),
+    clock: { ...real, wallMs: () => NOW_MS },
+    requests: createRequests({ clock: real }),
+  };
+  const { condition, output } = await domainExpiryKind.observe(
+    check,
+    contextOf({ system, signal: new AbortController().signal }),
+  );
+  return `${condition}: ${output}`;
+}
+
+/** Observes a registry that answers in a way; the port is `PORT`. */
+async function seenOf(
+  answer: (visitor: Visitor) => Promise<void>,
+  parameters: Partial<DomainExpiryParameters> = {},
+  timeoutMs?: number,
+): Promise<string> {
+  await using server = startServer(async (visitor) => {
+    await visitor.readHead();
+    await answer(visitor);
+  });
+  const check = domainCheck({ server: `${server.origin}/rdap/`, ...parameters }, { timeoutMs });
+  return (await observe(check)).replaceAll(String(server.port), "PORT");
+}
+
+function answering(fields: object, status = 200): (visitor: Visitor) => Promise<void> {
+  const body = JSON.stringify({ objectClassName: "domain", ldhName: "EXAMPLE.ORG.", ...fields });
+  return (visitor) => visitor.send(response(status, { "Content-Type": "application/rdap+json" }, body));
+}
+
+const expiring = (days: number, rest: object = {}) =>
+  answering({
+    events: [
+      { eventAction: "registration", eventDate: "2001-01-01T00:00:00Z" },
+      { eventAction: "expiration", eventDate: new Date(NOW_MS + days * DAY_MS).toISOString() },
+    ],
+    ...rest,
+  });
+const HEAD = "HTTP/1.1 200 Test\r\nConnection: close\r\n\r\n";
+const HEAD_OF_100 = "HTTP/1.1 200 Test\r\nContent-Length: 100\r\n\r\n";
+const REGISTRAR = {
+  entities: [{ roles: ["registrar"], vcardArray: ["vcard", [["fn", {}, "text", 'Names "R" Us']]] }],
+};
+
+Deno.test("observeDomainExpiry() compares the expiry that the registry has, and never guesses one", async (t) => {
+  const rows: Rows<[seen: () => Promise<string>, expected: string]> = {
+    "far away": [() => seenOf(expiring(83)), "ok: example.org expires in 83 d (2026-08-23)"],
+    "with a registrar": [
+      () => seenOf(expiring(83, REGISTRAR)),
+      'ok: example.org expires in 83 d (2026-08-23), registered by "Names "R" Us"',
+    ],
+    soon: [() => seenOf(expiring(29)), "warning: example.org expires in 29 d (2026-06-30)"],
+    "very soon": [() => seenOf(expiring(6)), "critical: example.org expires in 6 d (2026-06-07)"],
+    past: [() => seenOf(expiring(-2)), "critical: example.org expired 2 d ago (2026-05-30)"],
+    "on hold": [
+      () => seenOf(expiring(83, { status: ["active", "Client Hold"] })),
+      'critical: example.org has the status "Client Hold" and expires in 83 d (2026-08-23)',
+    ],
+    "in redemption, without a date": [
+      () => seenOf(answering({ status: ["redemption period"] })),
+      'critical: example.org has the status "redemption period"',
+    ],
+    "without a date": [
+      () => seenOf(answering({ events: [{ eventAction: "last changed", eventDate: "2026-01-01" }] })),
+      "unknown: 127.0.0.1:PORT has no expiry of example.org: its registry publishes none",
+    ],
+    "a date that is none": [
+      () => seenOf(answering({ events: [{ eventAction: "expiration", eventDate: "soon" }] })),
+      "unknown: 127.0.0.1:PORT has no expiry of example.org: its registry publishes none",
+    ],
+    "not registered": [
+      () => seenOf(answering({}, 404)),
+      "critical: example.org is not registered, as 127.0.0.1:PORT answers",
+    ],
+    "too many queries": [
+      () => seenOf(answering({}, 429)),
+      "unknown: 127.0.0.1:PORT answers with status 429, too many queries",
+    ],
+    "another domain": [
+      () => seenOf(expiring(83, { ldhName: "example.com" })),
+      "unknown: 127.0.0.1:PORT does not answer about example.org",
+    ],
+    "no JSON": [
+      () => seenOf((visitor) => visitor.send(response(200, {}, "<html>"))),
+      "unknown: 127.0.0.1:PORT does not answer about example.org",
+    ],
+    "hostile fields": [
+      () => seenOf(answering({ events: { length: 1 }, status: 7, entities: [null, { roles: "registrar" }] })),
+      "unknown: 127.0.0.1:PORT has no expiry of example.org: its registry publishes none",
+    ],
+    "a flood": [
+      () =>
+        seenOf(async (visitor) => {
+          await visitor.send(HEAD);
+          for (;;) await visitor.send("x".repeat(100_000));
+        }),
+      "unknown: the response of 127.0.0.1:PORT is too long",
+    ],
+    "an end in between": [
+      () => seenOf((visitor) => visitor.send(`${HEAD_OF_100}{`)),
+      "unknown: reading the response of 127.0.0.1:PORT failed: ",
+    ],
+    "a hanging server": [
+      () => seenOf((visitor) => visitor.untilGone(), {}, 50),
+      "unknown: no response from 127.0.0.1:PORT within 0.05 s",
+    ],
+    "a hanging body": [
+      async () => {
+        const hang = async (visitor: Visitor): Promise<void> => {
+          await visitor.send(`${HEAD_OF_100}{`);
+          await visitor.untilGone();
+        };
+        // On a slow machine the time is up before the head.
+        return (await seenOf(hang, {}, 100)).replace("no whole", "no");
+      },
+      "unknown: no response from 127.0.0.1:PORT within 0.1 s",
+    ],
+    "no server": [
+      () => observe(domainCheck({ server: `http://127.0.0.1:${freePort()}/` })),
+      "unknown: connecting to 127.0.0.1:",
+    ],
+  };
+  await testRows(t, rows, async ([seen, expected]) => {
+    const text = await seen();
+    assert.equal(text.slice(0, expected.length), expected, text);
+  });
+});
+
+Deno.test("domain_expiry asks the server of the registry for the name as it is in DNS", async () => {
+  await using server = startServer(async (visitor) => {
+    await visitor.readHead();
+    await expiring(83, { ldhName: "xn--bcher-kva.example" })(visitor);
+  });
+  assert.match(await observe(domainCheck({ domain: "Bücher.example", server: server.origin })), /^ok: /);
+  assert.match(server.heads[0] ?? "", /^GET \/domain\/xn--bcher-kva\.example HTTP\/1\.1\r\n/);
+  assert.match(server.heads[0] ?? "", /accept: application\/rdap\+json/i);
+  const netOf = async (domain: string) =>
+    (await domainExpiryKind.requiredPermissions(domainCheck({ domain }), createMemorySystem())).net;
+  assert.deepEqual(await netOf("example.com"), ["rdap.verisign.com:443"]);
+  assert.deepEqual(await netOf("example.co.uk"), ["rdap.nominet.uk:443"]);
+});
+
+Deno.test("domain_expiry rejects a registry without a server, and more than a query an hour", () => {
+  const errors = (check: CheckOf<"domain_expiry">) => problemTexts(domainExpiryKind.errors?.(check));
+  assert.deepEqual(errors(domainCheck()), []);
+  assert.deepEqual(errors(domainCheck({ domain: "example.de", server: "https://rdap.example/" })), []);
+  assert.deepEqual(errors(domainCheck({ domain: "example.de" })), [
+    'domain: is "example.de", and IANA lists no RDAP server of .de: write "server" if its registry has one',
+  ]);
+  const often =
+    'domain: is "example.org", and registries are asked at most once an hour: write "schedule": { "regular_interval": "12 hours" }';
+  assert.deepEqual(errors(domainCheck({}, { regularIntervalMs: HOUR_MS - 1 })), [often]);
+  const impatient = {
+    ...domainCheck(),
+    schedule: { regularIntervalMs: 12 * HOUR_MS, attentiveIntervalMs: 60_000 },
+  };
+  assert.deepEqual(errors(impatient), [often]);
+  const cron = (everyMs: number) =>
+    ({
+      ...domainCheck(),
+      schedule: {
+        times: {
+          expression: "x",
+          timeZone: "UTC",
+          after: (ms: number) => (Math.floor(ms / everyMs) + 1) * everyMs,
+        },
+        attentiveIntervalMs: null,
+      },
+    }) as unknown as CheckOf<"domain_expiry">;
+  assert.deepEqual(errors(cron(HOUR_MS)), []);
+  assert.deepEqual(errors(cron(HOUR_MS / 2)), [often]);
+});
