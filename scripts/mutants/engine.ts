@@ -436,8 +436,8 @@ export const ENGINE: FaultyLayer = {
         ],
         [
           "an action runs while a dependency is down",
-          "&&\n    holdingDependencies(check, options).length === 0;",
-          ";",
+          "holdingDependencies(check, options).length === 0;",
+          "true;",
         ],
         ["an action runs without notifications", "return options.notifies && ", "return "],
         [
