@@ -328,6 +328,29 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
+      file: "src/checks/tcp_dialog.ts",
+      tests: ["tests/checks/tcp_dialog_test.ts"],
+      faults: [
+        [
+          "data in front of TLS is accepted",
+          "if (lines.hasMore) return",
+          "if (lines.hasMore && tls === null) return",
+        ],
+        [
+          "a captured value is a part of a later pattern",
+          'plainPattern(captured.get(name) ?? "")',
+          'captured.get(name) ?? ""',
+        ],
+        ["a captured command is sent", "/^[^\\0-\\x1f\\x7f]+$/", "/^[^\\0\\x7f]+$/"],
+        ["a flood is a wrong response", "return { text, isObstacle: true };", "return { text };"],
+      ],
+    },
+    {
+      file: "src/checks/tcp_steps.ts",
+      tests: ["tests/checks/tcp_dialog_test.ts"],
+      faults: [["a login is sent before TLS starts", "(login !== undefined && !tls)", "false"]],
+    },
+    {
       file: "src/checks/tcp_connect.ts",
       tests: ["tests/checks/tcp_connect_test.ts"],
       faults: [

@@ -96,3 +96,30 @@ export async function searchCapture(
     captured: isFound ? matcher.group(group) ?? null : null,
   };
 }
+
+export interface LineMatch {
+  /** The text of each group with a name; empty if it is not part of the match. */
+  readonly groups: Readonly<Record<string, string>>;
+}
+
+export interface LinePattern {
+  /** `too_long`: the lines together are longer than what can be searched. */
+  match(line: string): LineMatch | "too_long" | null;
+}
+
+/** Compiles a pattern for many lines, which share half of the limit of {@linkcode searchPattern}. */
+export async function compileLinePattern(pattern: string): Promise<LinePattern> {
+  const { program, lengthMax } = await compile(pattern);
+  const names = Object.keys(program.namedGroups());
+  let lengthLeft = lengthMax / 2;
+  return {
+    match(line) {
+      // Each test costs something, however short the line is.
+      lengthLeft -= line.length + 10;
+      if (lengthLeft < 0) return "too_long";
+      const matcher = program.matcher(line);
+      if (!matcher.find()) return null;
+      return { groups: Object.fromEntries(names.map((name) => [name, matcher.group(name) ?? ""])) };
+    },
+  };
+}

@@ -167,7 +167,7 @@ export function timeLeftWarnings(
   }];
 }
 
-interface ConnectionVerdict {
+export interface ConnectionVerdict {
   readonly isObstacle: boolean;
   readonly text: string;
 }

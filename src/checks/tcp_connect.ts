@@ -1,5 +1,5 @@
 import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
-import type { TcpConnectParameters } from "../domain/generated/config.ts";
+import type { TcpConnectParameters, TcpStep } from "../domain/generated/config.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import type {
@@ -8,10 +8,20 @@ import type {
   ConnectionTarget,
   TlsExpectations,
 } from "../domain/connections.ts";
-import { failureVerdict, refusalBy, timeoutText, trustErrors, trustWarnings } from "./certificate_verdict.ts";
+import {
+  type ConnectionVerdict,
+  failureVerdict,
+  refusalBy,
+  timeoutText,
+  trustErrors,
+  trustWarnings,
+} from "./certificate_verdict.ts";
 import { observeWithAuthorities } from "./every_address.ts";
 import { roundedMs } from "../shared/json_values.ts";
-import { quote } from "../shared/text.ts";
+import { createRedactor } from "../shared/redact.ts";
+import { counted, quote } from "../shared/text.ts";
+import type { DialogEnd } from "./tcp_dialog.ts";
+import { hasLogin, portOf, stepErrors, stepsOf } from "./tcp_steps.ts";
 import { hostPortIn, nameFor, nameForPath, portSubject } from "./targets.ts";
 import { isLoopback } from "../shared/ip_address.ts";
 
@@ -30,10 +40,12 @@ export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
       const { host, port } = hostPortIn(text) ?? { host: nameForPath(path), port: "" };
       return nameFor(`${isLoopback(host) ? "port" : host}_${port}`);
     },
-    subjectsOf: ({ parameters: { host = "", port = 0, socket } }) => [
-      socket === undefined ? portSubject(host, port) : `socket ${socket}`,
+    subjectsOf: ({ parameters }) => [
+      parameters.socket === undefined
+        ? portSubject(parameters.host ?? "", portOf(parameters))
+        : `socket ${parameters.socket}`,
     ],
-    textOf: ({ parameters: { host = "", port = 0, socket } }) => socket ?? hostAndPort(host, port),
+    textOf: ({ parameters }) => parameters.socket ?? hostAndPort(parameters.host ?? "", portOf(parameters)),
     goesDown: true,
   },
   warnings: findWarnings,
@@ -41,29 +53,38 @@ export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
   requiredPermissions: ({ parameters }) => {
     const { host, port, socket } = targetOf(parameters);
     if (socket !== undefined) return { read: [socket], write: [socket] };
-    const { tls, caFile } = parameters;
+    const { caFile } = parameters;
     return {
       net: [hostAndPort(host, port)],
-      ...permissionsOfTls(tls),
+      ...permissionsOfTls(usesTls(parameters)),
       ...caFile !== undefined && { read: [caFile] },
     };
   },
 };
 
 /** `errors` makes sure that there is either a socket, or host and port. */
-function targetOf({ host = "", port = 0, connectTo = host, socket }: TcpConnectParameters): ConnectionTarget {
-  return { host: connectTo, port, ...socket !== undefined && { socket } };
+function targetOf(parameters: TcpConnectParameters): ConnectionTarget {
+  const { host = "", connectTo = host, socket } = parameters;
+  return { host: connectTo, port: portOf(parameters), ...socket !== undefined && { socket } };
+}
+
+function startsTls(parameters: TcpConnectParameters): boolean {
+  return stepsOf(parameters)?.some(({ startTls }) => startTls) === true;
+}
+
+function usesTls(parameters: TcpConnectParameters): boolean {
+  return parameters.tls || startsTls(parameters);
 }
 
 /**
- * Connects, sends the configured text, and reads until the expected text has arrived. A failed connection, or another
- * text, is a violation; the output names the phase. The timeout covers everything.
+ * Connects, sends the configured text, and reads until the expected text has arrived, or holds a dialog. A failed
+ * connection, or another text, is a violation; the output names the phase. The timeout covers everything.
  */
 async function observeTcpConnect(
   check: CheckOf<"tcp_connect">,
   context: ObserveContext,
 ): Promise<CheckResult> {
-  const { host = "", tls, serverName = host } = check.parameters;
+  const { host = "", serverName = host } = check.parameters;
   const refuses = refusalBy(check.parameters);
   return await observeWithAuthorities(check, targetOf(check.parameters), {
     context,
@@ -73,32 +94,45 @@ async function observeTcpConnect(
         authorities,
         ...refuses !== undefined && { refuses },
       };
-      return observe(target, { ...context.system, check, signal, ...tls && { tls: expectations } });
+      return observe(target, { ...context, ...context.system, check, signal, tls: expectations });
     },
   });
 }
 
-interface Run extends Pick<ObserveContext["system"], "clock" | "connections"> {
+interface Run extends Pick<ObserveContext["system"], "clock" | "connections">, Pick<ObserveContext, "hide"> {
   readonly check: CheckOf<"tcp_connect">;
-  /** Absent: in clear text. */
-  readonly tls?: TlsExpectations;
+  readonly tls: TlsExpectations;
   /** Ends it: the timeout, or the end of the run. */
   readonly signal: AbortSignal;
 }
 
-async function observe(target: ConnectionTarget, { check, clock, connections, signal, tls }: Run) {
+async function observe(target: ConnectionTarget, { check, clock, connections, signal, tls, hide }: Run) {
   const { send, expect } = check.parameters;
+  const steps = stepsOf(check.parameters);
   const course = new Course(() => clock.monotonicMs());
   const search = expect === undefined ? null : searchAnswer(expect);
   const limitReached = (): CheckResult =>
     violated(check, course, limitText(check, { course, search, target }));
+  const describe = (error: unknown): ConnectionVerdict =>
+    signal.aborted
+      ? { isObstacle: false, text: timeoutText(check.timeoutMs, course.phase, target) }
+      : failureVerdict(connections.explain(error, target, course.phase), target);
   let connection: Connection | null = null;
   try {
     connection = await connections.connect(
-      { ...target, ...tls !== undefined && { tls } },
+      { ...target, ...check.parameters.tls && { tls } },
       { onPhase: (phase) => course.enter(phase), signal },
     );
     course.enter("sending");
+    if (steps !== null) {
+      const { holdDialog } = await import("./tcp_dialog.ts");
+      const end = await holdDialog(connection, steps, {
+        ...{ clock, tls, signal },
+        enter: (phase) => course.enter(phase),
+      });
+      hide?.(end.secrets);
+      return dialogResult(end, { check, course, steps, describe });
+    }
     if (send !== undefined) await connection.write(new TextEncoder().encode(send));
     course.enter("reading");
     const violation = search === null ? null : await readUntilFound(connection, search, check);
@@ -110,7 +144,7 @@ async function observe(target: ConnectionTarget, { check, clock, connections, si
       : violated(check, course, violation);
   } catch (error) {
     if (signal.aborted) return limitReached();
-    const verdict = failureVerdict(connections.explain(error, target, course.phase), target);
+    const verdict = describe(error);
     const text = `${verdict.text}${soFar(search)}`;
     return verdict.isObstacle
       ? checkResult("unknown", text, course.metrics())
@@ -191,6 +225,34 @@ function passed({ parameters: { expect, tls } }: CheckOf<"tcp_connect">, course:
   return checkResult("ok", output, course.metrics());
 }
 
+function dialogResult(
+  { failure, metrics, secrets }: DialogEnd,
+  { check: { parameters: { asWarning, tls, protocol } }, course, steps, describe }: {
+    readonly check: CheckOf<"tcp_connect">;
+    readonly course: Course;
+    readonly steps: readonly TcpStep[];
+    describe(error: unknown): ConnectionVerdict;
+  },
+): CheckResult {
+  const all = { ...course.metrics(), ...metrics };
+  if (failure === null) {
+    const done = protocol === undefined
+      ? counted(steps.length, "step")
+      : `${protocol} ${
+        steps.flatMap(({ expect, name }) => expect === undefined ? [] : name ?? []).join(", ")
+      }`;
+    return checkResult("ok", `connected${tls ? " with TLS" : ""}, ${done} passed`, all);
+  }
+  const { isObstacle = false, text } = "error" in failure ? describe(failure.error) : failure;
+  const received = "error" in failure && course.phase === "reading" ? failure.received : "";
+  const condition = isObstacle ? "unknown" : asWarning ? "warning" : "critical";
+  return checkResult(
+    condition,
+    createRedactor(secrets)(`${failure.step}: ${text}${received}`),
+    all,
+  );
+}
+
 function violated(
   { parameters: { asWarning } }: CheckOf<"tcp_connect">,
   course: Course,
@@ -200,7 +262,7 @@ function violated(
 }
 
 function findWarnings({ parameters }: CheckOf<"tcp_connect">) {
-  const { send, expect, tls, port } = parameters;
+  const { send, expect, tls, port, login, startTls } = parameters;
   const warnings: ParameterProblem[] = [...trustWarnings(parameters)];
   if (expect !== undefined && new TextEncoder().encode(expect).length > ANSWER_BYTES_MAX) {
     warnings.push({
@@ -212,6 +274,9 @@ function findWarnings({ parameters }: CheckOf<"tcp_connect">) {
   if (!tls && port !== undefined && TLS_PORTS.has(port)) {
     warnings.push({ path: ["port"], message: `${port} is usually a TLS port, but "tls" is not set` });
   }
+  if (startTls === false && login !== undefined && !tls) {
+    warnings.push({ path: ["start_tls"], message: "is false, so the login is sent in clear text" });
+  }
   return warnings;
 }
 
@@ -219,8 +284,11 @@ const TCP_KEYS = ["host", "port", "connectTo", "serverName", "fingerprint", "ver
 
 const TLS_KEYS: readonly string[] = ["server_name", "fingerprint", "verify", "ca_file"];
 
+/** What is sent and expected: one of them, or `send` with `expect`. */
+const TALKS = ["protocol", "steps", "send", "expect"] as const;
+
 function* findErrors({ parameters }: CheckOf<"tcp_connect">): Generator<ParameterProblem> {
-  const { host, port, socket, tls, everyAddress, fingerprint, send } = parameters;
+  const { host, socket, tls, everyAddress, fingerprint, protocol, login, steps } = parameters;
   const given = [
     ...TCP_KEYS.filter((key) => parameters[key] !== undefined).map((key) =>
       key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -229,21 +297,43 @@ function* findErrors({ parameters }: CheckOf<"tcp_connect">): Generator<Paramete
     ...everyAddress ? ["every_address"] : [],
   ];
   if (socket !== undefined) {
-    for (const key of given) {
+    for (const key of [...given, ...startsTls(parameters) ? ["start_tls"] : []]) {
       yield { path: [key], message: `"${key}" cannot be used with "socket": remove one of them` };
     }
-  } else if (host === undefined || port === undefined) {
+  } else if (host === undefined || portOf(parameters) === 0) {
     yield { path: [], message: `expected "host" and "port", or "socket"` };
   }
+  const [first = "", ...others] = TALKS.filter((key) => parameters[key] !== undefined);
+  for (const key of others) {
+    if (first === "send") continue;
+    yield { path: [key], message: `"${key}" cannot be used with "${first}": remove one of them` };
+  }
+  if (protocol === undefined || !hasLogin(protocol)) {
+    for (const key of ["login", "startTls"] as const) {
+      if (parameters[key] === undefined) continue;
+      const name = key === "login" ? key : "start_tls";
+      const expected = protocol === undefined ? 'requires "protocol"' : `cannot be used with "${protocol}"`;
+      yield { path: [name], message: `"${name}" ${expected}` };
+    }
+  }
+  for (const key of ["username", "password"] as const) {
+    if (!/[\r\n\0]/.test(login?.[key] ?? "")) continue;
+    yield { path: ["login", key], message: "contains a line break, which would end the command" };
+  }
+  if (tls && startsTls(parameters)) {
+    yield { path: ["tls"], message: `"tls" cannot be used with "start_tls": remove one of them` };
+  }
+  yield* stepErrors(steps ?? []);
   yield* trustErrors(parameters);
-  if (fingerprint !== undefined && send !== undefined) {
+  const sends = first === "steps" ? steps?.some(({ send }) => send !== undefined) : first !== "expect";
+  if (fingerprint !== undefined && first !== "" && sends === true) {
     yield {
-      path: ["send"],
+      path: [first],
       message:
-        '"send" cannot be used with "fingerprint": a server with a copy of the certificate could read it',
+        `"${first}" cannot be used with "fingerprint": a server with a copy of the certificate could read it`,
     };
   }
-  if (tls) return;
+  if (usesTls(parameters)) return;
   for (const key of given) {
     if (socket !== undefined || !TLS_KEYS.includes(key)) continue;
     yield { path: [key], message: `"${key}" requires "tls": true` };

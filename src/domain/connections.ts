@@ -36,6 +36,11 @@ export interface Connection {
   /** Returns the next bytes; `null` if the other side has ended. Rejects if the connection breaks. */
   read(): Promise<Uint8Array | null>;
   write(bytes: Uint8Array): Promise<void>;
+  /**
+   * Starts TLS, once, while nothing is read; what follows is encrypted. `refuses` may only accept any certificate.
+   * Absent: it has TLS, or is no connection over TCP.
+   */
+  startTls?(tls: TlsExpectations): Promise<void>;
   /** Ends the connection at once; call it whatever happened. */
   close(): void;
 }

@@ -199,6 +199,7 @@ function recordConnection(
   { clock, push }: { readonly clock: Clock; push(read: Outcome<Uint8Array | null>): void },
 ): Connection {
   return {
+    ...connection,
     write: (bytes) => connection.write(bytes),
     close: () => connection.close(),
     read: async () => {
@@ -318,6 +319,7 @@ function playConnection(
   let place = 0;
   return {
     write: () => Promise.resolve(),
+    startTls: () => Promise.resolve(),
     close: () => {},
     // A server that has sent all waits for more.
     read: () => play(reads[place++] ?? { hangs: true, tookMs: 0 }, options),

@@ -67,7 +67,7 @@ export async function observeConnection(
     const connection = await connections.connect(target, options);
     let count = 0;
     const read = () => connection.read().finally(() => onRead?.(++count));
-    return { read, write: (bytes) => connection.write(bytes), close: () => connection.close() };
+    return { ...connection, read };
   };
   const system = { clock, connections: { ...connections, connect } };
   return await (await entryOf(check)).observe(check, contextOf({ system, signal }));

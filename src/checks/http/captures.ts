@@ -2,6 +2,7 @@ import { parseJson } from "../../shared/json_values.ts";
 import type { HttpCapture, HttpMessage } from "../../domain/generated/config.ts";
 import { describeReach, searchCapture } from "../body_pattern.ts";
 import { bodyRuleOf, escapeHeader, escapeUrl } from "../../shared/template.ts";
+import { replaceCaptured } from "../step_names.ts";
 import { quote } from "../../shared/text.ts";
 import type { JSONPathNode } from "json-p3";
 
@@ -74,16 +75,6 @@ async function findSource({ header, json }: HttpCapture, { headers, start, isWho
   }
   if (typeof first === "string" || typeof first === "boolean") return { value: String(first) };
   return { reason: `json ${quote(json)} finds ${first === undefined ? "nothing" : "no text or number"}` };
-}
-
-const CAPTURED = /\$\{captured:([^{}]*)\}/g;
-
-export function capturedNames(text: string): readonly string[] {
-  return [...text.matchAll(CAPTURED)].map(([, name = ""]) => name);
-}
-
-export function replaceCaptured(text: string, valueOf: (name: string) => string): string {
-  return text.replaceAll(CAPTURED, (_whole, name: string) => valueOf(name));
 }
 
 export function textsOf({ target, headers = {}, body = "" }: HttpMessage): readonly string[] {

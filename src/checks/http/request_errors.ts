@@ -1,8 +1,8 @@
 import type { CheckOf } from "../../domain/check.ts";
 import type { HttpExpectation, HttpMessage, HttpStep } from "../../domain/generated/config.ts";
-import { capturedNames, replaceCaptured } from "./captures.ts";
+import { capturedNames, metricName, replaceCaptured, stepName } from "../step_names.ts";
 import { quote } from "../../shared/text.ts";
-import { metricName, stepName } from "./steps.ts";
+
 import type { ParameterProblem } from "../../domain/check_kind.ts";
 import { BODY_PARTS } from "./expected_body.ts";
 import { exactDuration } from "../../domain/duration.ts";

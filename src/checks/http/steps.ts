@@ -4,7 +4,8 @@ import type { HttpStep } from "../../domain/generated/config.ts";
 import { type CheckResult, checkResult } from "../../domain/check.ts";
 import { roundedMs } from "../../shared/json_values.ts";
 import { createRedactor } from "../../shared/redact.ts";
-import { capturedNames, decodeHeader, fillRequest, textsOf } from "./captures.ts";
+import { capturedNames, metricName, stepName } from "../step_names.ts";
+import { decodeHeader, fillRequest, textsOf } from "./captures.ts";
 import { conditionOf, describeFindings, examine, type Exchange, timeoutText } from "./exchange.ts";
 import type { Requests } from "../../domain/requests.ts";
 
@@ -66,14 +67,6 @@ export async function observeSteps(
     redact(texts.length === 0 ? passed : texts.join("; ")),
     metrics,
   );
-}
-
-export function stepName({ name }: Pick<HttpStep, "name">, index: number): string {
-  return name ?? `step ${index + 1}`;
-}
-
-export function metricName(name: string): string {
-  return name.replaceAll(/[^A-Za-z0-9]+/g, "_").toLowerCase();
 }
 
 /** Of one origin. */

@@ -519,8 +519,40 @@ export interface TcpConnectParameters {
   readonly send?: string;
   /** Text that the first 64 KiB of the response must contain. Default: nothing is read. */
   readonly expect?: string;
+  /** Holds the usual dialog of a protocol, in place of `steps`: the greeting, and with `login` STARTTLS and the login. `ssh` exchanges versions only. Default `port`: the usual one of the protocol. */
+  readonly protocol?: "smtp" | "imap" | "pop3" | "ftp" | "ssh";
+  /** Starts TLS within the dialog of `protocol`, as `STARTTLS` does. The certificate must be valid for the host. Default: `true` with `login` and without `tls`. */
+  readonly startTls?: boolean;
+  /** Logs in after the greeting; requires `protocol`. */
+  readonly login?: TcpConnectParametersLogin;
+  /** A dialog in place of `send` and `expect`: each step sends a text, waits for a line, or starts TLS. The first that fails ends the check. */
+  readonly steps?: readonly TcpStep[];
   /** Makes a violation `warning` instead of `critical`. */
   readonly asWarning: boolean;
+}
+
+export interface TcpConnectParametersLogin {
+  /** The user name. */
+  readonly username: string;
+  /** The password. Use `${env:NAME}` or `${file:/path}` instead of the password itself. */
+  readonly password: string;
+}
+
+export interface TcpStep {
+  /** The name of the step in the output and metrics. Default: its number. */
+  readonly name?: string;
+  /** Text to send. Write a newline as `\r\n`. `${captured:NAME}` is a value that an earlier step captured. */
+  readonly send?: string;
+  /** A regular expression (RE2) that a line of the response must match; other lines are skipped. A group `(?<NAME>…)` captures a value. `${captured:NAME}` is an earlier one, as plain text. */
+  readonly expect?: string;
+  /** A regular expression (RE2). A line that matches it, before one matches `expect`, fails the step at once. */
+  readonly reject?: string;
+  /** Comparisons of captured values, by name, as for JSON values. A text of digits is a number. */
+  readonly captured?: { readonly [name: string]: JsonExpectation };
+  /** Starts TLS on the connection, after `expect`. The certificate must be valid for the host. */
+  readonly startTls: boolean;
+  /** Timeout of the step, within that of the check: seconds, or text such as "500 ms". Default: none of its own. */
+  readonly timeoutMs?: number;
 }
 
 export interface TlsCertificateParameters {

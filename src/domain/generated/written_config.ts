@@ -473,7 +473,26 @@ export interface TcpConnectParameters {
   readonly ca_file?: string | undefined;
   readonly send?: string | undefined;
   readonly expect?: string | undefined;
+  readonly protocol?: "smtp" | "imap" | "pop3" | "ftp" | "ssh" | undefined;
+  readonly start_tls?: boolean | undefined;
+  readonly login?: TcpConnectParametersLogin | undefined;
+  readonly steps?: readonly TcpStep[] | undefined;
   readonly as_warning?: boolean | undefined;
+}
+
+export interface TcpConnectParametersLogin {
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface TcpStep {
+  readonly name?: string | undefined;
+  readonly send?: string | undefined;
+  readonly expect?: string | undefined;
+  readonly reject?: string | undefined;
+  readonly captured?: { readonly [name: string]: JsonExpectation } | undefined;
+  readonly start_tls?: boolean | undefined;
+  readonly timeout?: number | string | undefined;
 }
 
 export interface TlsCertificateParameters {

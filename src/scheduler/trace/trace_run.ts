@@ -217,11 +217,24 @@ function traceConnections(connections: Connections, tracer: Tracer): Connections
   }
 }
 
-/** Received data is shown in one piece: a secret may arrive in two. */
+/** Data that is received in a row is shown in one piece: a secret may arrive in two. */
 function traceConnection(connection: Connection, tracer: Tracer): Connection {
   const decoder = new TextDecoder();
   let received = "";
+  const showReceived = (): void => {
+    if (received !== "") tracer.addBlock("<", received);
+    received = "";
+  };
+  const { startTls } = connection;
   return {
+    ...startTls !== undefined && {
+      startTls: async (tls) => {
+        showReceived();
+        tracer.add(`TLS handshake for ${tls.serverName}`);
+        await startTls(tls);
+        tracer.add("TLS started");
+      },
+    },
     async read() {
       const chunk = await connection.read();
       tracer.add(chunk === null ? "the server ended the connection" : `received ${chunk.length} B`);
@@ -231,15 +244,15 @@ function traceConnection(connection: Connection, tracer: Tracer): Connection {
       return chunk;
     },
     async write(bytes) {
+      showReceived();
       await connection.write(bytes);
       tracer.add(`sent ${bytes.length} B`);
       tracer.addBlock(">", new TextDecoder().decode(bytes.subarray(0, KEPT_LENGTH_MAX)));
     },
     close: () => {
       connection.close();
-      if (received !== "") tracer.addBlock("<", received);
+      showReceived();
       tracer.add("closed");
-      received = "";
     },
   };
 }

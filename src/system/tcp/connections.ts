@@ -85,7 +85,18 @@ async function connectPlain(
 ): Promise<Connection> {
   signal.throwIfAborted();
   onPhase?.("connecting");
-  return standingConnection(await connectStream(target, { clock, signal }), signal);
+  const connection = await connectStream(target, { clock, signal });
+  let current = standingConnection(connection, signal);
+  if (target.socket !== undefined) return current;
+  return {
+    read: () => current.read(),
+    write: (bytes) => current.write(bytes),
+    close: () => current.close(),
+    async startTls(tls) {
+      const { secureConnection } = await import("./secure_connection.ts");
+      current = await secureConnection(connection as Deno.TcpConn, tls, { clock, signal });
+    },
+  };
 }
 
 /**

@@ -4,9 +4,9 @@ import type { Clock } from "../../domain/clock.ts";
 import { pause } from "../../shared/deadline.ts";
 import { onAbort } from "../../shared/on_abort.ts";
 import { StartTlsRefusal } from "../tls/start_tls.ts";
-import { beginTls, handshaken } from "../tls/tls_stream.ts";
 import { connectTcp, type ConnectTcpOptions } from "./connect_tcp.ts";
-import { closeQuietly, standingConnection, streamConnection, TcpStream, writeAll } from "./tcp_stream.ts";
+import { secureConnection } from "./secure_connection.ts";
+import { closeQuietly, standingConnection, writeAll } from "./tcp_stream.ts";
 
 /** SSLRequest: its length, and 1234 and 5679 instead of a protocol version. */
 const TLS_REQUEST = Uint8Array.of(0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f);
@@ -53,31 +53,19 @@ async function connect(
   if ("socketPath" in target || target.tls === null) {
     return standingConnection(connection, signal, READ_BYTES);
   }
-  let end = (): void => closeQuietly(connection);
-  const stopListening = onAbort(signal, () => end());
+  const stopListening = onAbort(signal, () => closeQuietly(connection));
   try {
     onPhase?.("STARTTLS");
     await askForTls(connection);
-    onPhase?.("TLS");
-    // A handshake over a socket would leak its file descriptor when it hangs, see `TcpStream`.
-    const base = new TcpStream(connection as Deno.TcpConn);
-    const secured = beginTls(base, target.tls, { verifies: true });
-    end = () => {
-      secured.destroy();
-      base.destroy();
-    };
-    await handshaken(secured, base, clock);
-    signal.throwIfAborted();
-    return streamConnection(secured, () => {
-      stopListening();
-      end();
-    });
   } catch (error) {
-    stopListening();
-    end();
+    closeQuietly(connection);
     signal.throwIfAborted();
     throw error;
+  } finally {
+    stopListening();
   }
+  onPhase?.("TLS");
+  return await secureConnection(connection as Deno.TcpConn, target.tls, { clock, signal });
 }
 
 /** Reads one byte alone: later bytes in clear text would be treated as part of the encrypted session. */
