@@ -165,17 +165,40 @@ export const CHECKS: FaultyLayer = {
           "ageMs >= criticalAgeMs ?",
         ],
         [
-          "a file of exactly the least size is too small",
-          "facts.sizeBytes < sizeMinBytes)",
-          "facts.sizeBytes <= sizeMinBytes)",
-        ],
-        [
           "the oldest file counts instead of the newest",
           "(facts.modifiedAtMs ?? -Infinity) > (newest",
           "(facts.modifiedAtMs ?? -Infinity) < (newest",
         ],
         ["a file from the future is ok", "if (ageMs < 0) {", "if (ageMs < -1e12) {"],
         ["a directory of the wanted number of files is a problem", "count < countMin)", "count <= countMin)"],
+      ],
+    },
+    {
+      file: "src/checks/file_findings.ts",
+      faults: [
+        [
+          "a file of exactly the least size is too small",
+          "sizeBytes < sizeMinBytes",
+          "sizeBytes <= sizeMinBytes",
+        ],
+        [
+          "a file of exactly the greatest size is too large",
+          "sizeBytes > sizeMaxBytes",
+          "sizeBytes >= sizeMaxBytes",
+        ],
+      ],
+    },
+    {
+      file: "src/checks/file.ts",
+      faults: [
+        ["the set-user-id bit of a file does not count", "mode & 0o7777", "mode & 0o777"],
+        ["any user whose name begins so is the owner", "first === name", "first?.startsWith(name)"],
+        [
+          "contents that were not searched to their end are ok",
+          "if (searchedLength !== null)",
+          "if (searchedLength === 0)",
+        ],
+        ["unwanted contents are ok", "if (found && !isExpected)", "if (found && isExpected)"],
       ],
     },
     {

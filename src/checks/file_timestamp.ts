@@ -1,13 +1,12 @@
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
-import { describeFileError } from "../shared/describe_error.ts";
 import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
 import type { FileTimestampParameters } from "../domain/generated/config.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
-import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
+import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import { matchesGlob } from "../shared/matches_glob.ts";
 import { timeText } from "../shared/local_time.ts";
 import { quote } from "../shared/text.ts";
-import { describeSize } from "../domain/describe_size.ts";
+import { evaluateFailure, sizeErrors, sizeViolations, unreadable } from "./file_findings.ts";
 import type { FileFacts } from "../domain/files.ts";
 import { nameForPath } from "./targets.ts";
 
@@ -25,10 +24,7 @@ export const fileTimestampKind: CheckKindEntry<"file_timestamp"> = {
     textOf: ({ parameters: { path, newestOf } }) => newestOf === undefined ? path : `${path}/${newestOf}`,
   },
   warnings: findWarnings,
-  errors: ({ parameters: { newestOf, countMin } }) =>
-    newestOf !== undefined || countMin === undefined
-      ? []
-      : [{ path: ["count_min"], message: "count_min is given without newest_of, expected both" }],
+  errors: findErrors,
   requiredPermissions: ({ parameters }) => ({ read: [parameters.path] }),
 };
 
@@ -58,7 +54,7 @@ export async function observeFileTimestamp(
       return evaluateFailure(error, parameters);
     }
     const reason = `the file system did not respond within ${describeDuration(timeoutMs)}`;
-    return unknown(parameters.path, reason);
+    return unreadable(parameters.path, reason);
   }
   // Read after the response: on a slow file system, the file may have changed after the request.
   return evaluateFound(found, { parameters, nowMs: clock.wallMs() });
@@ -115,35 +111,24 @@ async function statIfThere(path: string, { files, timeoutMs }: Omit<FindOptions,
   }
 }
 
-function evaluateFailure(error: unknown, { path, conditionOnMissing }: FileTimestampParameters): CheckResult {
-  if (error instanceof Deno.errors.NotFound) {
-    return checkResult(conditionOnMissing, `"${path}" does not exist`);
-  }
-  if (error instanceof Deno.errors.NotADirectory) {
-    return checkResult(conditionOnMissing, `"${path}" does not exist: a directory of this path is a file`);
-  }
-  return unknown(path, error instanceof RangeError ? error.message : describeFileError(error, { path }));
-}
-
 interface EvaluateOptions {
   readonly parameters: FileTimestampParameters;
   readonly nowMs: number;
 }
 
 function evaluateFound({ facts, name, count }: Found, options: EvaluateOptions): CheckResult {
-  const { path, newestOf, sizeMinBytes, countMin, conditionOnMissing } = options.parameters;
+  const { path, newestOf, sizeMinBytes, sizeMaxBytes, countMin, countMax, conditionOnMissing } =
+    options.parameters;
   const violations: string[] = [];
   if (countMin !== undefined && count < countMin) {
     violations.push(
       `${count} ${count === 1 ? "file matches" : "files match"}, expected at least ${countMin}`,
     );
   }
-  if (sizeMinBytes !== undefined && facts !== null && facts.sizeBytes < sizeMinBytes) {
-    const sizes = [facts.sizeBytes, sizeMinBytes].map(describeSize);
-    // More digits prevent "size is 1.2 MB, expected at least 1.2 MB".
-    const [size, least] = sizes[0] === sizes[1] ? [`${facts.sizeBytes} B`, `${sizeMinBytes} B`] : sizes;
-    violations.push(`size is ${size}, expected at least ${least}`);
+  if (countMax !== undefined && count > countMax) {
+    violations.push(`${count} ${count === 1 ? "file matches" : "files match"}, expected at most ${countMax}`);
   }
+  if (facts !== null) violations.push(...sizeViolations(facts.sizeBytes, options.parameters));
   const age = facts === null
     ? checkResult(conditionOnMissing, `no file matches ${quote(newestOf ?? "")} in "${path}"`)
     : evaluateFacts(facts, options);
@@ -153,14 +138,14 @@ function evaluateFound({ facts, name, count }: Found, options: EvaluateOptions):
     output: [...violations, name === null ? age.output : `${quote(name)} ${age.output}`].join("; "),
     metrics: {
       ...age.metrics,
-      ...sizeMinBytes !== undefined && facts !== null && { size_bytes: facts.sizeBytes },
+      ...(sizeMinBytes ?? sizeMaxBytes) !== undefined && facts !== null && { size_bytes: facts.sizeBytes },
       ...newestOf !== undefined && { count },
     },
   };
 }
 
 function evaluateFacts({ modifiedAtMs }: FileFacts, { parameters, nowMs }: EvaluateOptions): CheckResult {
-  if (modifiedAtMs === null) return unknown(parameters.path, "its file system keeps no modification time");
+  if (modifiedAtMs === null) return unreadable(parameters.path, "its file system keeps no modification time");
   // The sum makes 0 of -0.
   const ageSeconds = Math.trunc((nowMs - modifiedAtMs) / 1000) + 0;
   const metrics = { age_seconds: ageSeconds };
@@ -181,10 +166,6 @@ function evaluateFacts({ modifiedAtMs }: FileFacts, { parameters, nowMs }: Evalu
   return checkResult(condition, `changed at ${timeText(modifiedAtMs)}${after.join("")}`, metrics);
 }
 
-function unknown(path: string, reason: string): CheckResult {
-  return checkResult("unknown", `cannot read "${path}": ${reason}`);
-}
-
 function findWarnings({ parameters: { warningAgeMs, criticalAgeMs } }: CheckOf<"file_timestamp">) {
   if (criticalAgeMs >= warningAgeMs) return [];
   const [critical, warning] = [exactDuration(criticalAgeMs), exactDuration(warningAgeMs)];
@@ -192,4 +173,25 @@ function findWarnings({ parameters: { warningAgeMs, criticalAgeMs } }: CheckOf<"
     path: ["critical_age"],
     message: `critical_age is ${critical} and warning_age is ${warning}: the warning is never reached`,
   }];
+}
+
+function findErrors({ parameters }: CheckOf<"file_timestamp">): readonly ParameterProblem[] {
+  const { newestOf, countMin, countMax } = parameters;
+  const counts = Object.entries({ count_min: countMin, count_max: countMax }).filter(([, count]) =>
+    count !== undefined
+  );
+  if (newestOf === undefined) {
+    return [
+      ...counts.map(([key]) => ({
+        path: [key],
+        message: `${key} is given without newest_of, expected both`,
+      })),
+      ...sizeErrors(parameters),
+    ];
+  }
+  const message = `count_max is ${countMax} and count_min is ${countMin}: no directory has so many files`;
+  return [
+    ...(countMin ?? 0) > (countMax ?? Infinity) ? [{ path: ["count_max"], message }] : [],
+    ...sizeErrors(parameters),
+  ];
 }

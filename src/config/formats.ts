@@ -179,6 +179,14 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
       'is not a range, expected one such as "10", "10:", "~:10" or "10:20"',
     ),
   ),
+  file_mode: rule(
+    (text) => /^[0-7]{3,4}$/.test(text),
+    'is not a file mode, expected three or four octal digits such as "0640"',
+  ),
+  sha256: rule(
+    (text) => /^[0-9a-f]{64}$/i.test(text),
+    "is not a SHA-256 checksum, expected 64 hexadecimal digits, as sha256sum prints them",
+  ),
   size: texts(amount(`a size, expected ${SIZE_FORMS}`, parseSize)),
 };
 

@@ -74,6 +74,11 @@ Deno.test("fileTimestampKind reads the newest file of a pattern, its size and th
     too few, and too small | newestOf=db-*.gz countMin=3 sizeMinBytes=2000000 | \\
       critical: 2 files match, expected at least 3; size is 1.5 kB, expected at least 2 MB; "db-2.gz" AT, \\
       warning after 1 h | age_seconds=1800 size_bytes=1500 count=2
+    too many, and too large | newestOf=db-*.gz countMax=1 sizeMaxBytes=1499 | \\
+      critical: 2 files match, expected at most 1; size is 1.5 kB, expected at most 1.4 kB; "db-2.gz" AT, \\
+      warning after 1 h | age_seconds=1800 size_bytes=1500 count=2
+    exactly as many, and as large | newestOf=db-*.gz countMax=2 sizeMaxBytes=1500 | \\
+      ok: "db-2.gz" AT, warning after 1 h | age_seconds=1800 size_bytes=1500 count=2
     a file that is a byte too small | path=${path}/db-2.gz sizeMinBytes=1501 | \\
       critical: size is 1500 B, expected at least 1501 B; AT, warning after 1 h | age_seconds=1800 size_bytes=1500
     no directory | newestOf=* path=${path}/db-1.gz | \\

@@ -80,6 +80,7 @@ Deno.test("each kind derives parameters from its target, or supports none", asyn
     test: null,
     script: "./check",
     file_timestamp: "file",
+    file: "file",
     http_request: "https://example.org/",
     tcp_connect: "db:1",
     tls_certificate: "example.org",

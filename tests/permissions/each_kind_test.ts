@@ -29,6 +29,7 @@ const PARAMETERS: Readonly<Record<Exclude<CheckKind, "job" | "group">, (targets:
   test: () => ({ condition: "ok" }),
   script: () => ({ path: "./script.sh" }),
   file_timestamp: () => ({ path: "own.pid" }),
+  file: () => ({ path: "authority.pem", owner: "root", content_pattern: "CERTIFICATE" }),
   // No directory: with that, files in it may be read.
   disk_space: () => ({ path: "own.pid" }),
   memory: () => ({}),
@@ -72,7 +73,7 @@ Deno.test({
       harness.writeConfig(Object.fromEntries(
         Object.entries(PARAMETERS).map((
           [kind, parameters],
-        ) => [kind, { kind, parameters: parameters(targets) }]),
+        ) => [kind, { kind, parameters: parameters(targets), schedule: { regular_interval: "1 day" } }]),
       ));
       const args = ["--state", "none"];
       const printed = await harness.runHere(["permissions", ...args, "--format", "json"]);

@@ -32,6 +32,11 @@ Deno.test("requiredPermissionsOf() returns the minimal permissions of each check
     test: [{ parameters: {} }, ""],
     script: [{ parameters: { path: "/srv/a.sh" } }, `run=/srv/a.sh,${KILL} ${PASSED}`],
     file_timestamp: [{ parameters: { path: "/srv/file" } }, "read=/srv/file"],
+    file: [{ parameters: { path: "/srv/file", owner: "1000" } }, "read=/srv/file"],
+    "the name of an owner": [
+      { kind: "file", parameters: { path: "/srv/file", owner: "root" } },
+      "read=/srv/file,/etc/passwd",
+    ],
     disk_space: [{ parameters: { path: "/srv" } }, "read=/srv sys=statfs"],
     memory: [{ parameters: {} }, "sys=systemMemoryInfo"],
     ping: [{ parameters: { host: "10.0.0.1", command: "/opt/ping" } }, `run=/opt/ping,${KILL}`],

@@ -3,13 +3,39 @@ import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1, validate_interval } from "./validate_monitor.js";
 const func2 = Object.prototype.hasOwnProperty;
 const pattern4 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
-const schema78 = {"equals":1,"not_equals":1,"one_of":1,"matches":1,"contains":1,"at_least":1,"at_most":1,"less_than":1,"greater_than":1,"length":1,"newer_than":1,"ahead":1,"exists":1};
+const schema79 = {"equals":1,"not_equals":1,"one_of":1,"matches":1,"contains":1,"at_least":1,"at_most":1,"less_than":1,"greater_than":1,"length":1,"newer_than":1,"ahead":1,"exists":1};
 export function validate_condition(data, instancePath = ""){
 let vErrors = null;
 if(!((((data === "unknown") || (data === "ok")) || (data === "warning")) || (data === "critical"))){
 vErrors = add(vErrors, {instancePath,keyword:"enum",params:{}});
 }
 validate_condition.errors = vErrors;
+return vErrors === null;
+}
+export function validate_size(data, instancePath = ""){
+let vErrors = null;
+if((!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))) && (typeof data !== "string")){
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: ["integer","string"]}});
+}
+if((typeof data == "number") && (isFinite(data))){
+if(data < 0 || isNaN(data)){
+vErrors = add(vErrors, {instancePath,keyword:"minimum",params:{ limit: 0}});
+}
+}
+validate_size.errors = vErrors;
+return vErrors === null;
+}
+export function validate_type_integer_minimum_0(data, instancePath = ""){
+let vErrors = null;
+if(!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))){
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "integer"}});
+}
+if((typeof data == "number") && (isFinite(data))){
+if(data < 0 || isNaN(data)){
+vErrors = add(vErrors, {instancePath,keyword:"minimum",params:{ limit: 0}});
+}
+}
+validate_type_integer_minimum_0.errors = vErrors;
 return vErrors === null;
 }
 export function validate_type_integer_string_minimum_0(data, instancePath = ""){
@@ -48,19 +74,6 @@ else {
 vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
 }
 validate_space_below.errors = vErrors;
-return vErrors === null;
-}
-export function validate_type_integer_minimum_0(data, instancePath = ""){
-let vErrors = null;
-if(!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))){
-vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "integer"}});
-}
-if((typeof data == "number") && (isFinite(data))){
-if(data < 0 || isNaN(data)){
-vErrors = add(vErrors, {instancePath,keyword:"minimum",params:{ limit: 0}});
-}
-}
-validate_type_integer_minimum_0.errors = vErrors;
 return vErrors === null;
 }
 export function validate_type_object_propertyNames_pattern___0_9(data, instancePath = ""){
@@ -169,7 +182,7 @@ if(Object.keys(data).length < 1){
 vErrors = add(vErrors, {instancePath,keyword:"minProperties",params:{limit: 1}});
 }
 for(const key0 in data){
-if(!(func2.call(schema78, key0))){
+if(!(func2.call(schema79, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

@@ -3,6 +3,7 @@ export const check = {
   test: () => import("./validate_test.js"),
   script: () => import("./validate_script.js"),
   file_timestamp: () => import("./validate_file_timestamp.js"),
+  file: () => import("./validate_file.js"),
   http_request: () => import("./validate_http_request.js"),
   tcp_connect: () => import("./validate_tcp_connect.js"),
   tls_certificate: () => import("./validate_tls_certificate.js"),

@@ -236,6 +236,7 @@ export interface CheckParameters {
   readonly test: TestParameters;
   readonly script: ScriptParameters;
   readonly file_timestamp: FileTimestampParameters;
+  readonly file: FileParameters;
   readonly http_request: HttpRequestParameters;
   readonly tcp_connect: TcpConnectParameters;
   readonly tls_certificate: TlsCertificateParameters;
@@ -340,8 +341,12 @@ export interface FileTimestampParameters {
   readonly newestOf?: string;
   /** A smaller file is `critical`. */
   readonly sizeMinBytes?: number;
+  /** A larger file is `critical`. */
+  readonly sizeMaxBytes?: number;
   /** Fewer files that match `newest_of` are `critical`. */
   readonly countMin?: number;
+  /** More files that match `newest_of` are `critical`. */
+  readonly countMax?: number;
   /** An older file is `warning`: whole seconds, or text such as "1 hour". */
   readonly warningAgeMs: number;
   /** An older file is `critical`: whole seconds, or text such as "1 day". */
@@ -350,6 +355,29 @@ export interface FileTimestampParameters {
   readonly conditionOnMissing: Condition;
   /** The condition if the modification time is in the future. */
   readonly conditionOnImplausible: Condition;
+}
+
+export interface FileParameters {
+  /** The file or directory, relative to the directory of the config. */
+  readonly path: string;
+  /** A smaller file is a violation. */
+  readonly sizeMinBytes?: number;
+  /** A larger file is a violation. */
+  readonly sizeMaxBytes?: number;
+  /** The owner: a user name of `/etc/passwd`, or a user id. */
+  readonly owner?: string | number;
+  /** The permissions: three or four octal digits. */
+  readonly mode?: string;
+  /** The SHA-256 checksum of the contents, as `sha256sum` prints it. */
+  readonly sha256?: string;
+  /** A regular expression (RE2) that must match in the contents. */
+  readonly contentPattern?: string;
+  /** A regular expression (RE2) that must not match in the contents. */
+  readonly notContentPattern?: string;
+  /** The condition if the file does not exist. */
+  readonly conditionOnMissing: Condition;
+  /** Makes a violation `warning` instead of `critical`. */
+  readonly asWarning: boolean;
 }
 
 export interface HttpRequestParameters {

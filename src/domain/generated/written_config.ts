@@ -286,6 +286,7 @@ export interface CheckParameters {
   readonly test: TestParameters;
   readonly script: ScriptParameters;
   readonly file_timestamp: FileTimestampParameters;
+  readonly file: FileParameters;
   readonly http_request: HttpRequestParameters;
   readonly tcp_connect: TcpConnectParameters;
   readonly tls_certificate: TlsCertificateParameters;
@@ -365,11 +366,26 @@ export interface FileTimestampParameters {
   readonly path: string;
   readonly newest_of?: string | undefined;
   readonly size_min?: number | string | undefined;
+  readonly size_max?: number | string | undefined;
   readonly count_min?: number | undefined;
+  readonly count_max?: number | undefined;
   readonly warning_age?: number | string | undefined;
   readonly critical_age?: number | string | undefined;
   readonly condition_on_missing?: Condition | undefined;
   readonly condition_on_implausible?: Condition | undefined;
+}
+
+export interface FileParameters {
+  readonly path: string;
+  readonly size_min?: number | string | undefined;
+  readonly size_max?: number | string | undefined;
+  readonly owner?: string | number | undefined;
+  readonly mode?: string | undefined;
+  readonly sha256?: string | undefined;
+  readonly content_pattern?: string | undefined;
+  readonly not_content_pattern?: string | undefined;
+  readonly condition_on_missing?: Condition | undefined;
+  readonly as_warning?: boolean | undefined;
 }
 
 export interface HttpRequestParameters {

@@ -1,0 +1,59 @@
+/** What the checks of files share: why a file can't be read, and limits of its size. */
+import { type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
+import type { ParameterProblem } from "../domain/check_kind.ts";
+import type { Condition } from "../domain/condition.ts";
+import { describeSize, exactSize } from "../domain/describe_size.ts";
+import { describeFileError } from "../shared/describe_error.ts";
+import { UnreadableFileError } from "../shared/regular_file.ts";
+
+/** Evaluates an error of the file system: a file is missing only if it certainly does not exist. */
+export function evaluateFailure(
+  error: unknown,
+  { path, conditionOnMissing }: { readonly path: string; readonly conditionOnMissing: Condition },
+): CheckResult {
+  if (error instanceof Deno.errors.NotFound) {
+    return checkResult(conditionOnMissing, `"${path}" does not exist`);
+  }
+  if (error instanceof Deno.errors.NotADirectory) {
+    return checkResult(conditionOnMissing, `"${path}" does not exist: a directory of this path is a file`);
+  }
+  const isOwn = error instanceof RangeError || error instanceof UnreadableFileError;
+  return unreadable(path, isOwn ? error.message : describeFileError(error, { path }));
+}
+
+export function unreadable(path: string, reason: string): CheckResult {
+  return unknownResult(`cannot read "${path}": ${reason}`);
+}
+
+interface SizeLimits {
+  readonly sizeMinBytes?: number;
+  readonly sizeMaxBytes?: number;
+}
+
+/** Returns the error of limits that no file satisfies. */
+export function sizeErrors(
+  { sizeMinBytes = 0, sizeMaxBytes = Infinity }: SizeLimits,
+): readonly ParameterProblem[] {
+  if (sizeMinBytes <= sizeMaxBytes) return [];
+  const message = `size_max is ${exactSize(sizeMaxBytes)} and size_min is ${
+    exactSize(sizeMinBytes)
+  }: no file has such a size`;
+  return [{ path: ["size_max"], message }];
+}
+
+/** Compares a size with its limits. */
+export function sizeViolations(
+  sizeBytes: number,
+  { sizeMinBytes, sizeMaxBytes }: SizeLimits,
+): readonly string[] {
+  const violation = (limit: number, bound: string): string => {
+    const sizes = [sizeBytes, limit].map(describeSize);
+    // More digits prevent "size is 1.2 MB, expected at least 1.2 MB".
+    const [size, expected] = sizes[0] === sizes[1] ? [`${sizeBytes} B`, `${limit} B`] : sizes;
+    return `size is ${size}, expected at ${bound} ${expected}`;
+  };
+  return [
+    ...sizeMinBytes !== undefined && sizeBytes < sizeMinBytes ? [violation(sizeMinBytes, "least")] : [],
+    ...sizeMaxBytes !== undefined && sizeBytes > sizeMaxBytes ? [violation(sizeMaxBytes, "most")] : [],
+  ];
+}
