@@ -62,11 +62,6 @@ export const CONFIG: FaultyLayer = {
           "} else if (place !== undefined) {",
           "} else if (place !== undefined && place > 0) {",
         ],
-        [
-          "a dependency that is no check is accepted",
-          "if (byName.has(name)) continue;",
-          "if (byName.has(name) || byName.size > 1) continue;",
-        ],
       ],
     },
     {
@@ -107,6 +102,26 @@ export const CONFIG: FaultyLayer = {
           "a window begins with the second of a repeated time",
           'edge === "from" ? earlier : later :',
           'edge === "from" ? later : earlier :',
+        ],
+      ],
+    },
+    {
+      file: "src/config/check_selectors.ts",
+      tests: ["tests/config/check_selectors_test.ts"],
+      faults: [
+        ["a name with a sign is a pattern", "!this.#byName.has(entry) && (", "("],
+        ["a pattern selects the check itself", "!isSelector || name !== own", "true"],
+        ["a tag makes a check depend on inactive ones", "onlyActive: true", "onlyActive: false"],
+        ["a channel for a tag is for every check", "return names.has(name);", "return true;"],
+        [
+          "a dependency that is no check is accepted",
+          "if (found.length === 0) miss",
+          "if (isSelector && found.length === 0) miss",
+        ],
+        [
+          "a tag that nothing has is accepted",
+          "if (found.length === 0) miss",
+          "if (!isSelector && found.length === 0) miss",
         ],
       ],
     },

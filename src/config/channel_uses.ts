@@ -12,7 +12,14 @@ const QUEUE_KEYS: readonly string[] = ["at_most", "group"];
 const INCIDENT_KINDS: readonly JsonValue[] = ["opsgenie", "pagerduty"];
 
 /** The keys of filters; they don't concern the channel itself. */
-export const FILTER_KEYS: readonly string[] = ["conditions", "events", "after", "hours", "outside_hours"];
+export const FILTER_KEYS: readonly string[] = [
+  "checks",
+  "conditions",
+  "events",
+  "after",
+  "hours",
+  "outside_hours",
+];
 
 export interface ChannelUse extends ChannelFilters {
   readonly channel: string;
@@ -24,7 +31,9 @@ export function withFilters(channel: Channel, { channel: _name, ...filters }: Ch
 }
 
 /** Returns a channel that gets everything. */
-export function withoutFilters({ conditions: _conditions, events: _events, ...rest }: Channel): Channel {
+export function withoutFilters(
+  { checks: _checks, conditions: _conditions, events: _events, ...rest }: Channel,
+): Channel {
   const { afterMs: _afterMs, hours: _hours, outsideHours: _outsideHours, ...channel } = rest;
   return channel;
 }

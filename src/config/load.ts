@@ -22,7 +22,8 @@ import { createRedactor, type Redact } from "../shared/redact.ts";
 import { findSecrets } from "./secrets.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import type { JsonObject } from "./syntax.ts";
-import { findDependencyProblems, findGroupProblems, withCombined } from "./named_checks.ts";
+import { withSelected } from "./check_selectors.ts";
+import { findDependencyProblems, withCombined } from "./named_checks.ts";
 import {
   findListenProblems,
   findSummaryProblems,
@@ -77,7 +78,7 @@ async function readAndResolve(location: ConfigLocation, system: System, options:
   const read = await readConfig(location, system, options);
   const { source, sources, included, validated, main, reader, place, placed, refuse } = read;
   const resolved = resolveConfig(await withWebhooks(read), system);
-  const { fileOf, isKindKnown, checks: resolvedChecks, ...settings } = resolved;
+  const { fileOf, isKindKnown, checks: resolvedChecks, listed: _listed, ...settings } = resolved;
   refuse(findListenProblems(settings.listen));
   const uses = createFileUses(read, { resolved, system, options });
   await uses.refuseClashes();
@@ -220,18 +221,20 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
   const summary = resolveSummary(main.value, options);
   const keyOf = <Name extends keyof ConfigParts>(name: Name): ConfigParts[Name] | null =>
     resolveSetting(main.value, name, options) ?? null;
-  const page = keyOf("page");
+  const selected = withSelected(checks, { page: keyOf("page"), files: validated });
   const problems = [
-    ...findDependencyProblems(checks),
+    ...selected.problems,
+    ...findDependencyProblems(selected.checks),
     ...findThresholdProblems(checks),
     ...findSummaryProblems(summary, checks),
-    ...findGroupProblems(page, checks),
   ];
   refuse(problems.filter(({ path }) => !fileOf(String(path[1])).isUnresolved(path)));
   const state = main.value["state"];
   return {
     /** In no order; also those of an unknown kind. */
-    checks: withCombined(checks),
+    checks: withCombined(selected.checks),
+    /** The same, with the entries of their lists as written. */
+    listed: checks,
     /** Those that have a name, whether a check uses them or not. */
     channels,
     /** Absolute; `null`: the config names no file. */
@@ -242,7 +245,7 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
     timeZone,
     heartbeat: keyOf("heartbeat"),
     report: keyOf("report"),
-    page,
+    page: selected.page,
     metrics: keyOf("metrics"),
     summary,
     listen: keyOf("listen"),
@@ -389,7 +392,7 @@ function inConfigOrder(
 /** Returns the warnings about a config, except those about secrets. */
 function listWarnings(
   { included, validated, main, lacks }: ReadConfig,
-  { checks, summary, report, page, metrics, listen, fileOf, isKindKnown }: ResolvedConfig,
+  { checks, listed, summary, report, page, metrics, listen, fileOf, isKindKnown }: ResolvedConfig,
 ): readonly Problem[] {
   const unknownKinds = checks.filter((check) => !isKindKnown(check));
   return [
@@ -397,7 +400,7 @@ function listWarnings(
     ...validated.flatMap((file) => file.warnings),
     ...lacks.map((lack) => ({ ...lack, message: `${lack.message}; ${describeLoss(lack.path)}` })),
     ...warnOfUnusedChannels(included.files, { checks, summary }),
-    ...findWarnings(checks, (name, key) => locateSetting(name, key, { main, file: fileOf(name) })),
+    ...findWarnings(checks, listed, (name, key) => locateSetting(name, key, { main, file: fileOf(name) })),
     ...(metrics === null || main.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
     ...summary === null ? [] : warnOfSummary(summary),
     ...warnOfLateNotifications(checks),

@@ -1,54 +1,11 @@
 /** The checks that others name: dependencies, and those that a group combines. */
 import { type Check, combinedChecks, dependencyNames } from "../domain/check.ts";
-import type { Page } from "../domain/generated/config.ts";
 import { hashHex } from "../shared/hash.ts";
-import { didYouMean } from "./nearest.ts";
-import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
+import { type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 
-/** Names in `depends_on` and of groups that are no checks, and checks that need themselves by way of others. */
+/** Checks that need themselves by way of others, as dependencies or as members of groups. */
 export function findDependencyProblems(checks: readonly Check[]): readonly Problem[] {
-  const byName = new Map(checks.map((check) => [check.name, check]));
-  const problems: Problem[] = [];
-  for (const check of checks) {
-    for (const { name, path } of namedChecks(check)) {
-      if (byName.has(name)) continue;
-      if (problems.length === PROBLEMS_MAX) return problems;
-      const hint = problems.length * byName.size < LOOKS_MAX
-        ? didYouMean(name, [...byName.keys()].filter((other) => other !== check.name), quoteValue)
-        : undefined;
-      problems.push({ path, message: `is ${quoteValue(name)}, expected the name of a check`, hint });
-    }
-  }
-  return [...problems, ...findCycles(checks, byName)];
-}
-
-/** Finds names in the groups of the page that no check has. */
-export function findGroupProblems(page: Page | null, checks: readonly Check[]): readonly Problem[] {
-  const names = new Set(checks.map(({ name }) => name));
-  const unknown = (page?.groups ?? []).flatMap(({ checks }, index) =>
-    checks.flatMap((name, place) =>
-      names.has(name) ? [] : [{ name, path: ["page", "groups", index, "checks", place] }]
-    )
-  );
-  return unknown.slice(0, PROBLEMS_MAX).map(({ name, path }, index) => ({
-    path,
-    message: `is ${quoteValue(name)}, expected the name of a check`,
-    hint: index * names.size < LOOKS_MAX ? didYouMean(name, [...names], quoteValue) : undefined,
-  }));
-}
-
-/** The checks that another one names, with their locations. */
-function namedChecks(check: Check): readonly { readonly name: string; readonly path: ConfigPath }[] {
-  const at = (names: readonly string[], ...path: ConfigPath) =>
-    names.map((name, index) => ({ name, path: ["checks", check.name, ...path, index] }));
-  return [
-    ...check.dependsOn.flatMap((dependency, index) =>
-      typeof dependency === "string"
-        ? [{ name: dependency, path: ["checks", check.name, "depends_on", index] }]
-        : at(dependency.any, "depends_on", index, "any")
-    ),
-    ...at(combinedChecks(check), "parameters", "checks"),
-  ];
+  return findCycles(checks, new Map(checks.map((check) => [check.name, check])));
 }
 
 /** A check on the way, with the names that it depends on: dependencies first, then those that it combines. */
@@ -66,9 +23,6 @@ function frameOf(name: string, byName: ReadonlyMap<string, Check>): Frame {
   const combined = check === undefined ? [] : combinedChecks(check);
   return { name, parents: [...dependencies, ...combined], dependencyCount: dependencies.length, next: 0 };
 }
-
-/** The maximum number of compared pairs of names; later errors have no suggestion. */
-const LOOKS_MAX = 200_000;
 
 /** Walks the dependencies depth-first, without recursion; each circle is reported once, at its first check. */
 function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>): readonly Problem[] {

@@ -9,11 +9,13 @@ import { holdsSecret } from "./placeholders.ts";
 import { type Problem, quoteValue, type Source } from "./problem.ts";
 import { absolutePath } from "./source.ts";
 
+/** `listed` are the same checks with the entries of their lists as written. */
 export function findWarnings(
   checks: readonly Check[],
+  listed: readonly Check[],
   locate: (name: string, key: string) => SettingPlace,
 ): readonly Problem[] {
-  return [...warnOfNothing(checks), ...warnOfSchedules(checks, locate)];
+  return [...warnOfNothing(checks), ...warnOfSchedules(checks, listed, locate)];
 }
 
 type SettingPath = readonly [key: string, ...rest: readonly (string | number)[]];
@@ -35,6 +37,7 @@ function warnOfNothing(checks: readonly Check[]): readonly Problem[] {
 
 function warnOfSchedules(
   checks: readonly Check[],
+  listed: readonly Check[],
   locate: (name: string, key: string) => SettingPlace,
 ): readonly Problem[] {
   const warnings: Problem[] = [];
@@ -54,10 +57,14 @@ function warnOfSchedules(
   const inactive = new Set(checks.filter(({ active }) => !active).map(({ name }) => name));
   // Their group notifies.
   const grouped = new Set(checks.flatMap(combinedChecks));
-  for (const check of checks) {
-    const { name, active, schedule, timeoutMs, notifications, dependsOn, action, threshold } = check;
+  for (const [index, check] of listed.entries()) {
+    const { name, active, schedule, timeoutMs, dependsOn, action, threshold } = check;
+    const { notifications } = checks[index] ?? check;
     if (notifications.length === 0 && !grouped.has(name)) {
-      warn(name, ["notifications"], "is empty, so no notification is sent");
+      const message = check.notifications.length === 0
+        ? "is empty, so no notification is sent"
+        : `has no channel for ${quoteValue(name)}, so no notification of it is sent`;
+      warn(name, ["notifications"], message);
     }
     for (const [index, dependency] of dependsOn.entries()) {
       for (const [place, parent] of alternativesOf(dependency).entries()) {

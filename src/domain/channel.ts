@@ -6,7 +6,8 @@ import type { CronTimes } from "./schedule.ts";
 export type ChannelKind = keyof config.ChannelObjectParameters;
 
 /** Which notifications a channel gets; all, if nothing is given. */
-export interface ChannelFilters extends Pick<config.ChannelObject, "events" | "afterMs" | "outsideHours"> {
+export interface ChannelFilters
+  extends Pick<config.ChannelObject, "checks" | "events" | "afterMs" | "outsideHours"> {
   /** For the channel, every other condition is `ok`. @default all */
   readonly conditions?: readonly Condition[];
   /** Problems and changes are sent only within these times. @default always */

@@ -8,7 +8,7 @@ import type { Schema } from "../../src/config/schema_view.ts";
 import type { JsonObject, JsonValue } from "../../src/config/syntax.ts";
 import { PROJECT } from "./pages.ts";
 
-const FILTERS: readonly string[] = ["conditions", "events", "after", "hours", "outside_hours"];
+const FILTERS: readonly string[] = ["checks", "conditions", "events", "after", "hours", "outside_hours"];
 
 /** Further keys that a key depends on without requiring them. */
 const COMPANIONS: Readonly<Record<string, JsonObject>> = {

@@ -63,3 +63,40 @@ simulate("without another channel, a rejection is only logged", {
   servers: { chat: "22:00 403" },
   log: ['the notification of "web" rejected by chat'],
 });
+
+simulate("a channel for a tag gets the problems of its checks alone, and a dependency by tag suppresses", {
+  start: "2026-03-02 21:55",
+  config: {
+    channels: { chat: {}, dba: { checks: ["tag:database"] }, net: {} },
+    defaults: { notifications: ["chat", "dba", { channel: "net", checks: ["router-*"] }] },
+    checks: {
+      "router-1": { tags: ["network"] },
+      "router-2": { tags: ["network"] },
+      db: { tags: ["database"], depends_on: [{ any: ["tag:network"] }] },
+      web: { depends_on: ["router-?"] },
+    },
+  },
+  results: {
+    db: "22:10 critical, 22:20 ok, 22:45 critical, 23:30 ok",
+    "router-1": "22:40 critical, 23:20 ok",
+    web: "22:45 critical, 23:00 ok",
+  },
+  until: "23:50",
+  expect: {
+    chat: [
+      "22:10 problem db critical",
+      "22:20 recovery db ok",
+      "22:40 problem router-1 critical (1 dependent)",
+      "22:45 problem db critical",
+      "23:20 recovery router-1 ok",
+      "23:30 recovery db ok",
+    ],
+    dba: [
+      "22:10 problem db critical",
+      "22:20 recovery db ok",
+      "22:45 problem db critical",
+      "23:30 recovery db ok",
+    ],
+    net: ["22:40 problem router-1 critical (1 dependent)", "23:20 recovery router-1 ok"],
+  },
+});

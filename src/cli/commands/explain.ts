@@ -5,11 +5,12 @@ import {
   explainConfig,
   type ExplainedOrigin,
 } from "../../config/explain_check.ts";
+import { CheckSelectors } from "../../config/check_selectors.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
 import { isEverything, type OpenConfig, openConfig, readSelection, selectChecks } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
-import { printable } from "../../shared/text.ts";
+import { firstItems, printable, quote } from "../../shared/text.ts";
 import { createColors, wantsColor } from "../terminal.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { pad } from "../../shared/wrap.ts";
@@ -38,15 +39,16 @@ export const explainCommand: Command = {
     const selection = readSelection(invocation);
     const checks = selectChecks(config.checks, selection);
     const blocks = [];
+    const selectors = new CheckSelectors(config.checks);
     for (const check of checks) {
-      const rows = await withWindowTimes(explainIn(config, check.name), check, { config, system });
+      const explained = withMatches(explainIn(config, check.name), selectors, check);
+      const rows = await withWindowTimes(explained, check, { config, system });
       blocks.push(renderBlock(check.name, rows, { remark: check.active ? "" : " (inactive)", color }));
     }
     if (isEverything(selection)) {
-      const rows = explainConfig(config.written, config.reader);
-      blocks.unshift(
-        renderBlock(config.source.label, [...rows, ...includedChannels(config)], { remark: "", color }),
-      );
+      const rows = [...explainConfig(config.written, config.reader), ...includedChannels(config)];
+      const explained = withMatches(rows, selectors, null);
+      blocks.unshift(renderBlock(config.source.label, explained, { remark: "", color }));
     }
     if (config.checks.length === 0) blocks.push("the config has no checks\n");
     system.stdout.write(blocks.join("\n"));
@@ -78,6 +80,47 @@ function explainIn(config: OpenConfig, name: string): readonly Row[] {
     .map((row) => ({ ...row, origin: origins[row.origin] }));
 }
 
+/** Adds the names of the checks that patterns and tags select, and whether a channel is for the check. */
+function withMatches(
+  rows: readonly Row[],
+  selectors: CheckSelectors,
+  check: Check | null,
+): readonly Row[] {
+  const own = check?.name ?? null;
+  return rows.map((row) => {
+    if (check !== null && CHANNELS_PATH.test(row.path)) return withoutChannels(row, check);
+    if (!SELECTING_PATH.test(row.path)) return row;
+    const written: unknown = JSON.parse(row.value);
+    const entries = (Array.isArray(written) ? written : [written]).map(String);
+    const names = [...new Set(entries.flatMap((entry) => selectors.find(entry)).map(({ name }) => name))];
+    if (own !== null && row.path.startsWith("notifications")) {
+      return { ...row, value: `${row.value} (${names.includes(own) ? "" : "not "}this check)` };
+    }
+    if (!entries.some((entry) => selectors.selects(entry))) return row;
+    const others = names.filter((name) => name !== own).map(quote);
+    return { ...row, value: `${row.value} (${firstItems(others, MATCHES_MAX).join(", ")})` };
+  });
+}
+
+/** Names the channels of a list that are not for the check, by the `checks` of the channel or of the list. */
+function withoutChannels(row: Row, { notifications }: Check): Row {
+  const written: unknown = JSON.parse(row.value);
+  const names = Array.isArray(written) ? written.map(String) : [String(written)];
+  const others = names.filter((name) => notifications.every((channel) => channel.name !== name));
+  if (others.length === 0) return row;
+  const which = Array.isArray(written) ? firstItems(others.map(quote), MATCHES_MAX).join(", ") : "this check";
+  return { ...row, value: `${row.value} (not ${which})` };
+}
+
+const MATCHES_MAX = 10;
+
+/** Names of channels in a list. */
+const CHANNELS_PATH = /^notifications(?:\[\d+\](?:\.channel)?)?$/;
+
+/** A list of checks, or an entry of one. */
+const SELECTING_PATH =
+  /^(?:depends_on(?:\[\d+\](?:\.any)?)?|parameters\.checks|notifications\[\d+\]\.checks|channels[.[].+\.checks|page\.groups\[\d+\]\.checks)$/;
+
 /** Adds when each window of a check is open next, to the rows of the window. */
 async function withWindowTimes(
   rows: readonly Row[],
@@ -98,11 +141,28 @@ async function withWindowTimes(
     if (whole === undefined || !isLast) return [row];
     const window = channel === undefined
       ? maintenanceWindows[windowsSeen++]
-      : notifications[Number(channel)]?.hours?.[Number(hours)];
+      : channelOf(rows, Number(channel), notifications)?.hours?.[Number(hours)];
     if (window === undefined) return [row];
     const value = describeNextWindow(window, { nowMs, timeZone });
     return [row, { path: `${whole}.next`, value, origin: "computed" }];
   });
+}
+
+/** Finds a channel by its place in the list as written: the resolved list lacks those that are not for the check. */
+function channelOf(
+  rows: readonly Row[],
+  index: number,
+  notifications: Check["notifications"],
+): Check["notifications"][number] | undefined {
+  const valueOf = (place: number, key: string): string | undefined =>
+    rows.find(({ path }) => path === `notifications[${place}].${key}`)?.value;
+  const name = valueOf(index, "channel");
+  if (name !== undefined) return notifications.find((channel) => JSON.stringify(channel.name) === name);
+  const isKept = (place: number): boolean =>
+    valueOf(place, "kind") !== undefined && valueOf(place, "checks")?.endsWith("(not this check)") !== true;
+  if (!isKept(index)) return undefined;
+  const before = Array.from({ length: index }, (_, place) => place).filter(isKept).length;
+  return notifications.filter((channel) => channel.name === undefined)[before];
 }
 
 /** A window of a check, or the hours of a channel. */

@@ -13,7 +13,7 @@ const func2 = Object.prototype.hasOwnProperty;
 const pattern0 = new RegExp("^[^=\\u0000]+$", "u");
 const pattern1 = new RegExp("^[A-Za-z0-9_]+$", "u");
 const schema22 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
-const schema21 = {"kind":1,"parameters":1,"channel":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"group":1};
+const schema21 = {"kind":1,"parameters":1,"channel":1,"checks":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"group":1};
 const schema25 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
 const schema40 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
 const schema24 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
@@ -666,17 +666,34 @@ if(typeof data.channel !== "string"){
 vErrors = add(vErrors, {instancePath:instancePath+"/channel",keyword:"type",params:{type: "string"}});
 }
 }
-if(data.conditions !== undefined){
-let data3 = data.conditions;
+if(data.checks !== undefined){
+let data3 = data.checks;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-vErrors = add(vErrors, {instancePath:instancePath+"/conditions",keyword:"minItems",params:{limit: 1}});
+vErrors = add(vErrors, {instancePath:instancePath+"/checks",keyword:"minItems",params:{limit: 1}});
 }
 const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
-let data4 = data3[i0];
-if(!(((data4 === "unknown") || (data4 === "warning")) || (data4 === "critical"))){
-vErrors = add(vErrors, {instancePath:instancePath+"/conditions/" + i0,keyword:"enum",params:{}});
+if(!(validate_type_string_minLength_1(data3[i0], instancePath+"/checks/" + i0))){
+vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath:instancePath+"/checks",keyword:"type",params:{type: "array"}});
+}
+}
+if(data.conditions !== undefined){
+let data5 = data.conditions;
+if(Array.isArray(data5)){
+if(data5.length < 1){
+vErrors = add(vErrors, {instancePath:instancePath+"/conditions",keyword:"minItems",params:{limit: 1}});
+}
+const len1 = data5.length;
+for(let i1=0; i1<len1; i1++){
+let data6 = data5[i1];
+if(!(((data6 === "unknown") || (data6 === "warning")) || (data6 === "critical"))){
+vErrors = add(vErrors, {instancePath:instancePath+"/conditions/" + i1,keyword:"enum",params:{}});
 }
 }
 }
@@ -685,16 +702,16 @@ vErrors = add(vErrors, {instancePath:instancePath+"/conditions",keyword:"type",p
 }
 }
 if(data.events !== undefined){
-let data5 = data.events;
-if(Array.isArray(data5)){
-if(data5.length < 1){
+let data7 = data.events;
+if(Array.isArray(data7)){
+if(data7.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/events",keyword:"minItems",params:{limit: 1}});
 }
-const len1 = data5.length;
-for(let i1=0; i1<len1; i1++){
-let data6 = data5[i1];
-if(!((((data6 === "problem") || (data6 === "change")) || (data6 === "recovery")) || (data6 === "reminder"))){
-vErrors = add(vErrors, {instancePath:instancePath+"/events/" + i1,keyword:"enum",params:{}});
+const len2 = data7.length;
+for(let i2=0; i2<len2; i2++){
+let data8 = data7[i2];
+if(!((((data8 === "problem") || (data8 === "change")) || (data8 === "recovery")) || (data8 === "reminder"))){
+vErrors = add(vErrors, {instancePath:instancePath+"/events/" + i2,keyword:"enum",params:{}});
 }
 }
 }
@@ -708,14 +725,14 @@ vErrors = join(vErrors, validate_interval.errors);
 }
 }
 if(data.hours !== undefined){
-let data8 = data.hours;
-if(Array.isArray(data8)){
-if(data8.length < 1){
+let data10 = data.hours;
+if(Array.isArray(data10)){
+if(data10.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/hours",keyword:"minItems",params:{limit: 1}});
 }
-const len2 = data8.length;
-for(let i2=0; i2<len2; i2++){
-if(!(validate_window(data8[i2], instancePath+"/hours/" + i2))){
+const len3 = data10.length;
+for(let i3=0; i3<len3; i3++){
+if(!(validate_window(data10[i3], instancePath+"/hours/" + i3))){
 vErrors = join(vErrors, validate_window.errors);
 }
 }
@@ -725,8 +742,8 @@ vErrors = add(vErrors, {instancePath:instancePath+"/hours",keyword:"type",params
 }
 }
 if(data.outside_hours !== undefined){
-let data10 = data.outside_hours;
-if(!((data10 === "later") || (data10 === "never"))){
+let data12 = data.outside_hours;
+if(!((data12 === "later") || (data12 === "never"))){
 vErrors = add(vErrors, {instancePath:instancePath+"/outside_hours",keyword:"enum",params:{}});
 }
 }

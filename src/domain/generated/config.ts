@@ -92,7 +92,7 @@ export interface PageGroup {
   readonly description?: string;
   /** Tags of its checks. */
   readonly tags: readonly string[];
-  /** Names of its checks. */
+  /** Names of its checks, patterns such as `web-*`, or tags such as `tag:web`. */
   readonly checks: readonly string[];
 }
 
@@ -132,6 +132,8 @@ export interface ChannelObjectParameters {
 export interface ChannelObject {
   /** In `notifications`: a name from `channels`, in place of `kind` and `parameters`. Filters here replace those of the channel. */
   readonly channel?: string;
+  /** Only these checks, each entry a name, a pattern with `*` and `?`, or `tag:` with a tag: `["tag:database", "web-*"]`. Default: all that have the channel. */
+  readonly checks?: readonly string[];
   /** Only these conditions. For `["critical"]`, critical → warning is a recovery. A change to an omitted one that is worse or `unknown` sends nothing, and ends no problem. Default: all. */
   readonly conditions?: readonly ("unknown" | "warning" | "critical")[];
   /** Only these events. Default: all. */
@@ -283,7 +285,7 @@ export interface Check {
   readonly locations?: Locations;
   /** Where notifications go: names from `channels`, channels, or both. An empty list: nowhere. */
   readonly notifications: readonly Channel[];
-  /** Names of checks that this one depends on. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same. */
+  /** Checks that this one depends on: names, patterns with `*` and `?`, or `tag:` with a tag. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same. */
   readonly dependsOn: readonly (string | CheckDependsOn)[];
   /** A command that may end a problem of the check, such as a restart. It runs after `critical` results, a limited number of times, and the notification waits until it did not help. */
   readonly action?: Action;
@@ -806,7 +808,7 @@ export interface JobParameters {
 }
 
 export interface GroupParameters {
-  /** Names of checks, also of other groups. Inactive ones are left out. */
+  /** Names, patterns such as `web-*` or tags such as `tag:web` of checks, also of other groups. Inactive ones are left out. */
   readonly checks: readonly string[];
   /** How many of them must be ok: `all` or `any`. Otherwise the group has the highest severity that too many of them have. */
   readonly require: "all" | "any";
@@ -837,7 +839,7 @@ export interface Locations {
 }
 
 export interface CheckDependsOn {
-  /** Names of checks of which one is enough. */
+  /** Names, patterns or tags of checks of which one is enough. */
   readonly any: readonly string[];
 }
 

@@ -90,6 +90,7 @@ export interface ChannelObjectParameters {
 
 export interface ChannelObjectSettings {
   readonly channel?: string | undefined;
+  readonly checks?: readonly string[] | undefined;
   readonly conditions?: readonly ("unknown" | "warning" | "critical")[] | undefined;
   readonly events?: readonly ("problem" | "change" | "recovery" | "reminder")[] | undefined;
   readonly after?: number | string | undefined;
