@@ -278,8 +278,8 @@ export const CHECKS: FaultyLayer = {
       faults: [
         [
           "a registry that does not answer says that a domain is lost",
-          'checkResult("unknown", text);',
-          'checkResult("critical", text);',
+          'checkResult("unknown", answer.failure);',
+          'checkResult("critical", answer.failure);',
         ],
         [
           "the response about another domain counts",
@@ -292,8 +292,33 @@ export const CHECKS: FaultyLayer = {
           "spansMs.every((spanMs) => !(spanMs < INTERVAL_MIN_MS))",
           "spansMs.some((spanMs) => !(spanMs < INTERVAL_MIN_MS))",
         ],
-        ["a part of a response is evaluated", "return isWhole ? start : null;", "return start;"],
       ],
+    },
+    {
+      file: "src/checks/container.ts",
+      faults: [
+        [
+          "a container that starts is ok",
+          'condition: "unknown", text: `is starting',
+          'condition: "ok", text: `is starting',
+        ],
+        [
+          "an unhealthy container is ok",
+          'status === "unhealthy" ? "critical"',
+          'status === "unhealthy" ? "ok"',
+        ],
+        [
+          "a container that is paused is ok",
+          'status === "running" ? runningOf',
+          'status === "running" || status === "paused" ? runningOf',
+        ],
+        ["restarts that are not counted are none", 'isUncounted ? "unknown" : "ok"', '"ok"'],
+        ["a name leads to another request", "/^[a-zA-Z0-9][\\w.-]*$/", "/^[a-zA-Z0-9.][\\w./-]*$/"],
+      ],
+    },
+    {
+      file: "src/checks/http/ask_json.ts",
+      faults: [["a part of a response is evaluated", "return isWhole ? start : null;", "return start;"]],
     },
     {
       file: "src/checks/systemd_unit.ts",

@@ -5,18 +5,13 @@
 import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import { describeDuration } from "../domain/duration.ts";
-import type { IncomingResponse } from "../domain/requests.ts";
 import { hostAndPortOf, permissionsOfUrl } from "../domain/runtime_permissions.ts";
 import { isCron } from "../domain/schedule.ts";
-import { startDeadline } from "../shared/deadline.ts";
-import { describeRequestFailure } from "../shared/failure_words.ts";
-import { parseJson } from "../shared/json_values.ts";
 import { quote } from "../shared/text.ts";
 import { HOUR_MS } from "../shared/time_units.ts";
 import { timeLeftWarnings } from "./certificate_verdict.ts";
 import { RDAP_SERVERS } from "./generated/rdap_servers.ts";
-import { askFollowing } from "./http/redirects.ts";
-import { readBody } from "./http/response_body.ts";
+import { askJson, fieldsOf, listOf } from "./http/ask_json.ts";
 import { nameFor } from "./targets.ts";
 
 export const domainExpiryKind: CheckKindEntry<"domain_expiry"> = {
@@ -103,56 +98,23 @@ async function observeDomainExpiry(
   const { parameters, timeoutMs } = check;
   const target = lookupUrl(parameters);
   if (target === null) throw new Error("A domain without a server is no valid config");
-  using deadline = startDeadline(system.clock, timeoutMs, signal);
   const place = hostAndPortOf(target);
-  const unknown = (text: string): CheckResult => checkResult("unknown", text);
-  const answer = await askFollowing(
-    { target, method: "GET", headers: { "user-agent": "monitor", accept: "application/rdap+json" } },
-    { requests: system.requests, signal: deadline.signal, followRedirects: true },
-  );
-  if (answer.ended === "misled") return unknown(`${place}: ${answer.problem}`);
-  if (answer.ended === "failed") {
-    signal.throwIfAborted();
-    return unknown(
-      deadline.isTimeUp ? `no response from ${place} within ${timeoutMs / 1000} s` : describeRequestFailure(
-        system.requests.explain(answer.error, answer.asked.target),
-        answer.asked.target,
-      ),
-    );
-  }
-  const { response } = answer;
-  try {
-    if (response.status === 404) {
-      return checkResult("critical", `${parameters.domain} is not registered, as ${place} answers`);
-    }
-    if (response.status !== 200) {
-      const isBusy = response.status === 429;
-      return unknown(`${place} answers with status ${response.status}${isBusy ? ", too many queries" : ""}`);
-    }
-    const text = await bodyOf(response);
-    if (text === null) return unknown(`the response of ${place} is too long`);
-    return evaluate(parseJson(text, null), parameters, { place, nowMs: system.clock.wallMs() });
-  } catch (error) {
-    signal.throwIfAborted();
-    return unknown(
-      deadline.isTimeUp
-        ? `no whole response from ${place} within ${timeoutMs / 1000} s`
-        : `reading the response of ${place} failed: ${system.requests.explain(error, target).reason}`,
-    );
-  } finally {
-    await response.close();
-  }
-}
-
-async function bodyOf(response: IncomingResponse): Promise<string | null> {
-  const { start, isWhole } = await readBody(response, {
-    parts: [],
-    keepsStart: true,
-    readsOn: false,
-    lengthBytes: null,
-    contentType: null,
+  const answer = await askJson({ target, accept: "application/rdap+json" }, {
+    place,
+    system,
+    signal,
+    timeoutMs,
   });
-  return isWhole ? start : null;
+  if ("failure" in answer) return checkResult("unknown", answer.failure);
+  const { status, value } = answer;
+  if (status === 404) {
+    return checkResult("critical", `${parameters.domain} is not registered, as ${place} answers`);
+  }
+  if (status !== 200) {
+    const reason = status === 429 ? ", too many queries" : "";
+    return checkResult("unknown", `${place} answers with status ${status}${reason}`);
+  }
+  return evaluate(value, parameters, { place, nowMs: system.clock.wallMs() });
 }
 
 /** Values of a domain's status that take it away (RFC 8056). */
@@ -210,12 +172,4 @@ function registrarIn(entities: unknown): string | null {
   const [, properties] = listOf(registrar?.["vcardArray"]);
   const name = listOf(properties).map(listOf).find(([property]) => property === "fn")?.[3];
   return typeof name === "string" && name !== "" ? name : null;
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? value as Readonly<Record<string, unknown>> : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

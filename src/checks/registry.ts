@@ -23,6 +23,7 @@ export const CHECK_KINDS: { readonly [K in CheckKind]: () => Promise<CheckKindEn
   domain_expiry: lazily(async () => (await import("./domain_expiry.ts")).domainExpiryKind),
   ping: lazily(async () => (await import("./ping.ts")).pingKind),
   group: lazily(async () => (await import("./group.ts")).groupKind),
+  container: lazily(async () => (await import("./container.ts")).containerKind),
   job: lazily(async () => (await import("./job.ts")).jobKind),
 };
 

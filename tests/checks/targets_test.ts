@@ -89,6 +89,7 @@ Deno.test("each kind derives parameters from its target, or supports none", asyn
     load: null,
     process: "sshd",
     systemd_unit: "ssh.service",
+    container: "web",
     dns_lookup: "example.org",
     domain_expiry: "example.org",
     ping: "192.0.2.1",

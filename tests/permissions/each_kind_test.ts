@@ -36,6 +36,7 @@ const PARAMETERS: Readonly<Record<Exclude<CheckKind, "job" | "group">, (targets:
   load: () => ({}),
   process: () => ({ pid_file: "own.pid", executable: "script.sh", count: {} }),
   systemd_unit: () => ({ unit: "web", command: "./systemctl.sh" }),
+  container: ({ rdap }) => ({ name: "web", target: `http://127.0.0.1:${rdap}/` }),
   ping: () => ({ host: "127.0.0.1", count: 1 }),
   dns_lookup: ({ dns }) => ({ name: "a.example", server: `127.0.0.1:${dns}` }),
   domain_expiry: ({ rdap }) => ({ domain: "example.org", server: `http://127.0.0.1:${rdap}/` }),

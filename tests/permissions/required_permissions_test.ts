@@ -45,6 +45,10 @@ Deno.test("requiredPermissionsOf() returns the minimal permissions of each check
       { parameters: { executable: "/bin/x", pid_file: "/run/x.pid" } },
       `read=/run/x.pid,/bin/x,/proc run=/usr/bin/ps,${KILL}`,
     ],
+    container: [
+      { parameters: { name: "web", socket: "/run/docker.sock" } },
+      "read=/run/docker.sock write=/run/docker.sock",
+    ],
     systemd_unit: [{ parameters: { unit: "x", command: "/bin/systemctl" } }, `run=/bin/systemctl,${KILL}`],
     "http_request over TLS": [http("https://user:p@example.org"), `net=example.org:443 ${TLS}`],
     "http_request to an address": [http("http://[::1]:8080/"), "net=[::1]:8080"],

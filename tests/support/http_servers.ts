@@ -268,3 +268,25 @@ export function closeQuietly(connection: Deno.Conn): void {
     // Closed before.
   }
 }
+
+/** A Unix socket that forwards connections to a port. */
+export function bridge(path: string, port: number): AsyncDisposable {
+  const listener = Deno.listen({ transport: "unix", path });
+  const open = new Set<Promise<void>>();
+  const carry = async (connection: Deno.Conn): Promise<void> => {
+    const inner = await Deno.connect({ hostname: "127.0.0.1", port });
+    await Promise.all([
+      connection.readable.pipeTo(inner.writable),
+      inner.readable.pipeTo(connection.writable),
+    ]);
+  };
+  const accepting = (async () => {
+    for await (const connection of listener) open.add(carry(connection).catch(() => {}));
+  })();
+  return {
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      await Promise.all([accepting, ...open]);
+    },
+  };
+}

@@ -5,7 +5,7 @@
 import { DAY_MS } from "../../src/shared/time_units.ts";
 import { createAuthority, createCertificate } from "./certificates.ts";
 import { dnsAddress, dnsReply, startDnsServer } from "./dns_server.ts";
-import { response, startRefusing, startServer, type Visitor } from "./http_servers.ts";
+import { bridge, response, startRefusing, startServer, type Visitor } from "./http_servers.ts";
 import { resetConnection } from "./reset_connection.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -35,7 +35,7 @@ const ANSWERS: readonly (readonly [path: string, status: number, body: unknown])
   ["/odd", 200, { items: ["a", "b", "c"] }],
   ["/containers/web/json", 200, {
     Name: "/web",
-    State: { Running: true, StartedAt: "2026-03-01T10:00:00Z" },
+    State: { Status: "running", Running: true, StartedAt: "2026-03-01T10:00:00Z" },
   }],
   ["/log", 200, "2026-03-01 10:00 started\n2026-03-01 10:01 all is well\n"],
   ["/", 200, "<!doctype html><title>Shop</title><h1>Chairs and tables</h1>"],
@@ -232,6 +232,7 @@ export async function startStandIns({ directory, onSlow }: StandInOptions): Prom
         port: at("starttls" in given ? startTls.port : https.port),
         ca_file: certificateFile,
       }),
+      container: (given) => ({ ...given, socket: at(1) === 1 ? socket : `${socket}.none` }),
       dns_lookup: (given) => ({ ...given, server: `127.0.0.1:${dns.port}` }),
       ping: (given) => ({ ...given, command: ping }),
     };
@@ -256,27 +257,5 @@ export async function startStandIns({ directory, onSlow }: StandInOptions): Prom
       return { ...config, checks: Object.fromEntries(checks) };
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
-}
-
-/** A Unix socket that forwards connections to a port. */
-function bridge(path: string, port: number): AsyncDisposable {
-  const listener = Deno.listen({ transport: "unix", path });
-  const open = new Set<Promise<void>>();
-  const carry = async (connection: Deno.Conn): Promise<void> => {
-    const inner = await Deno.connect({ hostname: "127.0.0.1", port });
-    await Promise.all([
-      connection.readable.pipeTo(inner.writable),
-      inner.readable.pipeTo(connection.writable),
-    ]);
-  };
-  const accepting = (async () => {
-    for await (const connection of listener) open.add(carry(connection).catch(() => {}));
-  })();
-  return {
-    async [Symbol.asyncDispose]() {
-      listener.close();
-      await Promise.all([accepting, ...open]);
-    },
   };
 }

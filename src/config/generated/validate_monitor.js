@@ -1547,7 +1547,7 @@ errors = vErrors.length;
 }
 if(data.kind !== undefined){
 let data25 = data.kind;
-if(!(((((((((((((((((data25 === "test") || (data25 === "script")) || (data25 === "file_timestamp")) || (data25 === "file")) || (data25 === "http_request")) || (data25 === "tcp_connect")) || (data25 === "tls_certificate")) || (data25 === "disk_space")) || (data25 === "memory")) || (data25 === "load")) || (data25 === "dns_lookup")) || (data25 === "domain_expiry")) || (data25 === "ping")) || (data25 === "process")) || (data25 === "systemd_unit")) || (data25 === "job")) || (data25 === "group"))){
+if(!((((((((((((((((((data25 === "test") || (data25 === "script")) || (data25 === "file_timestamp")) || (data25 === "file")) || (data25 === "http_request")) || (data25 === "tcp_connect")) || (data25 === "tls_certificate")) || (data25 === "disk_space")) || (data25 === "memory")) || (data25 === "load")) || (data25 === "dns_lookup")) || (data25 === "domain_expiry")) || (data25 === "ping")) || (data25 === "process")) || (data25 === "systemd_unit")) || (data25 === "container")) || (data25 === "job")) || (data25 === "group"))){
 vErrors = add(vErrors, {instancePath:instancePath+"/kind",keyword:"enum",params:{}});
 errors++;
 }

@@ -15,6 +15,7 @@ export const check = {
   ping: () => import("./validate_ping.js"),
   process: () => import("./validate_process.js"),
   systemd_unit: () => import("./validate_systemd_unit.js"),
+  container: () => import("./validate_container.js"),
   job: () => import("./validate_job.js"),
   group: () => import("./validate_group.js"),
 };

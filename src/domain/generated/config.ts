@@ -250,6 +250,7 @@ export interface CheckParameters {
   readonly ping: PingParameters;
   readonly process: ProcessParameters;
   readonly systemd_unit: SystemdUnitParameters;
+  readonly container: ContainerParameters;
   readonly job: JobParameters;
   readonly group: GroupParameters;
 }
@@ -788,6 +789,17 @@ export interface RestartsAbove {
   readonly warningAbove?: number;
   /** More is `critical`. */
   readonly criticalAbove?: number;
+}
+
+export interface ContainerParameters {
+  /** Name or id of the container. */
+  readonly name: string;
+  /** Base URL of a read-only proxy in front of the socket, in place of `socket`. */
+  readonly target?: string;
+  /** The socket of Docker or Podman. */
+  readonly socket: string;
+  /** Thresholds of the number of restarts by its restart policy. Default: none. */
+  readonly restarts: RestartsAbove;
 }
 
 export interface JobParameters {

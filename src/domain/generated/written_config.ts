@@ -299,6 +299,7 @@ export interface CheckParameters {
   readonly ping: PingParameters;
   readonly process: ProcessParameters;
   readonly systemd_unit: SystemdUnitParameters;
+  readonly container: ContainerParameters;
   readonly job: JobParameters;
   readonly group: GroupParameters;
 }
@@ -641,6 +642,13 @@ export interface SystemdUnitParameters {
 export interface RestartsAbove {
   readonly warning_above?: number | undefined;
   readonly critical_above?: number | undefined;
+}
+
+export interface ContainerParameters {
+  readonly name: string;
+  readonly target?: string | undefined;
+  readonly socket?: string | undefined;
+  readonly restarts?: RestartsAbove | undefined;
 }
 
 export interface JobParameters {

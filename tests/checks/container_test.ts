@@ -1,0 +1,162 @@
+/** Responses are as the API of Docker 28 and Podman 5 has them, reduced to the fields that the check reads. */
+import assert from "node:assert/strict";
+import { containerKind } from "../../src/checks/container.ts";
+import type { CheckOf } from "../../src/domain/check.ts";
+import type { ContainerParameters } from "../../src/domain/generated/config.ts";
+import { createRequests } from "../../src/system/http/requests.ts";
+import { checkOf, contextOf, tempDirectory } from "../../testing/builders.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
+import { bridge, response, startServer, type Visitor } from "../support/http_servers.ts";
+import { problemTexts } from "../support/observe_check.ts";
+import { type Rows, testRows } from "../support/rows.ts";
+
+const NOW_MS = Date.UTC(2026, 5, 1, 12);
+const NEVER = "0001-01-01T00:00:00Z";
+
+function containerCheck(parameters: Partial<ContainerParameters>, timeoutMs = 60_000): CheckOf<"container"> {
+  const defaults = { name: "web", socket: "/none", restarts: {} };
+  return checkOf("container", { ...defaults, ...parameters }, { name: "container", timeoutMs });
+}
+
+async function observe(check: CheckOf<"container">) {
+  const real = createRealClock();
+  const system = {
+    ...createMemorySystem(),
+    clock: { ...real, wallMs: () => NOW_MS },
+    requests: createRequests({ clock: real }),
+  };
+  return await containerKind.observe(check, contextOf({ system, signal: new AbortController().signal }));
+}
+
+async function seenOf(
+  answer: (visitor: Visitor) => Promise<void>,
+  parameters: Partial<ContainerParameters> = {},
+  timeoutMs?: number,
+): Promise<string> {
+  await using server = startServer(async (visitor) => {
+    await visitor.readHead();
+    await answer(visitor);
+  });
+  const { condition, output } = await observe(
+    containerCheck({ target: `${server.origin}/`, ...parameters }, timeoutMs),
+  );
+  return `${condition}: ${output}`.replaceAll(String(server.port), "PORT");
+}
+
+function answering(container: unknown, status = 200): (visitor: Visitor) => Promise<void> {
+  return (visitor) =>
+    visitor.send(response(status, { "Content-Type": "application/json" }, JSON.stringify(container)));
+}
+
+const RUNNING = {
+  Status: "running",
+  ExitCode: 0,
+  OOMKilled: false,
+  Error: "",
+  StartedAt: "2026-06-01T09:30:00.123456789Z",
+  FinishedAt: NEVER,
+};
+const of = (State: object, RestartCount = 0) =>
+  answering({ Name: "/web", RestartCount, State: { ...RUNNING, ...State } });
+const ENDED = { FinishedAt: "2026-06-01T11:57:00Z" };
+const healthLog = (Output: string) => [{ ExitCode: 0, Output: "ok" }, { ExitCode: 1, Output }];
+
+Deno.test("observeContainer() tells the state, the health and the restarts of a container", async (t) => {
+  const rows: Rows<
+    [answer: (visitor: Visitor) => Promise<void>, seen: string, restarts?: ContainerParameters["restarts"]]
+  > = {
+    "running, without a health check": [of({}), "ok: web is running for 2 h 29 min"],
+    healthy: [of({ Health: { Status: "healthy", Log: [] } }), "ok: web is healthy, running for 2 h 29 min"],
+    "of Podman, without a health check": [
+      of({ Health: { Status: "" } }),
+      "ok: web is running for 2 h 29 min",
+    ],
+    "starting to be healthy": [
+      of({ Health: { Status: "starting", Log: [] } }),
+      "unknown: web is starting for 2 h 29 min, its health is not known yet",
+    ],
+    unhealthy: [
+      of({ Health: { Status: "unhealthy", Log: healthLog("curl: (7)\nrefused\n") } }),
+      "critical: web is unhealthy: curl: (7) refused",
+    ],
+    "of another health": [of({ Health: { Status: 7 } }), "unknown: web is of unknown health"],
+    paused: [of({ Status: "paused" }), "critical: web is paused"],
+    created: [of({ Status: "created" }), "critical: web is created"],
+    "killed for lack of memory": [
+      of({ ...ENDED, Status: "exited", ExitCode: 137, OOMKilled: true }),
+      "critical: web is exited (exit code 137, killed for lack of memory, 3 min ago)",
+    ],
+    "not started": [
+      of({ Status: "created", ExitCode: 127, Error: "exec: no such file" }),
+      "critical: web is created (exec: no such file)",
+    ],
+    "restarting again and again": [
+      of({ ...ENDED, Status: "restarting", ExitCode: 1 }, 12),
+      "critical: web is restarting (exit code 1, 3 min ago); restarts 12",
+    ],
+    "restarted often": [
+      of({}, 3),
+      "warning: web is running for 2 h 29 min; restarts 3, warning above 2",
+      { warningAbove: 2 },
+    ],
+    "restarted not often": [of({}, 2), "ok: web is running for 2 h 29 min; restarts 2", { warningAbove: 2 }],
+    "without a count of restarts": [
+      answering({ State: RUNNING }),
+      "unknown: web is running for 2 h 29 min; its restarts are not counted",
+      { warningAbove: 2 },
+    ],
+    "of no state": [answering({ State: [] }), "unknown: 127.0.0.1:PORT does not tell the state of web"],
+    "no object": [answering(null), "unknown: 127.0.0.1:PORT does not tell the state of web"],
+    "not there": [
+      answering({ message: "No such container: web" }, 404),
+      'critical: there is no container "web"',
+    ],
+    "behind a proxy that forbids it": [
+      answering({ message: "Forbidden" }, 403),
+      "unknown: 127.0.0.1:PORT answers with status 403, allow GET of /containers: Forbidden",
+    ],
+    "of a failing daemon": [answering([], 500), "unknown: 127.0.0.1:PORT answers with status 500"],
+  };
+  await testRows(t, rows, async ([answer, seen, restarts]) => {
+    assert.equal(await seenOf(answer, restarts && { restarts }), seen);
+  });
+  assert.equal(
+    await seenOf((visitor) => visitor.untilGone(), {}, 50),
+    "unknown: no response from 127.0.0.1:PORT within 0.05 s",
+  );
+});
+
+Deno.test("observeContainer() asks the socket for one container, and for nothing else", async () => {
+  await using temporary = await tempDirectory();
+  const socket = `${temporary.path}/docker.sock`;
+  const absent = await observe(containerCheck({ socket }));
+  assert.equal(absent.condition, "unknown");
+  assert.match(absent.output, /docker\.sock/);
+  await using server = startServer(async (visitor) => {
+    await visitor.readHead();
+    await of({ Health: { Status: "unhealthy", Log: healthLog("line 1\nline 2") } })(visitor);
+  });
+  await using _bridge = bridge(socket, server.port);
+  const { output, detail } = await observe(containerCheck({ socket }));
+  assert.equal(output, "web is unhealthy: line 1 line 2");
+  assert.equal(detail, "line 1\nline 2");
+  assert.equal(server.heads.length, 1);
+  assert.match(server.heads[0] ?? "", /^GET \/containers\/web\/json HTTP\/1\.1\r\n/);
+});
+
+Deno.test("container accepts names of containers only, and requires the socket or the proxy", async () => {
+  const errors = (name: string) => problemTexts(containerKind.errors?.(containerCheck({ name })));
+  assert.deepEqual([errors("shop-web-1"), errors("4c01db0b339c")], [[], []]);
+  const expected = "expected the name or the id of a container: letters, digits, _, . and -";
+  for (const name of ["../images", "a/b", "", "a?b", "-x"]) {
+    assert.deepEqual(errors(name), [`name: is "${name}", ${expected}`]);
+  }
+  const required = (parameters: Partial<ContainerParameters>) =>
+    containerKind.requiredPermissions(containerCheck(parameters), createMemorySystem());
+  assert.deepEqual(await required({ socket: "/run/docker.sock" }), {
+    read: ["/run/docker.sock"],
+    write: ["/run/docker.sock"],
+  });
+  assert.deepEqual((await required({ target: "http://127.0.0.1:2375" })).net, ["127.0.0.1:2375"]);
+});
