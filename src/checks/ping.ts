@@ -4,11 +4,13 @@ import type { ProcessEnd } from "../domain/processes.ts";
 import type { System } from "../domain/system.ts";
 import { truncate } from "../shared/text.ts";
 import { evaluateMeasures, type Measure, thresholdsOf, thresholdWarnings } from "./thresholds.ts";
+import { isLoopback } from "../shared/ip_address.ts";
 import { nameFor } from "./targets.ts";
 
 export const pingKind: CheckKindEntry<"ping"> = {
   observe: observePing,
   limit: "process",
+  isOverNetwork: ({ parameters: { host } }) => !isLoopback(host),
   target: {
     form: "HOST",
     parametersOf: ({ text }) => ({ host: text }),

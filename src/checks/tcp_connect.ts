@@ -28,6 +28,10 @@ import { isLoopback } from "../shared/ip_address.ts";
 export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
   observe: observeTcpConnect,
   limit: "network",
+  isOverNetwork: ({ parameters }) => {
+    const { host, socket } = targetOf(parameters);
+    return socket === undefined && !isLoopback(host);
+  },
   target: {
     form: "HOST:PORT",
     claims: ({ text, pathKind }) => hostPortIn(text) !== null || pathKind === "other",

@@ -46,7 +46,7 @@ export async function permissionsOfConfig(
 ): Promise<readonly RequiredPermission[]> {
   const { heartbeat } = config;
   const requiredPermissions = await requiredPermissionsOf({
-    checks: withControls(checks, config.checks),
+    checks,
     heartbeat,
     notifies,
     channels: [
@@ -77,6 +77,7 @@ export async function permissionsOfConfig(
   const others = joinPermissions([
     { neededBy: "commands of the config", requiredPermissions: permissionsOfCommands(config) },
     { neededBy: "placeholders of the config", requiredPermissions: permissionsOfSecrets(config) },
+    { neededBy: "connectivity", requiredPermissions: { net: config.connectivity ?? [] } },
     { neededBy: "notifications", requiredPermissions: { sys: ["hostname"] } },
     { neededBy: "ownership of files", requiredPermissions: { sys: ["uid"] } },
     { neededBy: "color", requiredPermissions: { env: ["NO_COLOR", "TERM"] } },
@@ -89,15 +90,6 @@ export async function permissionsOfConfig(
     if (!all.has(key)) all.set(key, isVital.has(key) ? { ...need, isVital: true } : need);
   }
   return [...all.values()];
-}
-
-/** With the control checks of their locations, which run even if they were not chosen. */
-function withControls(checks: readonly Check[], all: readonly Check[]): readonly Check[] {
-  const controls = new Set(checks.flatMap(({ locations }) => locations?.control ?? []));
-  if (controls.size === 0) return checks;
-  const chosen = new Set(checks);
-  const others = all.filter((check) => controls.has(check.name) && !chosen.has(check));
-  return [...checks, ...others.map((check) => ({ ...check, notifications: [] }))];
 }
 
 /** If these are set, the runtime connects to their hosts, whatever hosts are granted. */

@@ -129,6 +129,10 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
     (text) => canonicalAddress(text) !== null,
     "is not an IP address, expected one such as 127.0.0.1",
   ),
+  host_port: rule(
+    (text) => isPort(HOST_PORT.exec(text)?.[1]),
+    "is not a server, expected HOST:PORT such as 192.0.2.1:443",
+  ),
   database_host: rule(
     (text) => text === "" || parseDatabaseHost(text) !== null,
     "is not a server, expected HOST, HOST:PORT or a directory",
@@ -466,4 +470,10 @@ function findChoiceProblem(
     message: `${shown} is never ${quoteValue(unknown)}, expected one of ${accepted.join(", ")}, ${ANY_VALUE}`,
     hint: didYouMean(unknown, accepted, quoteValue),
   };
+}
+
+const HOST_PORT = /^(?:\[[\da-fA-F:.]+\]|[^\s:/[\]@]+):(\d{1,5})$/;
+
+function isPort(digits: string | undefined): boolean {
+  return Number(digits) >= 1 && Number(digits) <= 65_535;
 }

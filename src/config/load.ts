@@ -244,6 +244,7 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
     /** Returns the time zone of messages, schedules and windows. */
     timeZone,
     heartbeat: keyOf("heartbeat"),
+    connectivity: keyOf("connectivity"),
     report: keyOf("report"),
     page: selected.page,
     metrics: keyOf("metrics"),

@@ -1,7 +1,6 @@
 /** The rules of `locations` that need more than the value itself. */
 import type { Check, Locations } from "../domain/check.ts";
 import { isCron } from "../domain/schedule.ts";
-import { didYouMean } from "./nearest.ts";
 import { type ConfigPath, type Problem, quoteValue, type Source } from "./problem.ts";
 import { valueAt } from "./schema_view.ts";
 import type { JsonObject } from "./syntax.ts";
@@ -20,7 +19,6 @@ export interface LocatedChecks {
 
 /** Validates `locations`. Checks that can't run at locations ignore those of `defaults`. */
 export function locateChecks(checks: readonly Check[], { fileOf, refusalOf }: LocationRules): LocatedChecks {
-  const byName = new Map(checks.map((check) => [check.name, check]));
   const problems = new Map<string, Problem>();
   const located = checks.map((check) => {
     const { name, locations } = check;
@@ -34,11 +32,9 @@ export function locateChecks(checks: readonly Check[], { fileOf, refusalOf }: Lo
     if (refusal !== null && isOwn && locations.from.length > 0) {
       add({ path: place, at: "name", message: `cannot be used: ${refusal}` });
     }
-    if (refusal !== null || locations.from.length === 0) return withLocations(check, null);
+    if (refusal !== null || locations.from.length === 0) return withoutLocations(check);
     listProblems(locations, place).forEach(add);
-    controlProblems(check, { locations, place, isOwn, byName, refusalOf }).forEach(add);
-    const { control, ...others } = locations;
-    return control === name ? withLocations(check, others) : check;
+    return check;
   });
   return { checks: located, problems: [...problems.values()] };
 }
@@ -76,8 +72,8 @@ export function findUnshared(
 
 const CRON = "locations run one after another, which needs an interval";
 
-function withLocations<C extends Check>({ locations: _, ...check }: C, locations: Locations | null): Check {
-  return (locations === null ? check : { ...check, locations }) as Check;
+function withoutLocations<C extends Check>({ locations: _, ...check }: C): Check {
+  return check as Check;
 }
 
 function listProblems({ from, agree }: Locations, place: ConfigPath): readonly Problem[] {
@@ -89,34 +85,4 @@ function listProblems({ from, agree }: Locations, place: ConfigPath): readonly P
   if (agree <= from.length) return [];
   const message = `is ${agree}, expected at most ${from.length}, the number of locations`;
   return [{ path: [...place, "agree"], message }];
-}
-
-interface ControlOptions extends Pick<LocationRules, "refusalOf"> {
-  readonly locations: Locations;
-  readonly place: ConfigPath;
-  readonly isOwn: boolean;
-  readonly byName: ReadonlyMap<string, Check>;
-}
-
-function controlProblems(
-  { name }: Check,
-  { locations: { control }, place, isOwn, byName, refusalOf }: ControlOptions,
-): readonly Problem[] {
-  if (control === undefined) return [];
-  const path = [...place, "control"];
-  // A control check that inherits the defaults has none.
-  if (control === name) {
-    return isOwn
-      ? [{ path, message: `is ${quoteValue(control)}, the check itself; expected another check` }]
-      : [];
-  }
-  const check = byName.get(control);
-  if (check === undefined) {
-    const hint = didYouMean(control, [...byName.keys()].filter((other) => other !== name), quoteValue);
-    return [{ path, message: `is ${quoteValue(control)}, expected the name of a check`, hint }];
-  }
-  const refusal = refusalOf(check);
-  return refusal === null
-    ? []
-    : [{ path, message: `is ${quoteValue(control)}, which cannot be used: ${refusal}` }];
 }

@@ -86,8 +86,6 @@ export interface Locations {
   readonly from: readonly string[];
   /** How many locations must reach a severity; 1 or more, and not more than there are locations. */
   readonly agree: number;
-  /** The check whose failure at a location means that the location itself is at fault; absent: there is none. */
-  readonly control?: string;
 }
 
 export interface LocationVote {

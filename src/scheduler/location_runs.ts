@@ -46,7 +46,6 @@ export class LocationRuns {
   readonly #options: LocationRunsOptions;
   readonly #repository: StateRepository;
   readonly #scheduler: Scheduler;
-  readonly #controls: ControlRuns;
   #checks: ReadonlyMap<string, Check>;
 
   /** See {@linkcode startLocationRuns}; `traces` receives that of the last failing run of each check. */
@@ -58,9 +57,8 @@ export class LocationRuns {
     const { location, share, traces } = options;
     this.#options = options;
     this.#repository = repository;
-    this.#controls = new ControlRuns(config);
     this.#checks = new Map(config.checks.map((check) => [check.name, check]));
-    const runner = createLocationRunner(location, this.#controls);
+    const runner = createLocationRunner(location);
     this.#scheduler = new Scheduler(atLocation(config, location), {
       ...options,
       jobs: null,
@@ -90,7 +88,6 @@ export class LocationRuns {
   }
 
   reload(config: ScheduledConfig): void {
-    this.#controls.adopt(config);
     this.#checks = new Map(config.checks.map((check) => [check.name, check]));
     this.#scheduler.reload(atLocation(config, this.#options.location));
   }
@@ -140,58 +137,17 @@ const COUNTING_NOTHING = {
   dependsOn: [],
 } as const satisfies Partial<Check>;
 
-/** Runs a check here, and after a failure its control check: if that one fails too, the result does not count. */
+/** Runs a check here; its result does not count if it failed because this machine has no network. */
 export function createLocationRunner(
   location: string,
-  controls: Pick<ControlRuns, "run">,
 ): Omit<CheckRunner, "run"> & { run(check: Check, options: RunOptions): Promise<Result> } {
   return {
     limitOf: RUN_HERE.limitOf,
     run: async (check, options) => {
-      const result = await runCheck(check, options);
-      const control = result.condition === "ok" ? null : await controls.run(check, options);
-      const isExcused = control !== null && control.condition !== "ok";
-      const vote = {
-        location,
-        condition: isExcused ? null : result.condition,
-        output: isExcused ? `control check "${control.check.name}" is ${control.condition}` : result.output,
-        durationMs: result.durationMs,
-      };
-      return { ...result, ...isExcused && { condition: "unknown" as const }, locations: [vote] };
+      const { awaits, ...result } = await runCheck(check, options);
+      const condition = awaits === undefined ? result.condition : null;
+      const { output, durationMs } = result;
+      return { ...result, locations: [{ location, condition, output, durationMs }] };
     },
   };
-}
-
-/** A result of a control check is used for all runs that ended within this time after it began. */
-const CONTROL_FRESH_MS = 1_000;
-
-/** The runs of control checks; checks that fail at the same time share one. */
-export class ControlRuns {
-  #checks: ReadonlyMap<string, Check> = new Map();
-  readonly #runs = new Map<string, { readonly beganAtMs: number; readonly result: Promise<Result> }>();
-
-  constructor(config: Pick<ScheduledConfig, "checks" | "configChecks">) {
-    this.adopt(config);
-  }
-
-  adopt({ checks, configChecks = checks }: Pick<ScheduledConfig, "checks" | "configChecks">): void {
-    this.#checks = new Map(configChecks.map((check) => [check.name, check]));
-    this.#runs.clear();
-  }
-
-  /** Runs the control check of a check; `null`: it has none. */
-  async run({ locations }: Check, options: RunOptions): Promise<Result | null> {
-    const control = this.#checks.get(locations?.control ?? "");
-    if (control === undefined) return null;
-    const nowMs = options.system.clock.monotonicMs();
-    const known = this.#runs.get(control.name);
-    if (known !== undefined && nowMs - known.beganAtMs < CONTROL_FRESH_MS) {
-      const shared = await known.result.catch(() => null);
-      if (shared !== null) return shared;
-      // It was aborted with the run for which it began.
-    }
-    const result = runCheck(control, options);
-    this.#runs.set(control.name, { beganAtMs: nowMs, result });
-    return await result;
-  }
 }

@@ -27,7 +27,8 @@ import { SuppressedChecks } from "./suppressed_checks.ts";
 import { mayConfirmProblem } from "./trace/trace_depth.ts";
 
 interface RecordedPassOptions
-  extends Pick<PassOptions, "system" | "directory" | "limiters" | "redact" | "runner" | "signal"> {
+  extends
+    Pick<PassOptions, "system" | "directory" | "limiters" | "redact" | "runner" | "signal" | "connectivity"> {
   readonly active: readonly Check[];
   readonly repository: StateRepository;
   readonly engine: Engine;

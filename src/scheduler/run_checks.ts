@@ -6,6 +6,7 @@ import type { JobLog } from "../domain/job_runs.ts";
 import type { LimitClass, ObserveContext } from "../domain/check_kind.ts";
 import { lazily } from "../shared/lazily.ts";
 import { createRedactor, type Redact, redactProcesses } from "../shared/redact.ts";
+import type { Connectivity } from "./connectivity.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import { StallSafeRuns } from "./stall_safe.ts";
 
@@ -23,7 +24,7 @@ export function createLimiters(limits: Partial<typeof DEFAULT_LIMITS> = {}): Lim
 
 export type RunOptions = Pick<
   PassOptions,
-  "system" | "jobs" | "conditionOf" | "directory" | "signal" | "redact" | "traceOf"
+  "system" | "jobs" | "conditionOf" | "connectivity" | "directory" | "signal" | "redact" | "traceOf"
 >;
 
 export interface CheckRunner {
@@ -44,6 +45,8 @@ export interface PassOptions {
   /** The runs that jobs recorded; `null` without a state. */
   readonly jobs: JobLog | null;
   readonly conditionOf?: ObserveContext["conditionOf"];
+  /** `null`: every failure counts. @default null */
+  readonly connectivity?: Connectivity | null;
   /** That of the config, absolute. */
   readonly directory: string;
   /** Others may share them. */
@@ -157,10 +160,13 @@ export async function runCheck(
     directory,
     signal,
   };
-  const checkResult = check.lack === undefined
+  const observed = check.lack === undefined
     ? await entry.observe(check, context)
     : unknownResult(`cannot run: ${check.lack}`);
   const durationMs = system.clock.monotonicMs() - startedMonotonicMs;
+  const checkResult = check.lack !== undefined
+    ? observed
+    : await options.connectivity?.excuse(check, observed, { system: options.system, signal }) ?? observed;
   const isTraced = traced !== null && (depth === "full" || checkResult.condition !== "ok");
   if (isTraced) await traced.finish(signal);
   const redactOwn = isTraced ? createRedactor(ownSecrets) : null;

@@ -29,6 +29,7 @@ import {
   type RunOptions,
   withoutSecrets,
 } from "./run_checks.ts";
+import { connectivityOf } from "./connectivity.ts";
 import { nextRunAfter, withOverdue } from "./next_run.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/local_time.ts";
 import { JUMP_MS, STALL_MS } from "./stall_safe.ts";
@@ -53,6 +54,8 @@ export interface ScheduledConfig {
   readonly configChecks?: readonly Check[];
   /** How long results are kept; `null`: the default. @default 90 days */
   readonly retentionMs?: number | null;
+  /** Servers of which one responds while this machine has a network; `null`: every failure counts. @default null */
+  readonly connectivity?: readonly string[] | null;
   /** Absolute. */
   readonly directory: string;
   readonly redact: Redact;
@@ -480,11 +483,12 @@ export class Scheduler {
     else if (entry.record.condition.confirmed !== confirmed) this.runGroupsOf(check.name);
   }
 
-  #commonTo({ directory, redact }: ScheduledConfig): Omit<RunOptions, "signal"> {
+  #commonTo({ directory, redact, connectivity = null }: ScheduledConfig): Omit<RunOptions, "signal"> {
     return {
       system: withoutSecrets(this.#options.system, redact),
       jobs: this.#options.jobs,
       conditionOf: this.#conditionOf,
+      connectivity: connectivityOf({ connectivity }),
       traceOf: (check) => mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null,
       directory,
       redact,

@@ -62,7 +62,7 @@ export class Network {
     signal.throwIfAborted();
     const fail = (words: string): TypeError =>
       new TypeError(`error sending request for url (${target}): client error ${words}`);
-    const host = this.#reach(machine, url.hostname);
+    const host = this.reach(machine, url.hostname);
     return await this.#exchange<IncomingResponse>(program, {
       name: `${request.method} ${url.host}`,
       isMessage: request.method === "POST",
@@ -86,7 +86,7 @@ export class Network {
   async sendMail(program: Program, mail: OutgoingMail, signal: AbortSignal): Promise<MailEnd> {
     const { machine } = program;
     signal.throwIfAborted();
-    const host = this.#reach(machine, mail.host);
+    const host = this.reach(machine, mail.host);
     const failed = (phase: string, reason: string, mayHaveArrived = false) =>
       Object.assign(new MailError(), {
         end: { sent: false, phase, code: null, retryable: true, mayHaveArrived, reason } as const,
@@ -134,7 +134,7 @@ export class Network {
   }
 
   /** A name that the machine is cut off from refuses its connections. */
-  #reach(machine: Machine, name: string): Host | null {
+  reach(machine: Machine, name: string): Host | null {
     const host = this.host(name);
     return host !== null && machine.isCutOff(name) ? { ...host, fault: { kind: "refuse" } } : host;
   }

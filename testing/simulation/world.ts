@@ -187,7 +187,7 @@ export class World {
 
   /** Connects to a server that says nothing. */
   connect(program: Program, target: ConnectionTarget, signal: AbortSignal): Promise<Connection> {
-    const fault = this.network.host(target.host)?.fault ?? { kind: "refuse" };
+    const fault = this.network.reach(program.machine, target.host)?.fault ?? { kind: "refuse" };
     if (fault.kind === "hang") {
       return new Promise((_, reject) =>
         signal.addEventListener("abort", () => reject(signal.reason), { once: true })

@@ -26,7 +26,6 @@ Deno.test("locateChecks() returns errors in locations", async (t) => {
   const at = (locations: object, others: object = {}) => ({
     web: { ...TEST, locations: { ...THREE, ...locations }, ...others },
   });
-  const all = { kind: "group", parameters: { checks: ["web"] } };
   const place = "checks.web.locations";
   const many = "is 4, expected at most 3, the number of locations";
   const cases: Readonly<Record<string, readonly [checks: object, problem: string, defaults?: object]>> = {
@@ -35,18 +34,6 @@ Deno.test("locateChecks() returns errors in locations", async (t) => {
       { web: TEST, mail: TEST },
       `defaults.locations.agree: ${many}`,
       { locations: { ...THREE, agree: 4 } },
-    ],
-    "a control check that does not exist": [
-      { ...at({ control: "nett" }), net: TEST },
-      `${place}.control: is "nett", expected the name of a check (did you mean "net"?)`,
-    ],
-    "a check that controls itself": [
-      at({ control: "web" }),
-      `${place}.control: is "web", the check itself; expected another check`,
-    ],
-    "a control check that can't run at locations": [
-      { ...at({ control: "all" }), all },
-      `${place}.control: is "all", which cannot be used: it is a group`,
     ],
     "a cron schedule": [
       at({}, { schedule: { cron: "@daily" } }),
@@ -71,10 +58,9 @@ Deno.test("locateChecks() requires more than half unless the config sets another
 
 Deno.test("locateChecks() ignores the locations of the defaults for kinds that cannot have them", async () => {
   const { problems, locations } = await locate({
-    defaults: { locations: { ...THREE, control: "net" } },
+    defaults: { locations: THREE },
     checks: {
       web: TEST,
-      net: TEST,
       all: { kind: "group", parameters: { checks: ["web"] } },
       nightly: { ...TEST, schedule: { cron: "@daily" } },
       anywhere: { ...TEST, locations: { from: [] } },
@@ -83,8 +69,7 @@ Deno.test("locateChecks() ignores the locations of the defaults for kinds that c
   });
   assert.deepEqual(problems, []);
   assert.deepEqual(locations, {
-    web: { ...THREE, agree: 2, control: "net" },
-    net: { ...THREE, agree: 2 },
+    web: { ...THREE, agree: 2 },
     all: undefined,
     nightly: undefined,
     anywhere: undefined,
@@ -93,11 +78,11 @@ Deno.test("locateChecks() ignores the locations of the defaults for kinds that c
 });
 
 Deno.test("placed() of a config shows a placeholder in place of its value, which may be a secret", async () => {
-  const locations = { ...THREE, control: "${env:X}" };
+  const locations = { from: ["${env:X}", "${env:X}"] };
   const config = { defaults: {}, checks: { web: { ...TEST, locations } } };
   const { checks, fileOf, placed } = await load(config, { environment: { X: "sw0rdf1sh" } });
   const { problems } = locateChecks(checks, { fileOf, refusalOf: () => null });
   assert.deepEqual(placed(problems).map(({ message }) => message), [
-    'is "${env:X}", expected the name of a check',
+    'is "${env:X}", which is specified more than once',
   ]);
 });

@@ -44,7 +44,7 @@ const ALL_SETTINGS = {
     { kind: "webhook", parameters: { ...REQUEST, timeout: "5s" } },
     { kind: "command", parameters: { path: "./tell.sh", ...COMMAND } },
   ],
-  locations: { from: ["fra", "nyc"], agree: 1, control: "connectivity" },
+  locations: { from: ["fra", "nyc"], agree: 1 },
   timeout: "2 minutes",
 };
 /** The keys are frozen: pending notifications must find their channel again after an update of the program. */
@@ -81,7 +81,7 @@ const ALL_SETTINGS_MEANT = {
   notifications: CHANNELS,
   dependsOn: [],
   tags: [],
-  locations: { from: ["fra", "nyc"], agree: 1, control: "connectivity" },
+  locations: { from: ["fra", "nyc"], agree: 1 },
   timeoutMs: 120_000,
 };
 

@@ -208,9 +208,9 @@ const PLACES = ["fra", "nyc", "sgp"];
 /** Starts a member at each of three locations, two of which must agree on a check; lists the runs of its target. */
 async function startThree(
   installation: Installation,
-  { control, ...settings }: Readonly<Record<string, unknown>> = {},
+  { connectivity, ...settings }: Readonly<Record<string, unknown>> = {},
 ) {
-  const { world, statuses, names: [name = "", net = ""] } = installation;
+  const { world, statuses, names: [name = ""] } = installation;
   const runs: { readonly place: string; readonly atMs: number }[] = [];
   world.network.add("web.example.org", {
     respond: ({ machine }) => {
@@ -223,11 +223,11 @@ async function startThree(
       [name]: {
         ...installation.checkOf(name),
         parameters: { request: { target: "http://web.example.org/" } },
-        locations: { from: PLACES, agree: 2, ...control === true && { control: net } },
+        locations: { from: PLACES, agree: 2 },
         ...settings,
       },
-      ...control === true && { [net]: { ...installation.checkOf(net), notifications: [] } },
     },
+    ...connectivity !== undefined && { connectivity },
     defaults: { threshold: 1, schedule: { regular_interval: 60, attentive_interval: 10 } },
   });
   const programs = PLACES.map((place) => installation.start(place, "--location", place));
@@ -296,19 +296,22 @@ test("failures at two locations count for the threshold once an interval", async
   assert.deepEqual(hook.events(), ["web0 problem", "web0 recovery"]);
 });
 
-test("a location whose control check fails does not count", async (installation) => {
-  const { world, hook, statuses } = installation;
-  await startThree(installation, { control: true });
-  for (const place of ["fra", "nyc"]) statuses.set(`${place} web1`, 500);
+test("a location without a network does not count", async (installation) => {
+  const { world, hook } = installation;
+  for (const name of ["one", "other"]) world.network.add(name, {});
+  await startThree(installation, { connectivity: ["one:443", "other:443"] });
+  for (const place of ["fra", "nyc"]) {
+    for (const name of ["one", "other"]) world.machine(place).cutOff(name);
+  }
   failAt(installation, "fra", "nyc");
   await world.advance(2 * MINUTE_MS);
-  statuses.clear();
-  failAt(installation, "fra", "nyc");
+  for (const place of ["fra", "nyc"]) world.machine(place).reconnect("other");
   await world.advance(2 * MINUTE_MS);
   const outputs = hook.distinct.map(({ output }) => output);
   assert.equal(
     outputs[0],
-    'results from 1 of 3 locations, 2 required: ok from sgp; not counted: fra, nyc (control check "web1" is critical)',
+    "results from 1 of 3 locations, 2 required: ok from sgp; not counted: fra, nyc " +
+      "(this machine has no network: no response from one:443, other:443; status is 500, expected 200)",
   );
   assert.match(outputs.at(-1) ?? "", /^critical from fra, nyc; ok from sgp/);
 });

@@ -4,7 +4,8 @@ import type { Check, Result } from "../../domain/check.ts";
 import type { SharedStore, StoredLocationResult } from "../../domain/membership.ts";
 import type { System } from "../../domain/system.ts";
 import { AgreedRuns } from "../../scheduler/agreed_runs.ts";
-import { ControlRuns, createLocationRunner } from "../../scheduler/location_runs.ts";
+import { createLocationRunner } from "../../scheduler/location_runs.ts";
+import { connectivityOf } from "../../scheduler/connectivity.ts";
 import { isDue } from "../../scheduler/plan.ts";
 import { type CheckRunner, createLimiters, type PassOptions, runPass } from "../../scheduler/run_checks.ts";
 import { isCron } from "../../domain/schedule.ts";
@@ -18,12 +19,11 @@ interface LocatedPassOptions {
   readonly system: Pick<System, "clock">;
   /** `null`: this run is at no location. */
   readonly location: string | null;
-  readonly checks: readonly Check[];
 }
 
 interface DueOptions {
   readonly system: PassOptions["system"];
-  readonly config: Pick<OpenConfig, "source" | "redact">;
+  readonly config: Pick<OpenConfig, "source" | "redact" | "connectivity">;
   readonly settings: Pick<CheckCommandSettings, "concurrency">;
   readonly repository: Pick<StateRepository, "recordOf">;
 }
@@ -34,9 +34,9 @@ export class LocatedPass {
   readonly #here: ReturnType<typeof createLocationRunner>;
 
   constructor(options: LocatedPassOptions) {
-    const { store, system, location, checks } = options;
+    const { store, system, location } = options;
     this.#options = options;
-    this.#here = createLocationRunner(location ?? "", new ControlRuns({ checks }));
+    this.#here = createLocationRunner(location ?? "");
     this.#agreed = new AgreedRuns({
       store,
       clock: system.clock,
@@ -88,6 +88,7 @@ export class LocatedPass {
       // Until the checks run, a signal ends the process.
       signal: new AbortController().signal,
       redact: config.redact,
+      connectivity: connectivityOf(config),
       runner: this.#here,
       onResult: (result) => void results.push(result),
     });

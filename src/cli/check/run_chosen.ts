@@ -3,6 +3,7 @@ import { type Condition, highestSeverity } from "../../domain/condition.ts";
 import type { CheckRecord } from "../../domain/store.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import { RecordedPass } from "../../scheduler/recorded_pass.ts";
+import { connectivityOf } from "../../scheduler/connectivity.ts";
 import { createLimiters } from "../../scheduler/run_checks.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { SharedSender } from "../../members/shared_sender.ts";
@@ -61,6 +62,7 @@ export async function runChosen(
     active: config.checks.filter(({ active }) => active),
     directory: config.source.directory,
     redact: config.redact,
+    connectivity: connectivityOf(config),
     limiters: createLimiters({ process: settings.concurrency }),
     signal: stop.signal,
     ...options.located !== null && { runner: options.located.runner({ isDue: settings.due }) },

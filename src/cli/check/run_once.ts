@@ -88,11 +88,11 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
 /** Runs checks with locations; `null` without any, or if the state is not shared. */
 async function openLocated(
   checks: readonly Check[],
-  { config, system, settings, shared }: OnceOptions & { readonly shared: SharedState | null },
+  { system, settings, shared }: OnceOptions & { readonly shared: SharedState | null },
 ): Promise<LocatedPass | null> {
   if (shared === null || checks.every(({ locations }) => locations === undefined)) return null;
   const { LocatedPass } = await import("./located_pass.ts");
-  return new LocatedPass({ store: shared.store, system, location: settings.location, checks: config.checks });
+  return new LocatedPass({ store: shared.store, system, location: settings.location });
 }
 
 /** Returns the checks that are due and not run by another call, and plans the first run of new ones. */

@@ -15,8 +15,8 @@ const pattern1 = new RegExp("^[A-Za-z0-9_]+$", "u");
 const schema22 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
 const schema21 = {"kind":1,"parameters":1,"channel":1,"checks":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"group":1};
 const schema25 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
-const schema40 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
-const schema24 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
+const schema40 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"connectivity":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema24 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"connectivity":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
 if(typeof data === "string"){
@@ -1013,7 +1013,7 @@ if(data.from === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "from"}});
 }
 for(const key0 in data){
-if(!(((key0 === "from") || (key0 === "agree")) || (key0 === "control"))){
+if(!((key0 === "from") || (key0 === "agree"))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -1034,11 +1034,6 @@ vErrors = add(vErrors, {instancePath:instancePath+"/from",keyword:"type",params:
 if(data.agree !== undefined){
 if(!(validate_type_integer_minimum_1(data.agree, instancePath+"/agree"))){
 vErrors = join(vErrors, validate_type_integer_minimum_1.errors);
-}
-}
-if(data.control !== undefined){
-if(!(validate_type_string_minLength_1(data.control, instancePath+"/control"))){
-vErrors = join(vErrors, validate_type_string_minLength_1.errors);
 }
 }
 }
@@ -1450,42 +1445,48 @@ vErrors = join(vErrors, validate_action.errors);
 errors = vErrors.length;
 }
 }
+if(data.connectivity !== undefined){
+if(typeof data.connectivity !== "boolean"){
+vErrors = add(vErrors, {instancePath:instancePath+"/connectivity",keyword:"type",params:{type: "boolean"}});
+errors++;
+}
+}
 if(data.for_each !== undefined){
-let data19 = data.for_each;
-if(!data19 || typeof data19 != "object"){
+let data20 = data.for_each;
+if(!data20 || typeof data20 != "object"){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"type",params:{type: ["object","array"]}});
 errors++;
 }
-if(Array.isArray(data19)){
-if(data19.length < 1){
+if(Array.isArray(data20)){
+if(data20.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len1 = data19.length;
+const len1 = data20.length;
 for(let i1=0; i1<len1; i1++){
-let data20 = data19[i1];
-if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
-if(Object.keys(data20).length < 1){
+let data21 = data20[i1];
+if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
+if(Object.keys(data21).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key1 in data20){
-const _errs27 = errors;
+for(const key1 in data21){
+const _errs29 = errors;
 if(typeof key1 === "string"){
 if(!pattern1.test(key1)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1});
 errors++;
 }
 }
-var valid5 = _errs27 === errors;
+var valid5 = _errs29 === errors;
 if(!valid5){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"propertyNames",params:{propertyName: key1}});
 errors++;
 }
 }
-for(const key2 in data20){
-let data21 = data20[key2];
-if(((typeof data21 !== "string") && (!((typeof data21 == "number") && (isFinite(data21))))) && (typeof data21 !== "boolean")){
+for(const key2 in data21){
+let data22 = data21[key2];
+if(((typeof data22 !== "string") && (!((typeof data22 == "number") && (isFinite(data22))))) && (typeof data22 !== "boolean")){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
@@ -1497,36 +1498,36 @@ errors++;
 }
 }
 }
-if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
-if(Object.keys(data19).length < 1){
+if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
+if(Object.keys(data20).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key3 in data19){
-const _errs31 = errors;
+for(const key3 in data20){
+const _errs33 = errors;
 if(typeof key3 === "string"){
 if(!pattern1.test(key3)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key3});
 errors++;
 }
 }
-var valid7 = _errs31 === errors;
+var valid7 = _errs33 === errors;
 if(!valid7){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key3}});
 errors++;
 }
 }
-for(const key4 in data19){
-let data22 = data19[key4];
-if(Array.isArray(data22)){
-if(data22.length < 1){
+for(const key4 in data20){
+let data23 = data20[key4];
+if(Array.isArray(data23)){
+if(data23.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len2 = data22.length;
+const len2 = data23.length;
 for(let i2=0; i2<len2; i2++){
-let data23 = data22[i2];
-if(((typeof data23 !== "string") && (!((typeof data23 == "number") && (isFinite(data23))))) && (typeof data23 !== "boolean")){
+let data24 = data23[i2];
+if(((typeof data24 !== "string") && (!((typeof data24 == "number") && (isFinite(data24))))) && (typeof data24 !== "boolean")){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
@@ -1546,15 +1547,15 @@ errors = vErrors.length;
 }
 }
 if(data.kind !== undefined){
-let data25 = data.kind;
-if(!((((((((((((((((((data25 === "test") || (data25 === "script")) || (data25 === "file_timestamp")) || (data25 === "file")) || (data25 === "http_request")) || (data25 === "tcp_connect")) || (data25 === "tls_certificate")) || (data25 === "disk_space")) || (data25 === "memory")) || (data25 === "load")) || (data25 === "dns_lookup")) || (data25 === "domain_expiry")) || (data25 === "ping")) || (data25 === "process")) || (data25 === "systemd_unit")) || (data25 === "container")) || (data25 === "job")) || (data25 === "group"))){
+let data26 = data.kind;
+if(!((((((((((((((((((data26 === "test") || (data26 === "script")) || (data26 === "file_timestamp")) || (data26 === "file")) || (data26 === "http_request")) || (data26 === "tcp_connect")) || (data26 === "tls_certificate")) || (data26 === "disk_space")) || (data26 === "memory")) || (data26 === "load")) || (data26 === "dns_lookup")) || (data26 === "domain_expiry")) || (data26 === "ping")) || (data26 === "process")) || (data26 === "systemd_unit")) || (data26 === "container")) || (data26 === "job")) || (data26 === "group"))){
 vErrors = add(vErrors, {instancePath:instancePath+"/kind",keyword:"enum",params:{}});
 errors++;
 }
 }
 if(data.parameters !== undefined){
-let data26 = data.parameters;
-if(!(data26 && typeof data26 == "object" && !Array.isArray(data26))){
+let data27 = data.parameters;
+if(!(data27 && typeof data27 == "object" && !Array.isArray(data27))){
 vErrors = add(vErrors, {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}});
 errors++;
 }
@@ -1627,6 +1628,23 @@ if(!(validate_monitor_heartbeat(data.heartbeat, instancePath+"/heartbeat"))){
 vErrors = join(vErrors, validate_monitor_heartbeat.errors);
 }
 }
+if(data.connectivity !== undefined){
+let data8 = data.connectivity;
+if(Array.isArray(data8)){
+if(data8.length < 1){
+vErrors = add(vErrors, {instancePath:instancePath+"/connectivity",keyword:"minItems",params:{limit: 1}});
+}
+const len1 = data8.length;
+for(let i1=0; i1<len1; i1++){
+if(!(validate_type_string_minLength_1(data8[i1], instancePath+"/connectivity/" + i1))){
+vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath:instancePath+"/connectivity",keyword:"type",params:{type: "array"}});
+}
+}
 if(data.maintenance_windows !== undefined){
 if(!(validate_maintenance_windows(data.maintenance_windows, instancePath+"/maintenance_windows"))){
 vErrors = join(vErrors, validate_maintenance_windows.errors);
@@ -1653,18 +1671,18 @@ vErrors = join(vErrors, validate_monitor_listen.errors);
 }
 }
 if(data.channels !== undefined){
-let data13 = data.channels;
-if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
-for(const key1 in data13){
-let data14 = data13[key1];
-if(!(validate_channel(data14, instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")))){
+let data15 = data.channels;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+for(const key1 in data15){
+let data16 = data15[key1];
+if(!(validate_channel(data16, instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")))){
 vErrors = join(vErrors, validate_channel.errors);
 }
-if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
-if(data14.kind === undefined){
+if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
+if(data16.kind === undefined){
 vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "kind"}});
 }
-if(data14.parameters === undefined){
+if(data16.parameters === undefined){
 vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "parameters"}});
 }
 }
@@ -1683,10 +1701,10 @@ vErrors = join(vErrors, validate_monitor_summary.errors);
 }
 }
 if(data.checks !== undefined){
-let data16 = data.checks;
-if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
-for(const key2 in data16){
-if(!(validate_check(data16[key2], instancePath+"/checks/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")))){
+let data18 = data.checks;
+if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
+for(const key2 in data18){
+if(!(validate_check(data18[key2], instancePath+"/checks/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")))){
 vErrors = join(vErrors, validate_check.errors);
 }
 }

@@ -290,6 +290,8 @@ export interface Check {
   readonly dependsOn: readonly (string | CheckDependsOn)[];
   /** A command that may end a problem of the check, such as a restart. It runs after `critical` results, a limited number of times, and the notification waits until it did not help. */
   readonly action?: Action;
+  /** Whether a failure counts only while the servers of `connectivity` respond. Default: checks over the network of targets other than this machine. */
+  readonly connectivity?: boolean;
   /** Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text. */
   readonly forEach?: { readonly [name: string]: readonly (string | number | boolean)[] } | readonly ({ readonly [name: string]: string | number | boolean })[];
   /** Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`. */
@@ -846,8 +848,6 @@ export interface Locations {
   readonly from: readonly string[];
   /** Number of locations that must reach a severity. Default: more than half of them. */
   readonly agree?: number;
-  /** The name of a check that runs at a location after a failure there. If it fails too, the location is at fault and does not count. */
-  readonly control?: string;
 }
 
 export interface CheckDependsOn {
@@ -879,6 +879,7 @@ export interface ConfigParts {
   readonly retention: number;
   readonly time_zone: string;
   readonly heartbeat: Heartbeat;
+  readonly connectivity: readonly string[];
   readonly maintenance_windows: readonly Window[];
   readonly report: Report;
   readonly page: Page;

@@ -12,6 +12,7 @@ export interface Config {
   readonly retention?: number | string | undefined;
   readonly time_zone?: string | undefined;
   readonly heartbeat?: ConfigHeartbeat | undefined;
+  readonly connectivity?: readonly string[] | undefined;
   readonly maintenance_windows?: readonly Window[] | undefined;
   readonly report?: ConfigReport | undefined;
   readonly page?: ConfigPage | undefined;
@@ -63,7 +64,6 @@ export interface Window {
 export interface Locations {
   readonly from: readonly string[];
   readonly agree?: number | undefined;
-  readonly control?: string | undefined;
 }
 
 export type Channel = ChannelObject | string;
@@ -323,6 +323,7 @@ export interface CheckSettings {
   readonly notifications?: readonly Channel[] | undefined;
   readonly depends_on?: readonly (string | CheckDependsOn)[] | undefined;
   readonly action?: Action | undefined;
+  readonly connectivity?: boolean | undefined;
   readonly for_each?: { readonly [name: string]: readonly (string | number | boolean)[] } | readonly ({ readonly [name: string]: string | number | boolean })[] | undefined;
   readonly timeout?: number | string | undefined;
 }

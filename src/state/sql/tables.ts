@@ -347,7 +347,6 @@ export const CLOCK: Table<ClockReadings & { readonly id: number }> = table("cloc
 const LOCATIONS: Codec<Locations> = object({
   from: list(text),
   agree: number,
-  control: optional(text),
 });
 
 const MONITOR_RUN: Codec<MonitorRun> = object({

@@ -1,0 +1,105 @@
+/** `connectivity`: failures of checks while this machine has no network. */
+import assert from "node:assert/strict";
+import { simulate, type World } from "../../testing/simulation/mod.ts";
+
+const START = "2026-03-02 21:55";
+const http = (host: string): object => ({
+  kind: "http_request",
+  parameters: { request: { target: `http://${host}/` } },
+});
+const CONFIG = {
+  connectivity: ["one.example:443", "other.example:443"],
+  channels: { chat: {} },
+  checks: { web: http("web.example"), api: http("api.example"), local: http("localhost:8080"), disk: {} },
+};
+
+async function conditionsOf(world: World): Promise<Readonly<Record<string, string>>> {
+  const { stdout } = await world.machine().run("status", "--format", "json");
+  const { checks } = JSON.parse(stdout) as { checks: { name: string; condition: string }[] };
+  return Object.fromEntries(checks.map(({ name, condition }) => [name, condition]));
+}
+
+simulate("failures without a network do not count, and are no problem, no change and no downtime", {
+  start: START,
+  config: CONFIG,
+  results: { "web.example": "22:00 critical, 22:20 ok", "api.example": "22:00 critical, 22:20 ok" },
+  servers: { one: "21:59 refuse, 22:21 up", other: "21:59 hang, 22:21 up" },
+  actions: {
+    "22:10": async (world) => {
+      assert.deepEqual(await conditionsOf(world), {
+        web: "pending",
+        api: "pending",
+        local: "ok",
+        disk: "ok",
+      });
+      const { stdout } = await world.machine().run("why", "web");
+      assert.match(
+        stdout,
+        /unknown: this machine has no network: no response from one\.example:443, other\.example:443; /,
+      );
+    },
+    "22:30": async (world) => {
+      assert.deepEqual(await conditionsOf(world), { web: "ok", api: "ok", local: "ok", disk: "ok" });
+      const { stdout } = await world.machine().run("history", "--format", "json", "web");
+      assert.doesNotMatch(stdout, /"to": "(?:critical|unknown)"/);
+    },
+  },
+  expect: {},
+});
+
+simulate("failures of this machine count without a network, and those that the config says", {
+  start: START,
+  config: {
+    ...CONFIG,
+    checks: {
+      ...CONFIG.checks,
+      web: { ...http("web.example"), connectivity: false },
+      disk: { connectivity: true },
+    },
+  },
+  results: {
+    "web.example": "22:00 critical",
+    localhost: "22:00 critical",
+    disk: "22:00 critical",
+    "api.example": "22:00 critical",
+  },
+  servers: { one: "21:59 refuse", other: "21:59 refuse" },
+  until: "22:05",
+  expect: { chat: ["22:00 problem web critical", "22:00 problem local critical"] },
+});
+
+simulate("failures count if one server responds, and again once the network is back", {
+  start: START,
+  config: CONFIG,
+  results: { "web.example": "22:00 critical", "api.example": "22:30 critical" },
+  servers: { one: "21:59 refuse", other: "22:29 refuse, 22:40 up" },
+  expect: { chat: ["22:00 problem web critical", "22:40-22:41 problem api critical"] },
+});
+
+simulate("a problem that was sent goes on without a network, until the recovery", {
+  start: START,
+  config: CONFIG,
+  results: { "web.example": "22:00 critical, 22:30 ok" },
+  servers: { one: "22:10 refuse, 22:20 up", other: "22:10 refuse, 22:20 up" },
+  expect: { chat: ["22:00 problem web critical", "22:30 recovery web ok"] },
+});
+
+simulate("connectivity counts for single runs", {
+  start: START,
+  mode: "manual",
+  config: CONFIG,
+  results: { "web.example": "critical" },
+  servers: { one: "21:55 refuse", other: "21:55 refuse" },
+  actions: {
+    "21:56": async (world) => {
+      const { code, stdout } = await world.machine().run("check", "--once", "--state", "none", "web");
+      assert.equal(code, 3, stdout);
+      assert.match(stdout, /this machine has no network/);
+    },
+    "21:57": async (world) => {
+      const { stdout } = await world.machine().run("permissions");
+      assert.match(stdout, /--allow-net=[^ ]*one\.example:443,other\.example:443/);
+    },
+  },
+  expect: {},
+});
