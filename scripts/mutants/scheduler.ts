@@ -280,8 +280,29 @@ export const SCHEDULER: FaultyLayer = {
       ],
     },
     {
+      file: "src/scheduler/connectivity.ts",
+      tests: ["tests/simulation/connectivity_test.ts"],
+      faults: [
+        [
+          "without a network, every failure counts",
+          "Promise.any(probes).then(() => true, () => false)",
+          "Promise.any(probes).then(() => true, () => true)",
+        ],
+        ["all servers of connectivity must respond", "Promise.any(probes)", "Promise.all(probes)"],
+        ["failures of any kind need a network", "?? false;", "?? true;"],
+        ["a check cannot choose whether it needs a network", "check.connectivity ?? (await", "(await"],
+        ["an old probe of the network counts", ">= FRESH_MS", ">= 1e9"],
+        ["a failure without a network counts as unknown", ', awaits: "checks" };', " };"],
+      ],
+    },
+    {
       file: "src/scheduler/location_runs.ts",
       faults: [
+        [
+          "a location without a network counts",
+          "awaits === undefined ? result.condition : null",
+          "result.condition",
+        ],
         [
           "a check that fails elsewhere runs only where it fails already",
           'why === "failing" && (observed ?? "ok") === "ok"',

@@ -17,7 +17,7 @@ import { nameFor } from "./targets.ts";
 export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
   observe: observeDnsLookup,
   limit: "network",
-  isOverNetwork: () => true,
+  mayLackNetwork: () => true,
   target: {
     form: "NAME",
     parametersOf: ({ text }) => ({ name: text }),

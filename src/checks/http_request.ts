@@ -14,7 +14,8 @@ import { nameFor, portSubject } from "./targets.ts";
 export const httpRequestKind: CheckKindEntry<"http_request"> = {
   observe: observeHttpRequest,
   limit: "network",
-  isOverNetwork: ({ parameters: { request, steps = [] } }) =>
+  mayLackNetwork: ({ parameters: { request, steps = [] } }, { metrics }) =>
+    metrics["status"] === undefined &&
     [...request === undefined ? [] : [request], ...steps.map((step) => step.request)].some(
       ({ target, socket, connectTo }) =>
         socket === undefined && !isLoopback(connectTo ?? URL.parse(target)?.hostname ?? target),

@@ -10,7 +10,7 @@ import { nameFor } from "./targets.ts";
 export const pingKind: CheckKindEntry<"ping"> = {
   observe: observePing,
   limit: "process",
-  isOverNetwork: ({ parameters: { host } }) => !isLoopback(host),
+  mayLackNetwork: ({ parameters: { host } }) => !isLoopback(host),
   target: {
     form: "HOST",
     parametersOf: ({ text }) => ({ host: text }),

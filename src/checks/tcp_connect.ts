@@ -28,7 +28,7 @@ import { isLoopback } from "../shared/ip_address.ts";
 export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
   observe: observeTcpConnect,
   limit: "network",
-  isOverNetwork: ({ parameters }) => {
+  mayLackNetwork: ({ parameters }) => {
     const { host, socket } = targetOf(parameters);
     return socket === undefined && !isLoopback(host);
   },

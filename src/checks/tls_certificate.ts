@@ -9,7 +9,8 @@ import { hostPortIn, nameFor, portSubject } from "./targets.ts";
 export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
   observe: observeTlsCertificate,
   limit: "network",
-  isOverNetwork: ({ parameters: { host, connectTo = host } }) => !isLoopback(connectTo),
+  mayLackNetwork: ({ parameters: { host, connectTo = host } }, { metrics }) =>
+    metrics["certificate_left_seconds"] === undefined && !isLoopback(connectTo),
   target: {
     form: "HOST[:PORT]",
     parametersOf: ({ text }) => /[\s/]/.test(text) ? null : { ...hostPortIn(text) ?? { host: text } },

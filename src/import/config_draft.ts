@@ -35,6 +35,7 @@ export class ConfigDraft {
     defaults: written.Defaults;
     page?: written.ConfigPage;
     maintenance_windows?: readonly written.Window[];
+    connectivity?: readonly string[];
     hasCheckIns?: boolean;
   } = { defaults: {} };
   readonly #checks = new Map<string, written.Check>();
@@ -314,6 +315,7 @@ function configOf({ settings, channels, checks }: ConfigDraft): WrittenConfig {
     ...(settings.hasCheckIns === true && { listen: { address: LISTEN_ADDRESS } }),
     ...(channels.size > 0 && { channels: Object.fromEntries(channels) }),
     ...(settings.maintenance_windows !== undefined && { maintenance_windows: settings.maintenance_windows }),
+    ...(settings.connectivity !== undefined && { connectivity: settings.connectivity }),
     defaults: settings.defaults,
     checks: Object.fromEntries([...checks].map(([name, check]) => [name, inOrder(check)])),
   };

@@ -27,7 +27,6 @@ function readVariables(text: string): string {
 
 /** Keys at the top that are about Gatus itself. */
 const OWN_KEYS: Readonly<Record<string, string>> = {
-  connectivity: "use a check that others name in depends_on",
   remote: "no counterpart",
   security: "the HTTP endpoint has a token: set listen.token",
   storage: "set state, if the default place does not suit",
@@ -40,6 +39,7 @@ function translate(config: Foreign, draft: ConfigDraft): void {
   for (const [key, reason] of Object.entries(OWN_KEYS)) {
     if (config.has(key)) draft.leaveOut("config", key, reason);
   }
+  translateConnectivity(config, draft);
   translatePage(config, draft);
   const windows = readWindows(config, "maintenance", new SourceItem(draft, "config", ""));
   if (windows.length > 0) draft.settings.maintenance_windows = windows;
@@ -47,6 +47,14 @@ function translate(config: Foreign, draft: ConfigDraft): void {
   for (const endpoint of config.objects("endpoints")) translateEndpoint(endpoint, context);
   for (const suite of config.objects("suites")) translateSuite(suite, context);
   for (const endpoint of config.objects("external-endpoints")) translateExternal(endpoint, context);
+}
+
+function translateConnectivity(config: Foreign, draft: ConfigDraft): void {
+  if (!config.has("connectivity")) return;
+  const target = config.object("connectivity").object("checker").text("target") ?? "";
+  if (!/^(?:\[[\da-f:.]+\]|[^\s:/[\]@]+):\d{1,5}$/i.test(target)) {
+    draft.leaveOut("config", "connectivity", "write connectivity");
+  } else draft.settings.connectivity = [target];
 }
 
 interface Context {

@@ -4,6 +4,7 @@ import { hostPortIn } from "../checks/targets.ts";
 import { type Check, type CheckResult, unknownResult } from "../domain/check.ts";
 import type { ObserveContext } from "../domain/check_kind.ts";
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
+import type { Trouble } from "../shared/trouble.ts";
 
 type ProbeSystem = Pick<ObserveContext["system"], "clock" | "connections">;
 
@@ -11,14 +12,18 @@ type ProbeSystem = Pick<ObserveContext["system"], "clock" | "connections">;
 const FRESH_MS = 1_000;
 const TIMEOUT_MS = 5_000;
 
+type NetworkTrouble = Pick<Trouble<readonly string[]>, "set">;
+
 /** The servers of a config. Checks that fail at the same time share a probe. */
 export class Connectivity {
   readonly #servers: readonly string[];
+  readonly #trouble: NetworkTrouble | null;
   #last: { readonly beganAtMs: number; readonly isOnline: Promise<boolean> } | null = null;
 
-  /** Each as `HOST:PORT`, at least one. */
-  constructor(servers: readonly string[]) {
+  /** Each as `HOST:PORT`, at least one. The trouble is that none of them responds. */
+  constructor(servers: readonly string[], trouble: NetworkTrouble | null = null) {
     this.#servers = servers;
+    this.#trouble = trouble;
   }
 
   /** Returns a result as it is, or one that does not count if it failed while no server responds. */
@@ -27,8 +32,10 @@ export class Connectivity {
     result: CheckResult,
     { system, signal }: { readonly system: ProbeSystem; readonly signal: AbortSignal },
   ): Promise<CheckResult> {
-    if (result.condition === "ok" || !await isOverNetwork(check)) return result;
-    if (await unlessAborted(this.#isOnline(system), signal)) return result;
+    if (result.condition === "ok" || !await mayLackNetwork(check, result)) return result;
+    const isOnline = await unlessAborted(this.#isOnline(system), signal);
+    this.#trouble?.set(isOnline ? null : this.#servers);
+    if (isOnline) return result;
     const names = this.#servers.join(", ");
     const reason = `this machine has no network: no response from ${names}`;
     return { ...unknownResult(`${reason}; ${result.output}`), detail: result.detail, awaits: "checks" };
@@ -48,8 +55,9 @@ export class Connectivity {
 /** Returns what a config names; `null`: nothing, so that every failure counts. */
 export function connectivityOf(
   { connectivity }: { readonly connectivity: readonly string[] | null },
+  trouble: NetworkTrouble | null = null,
 ): Connectivity | null {
-  return connectivity === null ? null : new Connectivity(connectivity);
+  return connectivity === null ? null : new Connectivity(connectivity, trouble);
 }
 
 async function probe(server: string, { clock, connections }: ProbeSystem): Promise<void> {
@@ -60,6 +68,6 @@ async function probe(server: string, { clock, connections }: ProbeSystem): Promi
   connection.close();
 }
 
-async function isOverNetwork(check: Check): Promise<boolean> {
-  return check.connectivity ?? (await entryOf(check)).isOverNetwork?.(check) ?? false;
+async function mayLackNetwork(check: Check, result: CheckResult): Promise<boolean> {
+  return check.connectivity ?? (await entryOf(check)).mayLackNetwork?.(check, result) ?? false;
 }

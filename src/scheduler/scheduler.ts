@@ -31,6 +31,7 @@ import {
 } from "./run_checks.ts";
 import { connectivityOf } from "./connectivity.ts";
 import { nextRunAfter, withOverdue } from "./next_run.ts";
+import { createTrouble } from "../shared/trouble.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/local_time.ts";
 import { JUMP_MS, STALL_MS } from "./stall_safe.ts";
 import { SuppressedChecks } from "./suppressed_checks.ts";
@@ -66,6 +67,7 @@ export interface ScheduledConfig {
  *
  * - `result`: a run that counts; it began `lateMs` after its planned time.
  * - `action`: the action of a check begins, or has ended.
+ * - `network`: failures do not count any more, since none of these servers responds; `null`: they do again.
  * - `notification`: the notification of a result; its rows are being sent.
  * - `clock_jumped`: the clocks diverged by `forMs` (negative: the wall clock was set back); `discarded` results do
  *   not count.
@@ -80,6 +82,7 @@ export type SchedulerEvent =
     readonly lateMs: number;
   }
   | { readonly event: "notification"; readonly notification: Notification }
+  | { readonly event: "network"; readonly servers: readonly string[] | null }
   | { readonly event: "action"; readonly check: Check; readonly run: ActionRun }
   | { readonly event: "clock_jumped"; readonly forMs: number; readonly discarded: number }
   | ({ readonly event: "stalled" } & LagSummary)
@@ -144,6 +147,9 @@ export class Scheduler {
   #isStopping = false;
   /** Ends actions in progress. */
   readonly #stopped = new AbortController();
+  readonly #network = createTrouble<readonly string[]>((servers) =>
+    this.#emit({ event: "network", servers })
+  );
   /** When the service started, or went on after a suspend or a clock that was set. */
   #resumedAtMs: number;
 
@@ -488,7 +494,7 @@ export class Scheduler {
       system: withoutSecrets(this.#options.system, redact),
       jobs: this.#options.jobs,
       conditionOf: this.#conditionOf,
-      connectivity: connectivityOf({ connectivity }),
+      connectivity: connectivityOf({ connectivity }, this.#network),
       traceOf: (check) => mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null,
       directory,
       redact,

@@ -61,6 +61,12 @@ const LOGGERS: {
     if (outcome === "succeeded") return log.info("action ended", fields);
     log.warning(outcome === "not_started" ? "action did not start" : "action failed", { ...fields, reason });
   },
+  network: ({ servers }, log) =>
+    servers === null
+      ? log.info("the network is back: failures count again")
+      : log.warning("no network: failures of checks that need it do not count", {
+        no_response: servers.join(),
+      }),
   // Its delivery is logged.
   notification: () => {},
   clock_jumped: ({ forMs, discarded }, log) =>
