@@ -1,8 +1,7 @@
 /** The options of a past span of time: `--from` with `--to`, and `--month`. */
 import { quoteValue } from "../config/problem.ts";
 import type { PastSpan } from "../outputs/past_events.ts";
-import { isTimeOfDay, parseMonth, parseTime, TIME_EXAMPLES, type TimeContext } from "../shared/local_time.ts";
-import { DAY_MS } from "../shared/time_units.ts";
+import { parseMonth, parseTime, TIME_EXAMPLES, type TimeContext } from "../shared/local_time.ts";
 import { type Invocation, option, type OptionSpec, UsageError } from "./command_definition.ts";
 
 export const SPAN_OPTIONS: readonly OptionSpec[] = [
@@ -29,7 +28,7 @@ export function readSpan(invocation: Invocation, { timeZone, nowMs }: TimeContex
     if (to !== undefined) throw new UsageError("--to requires --from", EXAMPLE);
     return null;
   }
-  const sinceMs = readTime("from", from, { timeZone, nowMs: isTimeOfDay(from) ? nowMs - DAY_MS : nowMs });
+  const sinceMs = readTime("from", from, { timeZone, nowMs });
   if (sinceMs > nowMs) throw new UsageError(`--from is ${quoteValue(from)}, which is in the future`);
   if (to === undefined) return { sinceMs, untilMs: nowMs };
   const untilMs = readTime("to", to, { timeZone, nowMs: sinceMs });
@@ -42,7 +41,7 @@ export function readSpan(invocation: Invocation, { timeZone, nowMs }: TimeContex
 const EXAMPLE = "monitor history --from 22:00 --to 07:00";
 
 function readTime(name: "from" | "to", text: string, context: TimeContext): number {
-  const ms = parseTime(text, context, { isEnd: name === "to" });
+  const ms = parseTime(text, context, { isEnd: name === "to", isPast: name === "from" });
   if (typeof ms === "number") return ms;
   throw new UsageError(
     `--${name} is ${quoteValue(text)}, ${

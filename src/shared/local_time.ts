@@ -16,18 +16,18 @@ const DATE_AND_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|
 export const TIME_EXAMPLES = '18:30, 18:30:15, 2026-12-24 or "2026-12-24 18:30:15 UTC"';
 
 /**
- * Reads a time of day (the next one), a date (its first moment; as an end, that of the next day), or a date and time. It
+ * Reads a time of day (the next one, or the last one), a date (its first moment; as an end, that of the next day), or a date and time. It
  * is local unless it names its distance from UTC. Returns wall time in milliseconds, `"no such time"` such as for
  * February 30, or `null` for other text.
  */
 export function parseTime(
   text: string,
   context: TimeContext,
-  { isEnd = false } = {},
+  { isEnd = false, isPast = false } = {},
 ): number | "no such time" | null {
   if (!TIME_OF_DAY.test(text) && !DATE.test(text) && !DATE_AND_TIME.test(text)) return null;
   try {
-    if (!isEnd || !DATE.test(text)) return readTime(text, context);
+    if (!isEnd || !DATE.test(text)) return readTime(text, context, isPast);
     return Temporal.PlainDate.from(text).add({ days: 1 }).toZonedDateTime(context.timeZone).epochMilliseconds;
   } catch (error) {
     if (error instanceof RangeError) return "no such time";
@@ -36,24 +36,20 @@ export function parseTime(
 }
 
 /** @throws {RangeError} If the text has the form of a time that does not exist. */
-function readTime(text: string, { timeZone, nowMs }: TimeContext): number {
+function readTime(text: string, { timeZone, nowMs }: TimeContext, isPast: boolean): number {
   if (TIME_OF_DAY.test(text)) {
     const time = Temporal.PlainTime.from(text.replace(/^\d:/, "0$&"));
     const now = Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(timeZone);
     const today = now.withPlainTime(time);
-    const isPast = today.epochMilliseconds <= nowMs;
-    return (isPast ? today.add({ days: 1 }).withPlainTime(time) : today).epochMilliseconds;
+    const isOver = today.epochMilliseconds <= nowMs;
+    if (isOver === isPast) return today.epochMilliseconds;
+    return today.add({ days: isPast ? -1 : 1 }).withPlainTime(time).epochMilliseconds;
   }
   const written = text.replace(" ", "T").replace(" UTC", "Z").replace(" ", "");
   if (/(Z|[+-]\d{2}:\d{2})$/.test(written) && !DATE.test(written)) {
     return Temporal.Instant.from(written).epochMilliseconds;
   }
   return Temporal.PlainDateTime.from(written).toZonedDateTime(timeZone).epochMilliseconds;
-}
-
-/** Returns whether {@linkcode parseTime} reads a text as a time of day. */
-export function isTimeOfDay(text: string): boolean {
-  return TIME_OF_DAY.test(text);
 }
 
 /** Reads a month such as `2026-10`; `null`: it is none. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { parseTime, timeText } from "../../src/shared/local_time.ts";
+import { parseMonth, parseTime, timeText } from "../../src/shared/local_time.ts";
 import { type Rows, testRows } from "../support/rows.ts";
 
 const NOW = Date.parse("2026-10-24T15:10:20.500Z");
@@ -25,6 +25,28 @@ Deno.test("parseTime() parses times in the machine's zone", async (t) => {
     const ms = parseTime(text, { timeZone, nowMs: NOW });
     assert.equal(typeof ms === "number" ? new Date(ms).toISOString() : ms, new Date(time).toISOString());
   });
+});
+
+Deno.test("parseTime() parses begins and ends of past spans, also on days of 23 and 25 hours", async (t) => {
+  const rows: Rows<[now: string, text: string, options: Parameters<typeof parseTime>[2], time: string]> = {
+    "a time of day, the last one": ["2026-10-24T15:10Z", "18:30", { isPast: true }, "2026-10-23T16:30Z"],
+    "after a long day": ["2026-10-25T09:00Z", "10:30", { isPast: true }, "2026-10-24T08:30Z"],
+    "after a short day": ["2026-03-29T08:00Z", "09:30", { isPast: true }, "2026-03-29T07:30Z"],
+    "a date as an end": ["2026-10-25T09:00Z", "2026-10-25", { isEnd: true }, "2026-10-25T23:00Z"],
+    "a time of day as an end": ["2026-10-24T20:00Z", "07:00", { isEnd: true }, "2026-10-25T06:00Z"],
+  };
+  await testRows(t, rows, ([now, text, options, time]) => {
+    const ms = parseTime(text, { timeZone: ZURICH, nowMs: Date.parse(now) }, options);
+    assert.equal(ms, Date.parse(time));
+  });
+});
+
+Deno.test("parseMonth() returns both ends of a month in a zone", () => {
+  const [sinceMs, untilMs] = ["2026-09-30T22:00Z", "2026-10-31T23:00Z"].map(Date.parse);
+  assert.deepEqual(parseMonth("2026-10", ZURICH), { sinceMs, untilMs });
+  for (const text of ["2026-13", "2026-1", "10-2026", "2026-10-01"]) {
+    assert.equal(parseMonth(text, ZURICH), null);
+  }
 });
 
 Deno.test("parseTime() distinguishes a time that does not exist from other text", () => {

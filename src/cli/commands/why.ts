@@ -19,7 +19,6 @@ import { monitorFields } from "../../outputs/json/monitor_fields.ts";
 import { isoTime, isoTimeOrNull } from "../../shared/json_values.ts";
 import { parseTime, TIME_EXAMPLES, type TimeContext, timeText } from "../../shared/local_time.ts";
 import { jsonDocument, printable } from "../../shared/text.ts";
-import { DAY_MS } from "../../shared/time_units.ts";
 import { quoteValue } from "../../config/problem.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { EXIT } from "../exit_code.ts";
@@ -129,7 +128,7 @@ async function explainNow(
 
 /** A time of day is the most recent one. */
 function readAt(text: string, { timeZone, nowMs }: TimeContext): number {
-  const ms = parseTime(text, { timeZone, nowMs: nowMs - DAY_MS });
+  const ms = parseTime(text, { timeZone, nowMs }, { isPast: true });
   if (ms === null) {
     throw new UsageError(
       `--at is "${text}", expected a time such as ${TIME_EXAMPLES}`,
