@@ -2,10 +2,11 @@
 import type { CheckJournal } from "../domain/check_journal.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { Silence } from "../domain/outbox.ts";
-import type { Store } from "../domain/store.ts";
-import { isoTime } from "../shared/json_values.ts";
+import { describeRun } from "../condition/action.ts";
+import type { CheckRecord, Store } from "../domain/store.ts";
+import { isoTime, isoTimeOrNull } from "../shared/json_values.ts";
 import { timeText } from "../shared/local_time.ts";
-import { counted } from "../shared/text.ts";
+import { counted, quote } from "../shared/text.ts";
 import { allChanges } from "../state/read_store.ts";
 import type { MonitorStatus } from "./json/monitor_fields.ts";
 import { actionFields, deliveryFields, describeAction, describeDelivery } from "./outbox_status.ts";
@@ -17,7 +18,7 @@ export interface PastSpan {
 
 export interface PastEvent {
   readonly atMs: number;
-  readonly event: "change" | "delivery" | "action" | "silence" | "gap" | "service";
+  readonly event: "change" | "delivery" | "command" | "action" | "silence" | "gap" | "service";
   /** `null`: it is of several checks, or of the service. */
   readonly check: string | null;
   /** One line. */
@@ -32,6 +33,9 @@ interface PastEventsOptions extends PastSpan {
   /** Whether these are all checks: then notices, summaries and the service are included. */
   readonly isWhole: boolean;
   readonly monitor: MonitorStatus | null;
+  recordOf(name: string): Pick<CheckRecord, "condition"> | null;
+  /** The action of a check in the config, such as `restart nginx`; `null`: it has none. */
+  actionOf(name: string): string | null;
   readonly timeZone: string;
 }
 
@@ -50,6 +54,15 @@ export async function gatherPastEvents(options: PastEventsOptions): Promise<read
         const text = `${from} to ${to}${output === "" ? "" : `: ${output}`}`;
         events.push({ atMs, event: "change", check, text, details: { from, to, output } });
       }
+    }
+  }
+  for (const check of names) {
+    for (const run of options.recordOf(check)?.condition.actions ?? []) {
+      const { atMs, endedAtMs, outcome, reason } = run;
+      const what = outcome === "not_started" ? "" : "ran: ";
+      const text = `${quote(options.actionOf(check) ?? "action")} ${what}${describeRun(run)}`;
+      const details = { ended_at: isoTimeOrNull(endedAtMs), outcome, reason };
+      events.push({ atMs, event: "command", check, text, details });
     }
   }
   const actions = (await Promise.all(names.map((name) => store.actions(name)))).flat();

@@ -61,6 +61,11 @@ simulate("an action that does not help runs at_most times, then the problem is s
       assert.deepEqual([actions.length, actions[1].outcome], [2, "failed"]);
     },
     "23:00": async (world) => {
+      const listed = await world.machine().run("history", "--from", "21:50");
+      assert.equal(
+        listed.stdout.match(/ UTC {2}web: "restart web" ran: exit code 5: no such unit$/gm)?.length,
+        2,
+      );
       const { stdout } = await world.machine().run("replay", "--verify");
       assert.match(stdout, /1 notification as sent/);
       const replayed = await world.machine().run("replay", "--format", "json");

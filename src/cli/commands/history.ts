@@ -6,6 +6,7 @@ import {
   describeRunCounts,
   percent,
 } from "../../state/availability.ts";
+import { actionTitle } from "../../condition/action.ts";
 import { type CheckStatus, describeStale, statusOf } from "../../engine/check_status.ts";
 import { describeAction, describeDelivery } from "../../outputs/outbox_status.ts";
 import { allChanges } from "../../state/read_store.ts";
@@ -145,7 +146,7 @@ async function showEvents(invocation: Invocation, system: System): Promise<numbe
   const isWhole = isEverything(selection);
   const format = invocation.reportFormat();
   await using known = await openKnownState(invocation, selection, system);
-  const { config, store, checks, records, monitor } = known;
+  const { config, store, checks, records, recordOf, monitor } = known;
   const nowMs = system.clock.wallMs();
   const timeZone = (config ?? system).timeZone();
   const span = readSpan(invocation, { timeZone, nowMs }) ?? { sinceMs: nowMs - DAY_MS, untilMs: nowMs };
@@ -153,7 +154,11 @@ async function showEvents(invocation: Invocation, system: System): Promise<numbe
   const removed = isWhole ? records.map(({ name }) => name) : [];
   const { gatherPastEvents } = await import("../../outputs/past_events.ts");
   const events = store === null ? [] : await gatherPastEvents({
-    ...{ store, isWhole, monitor, timeZone, ...span },
+    ...{ store, isWhole, monitor, timeZone, recordOf, ...span },
+    actionOf: (name) => {
+      const action = config?.checks.find((check) => check.name === name)?.action;
+      return action === undefined ? null : actionTitle(action);
+    },
     names: [...new Set([...chosen, ...removed])],
   });
   system.stdout.write(
