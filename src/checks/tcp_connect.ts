@@ -21,7 +21,7 @@ import { roundedMs } from "../shared/json_values.ts";
 import { createRedactor } from "../shared/redact.ts";
 import { counted, quote } from "../shared/text.ts";
 import type { DialogEnd } from "./tcp_dialog.ts";
-import { hasLogin, portOf, stepErrors, stepsOf } from "./tcp_steps.ts";
+import { hasLogin, portOf, protocolIn, stepErrors, stepsOf } from "./tcp_steps.ts";
 import { hostPortIn, nameFor, nameForPath, portSubject } from "./targets.ts";
 import { isLoopback } from "../shared/ip_address.ts";
 
@@ -33,14 +33,17 @@ export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
     return socket === undefined && !isLoopback(host);
   },
   target: {
-    form: "HOST:PORT",
-    claims: ({ text, pathKind }) => hostPortIn(text) !== null || pathKind === "other",
+    form: "HOST:PORT or PROTOCOL://HOST[:PORT]",
+    claims: ({ text, pathKind }) =>
+      hostPortIn(text) !== null || protocolIn(text) !== null || pathKind === "other",
     parametersOf: ({ text, path, pathKind }) => {
-      const found = hostPortIn(text);
+      const found = hostPortIn(text) ?? protocolIn(text);
       if (found !== null) return { ...found };
       return pathKind === "other" ? { socket: path } : null;
     },
     nameOf: ({ text, path }) => {
+      const dialog = protocolIn(text);
+      if (dialog !== null) return nameFor(`${dialog.protocol}_${dialog.host}`);
       const { host, port } = hostPortIn(text) ?? { host: nameForPath(path), port: "" };
       return nameFor(`${isLoopback(host) ? "port" : host}_${port}`);
     },

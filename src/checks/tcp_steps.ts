@@ -81,6 +81,8 @@ const PROTOCOLS: Readonly<Record<Protocol, ProtocolRules>> = {
   },
 };
 
+const PROTOCOL_NAMES = Object.keys(PROTOCOLS) as readonly Protocol[];
+
 /** As SASL sends it (RFC 4616). */
 function plainLogin({ username, password }: Login): string {
   return new TextEncoder().encode(`\0${username}\0${password}`).toBase64();
@@ -88,6 +90,25 @@ function plainLogin({ username, password }: Login): string {
 
 export function hasLogin(protocol: Protocol): boolean {
   return PROTOCOLS[protocol].login !== undefined;
+}
+
+/** Reads `smtp://mail.example.org:587`, `imaps://…` and the like; `null`: it has another form. */
+export function protocolIn(
+  text: string,
+):
+  | { readonly host: string; readonly protocol: Protocol; readonly port?: number; readonly tls?: true }
+  | null {
+  const [, scheme = "", host = "", port] =
+    /^([a-z\d]+):\/\/(\[[\da-f:.]+\]|[^\s:/[\]@]+)(?::(\d{1,5}))?\/?$/i.exec(text) ?? [];
+  const [, name = "", isTls] = /^(.*?)(s?)$/.exec(scheme.toLowerCase()) ?? [];
+  const protocol = PROTOCOL_NAMES.find((one) => one === name);
+  if (protocol === undefined || isTls !== "" && !hasLogin(protocol)) return null;
+  return {
+    host: host.replace(/^\[(.*)\]$/, "$1"),
+    protocol,
+    ...port !== undefined && { port: Number(port) },
+    ...isTls !== "" && { tls: true },
+  };
 }
 
 /** Returns the port of a check; 0 without any. */

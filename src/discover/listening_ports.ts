@@ -35,10 +35,22 @@ export async function discoverPorts(discovery: Discovery): Promise<readonly Prop
       if (process === "monitor") return [];
       const subject = process === null ? `port ${port} is open` : `${process} listens to port ${port}`;
       const isEvery = host === EVERY_ADDRESS;
-      const words = [hostAndPort(isEvery ? "127.0.0.1" : host, port)];
+      const place = hostAndPort(isEvery ? "127.0.0.1" : host, port);
+      const protocol = PROTOCOLS[port];
+      const words = [protocol === undefined ? place : `${protocol}://${place}`];
       return [{ words, reason: isEvery ? subject : `${subject} at ${host}` }];
     });
 }
+
+/** Those with a greeting, by their usual ports. */
+const PROTOCOLS: Readonly<Record<number, string>> = {
+  21: "ftp",
+  22: "ssh",
+  25: "smtp",
+  110: "pop3",
+  143: "imap",
+  587: "smtp",
+};
 
 const EVERY_ADDRESS = "*";
 const NONE = { host: EVERY_ADDRESS, process: null };

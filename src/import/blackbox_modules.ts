@@ -138,22 +138,14 @@ function tcpProbe(settings: Foreign, { target, limits, item }: Probe): written.C
     item.leaveOut("expiry", "write a tls_certificate check");
   }
   leaveDuration(limits, item);
-  const [first, ...rest] = settings.objects("query_response");
-  const [second] = rest;
-  const send = first?.body("send");
-  const pattern = first?.text("expect") ?? (send === undefined ? undefined : second?.text("expect"));
-  const expect = plainPart(pattern ?? "");
-  if (pattern !== undefined && expect === null) {
-    item.leaveOut("tcp.query_response", "its pattern is no plain text");
-  }
+  const steps = stepsOf(settings.objects("query_response"), item);
   return {
     kind: "tcp_connect",
     parameters: {
       host: place.host,
       port: place.port,
       ...(settings.boolean("tls") === true && { tls: true, verify: tls?.verify, ca_file: tls?.ca_file }),
-      ...(send !== undefined && { send: item.body(send) }),
-      ...(expect !== null && expect !== "" && { expect }),
+      ...(steps.length > 0 && { steps }),
       ...(limits.isWarning && { as_warning: true }),
     },
   };
@@ -165,10 +157,35 @@ function leaveDuration({ duration }: ProbeLimits, item: SourceItem): void {
   }
 }
 
-/** The text of a pattern without any operator but an anchor at its begin; `null` if it has others. */
-function plainPart(pattern: string): string | null {
-  const text = pattern.replace(/^\^/, "").replaceAll(/\\([.\\+*?()|[\]{}^$-])/g, "\0$1");
-  return /(?<!\0)[.+*?()|[\]{}^$\\]/.test(text) ? null : text.replaceAll("\0", "");
+/** In a module a part first expects, then sends; a step first sends, then expects. */
+function stepsOf(parts: readonly Foreign[], item: SourceItem): readonly written.TcpStep[] {
+  const steps: written.TcpStep[] = [];
+  let last: written.TcpStep = {};
+  const add = (next: written.TcpStep, isBehind: (step: written.TcpStep) => boolean): void => {
+    if (isBehind(last)) last = { ...steps.pop(), ...next };
+    else last = next;
+    steps.push(last);
+  };
+  for (const part of parts) {
+    const [expect, send] = [part.text("expect"), part.body("send")];
+    if (expect !== undefined) {
+      add(
+        { expect },
+        (step) => step.send !== undefined && step.expect === undefined && step.start_tls !== true,
+      );
+    }
+    if (send !== undefined) {
+      if (/\$(?:\{|\d)/.test(send)) {
+        item.leaveOut("tcp.query_response", "write what is captured as ${captured:NAME}");
+      }
+      steps.push(last = { send: item.body(`${send}\n`) });
+    }
+    if (part.boolean("starttls") === true) {
+      add({ start_tls: true }, (step) => step.start_tls !== true && "send" in step);
+    }
+    for (const key of part.unread) item.leaveOut(`tcp.query_response.${key}`, "no counterpart");
+  }
+  return steps;
 }
 
 function dnsProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind | string {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { protocolIn } from "../../src/checks/tcp_steps.ts";
 import { hostPortIn, nameFor, portSubject } from "../../src/checks/targets.ts";
 import { openSchema } from "../../src/config/profile_schemas.ts";
 import { readKinds } from "../../src/cli/open_config.ts";
@@ -30,6 +31,20 @@ Deno.test("hostPortIn() finds a host and a port", async (t) => {
   });
 });
 
+Deno.test("protocolIn() finds a protocol, a host and a port", async (t) => {
+  const rows: Readonly<Record<string, ReturnType<typeof protocolIn>>> = {
+    "smtp://mail.example.org:587": { host: "mail.example.org", protocol: "smtp", port: 587 },
+    "IMAPS://mail.example.org/": { host: "mail.example.org", protocol: "imap", tls: true },
+    "ssh://[::1]": { host: "::1", protocol: "ssh" },
+    "sshs://x": null,
+    "pop3://user@x": null,
+    "ftp://x/path": null,
+    "http://x": null,
+    "smtp:x": null,
+  };
+  await testRows(t, rows, (expected, word) => assert.deepEqual(protocolIn(word), expected));
+});
+
 Deno.test("nameFor() returns a name without special characters of a shell", () => {
   const names = ["https", "-c", "a b/c", "größe", "$(x)", "//"].map(nameFor);
   assert.deepEqual(names, ["https", "c", "a_b_c", "größe", "x", "check"]);
@@ -58,6 +73,7 @@ async function claimantsOf(word: TargetWord): Promise<readonly string[]> {
 Deno.test("at most one kind claims a word", async (t) => {
   const rows: Rows<[TargetWord["pathKind"], readonly string[]]> = {
     "https://example.org/": [null, ["http_request"]],
+    "smtp://example.org": [null, ["tcp_connect"]],
     "http://[::1]:80/x?a=b": [null, ["http_request"]],
     "https://": [null, []],
     "db:5432": [null, ["tcp_connect"]],

@@ -34,7 +34,7 @@ LISTEN 0 100      127.0.0.1:9797   0.0.0.0:*  users:(("monitor",pid=3,fd=9))
 LISTEN 0 100        0.0.0.0:40001  0.0.0.0:*  users:(("rpc.statd",pid=3,fd=9))`);
   assert.deepEqual(await found(discoverPorts, { commands: { ss } }), {
     proposed: [
-      "127.0.0.1:22: sshd listens to port 22",
+      "ssh://127.0.0.1:22: sshd listens to port 22",
       "127.0.0.53:53: port 53 is open at 127.0.0.53",
       "192.0.2.7:80: nginx listens to port 80 at 192.0.2.7",
       "127.0.0.1:443: nginx listens to port 443",
@@ -56,7 +56,7 @@ Deno.test("listening ports: the tables of the kernel replace ss", async () => {
   };
   assert.deepEqual(await found(discoverPorts, { files }), {
     proposed: [
-      "127.0.0.1:22: port 22 is open",
+      "ssh://127.0.0.1:22: port 22 is open",
       "[::1]:631: port 631 is open at ::1",
       "127.0.0.1:5432: port 5432 is open at 127.0.0.1",
     ],

@@ -36,7 +36,7 @@ export const addCommand: Command = {
   operandKind: "path",
   description:
     "Runs each check once, prints the results and writes the checks into the config. Comments and layout stay. Without a " +
-    "config it makes monitor.jsonc. A TARGET without a kind is a URL, HOST:PORT, a port, a systemd unit, a directory, a file or a " +
+    "config it makes monitor.jsonc. A TARGET without a kind is a URL, also of a protocol such as smtp://HOST, HOST:PORT, a port, a systemd unit, a directory, a file or a " +
     "line of a crontab. KEY=VALUE is a parameter of the check before it. Of several checks, those with an error and those " +
     "that the config has already are named and left out. --dry-run writes nothing, and reads only a config that --config names.",
   page: "guides/add_checks.md",
