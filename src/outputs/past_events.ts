@@ -6,6 +6,7 @@ import { describeRun } from "../condition/action.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import { isoTime, isoTimeOrNull } from "../shared/json_values.ts";
 import { timeText } from "../shared/local_time.ts";
+import { SECOND_MS } from "../shared/time_units.ts";
 import { counted, quote } from "../shared/text.ts";
 import { allChanges } from "../state/read_store.ts";
 import type { MonitorStatus } from "./json/monitor_fields.ts";
@@ -95,7 +96,10 @@ function serviceEvents(monitor: MonitorStatus | null): readonly PastEvent[] {
   });
   return [
     event(startedAtMs, "started", "the service started"),
-    ...configLoadedAtMs > startedAtMs ? [event(configLoadedAtMs, "config_loaded", "config reloaded")] : [],
+    // A start loads it some milliseconds later.
+    ...configLoadedAtMs - startedAtMs > SECOND_MS
+      ? [event(configLoadedAtMs, "config_loaded", "config reloaded")]
+      : [],
     ...failedReload === null
       ? []
       : [event(failedReload.atMs, "reload_failed", `config not reloaded: ${failedReload.reason}`)],
