@@ -68,7 +68,7 @@ testInAll(
         '{ "checks": { "b": { "kind": "test", "tags": ["b"], ' +
           '"parameters": { "output": "${file:secret} ${env:PART}", "condition": "ok" } } } }',
       );
-      harness.writeConfig({}, { include: ["conf.d/*.json", "none.d/*.json"], state: "kept.sqlite" });
+      harness.writeConfig({}, { include: ["conf.d", "none.d/*.json"], state: "kept.sqlite" });
       const environment = { PART: "so far" };
       const args = ["--tag", "b", "--state", "none"];
       const printed = await harness.runHere(["permissions", ...args, "--format", "json"], { environment });
