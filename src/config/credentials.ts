@@ -3,13 +3,13 @@ import { decodeComponent } from "../shared/decode_component.ts";
 import type { FormattedValue } from "./schema_view.ts";
 import { holdsSecret, maskPlaceholders } from "./placeholders.ts";
 
-/** Returns whether a header, a variable or a query parameter of this name usually has a credential. */
+/** Returns whether a header, a variable or a query parameter of this name usually has a credential, not its path. */
 export function isCredentialName(name: string | number | undefined): boolean {
   return CREDENTIAL_NAME.test(String(name ?? ""));
 }
 
 const CREDENTIAL_NAME =
-  /auth(?!ors?$|ority)|cookie|token|key|secret|passw|passphrase|signature|credential|session|^(?:pass|pwd|sig)$/i;
+  /^(?!.*_file$).*(?:auth(?!ors?$|ority)|cookie|token|key|secret|passw|passphrase|signature|credential|session)|^(?:pass|pwd|sig)$/is;
 
 /** Returns whether the whole value is a credential. Of a URL only parts are. */
 export function isCredential({ format, path }: Pick<FormattedValue, "format" | "path">): boolean {
