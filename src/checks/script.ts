@@ -67,6 +67,7 @@ async function describe(end: StartedEnd, check: CheckOf<"script">): Promise<Chec
   const compared =
     end.ended === "exited" && verdict.condition !== "unknown" && expectsOutput(check.parameters)
       ? await (await import("./script_expectations.ts")).evaluatePrinted(check.parameters, {
+        exitCondition: verdict.condition,
         text,
         isWhole: !shown.truncated,
         performanceData,

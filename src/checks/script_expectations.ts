@@ -21,7 +21,8 @@ interface Finding {
 /** Compares the output of a command with the expected one: text, pattern, value, performance data. */
 export async function evaluatePrinted(
   parameters: ScriptParameters,
-  { text, isWhole, performanceData }: {
+  { exitCondition, text, isWhole, performanceData }: {
+    readonly exitCondition: Condition;
     readonly text: string;
     readonly isWhole: boolean;
     readonly performanceData: string;
@@ -69,7 +70,9 @@ export async function evaluatePrinted(
   }
   return {
     condition: highestSeverity(findings.map(({ condition }) => condition)),
-    reasons: findings.map(({ reason }) => reason),
+    // A command that failed prints its own reason in place of what is missing.
+    reasons: findings.filter(({ condition }) => condition !== "unknown" || exitCondition === "ok")
+      .map(({ reason }) => reason),
     metrics,
   };
 }
