@@ -1,0 +1,304 @@
+/**
+ * The recipes for checks with other programs, run by the real `monitor check` against stand-ins that print what the real
+ * programs printed. `real_programs_test.ts` runs them with the real ones.
+ */
+import assert from "node:assert/strict";
+import { type Harness, withHarness } from "../life/program.ts";
+import { checksOf, type WrittenCheck } from "./check_recipes.ts";
+
+/** What a program prints, and the result of the check. */
+interface Case {
+  readonly stdout?: string;
+  readonly stderr?: string;
+  /** @default 0 */
+  readonly code?: number;
+  readonly expected: string | RegExp;
+}
+
+interface Recipe {
+  readonly page: string;
+  readonly heading: string;
+  /** The name of the check in the recipe. */
+  readonly check: string;
+  readonly cases: readonly Case[];
+}
+
+const hoursAgo = (hours: number): number => Date.now() - hours * 3_600_000;
+const snapshot = (hours: number): string =>
+  `[{"time":"${
+    new Date(hoursAgo(hours + 0.5)).toISOString()
+  }","tree":"ab95","paths":["/srv"],"hostname":"vm"}]`;
+const archive = (hours: number): string => `${Math.floor(hoursAgo(hours + 0.5) / 1000)}`;
+const replica = ({ io = "Yes", sql = "Yes", behind = "0", prefix = "Replica", source = "Source" }): string =>
+  [
+    "*************************** 1. row ***************************",
+    `              ${prefix}_IO_State: Waiting for source to send event`,
+    `            ${prefix}_IO_Running: ${io}`,
+    `           ${prefix}_SQL_Running: ${sql}`,
+    `        Seconds_Behind_${source}: ${behind}`,
+    `     ${prefix}_SQL_Running_State: Replica has read all relay log`,
+  ].join("\n");
+
+/** Recorded with monitoring-plugins 2.3.3, NUT 2.8.0, restic 0.14, Borg 1.2.4; else from the documentation. */
+const RECIPES: readonly Recipe[] = [{
+  page: "infrastructure",
+  heading: "How do I check a device by SNMP?",
+  check: "switch port 1",
+  cases: [
+    { stdout: "SNMP OK - 1 | iso.3.6.1.2.1.2.2.1.8.1=1;;1:1 ", expected: "ok: SNMP OK - 1" },
+    {
+      stdout: "SNMP WARNING - *738* | iso.3.6.1.4.1.2021.10.1.5.1=738;1;10000 ",
+      code: 1,
+      expected: "warning: SNMP WARNING - *738*",
+    },
+    {
+      stdout: "SNMP CRITICAL - *2* | iso.3.6.1.2.1.2.2.1.8.1=2;;1:1 ",
+      code: 2,
+      expected: "critical: SNMP CRITICAL - *2*",
+    },
+    {
+      stdout: "CRITICAL - Plugin timed out while executing system call",
+      code: 2,
+      expected: "critical: CRITICAL - Plugin timed out while executing system call",
+    },
+    {
+      stdout: "No valid data returned (No Such Instance currently exists at this OID)",
+      code: 3,
+      expected: "unknown: No valid data returned (No Such Instance currently exists at this OID)",
+    },
+    { code: 127, expected: "unknown: exit code 127 (0 to 3 are conditions), no output" },
+  ],
+}, {
+  page: "infrastructure",
+  heading: "How do I check an LDAP server?",
+  check: "ldap",
+  cases: [
+    {
+      stdout: "LDAP OK - 0.020 seconds response time|time=0.019928s;1.000000;3.000000;0.000000",
+      expected: "ok: LDAP OK - 0.020 seconds response time",
+    },
+    {
+      stdout: "LDAP WARNING - 1.003 seconds response time|time=1.002514s;1.000000;3.000000;0.000000",
+      code: 1,
+      expected: "warning: LDAP WARNING - 1.003 seconds response time",
+    },
+    {
+      stdout: "Could not bind to the LDAP server",
+      code: 2,
+      expected: "critical: Could not bind to the LDAP server",
+    },
+  ],
+}, {
+  page: "infrastructure",
+  heading: "How do I check an uninterruptible power supply?",
+  check: "ups",
+  cases: [
+    {
+      stdout: "UPS OK - Status=Online Utility=230.0V Batt=100.0% Load=20.0% |voltage=230000mV;;;0;",
+      expected: "ok: UPS OK - Status=Online Utility=230.0V Batt=100.0% Load=20.0%",
+    },
+    {
+      stdout:
+        "UPS WARNING - Status=On Battery, Discharging Utility=0.0V Batt=90.0% Load=20.0% |load=20%;;;0;100",
+      code: 1,
+      expected: "warning: UPS WARNING - Status=On Battery, Discharging Utility=0.0V Batt=90.0% Load=20.0%",
+    },
+    {
+      stdout: "CRITICAL - no such UPS 'ups' on that host\nInvalid response received from host",
+      code: 2,
+      expected: "critical: CRITICAL - no such UPS 'ups' on that host",
+    },
+  ],
+}, {
+  page: "backups",
+  heading: "How do I check the last snapshot of restic?",
+  check: "restic",
+  cases: [
+    { stdout: snapshot(5), expected: "ok: last snapshot 5 hours ago" },
+    {
+      stdout: snapshot(30),
+      expected: "warning: value is 30, warning outside 26: last snapshot 30 hours ago",
+    },
+    {
+      stdout: snapshot(50),
+      expected: "critical: value is 50, critical outside 48: last snapshot 50 hours ago",
+    },
+    { stdout: "[]", expected: "critical: no snapshot" },
+    { stdout: "null", expected: "critical: no snapshot" },
+    { stdout: '[{"time":"soon"}]', expected: /^unknown: date: invalid date/ },
+    {
+      stderr: "Fatal: wrong password or no key found",
+      code: 1,
+      expected: "critical: Fatal: wrong password or no key found",
+    },
+  ],
+}, {
+  page: "backups",
+  heading: "How do I check the last archive of Borg?",
+  check: "borg",
+  cases: [
+    { stdout: archive(5), expected: "ok: last archive 5 hours ago" },
+    {
+      stdout: archive(30),
+      expected: "warning: value is 30, warning outside 26: last archive 30 hours ago",
+    },
+    {
+      stdout: archive(50),
+      expected: "critical: value is 50, critical outside 48: last archive 50 hours ago",
+    },
+    { stdout: "", expected: "critical: no archive" },
+    {
+      stderr:
+        "passphrase supplied in BORG_PASSPHRASE, by BORG_PASSCOMMAND or via BORG_PASSPHRASE_FD is incorrect.",
+      code: 2,
+      expected:
+        "critical: passphrase supplied in BORG_PASSPHRASE, by BORG_PASSCOMMAND or via BORG_PASSPHRASE_FD is incorrect.",
+    },
+  ],
+}, {
+  page: "backups",
+  heading: "How do I verify a repository?",
+  check: "restic_check",
+  cases: [
+    {
+      stdout: "create exclusive lock for repository\nload indexes\ncheck all packs\n\nno errors were found",
+      expected: "ok: create exclusive lock for repository",
+    },
+    {
+      stdout: "create exclusive lock for repository\nload indexes",
+      stderr: "Fatal: repository contains errors",
+      code: 1,
+      expected: "critical: create exclusive lock for repository",
+    },
+    { code: 11, expected: "unknown: exit code 11 (0 to 3 are conditions), no output" },
+  ],
+}, {
+  page: "databases",
+  heading: "How do I check the replication lag of PostgreSQL?",
+  check: "replication",
+  cases: [
+    { stdout: "1 standbys, 0 s behind", expected: "ok: 1 standbys, 0 s behind" },
+    {
+      stdout: "2 standbys, 31 s behind",
+      expected: "warning: value is 31, warning outside 30: 2 standbys, 31 s behind",
+    },
+    {
+      stdout: "2 standbys, 301 s behind",
+      expected: "critical: value is 301, critical outside 300: 2 standbys, 301 s behind",
+    },
+    { stdout: "no standby", expected: /^critical: output does not contain "s behind"; .*: no standby$/ },
+    {
+      stderr: 'psql: error: connection to server on socket "/run/postgresql/.s.PGSQL.5432" failed',
+      code: 2,
+      expected: /^critical: .*connection to server on socket .* failed$/,
+    },
+  ],
+}, {
+  page: "databases",
+  heading: "How do I check the replication lag of MySQL?",
+  check: "replication",
+  cases: [
+    { stdout: replica({}), expected: "ok: IO_Running: Yes" },
+    { stdout: replica({ prefix: "Slave", source: "Master" }), expected: "ok: IO_Running: Yes" },
+    {
+      stdout: replica({ behind: "31" }),
+      expected: "warning: value is 31, warning outside 30: IO_Running: Yes",
+    },
+    {
+      stdout: replica({ prefix: "Slave", source: "Master", behind: "301" }),
+      expected: "critical: value is 301, critical outside 300: IO_Running: Yes",
+    },
+    {
+      stdout: replica({ io: "Connecting", behind: "NULL" }),
+      expected: /^critical: output does not match .*Connecting$/,
+    },
+    { stdout: replica({ sql: "No", behind: "NULL" }), expected: /^critical: output does not match / },
+    { stdout: "", expected: /^critical: output does not match / },
+    {
+      stderr:
+        "ERROR 2002 (HY000): Can't connect to local MySQL server through socket '/run/mysqld/mysqld.sock' (2)",
+      code: 1,
+      expected: /^critical: .*ERROR 2002/,
+    },
+  ],
+}, {
+  page: "databases",
+  heading: "How do I check the replication lag of MongoDB?",
+  check: "replication",
+  cases: [
+    { stdout: "0 s behind", expected: "ok: 0 s behind" },
+    {
+      stdout: "31.5 s behind",
+      expected: "warning: value is 31.5, warning outside 30: 31.5 s behind",
+    },
+    {
+      stdout: "301 s behind",
+      expected: "critical: value is 301, critical outside 300: 301 s behind",
+    },
+    { stdout: "no primary", code: 2, expected: /^critical: .*no primary$/ },
+    {
+      stderr: "MongoServerSelectionError: connect ECONNREFUSED 127.0.0.1:27017",
+      code: 1,
+      expected: /^critical: .*connect ECONNREFUSED 127\.0\.0\.1:27017$/,
+    },
+  ],
+}];
+
+Deno.test("docs/recipes: the checks with other programs have the conditions of what these print", () =>
+  withHarness(async (harness) => {
+    const { directory } = harness;
+    const checks: Record<string, WrittenCheck> = {};
+    const expected: Record<string, string | RegExp> = {};
+    harness.writeScript(
+      "stand_in",
+      'cat "$DIRECTORY/$MONITOR_CHECK.out"; cat "$DIRECTORY/$MONITOR_CHECK.err" >&2\nexit "$(cat "$DIRECTORY/$MONITOR_CHECK.code")"',
+    );
+    for (
+      const name of ["check_snmp", "check_ldap", "check_ups", "restic", "borg", "psql", "mysql", "mongosh"]
+    ) {
+      await Deno.symlink("stand_in", `${directory}/${name}`);
+    }
+    for (const { page, heading, check, cases } of RECIPES) {
+      const written = checksOf(page, heading)[check];
+      assert.ok(written !== undefined);
+      const text = JSON.stringify(written).replaceAll("/usr/lib/nagios/plugins/", `${directory}/`);
+      for (const [index, { stdout = "", stderr = "", code = 0, expected: outcome }] of cases.entries()) {
+        const name = `${page}_${check}_${RECIPES.findIndex((one) => one.heading === heading)}_${index}`
+          .replaceAll(" ", "_");
+        const local = JSON.parse(text);
+        const environment = { ...local.parameters.environment, DIRECTORY: directory };
+        checks[name] = { ...local, parameters: { ...local.parameters, environment } };
+        expected[name] = outcome;
+        await Deno.writeTextFile(`${directory}/${name}.out`, stdout === "" ? "" : `${stdout}\n`);
+        await Deno.writeTextFile(`${directory}/${name}.err`, stderr === "" ? "" : `${stderr}\n`);
+        await Deno.writeTextFile(`${directory}/${name}.code`, String(code));
+      }
+    }
+    compare(await runChecks(harness, checks), expected);
+  }));
+
+/** Each by its name: the condition and the output. */
+async function runChecks(
+  { directory, writeConfig, runHere }: Pick<Harness, "directory" | "writeConfig" | "runHere">,
+  checks: Readonly<Record<string, WrittenCheck>>,
+): Promise<ReadonlyMap<string, string>> {
+  writeConfig(checks);
+  const environment = { PATH: `${directory}:/usr/local/bin:/usr/bin:/bin` };
+  const args = ["check", "--once", "--state", "none", "--format", "json"];
+  const { stdout, stderr } = await runHere(args, { environment });
+  assert.equal(stderr, "");
+  const document: { readonly checks: readonly Readonly<Record<"name" | "condition" | "output", string>>[] } =
+    JSON.parse(stdout);
+  return new Map(document.checks.map(({ name, condition, output }) => [name, `${condition}: ${output}`]));
+}
+
+function compare(
+  results: ReadonlyMap<string, string>,
+  expected: Readonly<Record<string, string | RegExp>>,
+): void {
+  const others = Object.entries(expected).filter(([name, outcome]) => {
+    const result = results.get(name) ?? "";
+    return typeof outcome === "string" ? result !== outcome : !outcome.test(result);
+  });
+  assert.deepEqual(others.map(([name]) => results.get(name)), others.map(([, outcome]) => outcome));
+}
