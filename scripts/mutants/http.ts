@@ -177,11 +177,13 @@ export const HTTP: FaultyLayer = {
       faults: [
         ["an exit code above 255 is accepted", "Number(word) <= 255", "Number(word) <= 999"],
         ["an end without a run id ends the oldest run", "inProgress.findLast(", "inProgress.find("],
+        ["a HEAD request is no check-in", '"GET", "HEAD", "POST"]', '"GET", "POST"]'],
         [
-          "a link that is opened records a run",
-          'if (request.method !== "POST") {',
-          'if (request.method === "PUT") {',
+          "a request of any method is a check-in",
+          "!METHODS.includes(",
+          "METHODS.length === METHODS.indexOf(",
         ],
+        ["a log is recorded as a run", 'if (signal === "log")', 'if (signal === "never")'],
       ],
     },
     {

@@ -121,7 +121,7 @@ function translateExternal(endpoint: Foreign, { providers, draft }: Context): vo
   if (intervalMs === null || intervalMs === 0) {
     return item.leaveOut(null, "it has no heartbeat.interval, which a job check requires");
   }
-  item.leaveOut("token", "pushes become POST /ping/KEY, with a new key of at least 16 characters");
+  item.leaveOut("token", "pushes become /ping/KEY, with a new key of at least 16 characters");
   draft.addCheck(item.name, {
     ...commonOf(endpoint, item, providers),
     kind: "job",

@@ -33,11 +33,11 @@ const FILTERS: readonly string[] = ["filter_subject", "filter_body", "filter_htt
 
 /** Settings that change the meaning of a ping. */
 const RULES: Readonly<Record<string, string>> = {
-  subject: "a job fails by its exit code or POST /ping/KEY/fail",
-  subject_fail: "a job fails by its exit code or POST /ping/KEY/fail",
-  start_kw: "a start is POST /ping/KEY/start",
-  success_kw: "a success is POST /ping/KEY",
-  failure_kw: "a failure is POST /ping/KEY/fail",
+  subject: "a job fails by its exit code or /ping/KEY/fail",
+  subject_fail: "a job fails by its exit code or /ping/KEY/fail",
+  start_kw: "a start is /ping/KEY/start",
+  success_kw: "a success is /ping/KEY",
+  failure_kw: "a failure is /ping/KEY/fail",
   manual_resume: "an inactive check is resumed in the config",
   desc: "write it as a comment",
 };

@@ -81,14 +81,14 @@ async function touch({ path }: Heartbeat, { files }: Pick<System, "files">): Pro
 }
 
 async function ask(
-  { target }: Heartbeat,
+  { target, method }: Heartbeat,
   { clock, requests }: Pick<System, "clock" | "requests">,
 ): Promise<string | null> {
   if (target === undefined) return null;
   using deadline = startDeadline(clock, TIMEOUT_MS);
   const host = new URL(target).host;
   try {
-    const response = await requests.send({ target, method: "GET", headers: {} }, deadline.signal);
+    const response = await requests.send({ target, method, headers: {} }, deadline.signal);
     await response.close();
     return response.status < 400 ? null : `heartbeat failed: ${host} returned status ${response.status}`;
   } catch (error) {

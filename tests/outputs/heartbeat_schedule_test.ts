@@ -10,7 +10,10 @@ Deno.test("startHeartbeat() calls onBug with an unexpected error, from its timer
   const { fail } = assert;
   const system = createMemorySystem();
   const touch = (): Promise<void> => Promise.resolve();
-  const config = { heartbeat: { intervalMs: 60_000, path: "/alive" }, redact: String };
+  const config = {
+    heartbeat: { intervalMs: 60_000, method: "GET" as const, path: "/alive" },
+    redact: String,
+  };
   const schedule = startHeartbeat({
     system: { ...system, clock, files: { ...system.files, touch } },
     log: { error: fail, warning: fail, info: fail, debug: fail, notification: fail },

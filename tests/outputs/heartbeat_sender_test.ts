@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { sendHeartbeat } from "../../src/outputs/heartbeat.ts";
+import type { Heartbeat } from "../../src/domain/generated/config.ts";
 import { inTime } from "../life/in_time.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { response, startAnswering, startRefusing, startServer } from "../support/http_servers.ts";
@@ -7,8 +8,8 @@ import { tempDirectory } from "../../testing/builders.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 
 /** The reason why the heartbeat failed, or `null`. */
-const beat = (targets: { readonly path?: string; readonly target?: string }): Promise<string | null> =>
-  sendHeartbeat({ intervalMs: 60_000, ...targets }, createMemorySystem());
+const beat = (settings: Partial<Heartbeat>): Promise<string | null> =>
+  sendHeartbeat({ intervalMs: 60_000, method: "GET", ...settings }, createMemorySystem());
 
 Deno.test("beat() touches a file, and creates it", async () => {
   await using directory = await tempDirectory();
@@ -31,6 +32,15 @@ Deno.test("beat() requests a URL, and returns a status other than success with t
   }
 });
 
+Deno.test("beat() uses the method of the config", async () => {
+  for (const method of ["HEAD", "POST"] as const) {
+    await using server = startAnswering(response(200));
+    assert.equal(await beat({ target: `${server.origin}/ping/key`, method }), null);
+    assert.match(server.heads[0] ?? "", new RegExp(`^${method} /ping/key HTTP`));
+    await server.untilLeft();
+  }
+});
+
 Deno.test("beat() returns a refused connection, with the host alone", async () => {
   using refusing = await startRefusing();
   const { port } = refusing;
@@ -49,7 +59,10 @@ Deno.test("beat() aborts if a server does not respond", async () => {
     await visitor.untilGone();
   });
   const target = `${server.origin}/secret`;
-  const beating = sendHeartbeat({ intervalMs: 60_000, target }, { ...createMemorySystem(), clock });
+  const beating = sendHeartbeat({ intervalMs: 60_000, method: "GET", target }, {
+    ...createMemorySystem(),
+    clock,
+  });
   await inTime("the heartbeat", visited.promise);
   await clock.advance(10_000);
   assert.equal(await beating, `heartbeat failed: no response from 127.0.0.1:${server.port} within 10 s`);

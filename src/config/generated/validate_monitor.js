@@ -151,7 +151,7 @@ export function validate_monitor_heartbeat(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(((key0 === "path") || (key0 === "target")) || (key0 === "interval"))){
+if(!((((key0 === "path") || (key0 === "target")) || (key0 === "method")) || (key0 === "interval"))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -163,6 +163,12 @@ vErrors = join(vErrors, validate_type_string_minLength_1.errors);
 if(data.target !== undefined){
 if(typeof data.target !== "string"){
 vErrors = add(vErrors, {instancePath:instancePath+"/target",keyword:"type",params:{type: "string"}});
+}
+}
+if(data.method !== undefined){
+let data2 = data.method;
+if(!(((data2 === "GET") || (data2 === "HEAD")) || (data2 === "POST"))){
+vErrors = add(vErrors, {instancePath:instancePath+"/method",keyword:"enum",params:{}});
 }
 }
 if(data.interval !== undefined){

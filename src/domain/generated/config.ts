@@ -25,8 +25,10 @@ export interface FormatValues {
 export interface Heartbeat {
   /** A file to touch, relative to the directory of the config. */
   readonly path?: string;
-  /** A URL to request with GET. */
+  /** A URL to request, such as the ping URL of another monitor. */
   readonly target?: string;
+  /** The method of the request. */
+  readonly method: "GET" | "HEAD" | "POST";
   /** Time between two heartbeats. */
   readonly intervalMs: number;
 }
@@ -809,7 +811,7 @@ export interface JobParameters {
   readonly expectedEveryMs: number;
   /** Additional time. Use more than the duration varies from run to run. */
   readonly graceMs: number;
-  /** The secret part of the URL for check-ins over HTTP: `POST /ping/KEY`. At least 16 characters. Requires `listen`. */
+  /** The secret part of the URL for check-ins over HTTP: `/ping/KEY`. At least 16 characters. Requires `listen`. */
   readonly pingKey?: string;
   /** Maximum duration of a run, also while it runs. Default: none. */
   readonly durationMaxMs?: number;

@@ -230,6 +230,7 @@ export interface ConfigStatePostgres {
 export interface ConfigHeartbeat {
   readonly path?: string | undefined;
   readonly target?: string | undefined;
+  readonly method?: "GET" | "HEAD" | "POST" | undefined;
   readonly interval?: number | string | undefined;
 }
 

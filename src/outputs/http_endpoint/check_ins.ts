@@ -40,35 +40,44 @@ interface CheckInOptions {
 /** Scanned for secrets; less of it is stored. */
 const TAIL_BYTES_MAX = 65_536;
 
+const METHODS: readonly string[] = ["GET", "HEAD", "POST"];
+
 type Signal = "start" | Pick<JobEnd, "how" | "exitCode">;
 
-/** Handles `POST /ping/KEY`, `…/start`, `…/fail` and `…/EXITCODE`; the words are those behind `/ping/`. */
+/**
+ * Handles `/ping/KEY`, `…/start`, `…/fail`, `…/log` and `…/EXITCODE`; the words are those behind `/ping/`. GET and HEAD
+ * are check-ins too, as with Healthchecks, so that crontabs need not change: the secret key protects from forged ones.
+ */
 export async function handleCheckIn(
   request: IncomingRequest,
   [key = "", word, ...rest]: readonly string[],
   options: CheckInOptions,
 ): Promise<ServerResponse> {
-  if (request.method !== "POST") {
-    return respondText(405, "use POST: curl -X POST URL", { allow: "POST" });
+  if (!METHODS.includes(request.method)) {
+    return respondText(405, "expected GET, HEAD or POST", { allow: METHODS.join(", ") });
   }
   // All of them are compared, so that the time reveals nothing.
   const [target] = options.targets.filter((one) => isSameSecret(key, one.key));
   if (target === undefined) return respondText(404, "no job has this key");
   const signal = signalOf(word);
   if (signal === null || rest.length > 0) {
-    return respondText(404, "expected /ping/KEY, then nothing, /start, /fail or an exit code from 0 to 255");
+    return respondText(
+      404,
+      "expected /ping/KEY, then nothing, /start, /fail, /log or an exit code from 0 to 255",
+    );
   }
   const rid = new URLSearchParams(request.target.split("?")[1]).get("rid");
   if (rid !== null && !/^[\w-]{1,64}$/.test(rid)) {
     return respondText(400, "rid is not a run id, expected up to 64 letters, digits, _ or -");
   }
+  if (signal === "log") return respondText(200, "OK, not recorded: send the log with the end of the run");
   const text = new TextDecoder().decode(await request.readTail(TAIL_BYTES_MAX));
   return await record(target.name, { signal, rid, output: lastLines(options.redact(text)) }, options);
 }
 
-function signalOf(word: string | undefined): Signal | null {
+function signalOf(word: string | undefined): Signal | "log" | null {
   if (word === undefined || word === "") return { how: "noted", exitCode: 0 };
-  if (word === "start") return word;
+  if (word === "start" || word === "log") return word;
   if (word === "fail") return { how: "noted", exitCode: 1 };
   return /^\d{1,3}$/.test(word) && Number(word) <= 255 ? { how: "exited", exitCode: Number(word) } : null;
 }

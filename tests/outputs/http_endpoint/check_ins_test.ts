@@ -45,13 +45,24 @@ Deno.test("handleCheckIn() ends the run that began last, or the one of its run i
   assert.equal((await jobAgain()).last?.id, "ping-2");
 });
 
-Deno.test("handleCheckIn() records nothing of a malformed check-in", async () => {
+Deno.test("handleCheckIn() records requests of any method that Healthchecks accepts", async () => {
+  for (const method of ["GET", "HEAD", "POST"]) {
+    const { send, job } = await createJob();
+    assert.equal(await send(`${KEY}/start`, method), 200);
+    assert.equal((await job()).inProgress.length, 1, method);
+    assert.equal(await send(`${KEY}/3`, method), 200);
+    assert.equal((await job()).last?.end.exitCode, 3, method);
+  }
+});
+
+Deno.test("handleCheckIn() records nothing of a log or a malformed check-in", async () => {
   const { send, job } = await createJob();
   const rows: readonly (readonly [path: string, status: number, method?: string])[] = [
-    [KEY, 405, "GET"],
+    [KEY, 405, "PUT"],
     [`${KEY}s`, 404],
     [`${KEY}/256`, 404],
     [`${KEY}/0/1`, 404],
+    [`${KEY}/log`, 200],
     [`${KEY}?rid=a%20b`, 400],
   ];
   for (const [path, status, method] of rows) assert.equal(await send(path, method), status, path);
