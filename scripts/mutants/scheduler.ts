@@ -289,10 +289,30 @@ export const SCHEDULER: FaultyLayer = {
           "Promise.any(probes).then(() => true, () => true)",
         ],
         ["all servers of connectivity must respond", "Promise.any(probes)", "Promise.all(probes)"],
-        ["failures of any kind need a network", "?? false;", "?? true;"],
-        ["a check cannot choose whether it needs a network", "check.connectivity ?? (await", "(await"],
+        ["a response is no sign of a network", "hasResponded?.(result) === true", "hasResponded === null"],
         ["an old probe of the network counts", ">= FRESH_MS", ">= 1e9"],
         ["a failure without a network counts as unknown", ', awaits: "checks" };', " };"],
+      ],
+    },
+    {
+      file: "src/cli/open_config.ts",
+      tests: ["tests/simulation/connectivity_test.ts"],
+      faults: [
+        [
+          "checks of this machine need a network",
+          "hosts.some((host) => !isLoopback(host))",
+          "hosts.length > 0",
+        ],
+        [
+          "checks without a host need a network",
+          "hosts.some((host) => !isLoopback(host))",
+          "!hosts.some(isLoopback)",
+        ],
+        [
+          "a check cannot choose whether it needs a network",
+          "check.connectivity !== undefined || check.lack",
+          "check.lack",
+        ],
       ],
     },
     {

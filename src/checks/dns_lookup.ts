@@ -17,7 +17,6 @@ import { nameFor } from "./targets.ts";
 export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
   observe: observeDnsLookup,
   limit: "network",
-  mayLackNetwork: () => true,
   target: {
     form: "NAME",
     parametersOf: ({ text }) => ({ name: text }),

@@ -8,18 +8,12 @@ import { observeAddresses } from "./every_address.ts";
 import { conditionOf, describeFindings, examine } from "./http/exchange.ts";
 import { observeSteps } from "./http/steps.ts";
 import { findErrors, findRequestWarnings } from "./http/request_errors.ts";
-import { isLoopback } from "../shared/ip_address.ts";
 import { nameFor, portSubject } from "./targets.ts";
 
 export const httpRequestKind: CheckKindEntry<"http_request"> = {
   observe: observeHttpRequest,
   limit: "network",
-  mayLackNetwork: ({ parameters: { request, steps = [] } }, { metrics }) =>
-    metrics["status"] === undefined &&
-    [...request === undefined ? [] : [request], ...steps.map((step) => step.request)].some(
-      ({ target, socket, connectTo }) =>
-        socket === undefined && !isLoopback(connectTo ?? URL.parse(target)?.hostname ?? target),
-    ),
+  hasResponded: ({ metrics }) => metrics["status"] !== undefined,
   target: {
     form: "URL",
     claims: ({ text }) => isUrl(text),

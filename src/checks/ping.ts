@@ -4,13 +4,12 @@ import type { ProcessEnd } from "../domain/processes.ts";
 import type { System } from "../domain/system.ts";
 import { truncate } from "../shared/text.ts";
 import { evaluateMeasures, type Measure, thresholdsOf, thresholdWarnings } from "./thresholds.ts";
-import { isLoopback } from "../shared/ip_address.ts";
 import { nameFor } from "./targets.ts";
 
 export const pingKind: CheckKindEntry<"ping"> = {
   observe: observePing,
   limit: "process",
-  mayLackNetwork: ({ parameters: { host } }) => !isLoopback(host),
+  reachedBy: ({ parameters: { host } }) => host,
   target: {
     form: "HOST",
     parametersOf: ({ text }) => ({ host: text }),

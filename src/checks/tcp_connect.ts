@@ -28,10 +28,7 @@ import { isLoopback } from "../shared/ip_address.ts";
 export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
   observe: observeTcpConnect,
   limit: "network",
-  mayLackNetwork: ({ parameters }) => {
-    const { host, socket } = targetOf(parameters);
-    return socket === undefined && !isLoopback(host);
-  },
+  hasResponded: ({ metrics }) => metrics["connect_ms"] !== undefined,
   target: {
     form: "HOST:PORT or PROTOCOL://HOST[:PORT]",
     claims: ({ text, pathKind }) =>

@@ -3,14 +3,12 @@ import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts"
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { readVerdict, timeLeftWarnings, trustErrors, trustWarnings } from "./certificate_verdict.ts";
 import { observeWithAuthorities } from "./every_address.ts";
-import { isLoopback } from "../shared/ip_address.ts";
 import { hostPortIn, nameFor, portSubject } from "./targets.ts";
 
 export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
   observe: observeTlsCertificate,
   limit: "network",
-  mayLackNetwork: ({ parameters: { host, connectTo = host } }, { metrics }) =>
-    metrics["certificate_left_seconds"] === undefined && !isLoopback(connectTo),
+  hasResponded: ({ metrics }) => metrics["certificate_left_seconds"] !== undefined,
   target: {
     form: "HOST[:PORT]",
     parametersOf: ({ text }) => /[\s/]/.test(text) ? null : { ...hostPortIn(text) ?? { host: text } },

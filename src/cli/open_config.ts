@@ -9,6 +9,7 @@ import { ConfigError, type PlacedProblem, type Problem } from "../config/problem
 import type { Check, CheckKind } from "../domain/check.ts";
 import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { System } from "../domain/system.ts";
+import { isLoopback } from "../shared/ip_address.ts";
 import type { Redact } from "../shared/redact.ts";
 import { rememberSecrets } from "./known_secrets.ts";
 import { locateState } from "./state_location.ts";
@@ -57,9 +58,12 @@ export async function openConfigAt(
   rememberSecrets(loaded.secrets);
   const entryOf = await entriesOf(loaded.checks);
   const { checks, problems } = await withLocations(loaded, entryOf);
+  const shown = checks.map((check) => withTarget(check, entryOf(check), loaded.redact));
   const config = {
     ...loaded,
-    checks: checks.map((check) => withTarget(check, entryOf(check), loaded.redact)),
+    checks: loaded.connectivity === null
+      ? shown
+      : await Promise.all(shown.map((check) => withConnectivity(check, entryOf(check), system))),
   };
   config.refuse([
     ...problems,
@@ -80,6 +84,21 @@ export function withTarget(check: Check, { target }: CheckKindEntry<CheckKind>, 
     ...text !== undefined && { target: redact(text) },
     ...target.goesDown === true && { goesDown: true },
   };
+}
+
+/** Returns a check with whether it needs the network: by the config, else if its target is another machine. */
+async function withConnectivity(
+  check: Check,
+  entry: CheckKindEntry<CheckKind>,
+  system: System,
+): Promise<Check> {
+  if (check.connectivity !== undefined || check.lack !== undefined) return check;
+  const { net = [] } = await entry.requiredPermissions(check, system);
+  const hosts = [
+    ...net.map((host) => host.replace(/:\d+$/, "")),
+    ...entry.reachedBy === undefined ? [] : [entry.reachedBy(check)],
+  ];
+  return { ...check, connectivity: hosts.some((host) => !isLoopback(host)) };
 }
 
 async function locate(invocation: Invocation, system: System): Promise<ConfigLocation> {

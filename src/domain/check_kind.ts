@@ -86,8 +86,10 @@ export interface CheckKindEntry<K extends CheckKind> {
   readonly limit: LimitClass;
   /** Whether it is about a job that records its runs with `monitor beat`. @default false */
   readonly hasCheckIns?: boolean;
-  /** Whether a result may be due to the own network: its target is another machine, and did not respond. @default never */
-  mayLackNetwork?(check: CheckOf<K>, result: CheckResult): boolean;
+  /** The host that a command reaches for it, in addition to those of its permissions. @default none */
+  reachedBy?(check: CheckOf<K>): string;
+  /** Returns whether a target responded, so that its failure is not one of the own network. @default it did not */
+  hasResponded?(result: CheckResult): boolean;
   /** Why its checks can't run at locations. @default they can */
   readonly withoutLocations?: string;
   /** The secret by which such a job checks in over HTTP. @default none */

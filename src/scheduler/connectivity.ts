@@ -32,7 +32,8 @@ export class Connectivity {
     result: CheckResult,
     { system, signal }: { readonly system: ProbeSystem; readonly signal: AbortSignal },
   ): Promise<CheckResult> {
-    if (result.condition === "ok" || !await mayLackNetwork(check, result)) return result;
+    if (result.condition === "ok" || check.connectivity !== true) return result;
+    if ((await entryOf(check)).hasResponded?.(result) === true) return result;
     const isOnline = await unlessAborted(this.#isOnline(system), signal);
     this.#trouble?.set(isOnline ? null : this.#servers);
     if (isOnline) return result;
@@ -66,8 +67,4 @@ async function probe(server: string, { clock, connections }: ProbeSystem): Promi
   using deadline = startDeadline(clock, TIMEOUT_MS);
   const connection = await connections.connect(target, { signal: deadline.signal });
   connection.close();
-}
-
-async function mayLackNetwork(check: Check, result: CheckResult): Promise<boolean> {
-  return check.connectivity ?? (await entryOf(check)).mayLackNetwork?.(check, result) ?? false;
 }
