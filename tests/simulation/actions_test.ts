@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { playWithKills } from "../../testing/simulation/kills.ts";
 import { type Scenario, simulate, type World } from "../../testing/simulation/mod.ts";
 import { campaign, testSeed } from "../../testing/seed.ts";
+import { test } from "./installation.ts";
 
 const START = "2026-03-02 21:55";
 const FIX = { path: "/bin/fix", title: "restart web", at_most: 2, settle: "1 minute" };
@@ -241,4 +242,28 @@ Deno.test("a kill between any two steps starts no action more often than at_most
     assert.equal(problems.length, 1, details);
   }
   assert.ok(kills > 0 && counts.has(2), `${kills} kills, ${[...counts]} runs`);
+});
+
+test("members that share a state run an action at_most times together, also if one dies", async (installation) => {
+  const { world, names, statuses, hook } = installation;
+  const started: string[] = [];
+  for (const name of ["a", "b", "c"]) {
+    world.machine(name).commands.set("/bin/fix", ({ environment }) => {
+      started.push(environment["MONITOR_CHECK"] ?? "");
+      return { durationMs: 500 };
+    });
+  }
+  const action = { path: "/bin/fix", at_most: 2, settle: 5, timeout: 5 };
+  installation.writeConfig({
+    checks: Object.fromEntries(names.map((name) => [name, { ...installation.checkOf(name), action }])),
+  });
+  const members = ["a", "b", "c"].map((name) => installation.start(name));
+  await world.advance(30_000);
+  for (const name of names) statuses.set(name, 500);
+  await world.advance(1_400);
+  members[0]?.signal("SIGKILL");
+  await world.advance(2 * 60_000);
+  const counts = Map.groupBy(started, (name) => name);
+  for (const name of names) assert.equal(counts.get(name)?.length, 2, `${name}: ${started}`);
+  assert.deepEqual(hook.events().toSorted(), names.map((name) => `${name} problem`));
 });
