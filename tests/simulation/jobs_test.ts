@@ -6,8 +6,8 @@ const KEY = "a-key-of-some-length";
 const CONFIG = {
   listen: { address: "127.0.0.1:9797" },
   checks: {
-    backup: { kind: "job", parameters: { expected_every: "6 hours", ping_key: KEY } },
-    report: { kind: "job", parameters: { expected_every: "6 hours" } },
+    backup: { kind: "job", parameters: { expected_every: "2 hours", ping_key: KEY } },
+    report: { kind: "job", parameters: { expected_every: "2 hours" } },
   },
 };
 
@@ -31,34 +31,33 @@ simulate("a job that fails or is missed is a problem, and a check-in its recover
     },
     "12:10": [(world) => ping(world, ""), "beat report"],
     "13:00": (world) => ping(world, "/3", `no space; ${KEY}`),
-    "14:00": async (world) => {
+    "13:20": async (world) => {
       const { stdout } = await world.machine().run("status", "backup");
       assert.match(stdout, /with exit code 3: no space; \[secret\]/);
       await ping(world, "/start");
     },
-    "14:30": async (world) => {
+    "13:40": async (world) => {
       const headers = { host: "127.0.0.1:9797" };
       const response = await world.machine().request("/metrics", { headers });
       assert.equal(response?.status, 200);
       assert.match(response?.body ?? "", /monitor_check_condition\{check="backup"\} 2/);
       await ping(world, "/0");
     },
-    "22:00": "beat report",
+    "16:00": "beat report",
   },
-  until: "23:00",
+  until: "16:20",
   expect: {
     chat: [
       "13:00-13:01 problem backup critical",
-      "14:30-14:31 recovery backup ok",
-      "18:10-19:11 problem report critical",
-      "20:30-21:31 problem backup critical",
-      "22:00-22:01 recovery report ok",
+      "13:40-13:41 recovery backup ok",
+      "14:20-14:22 problem report critical",
+      "15:50-15:52 problem backup critical",
+      "16:00-16:01 recovery report ok",
     ],
   },
 });
 
-const JOB = { kind: "job", parameters: { expected_every: "6 hours" } };
-const SOON = { kind: "job", parameters: { expected_every: "2 hours" } };
+const JOB = { kind: "job", parameters: { expected_every: "2 hours" } };
 
 simulate("a job that never ran is pending until it runs or is overdue", {
   start: "2026-03-02 12:00",
@@ -69,8 +68,8 @@ simulate("a job that never ran is pending until it runs or is overdue", {
         checks: {
           web: {},
           all: { kind: "group", parameters: { checks: ["web", "backup", "report"] } },
-          backup: SOON,
-          report: SOON,
+          backup: JOB,
+          report: JOB,
           leaf: { depends_on: ["report", "all"] },
         },
       },
@@ -108,15 +107,15 @@ simulate("a job that never ran recovers by its first run, not because more time 
   start: "2026-03-02 12:00",
   config: { checks: { backup: JOB } },
   actions: {
-    "18:30": [
+    "14:30": [
       { config: { checks: { backup: { kind: "job", parameters: { expected_every: "2 days" } } } } },
       "reload",
     ],
-    "19:00": "status => 2",
-    "20:00": "beat backup",
+    "15:00": "status => 2",
+    "15:30": "beat backup",
   },
-  until: "21:00",
-  expect: { chat: ["18:10-18:11 problem backup critical", "20:00-20:02 recovery backup ok"] },
+  until: "15:40",
+  expect: { chat: ["14:10-14:11 problem backup critical", "15:30-15:32 recovery backup ok"] },
 });
 
 simulate("a group with a job that never ran recovers when what ran is ok, and is pending", {
@@ -129,24 +128,24 @@ simulate("a group with a job that never ran recovers when what ran is ok, and is
       leaf: { depends_on: ["all"] },
     },
   },
-  results: { web: "13:00 critical, 13:30 ok, 15:00 critical", leaf: "14:00 critical, 14:30 ok" },
+  results: { web: "12:20 critical, 12:40 ok, 13:20 critical", leaf: "13:00 critical, 13:10 ok" },
   actions: {
-    "13:20": "status => 2",
-    "13:40": async (world) => {
+    "12:30": "status => 2",
+    "12:50": async (world) => {
       const { code, stdout } = await world.machine().run("status");
       assert.equal(code, 3);
       assert.match(stdout, /^PENDING +all +1 of 2 ok, expected all: "backup" is pending$/m);
     },
   },
-  until: "15:30",
+  until: "13:30",
   expect: {
     chat: [
-      "13:00-13:01 problem all critical (1 dependent), problem web critical",
-      "13:30-13:31 recovery web ok",
-      "13:31-13:33 recovery all ok",
-      "14:00-14:01 problem leaf critical",
-      "14:30-14:31 recovery leaf ok",
-      "15:00-15:01 problem all critical (1 dependent), problem web critical",
+      "12:20-12:21 problem all critical (1 dependent), problem web critical",
+      "12:40-12:41 recovery web ok",
+      "12:41-12:43 recovery all ok",
+      "13:00-13:01 problem leaf critical",
+      "13:10-13:11 recovery leaf ok",
+      "13:20-13:21 problem all critical (1 dependent), problem web critical",
     ],
   },
 });
@@ -155,13 +154,13 @@ simulate("a group does not recover because a missed job was replaced by one that
   start: "2026-03-02 12:00",
   config: groupWith("backup"),
   actions: {
-    "19:00": [{ config: groupWith("dump") }, "reload"],
-    "19:30": "status => 2",
-    "20:00": "beat dump",
+    "14:30": [{ config: groupWith("dump") }, "reload"],
+    "14:50": "status => 2",
+    "15:10": "beat dump",
   },
-  until: "21:00",
+  until: "15:20",
   words: ({ text }) => text.replace("problem backup critical, problem all critical", "both"),
-  expect: { chat: ["18:10-18:12 both", "19:00 recovery backup unknown", "20:00-20:02 recovery all ok"] },
+  expect: { chat: ["14:10-14:12 both", "14:30 recovery backup unknown", "15:10-15:12 recovery all ok"] },
 });
 
 function groupWith(job: string): Record<string, unknown> {

@@ -127,10 +127,10 @@ test("a disconnected member shows no stored ok of checks of other members", asyn
   const headers = { host: "127.0.0.1:9797" };
   installation.writeConfig({
     listen: { address: headers.host },
-    defaults: { threshold: 1, schedule: { regular_interval: "10 minutes" } },
+    defaults: { threshold: 1, schedule: { regular_interval: "2 minutes" } },
   }, { failOpenAfter: 60 });
   const [a, b] = [installation.start("a"), installation.start("b")];
-  await world.advance(12 * 60_000);
+  await world.advance(3 * 60_000);
   const okIn = async (): Promise<readonly boolean[]> => {
     const metrics = (await world.machine("a").request("/metrics", { headers }))?.body ?? "";
     const found: boolean[] = [];
@@ -145,11 +145,11 @@ test("a disconnected member shows no stored ok of checks of other members", asyn
   await world.advance(30_000);
   assert.deepEqual([...new Set(await okIn())], [true]);
   for (const name of names) statuses.set(name, 500);
-  await world.advance(12 * 60_000);
+  await world.advance(3 * 60_000);
   assert.deepEqual([...new Set(await okIn())], [false]);
   for (const name of names) statuses.set(name, 200);
   installation.shared.ways.clear();
-  await world.advance(22 * 60_000);
+  await world.advance(5 * 60_000);
   assert.deepEqual([...new Set(await okIn())], [true]);
   await installation.stop(a, b);
 });
@@ -356,22 +356,22 @@ async function shownOf(installation: Installation, name: string): Promise<{
 for (const signal of ["SIGTERM", "SIGKILL"] as const) {
   test(`the time after the end of all members is not observed, by ${signal}`, async (installation) => {
     const { world, names } = installation;
-    installation.writeConfig({ defaults: { threshold: 1, schedule: { regular_interval: "20 minutes" } } });
+    installation.writeConfig({ defaults: { threshold: 1, schedule: { regular_interval: "8 minutes" } } });
     const start = (): readonly Program[] => ["a", "b"].map((name) => installation.start(name));
     let members = start();
-    await world.advance(10 * 60_000);
+    await world.advance(4 * 60_000);
     for (const member of members) member.signal(signal);
-    await world.advance(15 * 60_000);
+    await world.advance(6 * 60_000);
     members = start();
     await world.advance(60_000);
     for (const name of names) {
       const { observedMs } = await shownOf(installation, name);
-      assert.ok(observedMs > 8 * 60_000 && observedMs <= 12 * 60_000, `${name}: ${observedMs} ms`);
+      assert.ok(observedMs > 3 * 60_000 && observedMs <= 6 * 60_000, `${name}: ${observedMs} ms`);
     }
-    await world.advance(20 * 60_000);
+    await world.advance(8 * 60_000);
     for (const name of names) {
       const { observedMs } = await shownOf(installation, name);
-      assert.ok(observedMs <= 32 * 60_000, `${name}: ${observedMs} ms`);
+      assert.ok(observedMs <= 14 * 60_000, `${name}: ${observedMs} ms`);
     }
     await installation.stop(...members);
   }, { checks: 4 });
@@ -400,20 +400,20 @@ for (const way of ["reload", "restart"] as const) {
     };
     await world.advance(10_000);
     await use(names);
-    await world.advance(10 * 60_000);
+    await world.advance(4 * 60_000);
     await use(others);
-    await world.advance(5 * 60_000);
+    await world.advance(2 * 60_000);
     installation.writeConfig({ defaults: HOURLY }, { machines: ["office"] });
     assert.equal((await shownOf(installation, gone)).condition, "unknown");
     assert.equal((await shownOf(installation, others[0] ?? "")).condition, "ok");
-    await world.advance(5 * 60_000);
+    await world.advance(2 * 60_000);
     const before = installation.runs.get(gone) ?? 0;
     await use(names);
     await world.advance(60_000);
     assert.equal(installation.runs.get(gone), before + 1);
     const { condition, observedMs } = await shownOf(installation, gone);
     assert.equal(condition, "ok");
-    assert.ok(observedMs <= 14 * 60_000, `${observedMs} ms`);
+    assert.ok(observedMs <= 8 * 60_000, `${observedMs} ms`);
     assert.deepEqual(hook.posts, []);
     await installation.stop(...members);
   });
