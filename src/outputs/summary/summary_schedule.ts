@@ -4,7 +4,7 @@ import type { SharedState } from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
 import type { SummarySettings } from "../../domain/channel.ts";
 import type { Log, System } from "../../domain/system.ts";
-import { SECOND_MS } from "../../shared/time_units.ts";
+import { MINUTE_MS } from "../../shared/time_units.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 
 /** The part of a config that the summary needs. */
@@ -29,7 +29,7 @@ interface ScheduleOptions {
 }
 
 /** The longest time between two searches: another member may have died, a failure ended, or the clock been set. */
-const SEARCH_EVERY_MS = 10 * SECOND_MS;
+const SEARCH_EVERY_MS = MINUTE_MS;
 
 export class SummarySchedule {
   readonly #options: ScheduleOptions;
