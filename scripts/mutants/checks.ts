@@ -394,6 +394,35 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
+      file: "src/checks/websocket.ts",
+      tests: ["tests/checks/websocket_test.ts"],
+      faults: [
+        [
+          "any response with status 101 opens a WebSocket",
+          'valueOf("sec-websocket-accept") !== ACCEPT',
+          "false",
+        ],
+        ["a message in parts is evaluated at its first", "if (!isLast) continue;", ""],
+        ["a message of any length is read", "> BYTES_MAX) return", "> Infinity) return"],
+      ],
+    },
+    {
+      file: "src/system/tcp/ntp.ts",
+      tests: ["tests/checks/ntp_test.ts"],
+      faults: [
+        [
+          "the time of another request counts",
+          "nonce.every((byte, at) => message[24 + at] === byte)",
+          "true",
+        ],
+      ],
+    },
+    {
+      file: "src/checks/ntp.ts",
+      tests: ["tests/checks/ntp_test.ts"],
+      faults: [["a clock without a source counts", "if (!isSynchronized) {", 'if (code !== "") {']],
+    },
+    {
       file: "src/checks/tcp_steps.ts",
       tests: ["tests/checks/tcp_dialog_test.ts"],
       faults: [["a login is sent before TLS starts", "(login !== undefined && !tls)", "false"]],

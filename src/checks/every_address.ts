@@ -1,4 +1,4 @@
-import { type CheckOf, type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
+import { type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
 import type { ObserveContext } from "../domain/check_kind.ts";
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import type { Connections, ConnectionTarget, TlsMaterial } from "../domain/connections.ts";
@@ -39,11 +39,17 @@ export async function observeAddresses(
   return join(results, addresses.length - checked.length);
 }
 
+/** A check of a kind that connects. */
+interface ConnectingCheck {
+  readonly parameters: { readonly caFile?: string; readonly everyAddress?: boolean };
+  readonly timeoutMs: number;
+}
+
 type AuthoritiesRun = { readonly authorities: readonly string[]; readonly signal: AbortSignal };
 
 /** Reads the `ca_file` of a check, then checks the target or its IP addresses. The timeout covers everything. */
 export async function observeWithAuthorities(
-  { parameters: { caFile, everyAddress }, timeoutMs }: CheckOf<"tcp_connect"> | CheckOf<"tls_certificate">,
+  { parameters: { caFile, everyAddress = false }, timeoutMs }: ConnectingCheck,
   target: ConnectionTarget,
   { context: { system: { clock, connections, files }, signal }, observe }: {
     readonly context: ObserveContext;

@@ -20,15 +20,20 @@ export function isCredential({ format, path }: Pick<FormattedValue, "format" | "
 const SECRET_FORMATS: readonly string[] = ["secret", "secret_url"];
 const NAMED_FORMATS: readonly string[] = ["header_value", "variable"];
 
+/** Returns whether a value is a URL that may have credentials in it. */
+function isUrl({ format }: Pick<FormattedValue, "format">): boolean {
+  return format === "url" || format === "socket_url";
+}
+
 /** Returns whether all or a part of a value may be a credential. */
 export function mayHoldCredential(item: Pick<FormattedValue, "format" | "path">): boolean {
-  return item.format === "url" || isCredential(item);
+  return isUrl(item) || isCredential(item);
 }
 
 /** Returns whether a value as it is written has a credential in it that comes from no placeholder. */
 export function holdsCredential(item: Pick<FormattedValue, "format" | "path" | "written">): boolean {
   const written = String(item.written);
-  if (item.format === "url") return hideInAddress(written, () => "") !== written;
+  if (isUrl(item)) return hideInAddress(written, () => "") !== written;
   // A captured value is not in the config.
   return isCredential(item) && written !== "" && !holdsSecret(written) && !written.includes("${captured:");
 }
@@ -67,7 +72,7 @@ export function* formsOfCredential(
   item: Pick<FormattedValue, "format" | "path" | "value">,
 ): Generator<string> {
   const value = String(item.value);
-  if (item.format === "url") {
+  if (isUrl(item)) {
     const url = URL.parse(value);
     if (url === null) return;
     const [username, password] = [decodeComponent(url.username), decodeComponent(url.password)];

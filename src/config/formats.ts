@@ -119,6 +119,10 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   retention: amount(`an interval, expected ${RETENTION_FORMS}`, parseRetention),
   url: checkUrl,
   secret_url: checkUrl,
+  socket_url: rule(
+    (text) => /^wss?:\/\//i.test(text) && URL.canParse(text),
+    "is not the URL of a WebSocket, expected one that begins with wss:// or ws://",
+  ),
   address: rule(
     (text) => ADDRESS.test(text),
     "is not an email address, expected one such as admin@example.org",

@@ -77,6 +77,8 @@ export interface Connections {
    * connection. Rejects if no server responds, or none with TLS.
    */
   readCertificate(target: HandshakeTarget, options: ConnectionOptions): Promise<CertificateReading>;
+  /** Asks a server for its time over UDP, once; rejects if it does not respond. */
+  readTime(target: ConnectionTarget, signal: AbortSignal): Promise<TimeReading>;
   explain(error: unknown, target: ConnectionTarget, phase: ConnectionPhase): ConnectionFailure;
 }
 
@@ -94,6 +96,8 @@ export interface TlsExpectations {
   readonly serverName: string;
   /** CA certificates (PEM) that are trusted in addition to the runtime's. */
   readonly authorities: readonly string[];
+  /** The protocols to offer (ALPN), such as `h2`. @default none */
+  readonly protocols?: readonly string[];
   /**
    * Decides on the certificate instead of CAs and name: returns the reason to reject it, `null` if it is trusted. The
    * runtime does not verify then that the server has the key of the certificate, so send it nothing.
@@ -122,6 +126,20 @@ export interface CertificateReading {
   readonly problem: CertificateProblem | null;
   /** `null` if it is rejected and could not be read. */
   readonly facts: CertificateFacts | null;
+}
+
+/** The response of an NTP server (RFC 5905). */
+export interface TimeReading {
+  /** How far the clock of the server is ahead of the one of this machine; negative: behind. */
+  readonly offsetMs: number;
+  /** The round trip, without the time in the server. */
+  readonly roundTripMs: number;
+  /** 1: it has a clock of its own; 2 to 15: it follows a server; 0: see `code`; 16: it is not synchronized. */
+  readonly stratum: number;
+  /** Whether the server says that its clock is synchronized. */
+  readonly isSynchronized: boolean;
+  /** The reason of stratum 0, such as `RATE`; else empty. */
+  readonly code: string;
 }
 
 export type RecordType = "A" | "AAAA" | "CNAME" | "MX" | "NS" | "TXT" | "SOA" | "SRV" | "CAA" | "PTR";

@@ -2,13 +2,13 @@
  * The faults by which `monitor prove` changes what a run exchanged: what goes wrong in practice with servers, names,
  * commands, files, machines and jobs. Which ones apply follows from the tape alone.
  */
-import type { CertificateFacts, CertificateReading, DnsAnswer } from "../domain/connections.ts";
+import type { CertificateFacts, CertificateReading, DnsAnswer, TimeReading } from "../domain/connections.ts";
 import type { FileFacts } from "../domain/files.ts";
 import type { JobFacts } from "../domain/job_runs.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
 import type { FileSystemFacts, MemoryFacts } from "../domain/system.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
-import { DAY_MS } from "../shared/time_units.ts";
+import { DAY_MS, MINUTE_MS } from "../shared/time_units.ts";
 import { type Outcome, type Tape, type Taped, TapedFailure, type TapedResponse } from "./tape.ts";
 
 /** Something that goes wrong. */
@@ -327,6 +327,30 @@ const CALL_FAULTS: readonly CallFault[] = [
     change: (answer: DnsAnswer): Outcome<DnsAnswer> => ({
       ...AT_ONCE,
       value: { records: [otherRecord(answer)] },
+    }),
+  },
+  {
+    name: "time server that is silent",
+    hint: null,
+    call: "time",
+    change: () => ({ hangs: true, ...AT_ONCE }),
+  },
+  {
+    name: "clock that is a minute behind",
+    hint: '"offset": { "warning_above": "500 ms" }',
+    call: "time",
+    change: (reading: TimeReading) => ({
+      ...AT_ONCE,
+      value: { ...reading, offsetMs: reading.offsetMs + MINUTE_MS },
+    }),
+  },
+  {
+    name: "time server that is not synchronized",
+    hint: null,
+    call: "time",
+    change: (reading: TimeReading) => ({
+      ...AT_ONCE,
+      value: { ...reading, stratum: 16, isSynchronized: false },
     }),
   },
   {

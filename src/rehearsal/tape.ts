@@ -110,6 +110,8 @@ export function recordWorld({ system, jobs }: World): Recording {
         },
         resolve: (target, signal) =>
           call(`resolve ${target.host}`, () => connections.resolve(target, signal)),
+        readTime: (target, signal) =>
+          call(`time ${target.host}:${target.port}`, () => connections.readTime(target, signal)),
         readCertificate: (target, options) =>
           call(
             `certificate ${target.host}:${target.port}`,
@@ -247,6 +249,7 @@ export function playTape(
           return playConnection(reads, { clock, signal: options.signal });
         },
         resolve: (target, given) => answer(`resolve ${target.host}`, given),
+        readTime: (target, given) => answer(`time ${target.host}:${target.port}`, given),
         readCertificate: (target, options) =>
           answer(`certificate ${target.host}:${target.port}`, options.signal),
       },

@@ -29,6 +29,7 @@ export function createSystem(clock: Clock, { createStores, ownConfig }: SystemOp
       connectDatabase: "async",
       resolve: "async",
       readCertificate: "async",
+      readTime: "async",
       explain: "sync",
     }, async () => (await import("./tcp/connections.ts")).createConnections(clock)),
     state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },

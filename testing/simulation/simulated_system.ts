@@ -62,6 +62,7 @@ export function createSimulatedSystem(program: Program): System {
       connectDatabase: () => Promise.reject(new Deno.errors.ConnectionRefused("Connection refused")),
       resolve: ({ host }) => Promise.resolve([{ address: host, family: 4, token: null }]),
       readCertificate: () => Promise.reject(new Deno.errors.ConnectionRefused("Connection refused")),
+      readTime: () => Promise.reject(new Deno.errors.ConnectionRefused("Connection refused")),
       explain: explainConnectionError,
     },
     dns: {

@@ -108,6 +108,8 @@ Deno.test("each kind derives parameters from its target, or supports none", asyn
     container: "web",
     dns_lookup: "example.org",
     domain_expiry: "example.org",
+    websocket: "wss://example.org/a",
+    ntp: "192.0.2.1",
     ping: "192.0.2.1",
     group: "a,b",
     job: "1 day",

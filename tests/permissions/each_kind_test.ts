@@ -14,6 +14,7 @@ import { withHarness } from "../life/program.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { dnsAddress, dnsReply, startDnsServer } from "../support/dns_server.ts";
 import { response, startServer } from "../support/http_servers.ts";
+import { startTimeServer, timeReply } from "../support/time_server.ts";
 import { flagsFor } from "./harness.ts";
 
 /** The targets that the tests provide for the checks. */
@@ -22,6 +23,8 @@ interface Targets {
   readonly secure: number;
   readonly dns: number;
   readonly rdap: number;
+  readonly socket: number;
+  readonly time: number;
 }
 
 /** Parameters of a check that is not unknown; a job reads only the state, and a group only its members. */
@@ -39,6 +42,8 @@ const PARAMETERS: Readonly<Record<Exclude<CheckKind, "job" | "group">, (targets:
   container: ({ rdap }) => ({ name: "web", target: `http://127.0.0.1:${rdap}/` }),
   ping: () => ({ host: "127.0.0.1", count: 1 }),
   dns_lookup: ({ dns }) => ({ name: "a.example", server: `127.0.0.1:${dns}` }),
+  websocket: ({ socket }) => ({ url: `ws://127.0.0.1:${socket}/` }),
+  ntp: ({ time }) => ({ host: "127.0.0.1", port: time }),
   domain_expiry: ({ rdap }) => ({ domain: "example.org", server: `http://127.0.0.1:${rdap}/` }),
   http_request: ({ web }) => ({ request: { target: `http://127.0.0.1:${web}/` } }),
   tcp_connect: ({ web }) => ({ host: "localhost", port: web }),
@@ -65,8 +70,23 @@ Deno.test({
         await visitor.readHead();
         await visitor.send(response(404));
       });
+      await using socket = startServer(async (visitor) => {
+        await visitor.readHead();
+        await visitor.send(
+          "HTTP/1.1 101 Ok\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n",
+        );
+        await visitor.untilGone();
+      });
+      await using time = await startTimeServer((request) => [timeReply(request, { wallMs: Date.now() })]);
       await using dns = startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.1")])]);
-      const targets = { web: web.port, secure: secure.port, dns: dns.port, rdap: rdap.port };
+      const targets = {
+        web: web.port,
+        secure: secure.port,
+        dns: dns.port,
+        rdap: rdap.port,
+        socket: socket.port,
+        time: time.port,
+      };
       harness.writeScript("script.sh", "echo fine");
       harness.writeScript("systemctl.sh", "echo Id=web.service; echo ActiveState=active");
       Deno.writeTextFileSync(`${harness.directory}/own.pid`, "1");

@@ -249,6 +249,8 @@ export interface CheckParameters {
   readonly load: LoadParameters;
   readonly dns_lookup: DnsLookupParameters;
   readonly domain_expiry: DomainExpiryParameters;
+  readonly websocket: WebsocketParameters;
+  readonly ntp: NtpParameters;
   readonly ping: PingParameters;
   readonly process: ProcessParameters;
   readonly systemd_unit: SystemdUnitParameters;
@@ -696,6 +698,41 @@ export interface DomainExpiryParameters {
   readonly criticalBeforeExpiryMs: number;
   /** Base URL of the RDAP server. Default: that of the registry, by the list of IANA in the executable. */
   readonly server?: string;
+}
+
+export interface WebsocketParameters {
+  /** The URL, with `ws:` or `wss:`. */
+  readonly url: string;
+  /** Headers of the handshake, such as `Authorization`, `Origin` or `Sec-WebSocket-Protocol`. */
+  readonly headers?: { readonly [name: string]: string };
+  /** A text message to send once the WebSocket is open. */
+  readonly send?: string;
+  /** A regular expression (RE2) that a message must match; other messages are skipped. Default: no message is awaited. */
+  readonly expect?: string;
+  /** A PEM file of certificates to trust in addition, of authorities or the server's own; relative to the directory of the config. */
+  readonly caFile?: string;
+  /** `false` accepts any certificate, so that anyone on the way can read and alter everything. Default: `true`. */
+  readonly verify?: boolean;
+  /** Makes a violation `warning` instead of `critical`. */
+  readonly asWarning: boolean;
+}
+
+export interface NtpParameters {
+  /** Name or IP address of the server. */
+  readonly host: string;
+  /** Its port. */
+  readonly port: number;
+  /** Thresholds of the difference between both clocks, in either direction. */
+  readonly offset: NtpParametersOffset;
+  /** Makes a violation `warning` instead of `critical`. */
+  readonly asWarning: boolean;
+}
+
+export interface NtpParametersOffset {
+  /** More is `warning`: seconds, or text such as "100 ms". */
+  readonly warningAboveMs?: number;
+  /** More is `critical`: seconds, or text such as "100 ms". */
+  readonly criticalAboveMs?: number;
 }
 
 export interface PingParameters {

@@ -297,6 +297,8 @@ export interface CheckParameters {
   readonly load: LoadParameters;
   readonly dns_lookup: DnsLookupParameters;
   readonly domain_expiry: DomainExpiryParameters;
+  readonly websocket: WebsocketParameters;
+  readonly ntp: NtpParameters;
   readonly ping: PingParameters;
   readonly process: ProcessParameters;
   readonly systemd_unit: SystemdUnitParameters;
@@ -582,6 +584,28 @@ export interface DomainExpiryParameters {
   readonly warning_before_expiry?: number | string | undefined;
   readonly critical_before_expiry?: number | string | undefined;
   readonly server?: string | undefined;
+}
+
+export interface WebsocketParameters {
+  readonly url: string;
+  readonly headers?: { readonly [name: string]: string } | undefined;
+  readonly send?: string | undefined;
+  readonly expect?: string | undefined;
+  readonly ca_file?: string | undefined;
+  readonly verify?: boolean | undefined;
+  readonly as_warning?: boolean | undefined;
+}
+
+export interface NtpParameters {
+  readonly host: string;
+  readonly port?: number | undefined;
+  readonly offset?: NtpParametersOffset | undefined;
+  readonly as_warning?: boolean | undefined;
+}
+
+export interface NtpParametersOffset {
+  readonly warning_above?: number | string | undefined;
+  readonly critical_above?: number | string | undefined;
 }
 
 export interface PingParameters {

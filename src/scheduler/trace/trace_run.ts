@@ -189,6 +189,21 @@ function traceConnections(connections: Connections, tracer: Tracer): Connections
         (error) => connections.explain(error, target, "connecting").reason,
       );
     },
+    async readTime(target, signal) {
+      tracer.add(`asking ${placeOf(target)} for the time`);
+      return await explained(
+        async () => {
+          const reading = await connections.readTime(target, signal);
+          const { offsetMs, roundTripMs, stratum } = reading;
+          tracer.add(
+            `offset ${offsetMs.toFixed(1)} ms, round trip ${roundTripMs.toFixed(1)} ms, stratum ${stratum}`,
+          );
+          return reading;
+        },
+        placeOf(target),
+        (error) => connections.explain(error, target, "reading").reason,
+      );
+    },
     async readCertificate(target, options) {
       tracer.add(`reading the certificate of ${placeOf(target)}`);
       return await explained(

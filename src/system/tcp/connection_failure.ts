@@ -19,7 +19,8 @@ export function explainConnectionError(
     };
   }
   if (error instanceof Deno.errors.NotCapable || code === "EPERM") {
-    return { phase: "permission", reason: missingNetwork(hostAndPort(host, port)) };
+    const [, datagrams] = /^UDP (.*)$/.exec(messageOf(error)) ?? [];
+    return { phase: "permission", reason: missingNetwork(datagrams ?? hostAndPort(host, port)) };
   }
   const trust = explainTrustError(error);
   if (trust !== null) return { phase: "settings", reason: trust };

@@ -75,6 +75,7 @@ export function createConnections(clock: Clock): Connections {
       facts ??= await readUnverified(connectUnverified, target, signal);
       return { problem, facts };
     },
+    readTime: async (target, signal) => await (await import("./ntp.ts")).readTime(target, { clock, signal }),
     explain: explainConnectionError,
   };
 }
@@ -113,10 +114,11 @@ async function connectTls(
     signal.throwIfAborted();
     throw new Error("earlier handshakes still hang");
   }
-  const { serverName, authorities } = target.tls;
+  const { serverName, authorities, protocols } = target.tls;
   const secured = await Deno.startTls(connection, {
     hostname: withoutBrackets(serverName),
     caCerts: [...authorities],
+    ...protocols !== undefined && { alpnProtocols: [...protocols] },
   });
   const standing = standingConnection(secured, signal);
   let isOver = false;

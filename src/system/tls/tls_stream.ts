@@ -11,7 +11,7 @@ import { requireTrust } from "./trust.ts";
 /** Begins TLS over a connected stream. Throws if the trusted certificates cannot be loaded. */
 export function beginTls(
   stream: Duplex,
-  { serverName, authorities }: TlsExpectations,
+  { serverName, authorities, protocols }: TlsExpectations,
   { verifies }: { readonly verifies: boolean },
 ): TLSSocket {
   requireTrust();
@@ -22,6 +22,7 @@ export function beginTls(
     host: name,
     // An IP address is no server name (RFC 6066, section 3).
     ...isIP(name) === 0 && { servername: name },
+    ...protocols !== undefined && { ALPNProtocols: [...protocols] },
     ...authorities.length > 0 && { ca: [...authorities] },
     rejectUnauthorized: verifies,
   });
