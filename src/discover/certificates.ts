@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { serverOf } from "../checks/domain_expiry.ts";
 import { type Discovery, namesIn, type Proposal, textOf } from "./discovery.ts";
 
 const WHAT = "certificates";
@@ -28,11 +29,21 @@ export async function discoverCertificates(discovery: Discovery): Promise<readon
     const host = text === null ? null : hostOf(text);
     if (host === null || proposals.has(host)) continue;
     proposals.set(host, { words: [CERTIFICATE_KIND, host], reason: `certificate in ${path}` });
+    const domain = registeredIn(host);
+    if (domain === null || proposals.has(`domain ${domain}`)) continue;
+    proposals.set(`domain ${domain}`, { words: [DOMAIN_KIND, domain], reason: `domain of ${host}` });
   }
   return [...proposals.values()];
 }
 
 const CERTIFICATE_KIND = "tls_certificate";
+const DOMAIN_KIND = "domain_expiry";
+
+/** Returns the registered domain where that is certain: of two labels, in a zone whose registry answers. */
+function registeredIn(host: string): string | null {
+  const [, domain, zone = ""] = /^(?:www\.)?([\w-]+\.(\w+))$/.exec(host) ?? [];
+  return domain === undefined || serverOf(zone) === null ? null : domain;
+}
 
 async function collect(
   directory: string,

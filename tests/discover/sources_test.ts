@@ -167,7 +167,17 @@ Deno.test("certificates: the first plain name of each certificate of a server is
     "/etc/haproxy/certs/broken.pem": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
   };
   assert.deepEqual(await found(discoverCertificates, { files }), {
-    proposed: ["tls_certificate www.example.org: certificate in /etc/letsencrypt/live/example.org/cert.pem"],
+    proposed: [
+      "tls_certificate www.example.org: certificate in /etc/letsencrypt/live/example.org/cert.pem",
+      "domain_expiry example.org: domain of www.example.org",
+    ],
     notes: [],
   });
+  // Of more labels, the registered one is not certain; and no registry of .de is listed.
+  for (const host of ["shop.example.org", "example.de"]) {
+    const { proposed } = await found(discoverCertificates, {
+      files: { "/etc/letsencrypt/live/x/cert.pem": createCertificate({ hosts: [host] }).cert },
+    });
+    assert.deepEqual(proposed, [`tls_certificate ${host}: certificate in /etc/letsencrypt/live/x/cert.pem`]);
+  }
 });
