@@ -40,7 +40,10 @@ export const monitImporter: Importer = {
       const [key, ...others] = service.translate();
       if (key === undefined) continue;
       keys.set(service.name, key);
-      for (const each of [key, ...others]) dependencies.push([each, service.dependsOn]);
+      for (const each of [key, ...others]) {
+        const own = each === service.alertsKey ? [service.name] : [];
+        dependencies.push([each, [...service.dependsOn, ...own]]);
+      }
     }
     for (const [key, services] of dependencies) {
       const known = services.flatMap((service) => keys.get(service) ?? []).filter((other) => other !== key);
@@ -72,6 +75,8 @@ interface Test {
   readonly tokens: readonly MonitToken[];
   readonly failures: Failures;
   readonly shown: string;
+  /** Whether it starts or restarts the service. */
+  readonly acts: boolean;
 }
 
 /** One `check` statement: its own check, and one for each test that requires another kind. */
@@ -85,6 +90,10 @@ class Service {
   readonly tests: readonly Test[];
   readonly #settings: MonitSettings;
   readonly #keys: string[] = [];
+  /** The check with the tests that only alert, if another one restarts the service. */
+  alertsKey: string | undefined = undefined;
+  /** What restarts the service; `null`: no program of it is known. */
+  readonly #action: written.Action | null;
   #common: written.CheckSettings | undefined;
 
   constructor(
@@ -101,7 +110,9 @@ class Service {
       .flatMap((part) =>
         part.slice(1).map(({ text }) => text).filter((text) => text !== "on" && text !== ",")
       );
-    this.tests = parts.filter(([first]) => first?.word === "if").map((part) => this.#readTest(part));
+    this.#action = restartIn(parts);
+    this.tests = parts.filter((part) => part[0]?.word === "if" && (this.#action === null || !isLimit(part)))
+      .map((part) => this.#readTest(part));
   }
 
   translate(): readonly string[] {
@@ -126,13 +137,14 @@ class Service {
   }
 
   /** Adds a check; a second one of the service is named for its test. */
-  add(check: MonitCheck, failures: Failures): void {
+  add(check: MonitCheck, { failures, acts }: Pick<Test, "failures" | "acts">): void {
     const port = "port" in check.parameters ? check.parameters.port : undefined;
     const suffix = this.#keys.length === 0 ? "" : ` ${check.kind}${port === undefined ? "" : ` ${port}`}`;
     this.#keys.push(this.#item.draft.addCheck(`${this.name}${suffix}`, {
       ...(this.#common ??= this.#readCommon()),
       ...(failures.threshold !== this.#settings.threshold && failures),
       ...check,
+      ...(acts && this.#action !== null && { action: this.#action }),
     }));
   }
 
@@ -140,23 +152,45 @@ class Service {
     for (const test of this.tests.filter(isConnection)) {
       const check = connectionCheck(test.tokens, host, this.#item);
       if (typeof check === "string") this.leave(test, check);
-      else this.add(check, test.failures);
+      else this.add(check, test);
     }
   }
 
-  /** Adds the check of the service itself, with every test that it has parameters for. */
+  /**
+   * Adds the check of the service itself, with every test that it has parameters for. Tests that only alert are in a
+   * second one if others restart the service.
+   */
   addOwn<Parameters>(read: ReadTest<Parameters>, checkOf: (tested: Partial<Parameters>) => MonitCheck): void {
-    let tested: Partial<Parameters> = {};
-    let failures: Failures | null = null;
-    for (const test of this.tests.filter((test) => !isConnection(test))) {
+    const own = this.tests.filter((test) => !isConnection(test)).flatMap((test) => {
       const found = read(test.tokens);
-      if (typeof found === "string") this.leave(test, found);
-      else {
-        tested = { ...tested, ...found };
-        if (failures === null || test.failures.threshold < failures.threshold) failures = test.failures;
-      }
-    }
-    this.add(checkOf(tested), failures ?? AT_ONCE);
+      if (typeof found !== "string") return [{ test, found }];
+      this.leave(test, found);
+      return [];
+    });
+    // Monit restarts a process that does not exist unless a test says otherwise.
+    const isImplied = this.#type === "process" &&
+      !this.tests.some(({ tokens }) => has(tokens, "exist", "exists"));
+    const acts = this.#action !== null && (isImplied || own.some(({ test }) => test.acts));
+    const groups = acts ? Object.groupBy(own, ({ test }) => `${test.acts}`) : { false: own };
+    if (acts) this.#addGroup(groups["true"] ?? [], checkOf, acts);
+    if (acts && groups["false"] === undefined) return;
+    const key = this.#addGroup(groups["false"] ?? [], checkOf, false);
+    if (acts) this.alertsKey = key;
+  }
+
+  #addGroup<Parameters>(
+    own: readonly { readonly test: Test; readonly found: Partial<Parameters> }[],
+    checkOf: (tested: Partial<Parameters>) => MonitCheck,
+    acts: boolean,
+  ): string | undefined {
+    const tested = Object.assign({}, ...own.map(({ found }) => found)) as Partial<Parameters>;
+    const failures = own.map(({ test }) => test.failures)
+      .reduce<Failures | null>(
+        (least, one) => least === null || one.threshold < least.threshold ? one : least,
+        null,
+      );
+    this.add(checkOf(tested), { failures: failures ?? AT_ONCE, acts });
+    return this.#keys.at(-1);
   }
 
   #readTest(part: readonly MonitToken[]): Test {
@@ -164,13 +198,12 @@ class Service {
     const tokens = part.slice(1, then < 0 ? undefined : then);
     const shown = shownTokens(part.slice(0, then < 0 ? undefined : then));
     const action = then < 0 ? "" : part[then + 1]?.word ?? "";
-    if (action !== "alert" && action !== "") {
-      this.#item.leaveOut(
-        `then ${action}`,
-        "monitor only notifies: use systemd or a command channel",
-      );
+    const acts = action === "start" || action === "restart";
+    if (acts && this.#action === null) this.#item.leaveOut(`then ${action}`, "no program of it is given");
+    else if (!acts && action !== "alert" && action !== "") {
+      this.#item.leaveOut(`then ${action}`, "write an action or a command channel");
     }
-    return { ...readFailures(tokens), shown };
+    return { ...readFailures(tokens), shown, acts };
   }
 
   #readCommon(): written.CheckSettings {
@@ -197,9 +230,6 @@ class Service {
 
   #listParts(): void {
     const reasons: Readonly<Record<string, string>> = {
-      start: 'write an "action" of the check',
-      stop: "monitor stops nothing: use systemd",
-      restart: 'write an "action" of the check',
       not: "write a maintenance window",
       noalert: "write notifications",
     };
@@ -209,6 +239,32 @@ class Service {
       if (reason !== undefined) this.#item.leaveOut(word === "not" ? "not every" : word, reason);
     }
   }
+}
+
+/** Returns the action that restarts a service: its restart program, or the others one after the other. */
+function restartIn(parts: MonitStatement["parts"]): written.Action | null {
+  const programOf = (word: string): string | undefined => {
+    const part = parts.find(([first, second]) => first?.word === word && second?.word === "program");
+    return part?.slice(2).find(({ word }) => word !== "=")?.text;
+  };
+  const [restart, stop, start] = ["restart", "stop", "start"].map(programOf);
+  if (restart === undefined && start === undefined) return null;
+  const line = restart ?? (stop === undefined ? start : `${stop}; ${start}`) ?? "";
+  const isPlain = restart !== undefined || stop === undefined;
+  const [path = "/bin/sh", ...args] = (isPlain ? splitWords(line) : null) ?? ["/bin/sh", "-c", line];
+  const count = Number(parts.find(isLimit)?.[1]?.text);
+  return {
+    path,
+    ...(args.length > 0 && { arguments: args }),
+    ...(count >= 1 && { at_most: Math.min(Math.floor(count), AT_MOST_MAX) }),
+  };
+}
+
+const AT_MOST_MAX = 20;
+
+/** Such as `if 3 restarts within 5 cycles then unmonitor`. */
+function isLimit([first, , what]: readonly MonitToken[]): boolean {
+  return first?.word === "if" && /^restarts?$/.test(what?.word ?? "");
 }
 
 function isConnection({ tokens }: Test): boolean {
@@ -245,7 +301,7 @@ const SERVICES: Readonly<Record<string, (service: Service) => void>> = {
     for (const test of service.tests) {
       const check = systemCheck(test.tokens);
       if (typeof check === "string") service.leave(test, check);
-      else service.add(check, test.failures);
+      else service.add(check, test);
     }
   },
   program: addProgram,
@@ -290,13 +346,14 @@ function addProgram(service: Service): void {
   if (path === undefined || path === "") return;
   const timeoutMs = has(service.head, "timeout") ? timeIn(service.head, 0) : null;
   let codes: ExitCodes = {};
-  let failures = AT_ONCE;
+  let [failures, acts] = [AT_ONCE, false];
   for (const test of service.tests) {
     const found = exitCodeConditions(test.tokens);
     if (typeof found === "string") service.leave(test, found);
     else {
       codes = found;
-      failures = test.failures;
+      ({ failures } = test);
+      acts ||= test.acts;
     }
   }
   service.add({
@@ -307,7 +364,7 @@ function addProgram(service: Service): void {
       ...(Object.keys(codes).length > 0 && { exit_code_conditions: codes }),
     },
     ...(timeoutMs !== null && { timeout: intervalText(timeoutMs) }),
-  }, failures);
+  }, { failures, acts });
 }
 
 type MonitSettings = ReturnType<typeof readMonitSettings>;
