@@ -105,6 +105,8 @@ export interface RollupEntry {
   readonly lastedMs: number;
   /** The end of that time. @default atMs */
   readonly lastedUntilMs?: number;
+  /** Wall time at which it is stored: what is old by then is added to days, not to hours. @default atMs */
+  readonly storedAtMs?: number;
   /** The condition that was confirmed during `lastedMs`, so before this run; any if that is 0. */
   readonly lasted: Condition;
   /** How many runs in a row failed (were not ok), up to this one; 0 if it is ok. */

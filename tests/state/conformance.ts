@@ -474,6 +474,21 @@ export function testStore(
     }
   });
 
+  test("adds the old time of a run that is stored later to days", async (store) => {
+    const atMs = NOW_MS - 20 * DAY_MS;
+    const rowsAfter = async (name: string, storedAtMs?: number): Promise<readonly number[]> => {
+      const rollup = entryOf(atMs, { lastedMs: 3 * DAY_MS, ...storedAtMs !== undefined && { storedAtMs } });
+      await store.save([updateOf(name, { rollup })]);
+      const spans = (await store.rollups(name, 0)).map(({ spanMs }) => spanMs);
+      return [HOUR_MS, DAY_MS].map((spanMs) => spans.filter((span) => span === spanMs).length);
+    };
+    assert.deepEqual(await rowsAfter("web"), [73, 0]);
+    assert.deepEqual(await rowsAfter("later", NOW_MS), [1, 4]);
+    await pruneAll(store, NOW_MS);
+    const [web, later] = await Promise.all(["web", "later"].map((name) => store.rollups(name, 0)));
+    assert.deepEqual(later, web?.map((rollup) => ({ ...rollup, name: "later" })));
+  });
+
   test("forgets roll-ups 100 days after they have ended", async (store) => {
     const day = Math.floor((NOW_MS - 50 * DAY_MS) / DAY_MS) * DAY_MS;
     await store.save([updateOf("web", { rollup: entryOf(day) })]);

@@ -44,7 +44,7 @@ export async function makeHistory({ store, config, checks, plan, system }: Histo
     if (error !== null) throw error;
   };
   const repository = await openStateRepository({
-    store,
+    store: storingAt(plan.startMs, store),
     onFailure: failing,
     reopen: (error) => Promise.reject(error),
   });
@@ -110,6 +110,17 @@ export async function makeHistory({ store, config, checks, plan, system }: Histo
   while (clock.nextMs <= plan.startMs) await clock.fireNext();
   await repository.flush();
   await sender.stop();
+}
+
+/** Returns a store that adds old runs to days, as all that is kept of them in the end. */
+function storingAt(storedAtMs: number, store: Store): Store {
+  return {
+    ...store,
+    save: (updates) =>
+      store.save(
+        updates.map((update) => ({ ...update, rollup: update.rollup && { ...update.rollup, storedAtMs } })),
+      ),
+  };
 }
 
 /** Returns a function that returns the present result of a check: a planned one, or that of a group. */

@@ -35,8 +35,11 @@ export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
 }
 
 /** Divides the time before an hour as retention does: by days where roll-ups are of days, and not before all of them. */
-function piecesBefore({ atMs, lasted, lastedMs, lastedUntilMs = atMs }: RollupEntry, endMs: number) {
-  const { dailyMs, rollupEndMs } = limitsAt(atMs);
+function piecesBefore(
+  { atMs, lasted, lastedMs, lastedUntilMs = atMs, storedAtMs = atMs }: RollupEntry,
+  endMs: number,
+) {
+  const { dailyMs, rollupEndMs } = limitsAt(storedAtMs);
   const pieces: Pick<Rollup, "startMs" | "spanMs" | "lastedMs">[] = [];
   let fromMs = Math.max(lastedUntilMs - lastedMs, rollupEndMs);
   while (fromMs < endMs) {
