@@ -202,6 +202,48 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
+      file: "src/checks/log.ts",
+      faults: [
+        [
+          "a log that was emptied and grew again is the same",
+          "subarray(0, skipped)) === anchor",
+          'subarray(0, skipped)) !== ""',
+        ],
+        [
+          "the last line of a rotated log needs a newline",
+          "isWhole: isEnded && !isPart(rotated)",
+          "isWhole: false",
+        ],
+        [
+          "a rotated log is left before the new one has a line",
+          "fresh.sizeBytes > 0 || rotated",
+          "fresh.sizeBytes >= 0 || rotated",
+        ],
+        [
+          "a machine reads on where another one was",
+          "const before = positions[host]",
+          "const before = Object.values(positions)[0]",
+        ],
+        [
+          "lines that are left for the next run are ok",
+          "if (turns < 0 || isPart(start))",
+          "if (turns < 0 && isPart(start))",
+        ],
+        ["a log without a state is ok", "if (memory === undefined) {", "if (memory === null) {"],
+      ],
+    },
+    {
+      file: "src/engine/decide.ts",
+      faults: [
+        [
+          "a run that could not read a log forgets its position",
+          "...before.last?.memory !== undefined && { memory: before.last.memory }",
+          "",
+        ],
+      ],
+      tests: ["tests/simulation/log_test.ts"],
+    },
+    {
       file: "src/checks/job.ts",
       faults: [
         [

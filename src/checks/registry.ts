@@ -11,6 +11,7 @@ export const CHECK_KINDS: { readonly [K in CheckKind]: () => Promise<CheckKindEn
   script: lazily(async () => (await import("./script.ts")).scriptKind),
   file_timestamp: lazily(async () => (await import("./file_timestamp.ts")).fileTimestampKind),
   file: lazily(async () => (await import("./file.ts")).fileKind),
+  log: lazily(async () => (await import("./log.ts")).logKind),
   http_request: lazily(async () => (await import("./http_request.ts")).httpRequestKind),
   tcp_connect: lazily(async () => (await import("./tcp_connect.ts")).tcpConnectKind),
   tls_certificate: lazily(async () => (await import("./tls_certificate.ts")).tlsCertificateKind),

@@ -120,6 +120,8 @@ export interface CheckResult {
   readonly recoveredAtMs?: number;
   /** The contribution of each location; absent: it did not run at locations. */
   readonly locations?: readonly LocationVote[];
+  /** What the next run on any machine goes on from, such as a position in a file. @default what this run went on from */
+  readonly memory?: string;
   /** Too few locations have reported lately, so that an earlier `ok` is no longer known. @default false */
   readonly isSilent?: boolean;
 }

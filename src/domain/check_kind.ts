@@ -28,10 +28,21 @@ export interface KnownCondition {
 export interface ObserveContext {
   readonly system: Pick<
     System,
-    "clock" | "files" | "processes" | "requests" | "connections" | "dns" | "host" | "platform" | "environment"
+    | "clock"
+    | "files"
+    | "processes"
+    | "requests"
+    | "connections"
+    | "dns"
+    | "host"
+    | "hostName"
+    | "platform"
+    | "environment"
   >;
   /** The runs that jobs recorded; `null` without a state. */
   readonly jobs: JobLog | null;
+  /** What earlier runs of the check left; `null`: nothing. Absent: no state is stored. */
+  readonly memory?: string | null;
   /** Returns the condition of another check; `null` if it is inactive. Absent: no other check is available. */
   conditionOf?(check: string): KnownCondition | null;
   /** Called with secrets that the run found, such as a token of a login. */

@@ -11,6 +11,14 @@ export interface FileFacts {
   readonly ownerId: number | null;
 }
 
+/** A part of a regular file. */
+export interface FilePart {
+  /** Its device and its inode: the file keeps it when it is renamed. */
+  readonly id: string;
+  readonly sizeBytes: number;
+  readonly bytes: Uint8Array;
+}
+
 /**
  * Files. Errors are the runtime's own (`Deno.errors.NotFound`, `PermissionDenied`, `NotCapable` …). `stat`, `list`,
  * `realPath` and `readLink` reject with `Deno.errors.TimedOut` if the file system does not respond within two seconds.
@@ -20,6 +28,12 @@ export interface Files {
   stat(path: string, options?: { readonly timeoutMs?: number }): Promise<FileFacts>;
   /** Reads a whole file. Opening anything but a regular file may block the process for ever: see `readRegularFile`. */
   read(path: string): Promise<Uint8Array>;
+  /**
+   * Reads at most `bytesMax` of a regular file from a byte on, counted from its end if negative.
+   *
+   * @throws {UnreadableFileError} If it is no regular file.
+   */
+  readPart(path: string, range: { readonly fromByte: number; readonly bytesMax: number }): Promise<FilePart>;
   /** Returns the names in a directory, in no order. */
   list(directory: string): Promise<readonly string[]>;
   realPath(path: string): Promise<string>;

@@ -32,6 +32,8 @@ export interface KeptResult {
   readonly locations?: readonly LocationVote[];
   /** The definition of the check at the run; absent: unknown. */
   readonly definition?: string;
+  /** What the next run goes on from; absent: nothing. */
+  readonly memory?: string;
 }
 
 /** The stored record of one check. Times are wall time, milliseconds since 1970. Every number is finite. */

@@ -236,7 +236,8 @@ function withUpdate(
 }
 
 export function keptResult(
-  { check, condition, output, detail, performanceData, startedAtMs, durationMs, locations, metrics }: Result,
+  { check, condition, output, detail, performanceData, startedAtMs, durationMs, locations, metrics, memory }:
+    Result,
   lateMs: number | null,
 ): KeptResult {
   const { definition } = check;
@@ -251,6 +252,7 @@ export function keptResult(
     lateMs,
     ...locations !== undefined && { locations },
     ...definition !== undefined && { definition },
+    ...memory !== undefined && { memory },
   };
 }
 
@@ -266,7 +268,10 @@ function recordAfter(
   return {
     name: before.name,
     condition: state,
-    last: keptResult(result, lateMs),
+    last: keptResult(
+      { ...before.last?.memory !== undefined && { memory: before.last.memory }, ...result },
+      lateMs,
+    ),
     failing: !isFailing && hasProblem(state) ? before.failing ?? textsOf(before.last) : null,
     nextRunAtMs: atMs,
     // Without a run, nothing is observed from now on.

@@ -438,6 +438,18 @@ const CALL_FAULTS: readonly CallFault[] = [
     change: failed(new Deno.errors.TimedOut("no response")),
   },
   {
+    name: "missing log",
+    hint: '"condition_on_missing"',
+    call: "readPart",
+    change: failed(new Deno.errors.NotFound("no such file or directory")),
+  },
+  {
+    name: "unreadable log",
+    hint: null,
+    call: "readPart",
+    change: failed(new Deno.errors.PermissionDenied("permission denied")),
+  },
+  {
     name: "file that is no longer written",
     hint: '"warning_age" or "critical_age"',
     call: "stat",

@@ -130,6 +130,8 @@ export function recordWorld({ system, jobs }: World): Recording {
         ...files,
         stat: (path, options) => call(`stat ${path}`, () => files.stat(path, options)),
         read: (path) => call(`read ${path}`, () => files.read(path)),
+        readPart: (path, range) =>
+          call(`readPart ${path} ${range.fromByte}`, () => files.readPart(path, range)),
         list: (path) => call(`list ${path}`, () => files.list(path)),
         realPath: (path) => call(`realPath ${path}`, () => files.realPath(path)),
         readLink: (path) => call(`readLink ${path}`, () => files.readLink(path)),
@@ -262,6 +264,7 @@ export function playTape(
         ...system.files,
         stat: (path) => answer(`stat ${path}`),
         read: (path) => answer(`read ${path}`),
+        readPart: (path, { fromByte }) => answer(`readPart ${path} ${fromByte}`),
         list: (path) => answer(`list ${path}`),
         realPath: (path) => answer(`realPath ${path}`),
         readLink: (path) => answer(`readLink ${path}`),

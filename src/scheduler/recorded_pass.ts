@@ -74,6 +74,7 @@ export class RecordedPass {
       runner: this.#freshGroups(options.runner ?? RUN_HERE),
       jobs: isKept ? jobLogOf(repository) : null,
       conditionOf: (name) => this.#conditionOf(name),
+      ...isKept && { memoryOf: (name) => this.#recordOf(name).last?.memory ?? null },
       traceOf: (check) => {
         if (options.tracesAll) return "full";
         return mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null;

@@ -24,7 +24,15 @@ export function createLimiters(limits: Partial<typeof DEFAULT_LIMITS> = {}): Lim
 
 export type RunOptions = Pick<
   PassOptions,
-  "system" | "jobs" | "conditionOf" | "connectivity" | "directory" | "signal" | "redact" | "traceOf"
+  | "system"
+  | "jobs"
+  | "conditionOf"
+  | "memoryOf"
+  | "connectivity"
+  | "directory"
+  | "signal"
+  | "redact"
+  | "traceOf"
 >;
 
 export interface CheckRunner {
@@ -47,6 +55,8 @@ export interface PassOptions {
   readonly conditionOf?: ObserveContext["conditionOf"];
   /** `null`: every failure counts. @default null */
   readonly connectivity?: Connectivity | null;
+  /** Returns what earlier runs of a check left; `null`: nothing. Absent: no state is stored. */
+  memoryOf?(check: string): string | null;
   /** That of the config, absolute. */
   readonly directory: string;
   /** Others may share them. */
@@ -156,6 +166,7 @@ export async function runCheck(
     system,
     jobs,
     ...conditionOf !== undefined && { conditionOf },
+    ...options.memoryOf !== undefined && { memory: options.memoryOf(check.name) },
     hide: (secrets) => void ownSecrets.push(...secrets),
     directory,
     signal,

@@ -495,6 +495,7 @@ export class Scheduler {
       jobs: this.#options.jobs,
       conditionOf: this.#conditionOf,
       connectivity: connectivityOf({ connectivity }, this.#network),
+      ...this.#options.jobs !== null && { memoryOf: (name) => this.#recordOf(name).last?.memory ?? null },
       traceOf: (check) => mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null,
       directory,
       redact,

@@ -1,7 +1,7 @@
 import { constants, type FileHandle, open } from "node:fs/promises";
 import type { Clock } from "../domain/clock.ts";
-import type { Files } from "../domain/files.ts";
-import { temporaryPathOf } from "../shared/regular_file.ts";
+import type { FilePart, Files } from "../domain/files.ts";
+import { temporaryPathOf, UnreadableFileError } from "../shared/regular_file.ts";
 import type { StoreFiles } from "../domain/stores.ts";
 import { withStallSafeTimeout } from "../shared/stall_safe_timeout.ts";
 
@@ -18,6 +18,7 @@ export function createFiles(clock: Clock): Files {
       };
     },
     read: (path) => Deno.readFile(path),
+    readPart: (path, range) => inTime(readPart(path, range), clock, READ_MS_MAX),
     list: (directory) => inTime(namesIn(directory), clock),
     realPath: (path) => inTime(Deno.realPath(path), clock),
     readLink: (path) => inTime(Deno.readLink(path), clock),
@@ -26,6 +27,35 @@ export function createFiles(clock: Clock): Files {
     replace: replaceFile,
     rewrite: rewriteFile,
   };
+}
+
+/** How long some megabytes may take. */
+const READ_MS_MAX = 10_000;
+
+async function readPart(
+  path: string,
+  { fromByte, bytesMax }: { readonly fromByte: number; readonly bytesMax: number },
+): Promise<FilePart> {
+  // Opening a pipe without a writer would wait for ever.
+  if (!(await Deno.stat(path)).isFile) throw new UnreadableFileError("it is not a regular file");
+  using file = await Deno.open(path);
+  const { size, dev, ino } = await file.stat();
+  const start = Math.min(size, fromByte < 0 ? Math.max(0, size + fromByte) : fromByte);
+  await file.seek(start, Deno.SeekMode.Start);
+  const bytes = await readUpTo(file, Math.min(bytesMax, size - start));
+  return { id: `${dev}:${ino}`, sizeBytes: size, bytes };
+}
+
+/** Reads so many bytes, or fewer at the end of a file. */
+async function readUpTo(file: Deno.FsFile, bytesMax: number): Promise<Uint8Array> {
+  const buffer = new Uint8Array(bytesMax);
+  let filled = 0;
+  while (filled < bytesMax) {
+    const count = await file.read(buffer.subarray(filled));
+    if (count === null) break;
+    filled += count;
+  }
+  return buffer.subarray(0, filled);
 }
 
 async function namesIn(directory: string): Promise<readonly string[]> {
@@ -143,14 +173,7 @@ export function createStoreFiles(clock: Clock): StoreFiles {
     },
     readStart: async (path, bytes) => {
       using file = await Deno.open(path);
-      const buffer = new Uint8Array(bytes);
-      let filled = 0;
-      while (filled < bytes) {
-        const count = await file.read(buffer.subarray(filled));
-        if (count === null) break;
-        filled += count;
-      }
-      return buffer.subarray(0, filled);
+      return await readUpTo(file, bytes);
     },
     createFile: async (path) => {
       const file = await Deno.open(path, { write: true, createNew: true, mode: 0o600 });

@@ -42,6 +42,11 @@ export function createSimulatedSystem(program: Program): System {
     files: {
       stat: (path) => fileAccess("look at", path, () => files.facts(path)),
       read: (path) => fileAccess("read", path, () => files.read(path)),
+      readPart: (path, { fromByte, bytesMax }) =>
+        fileAccess("read", path, () => {
+          const bytes = files.read(path);
+          return { id: path, sizeBytes: bytes.length, bytes: bytes.slice(fromByte).slice(0, bytesMax) };
+        }),
       list: (path) => fileAccess("list", path, () => files.list(path)),
       realPath: (path) => fileAccess("look at", path, () => files.realPath(path)),
       // Files of machines in memory have no symlinks of their own.

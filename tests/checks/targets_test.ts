@@ -97,6 +97,7 @@ Deno.test("each kind derives parameters from its target, or supports none", asyn
     script: "./check",
     file_timestamp: "file",
     file: "file",
+    log: "app.log",
     http_request: "https://example.org/",
     tcp_connect: "db:1",
     tls_certificate: "example.org",

@@ -27,8 +27,10 @@ interface Targets {
   readonly time: number;
 }
 
-/** Parameters of a check that is not unknown; a job reads only the state, and a group only its members. */
-const PARAMETERS: Readonly<Record<Exclude<CheckKind, "job" | "group">, (targets: Targets) => object>> = {
+/** Parameters of a check that is not unknown; a job reads only the state, a log needs one, and a group only its members. */
+const PARAMETERS: Readonly<
+  Record<Exclude<CheckKind, "job" | "group" | "log">, (targets: Targets) => object>
+> = {
   test: () => ({ condition: "ok" }),
   script: () => ({ path: "./script.sh" }),
   file_timestamp: () => ({ path: "own.pid" }),

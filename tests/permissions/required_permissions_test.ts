@@ -33,6 +33,11 @@ Deno.test("requiredPermissionsOf() returns the minimal permissions of each check
     script: [{ parameters: { path: "/srv/a.sh" } }, `run=/srv/a.sh,${KILL} ${PASSED}`],
     file_timestamp: [{ parameters: { path: "/srv/file" } }, "read=/srv/file"],
     file: [{ parameters: { path: "/srv/file", owner: "1000" } }, "read=/srv/file"],
+    log: [{ parameters: { path: "/srv/log", pattern: "x" } }, "read=/srv/log,/srv/log.1"],
+    "a log of a rotation with a name": [
+      { kind: "log", parameters: { path: "/srv/log", pattern: "x", rotated_path: "/srv/old" } },
+      "read=/srv/log,/srv/old",
+    ],
     "the name of an owner": [
       { kind: "file", parameters: { path: "/srv/file", owner: "root" } },
       "read=/srv/file,/etc/passwd",

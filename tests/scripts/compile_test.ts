@@ -77,7 +77,7 @@ Deno.test("refuseComputedImports() accepts modules of the bundle and of Node, an
 
 /** A check of each kind, as `monitor add` reads them. */
 const OF_EACH_KIND =
-  "test script /bin/true file_timestamp /x file /x http_request https://localhost/ tcp_connect localhost:1 "
+  "test script /bin/true file_timestamp /x file /x log /x http_request https://localhost/ tcp_connect localhost:1 "
     .concat(
       "tls_certificate localhost disk_space / memory load process x systemd_unit x dns_lookup x ping x domain_expiry x.org container x websocket ws://x/ ntp x",
     )

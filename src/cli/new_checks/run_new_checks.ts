@@ -45,6 +45,7 @@ export async function runNewChecks(checks: readonly Check[], options: TryOptions
   await runPass(checks, {
     system,
     jobs: null,
+    memoryOf: () => null,
     directory: config.source.directory,
     limiters: createLimiters(),
     signal: stop.signal,

@@ -4,6 +4,7 @@ export const check = {
   script: () => import("./validate_script.js"),
   file_timestamp: () => import("./validate_file_timestamp.js"),
   file: () => import("./validate_file.js"),
+  log: () => import("./validate_log.js"),
   http_request: () => import("./validate_http_request.js"),
   tcp_connect: () => import("./validate_tcp_connect.js"),
   tls_certificate: () => import("./validate_tls_certificate.js"),

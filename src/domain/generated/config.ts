@@ -241,6 +241,7 @@ export interface CheckParameters {
   readonly script: ScriptParameters;
   readonly file_timestamp: FileTimestampParameters;
   readonly file: FileParameters;
+  readonly log: LogParameters;
   readonly http_request: HttpRequestParameters;
   readonly tcp_connect: TcpConnectParameters;
   readonly tls_certificate: TlsCertificateParameters;
@@ -386,6 +387,23 @@ export interface FileParameters {
   /** The condition if the file does not exist. */
   readonly conditionOnMissing: Condition;
   /** Makes a violation `warning` instead of `critical`. */
+  readonly asWarning: boolean;
+}
+
+export interface LogParameters {
+  /** The log file, relative to the directory of the config. */
+  readonly path: string;
+  /** A regular expression (RE2) for each line. */
+  readonly pattern: string;
+  /** A regular expression (RE2). Lines that match it do not count. */
+  readonly ignorePattern?: string;
+  /** How many matching lines since the last run are ok. */
+  readonly atMost: number;
+  /** The file that rotation makes of the log, whose last lines are read too. Default: `path` with `.1`. */
+  readonly rotatedPath?: string;
+  /** The condition if the file does not exist. */
+  readonly conditionOnMissing: Condition;
+  /** Makes too many matching lines `warning` instead of `critical`. */
   readonly asWarning: boolean;
 }
 

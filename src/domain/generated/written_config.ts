@@ -289,6 +289,7 @@ export interface CheckParameters {
   readonly script: ScriptParameters;
   readonly file_timestamp: FileTimestampParameters;
   readonly file: FileParameters;
+  readonly log: LogParameters;
   readonly http_request: HttpRequestParameters;
   readonly tcp_connect: TcpConnectParameters;
   readonly tls_certificate: TlsCertificateParameters;
@@ -390,6 +391,16 @@ export interface FileParameters {
   readonly sha256?: string | undefined;
   readonly content_pattern?: string | undefined;
   readonly not_content_pattern?: string | undefined;
+  readonly condition_on_missing?: Condition | undefined;
+  readonly as_warning?: boolean | undefined;
+}
+
+export interface LogParameters {
+  readonly path: string;
+  readonly pattern: string;
+  readonly ignore_pattern?: string | undefined;
+  readonly at_most?: number | undefined;
+  readonly rotated_path?: string | undefined;
   readonly condition_on_missing?: Condition | undefined;
   readonly as_warning?: boolean | undefined;
 }

@@ -118,6 +118,7 @@ export const RESULT: Codec<KeptResult> = object({
   lateMs: nullable(number),
   locations: optional(list(LOCATION_VOTE)),
   definition: optional(text),
+  memory: optional(text),
 });
 
 type StoredRecord = Omit<CheckRecord, "isShared">;
