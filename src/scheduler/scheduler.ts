@@ -284,6 +284,8 @@ export class Scheduler {
     this.#abortRuns(() => true);
     this.#stopped.abort(new Error("Stopped"));
     await all;
+    // Actions that results of these began.
+    await Promise.all(this.#runs);
     this.#limited.end();
     await this.#options.repository.flush();
     await this.#sending;

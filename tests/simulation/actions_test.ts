@@ -5,6 +5,7 @@ import { type Scenario, simulate, type World } from "../../testing/simulation/mo
 import { campaign, testSeed } from "../../testing/seed.ts";
 import { test } from "./installation.ts";
 
+const TOKEN = "sesame-open-sesame";
 const START = "2026-03-02 21:55";
 const FIX = { path: "/bin/fix", title: "restart web", at_most: 2, settle: "1 minute" };
 
@@ -48,6 +49,7 @@ simulate("an action that helps sends nothing", {
 
 simulate("an action that does not help runs at_most times, then the problem is sent", {
   ...WEB,
+  config: { ...WEB.config, listen: { address: "127.0.0.1:9797", token: TOKEN } },
   results: { web: "22:00 critical (refused)" },
   actions: {
     "21:56": install({ code: 5, stderr: "no such unit\nmore" }),
@@ -60,6 +62,15 @@ simulate("an action that does not help runs at_most times, then the problem is s
       );
       const { actions } = JSON.parse((await world.machine().run("why", "--format", "json", "web")).stdout);
       assert.deepEqual([actions.length, actions[1].outcome], [2, "failed"]);
+    },
+    "22:50": async (world) => {
+      const headers = { authorization: `Bearer ${TOKEN}` };
+      const page = await world.machine().request("/checks/web", { headers });
+      const text = page?.body.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ") ?? "";
+      assert.match(
+        text,
+        /Action restart web after 1 critical result, at most 2 an hour .* exit code 5: no such unit/,
+      );
     },
     "23:00": async (world) => {
       const listed = await world.machine().run("history", "--from", "21:50");
