@@ -436,6 +436,15 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
+      file: "src/checks/grpc_health.ts",
+      tests: ["tests/checks/grpc_health_test.ts"],
+      faults: [
+        ["a health status counts despite an error of gRPC", 'if (status !== "0") {', 'if (status === "5") {'],
+        ["any health status is ok", "health === SERVING ?", "health !== null ?"],
+        ["a response counts before its end", "if (isLast && block.length === 0)", "if (block.length === 0)"],
+      ],
+    },
+    {
       file: "src/checks/websocket.ts",
       tests: ["tests/checks/websocket_test.ts"],
       faults: [

@@ -1,7 +1,12 @@
 /** A run of a check that talks over one connection. */
 import { type CheckResult, checkResult } from "../domain/check.ts";
 import type { ObserveContext } from "../domain/check_kind.ts";
-import type { Connection, ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
+import type {
+  Connection,
+  ConnectionPhase,
+  ConnectionTarget,
+  TlsExpectations,
+} from "../domain/connections.ts";
 import { roundedMs } from "../shared/json_values.ts";
 import { failureVerdict, refusalBy, timeoutText } from "./certificate_verdict.ts";
 import { observeWithAuthorities } from "./every_address.ts";
@@ -17,8 +22,8 @@ interface TalkingCheck {
 
 interface TalkOptions {
   readonly target: ConnectionTarget;
-  /** Whether TLS is used, and the protocols to offer in it. */
-  readonly tls: { readonly protocols?: readonly string[] } | null;
+  /** `null`: clear text. By default the name is that of the host. */
+  readonly tls: Partial<Pick<TlsExpectations, "serverName" | "protocols">> | null;
   readonly context: ObserveContext;
 }
 

@@ -22,6 +22,7 @@ export const CHECK_KINDS: { readonly [K in CheckKind]: () => Promise<CheckKindEn
   systemd_unit: lazily(async () => (await import("./systemd_unit.ts")).systemdUnitKind),
   dns_lookup: lazily(async () => (await import("./dns_lookup.ts")).dnsLookupKind),
   domain_expiry: lazily(async () => (await import("./domain_expiry.ts")).domainExpiryKind),
+  grpc_health: lazily(async () => (await import("./grpc_health.ts")).grpcHealthKind),
   ntp: lazily(async () => (await import("./ntp.ts")).ntpKind),
   websocket: lazily(async () => (await import("./websocket.ts")).websocketKind),
   ping: lazily(async () => (await import("./ping.ts")).pingKind),

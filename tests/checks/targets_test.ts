@@ -110,6 +110,7 @@ Deno.test("each kind derives parameters from its target, or supports none", asyn
     dns_lookup: "example.org",
     domain_expiry: "example.org",
     websocket: "wss://example.org/a",
+    grpc_health: "grpc://api:50051",
     ntp: "192.0.2.1",
     ping: "192.0.2.1",
     group: "a,b",

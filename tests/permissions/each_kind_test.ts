@@ -45,6 +45,7 @@ const PARAMETERS: Readonly<
   ping: () => ({ host: "127.0.0.1", count: 1 }),
   dns_lookup: ({ dns }) => ({ name: "a.example", server: `127.0.0.1:${dns}` }),
   websocket: ({ socket }) => ({ url: `ws://127.0.0.1:${socket}/` }),
+  grpc_health: ({ web }) => ({ host: "127.0.0.1", port: web }),
   ntp: ({ time }) => ({ host: "127.0.0.1", port: time }),
   domain_expiry: ({ rdap }) => ({ domain: "example.org", server: `http://127.0.0.1:${rdap}/` }),
   http_request: ({ web }) => ({ request: { target: `http://127.0.0.1:${web}/` } }),

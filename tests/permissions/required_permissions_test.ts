@@ -62,6 +62,7 @@ Deno.test("requiredPermissionsOf() returns the minimal permissions of each check
       `net=db.example.org:5432 ${TLS}`,
     ],
     domain_expiry: [{ parameters: { domain: "www.example.com" } }, `net=rdap.verisign.com:443 ${TLS}`],
+    grpc_health: [{ parameters: { host: "10.0.0.1", port: 50051, tls: true } }, `net=10.0.0.1:50051 ${TLS}`],
     ntp: [{ parameters: { host: "192.0.2.1" } }, "net=192.0.2.1:123,0.0.0.0:0"],
     websocket: [{ parameters: { url: "wss://chat.example.org/a?b" } }, `net=chat.example.org:443 ${TLS}`],
     tls_certificate: [{ parameters: tls }, `read=/srv/authority.pem net=10.0.0.1:443 ${TLS}`],

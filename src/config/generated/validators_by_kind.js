@@ -14,6 +14,7 @@ export const check = {
   dns_lookup: () => import("./validate_dns_lookup.js"),
   domain_expiry: () => import("./validate_domain_expiry.js"),
   websocket: () => import("./validate_websocket.js"),
+  grpc_health: () => import("./validate_grpc_health.js"),
   ntp: () => import("./validate_ntp.js"),
   ping: () => import("./validate_ping.js"),
   process: () => import("./validate_process.js"),

@@ -251,6 +251,7 @@ export interface CheckParameters {
   readonly dns_lookup: DnsLookupParameters;
   readonly domain_expiry: DomainExpiryParameters;
   readonly websocket: WebsocketParameters;
+  readonly grpc_health: GrpcHealthParameters;
   readonly ntp: NtpParameters;
   readonly ping: PingParameters;
   readonly process: ProcessParameters;
@@ -730,6 +731,25 @@ export interface WebsocketParameters {
   /** A PEM file of certificates to trust in addition, of authorities or the server's own; relative to the directory of the config. */
   readonly caFile?: string;
   /** `false` accepts any certificate, so that anyone on the way can read and alter everything. Default: `true`. */
+  readonly verify?: boolean;
+  /** Makes a violation `warning` instead of `critical`. */
+  readonly asWarning: boolean;
+}
+
+export interface GrpcHealthParameters {
+  /** Name or IP address of the server. */
+  readonly host: string;
+  /** Its port. */
+  readonly port: number;
+  /** The name of the service. Default: empty, the server as a whole. */
+  readonly service: string;
+  /** Uses TLS. The certificate must be valid for the host. */
+  readonly tls: boolean;
+  /** The name to send (SNI, `:authority`) and to verify; requires `tls`. Default: the host. */
+  readonly serverName?: string;
+  /** A PEM file of certificates to trust in addition, of authorities or the server's own; requires `tls`, relative to the directory of the config. */
+  readonly caFile?: string;
+  /** `false` accepts any certificate, so that anyone on the way can read and alter everything; requires `tls`. Default: `true`. */
   readonly verify?: boolean;
   /** Makes a violation `warning` instead of `critical`. */
   readonly asWarning: boolean;

@@ -299,6 +299,7 @@ export interface CheckParameters {
   readonly dns_lookup: DnsLookupParameters;
   readonly domain_expiry: DomainExpiryParameters;
   readonly websocket: WebsocketParameters;
+  readonly grpc_health: GrpcHealthParameters;
   readonly ntp: NtpParameters;
   readonly ping: PingParameters;
   readonly process: ProcessParameters;
@@ -602,6 +603,17 @@ export interface WebsocketParameters {
   readonly headers?: { readonly [name: string]: string } | undefined;
   readonly send?: string | undefined;
   readonly expect?: string | undefined;
+  readonly ca_file?: string | undefined;
+  readonly verify?: boolean | undefined;
+  readonly as_warning?: boolean | undefined;
+}
+
+export interface GrpcHealthParameters {
+  readonly host: string;
+  readonly port: number;
+  readonly service?: string | undefined;
+  readonly tls?: boolean | undefined;
+  readonly server_name?: string | undefined;
   readonly ca_file?: string | undefined;
   readonly verify?: boolean | undefined;
   readonly as_warning?: boolean | undefined;
