@@ -22,7 +22,7 @@ import type { RecordBatch, VersionedRecord } from "../../src/state/record_writer
 import { createDatabaseStore } from "../../src/state/sqlite/database_store.ts";
 import { SELECT_MARKERS } from "../../src/state/sql/shared_statements.ts";
 import { DELETE_MARKER, DELETE_QUEUED } from "../../src/state/sqlite/outbox_statements.ts";
-import { keepUpdate } from "../../src/state/sqlite/sqlite_checks.ts";
+import { keepUpdates } from "../../src/state/sqlite/sqlite_checks.ts";
 import { openConnection, type SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
 import { keepQueued, logDelivery } from "../../src/state/sqlite/sqlite_outbox.ts";
 import type { Row } from "../../src/state/sql/table_declaration.ts";
@@ -123,9 +123,8 @@ export class MemoryDatabase {
         const present = this.#connection.first("SELECT version FROM checks WHERE name = ?", key);
         if (present !== undefined && present["version"] !== replaces) continue;
         saved.add(name);
-        for (const update of updates) {
-          if (update.record.name === name) keepUpdate(this.#connection, { ...update, queued: [] });
-        }
+        const own = updates.filter(({ record }) => record.name === name);
+        keepUpdates(this.#connection, own.map((update) => ({ ...update, queued: [] })));
         this.#connection.run("UPDATE checks SET version = ? WHERE name = ?", version, key);
       }
       for (const { record, queued } of updates) {

@@ -231,6 +231,8 @@ export function testStore(
       const seen = expected.slice(expected.length - index - 1);
       assert.deepEqual(await runs(), seen.slice(0, 50), `after ${index + 1} runs`);
     }
+    await store.save(entries.map((rollup) => updateOf("together", { rollup })));
+    assert.deepEqual(await runs("together"), expected.slice(0, 50), "stored together");
     const waiting = entryOf(NOW_MS, { condition: null, durationMs: 0, lastedMs: 60_000 });
     await store.save([updateOf("web", { rollup: waiting })]);
     assert.deepEqual(await runs(), expected.slice(0, 50), "without a run they stay");

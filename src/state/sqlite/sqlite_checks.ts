@@ -3,6 +3,7 @@ import type { CheckStore, CheckUpdate } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
 import type { Access } from "./store_failure.ts";
+import { joinBytes } from "../../shared/join_bytes.ts";
 import { keepQueued } from "./sqlite_outbox.ts";
 import { cutChange } from "../retention.ts";
 import {
@@ -30,27 +31,34 @@ import {
 } from "./statements.ts";
 import { CHANGES, CHECKS, JOURNAL, RECORDS, ROLLUPS } from "../sql/tables.ts";
 
-/** Persists an update, as part of the open transaction. */
-export function keepUpdate(
-  connection: SqliteConnection,
-  { record, rollup, change, queued, journal }: CheckUpdate,
-): void {
-  const check = { ...record, freshRuns: packRun(rollup) };
-  const kept = connection.first(UPSERT_CHECK, ...CHECKS.encode(check));
-  const id = Number(kept?.["id"]);
-  if (Number(kept?.["fresh_bytes"]) >= FRESH_BYTES_MAX) {
+/** Persists updates, as part of the open transaction: the last record of a check, and everything else of each. */
+export function keepUpdates(connection: SqliteConnection, updates: readonly CheckUpdate[]): void {
+  const ids = new Map<string, number>();
+  for (const [name, ofCheck] of Map.groupBy(updates, ({ record }) => record.name)) {
+    ids.set(name, keepRecord(connection, ofCheck));
+  }
+  for (const { record, rollup, change, queued, journal } of updates) {
+    const checkId = ids.get(record.name) ?? NaN;
+    for (const one of rollup === null ? [] : rollupsOf(rollup)) {
+      connection.run(ROLLUPS.upsert, ...ROLLUPS.encode({ ...one, checkId }));
+    }
+    if (change !== null) connection.run(CHANGES.insert, ...CHANGES.encode({ ...cutChange(change), checkId }));
+    if (journal !== undefined) connection.run(JOURNAL.upsert, ...JOURNAL.encode({ ...journal, checkId }));
+    for (const notification of queued) keepQueued(connection, notification);
+  }
+}
+
+/** Persists the record after the last update of a check, and the runs of all; returns the id of the check. */
+function keepRecord(connection: SqliteConnection, updates: readonly CheckUpdate[]): number {
+  const freshRuns = joinBytes(updates.map(({ rollup }) => packRun(rollup)).reverse());
+  const kept = updates.at(-1);
+  if (kept === undefined) throw new TypeError("no update of a check");
+  const row = connection.first(UPSERT_CHECK, ...CHECKS.encode({ ...kept.record, freshRuns }));
+  const id = Number(row?.["id"]);
+  if (Number(row?.["fresh_bytes"]) >= FRESH_BYTES_MAX) {
     for (const statement of MOVE_FRESH_RUNS) connection.run(statement, id);
   }
-  if (rollup !== null) {
-    for (const one of rollupsOf(rollup)) {
-      connection.run(ROLLUPS.upsert, ...ROLLUPS.encode({ ...one, checkId: id }));
-    }
-  }
-  if (change !== null) {
-    connection.run(CHANGES.insert, ...CHANGES.encode({ ...cutChange(change), checkId: id }));
-  }
-  if (journal !== undefined) connection.run(JOURNAL.upsert, ...JOURNAL.encode({ ...journal, checkId: id }));
-  for (const notification of queued) keepQueued(connection, notification);
+  return id;
 }
 
 const SELECT_LATEST_CHANGES = selectLatestChanges("SELECT value FROM json_each(?)", "?");
@@ -62,7 +70,7 @@ export function createCheckStore(connection: SqliteConnection, { read, write }: 
       write(() => {
         // One process owns the file, so no other has written a record meanwhile.
         if (updates.length === 0) return [];
-        connection.transaction(() => updates.forEach((update) => keepUpdate(connection, update)));
+        connection.transaction(() => keepUpdates(connection, updates));
         return [];
       }),
     changes: (name, { sinceMs, limit, from = { atMs: Infinity, skip: 0 } }) =>
