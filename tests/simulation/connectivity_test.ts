@@ -21,7 +21,10 @@ async function conditionsOf(world: World): Promise<Readonly<Record<string, strin
 
 simulate("failures without a network do not count, and are no problem, no change and no downtime", {
   start: START,
-  config: CONFIG,
+  config: {
+    ...CONFIG,
+    checks: { ...CONFIG.checks, site: { kind: "group", parameters: { checks: ["web", "api"] } } },
+  },
   servers: {
     web: "22:00 refuse, 22:20 up",
     api: "22:00 hang, 22:20 up",
@@ -36,6 +39,7 @@ simulate("failures without a network do not count, and are no problem, no change
         api: "pending",
         local: "ok",
         disk: "ok",
+        site: "pending",
       });
       const { stdout } = await world.machine().run("why", "web");
       assert.match(
@@ -44,7 +48,13 @@ simulate("failures without a network do not count, and are no problem, no change
       );
     },
     "22:30": async (world) => {
-      assert.deepEqual(await conditionsOf(world), { web: "ok", api: "ok", local: "ok", disk: "ok" });
+      assert.deepEqual(await conditionsOf(world), {
+        web: "ok",
+        api: "ok",
+        local: "ok",
+        disk: "ok",
+        site: "ok",
+      });
       const { stdout } = await world.machine().run("history", "--format", "json", "web");
       assert.doesNotMatch(stdout, /"to": "(?:critical|unknown)"/);
     },
