@@ -248,8 +248,8 @@ export const CHECKS: FaultyLayer = {
       faults: [
         [
           "a job has no grace",
-          "agoMs <= expectedEveryMs + graceMs",
-          "agoMs <= expectedEveryMs + 0 * graceMs",
+          "nowMs <= dueMs + graceMs)",
+          "nowMs <= dueMs + 0 * graceMs)",
         ],
         [
           "a job that failed is ok",
@@ -260,6 +260,22 @@ export const CHECKS: FaultyLayer = {
           "a run in progress may take for ever",
           "nowMs - begun.startedAtMs > maxMs)",
           "nowMs - begun.startedAtMs > 1e3 * maxMs)",
+        ],
+        ["a run that starts by a clock that is ahead does not count", "heardMs) + EARLY_MS_MAX", "heardMs)"],
+        [
+          "a run in progress without a limit counts as ended",
+          "durationMaxMs === undefined ? [] : inProgress.map(",
+          "durationMaxMs === null ? [] : inProgress.map(",
+        ],
+        [
+          "a start in the future hides missed runs",
+          "(ms) => ms <= nowMs + FUTURE_MS_MAX",
+          "(ms) => ms <= Infinity",
+        ],
+        [
+          "a cron schedule and an interval of a job exclude nothing",
+          "cron !== undefined && expectedEveryMs !== undefined)",
+          "cron === null && expectedEveryMs !== undefined)",
         ],
         ["a job that never ran is ok", 'isAwaited ? "unknown"', 'isAwaited ? "ok"'],
         ["a job whose clock was set back is ok", "agoMs < -FUTURE_MS_MAX", "agoMs < -1e6 * FUTURE_MS_MAX"],

@@ -7,7 +7,7 @@ import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { EndedJobRun, JobEnd, JobFacts, JobRun } from "../domain/job_runs.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import { isCron } from "../domain/schedule.ts";
+import { type CronTimes, isCron } from "../domain/schedule.ts";
 import { StoreError } from "../domain/store.ts";
 
 export const jobKind: CheckKindEntry<"job"> = {
@@ -17,13 +17,15 @@ export const jobKind: CheckKindEntry<"job"> = {
   withoutLocations: "a job check reads check-ins and runs at no location",
   pingKey: ({ parameters }) => parameters.pingKey,
   target: {
-    form: "INTERVAL",
-    parametersOf: ({ text }) => ({ expected_every: text }),
+    form: "INTERVAL or CRON",
+    parametersOf: ({ text }) =>
+      /^@|\s\S+\s+\S+\s+\S+\s/.test(text) ? { cron: text } : { expected_every: text },
     nameOf: () => "job",
     // Each failed run counts: the next one may be a day away.
     threshold: 1,
     subjectsOf: ({ name }) => [`job ${name}`],
   },
+  errors: findErrors,
   warnings: findWarnings,
   // The state that it reads is the monitor's own.
   requiredPermissions: () => ({}),
@@ -49,10 +51,11 @@ async function observeJob(check: CheckOf<"job">, { system: { clock }, jobs, sign
     return unknownResult(`no data: ${error.message}`);
   }
   signal.throwIfAborted();
-  return evaluate(facts, { parameters: check.parameters, nowMs });
+  return evaluate(facts, { parameters: check.parameters, times: check.jobTimes, nowMs });
 }
 
 interface EvaluateOptions {
+  readonly times: CronTimes | undefined;
   readonly parameters: JobParameters;
   readonly nowMs: number;
 }
@@ -100,18 +103,33 @@ const MANNERS: Readonly<Record<JobEnd["how"], (end: JobEnd) => string>> = {
 /** The tolerated clock skew of a machine that checks in. */
 const FUTURE_MS_MAX = 5 * MINUTE_MS;
 
-function findLateRun(
-  { sinceMs, last, inProgress }: JobFacts,
-  { parameters, nowMs }: EvaluateOptions,
-): Fault[] {
-  const { expectedEveryMs, graceMs, conditionOnOverdue } = parameters;
+/** A run may start so long before its time, by the clock of its machine. */
+const EARLY_MS_MAX = MINUTE_MS;
+
+/**
+ * Returns when the next run is expected, without grace. With cron, that is the first time after the last check-in, so
+ * each missed time counts. A run in progress has checked in if `duration_max` limits it.
+ */
+function expectedAtMs({ sinceMs, last, inProgress }: JobFacts, options: EvaluateOptions): number {
+  const { parameters: { expectedEveryMs = NaN, durationMaxMs }, times, nowMs } = options;
+  if (times === undefined) return (last?.end.atMs ?? sinceMs) + expectedEveryMs;
+  const startsMs = durationMaxMs === undefined ? [] : inProgress.map(({ startedAtMs }) => startedAtMs);
+  const heardMs = [...last === null ? [] : [last.end.atMs], ...startsMs]
+    .filter((ms) => ms <= nowMs + FUTURE_MS_MAX);
+  return times.after(heardMs.length === 0 ? sinceMs : Math.max(...heardMs) + EARLY_MS_MAX);
+}
+
+function findLateRun(facts: JobFacts, options: EvaluateOptions): Fault[] {
+  const { sinceMs, last, inProgress } = facts;
+  const { parameters: { expectedEveryMs, graceMs, conditionOnOverdue }, times, nowMs } = options;
   const agoMs = nowMs - (last?.end.atMs ?? sinceMs);
   if (agoMs < -FUTURE_MS_MAX) {
     const text = `last ended at ${timeText(nowMs - agoMs)}, in the future, so the clock was set back; ` +
       "wait for the next run";
     return [{ condition: "unknown", text }];
   }
-  if (agoMs <= expectedEveryMs + graceMs) return [];
+  const dueMs = expectedAtMs(facts, options);
+  if (nowMs <= dueMs + graceMs) return [];
   const heard = last === null
     ? `no run has ended since the check began at ${timeText(sinceMs)}`
     : `last ended at ${timeText(last.end.atMs)}`;
@@ -119,7 +137,10 @@ function findLateRun(
   const state = begun === undefined
     ? ""
     : `, one started at ${timeText(begun.startedAtMs)} and is still running or died`;
-  const text = `overdue: ${heard}, expected every ${exactDuration(expectedEveryMs)}${state}`;
+  const expected = times === undefined
+    ? `every ${exactDuration(expectedEveryMs ?? NaN)}`
+    : `at ${timeText(dueMs, times.timeZone)} by "${times.expression}"`;
+  const text = `overdue: ${heard}, expected ${expected}${state}`;
   return [{ condition: conditionOnOverdue, text }];
 }
 
@@ -147,7 +168,8 @@ function justOver(durationMs: number, maxMs: number): string {
   return duration === describeDuration(maxMs) ? `just over ${exactDuration(maxMs)}` : duration;
 }
 
-function describeWell({ sinceMs, last, inProgress }: JobFacts, { parameters, nowMs }: EvaluateOptions) {
+function describeWell(facts: JobFacts, options: EvaluateOptions) {
+  const { last, inProgress } = facts;
   const running = describeRunning(inProgress);
   if (last !== null) {
     const { end } = last;
@@ -158,8 +180,9 @@ function describeWell({ sinceMs, last, inProgress }: JobFacts, { parameters, now
     return [said, running].filter((part) => part !== "").join("; ");
   }
   if (running !== "") return `${running}, none has ended yet`;
-  const untilMs = sinceMs + parameters.expectedEveryMs;
-  return `no run yet, the first one ${untilMs > nowMs ? "is" : "was"} expected by ${timeText(untilMs)}`;
+  const untilMs = expectedAtMs(facts, options);
+  const until = timeText(untilMs, options.times?.timeZone);
+  return `no run yet, the first one ${untilMs > options.nowMs ? "is" : "was"} expected by ${until}`;
 }
 
 function describeRunning(inProgress: readonly JobRun[]): string {
@@ -212,8 +235,27 @@ function unshownOutput(last: EndedJobRun | null): string {
   return isShown ? output.slice(0, output.lastIndexOf(line)) : output;
 }
 
+function findErrors({ parameters }: CheckOf<"job">): readonly ParameterProblem[] {
+  const { cron, timeZone, expectedEveryMs } = parameters;
+  const errors: ParameterProblem[] = [];
+  if (cron === undefined && expectedEveryMs === undefined) {
+    const message =
+      'missing key "cron" or "expected_every": write when the job starts, such as "cron": "30 2 * * *"';
+    errors.push({ path: [], message });
+  }
+  if (cron !== undefined && expectedEveryMs !== undefined) {
+    errors.push({ path: ["expected_every"], message: 'cannot be used with "cron": remove one of them' });
+  }
+  if (timeZone !== undefined && cron === undefined) {
+    errors.push({ path: ["time_zone"], message: 'has no effect without "cron"' });
+  }
+  return errors;
+}
+
 function findWarnings({ parameters, schedule }: CheckOf<"job">): readonly ParameterProblem[] {
   const { expectedEveryMs, graceMs, durationMaxMs } = parameters;
+  // With cron, a run in progress is not overdue.
+  if (expectedEveryMs === undefined) return [];
   const [every, grace] = [exactDuration(expectedEveryMs), exactDuration(graceMs)];
   const warnings: ParameterProblem[] = [];
   if (!isCron(schedule) && schedule.regularIntervalMs > expectedEveryMs) {

@@ -211,6 +211,9 @@ class Resolver {
       threshold,
       recoveryThreshold: recoveryThreshold ?? threshold,
       schedule: this.#schedule(schedule),
+      ...lacks.length === 0 && "cron" in rest.parameters && rest.parameters.cron !== undefined && {
+        jobTimes: this.#sharedTimes(rest.parameters.cron, rest.parameters.timeZone),
+      },
       maintenanceWindows: this.#maintenanceWindows(maintenanceWindows),
       notifications: this.#withKeys(name, notifications, view),
       ...locations !== undefined && {
@@ -277,11 +280,14 @@ class Resolver {
     if (cron === undefined) {
       return { regularIntervalMs, attentiveIntervalMs: attentiveIntervalMs ?? regularIntervalMs };
     }
-    const zone = timeZone ?? this.#options.timeZone();
-    const key = JSON.stringify([cron, zone]);
+    return { times: this.#sharedTimes(cron, timeZone), attentiveIntervalMs: attentiveIntervalMs ?? null };
+  }
+
+  #sharedTimes(cron: string, timeZone = this.#options.timeZone()): CronTimes {
+    const key = JSON.stringify([cron, timeZone]);
     let times = this.#times.get(key);
-    if (times === undefined) this.#times.set(key, times = this.#timesOf(cron, zone));
-    return { times, attentiveIntervalMs: attentiveIntervalMs ?? null };
+    if (times === undefined) this.#times.set(key, times = this.#timesOf(cron, timeZone));
+    return times;
   }
 
   #timesOf(expression: string, timeZone: string): CronTimes {

@@ -1,7 +1,7 @@
 import type { Channel } from "./channel.ts";
 import type * as config from "./generated/config.ts";
 import type { MaintenanceWindow } from "./maintenance_window.ts";
-import type { Schedule } from "./schedule.ts";
+import type { CronTimes, Schedule } from "./schedule.ts";
 import type { Condition } from "./condition.ts";
 
 /**
@@ -44,6 +44,8 @@ export interface CheckSettings extends Omit<config.Check, CombinedKey> {
   readonly locations?: Locations;
   /** What may end its problems; absent: nothing. */
   readonly action?: Action;
+  /** The times of `cron` in its parameters; absent: it has none. */
+  readonly jobTimes?: CronTimes;
   /** A hash of its kind and parameters as they are written, before placeholders are resolved. @default unknown */
   readonly definition?: string;
   /** Its target for people, without credentials; absent: it has none. */

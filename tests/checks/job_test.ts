@@ -1,7 +1,9 @@
 import { checkOf, contextOf } from "../../testing/builders.ts";
 import assert from "node:assert/strict";
 import { jobKind } from "../../src/checks/job.ts";
+import { createCronReader } from "../../src/config/cron_times.ts";
 import type { CheckOf, CheckResult } from "../../src/domain/check.ts";
+import type { CronTimes } from "../../src/domain/schedule.ts";
 import type { JobParameters } from "../../src/domain/generated/config.ts";
 import type { JobEnd, JobLog } from "../../src/domain/job_runs.ts";
 import { type Store, StoreError } from "../../src/domain/store.ts";
@@ -89,6 +91,45 @@ function withTimes(expected: string, nowMs: number): string {
     (_, isAhead, span: string) => timeText(nowMs + spanMs(span) * (isAhead === undefined ? -1 : 1)),
   );
 }
+
+/** The job starts 90 minutes after the check is first seen, and each day at that time. */
+const CRON_JOBS = String.raw`
+  before the first time   | | 1 h | | unknown: no run yet, the first one is expected by 2027-01-15 10:30:00 +01:00
+  never in time           | | 100 min 1 s | |     critical: overdue: no run has ended since the check began at {100 min 1 s ago}, expected at 2027-01-15 10:30:00 +01:00 by "30 10 * * *"
+  in time, until the grace of the next day | ran a at 91 min | 1 d 100 min | | ok: ended at {1 d 9 min ago} with exit code 0 after 35 s
+  missed on the next day  | ran a at 4 h | 1 d 100 min 1 s | |     critical: overdue: last ended at {21 h 40 min 1 s ago}, expected at 2027-01-16 10:30:00 +01:00 by "30 10 * * *"
+  missed, then made up    | ran a at 91 min, ran b at 30 h | 31 h | | ok: ended at {1 h ago} with exit code 0 after 35 s
+  a minute early          | ran a at 89 min | 3 h | | ok: ended at {91 min ago} with exit code 0 after 35 s
+  more than that          | ran a at 88 min | 3 h | |     critical: overdue: last ended at {92 min ago}, expected at 2027-01-15 10:30:00 +01:00 by "30 10 * * *"
+  runs without a limit    | ran a at 0 s, begins b at 90 min | 3 h | | critical: overdue: last ended at {3 h ago},     expected at 2027-01-15 10:30:00 +01:00 by "30 10 * * *", one started at {90 min ago} and is still running or died
+  runs within its limit   | ran a at 0 s, begins b at 90 min | 3 h | durationMaxMs=7200000 |     ok: ended at {3 h ago} with exit code 0 after 35 s; running since {90 min ago}
+  never ends              | ran a at 0 s, begins b at 90 min | 4 h | durationMaxMs=7200000 |     critical: running since {150 min ago}, at most 2 h expected, unless it died
+  never ends, and the next one is missed | ran a at 0 s, begins b at 90 min | 1 d 2 h | durationMaxMs=36000000 |     critical: overdue: last ended at {1 d 2 h ago}, expected at 2027-01-16 10:30:00 +01:00 by "30 10 * * *",     one started at {24 h 30 min ago} and is still running or died; running since {24 h 30 min ago},     at most 10 h expected, unless it died
+  started in the future   | ran a at 0 s, begins b at 300 d | 3 h | durationMaxMs=7200000 | critical: overdue:     last ended at {3 h ago}, expected at 2027-01-15 10:30:00 +01:00 by "30 10 * * *",     one started at {in 299 d 21 h} and is still running or died`;
+
+Deno.test("observeJob() expects a run at each time of a cron schedule", async (t) => {
+  const jobTimes = createCronReader()("30 10 * * *", "Etc/GMT-1") ?? undefined;
+  await testTable(t, CRON_JOBS, async (_, events, at, parameters, expected) => {
+    const [store, startMs] = await storeWith(eventsOf(events));
+    const withCron = { ...fieldsOf<Partial<JobParameters>>(parameters), cron: "30 10 * * *" };
+    const { condition, output } = await look(store, spanMs(at), withCron, jobTimes);
+    assert.equal(`${condition}: ${output}`, withTimes(expected, startMs + spanMs(at)));
+  });
+});
+
+Deno.test("jobKind requires either a cron schedule or an interval", () => {
+  const errors = (parameters: Partial<JobParameters>) =>
+    problemTexts(jobKind.errors?.(check(parameters)) ?? []);
+  assert.deepEqual(errors({}), []);
+  const { expectedEveryMs: _, ...without } = check({}).parameters;
+  assert.deepEqual(problemTexts(jobKind.errors?.({ ...check({}), parameters: without }) ?? []), [
+    ': missing key "cron" or "expected_every": write when the job starts, such as "cron": "30 2 * * *"',
+  ]);
+  assert.deepEqual(errors({ timeZone: "Europe/Zurich" }), ['time_zone: has no effect without "cron"']);
+  assert.deepEqual(errors({ cron: "@daily" }), [
+    'expected_every: cannot be used with "cron": remove one of them',
+  ]);
+});
 
 Deno.test("observeJob() has the last lines as detail, and measures", async () => {
   const [none] = await storeWith([]);
@@ -185,18 +226,27 @@ async function happen(store: Store, event: Event, startMs: number): Promise<void
   await store.keepJobRun("backup", { id: event.ends, startedAtMs: atMs, end }, startMs);
 }
 
-function look(store: Store, atMs: number, parameters: Partial<JobParameters> = {}): Promise<CheckResult> {
-  return observe({ recall: (name, nowMs) => store.job(name, nowMs) }, atMs, parameters);
+function look(
+  store: Store,
+  atMs: number,
+  parameters: Partial<JobParameters> = {},
+  jobTimes?: CronTimes,
+): Promise<CheckResult> {
+  return observe({ recall: (name, nowMs) => store.job(name, nowMs) }, atMs, parameters, jobTimes);
 }
 
 async function observe(
   jobs: JobLog | null,
   atMs: number,
   parameters: Partial<JobParameters> = {},
+  jobTimes?: CronTimes,
 ): Promise<CheckResult> {
   const clock = createFakeClock();
   await clock.advance(atMs);
-  return await jobKind.observe(check(parameters), contextOf({ system: { clock }, jobs }));
+  return await jobKind.observe(
+    { ...check(parameters), ...jobTimes && { jobTimes } },
+    contextOf({ system: { clock }, jobs }),
+  );
 }
 
 function check(parameters: Partial<JobParameters>): CheckOf<"job"> {

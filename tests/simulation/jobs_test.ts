@@ -57,6 +57,22 @@ simulate("a job that fails or is missed is a problem, and a check-in its recover
   },
 });
 
+simulate("a run that a cron schedule expects is missed after its grace, in the time zone of the config", {
+  start: "2026-03-02 12:00",
+  config: {
+    time_zone: "Europe/Zurich",
+    checks: {
+      report: { kind: "job", parameters: { cron: "0 14,16 * * *" } },
+      other: { kind: "job", parameters: { cron: "0 16 * * *", time_zone: "UTC" } },
+    },
+  },
+  actions: { "13:05": "beat report", "16:00": ["beat report", "beat other"] },
+  until: "17:00",
+  expect: {
+    chat: ["15:10-15:11 problem report critical", "16:00-16:01 recovery report ok"],
+  },
+});
+
 const JOB = { kind: "job", parameters: { expected_every: "2 hours" } };
 
 simulate("a job that never ran is pending until it runs or is overdue", {

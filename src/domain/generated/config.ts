@@ -882,9 +882,13 @@ export interface ContainerParameters {
 }
 
 export interface JobParameters {
-  /** Maximum time between the ends of two runs; for the first run, since the check was first seen. */
-  readonly expectedEveryMs: number;
-  /** Additional time. Use more than the duration varies from run to run. */
+  /** When the job starts: a cron schedule, as in `schedule`. Required unless `expected_every` is given. */
+  readonly cron?: string;
+  /** The time zone of `cron`. Default: that of the config. */
+  readonly timeZone?: string;
+  /** Maximum time between the ends of two runs; for the first run, since the check was first seen. In place of `cron`. */
+  readonly expectedEveryMs?: number;
+  /** Additional time. With `cron`, each run must end within it, or start within it if `duration_max` is set. */
   readonly graceMs: number;
   /** The secret part of the URL for check-ins over HTTP: `/ping/KEY`. At least 16 characters. Requires `listen`. */
   readonly pingKey?: string;

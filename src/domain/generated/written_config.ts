@@ -701,7 +701,9 @@ export interface ContainerParameters {
 }
 
 export interface JobParameters {
-  readonly expected_every: number | string;
+  readonly cron?: string | undefined;
+  readonly time_zone?: string | undefined;
+  readonly expected_every?: number | string | undefined;
   readonly grace?: number | string | undefined;
   readonly ping_key?: string | undefined;
   readonly duration_max?: number | string | undefined;
