@@ -2,7 +2,7 @@ import { createPostgresRecords } from "../src/state/postgres/postgres_checks.ts"
 import { RecordWriter } from "../src/state/record_writer.ts";
 import { PostgresClient } from "../src/state/postgres/postgres_client.ts";
 import { openPostgresStore } from "../src/state/postgres/postgres_store.ts";
-import type { Parameter } from "../src/state/postgres/protocol.ts";
+import type { Parameter } from "../src/shared/postgres/protocol.ts";
 import { clientOptions, startPostgres } from "../testing/postgres_server.ts";
 import { missingTools } from "../testing/tools.ts";
 import { updateOf } from "./kept_state.ts";
@@ -66,7 +66,7 @@ function statementMaker(
   const recording: Pick<PostgresClient, "query"> = {
     query: (sql, parameters = []) => {
       sent = [sql, parameters];
-      return Promise.resolve({ rows, count: rows.length });
+      return Promise.resolve({ columns: [], rows, count: rows.length });
     },
   };
   const writer = new RecordWriter(createPostgresRecords(recording as PostgresClient), Math.random);

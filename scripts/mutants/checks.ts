@@ -434,6 +434,41 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
+      file: "src/checks/database_check.ts",
+      tests: ["tests/checks/postgres_query_test.ts"],
+      faults: [
+        [
+          "no value of a database is as expected",
+          'if (value === undefined) return "there is no value, expected one";',
+          "if (value === undefined) return null;",
+        ],
+        [
+          "one of several values is compared",
+          "if (ambiguity !== undefined) return",
+          "if (ambiguity === null) return",
+        ],
+        [
+          "the number of rows is not compared",
+          "comparison.fits(rows) !== true",
+          "comparison.fits(rows) === null",
+        ],
+      ],
+    },
+    {
+      file: "src/checks/postgres_query.ts",
+      tests: ["tests/checks/postgres_query_test.ts"],
+      faults: [
+        ["a query may write", "READ COMMITTED READ ONLY", "READ COMMITTED READ WRITE"],
+        [
+          "data in front of TLS is accepted from PostgreSQL",
+          "if (reply.length > 1) throw",
+          "if (reply.length > 2) throw",
+        ],
+        ["a flood of rows is read", "RESPONSE_BYTES_MAX = 2 ** 20", "RESPONSE_BYTES_MAX = 2 ** 24"],
+        ["an offset of whole hours is no time", '"$&:00"', '"$&"'],
+      ],
+    },
+    {
       file: "src/checks/tcp_dialog.ts",
       tests: ["tests/checks/tcp_dialog_test.ts"],
       faults: [

@@ -38,6 +38,7 @@ export interface ObserveContext {
     | "hostName"
     | "platform"
     | "environment"
+    | "randomId"
   >;
   /** The runs that jobs recorded; `null` without a state. */
   readonly jobs: JobLog | null;

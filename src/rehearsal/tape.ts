@@ -83,6 +83,7 @@ export function recordWorld({ system, jobs }: World): Recording {
     },
     system: {
       ...system,
+      randomId: () => fact("random id", system.randomId()),
       requests: {
         explain: (error, target) => requests.explain(error, target),
         send: async (request, signal) => {
@@ -228,6 +229,7 @@ export function playTape(
     jobs: jobs && { recall: (name) => answer(`job ${name}`) },
     system: {
       ...system,
+      randomId: () => now("random id"),
       requests: {
         explain: (error, target) =>
           error instanceof TapedFailure

@@ -25,6 +25,7 @@ interface Targets {
   readonly rdap: number;
   readonly socket: number;
   readonly time: number;
+  readonly closing: number;
 }
 
 /** Parameters of a check that is not unknown; a job reads only the state, a log needs one, and a group only its members. */
@@ -48,6 +49,13 @@ const PARAMETERS: Readonly<
   grpc_health: ({ web }) => ({ host: "127.0.0.1", port: web }),
   ntp: ({ time }) => ({ host: "127.0.0.1", port: time }),
   domain_expiry: ({ rdap }) => ({ domain: "example.org", server: `http://127.0.0.1:${rdap}/` }),
+  postgres_query: ({ closing }) => ({
+    host: "localhost",
+    port: closing,
+    username: "ada",
+    tls: true,
+    ca_file: "authority.pem",
+  }),
   http_request: ({ web }) => ({ request: { target: `http://127.0.0.1:${web}/` } }),
   tcp_connect: ({ web }) => ({ host: "localhost", port: web }),
   tls_certificate: ({ secure }) => ({ host: "localhost", port: secure, ca_file: "authority.pem" }),
@@ -81,6 +89,7 @@ Deno.test({
         await visitor.untilGone();
       });
       await using time = await startTimeServer((request) => [timeReply(request, { wallMs: Date.now() })]);
+      await using closing = startServer(() => {});
       await using dns = startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.1")])]);
       const targets = {
         web: web.port,
@@ -89,6 +98,7 @@ Deno.test({
         rdap: rdap.port,
         socket: socket.port,
         time: time.port,
+        closing: closing.port,
       };
       harness.writeScript("script.sh", "echo fine");
       harness.writeScript("systemctl.sh", "echo Id=web.service; echo ActiveState=active");

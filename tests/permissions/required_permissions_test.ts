@@ -61,6 +61,10 @@ Deno.test("requiredPermissionsOf() returns the minimal permissions of each check
       { parameters: { host: "db.example.org", port: 5432, tls: true } },
       `net=db.example.org:5432 ${TLS}`,
     ],
+    postgres_query: [
+      { parameters: { host: "db.example.org", username: "ada" } },
+      `net=db.example.org:5432 ${TLS}`,
+    ],
     domain_expiry: [{ parameters: { domain: "www.example.com" } }, `net=rdap.verisign.com:443 ${TLS}`],
     grpc_health: [{ parameters: { host: "10.0.0.1", port: 50051, tls: true } }, `net=10.0.0.1:50051 ${TLS}`],
     ntp: [{ parameters: { host: "192.0.2.1" } }, "net=192.0.2.1:123,0.0.0.0:0"],

@@ -16,6 +16,7 @@ export const check = {
   websocket: () => import("./validate_websocket.js"),
   grpc_health: () => import("./validate_grpc_health.js"),
   ntp: () => import("./validate_ntp.js"),
+  postgres_query: () => import("./validate_postgres_query.js"),
   ping: () => import("./validate_ping.js"),
   process: () => import("./validate_process.js"),
   systemd_unit: () => import("./validate_systemd_unit.js"),

@@ -23,10 +23,10 @@ import { selectLatestChanges } from "../sql/shared_statements.ts";
 import type { Table } from "../sql/table_declaration.ts";
 import { CHANGES, CHECKS, JOURNAL, OUTBOX, RECORDS, ROLLUPS } from "../sql/tables.ts";
 import type { Access, PostgresClient } from "./postgres_client.ts";
-import type { StatementResult } from "./statement_response.ts";
+import type { StatementResult } from "../../shared/postgres/statement_response.ts";
 import { lastByKey, newRows, onConflict, readAll, toArrays } from "./postgres_tables.ts";
 import { joinBytes } from "../../shared/join_bytes.ts";
-import { arrayText, type Parameter } from "./protocol.ts";
+import { arrayText, type Parameter } from "../../shared/postgres/protocol.ts";
 
 const VERSIONS = ["version", "replaces"] as const;
 const CHECK_VALUES = [...namesOf(CHECKS), ...VERSIONS].join(", ");

@@ -5,9 +5,9 @@ import type { PostgresPlace } from "../../domain/stores.ts";
 import { pause, startDeadline } from "../../shared/deadline.ts";
 import { createAbort } from "../../shared/on_abort.ts";
 import type { Row } from "../sql/table_declaration.ts";
-import { type Parameter, ProtocolError } from "./protocol.ts";
-import { ConnectionLostError, PostgresConnection } from "./postgres_connection.ts";
-import { PostgresError, type StatementResult } from "./statement_response.ts";
+import { type Parameter, ProtocolError } from "../../shared/postgres/protocol.ts";
+import { ConnectionLostError, PostgresConnection } from "../../shared/postgres/postgres_connection.ts";
+import { PostgresError, type StatementResult } from "../../shared/postgres/statement_response.ts";
 import { explainServer, nameOf, ServerUnusableError } from "./server_failure.ts";
 
 export interface PostgresClientOptions {

@@ -23,7 +23,7 @@ import {
 } from "../sql/tables.ts";
 import type { Access, PostgresClient } from "./postgres_client.ts";
 import { encodeRows, insertRows, lastByKey, readAll, toArrays, upsertRows } from "./postgres_tables.ts";
-import { arrayText, type Parameter } from "./protocol.ts";
+import { arrayText, type Parameter } from "../../shared/postgres/protocol.ts";
 
 export const OUTBOX_ROWS = { table: "outbox", columns: OUTBOX.columns } as const;
 

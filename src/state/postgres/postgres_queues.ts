@@ -8,7 +8,7 @@ import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX } from "../sql/tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
 import { addedCounts, DELETE_MARKERS, keyOfMarker, logDeliveries, OUTBOX_ROWS } from "./postgres_outbox.ts";
 import { encodeRows, lastByKey, newRows, QUEUES, readAll, toArrays, upsertRows } from "./postgres_tables.ts";
-import { arrayText } from "./protocol.ts";
+import { arrayText } from "../../shared/postgres/protocol.ts";
 
 const ADD_QUEUE =
   "INSERT INTO queues (channel_key, owner, token) VALUES ($1, NULL, 0) ON CONFLICT DO NOTHING";

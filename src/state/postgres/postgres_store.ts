@@ -20,7 +20,7 @@ import {
   toArrays,
   upsertRows,
 } from "./postgres_tables.ts";
-import { arrayText } from "./protocol.ts";
+import { arrayText } from "../../shared/postgres/protocol.ts";
 import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
 import type { Row } from "../sql/table_declaration.ts";
 import { endedRunOf, runOf } from "../sql/rows.ts";

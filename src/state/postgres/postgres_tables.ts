@@ -5,7 +5,6 @@ import {
   integer,
   jsonField,
   type Merge,
-  type Row,
   string,
   stringOrNull,
   type Table,
@@ -22,8 +21,8 @@ import {
   RESULT,
   SILENCES,
 } from "../sql/tables.ts";
-import { itemText, type Parameter, ProtocolError } from "./protocol.ts";
-import type { StatementResult } from "./statement_response.ts";
+import { itemText, type Parameter, ProtocolError } from "../../shared/postgres/protocol.ts";
+import type { StatementResult } from "../../shared/postgres/statement_response.ts";
 import type { EarlyLook, LocationResult, MemberHeartbeat, QueueRow } from "../../domain/membership.ts";
 import { type Codec, json, list, number, object, text, word } from "../codec.ts";
 
@@ -232,7 +231,7 @@ export async function readAll(
   },
 ): Promise<StatementResult["rows"]> {
   const sql = `SELECT id, ${columns} FROM ${table} WHERE id > $1 AND ${where} ORDER BY id LIMIT ${ROWS_MAX}`;
-  const all: Row[] = [];
+  const all: StatementResult["rows"][number][] = [];
   for (let lastId = 0;;) {
     const { rows } = await run(sql, [lastId]);
     all.push(...rows);

@@ -6,9 +6,9 @@ import { StoreError, type StoreFailure } from "../../domain/store.ts";
 import { messageOf, systemCodeOf } from "../../shared/describe_error.ts";
 import { oneLine } from "../../shared/text.ts";
 import { UnreadableRowError } from "../codec.ts";
-import { ConnectionLostError } from "./postgres_connection.ts";
-import { ProtocolError } from "./protocol.ts";
-import { PostgresError } from "./statement_response.ts";
+import { ConnectionLostError } from "../../shared/postgres/postgres_connection.ts";
+import { ProtocolError } from "../../shared/postgres/protocol.ts";
+import { PostgresError } from "../../shared/postgres/statement_response.ts";
 
 /** A server that can't be used; the message is one line. */
 export class ServerUnusableError extends Error {

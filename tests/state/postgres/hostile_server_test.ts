@@ -7,7 +7,7 @@ import { requiresTools } from "../../../testing/tools.ts";
 import { pause } from "../../../src/shared/deadline.ts";
 import { openHeartbeats } from "../../../src/state/postgres/postgres_members.ts";
 import { joinBytes } from "../../../src/shared/join_bytes.ts";
-import { int16, int32, message, terminated } from "../../../src/state/postgres/protocol.ts";
+import { int16, int32, message, terminated } from "../../../src/shared/postgres/protocol.ts";
 import {
   ACCEPTED,
   authentication,
@@ -259,8 +259,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   "accepts the user without asking for the password, over a network": {
     server: greeting(ACCEPTED, STARTED),
     password: PASSWORD,
-    fails:
-      'server does not ask for the password; remove "password" of "state", or set scram-sha-256 in pg_hba.conf',
+    fails: 'server does not ask for the password; remove "password", or set scram-sha-256 in pg_hba.conf',
   },
   "closes at once": {
     server: async function* () {},
@@ -340,7 +339,11 @@ Deno.test("a response that comes before its statement is none", async () => {
   const trial = begin({
     server: responding(ONE, ONE),
   });
-  assert.deepEqual(await settle(trial), { rows: [{ one: 1 }], count: 1 });
+  assert.deepEqual(await settle(trial), {
+    columns: [{ name: "one", typeId: 23 }],
+    rows: [{ one: 1 }],
+    count: 1,
+  });
   const second = trial.client.query("SELECT 2 AS two").catch(String);
   assert.equal(
     await settle({ ...trial, outcome: second }),

@@ -8,7 +8,7 @@ import {
 } from "../../../src/state/postgres/postgres_schema.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
 import { clientOptions, sharedPostgres, storeOptions, testPostgres } from "../../support/postgres.ts";
-import type { Parameter } from "../../../src/state/postgres/protocol.ts";
+import type { Parameter } from "../../../src/shared/postgres/protocol.ts";
 import { RECORDS } from "../../../src/state/sql/tables.ts";
 import { recordOf, recordsIn, updateOf } from "../records.ts";
 

@@ -115,7 +115,7 @@ testPostgres("openPostgresStore() returns the error and a hint", async (t) => {
       { user: "secret", password: "wrong password" },
       'wrong password, or no role "secret"; check "user" and "password"',
     ],
-    "no password": [{ user: "secret" }, 'server asks for a password; set "password" of "state"'],
+    "no password": [{ user: "secret" }, 'server asks for a password; set "password"'],
     "missing database": [
       { database: "none" },
       'database "none" does not exist; create it: createdb --owner=monitor none',

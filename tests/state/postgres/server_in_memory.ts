@@ -6,7 +6,7 @@ import type { Connection } from "../../../src/domain/connections.ts";
 import type { PostgresPlace } from "../../../src/domain/stores.ts";
 import { PostgresClient, type PostgresClientOptions } from "../../../src/state/postgres/postgres_client.ts";
 import { explainPostgresFailure } from "../../../src/state/postgres/server_failure.ts";
-import type { StatementResult } from "../../../src/state/postgres/statement_response.ts";
+import type { StatementResult } from "../../../src/shared/postgres/statement_response.ts";
 import { createFakeClock, type FakeClock } from "../../../testing/fake_clock.ts";
 import { joinBytes } from "../../../src/shared/join_bytes.ts";
 import {
@@ -15,7 +15,7 @@ import {
   message,
   type ServerMessage,
   terminated,
-} from "../../../src/state/postgres/protocol.ts";
+} from "../../../src/shared/postgres/protocol.ts";
 
 /** What a server sends; it waits for the client in between. */
 export type Behavior = (client: ClientMessages) => AsyncGenerator<Uint8Array, void>;

@@ -51,7 +51,7 @@ export class Authentication {
     const state = this.#state;
     if (kind === REQUEST.ok) return this.#accept();
     const { password, isPrivate, nonce } = this.#options;
-    if (password === null) throw new ProtocolError('asks for a password; set "password" of "state"');
+    if (password === null) throw new ProtocolError('asks for a password; set "password"');
     if (kind === REQUEST.clearText && isPrivate && state.status === "begun") {
       this.#state = { status: "sent" };
       return message("p", terminated(password));
@@ -83,7 +83,7 @@ export class Authentication {
     const { status } = this.#state;
     if (status === "begun" && password !== null && !isPrivate) {
       throw new ProtocolError(
-        'does not ask for the password; remove "password" of "state", or set scram-sha-256 in pg_hba.conf',
+        'does not ask for the password; remove "password", or set scram-sha-256 in pg_hba.conf',
       );
     }
     if (status === "challenging" || status === "proving") {

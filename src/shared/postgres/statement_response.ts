@@ -1,5 +1,4 @@
 /** The response to one statement: the order of its messages, and their content. */
-import type { Row } from "../sql/table_declaration.ts";
 import {
   BodyReader,
   ProtocolError,
@@ -17,7 +16,11 @@ export class PostgresError extends Error {
   }
 }
 
+type Row = ReturnType<typeof readRow>;
+
 export interface StatementResult {
+  /** Empty if the statement returns no rows. */
+  readonly columns: readonly ResponseColumn[];
   readonly rows: readonly Row[];
   /** How many rows it returned or changed. */
   readonly count: number;
@@ -38,7 +41,7 @@ const PHASES: Readonly<Record<string, readonly [phase: Phase, next: Phase]>> = {
 /** A server sends these at any time: notices, settings, notifications. */
 export const UNASKED: ReadonlySet<string> = new Set(["N", "S", "A"]);
 
-/** The longest response that is read. */
+/** The longest response that is read by default. */
 const RESPONSE_BYTES_MAX = 2 ** 27;
 /** What a message and a value take in memory in addition, however short they are. */
 const MESSAGE_BYTES = 64;
@@ -51,10 +54,12 @@ export class StatementResponse {
   readonly #rows: Row[] = [];
   #count: number | null = null;
   #failure: PostgresError | null = null;
-  #bytesLeft = RESPONSE_BYTES_MAX;
+  readonly #bytesMax: number;
+  #bytesLeft: number;
 
   /** `onParsed` is called when the server has parsed the statement; `null`: it did that before. */
-  constructor(onParsed: (() => void) | null) {
+  constructor(onParsed: (() => void) | null, bytesMax = RESPONSE_BYTES_MAX) {
+    this.#bytesLeft = this.#bytesMax = bytesMax;
     this.#phase = onParsed === null ? "bound" : "parsed";
     this.#onParsed = onParsed ?? (() => {});
   }
@@ -73,7 +78,7 @@ export class StatementResponse {
   receive({ type, body }: ServerMessage): StatementResult | null {
     this.#bytesLeft -= MESSAGE_BYTES + body.length + VALUE_BYTES * (this.#columns?.length ?? 0);
     if (this.#bytesLeft < 0) {
-      throw new ProtocolError(`sends a response of more than ${RESPONSE_BYTES_MAX} bytes`);
+      throw new ProtocolError(`sends a response of more than ${this.#bytesMax} bytes`);
     }
     if (UNASKED.has(type)) return null;
     if (type === "E") {
@@ -106,7 +111,7 @@ export class StatementResponse {
     if (this.#columns !== null && count !== null && rows.length !== count) {
       throw new ProtocolError(`sends ${rows.length} rows, expected ${count}`);
     }
-    return { rows, count: count ?? 0 };
+    return { columns: this.#columns ?? [], rows, count: count ?? 0 };
   }
 }
 

@@ -4,9 +4,9 @@
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Connection } from "../../domain/connections.ts";
-import { onAbort } from "../../shared/on_abort.ts";
+import { onAbort } from "../on_abort.ts";
 import { Authentication } from "./authentication.ts";
-import { joinBytes } from "../../shared/join_bytes.ts";
+import { joinBytes } from "../join_bytes.ts";
 import {
   bindAndExecute,
   int16,
@@ -46,6 +46,8 @@ interface StartupOptions {
   readonly timeoutMs: number;
   /** Fresh random text, for authentication. */
   readonly nonce: string;
+  /** The longest response to a statement that is read. @default 128 MiB */
+  readonly responseBytesMax?: number;
   /** Ends the startup. */
   readonly signal: AbortSignal;
 }
@@ -96,6 +98,10 @@ export class PostgresConnection {
     }
   }
 
+  get #messageBytesMax(): number {
+    return Math.min(MESSAGE_BYTES_MAX, this.#options.responseBytesMax ?? MESSAGE_BYTES_MAX);
+  }
+
   get isOpen(): boolean {
     return this.#isOpen;
   }
@@ -111,8 +117,9 @@ export class PostgresConnection {
         bindAndExecute(name, parameters),
         SYNC,
       ]));
+      const { responseBytesMax } = this.#options;
       const onParsed = (): void => void (name !== "" && this.#prepared.set(sql, name));
-      return await this.#readResult(new StatementResponse(isPrepared ? null : onParsed));
+      return await this.#readResult(new StatementResponse(isPrepared ? null : onParsed, responseBytesMax));
     });
   }
 
@@ -152,7 +159,7 @@ export class PostgresConnection {
   /** Reads what has come since the last exchange: another response would be taken for that to the next statement. */
   #readUnasked(): void {
     for (;;) {
-      const next = this.#reader.next(MESSAGE_BYTES_MAX);
+      const next = this.#reader.next(this.#messageBytesMax);
       if (next === null) return;
       if (next.type === "E") throw errorOf(next.body);
       if (!UNASKED.has(next.type)) throw new ProtocolError("sends messages in another order");
@@ -162,7 +169,7 @@ export class PostgresConnection {
   /** Reads up to the end of the exchange, also after an error: then the connection is ready for the next one. */
   async #readResult(response: StatementResponse): Promise<StatementResult> {
     for (;;) {
-      const next = this.#reader.next(MESSAGE_BYTES_MAX);
+      const next = this.#reader.next(this.#messageBytesMax);
       if (next !== null) {
         const result = response.receive(next);
         if (result !== null) return result;

@@ -1,0 +1,283 @@
+/**
+ * What the checks of databases have in common: the server, TLS, and the comparison of what it returns. A server that
+ * can't be used, or that rejects the query, is a violation; what lies on this side makes the check unknown.
+ */
+import { type CheckResult, checkResult } from "../domain/check.ts";
+import type { ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
+import type {
+  Connection,
+  ConnectionPhase,
+  ConnectionTarget,
+  TlsExpectations,
+} from "../domain/connections.ts";
+import type { JsonExpectation } from "../domain/generated/config.ts";
+import { hostAndPort, permissionsOfTls, type RequiredPermissions } from "../domain/runtime_permissions.ts";
+import { isLoopback } from "../shared/ip_address.ts";
+import { roundedMs } from "../shared/json_values.ts";
+import { counted, oneLine } from "../shared/text.ts";
+import {
+  type ConnectionVerdict,
+  failureVerdict,
+  refusalBy,
+  timeoutText,
+  trustErrors,
+  trustWarnings,
+} from "./certificate_verdict.ts";
+import { observeWithAuthorities } from "./every_address.ts";
+import { compileExpectation, show } from "./http/json_comparisons.ts";
+import { nameFor, portSubject } from "./targets.ts";
+
+interface DatabaseParameters {
+  readonly host?: string;
+  readonly port: number;
+  readonly socket?: string;
+  readonly tls?: boolean;
+  readonly serverName?: string;
+  readonly verify?: boolean;
+  readonly caFile?: string;
+  readonly password?: string;
+  readonly value?: JsonExpectation;
+  readonly rows?: JsonExpectation;
+  readonly asWarning: boolean;
+}
+
+interface DatabaseCheck {
+  readonly parameters: DatabaseParameters;
+  readonly timeoutMs: number;
+}
+
+/** What a server returned. */
+export interface Answer {
+  /** Absent: there is none, such as of a query without a row. */
+  readonly value?: unknown;
+  /** Why the result is not one value: `2 rows, expected one`. */
+  readonly ambiguity?: string;
+  readonly rows?: number;
+}
+
+/** A server that rejects the query, or speaks another protocol; the message is for people. */
+export class DatabaseFailure extends Error {
+  override readonly name = "DatabaseFailure";
+}
+
+export interface DatabaseSession {
+  readonly connection: Connection;
+  /** `null`: without TLS. */
+  readonly tls: TlsExpectations | null;
+  /** Whether other users can neither read the traffic nor be the server, once TLS has started. */
+  readonly isPrivate: boolean;
+  readonly context: ObserveContext;
+  readonly signal: AbortSignal;
+  enter(phase: ConnectionPhase): void;
+}
+
+/** `databaseErrors` makes sure that there is either a socket or a host. */
+function targetOf({ host = "", port, socket }: DatabaseParameters): ConnectionTarget {
+  return { host, port, ...socket !== undefined && { socket } };
+}
+
+/** Connects, has the query run by `ask`, and compares its answer. The timeout covers everything. */
+export async function observeDatabase(
+  check: DatabaseCheck,
+  context: ObserveContext,
+  { ask, tlsFirst }: {
+    ask(session: DatabaseSession): Promise<Answer>;
+    /** Whether TLS starts with the connection; else `ask` starts it. */
+    readonly tlsFirst: boolean;
+  },
+): Promise<CheckResult> {
+  const { parameters } = check;
+  const { host = "", serverName = host, verify = true } = parameters;
+  const refuses = refusalBy(parameters);
+  return await observeWithAuthorities(check, targetOf(parameters), {
+    context,
+    observe: async (target, { authorities, signal }) => {
+      const { clock, connections } = context.system;
+      const startMs = clock.monotonicMs();
+      const result = (condition: CheckResult["condition"], text: string, metrics = {}): CheckResult =>
+        checkResult(condition, text, { total_ms: roundedMs(clock.monotonicMs() - startMs), ...metrics });
+      const violation = (text: string, metrics = {}): CheckResult =>
+        result(parameters.asWarning ? "warning" : "critical", text, metrics);
+      const tls = usesTls(parameters)
+        ? { serverName, authorities, ...refuses !== undefined && { refuses } }
+        : null;
+      let phase: ConnectionPhase = "connecting";
+      const enter = (next: ConnectionPhase): void => void (phase = next);
+      let connection: Connection | null = null;
+      try {
+        connection = await connections.connect(
+          { ...target, ...tlsFirst && tls !== null && { tls } },
+          { onPhase: enter, signal },
+        );
+        enter("reading");
+        const isPrivate = parameters.socket !== undefined || tls !== null && verify;
+        const answer = await ask({ connection, tls, isPrivate, context, signal, enter });
+        const problem = await compare(answer, parameters, clock.wallMs());
+        return problem === null
+          ? result("ok", describe(answer), metricsOf(answer))
+          : violation(problem, metricsOf(answer));
+      } catch (error) {
+        const { isObstacle, text } = verdictOf(
+          error,
+          (cause) =>
+            signal.aborted
+              ? { isObstacle: false, text: timeoutText(check.timeoutMs, phase, target) }
+              : failureVerdict(connections.explain(cause, target, phase), target),
+          signal,
+        );
+        return isObstacle ? result("unknown", text) : violation(text);
+      } finally {
+        connection?.close();
+      }
+    },
+  });
+}
+
+function verdictOf(
+  error: unknown,
+  explain: (error: unknown) => ConnectionVerdict,
+  signal: AbortSignal,
+): ConnectionVerdict {
+  return error instanceof DatabaseFailure && !signal.aborted
+    ? { isObstacle: false, text: oneLine(error.message) }
+    : explain(error);
+}
+
+/** Returns the violation; `null`: there is none. */
+async function compare(
+  { value, ambiguity, rows = 0 }: Answer,
+  { value: valueWish, rows: rowsWish }: DatabaseParameters,
+  nowMs: number,
+): Promise<string | null> {
+  if (rowsWish !== undefined) {
+    for (const comparison of await compileExpectation(rowsWish, nowMs)) {
+      if (comparison.fits(rows) !== true) return `rows: ${rows}, expected ${comparison.text}`;
+    }
+  }
+  if (valueWish === undefined) return null;
+  if (ambiguity !== undefined) return `query returns ${ambiguity}`;
+  const exists = isObjectWish(valueWish) ? valueWish.exists : undefined;
+  if (exists === false) return value === undefined ? null : `value is ${show(value)}, expected none`;
+  if (value === undefined) return "there is no value, expected one";
+  const forms = formsOf(value);
+  for (const comparison of await compileExpectation(valueWish, nowMs)) {
+    if (forms.some((form) => comparison.fits(form) === true)) continue;
+    return `value is ${show(forms[0])}, expected ${comparison.text}`;
+  }
+  return null;
+}
+
+function isObjectWish(wish: JsonExpectation): wish is Extract<JsonExpectation, { exists?: boolean }> {
+  return typeof wish === "object" && wish !== null && !Array.isArray(wish);
+}
+
+/** A text of digits is also a number: that is how servers return decimal numbers. */
+function formsOf(value: unknown): readonly unknown[] {
+  return typeof value === "string" && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value)
+    ? [Number(value), value]
+    : [value];
+}
+
+function describe({ value, ambiguity, rows }: Answer): string {
+  if (value !== undefined) return `value is ${show(formsOf(value)[0])}`;
+  return ambiguity ?? (rows === undefined ? "no value" : counted(rows, "row"));
+}
+
+function metricsOf({ value, rows }: Answer): Readonly<Record<string, number>> {
+  const [first] = formsOf(value);
+  return {
+    ...rows !== undefined && { rows },
+    ...typeof first === "number" && Number.isFinite(first) && { value: first },
+  };
+}
+
+function usesTls({ host = "", socket, tls }: DatabaseParameters): boolean {
+  return socket === undefined && (tls ?? !isLoopback(host));
+}
+
+export function databasePermissions({ parameters }: DatabaseCheck): RequiredPermissions {
+  const { host, port, socket } = targetOf(parameters);
+  if (socket !== undefined) return { read: [socket], write: [socket] };
+  const { caFile } = parameters;
+  return {
+    net: [hostAndPort(host, port)],
+    ...permissionsOfTls(usesTls(parameters)),
+    ...caFile !== undefined && { read: [caFile] },
+  };
+}
+
+const TCP_KEYS = { tls: "tls", serverName: "server_name", verify: "verify", caFile: "ca_file" } as const;
+
+export function databaseErrors({ parameters }: DatabaseCheck): readonly ParameterProblem[] {
+  const { host, socket } = parameters;
+  if ((host === undefined) === (socket === undefined)) {
+    return [{ path: [], message: 'expected either "host" or "socket"' }];
+  }
+  const reason = socket !== undefined
+    ? '"socket"'
+    : usesTls(parameters)
+    ? null
+    : 'a connection without "tls"';
+  const unused =
+    (["serverName", "verify", "caFile", ...socket === undefined ? [] : ["tls"] as const] as const)
+      .filter((key) => parameters[key] !== undefined && reason !== null)
+      .map((key) => ({
+        path: [TCP_KEYS[key]],
+        message: `"${TCP_KEYS[key]}" cannot be used with ${reason}: remove one of them`,
+      }));
+  return [...unused, ...trustErrors(parameters)];
+}
+
+export function databaseWarnings({ parameters }: DatabaseCheck): readonly ParameterProblem[] {
+  const { host = "", password, socket } = parameters;
+  const isOpen = password !== undefined && socket === undefined && !isLoopback(host) && !usesTls(parameters);
+  return [
+    ...trustWarnings(parameters),
+    ...isOpen ? [{ path: ["tls"], message: "is not set, so others on the way can read the traffic" }] : [],
+  ];
+}
+
+/** How a URL such as `postgres://USER@HOST/DATABASE` names a server. */
+export function databaseUrl(text: string, schemes: readonly string[]): {
+  readonly server: { readonly host: string; readonly port?: number };
+  readonly login: { readonly username?: string; readonly password?: string };
+  readonly database: string;
+  readonly isSecure: boolean;
+} | null {
+  const url = URL.parse(text);
+  if (url === null || !schemes.includes(url.protocol) || url.hostname === "") return null;
+  const decoded = [url.username, url.password, url.pathname.slice(1)].map(decodedPart);
+  if (decoded.includes(null)) return null;
+  const [username = "", password = "", database = ""] = decoded as readonly string[];
+  return {
+    server: {
+      host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+      ...url.port !== "" && { port: Number(url.port) },
+    },
+    login: { ...username !== "" && { username }, ...password !== "" && { password } },
+    database,
+    isSecure: url.protocol === schemes[1],
+  };
+}
+
+function decodedPart(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+type Named = { readonly parameters: DatabaseParameters };
+
+export const DATABASE_TARGET: {
+  nameOf(word: { readonly text: string }): string;
+  subjectOf(check: Named): string;
+  textOf(check: Named): string;
+} = {
+  nameOf: ({ text }) =>
+    nameFor(`${URL.parse(text)?.protocol.replace(/\W+$/, "")}_${URL.parse(text)?.hostname}`),
+  subjectOf: ({ parameters: { host = "", port, socket } }) =>
+    socket === undefined ? portSubject(host, port) : `socket ${socket}`,
+  textOf: ({ parameters: { host = "", port, socket } }) => socket ?? hostAndPort(host, port),
+};

@@ -1,0 +1,159 @@
+import type { CheckOf } from "../domain/check.ts";
+import type { CheckKindEntry } from "../domain/check_kind.ts";
+import type { Connection } from "../domain/connections.ts";
+import { parseJson } from "../shared/json_values.ts";
+import { ConnectionLostError, PostgresConnection } from "../shared/postgres/postgres_connection.ts";
+import { ProtocolError } from "../shared/postgres/protocol.ts";
+import { PostgresError, type StatementResult } from "../shared/postgres/statement_response.ts";
+import { counted } from "../shared/text.ts";
+import {
+  type Answer,
+  DATABASE_TARGET,
+  databaseErrors,
+  DatabaseFailure,
+  databasePermissions,
+  type DatabaseSession,
+  databaseUrl,
+  databaseWarnings,
+  observeDatabase,
+} from "./database_check.ts";
+
+const SCHEMES = ["postgres:", "postgresql:"];
+
+export const postgresQueryKind: CheckKindEntry<"postgres_query"> = {
+  observe: (check, context) =>
+    observeDatabase(check, context, { tlsFirst: false, ask: (session) => query(check, session) }),
+  limit: "network",
+  target: {
+    form: "postgres://USER@HOST/DATABASE",
+    claims: ({ text }) => databaseUrl(text, SCHEMES) !== null,
+    parametersOf: ({ text }) => {
+      const found = databaseUrl(text, SCHEMES);
+      if (found === null) return null;
+      const { server, login: { username = "postgres", password }, database } = found;
+      return {
+        ...server,
+        username,
+        ...password !== undefined && { password },
+        ...database !== "" && { database },
+      };
+    },
+    nameOf: DATABASE_TARGET.nameOf,
+    subjectsOf: (check) => [DATABASE_TARGET.subjectOf(check)],
+    textOf: DATABASE_TARGET.textOf,
+    goesDown: true,
+  },
+  warnings: databaseWarnings,
+  errors: databaseErrors,
+  requiredPermissions: databasePermissions,
+};
+
+/** The longest response. Each row counts 64 bytes more, and each value 32. */
+const RESPONSE_BYTES_MAX = 2 ** 20;
+
+/** What ends a query that goes on after the check, and the forms of values. */
+const SETTINGS = `SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true),
+  set_config('datestyle', 'ISO', true), set_config('bytea_output', 'hex', true)`;
+
+/** Runs the query in a read-only transaction, which the server ends when the connection is closed. */
+async function query(
+  { parameters: { username, password, database = username, query }, timeoutMs }: CheckOf<"postgres_query">,
+  session: DatabaseSession,
+): Promise<Answer> {
+  const { connection, tls, isPrivate, context: { system }, signal, enter } = session;
+  let readError: unknown = null;
+  try {
+    if (tls !== null) await startTls(connection, session);
+    enter("reading");
+    const postgres = await PostgresConnection.start(
+      {
+        ...connection,
+        read: () =>
+          connection.read().catch((error) => {
+            readError = error;
+            throw error;
+          }),
+      },
+      {
+        user: username,
+        database,
+        password: password ?? null,
+        isPrivate,
+        settings: {},
+        prepare: false,
+        clock: system.clock,
+        timeoutMs,
+        nonce: system.randomId(),
+        responseBytesMax: RESPONSE_BYTES_MAX,
+        signal,
+      },
+    );
+    await postgres.run("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY");
+    await postgres.run(SETTINGS, [timeoutMs]);
+    return answerOf(await postgres.run(query));
+  } catch (error) {
+    if (error instanceof PostgresError) {
+      throw new DatabaseFailure(`server error: ${error.message}${hintOf(error)}`, { cause: error });
+    }
+    if (error instanceof ProtocolError) {
+      throw new DatabaseFailure(`server ${error.message}`, { cause: error });
+    }
+    if (!(error instanceof ConnectionLostError) || readError !== null) throw readError ?? error;
+    throw new DatabaseFailure(error.message, { cause: error });
+  }
+}
+
+/** SSLRequest: its length, and 1234 and 5679 instead of a protocol version. */
+const TLS_REQUEST = Uint8Array.of(0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f);
+
+async function startTls(connection: Connection, { tls, enter }: DatabaseSession): Promise<void> {
+  enter("STARTTLS");
+  await connection.write(TLS_REQUEST);
+  const reply = await connection.read();
+  if (reply === null) throw new DatabaseFailure("connection closed by the server instead of starting TLS");
+  // In clear text, anyone could have put more there (CVE-2021-23222).
+  if (reply.length > 1) throw new DatabaseFailure("server sent more in front of TLS");
+  if (reply[0] === "N".charCodeAt(0)) {
+    throw new DatabaseFailure(
+      'server does not accept TLS; set "ssl = on" in postgresql.conf, or "tls": false',
+    );
+  }
+  if (reply[0] !== "S".charCodeAt(0)) throw new DatabaseFailure("server is not PostgreSQL");
+  enter("TLS");
+  if (connection.startTls === undefined || tls === null) throw new Error("TLS can be started once, over TCP");
+  await connection.startTls(tls);
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  "25006": "; the transaction is read-only",
+  "57014": "; the query takes longer than the timeout of the check",
+};
+
+function hintOf({ code }: PostgresError): string {
+  return `${code === "" ? "" : ` (SQLSTATE ${code})`}${HINTS[code] ?? ""}`;
+}
+
+function answerOf({ columns, rows }: StatementResult): Answer {
+  const [column] = columns;
+  if (columns.length !== 1) {
+    return { rows: rows.length, ambiguity: `${counted(columns.length, "column")}, expected one` };
+  }
+  if (rows.length > 1) return { rows: rows.length, ambiguity: `${rows.length} rows, expected one` };
+  const value = rows[0]?.[column?.name ?? ""];
+  if (value === undefined) return { rows: 0 };
+  return { rows: 1, value: valueOf(value, column?.typeId ?? 0) };
+}
+
+/** Numbers of types in `pg_type`, and how their text becomes a value. */
+const DECODERS: Readonly<Record<number, (text: string) => unknown>> = {
+  16: (text) => text === "t",
+  114: (text) => parseJson(text, text),
+  3802: (text) => parseJson(text, text),
+  // An offset of whole hours has no minutes.
+  1184: (text) => text.replace(/[+-]\d\d$/, "$&:00"),
+};
+
+function valueOf(value: unknown, typeId: number): unknown {
+  if (value instanceof Uint8Array) return value.toHex();
+  return typeof value === "string" ? DECODERS[typeId]?.(value) ?? value : value;
+}
