@@ -2,7 +2,7 @@
 import type * as written from "../domain/generated/written_config.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 import type { SourceItem } from "./config_draft.ts";
-import { asWord, type Foreign } from "./foreign_value.ts";
+import { asTexts, asWord, type Foreign } from "./foreign_value.ts";
 import type { ProbeLimits } from "./blackbox_rules.ts";
 import { parseHostAndPort } from "./span_text.ts";
 
@@ -28,7 +28,14 @@ export function probeOf(module: Foreign, probe: Probe): written.CheckByKind | st
 
 const PROBERS: Readonly<
   Record<string, (settings: Foreign, probe: Probe) => written.CheckByKind | string>
-> = { http: httpProbe, tcp: tcpProbe, dns: dnsProbe, icmp: pingProbe };
+> = {
+  http: httpProbe,
+  tcp: tcpProbe,
+  dns: dnsProbe,
+  icmp: pingProbe,
+  grpc: grpcProbe,
+  websocket: websocketProbe,
+};
 
 /** Keys that change nothing in a check. */
 const IGNORED = new Set([
@@ -186,6 +193,40 @@ function stepsOf(parts: readonly Foreign[], item: SourceItem): readonly written.
     for (const key of part.unread) item.leaveOut(`tcp.query_response.${key}`, "no counterpart");
   }
   return steps;
+}
+
+function grpcProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind | string {
+  const place = parseHostAndPort(target);
+  if (place?.port === undefined) return "the target has no port";
+  leaveDuration(limits, item);
+  const tls = tlsOf(settings, item, "grpc");
+  const service = settings.text("service");
+  return {
+    kind: "grpc_health",
+    parameters: {
+      host: place.host,
+      port: place.port,
+      ...(service !== undefined && { service }),
+      ...(settings.boolean("tls") === true && { tls: true, verify: tls?.verify, ca_file: tls?.ca_file }),
+      ...(limits.isWarning && { as_warning: true }),
+    },
+  };
+}
+
+function websocketProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind {
+  leaveDuration(limits, item);
+  const url = /^wss?:\/\//i.test(target) ? target : `ws://${target}`;
+  const headers = Object.fromEntries(
+    settings.object("headers").entries.map(([name, value]) => [name, asTexts(value).join(", ")]),
+  );
+  return {
+    kind: "websocket",
+    parameters: {
+      url: item.url(url),
+      ...(Object.keys(headers).length > 0 && { headers: item.headers(headers) }),
+      ...(limits.isWarning && { as_warning: true }),
+    },
+  };
 }
 
 function dnsProbe(settings: Foreign, { target, limits, item }: Probe): written.CheckByKind | string {

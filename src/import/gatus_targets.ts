@@ -10,7 +10,7 @@ import {
   parseCondition,
 } from "./gatus_conditions.ts";
 import type { SourceItem } from "./config_draft.ts";
-import { parseHostAndPort, partOfGlob, spanText } from "./span_text.ts";
+import { escapePattern, parseHostAndPort, partOfGlob, spanText } from "./span_text.ts";
 
 type Target = written.CheckByKind | { readonly reason: string };
 
@@ -37,15 +37,13 @@ export function translateTarget(endpoint: Foreign, item: SourceItem): Target {
 }
 
 const SCHEME_REASONS: Readonly<Record<string, string>> = {
-  grpc: "no check for gRPC; use a script check",
-  grpcs: "no check for gRPC; use a script check",
   sctp: "no check for SCTP; use a script check",
   udp: "no check for UDP; use a script check",
-  ws: "no check for WebSocket; use a script check",
-  wss: "no check for WebSocket; use a script check",
 };
 
 const TARGETS: Readonly<Record<string, (source: TargetSource) => Target>> = {
+  grpc: grpcTarget,
+  grpcs: grpcTarget,
   http: httpTarget,
   https: httpTarget,
   icmp: pingTarget,
@@ -53,6 +51,8 @@ const TARGETS: Readonly<Record<string, (source: TargetSource) => Target>> = {
   starttls: certificateTarget,
   tcp: tcpTarget,
   tls: certificateTarget,
+  ws: websocketTarget,
+  wss: websocketTarget,
 };
 
 /** Lists every condition that a kind has no counterpart for. */
@@ -133,6 +133,46 @@ function tcpTarget(source: TargetSource): Target {
       port: place.port,
       ...(body !== undefined && { send: item.body(body) }),
       ...(expect !== undefined && { expect }),
+    },
+  };
+}
+
+function grpcTarget(source: TargetSource): Target {
+  const place = parseHostAndPort(source.rest);
+  if (place?.port === undefined) return { reason: "the URL has no host and port" };
+  leaveOthers(source, () => false);
+  const tls = source.url.startsWith("grpcs:");
+  const isInsecure = tls && source.endpoint.object("client").boolean("insecure") === true;
+  return {
+    kind: "grpc_health",
+    parameters: {
+      host: place.host,
+      port: place.port,
+      ...(tls && { tls }),
+      ...(isInsecure && { verify: false }),
+    },
+  };
+}
+
+function websocketTarget(source: TargetSource): Target {
+  const { endpoint, url, item } = source;
+  const body = endpoint.body("body");
+  const expect = body === undefined
+    ? undefined
+    : source.conditions.map(expectedPart).find((part) => part !== null);
+  leaveOthers(source, (condition) => expect !== undefined && expectedPart(condition) === expect);
+  const headers = Object.fromEntries(
+    endpoint.object("headers").entries.map(([header, value]) => [header, asText(value) ?? ""]),
+  );
+  const isInsecure = endpoint.object("client").boolean("insecure") === true && /^wss:/i.test(url);
+  return {
+    kind: "websocket",
+    parameters: {
+      url: item.url(url),
+      ...(Object.keys(headers).length > 0 && { headers: item.headers(headers) }),
+      ...(body !== undefined && { send: item.body(body) }),
+      ...(expect !== undefined && { expect: escapePattern(expect) }),
+      ...(isInsecure && { verify: false }),
     },
   };
 }

@@ -36,6 +36,14 @@ export const KUMA_TARGETS: Readonly<Record<string, (fields: Foreign, item: Sourc
       },
     }),
     docker: dockerTarget,
+    "websocket-upgrade": (fields, item) => {
+      const url = fields.text("url");
+      return url === undefined ? "it has no URL" : { kind: "websocket", parameters: { url: item.url(url) } };
+    },
+    ntp: (fields) => {
+      const host = fields.text("hostname");
+      return host === undefined ? "it has no hostname" : { kind: "ntp", parameters: { host } };
+    },
     // Its checks follow once all monitors are read.
     group: () => ({ kind: "group", parameters: { checks: [] } }),
     "system-service": (fields) => {

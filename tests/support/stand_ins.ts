@@ -106,6 +106,16 @@ const CERTIFICATES = {
   "certificate that expires tomorrow": { toDay: 1 },
 };
 
+/** Kinds whose tests have servers of their own. */
+const WITHOUT_STAND_IN: readonly string[] = [
+  "websocket",
+  "ntp",
+  "grpc_health",
+  "postgres_query",
+  "mysql_query",
+  "redis_command",
+];
+
 /** A command with the output of `ping` for five requests. */
 function pings(received: number, averageMs: number): string {
   return `echo "PING 192.0.2.1 (192.0.2.1): 56 data bytes"
@@ -248,7 +258,8 @@ export async function startStandIns({ directory, onSlow }: StandInOptions): Prom
     plant,
     configOf: (config, { isRefusing = false } = {}) => {
       const byKind = targets((port) => isRefusing ? refusing.port : port);
-      const checks = Object.entries(config["checks"] as Readonly<Record<string, Json>>).map(
+      const all = Object.entries(config["checks"] as Readonly<Record<string, Json>>);
+      const checks = all.filter(([, { kind }]) => !WITHOUT_STAND_IN.includes(String(kind))).map(
         ([name, check]) => {
           const given = check["parameters"] as Json;
           return [name, { ...check, parameters: byKind[String(check["kind"])]?.(given) ?? given }];
