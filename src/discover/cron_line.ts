@@ -1,16 +1,15 @@
 import { nameFor } from "../checks/targets.ts";
 import { createCronReader } from "../config/cron_times.ts";
-import { exactDuration } from "../domain/duration.ts";
 import { shellWord } from "../shared/text.ts";
-import { DAY_MS, HOUR_MS } from "../shared/time_units.ts";
+import { HOUR_MS } from "../shared/time_units.ts";
 
 /** A line of a crontab, as a job that checks in. */
 export interface CronJob {
   readonly name: string;
   readonly command: string;
   readonly place: string;
-  /** The longest time between two runs, as the config accepts it. */
-  readonly every: string;
+  /** Its schedule, as the config accepts it. */
+  readonly cron: string;
   readonly words: readonly string[];
   /** Returns the line with its command after the words of `monitor beat`. */
   lineBehind(words: readonly string[]): string;
@@ -21,7 +20,7 @@ export class CronLineError extends Error {
   override readonly name = "CronLineError";
 }
 
-/** From here on a run may end later than usual: it took longer, or the hour of DST came in between. */
+/** From here on a run may take hours. */
 const LONG_MS = 6 * HOUR_MS;
 
 const LINE = /^\s*(@\w+|\S+(?:\s+\S+){4})\s+(\S.*)$/;
@@ -38,14 +37,13 @@ export function readCronLine(line: string, { hasUser = false, place = "the cront
   if (!/^[@\d*]/.test(schedule) || !FIELDS.test(schedule)) return null;
   const [, user = "", command = ""] = (hasUser ? /^(\S+\s+)(.*)$/ : /^(root\s+)?(.*)$/).exec(rest) ?? [];
   const name = nameOfCommand(command);
-  const gapMs = longestGapMs(schedule);
-  const every = exactDuration(gapMs);
+  const cron = NAMED[schedule.toLowerCase()] ?? schedule.split(/\s+/).join(" ");
   return {
     name,
     command,
     place,
-    every,
-    words: ["job", every, ...gapMs < LONG_MS ? [] : ["grace=2 hours"]],
+    cron,
+    words: ["job", cron, ...firstGapMs(cron) < LONG_MS ? [] : ["grace=2 hours"]],
     lineBehind: (words) => `${schedule} ${user}${words.map(shellWord).join(" ")} ${asArguments(command)}`,
   };
 }
@@ -60,41 +58,21 @@ const NAMED: Readonly<Record<string, string>> = {
   "@annually": "0 0 1 1 *",
 };
 
-/** The times of day are the same on each day that has some, so days and times are counted apart. */
-function longestGapMs(schedule: string): number {
-  const [minute = "", hour = "", ...days] = (NAMED[schedule.toLowerCase()] ?? schedule).split(/\s+/);
+/** Returns the time between the first two runs of a schedule of five fields. */
+function firstGapMs(fields: string): number {
   try {
-    const times = timesOf(`${minute} ${hour} * * *`, DAY_MS);
-    const [first = 0] = times;
-    const dayGapMs = days.every((field) => field === "*")
-      ? DAY_MS
-      : longestGapIn(timesOf(`0 0 ${days.join(" ")}`, 400 * DAY_MS));
-    return Math.max(longestGapIn(times), dayGapMs - ((times.at(-1) ?? first) - first));
+    const times = createCronReader()(fields, "UTC");
+    if (times === null) throw new RangeError("It never comes");
+    const firstMs = times.after(START_MS);
+    return times.after(firstMs) - firstMs;
   } catch {
     const expected = "five fields of cron, or a name such as @daily";
-    throw new CronLineError(`"${schedule}" has no times, expected ${expected}`);
+    throw new CronLineError(`"${fields}" has no times, expected ${expected}`);
   }
 }
 
-function longestGapIn(times: readonly number[]): number {
-  return times.reduce((gapMs, timeMs, index) => Math.max(gapMs, timeMs - (times[index - 1] ?? timeMs)), 0);
-}
-
-/** The first day of the simulation; any day works. */
+/** Any day works. */
 const START_MS = Date.UTC(2026, 0, 1);
-
-/** The times in a span, and those of more than a day at least twice; the grace covers DST changes. */
-function timesOf(expression: string, spanMs: number): readonly number[] {
-  const times = createCronReader()(expression, "UTC");
-  if (times === null) throw new RangeError("It never comes");
-  const found: number[] = [];
-  const isEnough = (timeMs: number): boolean =>
-    timeMs >= START_MS + spanMs && (spanMs <= DAY_MS || found.length > 1);
-  for (let timeMs = times.after(START_MS - 1); !isEnough(timeMs); timeMs = times.after(timeMs)) {
-    found.push(timeMs);
-  }
-  return found;
-}
 
 /** Words that only a shell understands. */
 const SHELL_WORDS: ReadonlySet<string> = new Set(

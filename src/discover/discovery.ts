@@ -193,8 +193,8 @@ function jobsIn(text: string, options: Parameters<typeof readCronLine>[1]): read
     try {
       const cronJob = readCronLine(line, options);
       if (cronJob === null) return [];
-      const { words, every, place } = cronJob;
-      return [{ words, reason: `job that runs every ${every}, in ${place}`, cronJob }];
+      const { words, cron, place } = cronJob;
+      return [{ words, reason: `job that runs at ${cron}, in ${place}`, cronJob }];
     } catch (error) {
       if (error instanceof CronLineError) return [];
       throw error;

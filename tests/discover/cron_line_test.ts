@@ -4,38 +4,39 @@ import { testRows } from "../support/rows.ts";
 
 const BEAT = ["monitor", "beat", "x", "--"];
 
-Deno.test("readCronLine() parses the name, the longest time between runs, and the new line", async (t) => {
-  const rows: Readonly<Record<string, readonly [name: string, every: string, line: string]>> = {
+Deno.test("readCronLine() parses the name, the schedule, and the new line", async (t) => {
+  const rows: Readonly<Record<string, readonly [name: string, cron: string, line: string]>> = {
     "30 2 * * * /usr/local/bin/backup --full": [
       "backup",
-      "1 d",
+      "30 2 * * *",
       "30 2 * * * monitor beat x -- /usr/local/bin/backup --full",
     ],
-    "*/5 * * * * /opt/poll.py": ["poll", "5 min", "*/5 * * * * monitor beat x -- /opt/poll.py"],
-    "* * 1 1 * /bin/once": ["once", "364 d 1 min", "* * 1 1 * monitor beat x -- /bin/once"],
+    "*/5 * * * * /opt/poll.py": ["poll", "*/5 * * * *", "*/5 * * * * monitor beat x -- /opt/poll.py"],
+    "* * 1 1 * /bin/once": ["once", "* * 1 1 *", "* * 1 1 * monitor beat x -- /bin/once"],
     "0 0 * * 0 cd /srv && ./dump | gzip > d.gz": [
       "dump",
-      "7 d",
+      "0 0 * * 0",
       "0 0 * * 0 monitor beat x -- sh -c 'cd /srv && ./dump | gzip > d.gz'",
     ],
     "0 0 1 * * LANG=C nice /bin/it's": [
       "it_s",
-      "31 d",
+      "0 0 1 * *",
       "0 0 1 * * monitor beat x -- sh -c 'LANG=C nice /bin/it'\\''s'",
     ],
-    "0 0 * * * mail -s a@b%hello%": ["mail", "1 d", "0 0 * * * monitor beat x -- mail -s a@b%hello%"],
-    "0 0 29 2 * /bin/leap": ["leap", "1461 d", "0 0 29 2 * monitor beat x -- /bin/leap"],
+    "0 0 * * * mail -s a@b%hello%": ["mail", "0 0 * * *", "0 0 * * * monitor beat x -- mail -s a@b%hello%"],
+    "0 0 29 2 * /bin/leap": ["leap", "0 0 29 2 *", "0 0 29 2 * monitor beat x -- /bin/leap"],
   };
   await testRows(t, rows, (expected, line) => {
     const job = readCronLine(line);
-    assert.deepEqual([job?.name, job?.every, job?.lineBehind(BEAT)], expected);
+    assert.deepEqual([job?.name, job?.cron, job?.lineBehind(BEAT)], expected);
   });
 });
 
 Deno.test("readCronLine() sets a longer grace for a job that runs rarely", () => {
   const wordsOf = (line: string): readonly string[] => readCronLine(line)?.words ?? [];
-  assert.deepEqual(wordsOf("0 */3 * * * /bin/x"), ["job", "3 h"]);
-  assert.deepEqual(wordsOf("0 1 * * * /bin/x"), ["job", "1 d", "grace=2 hours"]);
+  assert.deepEqual(wordsOf("0 */3 * * * /bin/x"), ["job", "0 */3 * * *"]);
+  assert.deepEqual(wordsOf("0 1 * * * /bin/x"), ["job", "0 1 * * *", "grace=2 hours"]);
+  assert.deepEqual(wordsOf("@Midnight /bin/x"), ["job", "0 0 * * *", "grace=2 hours"]);
 });
 
 Deno.test("readCronLine() parses the user of a line in /etc/cron.d", () => {

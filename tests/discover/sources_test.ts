@@ -144,9 +144,9 @@ Deno.test("cron jobs: those of the system and of the user are proposed", async (
   const crontab = printing("@reboot /bin/start\n30 2 * * * $HOME/bin/sync.sh > /dev/null");
   assert.deepEqual(await found(discoverCronJobs, { files, commands: { crontab } }), {
     proposed: [
-      "job 7 d grace=2 hours: job that runs every 7 d, in /etc/crontab",
-      "job 30 min: job that runs every 30 min, in /etc/cron.d/php",
-      "job 1 d grace=2 hours: job that runs every 1 d, in the crontab",
+      "job 5 4 * * 0 grace=2 hours: job that runs at 5 4 * * 0, in /etc/crontab",
+      "job 09,39 * * * *: job that runs at 09,39 * * * *, in /etc/cron.d/php",
+      "job 30 2 * * * grace=2 hours: job that runs at 30 2 * * *, in the crontab",
     ],
     notes: [],
   });
