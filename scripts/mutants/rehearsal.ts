@@ -238,7 +238,12 @@ export const REHEARSAL: FaultyLayer = {
       faults: [
         ["a JSON time a day old is as new", "new Date(ms - DAY_MS)", "new Date(ms + DAY_MS)"],
         ["another record is one of the answer", "find((record) => !isAnswered(record))", "find(() => true)"],
-        ["the file of a setting has faults", "keys.has(`read ${path}`) || ", ""],
+        [
+          "the file of a setting has faults",
+          'callsOf("read", path) >= Math.max(1, callsOf("stat", path)) || ',
+          "",
+        ],
+        ["a file that a check compares has no faults", 'Math.max(1, callsOf("stat", path))', "1"],
         ["pings that get lost are replied to", "${sent >> 1} ${rest}", "${sent} ${rest}"],
       ],
     },

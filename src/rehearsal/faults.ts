@@ -27,8 +27,11 @@ export function faultsOf(tape: Tape, nowMs: number): readonly Fault[] {
     ...responseFaults(tape),
     ...connectionFaults(tape),
     ...certificateFaults(tape, nowMs),
-    ...CALL_FAULTS.flatMap(({ name, hint, call, change }) => {
-      const changed = changeCalls(tape, call, change);
+    ...CALL_FAULTS.flatMap(({ name, hint, call, change, contents }) => {
+      const called = changeCalls(tape, call, change);
+      const changed = called === null || contents === undefined
+        ? called
+        : changeCalls(called, "read", () => ({ ...AT_ONCE, value: contents })) ?? called;
       return changed === null ? [] : [{ name, hint, tapes: [["", changed] as const] }];
     }),
   ];
@@ -253,6 +256,8 @@ interface CallFault {
   readonly call: string;
   // deno-lint-ignore no-explicit-any -- The call decides on the type of its value.
   readonly change: Change<any>;
+  /** What its file then has. */
+  readonly contents?: Uint8Array;
 }
 
 function failed<T>(error: Error): Change<T> {
@@ -459,9 +464,16 @@ const CALL_FAULTS: readonly CallFault[] = [
     }),
   },
   {
+    name: "file with other contents",
+    hint: '"sha256" or "content_pattern"',
+    call: "read",
+    change: (): Outcome<Uint8Array> => ({ ...AT_ONCE, value: new TextEncoder().encode("other\n") }),
+  },
+  {
     name: "empty file",
     hint: '"size_min": "1 B"',
     call: "stat",
+    contents: new Uint8Array(),
     change: (facts: FileFacts) =>
       facts.kind === "file" ? { ...AT_ONCE, value: { ...facts, sizeBytes: 0 } } : null,
   },
@@ -557,13 +569,15 @@ function earlier(run: NonNullable<JobFacts["last"]>): NonNullable<JobFacts["last
 /** Returns the tape with each value of a call changed; `null`: there is none that can be. */
 function changeCalls<T>(tape: Tape, call: string, change: Change<T>): Tape | null {
   let isChanged = false;
-  // The file of a setting, such as `ca_file`, or of a command, is not the target of the check.
-  const keys = new Set(tape.calls.map(({ key }) => key));
-  const isRead = (path: string): boolean => keys.has(`read ${path}`) || keys.has(`run ${path}`);
+  // The file of a setting, such as `ca_file`, or of a command, is not the target of the check: it is only found and read.
+  const callsOf = (name: string, path: string): number =>
+    tape.calls.filter(({ key }) => key === `${name} ${path}`).length;
+  const isSetting = (path: string): boolean =>
+    callsOf("read", path) >= Math.max(1, callsOf("stat", path)) || callsOf("run", path) > 0;
   const calls = tape.calls.map((taped): Taped<unknown> => {
     const { key, outcome } = taped;
     if (key.split(" ")[0] !== call || !("value" in outcome)) return taped;
-    if (call === "stat" && isRead(key.slice("stat ".length))) return taped;
+    if ((call === "stat" || call === "read") && isSetting(key.slice(call.length + 1))) return taped;
     const changed = change(outcome.value as T);
     if (changed === null) return taped;
     isChanged = true;

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { faultsOf } from "../../src/rehearsal/faults.ts";
 import { prove, type Proved } from "../../src/rehearsal/prove.ts";
 import { runCheck } from "../../src/scheduler/run_checks.ts";
+import type { FileParameters } from "../../src/domain/generated/config.ts";
+import { checkOf, tempDirectory } from "../../testing/builders.ts";
 import type { Check } from "../../src/domain/check.ts";
 import { httpCheck, httpContext, type HttpExpectations } from "../support/http_check.ts";
 import { response, startServer, type TestServer, type Visitor } from "../support/http_servers.ts";
@@ -130,6 +132,24 @@ Deno.test("prove() proves nothing of a check that is not ok", async () => {
     ({ origin }) => httpCheck(`${origin}/`),
   );
   assert.deepEqual(faults, []);
+});
+
+Deno.test("prove() finds what a check of a file compares", async (t) => {
+  await using directory = await tempDirectory({ "file": "text\n" });
+  const path = `${directory.path}/file`;
+  const always = ["missing file", "unreadable file", "file system that hangs"];
+  const rows: Readonly<Record<string, [parameters: Partial<FileParameters>, noticed: readonly string[]]>> = {
+    "no expectation": [{}, []],
+    "a size": [{ sizeMinBytes: 1 }, ["empty file"]],
+    "contents": [{ contentPattern: "text" }, ["file with other contents", "empty file"]],
+  };
+  await testRows(t, rows, async ([parameters, expected]) => {
+    const check = checkOf("file", { path, conditionOnMissing: "critical", asWarning: false, ...parameters });
+    const { result, faults } = await prove(check, runOptions());
+    assert.equal(result.condition, "ok", result.output);
+    const noticed = faults.filter(({ isNoticed }) => isNoticed).map(({ name }) => name);
+    assert.deepEqual(noticed, [...always, ...expected]);
+  });
 });
 
 Deno.test("faultsOf() has those of commands, names, files, machines and jobs, as far as they can have them", () => {
