@@ -157,6 +157,42 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
+      file: "src/checks/script_junit.ts",
+      tests: ["tests/checks/script_junit_test.ts"],
+      faults: [
+        [
+          "failures that a JUnit report counts, but does not name, pass",
+          "if (failed.length > 0 || report.countedFailures > 0) {",
+          "if (failed.length > 0) {",
+        ],
+        [
+          "an error of a test in a JUnit report is no failure",
+          '(name === "failure" || name === "error")) {',
+          '(name === "failure")) {',
+        ],
+        [
+          "a JUnit report without a test that ran is ok",
+          "problem === null && passedCount > 0",
+          "problem === null",
+        ],
+        [
+          "a JUnit report that was cut off is ok",
+          'isWhole ? reader.problem : "the report is too long"',
+          "reader.problem",
+        ],
+        [
+          "a JUnit report without its end is ok",
+          "isWhole && reader.problem === null) reader",
+          "false) reader",
+        ],
+        [
+          "an exit code that no test explains is ok",
+          '(code === 0 ? "ok" : "unknown")',
+          '"ok"',
+        ],
+      ],
+    },
+    {
       file: "src/checks/file_timestamp.ts",
       faults: [
         [

@@ -38,29 +38,38 @@ export async function observeScript(check: CheckOf<"script">, context: ObserveCo
     }),
     directory: context.directory,
     timeoutMs: check.timeoutMs,
-    outputBytesMax: OUTPUT_BYTES_MAX,
+    outputBytesMax: outputBytesMax(check.parameters),
   }, context.signal);
   if (end.ended === "not_started") {
     return unknownResult(`cannot start "${check.parameters.path}": ${end.reason}`);
   }
-  return await describe(end, check);
+  return await describe(end, check, context);
 }
 
 /** The maximum size that is kept of stdout and of stderr, each. */
-const OUTPUT_BYTES_MAX = 64 * 1024;
+function outputBytesMax({ outputFormat }: ScriptParameters): number {
+  return outputFormat === "junit" ? 1024 * 1024 : 64 * 1024;
+}
 
 /** The exit codes that are conditions (Monitoring Plugins guidelines, "Plugin Return Codes"). */
 const CONDITIONS_BY_EXIT_CODE: readonly Condition[] = ["ok", "warning", "critical", "unknown"];
 
 type StartedEnd = Exclude<ProcessEnd, { readonly ended: "not_started" }>;
 
-async function describe(end: StartedEnd, check: CheckOf<"script">): Promise<CheckResult> {
-  const verdict = evaluate(end, check);
+async function describe(
+  end: StartedEnd,
+  check: CheckOf<"script">,
+  context: ObserveContext,
+): Promise<CheckResult> {
   const { stdout, stderr } = end;
   const isStdoutEmpty = stdout.text.trim() === "";
   const shown = isStdoutEmpty ? stderr : stdout;
   const text = wholeLines(shown);
-  const printed = isStdoutEmpty ? readPlainOutput(text) : readPluginOutput(text);
+  const report = end.ended === "exited" && check.parameters.outputFormat === "junit"
+    ? await (await import("./script_junit.ts")).evaluateJunit({ end, check }, context)
+    : null;
+  const verdict = report ?? evaluate(end, check);
+  const printed = report ?? (isStdoutEmpty ? readPlainOutput(text) : readPluginOutput(text));
   // Of a command that was cut off the last number may be a part of the real one.
   const performanceData = end.ended === "exited" ? printed.performanceData : "";
   // A command that failed has no data about the target.
@@ -77,7 +86,9 @@ async function describe(end: StartedEnd, check: CheckOf<"script">): Promise<Chec
   const notes = [
     printed.detail,
     end.ended === "exited" && end.leftovers ? "(terminated the processes that it left behind)" : "",
-    shown.truncated ? `(it printed more than ${OUTPUT_BYTES_MAX / 1024} KiB; the rest is dropped)` : "",
+    shown.truncated
+      ? `(it printed more than ${outputBytesMax(check.parameters) / 1024} KiB; the rest is dropped)`
+      : "",
   ];
   const condition = isWorse ? compared.condition : verdict.condition;
   const reason = [verdict.reason, ...compared.reasons].filter((reason) => reason !== "").join("; ");
@@ -85,7 +96,7 @@ async function describe(end: StartedEnd, check: CheckOf<"script">): Promise<Chec
     condition,
     output: describeOutput({ condition, reason, printed: printed.output }, end),
     detail: notes.filter((note) => note !== "").join("\n"),
-    metrics: end.ended === "exited" ? { exit_code: end.code, ...compared.metrics } : {},
+    metrics: end.ended === "exited" ? { exit_code: end.code, ...report?.metrics, ...compared.metrics } : {},
     performanceData,
   };
 }

@@ -96,6 +96,7 @@ Deno.test("observeScript() compares exit code and output with the expected ones"
       critical: value is 120, critical within 110:130: 120 mails
     no value                  | 0 120 mails | value.pattern="(\\\\d+) jobs" | \\
       unknown: no value: output does not match "(\\d+) jobs": 120 mails
+    no value of a failed command | 2 no mails | value.pattern="(\\\\d+) jobs" | critical: no mails
     a value that is no number | 0 120 mails | value.pattern="0 (\\\\w+)" | unknown: the value "mails" is not a number: 120 mails
     performance data outside  | 0 fine|a=5s;4;9 b=U;;;0 c=3;;@3:4 d=1;2;3 | performanceDataRanges=true | \\
       critical: a is 5s, warning outside 4; c is 3, critical within 3:4: fine

@@ -39,7 +39,7 @@ const replica = ({ io = "Yes", sql = "Yes", behind = "0", prefix = "Replica", so
     `     ${prefix}_SQL_Running_State: Replica has read all relay log`,
   ].join("\n");
 
-/** Recorded with monitoring-plugins 2.3.3, NUT 2.8.0, restic 0.14, Borg 1.2.4; else from the documentation. */
+/** Recorded with Playwright 1.65.1, monitoring-plugins 2.3.3, NUT 2.8.0, restic 0.14, Borg 1.2.4; else from the documentation. */
 const RECIPES: readonly Recipe[] = [{
   page: "infrastructure",
   heading: "How do I check a device by SNMP?",
@@ -173,6 +173,33 @@ const RECIPES: readonly Recipe[] = [{
     { code: 11, expected: "unknown: exit code 11 (0 to 3 are conditions), no output" },
   ],
 }, {
+  page: "websites",
+  heading: "How do I check a website with Playwright?",
+  check: "checkout",
+  cases: [
+    {
+      stdout: '<testsuites failures="0">\n<testcase name="logs in" time="1.2"></testcase>\n</testsuites>',
+      expected: "ok: 1 test passed",
+    },
+    {
+      stdout: Deno.readTextFileSync(new URL("../checks/testdata/playwright.xml", import.meta.url)),
+      code: 1,
+      expected: /^critical: 1 of 3 tests failed: a\.spec\.js: shop \u203a pays: expect\(received\)/,
+    },
+    {
+      stdout:
+        '<testsuites id="" name="" tests="0" failures="0" skipped="0" errors="0" time="0.6">\n</testsuites>',
+      stderr: "Error: No tests found",
+      code: 1,
+      expected: "unknown: exit code 1, no test ran: Error: No tests found",
+    },
+    {
+      stderr: "sh: 1: playwright: not found",
+      code: 127,
+      expected: "unknown: exit code 127, no JUnit report: sh: 1: playwright: not found",
+    },
+  ],
+}, {
   page: "databases",
   heading: "How do I check the replication lag of PostgreSQL?",
   check: "replication",
@@ -254,7 +281,17 @@ Deno.test("docs/recipes: the checks with other programs have the conditions of w
       'cat "$DIRECTORY/$MONITOR_CHECK.out"; cat "$DIRECTORY/$MONITOR_CHECK.err" >&2\nexit "$(cat "$DIRECTORY/$MONITOR_CHECK.code")"',
     );
     for (
-      const name of ["check_snmp", "check_ldap", "check_ups", "restic", "borg", "psql", "mysql", "mongosh"]
+      const name of [
+        "check_snmp",
+        "check_ldap",
+        "check_ups",
+        "restic",
+        "borg",
+        "npx",
+        "psql",
+        "mysql",
+        "mongosh",
+      ]
     ) {
       await Deno.symlink("stand_in", `${directory}/${name}`);
     }

@@ -4,7 +4,7 @@ import { validate_type_string_minLength_1, validate_type_array_items_type_string
 import { validate_condition } from "./validate_shared.js";
 const func2 = Object.prototype.hasOwnProperty;
 const pattern3 = new RegExp("^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$", "u");
-const schema50 = {"path":1,"arguments":1,"environment":1,"condition_on_timeout":1,"exit_code_conditions":1,"output_part":1,"output_pattern":1,"value":1,"performance_data_ranges":1,"condition_on_mismatch":1};
+const schema50 = {"path":1,"arguments":1,"environment":1,"condition_on_timeout":1,"exit_code_conditions":1,"output_format":1,"output_part":1,"output_pattern":1,"value":1,"performance_data_ranges":1,"condition_on_mismatch":1};
 export function validate_range(data, instancePath = ""){
 let vErrors = null;
 if((!((typeof data == "number") && (isFinite(data)))) && (typeof data !== "string")){
@@ -115,6 +115,13 @@ errors = vErrors.length;
 }
 else {
 vErrors = add(vErrors, {instancePath:instancePath+"/exit_code_conditions",keyword:"type",params:{type: "object"}});
+errors++;
+}
+}
+if(data.output_format !== undefined){
+let data6 = data.output_format;
+if(!((data6 === "plugin") || (data6 === "junit"))){
+vErrors = add(vErrors, {instancePath:instancePath+"/output_format",keyword:"enum",params:{}});
 errors++;
 }
 }

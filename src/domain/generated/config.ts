@@ -325,6 +325,8 @@ export interface ScriptParameters {
   readonly conditionOnTimeout: Condition;
   /** Conditions of exit codes, in place of those of Monitoring Plugins. */
   readonly exitCodeConditions?: { readonly [name: string]: Condition };
+  /** With `junit`, stdout is a JUnit XML report (at most 1 MiB), and its failed tests count in place of the exit code. Default: `plugin`. */
+  readonly outputFormat?: "plugin" | "junit";
   /** Text that the output must contain. */
   readonly outputPart?: string;
   /** A regular expression (RE2) that must match in the output. */
@@ -333,7 +335,7 @@ export interface ScriptParameters {
   readonly value?: ScriptParametersValue;
   /** Whether performance data outside of its own `warn` and `crit` ranges makes the check `warning` or `critical`, and data that is missing or unreadable `unknown`. Default: `false`. */
   readonly performanceDataRanges?: boolean;
-  /** The condition if the output lacks `output_part` or `output_pattern`. Default: `critical`. */
+  /** The condition if tests failed, or if the output lacks `output_part` or `output_pattern`. Default: `critical`. */
   readonly conditionOnMismatch?: Condition;
 }
 

@@ -358,6 +358,7 @@ export interface ScriptParameters {
   readonly environment?: { readonly [name: string]: string } | undefined;
   readonly condition_on_timeout?: Condition | undefined;
   readonly exit_code_conditions?: { readonly [name: string]: Condition } | undefined;
+  readonly output_format?: "plugin" | "junit" | undefined;
   readonly output_part?: string | undefined;
   readonly output_pattern?: string | undefined;
   readonly value?: ScriptParametersValue | undefined;
