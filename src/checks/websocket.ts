@@ -30,7 +30,7 @@ export const websocketKind: CheckKindEntry<"websocket"> = {
     claims: ({ text }) => /^wss?:\/\//i.test(text),
     parametersOf: ({ text }) => /^wss?:\/\//i.test(text) ? { url: text } : null,
     nameOf: ({ text }) => nameFor(text.replace(/^wss?:\/\//i, "").replace(/[?#].*/, "")),
-    subjectsOf: ({ parameters }) => [textOf(parameters)],
+    subjectsOf: ({ parameters }) => [textOf(parameters) ?? "websocket"],
     textOf: ({ parameters }) => textOf(parameters),
     goesDown: true,
   },
@@ -58,10 +58,10 @@ function placeOf({ url }: Parameters) {
   };
 }
 
-/** A URL without its query, which may have secrets. */
-function textOf({ url }: Parameters): string {
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname}`;
+/** A URL without its query, which may have secrets; one whose placeholder has no value is none. */
+function textOf({ url }: Parameters): string | undefined {
+  const parsed = URL.parse(url);
+  return parsed === null ? undefined : `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
 }
 
 /**
@@ -240,7 +240,9 @@ const OWN_HEADER = /^(?:host|upgrade|connection|sec-websocket-(?:key|version|ext
 function* findErrors({ parameters }: CheckOf<"websocket">): Generator<ParameterProblem> {
   const { url, headers = {}, caFile } = parameters;
   yield* trustErrors(parameters);
-  const { protocol, username, password } = new URL(url);
+  const parsed = URL.parse(url);
+  if (parsed === null) return;
+  const { protocol, username, password } = parsed;
   if (username !== "" || password !== "") {
     yield { path: ["url"], message: 'has a login in it: write "headers": { "Authorization": \u2026 }' };
   }

@@ -165,6 +165,7 @@ Deno.test("websocket works with a server of the runtime, also over TLS", async (
 Deno.test("websocketKind rejects contradictory parameters", () => {
   const rows: readonly (readonly [settings: Settings, ...problems: readonly string[]])[] = [
     [{ url: "wss://a.example/", caFile: "/a" }],
+    [{ url: "${env:UNSET}" }],
     [{ url: "ws://a.example/", caFile: "/a" }, 'ca_file: "ca_file" requires a URL with wss://'],
     [
       { url: "ws://me:pw@a.example/" },
