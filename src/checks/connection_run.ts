@@ -27,6 +27,11 @@ interface TalkOptions {
   readonly context: ObserveContext;
 }
 
+/** Returns whether the server accepted the connection of a talk. */
+export function hasConnected({ metrics }: CheckResult): boolean {
+  return metrics["connect_ms"] !== undefined;
+}
+
 /** The end of a talk: the output, and whether it is as expected. `unknown`: that could not be found out. */
 export interface TalkEnd {
   readonly ends: "ok" | "violated" | "unknown";
@@ -50,13 +55,16 @@ export async function observeTalk(
       let phase: ConnectionPhase = "connecting";
       const enter = (next: ConnectionPhase): void => void (phase = next);
       let connection: Connection | null = null;
+      let connected: Readonly<Record<string, number>> = {};
+      const sinceStart = (): number => roundedMs(clock.monotonicMs() - startMs);
       const end = (condition: CheckResult["condition"], text: string): CheckResult =>
-        checkResult(condition, text, { total_ms: roundedMs(clock.monotonicMs() - startMs) });
+        checkResult(condition, text, { ...connected, total_ms: sinceStart() });
       try {
         connection = await connections.connect(
           { ...target, ...tls !== null && { tls: { ...trust, ...tls } } },
           { onPhase: enter, signal },
         );
+        connected = { connect_ms: sinceStart() };
         const { ends, text } = await talk(connection, enter);
         return end(ends === "violated" ? bad : ends, text);
       } catch (error) {

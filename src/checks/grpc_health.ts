@@ -6,7 +6,7 @@ import { decodeComponent } from "../shared/decode_component.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { quote } from "../shared/text.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
-import { observeTalk, type TalkEnd } from "./connection_run.ts";
+import { hasConnected, observeTalk, type TalkEnd } from "./connection_run.ts";
 import { encodeHeaders, type Header, HeaderDecoder } from "./http/hpack.ts";
 import { hostPortIn, nameFor, portSubject } from "./targets.ts";
 
@@ -27,6 +27,7 @@ export const grpcHealthKind: CheckKindEntry<"grpc_health"> = {
     );
   },
   limit: "network",
+  hasResponded: hasConnected,
   target: {
     form: "HOST:PORT",
     claims: ({ text }) => SCHEME.test(text),

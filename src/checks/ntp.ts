@@ -11,6 +11,7 @@ import { evaluateMeasures, thresholdsOf, thresholdWarnings } from "./thresholds.
 export const ntpKind: CheckKindEntry<"ntp"> = {
   observe: observeNtp,
   limit: "network",
+  hasResponded: ({ metrics }) => metrics["stratum"] !== undefined,
   target: {
     form: "HOST",
     claims: ({ text }) => /^ntp:\/\//i.test(text),

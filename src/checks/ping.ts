@@ -9,6 +9,7 @@ import { nameFor } from "./targets.ts";
 export const pingKind: CheckKindEntry<"ping"> = {
   observe: observePing,
   limit: "process",
+  hasResponded: ({ metrics }) => (metrics["lost_percent"] ?? 100) < 100,
   reachedBy: ({ parameters: { host } }) => host,
   target: {
     form: "HOST",

@@ -5,7 +5,7 @@ import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts"
 import { joinBytes } from "../shared/join_bytes.ts";
 import { oneLine, quote } from "../shared/text.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
-import { observeTalk, type TalkEnd } from "./connection_run.ts";
+import { hasConnected, observeTalk, type TalkEnd } from "./connection_run.ts";
 import { nameFor } from "./targets.ts";
 
 type Parameters = CheckOf<"websocket">["parameters"];
@@ -25,6 +25,7 @@ export const websocketKind: CheckKindEntry<"websocket"> = {
     );
   },
   limit: "network",
+  hasResponded: hasConnected,
   target: {
     form: "URL",
     claims: ({ text }) => /^wss?:\/\//i.test(text),

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { fixture } from "../support/processes.ts";
 import { pingKind } from "../../src/checks/ping.ts";
-import type { CheckOf, CheckResult } from "../../src/domain/check.ts";
+import { CHECK_KINDS } from "../../src/checks/registry.ts";
+import type { CheckKind, CheckOf, CheckResult } from "../../src/domain/check.ts";
 import type { PingParameters } from "../../src/domain/generated/config.ts";
 import { requiresTools, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";
@@ -132,4 +133,26 @@ Deno.test("pingKind rejects more requests than fit into the timeout", () => {
     message: "is 11, one a second, expected at most 10 with this timeout",
   }]);
   assert.deepStrictEqual(pingKind.errors?.(pingCheck({ count: 10 })), []);
+});
+
+Deno.test("a target that responded in part has responded, so connectivity does not excuse it", async () => {
+  const part = { condition: "critical", output: "", detail: "", performanceData: "" } as const;
+  const rows: readonly (readonly [
+    kind: CheckKind,
+    metrics: Readonly<Record<string, number>>,
+    hasResponded: boolean,
+  ])[] = [
+    ["ping", { lost_percent: 80 }, true],
+    ["ping", { lost_percent: 100 }, false],
+    ["ping", {}, false],
+    ["websocket", { connect_ms: 1, total_ms: 2 }, true],
+    ["websocket", { total_ms: 2 }, false],
+    ["grpc_health", { connect_ms: 1, total_ms: 2 }, true],
+    ["ntp", { stratum: 3 }, true],
+    ["ntp", {}, false],
+  ];
+  for (const [kind, metrics, expected] of rows) {
+    const { hasResponded } = await CHECK_KINDS[kind]();
+    assert.equal(hasResponded?.({ ...part, metrics }), expected, `${kind} ${JSON.stringify(metrics)}`);
+  }
 });
