@@ -491,6 +491,21 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
+      file: "src/checks/redis_command.ts",
+      tests: ["tests/checks/redis_command_test.ts"],
+      faults: [
+        [
+          "a second reply of Redis is ignored",
+          "const value = await this.#value(DEPTH_MAX);",
+          "const value = await this.#value(DEPTH_MAX);\n    this.#unread = new Uint8Array(0);",
+        ],
+        ["Redis sends a list of any depth", "if (depthLeft === 0) throw", "if (depthLeft === 9) throw"],
+        ["a writing command of Redis is accepted", "READING.has(name.toUpperCase()) ?", 'name !== "" ?'],
+        ["a flood of Redis is read", "if (this.#bytesLeft < 0) throw", "if (this.#bytesLeft === 0) throw"],
+        ["a part of a field's name is one", "line.startsWith(`${field}:`)", "line.includes(`${field}:`)"],
+      ],
+    },
+    {
       file: "src/checks/postgres_query.ts",
       tests: ["tests/checks/postgres_query_test.ts"],
       faults: [

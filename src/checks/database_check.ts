@@ -220,7 +220,9 @@ export function databaseErrors({ parameters }: DatabaseCheck): readonly Paramete
     : 'a connection without "tls"';
   const unused =
     (["serverName", "verify", "caFile", ...socket === undefined ? [] : ["tls"] as const] as const)
-      .filter((key) => parameters[key] !== undefined && reason !== null)
+      .filter((key) =>
+        reason !== null && parameters[key] !== undefined && (key !== "tls" || parameters.tls === true)
+      )
       .map((key) => ({
         path: [TCP_KEYS[key]],
         message: `"${TCP_KEYS[key]}" cannot be used with ${reason}: remove one of them`,

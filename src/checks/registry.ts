@@ -26,6 +26,7 @@ export const CHECK_KINDS: { readonly [K in CheckKind]: () => Promise<CheckKindEn
   ntp: lazily(async () => (await import("./ntp.ts")).ntpKind),
   websocket: lazily(async () => (await import("./websocket.ts")).websocketKind),
   postgres_query: lazily(async () => (await import("./postgres_query.ts")).postgresQueryKind),
+  redis_command: lazily(async () => (await import("./redis_command.ts")).redisCommandKind),
   ping: lazily(async () => (await import("./ping.ts")).pingKind),
   group: lazily(async () => (await import("./group.ts")).groupKind),
   container: lazily(async () => (await import("./container.ts")).containerKind),

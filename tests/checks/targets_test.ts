@@ -113,6 +113,7 @@ Deno.test("each kind derives parameters from its target, or supports none", asyn
     grpc_health: "grpc://api:50051",
     ntp: "192.0.2.1",
     postgres_query: "postgres://ada@db.example.org/shop",
+    redis_command: "redis://cache.example.org",
     ping: "192.0.2.1",
     group: "a,b",
     job: "1 day",

@@ -61,6 +61,7 @@ Deno.test("requiredPermissionsOf() returns the minimal permissions of each check
       { parameters: { host: "db.example.org", port: 5432, tls: true } },
       `net=db.example.org:5432 ${TLS}`,
     ],
+    redis_command: [{ parameters: { host: "cache.example.org" } }, "net=cache.example.org:6379"],
     postgres_query: [
       { parameters: { host: "db.example.org", username: "ada" } },
       `net=db.example.org:5432 ${TLS}`,

@@ -17,6 +17,7 @@ export const check = {
   grpc_health: () => import("./validate_grpc_health.js"),
   ntp: () => import("./validate_ntp.js"),
   postgres_query: () => import("./validate_postgres_query.js"),
+  redis_command: () => import("./validate_redis_command.js"),
   ping: () => import("./validate_ping.js"),
   process: () => import("./validate_process.js"),
   systemd_unit: () => import("./validate_systemd_unit.js"),

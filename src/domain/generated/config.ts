@@ -254,6 +254,7 @@ export interface CheckParameters {
   readonly grpc_health: GrpcHealthParameters;
   readonly ntp: NtpParameters;
   readonly postgres_query: PostgresQueryParameters;
+  readonly redis_command: RedisCommandParameters;
   readonly ping: PingParameters;
   readonly process: ProcessParameters;
   readonly systemd_unit: SystemdUnitParameters;
@@ -803,6 +804,37 @@ export interface PostgresQueryParameters {
   readonly value?: JsonExpectation;
   /** The same for the number of rows. */
   readonly rows?: JsonExpectation;
+  /** Makes a violation `warning` instead of `critical`. */
+  readonly asWarning: boolean;
+}
+
+export interface RedisCommandParameters {
+  /** Name or IP address of the server. Default: `socket`. */
+  readonly host?: string;
+  /** Its port. */
+  readonly port: number;
+  /** Path of a Unix socket, in place of `host`. */
+  readonly socket?: string;
+  /** The user of the access control list; requires `password`. Default: the user `default`. */
+  readonly username?: string;
+  /** The password. Use `${env:NAME}` or `${file:/path}` instead of the password itself. */
+  readonly password?: string;
+  /** The number of the database. */
+  readonly database?: number;
+  /** Uses TLS. The certificate must be valid for the host. */
+  readonly tls: boolean;
+  /** The name to send (SNI) and to verify. Default: the host. */
+  readonly serverName?: string;
+  /** `false` accepts any certificate, so that anyone on the way can read and alter everything. Default: `true`. */
+  readonly verify?: boolean;
+  /** A PEM file of certificates to trust in addition, of authorities or the server's own; relative to the directory of the config. */
+  readonly caFile?: string;
+  /** A command that only reads, with its arguments. */
+  readonly command: readonly string[];
+  /** The name of a line of the reply whose value is compared, as `INFO` has them. */
+  readonly field?: string;
+  /** What the reply must equal, or comparisons that must hold, as for JSON values. A text of digits is a number. Default: any reply that is no error. */
+  readonly value?: JsonExpectation;
   /** Makes a violation `warning` instead of `critical`. */
   readonly asWarning: boolean;
 }

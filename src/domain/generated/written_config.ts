@@ -302,6 +302,7 @@ export interface CheckParameters {
   readonly grpc_health: GrpcHealthParameters;
   readonly ntp: NtpParameters;
   readonly postgres_query: PostgresQueryParameters;
+  readonly redis_command: RedisCommandParameters;
   readonly ping: PingParameters;
   readonly process: ProcessParameters;
   readonly systemd_unit: SystemdUnitParameters;
@@ -647,6 +648,23 @@ export interface PostgresQueryParameters {
   readonly query?: string | undefined;
   readonly value?: JsonExpectation | undefined;
   readonly rows?: JsonExpectation | undefined;
+  readonly as_warning?: boolean | undefined;
+}
+
+export interface RedisCommandParameters {
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly socket?: string | undefined;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly database?: number | undefined;
+  readonly tls?: boolean | undefined;
+  readonly server_name?: string | undefined;
+  readonly verify?: boolean | undefined;
+  readonly ca_file?: string | undefined;
+  readonly command?: readonly string[] | undefined;
+  readonly field?: string | undefined;
+  readonly value?: JsonExpectation | undefined;
   readonly as_warning?: boolean | undefined;
 }
 

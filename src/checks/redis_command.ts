@@ -1,0 +1,190 @@
+/** Commands of Redis, Valkey and their like, by RESP2 (redis.io/docs/latest/develop/reference/protocol-spec). */
+import type { CheckOf } from "../domain/check.ts";
+import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
+import type { Connection } from "../domain/connections.ts";
+import { joinBytes } from "../shared/join_bytes.ts";
+import { quote } from "../shared/text.ts";
+import {
+  type Answer,
+  DATABASE_TARGET,
+  databaseErrors,
+  DatabaseFailure,
+  databasePermissions,
+  type DatabaseSession,
+  databaseUrl,
+  databaseWarnings,
+  observeDatabase,
+} from "./database_check.ts";
+
+const SCHEMES = ["redis:", "rediss:"];
+
+export const redisCommandKind: CheckKindEntry<"redis_command"> = {
+  observe: (check, context) =>
+    observeDatabase(check, context, { tlsFirst: true, ask: (session) => ask(check, session) }),
+  limit: "network",
+  target: {
+    form: "redis://HOST",
+    claims: ({ text }) => databaseUrl(text, SCHEMES) !== null,
+    parametersOf: ({ text }) => {
+      const found = databaseUrl(text, SCHEMES);
+      if (found === null || !/^\d{0,4}$/.test(found.database)) return null;
+      return {
+        ...found.server,
+        ...found.login,
+        ...found.database !== "" && { database: Number(found.database) },
+        ...found.isSecure && { tls: true },
+      };
+    },
+    nameOf: DATABASE_TARGET.nameOf,
+    subjectsOf: (check) => [DATABASE_TARGET.subjectOf(check)],
+    textOf: DATABASE_TARGET.textOf,
+    goesDown: true,
+  },
+  warnings: databaseWarnings,
+  errors: (check) => [...databaseErrors(check), ...commandErrors(check)],
+  requiredPermissions: databasePermissions,
+};
+
+/** Commands that change nothing, and answer at once with little. */
+const READING: ReadonlySet<string> = new Set(
+  ("BITCOUNT DBSIZE EXISTS EXPIRETIME GET GETRANGE HEXISTS HGET HLEN HSTRLEN INFO LASTSAVE LINDEX LLEN PING " +
+    "PTTL ROLE SCARD SISMEMBER STRLEN TIME TTL TYPE XLEN ZCARD ZCOUNT ZSCORE").split(" "),
+);
+
+function commandErrors(
+  { parameters: { command: [name = ""], username, password } }: CheckOf<"redis_command">,
+): readonly ParameterProblem[] {
+  const commands = [...READING].join(", ");
+  return [
+    ...READING.has(name.toUpperCase()) ? [] : [{
+      path: ["command", 0],
+      message: `is ${quote(name)}, expected a command that only reads: ${commands}`,
+    }],
+    ...username === undefined || password !== undefined
+      ? []
+      : [{ path: ["username"], message: '"username" requires "password"' }],
+  ];
+}
+
+async function ask(
+  { parameters: { username, password, database, command, field } }: CheckOf<"redis_command">,
+  { connection }: DatabaseSession,
+): Promise<Answer> {
+  const replies = new Replies(connection);
+  const run = async (words: readonly string[]): Promise<unknown> => {
+    await connection.write(encode(words));
+    return await replies.next();
+  };
+  if (password !== undefined) {
+    await run(["AUTH", ...username === undefined ? [] : [username], password]);
+  }
+  if (database !== undefined) await run(["SELECT", String(database)]);
+  const reply = await run(command);
+  const value = field === undefined ? reply : fieldIn(reply, field);
+  return value === null ? {} : { value };
+}
+
+/** A command as a list of strings, so that no text of the config is another command. */
+function encode(words: readonly string[]): Uint8Array {
+  const encoder = new TextEncoder();
+  return joinBytes([
+    encoder.encode(`*${words.length}\r\n`),
+    ...words.flatMap((word) => {
+      const bytes = encoder.encode(word);
+      return [encoder.encode(`$${bytes.length}\r\n`), bytes, encoder.encode("\r\n")];
+    }),
+  ]);
+}
+
+/** The value of a line such as `role:master`. */
+function fieldIn(reply: unknown, field: string): string | null {
+  const lines = typeof reply === "string" ? reply.split(/\r?\n/) : [];
+  return lines.find((line) => line.startsWith(`${field}:`))?.slice(field.length + 1) ?? null;
+}
+
+/** Of all replies of a connection. */
+const BYTES_MAX = 2 ** 20;
+/** Of a line, which is an error, a short text or a length. */
+const LINE_BYTES_MAX = 8 * 1024;
+const DEPTH_MAX = 8;
+
+const LINE_FEED = 10;
+
+/** The replies of a server, one after the other. */
+class Replies {
+  readonly #connection: Connection;
+  #unread: Uint8Array = new Uint8Array(0);
+  #bytesLeft = BYTES_MAX;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Returns the reply to one command; `null`: nil. */
+  async next(): Promise<unknown> {
+    // It would be taken for the reply to the command.
+    if (this.#unread.length > 0) throw new DatabaseFailure("server replies before it is asked");
+    const value = await this.#value(DEPTH_MAX);
+    if (this.#unread.length > 0) throw new DatabaseFailure("server replies more than it is asked");
+    return value;
+  }
+
+  async #value(depthLeft: number): Promise<unknown> {
+    const line = await this.#line();
+    const [type, text] = [line.slice(0, 1), line.slice(1)];
+    if (type === "-") throw new DatabaseFailure(`server error: ${text}`);
+    if (type === "+") return text;
+    if (!/^[:$*]-?\d{1,19}$/.test(line)) throw new DatabaseFailure("server is not Redis");
+    const number = Number(text);
+    if (type === ":") return number;
+    if (number === -1) return null;
+    if (number < 0 || number > this.#bytesLeft + this.#unread.length) throw tooLong();
+    if (type === "$") {
+      const bytes = await this.#take(number + 2);
+      if (bytes[number] !== 13 || bytes[number + 1] !== LINE_FEED) {
+        throw new DatabaseFailure("server sends a text of another length than it announces");
+      }
+      return new TextDecoder().decode(bytes.subarray(0, number));
+    }
+    if (depthLeft === 0) throw new DatabaseFailure("server sends lists that are nested too deeply");
+    const values: unknown[] = [];
+    while (values.length < number) values.push(await this.#value(depthLeft - 1));
+    return values;
+  }
+
+  async #line(): Promise<string> {
+    let end = this.#unread.indexOf(LINE_FEED);
+    while (end < 0) {
+      if (this.#unread.length > LINE_BYTES_MAX) throw tooLong();
+      this.#unread = joinBytes([this.#unread, await this.#read()]);
+      end = this.#unread.indexOf(LINE_FEED);
+    }
+    const line = new TextDecoder().decode(this.#unread.subarray(0, end));
+    this.#unread = this.#unread.subarray(end + 1);
+    return line.replace(/\r$/, "");
+  }
+
+  async #take(count: number): Promise<Uint8Array> {
+    const taken = new Uint8Array(count);
+    for (let filled = 0;;) {
+      const part = this.#unread.subarray(0, count - filled);
+      taken.set(part, filled);
+      filled += part.length;
+      this.#unread = this.#unread.subarray(part.length);
+      if (filled === count) return taken;
+      this.#unread = await this.#read();
+    }
+  }
+
+  async #read(): Promise<Uint8Array> {
+    const piece = await this.#connection.read();
+    if (piece === null) throw new DatabaseFailure("connection closed by the server without a whole reply");
+    this.#bytesLeft -= piece.length;
+    if (this.#bytesLeft < 0) throw tooLong();
+    return piece.slice();
+  }
+}
+
+function tooLong(): DatabaseFailure {
+  return new DatabaseFailure(`server sends a reply of more than ${BYTES_MAX} bytes`);
+}
