@@ -497,7 +497,7 @@ export const CHECKS: FaultyLayer = {
         [
           "a second reply of Redis is ignored",
           "const value = await this.#value(DEPTH_MAX);",
-          "const value = await this.#value(DEPTH_MAX);\n    this.#unread = new Uint8Array(0);",
+          "const value = await this.#value(DEPTH_MAX); this.#unread = new Uint8Array(0);",
         ],
         ["Redis sends a list of any depth", "if (depthLeft === 0) throw", "if (depthLeft === 9) throw"],
         ["a writing command of Redis is accepted", "READING.has(name.toUpperCase()) ?", 'name !== "" ?'],
