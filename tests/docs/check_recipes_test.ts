@@ -201,27 +201,6 @@ const RECIPES: readonly Recipe[] = [{
   ],
 }, {
   page: "databases",
-  heading: "How do I check the replication lag of PostgreSQL?",
-  check: "replication",
-  cases: [
-    { stdout: "1 standbys, 0 s behind", expected: "ok: 1 standbys, 0 s behind" },
-    {
-      stdout: "2 standbys, 31 s behind",
-      expected: "warning: value is 31, warning outside 30: 2 standbys, 31 s behind",
-    },
-    {
-      stdout: "2 standbys, 301 s behind",
-      expected: "critical: value is 301, critical outside 300: 2 standbys, 301 s behind",
-    },
-    { stdout: "no standby", expected: /^critical: output does not contain "s behind"; .*: no standby$/ },
-    {
-      stderr: 'psql: error: connection to server on socket "/run/postgresql/.s.PGSQL.5432" failed',
-      code: 2,
-      expected: /^critical: .*connection to server on socket .* failed$/,
-    },
-  ],
-}, {
-  page: "databases",
   heading: "How do I check the replication lag of MySQL?",
   check: "replication",
   cases: [
@@ -313,6 +292,111 @@ Deno.test("docs/recipes: the checks with other programs have the conditions of w
     }
     compare(await runChecks(harness, checks), expected);
   }));
+
+Deno.test("docs/recipes: a Prometheus query is critical unless its result is 1", () =>
+  withHarness(async (harness) => {
+    // The responses of Prometheus 2.42 to instant queries, whose values are texts.
+    const responses: Readonly<
+      Record<string, readonly [body: string, status: number, expected: string | RegExp]>
+    > = {
+      well: [vector('{"metric":{},"value":[1795738879.1,"1"]}'), 200, "ok: status is 200"],
+      down: [vector('{"metric":{},"value":[1795738879.1,"0"]}'), 200, /^critical: .*is "0", expected "1"/],
+      missing: [vector(""), 200, /^critical: .* finds nothing, expected "1"$/],
+      wrong: [
+        '{"status":"error","errorType":"bad_data","error":"parse error"}',
+        400,
+        /^critical: status is 400/,
+      ],
+      html: ["<html>starting</html>", 200, /^critical: /],
+    };
+    await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
+      const { pathname, searchParams } = new URL(request.url);
+      const [, name = "", ...path] = pathname.split("/");
+      assert.deepEqual(path, ["api", "v1", "query"]);
+      assert.ok(["min(up)", "max(node_load1)<bool 8"].includes(searchParams.get("query") ?? ""));
+      const [body, status] = responses[name] ?? ["", 404];
+      return new Response(body, { status, headers: { "content-type": "application/json" } });
+    });
+    const written = checksOf("infrastructure", "How do I check the result of a Prometheus query?");
+    const checks: Record<string, WrittenCheck> = {};
+    const expected: Record<string, string | RegExp> = {};
+    for (const [check, text] of Object.entries(written)) {
+      for (const [name, [, , outcome]] of Object.entries(responses)) {
+        const origin = `http://127.0.0.1:${server.addr.port}/${name}`;
+        checks[`${check}_${name}`] = JSON.parse(
+          JSON.stringify(text).replace("http://localhost:9090", origin),
+        );
+        expected[`${check}_${name}`] = outcome;
+      }
+    }
+    compare(await runChecks(harness, checks), expected);
+  }));
+
+const vector = (result: string): string =>
+  `{"status":"success","data":{"resultType":"vector","result":[${result}]}}`;
+
+/** In the form of the kernel (drivers/md/md.c). */
+const mdstat = (array: string): string => `Personalities : [raid1]\n${array}unused devices: <none>\n`;
+const RAID: Readonly<Record<string, readonly [mdstat: string, expected: RegExp]>> = {
+  well: [
+    mdstat("md0 : active raid1 sdb1[1] sda1[0]\n      976630464 blocks super 1.2 [2/2] [UU]\n\n"),
+    /^ok: /,
+  ],
+  degraded: [
+    mdstat("md0 : active raid1 sda1[0]\n      976630464 blocks super 1.2 [2/1] [U_]\n\n"),
+    /^critical: /,
+  ],
+  another: [
+    mdstat(
+      "md0 : active raid1 sdb1[1] sda1[0]\n      9 blocks [2/2] [UU]\n\nmd1 : active raid5\n   9 blocks [3/2] [_UU]\n\n",
+    ),
+    /^critical: /,
+  ],
+  inactive: [mdstat("md0 : inactive sda1[0](S)\n      976630464 blocks super 1.2\n\n"), /^critical: /],
+  missing: [mdstat(""), /^critical: /],
+};
+
+Deno.test("docs/recipes: a RAID without a failed disk is ok, and a timer that ran lately", () =>
+  withHarness(async (harness) => {
+    const { directory } = harness;
+    const checks: Record<string, WrittenCheck> = {};
+    const expected: Record<string, string | RegExp> = {};
+    const { raid } = checksOf("infrastructure", "How do I check a software RAID?");
+    for (const [name, [text, outcome]] of Object.entries(RAID)) {
+      const path = `${directory}/${name}`;
+      await Deno.writeTextFile(path, text);
+      assert.ok(raid !== undefined);
+      checks[`raid_${name}`] = { ...raid, parameters: { ...raid.parameters, path } };
+      expected[`raid_${name}`] = outcome;
+    }
+    const timer = checksOf("services", "How do I check a systemd timer?");
+    const certbot = checksOf("certificates", "How do I check the renewals of Certbot?");
+    harness.writeScript("systemctl_well", systemctl("active", "waiting", "success"));
+    harness.writeScript("systemctl_failed", systemctl("failed", "failed", "exit-code"));
+    for (const [name, { kind, parameters }] of Object.entries({ ...timer, ...certbot })) {
+      for (const [state, outcome] of [["well", /^ok: /], ["failed", /^critical: .* is failed/]] as const) {
+        if (kind !== "systemd_unit") continue;
+        const command = `${directory}/systemctl_${state}`;
+        checks[`${name}_${state}`] = { kind, parameters: { ...parameters, command } };
+        expected[`${name}_${state}`] = outcome;
+      }
+    }
+    const start = timer["cleanup_start"];
+    assert.ok(start !== undefined);
+    for (const [hours, outcome] of [[1, /^ok: /], [30, /^warning: /], [50, /^critical: /]] as const) {
+      const path = `${directory}/stamp_${hours}`;
+      await Deno.writeTextFile(path, "");
+      await Deno.utime(path, new Date(hoursAgo(hours)), new Date(hoursAgo(hours)));
+      checks[`stamp_${hours}`] = { ...start, parameters: { ...start.parameters, path } };
+      expected[`stamp_${hours}`] = outcome;
+    }
+    assert.equal(Object.keys(expected).length, 5 + 8 + 3);
+    compare(await runChecks(harness, checks), expected);
+  }));
+
+/** In the form of systemd 252. */
+const systemctl = (active: string, sub: string, result: string): string =>
+  `for unit; do :; done\nprintf 'Result=${result}\\nNRestarts=0\\nId=%s\\nLoadState=loaded\\nActiveState=${active}\\nSubState=${sub}\\n' "$unit"`;
 
 /** Each by its name: the condition and the output. */
 async function runChecks(
