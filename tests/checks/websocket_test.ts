@@ -74,7 +74,11 @@ const ROWS: Rows<
   "no response": [leave, {}, "critical: server sent no whole response to the handshake"],
   "a flood": [flood, {}, "critical: server sent no whole response to the handshake"],
   "a message that is too long": [
-    sending(HEAD, bytes(0x81, 127, 0, 0, 0, 1, 0, 0, 0, 0)),
+    async (visitor) => {
+      await visitor.readHead();
+      await visitor.send(HEAD);
+      await visitor.send(bytes(0x81, 127, 0, 0, 0, 1, 0, 0, 0, 0));
+    },
     { expect: "a" },
     'unknown: more than 1024 KiB came, expected a message that matches "a"',
   ],
