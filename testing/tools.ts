@@ -22,6 +22,7 @@ interface Tool {
 /** Tools that are not part of every Debian. */
 export const TOOLS = {
   "busybox": { package: "busybox-static" },
+  "borg": { package: "borgbackup" },
   "bwrap": { package: "bubblewrap" },
   "caddy": { package: "caddy" },
   "check_disk": plugin("check_disk"),
@@ -29,6 +30,7 @@ export const TOOLS = {
   "check_load": plugin("check_load"),
   "check_ping": plugin("check_ping"),
   "check_procs": plugin("check_procs"),
+  "check_snmp": { package: "monitoring-plugins-standard", path: "/usr/lib/nagios/plugins/check_snmp" },
   "check_users": plugin("check_users"),
   "chromedriver": { package: "chromium-driver" },
   "chromium": { package: "chromium" },
@@ -55,6 +57,9 @@ export const TOOLS = {
   "python3-dbus": { package: "python3-dbus", path: "/usr/lib/python3/dist-packages/dbus/__init__.py" },
   "python3-gi": { package: "python3-gi", path: "/usr/lib/python3/dist-packages/gi/__init__.py" },
   "redis-server": { package: "redis-server" },
+  "restic": { package: "restic" },
+  "snmpd": { package: "snmpd", path: "/usr/sbin/snmpd" },
+  "snmpget": { package: "snmp" },
   "systemd-analyze": { package: "systemd" },
   "zsh": { package: "zsh" },
 } as const satisfies Readonly<Record<string, Tool>>;

@@ -3,8 +3,8 @@
  * programs printed. `real_programs_test.ts` runs them with the real ones.
  */
 import assert from "node:assert/strict";
-import { type Harness, withHarness } from "../life/program.ts";
-import { checksOf, type WrittenCheck } from "./check_recipes.ts";
+import { withHarness } from "../life/program.ts";
+import { checksOf, runChecks, type WrittenCheck } from "./check_recipes.ts";
 
 /** What a program prints, and the result of the check. */
 interface Case {
@@ -397,21 +397,6 @@ Deno.test("docs/recipes: a RAID without a failed disk is ok, and a timer that ra
 /** In the form of systemd 252. */
 const systemctl = (active: string, sub: string, result: string): string =>
   `for unit; do :; done\nprintf 'Result=${result}\\nNRestarts=0\\nId=%s\\nLoadState=loaded\\nActiveState=${active}\\nSubState=${sub}\\n' "$unit"`;
-
-/** Each by its name: the condition and the output. */
-async function runChecks(
-  { directory, writeConfig, runHere }: Pick<Harness, "directory" | "writeConfig" | "runHere">,
-  checks: Readonly<Record<string, WrittenCheck>>,
-): Promise<ReadonlyMap<string, string>> {
-  writeConfig(checks);
-  const environment = { PATH: `${directory}:/usr/local/bin:/usr/bin:/bin` };
-  const args = ["check", "--once", "--state", "none", "--format", "json"];
-  const { stdout, stderr } = await runHere(args, { environment });
-  assert.equal(stderr, "");
-  const document: { readonly checks: readonly Readonly<Record<"name" | "condition" | "output", string>>[] } =
-    JSON.parse(stdout);
-  return new Map(document.checks.map(({ name, condition, output }) => [name, `${condition}: ${output}`]));
-}
 
 function compare(
   results: ReadonlyMap<string, string>,
