@@ -1,4 +1,5 @@
 import type { CheckOf } from "../domain/check.ts";
+import { databaseUrl } from "../shared/database_url.ts";
 import type { CheckKindEntry } from "../domain/check_kind.ts";
 import type { Connection } from "../domain/connections.ts";
 import { parseJson } from "../shared/json_values.ts";
@@ -13,7 +14,6 @@ import {
   DatabaseFailure,
   databasePermissions,
   type DatabaseSession,
-  databaseUrl,
   databaseWarnings,
   observeDatabase,
 } from "./database_check.ts";

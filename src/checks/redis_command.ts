@@ -3,6 +3,7 @@ import type { CheckOf } from "../domain/check.ts";
 import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { Connection } from "../domain/connections.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
+import { databaseUrl } from "../shared/database_url.ts";
 import { quote } from "../shared/text.ts";
 import {
   type Answer,
@@ -11,7 +12,6 @@ import {
   DatabaseFailure,
   databasePermissions,
   type DatabaseSession,
-  databaseUrl,
   databaseWarnings,
   observeDatabase,
 } from "./database_check.ts";

@@ -50,6 +50,7 @@ const PROTOCOLS: Readonly<Record<number, string>> = {
   110: "pop3",
   143: "imap",
   587: "smtp",
+  6379: "redis",
 };
 
 const EVERY_ADDRESS = "*";

@@ -244,16 +244,30 @@ function fileCheck(key: string, resource: Foreign, item: SourceItem): written.Ch
   const path = resource.text("path") ?? key;
   const type = resource.text("filetype");
   const isExpected = resource.boolean("exists") ?? true;
+  if (!isExpected || type !== undefined && type !== "file") {
+    return scriptCheck(["test", FILE_TESTS[type ?? ""] ?? "-e", path], isExpected);
+  }
   const { texts, expressions } = readPatterns("contents", resource, item);
-  const searches = [...texts.map((text) => ["-F", text]), ...expressions.map((text) => ["-E", text])];
-  for (const [flag = "", text = ""] of isExpected ? searches : []) {
+  const [pattern, ...others] = [...texts.map(escapePattern), ...expressions].map((one) => `(?m)${one}`);
+  for (const other of others) {
     item.draft.addCheck(`file ${key} contents`, {
-      title: `${item.label} contains ${text}`,
+      title: `${item.label} contains ${other}`,
       tags: ["file"],
-      ...scriptCheck(["grep", "-q", flag, "-e", text, "--", path], true),
+      kind: "file",
+      parameters: { path, content_pattern: other },
     });
   }
-  return scriptCheck(["test", FILE_TESTS[type ?? ""] ?? "-e", path], isExpected);
+  const owner = resource.text("owner");
+  return {
+    kind: "file",
+    parameters: {
+      path,
+      mode: resource.text("mode"),
+      ...(owner !== undefined && { owner: /^\d+$/.test(owner) ? Number(owner) : owner }),
+      sha256: resource.text("sha256"),
+      content_pattern: pattern,
+    },
+  };
 }
 
 function commandCheck(key: string, resource: Foreign, item: SourceItem): written.Check | string {

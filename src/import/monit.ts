@@ -13,6 +13,7 @@ import {
 import {
   AT_ONCE,
   connectionCheck,
+  contentCheck,
   exitCodeConditions,
   type ExitCodes,
   type Failures,
@@ -148,6 +149,15 @@ class Service {
     }));
   }
 
+  /** Adds the checks of what is in a file; the others stay. */
+  addContents(path: string): void {
+    for (const test of this.tests.filter(isAboutContent)) {
+      const check = contentCheck(test.tokens, path);
+      if (check === null || typeof check === "string") this.leave(test, check ?? "no counterpart");
+      else this.add(check, test);
+    }
+  }
+
   addConnections(host: string): void {
     for (const test of this.tests.filter(isConnection)) {
       const check = connectionCheck(test.tokens, host, this.#item);
@@ -161,7 +171,7 @@ class Service {
    * second one if others restart the service.
    */
   addOwn<Parameters>(read: ReadTest<Parameters>, checkOf: (tested: Partial<Parameters>) => MonitCheck): void {
-    const own = this.tests.filter((test) => !isConnection(test)).flatMap((test) => {
+    const own = this.tests.filter((test) => !isConnection(test) && !isAboutContent(test)).flatMap((test) => {
       const found = read(test.tokens);
       if (typeof found !== "string") return [{ test, found }];
       this.leave(test, found);
@@ -272,6 +282,10 @@ function isConnection({ tokens }: Test): boolean {
     has(tokens, "port", "url", "unixsocket", "unix", "ping", "ping4", "ping6", "icmp");
 }
 
+function isAboutContent({ tokens }: Test): boolean {
+  return contentCheck(tokens, "") !== null;
+}
+
 const LEFT_OUT: Readonly<Record<string, string>> = {
   fifo: "use a script check",
   network: "use a script check with a plugin",
@@ -328,6 +342,7 @@ function addPath(service: Service, flag: "-f" | "-d"): void {
   const isTimed = service.tests.some(({ tokens }) =>
     typeof readFileTest(tokens) !== "string" && !has(tokens, "exist", "exists")
   );
+  service.addContents(path);
   service.addOwn(readFileTest, (tested) =>
     isTimed
       ? {

@@ -101,6 +101,27 @@ export function readFileTest(
   return "use a script check";
 }
 
+/**
+ * Returns the check of a test of what is in a file, or of who may change it: `content`, which Monit searches in what was
+ * added since the last cycle, `permission`, `uid` and `checksum`. `null`: it is about something else.
+ */
+export function contentCheck(test: readonly MonitToken[], path: string): MonitCheck | string | null {
+  const index = test.findIndex(({ word }) => word === "content" || word === "match");
+  if (index >= 0) {
+    const [operator, ...rest] = test.slice(index + 1);
+    const pattern = operator?.text === "=" || operator?.text === "==" ? rest[0] : operator;
+    if (operator?.text === "!=" || pattern === undefined) return "write content_pattern of a file check";
+    return { kind: "log", parameters: { path, pattern: pattern.text } };
+  }
+  const mode = after(test, "permission", "perm");
+  if (mode !== undefined) return { kind: "file", parameters: { path, mode: mode.padStart(4, "0") } };
+  const owner = after(test, "uid");
+  if (owner !== undefined) {
+    return { kind: "file", parameters: { path, owner: /^\d+$/.test(owner) ? Number(owner) : owner } };
+  }
+  return has(test, "checksum") ? "Monit has MD5 and SHA-1: write sha256 of a file check" : null;
+}
+
 export function systemCheck(test: readonly MonitToken[]): MonitCheck | string {
   const comparison = comparisonIn(test);
   if (comparison === null || !comparison.operator.startsWith(">")) return "use a script check";
@@ -143,17 +164,18 @@ export function exitCodeConditions(test: readonly MonitToken[]): ExitCodes | str
 
 export type MonitCheck = written.CheckByKind & Pick<written.CheckSettings, "timeout">;
 
-/** The first text of a server, by protocol. */
-const BANNERS: Readonly<Record<string, string>> = {
-  ftp: "220",
-  imap: "* OK",
-  imaps: "* OK",
-  pop: "+OK",
-  pops: "+OK",
-  smtp: "220",
-  smtps: "220",
-  ssh: "SSH-",
+const PROTOCOLS: Readonly<Record<string, NonNullable<written.TcpConnectParameters["protocol"]>>> = {
+  ftp: "ftp",
+  imap: "imap",
+  imaps: "imap",
+  pop: "pop3",
+  pops: "pop3",
+  smtp: "smtp",
+  smtps: "smtp",
+  ssh: "ssh",
 };
+/** Kinds that need a login, which Monit does without. */
+const WITH_LOGIN: Readonly<Record<string, string>> = { mysql: "mysql_query", pgsql: "postgres_query" };
 /** Protocols with TLS from the first byte. */
 const SECURE: readonly string[] = ["https", "imaps", "pops", "smtps"];
 
@@ -212,23 +234,43 @@ function tcpCheck(
   },
   item: SourceItem,
 ): MonitCheck {
-  const banner = BANNERS[protocol];
-  if (protocol !== "" && protocol !== "default" && protocol !== "generic" && banner === undefined) {
-    item.leaveOut(`protocol ${protocol}`, "only the connection is checked; use a script check");
+  if (protocol === "redis") {
+    return { kind: "redis_command", parameters: { host, port, ...(isSecure && { tls: true }) } };
   }
-  const [send, expect] = [after(test, "send"), after(test, "expect")];
-  const isPattern = expect !== undefined && /[.*+?[\](){}|^$]/.test(expect);
-  if (isPattern) item.leaveOut("expect", "a regular expression; tcp_connect expects a text");
-  const expected = expect === undefined || isPattern ? banner : unescape(expect);
+  const steps = stepsOf(test, item);
+  const known = steps.length === 0 ? PROTOCOLS[protocol] : undefined;
+  if (!["", "default", "generic"].includes(protocol) && known === undefined && steps.length === 0) {
+    const other = WITH_LOGIN[protocol];
+    item.leaveOut(
+      `protocol ${protocol}`,
+      `only the connection is checked${other === undefined ? "" : `: write a ${other} check`}`,
+    );
+  }
   return {
     kind: "tcp_connect",
     parameters: {
       ...{ host, port },
       ...(isSecure && { tls: true }),
-      ...(send !== undefined && { send: item.body(unescape(send)) }),
-      ...(expected !== undefined && { expect: expected }),
+      ...(known !== undefined && { protocol: known }),
+      ...(steps.length > 0 && { steps }),
     },
   };
+}
+
+/** `send` and `expect`, as often as they are given. */
+function stepsOf(test: readonly MonitToken[], item: SourceItem): readonly written.TcpStep[] {
+  const steps: written.TcpStep[] = [];
+  for (const [index, { word }] of test.entries()) {
+    const text = test[index + 1]?.text;
+    if (text === undefined) continue;
+    if (word === "send") steps.push({ send: item.body(unescape(text)) });
+    if (word !== "expect") continue;
+    const expect = unescape(text).replace(/\r?\n$/, "");
+    const last = steps.at(-1);
+    if (last?.send !== undefined && last.expect === undefined) steps[steps.length - 1] = { ...last, expect };
+    else steps.push({ expect });
+  }
+  return steps;
 }
 
 function unescape(text: string): string {

@@ -1,4 +1,5 @@
 import { parseJson } from "../shared/json_values.ts";
+import { databaseUrl } from "../shared/database_url.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import { asText, asTexts, asWord, Foreign } from "./foreign_value.ts";
@@ -11,8 +12,6 @@ type Target = written.CheckByKind;
 export const KUMA_TYPES_LEFT_OUT: Readonly<Record<string, string>> = {
   manual: "its status is set by hand",
   "real-browser": "no check in a browser; use http_request",
-  mysql: "use a script check with check_mysql",
-  postgres: "use a script check with check_pgsql",
 };
 
 /** Monitor types by their name; a text is the reason why there is no check. */
@@ -36,6 +35,40 @@ export const KUMA_TARGETS: Readonly<Record<string, (fields: Foreign, item: Sourc
       },
     }),
     docker: dockerTarget,
+    postgres: (fields, item) => {
+      const found = databaseUrl(fields.text("database_connection_string") ?? "", [
+        "postgres:",
+        "postgresql:",
+      ]);
+      if (found === null) return "its connection string is no postgres:// URL";
+      const { server, login: { username = "postgres", password }, database } = found;
+      const query = fields.text("database_query");
+      return {
+        kind: "postgres_query",
+        parameters: {
+          ...server,
+          username,
+          ...(password !== undefined && { password: item.secret(password, "password") }),
+          ...(database !== "" && { database }),
+          ...(query !== undefined && { query }),
+        },
+      };
+    },
+    redis: (fields, item) => {
+      const found = databaseUrl(fields.text("database_connection_string") ?? "", ["redis:", "rediss:"]);
+      if (found === null) return "its connection string is no redis:// URL";
+      const { server, login: { username, password }, isSecure } = found;
+      return {
+        kind: "redis_command",
+        parameters: {
+          ...server,
+          ...(username !== undefined && { username }),
+          ...(password !== undefined && { password: item.secret(password, "password") }),
+          ...(isSecure && { tls: true }),
+          ...(isSecure && fields.boolean("ignore_tls") === true && { verify: false }),
+        },
+      };
+    },
     "websocket-upgrade": (fields, item) => {
       const url = fields.text("url");
       return url === undefined ? "it has no URL" : { kind: "websocket", parameters: { url: item.url(url) } };
