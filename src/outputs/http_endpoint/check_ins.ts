@@ -96,12 +96,14 @@ async function record(
 ): Promise<ServerResponse> {
   if (store === null) return respondText(503, "no state is stored, so no job can check in");
   const nowMs = system.clock.wallMs();
-  const newId = `${ID_PREFIX}${rid ?? system.randomId()}`;
+  const newId = `${prefixOf(rid)}${system.randomId()}`;
   try {
+    const begun = findBegun((await store.job(name, nowMs)).inProgress, rid);
     if (signal === "start") {
+      // A request may be sent twice.
+      if (rid !== null && begun !== undefined) return respondText(200, "OK");
       await store.keepJobRun(name, { id: newId, startedAtMs: nowMs, end: null }, nowMs);
     } else {
-      const begun = findBegun((await store.job(name, nowMs)).inProgress, rid);
       const durationMs = begun === undefined ? null : Math.max(0, nowMs - begun.startedAtMs);
       const end = { ...signal, atMs: nowMs, durationMs, reason: "", output };
       await store.keepJobRun(name, { ...begun ?? { id: newId, startedAtMs: nowMs }, end }, nowMs);
@@ -115,11 +117,16 @@ async function record(
   return respondText(200, "OK");
 }
 
-/** Runs that `monitor beat` records have other ids, and end by themselves. */
-const ID_PREFIX = "ping-";
+/**
+ * Runs that `monitor beat` records have other ids, and end by themselves. A run id is unique neither among jobs nor
+ * among the runs of one, so that something random follows.
+ */
+function prefixOf(rid: string | null): string {
+  return `ping-${rid === null ? "" : `${rid}/`}`;
+}
 
 function findBegun(inProgress: readonly JobRun[], rid: string | null): JobRun | undefined {
-  return inProgress.findLast(({ id }) => rid === null ? id.startsWith(ID_PREFIX) : id === ID_PREFIX + rid);
+  return inProgress.findLast(({ id }) => id.startsWith(prefixOf(rid)));
 }
 
 /** The headers of every response: no foreign page may frame it, guess its type, or learn its URL. */

@@ -4,6 +4,7 @@ import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
 
 const KEY = "a-key-of-a-job";
+const OTHER_KEY = "a-key-of-another";
 
 async function createJob() {
   const store = await openInMemoryStore();
@@ -12,7 +13,7 @@ async function createJob() {
     system: { ...createMemorySystem(), randomId: () => `${++ids}` },
     log: { warning: assert.fail },
     store,
-    targets: [{ name: "backup", key: KEY }],
+    targets: [{ name: "backup", key: KEY }, { name: "other", key: OTHER_KEY }],
     redact: (text: string) => text,
     onEnded: () => {},
   };
@@ -29,7 +30,7 @@ async function createJob() {
       const words = target.split("?")[0]?.split("/").slice(2) ?? [];
       return (await handleCheckIn(request, words, options)).status;
     },
-    job: () => store.job("backup", options.system.clock.wallMs()),
+    job: (name = "backup") => store.job(name, options.system.clock.wallMs()),
   };
 }
 
@@ -39,10 +40,28 @@ Deno.test("handleCheckIn() ends the run that began last, or the one of its run i
     assert.equal(await send(path), 200);
   }
   assert.equal(await send(`${KEY}/0?rid=own`), 200);
-  assert.equal((await job()).last?.id, "ping-own");
+  assert.equal((await job()).last?.id, "ping-own/2");
   const { send: sendAgain, job: jobAgain } = await createJob();
   for (const path of [`${KEY}/start`, `${KEY}/start`, KEY]) assert.equal(await sendAgain(path), 200);
   assert.equal((await jobAgain()).last?.id, "ping-2");
+});
+
+Deno.test("handleCheckIn() keeps the runs of jobs with the same run id apart", async () => {
+  const { send, job } = await createJob();
+  for (const path of [`${KEY}/start`, `${KEY}/7`, `${OTHER_KEY}/start`, `${OTHER_KEY}/0`]) {
+    assert.equal(await send(`${path}?rid=1`), 200);
+  }
+  assert.equal((await job()).last?.end.exitCode, 7);
+  assert.equal((await job("other")).last?.end.exitCode, 0);
+});
+
+Deno.test("handleCheckIn() begins another run with the run id of one that ended, and one for a start sent twice", async () => {
+  const { send, job } = await createJob();
+  for (const path of [`${KEY}/start`, KEY, `${KEY}/start`, `${KEY}/start`]) {
+    assert.equal(await send(`${path}?rid=host`), 200);
+  }
+  assert.equal((await job()).inProgress.length, 1);
+  assert.equal((await job()).last?.end.durationMs, 0);
 });
 
 Deno.test("handleCheckIn() records requests of any method that Healthchecks accepts", async () => {
