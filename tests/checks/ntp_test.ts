@@ -82,6 +82,16 @@ Deno.test("ntp compares the clock with a server, and accepts only the reply to i
   });
 });
 
+Deno.test("ntp accepts a reply from an address that is written in another form", async () => {
+  if (!Deno.networkInterfaces().some(({ address }) => address === "::1")) return;
+  const clock = createFakeClock(NOW_MS);
+  await using server = await startTimeServer((request) => [timeReply(request, { wallMs: NOW_MS })], "::1");
+  const check = ntpCheck({ host: "0:0:0:0:0:0:0:1", port: server.port });
+  const system = { clock, connections: createConnections(clock) };
+  const { output } = await ntpKind.observe(check, contextOf({ system }));
+  assert.equal(output, "offset 0 ms (stratum 2)");
+});
+
 Deno.test("ntp requires the permission for an address, or for all addresses of a name", async () => {
   const system = createMemorySystem();
   const netOf = async (host: string) =>

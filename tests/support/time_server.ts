@@ -9,13 +9,14 @@ export interface TimeServer extends AsyncDisposable {
 /** Starts a server; `reply` returns the datagrams for a request, given a right reply of so many milliseconds ahead. */
 export async function startTimeServer(
   reply: (request: Uint8Array) => readonly Uint8Array[],
+  address = "127.0.0.1",
 ): Promise<TimeServer> {
-  const socket: Socket = createSocket("udp4");
+  const socket: Socket = createSocket(address.includes(":") ? "udp6" : "udp4");
   socket.on("message", (request, { port, address }) => {
     for (const datagram of reply(request)) socket.send(datagram, port, address);
   });
   const { promise, resolve } = Promise.withResolvers<void>();
-  socket.bind(0, "127.0.0.1", resolve);
+  socket.bind(0, address, resolve);
   await inTime("the time server to listen", promise);
   return {
     port: socket.address().port,

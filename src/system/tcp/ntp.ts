@@ -3,6 +3,7 @@ import { isIP, isIPv6 } from "node:net";
 import type { ConnectionTarget, TimeReading } from "../../domain/connections.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { unlessAborted } from "../../shared/deadline.ts";
+import { canonicalAddress } from "../../shared/ip_address.ts";
 import type { ConnectTcpOptions } from "./connect_tcp.ts";
 import { lookUpName, withoutBrackets } from "./tcp_stream.ts";
 
@@ -39,7 +40,8 @@ export async function readTime(
   socket.on("error", reject);
   socket.on("message", (message, { port, address: from }) => {
     const roundTripMs = clock.monotonicMs() - sentMs;
-    if (message.length < PACKET_BYTES || port !== target.port || from !== address) return;
+    if (message.length < PACKET_BYTES || port !== target.port) return;
+    if (canonicalAddress(from) !== canonicalAddress(address)) return;
     const isReply = ((message[0] ?? 0) & 7) === SERVER &&
       nonce.every((byte, at) => message[24 + at] === byte);
     if (isReply) resolve(reading(message, { sentWallMs, roundTripMs }));
