@@ -140,15 +140,16 @@ function evaluate(
   }
   const expiriesMs = listOf(found["events"]).map(fieldsOf)
     .filter(({ eventAction }) => eventAction === "expiration")
-    .map(({ eventDate }) => Date.parse(String(eventDate)))
+    .map(({ eventDate }) => typeof eventDate === "string" ? Date.parse(eventDate) : NaN)
     .filter((ms) => !Number.isNaN(ms));
-  const lost = listOf(found["status"]).find((status) => LOST.has(String(status).toLowerCase()));
+  const lost = listOf(found["status"]).filter((status) => typeof status === "string")
+    .find((status) => LOST.has(status.toLowerCase()));
   const registrar = registrarIn(found["entities"]);
   const by = registrar === null ? "" : `, registered by ${quote(registrar)}`;
   if (expiriesMs.length === 0) {
     return lost === undefined
       ? checkResult("unknown", `${place} has no expiry of ${domain}: its registry publishes none${by}`)
-      : checkResult("critical", `${domain} has the status ${quote(String(lost))}${by}`);
+      : checkResult("critical", `${domain} has the status ${quote(lost)}${by}`);
   }
   const expiresMs = Math.min(...expiriesMs);
   const leftMs = expiresMs - nowMs;
@@ -161,7 +162,7 @@ function evaluate(
     : leftMs < warningBeforeExpiryMs
     ? "warning"
     : "ok";
-  const status = lost === undefined ? "" : ` has the status ${quote(String(lost))} and`;
+  const status = lost === undefined ? "" : ` has the status ${quote(lost)} and`;
   return checkResult(condition, `${domain}${status} ${when}${by}`, {
     registration_left_seconds: Math.trunc(leftMs / 1000),
   });

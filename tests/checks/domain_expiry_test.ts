@@ -66,6 +66,7 @@ const expiring = (days: number, rest: object = {}) =>
     ],
     ...rest,
   });
+const NO_TEXT = { toString: 1, valueOf: 1 };
 const HEAD = "HTTP/1.1 200 Test\r\nConnection: close\r\n\r\n";
 const HEAD_OF_100 = "HTTP/1.1 200 Test\r\nContent-Length: 100\r\n\r\n";
 const REGISTRAR = {
@@ -116,6 +117,13 @@ Deno.test("observeDomainExpiry() compares the expiry that the registry has, and 
     ],
     "hostile fields": [
       () => seenOf(answering({ events: { length: 1 }, status: 7, entities: [null, { roles: "registrar" }] })),
+      "unknown: 127.0.0.1:PORT has no expiry of example.org: its registry publishes none",
+    ],
+    "values that have no text": [
+      () =>
+        seenOf(
+          answering({ events: [{ eventAction: "expiration", eventDate: NO_TEXT }], status: [NO_TEXT] }),
+        ),
       "unknown: 127.0.0.1:PORT has no expiry of example.org: its registry publishes none",
     ],
     "a flood": [
