@@ -142,8 +142,12 @@ async function read(
     },
   });
   const current = await readFrom(path, position, files);
-  if (current !== null) return { after: await search(current, { isWhole: false }), findings };
+  const goOn = async (start: Start) => ({ after: await search(start, { isWhole: false }), findings });
+  if (current?.id === position.id) return await goOn(current);
   const rotated = await readRotated(rotatedPathOf(parameters), position, files);
+  // A copy has another id. A new file may have the same bytes before the position.
+  const isRenamed = typeof rotated !== "string" && rotated.id === position.id;
+  if (current !== null && !isRenamed) return await goOn(current);
   const fresh = await files.readPart(path, { fromByte: 0, bytesMax: BYTES_MAX });
   if (typeof rotated === "string") {
     findings.obstacles.push(`the file was replaced or truncated, and lines may be missing: ${rotated}`);
@@ -153,7 +157,7 @@ async function read(
     const after = await search(rotated, { isWhole: isEnded && !isPart(rotated) });
     if (!isEnded || after.offset < rotated.sizeBytes) return { after: { ...after, path }, findings };
   }
-  return { after: await search({ path, skipped: 0, offset: 0, ...fresh }, { isWhole: false }), findings };
+  return await goOn({ path, skipped: 0, offset: 0, ...fresh });
 }
 
 /** A part of a file from a position on. */
@@ -247,6 +251,9 @@ async function createSearch(
         left = lengthMax;
       }
       left -= cost;
+      if (end - at === LINE_BYTES_MAX && bytes[end - 1] !== NEWLINE) {
+        findings.obstacles.push(`a line is longer than ${LINE_BYTES_MAX / 1024} KiB`);
+      }
       if (line.length > lengthMax) findings.obstacles.push(`a line is longer than ${lengthMax} characters`);
       const searched = line.slice(0, lengthMax);
       findings.lines++;

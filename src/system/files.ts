@@ -40,6 +40,9 @@ async function readPart(
   if (!(await Deno.stat(path)).isFile) throw new UnreadableFileError("it is not a regular file");
   using file = await Deno.open(path);
   const { size, dev, ino } = await file.stat();
+  if (size === 0 && /^\/(?:proc|sys)\//.test(await Deno.realPath(path))) {
+    throw new UnreadableFileError("the kernel makes its bytes, and tells no size");
+  }
   const start = Math.min(size, fromByte < 0 ? Math.max(0, size + fromByte) : fromByte);
   await file.seek(start, Deno.SeekMode.Start);
   const bytes = await readUpTo(file, Math.min(bytesMax, size - start));

@@ -124,6 +124,12 @@ Deno.test("logKind reads the end of the rotated file, then the new one", async (
       await Deno.truncate(log.path);
       await log.append(`${"fine\n".repeat(100)}ERROR 2\n`);
     }, 'critical: 2 of 102 new lines match "ERROR", expected at most 0: ERROR 1'],
+    "renamed, and grown to the same bytes before the position": [async (log) => {
+      await log.append("fine\n".repeat(100));
+      strictEqual(await log.run(), 'ok: 0 of 100 new lines match "ERROR"');
+      await Deno.rename(log.path, `${log.path}.1`);
+      await log.append(`ERROR 1\nERROR 2\n${"okay\n".repeat(5)}${"fine\n".repeat(400)}`.slice(3));
+    }, 'critical: 1 of 407 new lines matches "ERROR", expected at most 0: ERROR 2'],
     "to another name": [
       async (log) => {
         await Deno.rename(log.path, `${log.path}-20260101`);
@@ -221,6 +227,16 @@ Deno.test("logKind is never ok about lines that it did not search", async (t) =>
       /^unknown: .*; a line is longer than \d+ characters$/,
     );
   });
+  await t.step("of a long line, where it is cut", async () => {
+    await using log = await Log.create();
+    await log.append(`${"x".repeat(64 * 1024 - 2)}ERROR\n`);
+    strictEqual(
+      await log.run(),
+      'unknown: 0 of 2 new lines match "ERROR"; a line is longer than 64 KiB',
+    );
+    await log.append(`${"x".repeat(64 * 1024 - 1)}\n`);
+    strictEqual(await log.run(), NONE.replace("0 new lines", "1 new line"));
+  });
   await t.step("without a state", async () => {
     await using log = await Log.create();
     const { condition, output } = await logKind.observe(check({ path: log.path }), contextOf());
@@ -240,6 +256,16 @@ Deno.test("logKind is never ok about lines that it did not search", async (t) =>
     const readPart = () => Promise.reject(new Deno.errors.PermissionDenied("denied (os error 13): open"));
     strictEqual(await log.run({ files: { readPart } }), 'unknown: cannot read "LOG": permission denied');
     strictEqual(await log.run(), TWO);
+  });
+  await t.step("of a file that the kernel makes, whose size says nothing", async () => {
+    await using log = await Log.create();
+    await Deno.symlink("/proc/version", `${log.path}.link`);
+    for (const path of ["/proc/version", `${log.path}.link`]) {
+      match(
+        await log.run({ parameters: { path } }),
+        /^unknown: cannot read ".*": the kernel makes its bytes/,
+      );
+    }
   });
   await t.step("of a pipe, or a directory", async () => {
     await using log = await Log.create();
