@@ -1,6 +1,6 @@
 import { withEndedAction } from "../condition/action.ts";
 import type { Action, Check } from "../domain/check.ts";
-import type { ActionRun } from "../domain/condition.ts";
+import type { ActionRun, ConditionState } from "../domain/condition.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
 import type { System } from "../domain/system.ts";
 import { chosenEnvironment, PASSED_VARIABLES } from "../shared/find_command.ts";
@@ -32,14 +32,13 @@ export async function runAction(
   options: ActionOptions,
 ): Promise<ActionRun | null> {
   const { system: { clock }, repository } = options;
-  const isKnown = (): boolean =>
-    repository.recordOf(check.name, clock.wallMs()).condition.actions?.some(({ atMs }) =>
-      atMs === begun.atMs
-    ) === true;
+  const stateOf = (): ConditionState => repository.recordOf(check.name, clock.wallMs()).condition;
+  const isKnown = (): boolean => stateOf().actions?.some(({ atMs }) => atMs === begun.atMs) === true;
   if (!isKnown()) return null;
-  const outcome = repository.isWritable
+  const obstacle = repository.isWritable ? obstacleIn(stateOf(), begun) : "the state cannot be written";
+  const outcome = obstacle === null
     ? await startAction(check, options)
-    : { outcome: "not_started" as const, reason: "the state cannot be written" };
+    : { outcome: "not_started" as const, reason: obstacle };
   const ended: ActionRun = { ...begun, ...outcome, endedAtMs: clock.wallMs() };
   if (isKnown()) {
     const record = repository.recordOf(check.name, clock.wallMs());
@@ -47,6 +46,12 @@ export async function runAction(
     repository.keep(bareUpdate({ ...record, condition }), { isUrgent: true });
   }
   return ended;
+}
+
+/** A run waits while too many processes run; `null`: it is due all the same. */
+function obstacleIn({ observed, actions }: ConditionState, begun: ActionRun): string | null {
+  if (observed !== "critical") return "the check is not critical any more";
+  return actions?.at(-1)?.atMs === begun.atMs ? null : "a later run began before";
 }
 
 async function startAction(
