@@ -58,11 +58,16 @@ export function withEndedAction<State extends Pick<ConditionState, "actions">>(
   return { ...state, actions: (state.actions ?? []).map((one) => one.atMs === ended.atMs ? ended : one) };
 }
 
-/** Returns the runs since the problem began. */
+/** Returns the runs since the problem began. If the clock was set back in it, any run may be one of them. */
 export function runsOfProblem(
-  { actions = [], problemBeganAtMs }: Pick<ActedState, "actions" | "problemBeganAtMs">,
+  { actions = [], observedAtMs, problemBeganAtMs }: Pick<
+    ActedState,
+    "actions" | "observedAtMs" | "problemBeganAtMs"
+  >,
 ): readonly ActionRun[] {
-  return actions.filter(({ atMs }) => problemBeganAtMs !== null && atMs >= problemBeganAtMs);
+  if (problemBeganAtMs === null) return [];
+  const isSetBack = observedAtMs !== null && observedAtMs < problemBeganAtMs;
+  return actions.filter(({ atMs }) => isSetBack || atMs >= problemBeganAtMs);
 }
 
 /** The runs of this problem and those of the last hour: a problem that comes back is no reason for more. */

@@ -209,6 +209,16 @@ simulate("the runs of an action count across restarts of the service", {
   finally: (world) => assert.equal(runs.get(world)?.length, 2),
 });
 
+simulate("an action runs at_most times in a problem, also if the clock is set back in it", {
+  ...WEB,
+  config: { checks: { web: { action: { ...FIX, settle: "10 minutes" } } } },
+  results: { web: "22:00 critical" },
+  actions: { "21:56": install(), "22:03": "clock -6h" },
+  until: "23:59",
+  expect: { chat: ["22:13 problem web critical"] },
+  finally: (world) => assert.equal(runs.get(world)?.length, 2),
+});
+
 simulate("an action runs under cron", {
   ...WEB,
   mode: "cron",
