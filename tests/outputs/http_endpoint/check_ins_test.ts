@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { handleCheckIn } from "../../../src/outputs/http_endpoint/check_ins.ts";
+import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
 
+const NOW_MS = Date.UTC(2026, 2, 2);
 const KEY = "a-key-of-a-job";
 const OTHER_KEY = "a-key-of-another";
 
@@ -10,7 +12,7 @@ async function createJob() {
   const store = await openInMemoryStore();
   let ids = 0;
   const options = {
-    system: { ...createMemorySystem(), randomId: () => `${++ids}` },
+    system: { ...createMemorySystem(), clock: createFakeClock(NOW_MS), randomId: () => `${++ids}` },
     log: { warning: assert.fail },
     store,
     targets: [{ name: "backup", key: KEY }, { name: "other", key: OTHER_KEY }],
