@@ -21,7 +21,7 @@ const SECRET_FORMATS: readonly string[] = ["secret", "secret_url"];
 const NAMED_FORMATS: readonly string[] = ["header_value", "variable"];
 
 /** Returns whether a value is a URL that may have credentials in it. */
-function isUrl({ format }: Pick<FormattedValue, "format">): boolean {
+export function isUrl({ format }: Pick<FormattedValue, "format">): boolean {
   return format === "url" || format === "socket_url";
 }
 

@@ -1,6 +1,6 @@
 import { exactDuration } from "../domain/duration.ts";
 import { parseInterval } from "./quantities.ts";
-import { hideInAddress, isCredential } from "./credentials.ts";
+import { hideInAddress, isCredential, isUrl } from "./credentials.ts";
 import { holdsSecret, isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, describePath } from "./problem.ts";
 import { defaultsOf, type Origin, pickSetting } from "./resolve.ts";
@@ -158,7 +158,9 @@ function showValue(value: JsonValue, { view, path, reader }: Shown): string {
     return `{${shown.join(",")}}`;
   }
   if (isHidden(value, format, path)) return "(hidden)";
-  const text = JSON.stringify(format === "url" && typeof value === "string" ? hideInAddress(value) : value);
+  const text = JSON.stringify(
+    isUrl({ format: format ?? "" }) && typeof value === "string" ? hideInAddress(value) : value,
+  );
   if (format !== "interval" || typeof value === "boolean") return text;
   const interval = parseInterval(typeof value === "number" ? value : String(value));
   return "ms" in interval ? `${text} (${exactDuration(interval.ms)})` : text;
