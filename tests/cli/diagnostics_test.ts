@@ -23,6 +23,13 @@ Deno.test("renderProblems() escapes control characters in file names", () => {
   assert.ok(text.startsWith("conf.d/\\x1b[2J\\nforged.jsonc:1:8: a.b: is wrong\n"), text);
 });
 
+Deno.test("renderProblems() hides the key of check-ins, and the path of a chat's URL", () => {
+  for (const text of ['"ping_key": "swordfish"', '"url": "https://chat.example.org/swordfish"']) {
+    const shown = render(`{ ${text}, "port": "x" }`, '"x"');
+    assert.ok(shown.includes("*********") && !shown.includes("swordfish"), shown);
+  }
+});
+
 Deno.test("renderProblems() hides text even behind the longest name of a secret", () => {
   const text = render(`{ "${"x".repeat(3000)}_password": "swordfish", "port": "x" }`, '"x"');
   assert.ok(text.includes("*********") && !text.includes("swordfish"), text);
