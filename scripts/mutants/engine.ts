@@ -422,7 +422,7 @@ export const ENGINE: FaultyLayer = {
       file: "src/engine/run_action.ts",
       tests: ["tests/simulation/actions_test.ts"],
       faults: [
-        ["an action starts that is not persisted", "repository.isWritable\n", "true\n"],
+        ["an action starts that is not persisted", "repository.isWritable ? obstacleIn", "true ? obstacleIn"],
         ["the end of an action is forgotten", "  if (isKnown()) {", "  if (!isKnown()) {"],
       ],
     },
