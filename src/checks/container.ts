@@ -18,6 +18,7 @@ import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";
 export const containerKind: CheckKindEntry<"container"> = {
   observe: observeContainer,
   limit: "network",
+  hasResponded: ({ condition }) => condition !== "unknown",
   target: {
     form: "NAME",
     parametersOf: ({ text }) => NAME.test(text) ? { name: text } : null,

@@ -94,8 +94,10 @@ export async function observeDatabase(
     observe: async (target, { authorities, signal }) => {
       const { clock, connections } = context.system;
       const startMs = clock.monotonicMs();
+      const sinceStart = (): number => roundedMs(clock.monotonicMs() - startMs);
+      let connected: Readonly<Record<string, number>> = {};
       const result = (condition: CheckResult["condition"], text: string, metrics = {}): CheckResult =>
-        checkResult(condition, text, { total_ms: roundedMs(clock.monotonicMs() - startMs), ...metrics });
+        checkResult(condition, text, { ...connected, total_ms: sinceStart(), ...metrics });
       const violation = (text: string, metrics = {}): CheckResult =>
         result(parameters.asWarning ? "warning" : "critical", text, metrics);
       const tls = usesTls(parameters)
@@ -109,6 +111,7 @@ export async function observeDatabase(
           { ...target, ...tlsFirst && tls !== null && { tls } },
           { onPhase: enter, signal },
         );
+        connected = { connect_ms: sinceStart() };
         enter("reading");
         const isPrivate = parameters.socket !== undefined || tls !== null && verify;
         const answer = await ask({ connection, tls, isPrivate, context, signal, enter });

@@ -17,6 +17,7 @@ import { nameFor } from "./targets.ts";
 export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
   observe: observeDnsLookup,
   limit: "network",
+  hasResponded: ({ metrics }) => metrics["records"] !== undefined,
   target: {
     form: "NAME",
     parametersOf: ({ text }) => ({ name: text }),

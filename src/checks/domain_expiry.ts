@@ -17,6 +17,7 @@ import { nameFor } from "./targets.ts";
 export const domainExpiryKind: CheckKindEntry<"domain_expiry"> = {
   observe: observeDomainExpiry,
   limit: "network",
+  hasResponded: ({ condition }) => condition !== "unknown",
   target: {
     form: "DOMAIN",
     parametersOf: ({ text }) => /^[^\s/:@]+\.[^\s/:@.]+$/.test(text) ? { domain: text } : null,

@@ -7,6 +7,7 @@ import { ConnectionLostError, PostgresConnection } from "../shared/postgres/post
 import { ProtocolError } from "../shared/postgres/protocol.ts";
 import { PostgresError, type StatementResult } from "../shared/postgres/statement_response.ts";
 import { counted } from "../shared/text.ts";
+import { hasConnected } from "./connection_run.ts";
 import {
   type Answer,
   DATABASE_TARGET,
@@ -24,6 +25,7 @@ export const postgresQueryKind: CheckKindEntry<"postgres_query"> = {
   observe: (check, context) =>
     observeDatabase(check, context, { tlsFirst: false, ask: (session) => query(check, session) }),
   limit: "network",
+  hasResponded: hasConnected,
   target: {
     form: "postgres://USER@HOST/DATABASE",
     claims: ({ text }) => databaseUrl(text, SCHEMES) !== null,

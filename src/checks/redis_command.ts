@@ -5,6 +5,7 @@ import type { Connection } from "../domain/connections.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { databaseUrl } from "../shared/database_url.ts";
 import { quote } from "../shared/text.ts";
+import { hasConnected } from "./connection_run.ts";
 import {
   type Answer,
   DATABASE_TARGET,
@@ -22,6 +23,7 @@ export const redisCommandKind: CheckKindEntry<"redis_command"> = {
   observe: (check, context) =>
     observeDatabase(check, context, { tlsFirst: true, ask: (session) => ask(check, session) }),
   limit: "network",
+  hasResponded: hasConnected,
   target: {
     form: "redis://HOST",
     claims: ({ text }) => databaseUrl(text, SCHEMES) !== null,

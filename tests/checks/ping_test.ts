@@ -148,6 +148,13 @@ Deno.test("a target that responded in part has responded, so connectivity does n
     ["websocket", { connect_ms: 1, total_ms: 2 }, true],
     ["websocket", { total_ms: 2 }, false],
     ["grpc_health", { connect_ms: 1, total_ms: 2 }, true],
+    ["postgres_query", { connect_ms: 1, total_ms: 2 }, true],
+    ["postgres_query", { total_ms: 2 }, false],
+    ["redis_command", { connect_ms: 1, total_ms: 2 }, true],
+    ["domain_expiry", {}, true],
+    ["container", {}, true],
+    ["dns_lookup", { records: 0, lookup_ms: 1 }, true],
+    ["dns_lookup", { lookup_ms: 1 }, false],
     ["ntp", { stratum: 3 }, true],
     ["ntp", {}, false],
   ];

@@ -55,7 +55,9 @@ async function seenOf(pieces: Iterable<string>, parameters: Settings, sent: stri
     await new Promise((resolve) => setTimeout(resolve, 0));
     if (isSilent) await clock.advance(10_000);
   }
-  const { condition, output } = await seen;
+  const result = await seen;
+  assert.equal(redisCommandKind.hasResponded?.(result), true);
+  const { condition, output } = result;
   return `${condition}: ${output}`;
 }
 
