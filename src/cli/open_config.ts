@@ -98,8 +98,11 @@ async function withConnectivity(
     ...net.map((host) => host.replace(/:\d+$/, "")),
     ...entry.reachedBy === undefined ? [] : [entry.reachedBy(check)],
   ];
-  return { ...check, connectivity: hosts.some((host) => !isLoopback(host)) };
+  return { ...check, connectivity: hosts.some((host) => !isLoopback(host) && !OWN_ADDRESSES.includes(host)) };
 }
+
+/** Those that datagrams are sent from. */
+const OWN_ADDRESSES: readonly string[] = ["0.0.0.0", "[::]"];
 
 async function locate(invocation: Invocation, system: System): Promise<ConfigLocation> {
   try {

@@ -94,6 +94,14 @@ simulate("failures of this machine count without a network, and those that the c
   },
 });
 
+simulate("a failure of a time server on this machine counts without a network", {
+  start: START,
+  config: { ...CONFIG, checks: { clock: { kind: "ntp", parameters: { host: "127.0.0.1" } } } },
+  servers: { one: "21:55 refuse", other: "21:55 refuse" },
+  until: "22:05",
+  expect: { chat: ["21:55-21:56 problem clock critical"] },
+});
+
 simulate("failures count if one server responds, and again once the network is back", {
   start: START,
   config: CONFIG,
