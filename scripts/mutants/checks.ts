@@ -485,8 +485,8 @@ export const CHECKS: FaultyLayer = {
         ],
         [
           "the number of rows is not compared",
-          "comparison.fits(rows) !== true",
-          "comparison.fits(rows) === null",
+          "if (problem !== null) return `rows",
+          "if (problem === null) return `rows",
         ],
       ],
     },
@@ -518,6 +518,15 @@ export const CHECKS: FaultyLayer = {
         ["a flood of rows is read", "RESPONSE_BYTES_MAX = 2 ** 20", "RESPONSE_BYTES_MAX = 2 ** 24"],
         ["an offset of whole hours is no time", '"$&:00"', '"$&"'],
       ],
+    },
+    {
+      file: "src/checks/http/json_comparisons.ts",
+      tests: ["tests/checks/redis_command_test.ts"],
+      faults: [[
+        "a text of digits is another value than its number",
+        "forms.every(isMet)",
+        "forms.some(isMet)",
+      ]],
     },
     {
       file: "src/checks/tcp_dialog.ts",

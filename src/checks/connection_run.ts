@@ -24,7 +24,17 @@ interface TalkOptions {
   readonly target: ConnectionTarget;
   /** `null`: clear text. By default the name is that of the host. */
   readonly tls: Partial<Pick<TlsExpectations, "serverName" | "protocols">> | null;
+  /** Whether TLS starts with the connection; else the talk starts it. @default true */
+  readonly tlsFirst?: boolean;
   readonly context: ObserveContext;
+}
+
+export interface TalkRun {
+  /** `null`: clear text. */
+  readonly tls: TlsExpectations | null;
+  /** Ends the talk: the timeout, or the end of the run. */
+  readonly signal: AbortSignal;
+  enter(phase: ConnectionPhase): void;
 }
 
 /** Returns whether the server accepted the connection of a talk. */
@@ -36,13 +46,14 @@ export function hasConnected({ metrics }: CheckResult): boolean {
 export interface TalkEnd {
   readonly ends: "ok" | "violated" | "unknown";
   readonly text: string;
+  readonly metrics?: CheckResult["metrics"];
 }
 
 /** Connects, and talks. A failed connection is a violation; the output names the phase. */
 export async function observeTalk(
   check: TalkingCheck,
-  { target, tls, context }: TalkOptions,
-  talk: (connection: Connection, enter: (phase: ConnectionPhase) => void) => Promise<TalkEnd>,
+  { target, tls: wish, tlsFirst = true, context }: TalkOptions,
+  talk: (connection: Connection, run: TalkRun) => Promise<TalkEnd>,
 ): Promise<CheckResult> {
   const { clock, connections } = context.system;
   const bad = check.parameters.asWarning ? "warning" : "critical";
@@ -51,22 +62,24 @@ export async function observeTalk(
     observe: async (target, { authorities, signal }) => {
       const startMs = clock.monotonicMs();
       const refuses = refusalBy(check.parameters);
-      const trust = { serverName: target.host, authorities, ...refuses !== undefined && { refuses } };
+      const tls = wish === null
+        ? null
+        : { serverName: target.host, authorities, ...refuses !== undefined && { refuses }, ...wish };
       let phase: ConnectionPhase = "connecting";
       const enter = (next: ConnectionPhase): void => void (phase = next);
       let connection: Connection | null = null;
       let connected: Readonly<Record<string, number>> = {};
       const sinceStart = (): number => roundedMs(clock.monotonicMs() - startMs);
-      const end = (condition: CheckResult["condition"], text: string): CheckResult =>
-        checkResult(condition, text, { ...connected, total_ms: sinceStart() });
+      const end = (condition: CheckResult["condition"], text: string, metrics = {}): CheckResult =>
+        checkResult(condition, text, { ...connected, total_ms: sinceStart(), ...metrics });
       try {
         connection = await connections.connect(
-          { ...target, ...tls !== null && { tls: { ...trust, ...tls } } },
+          { ...target, ...tlsFirst && tls !== null && { tls } },
           { onPhase: enter, signal },
         );
         connected = { connect_ms: sinceStart() };
-        const { ends, text } = await talk(connection, enter);
-        return end(ends === "violated" ? bad : ends, text);
+        const { ends, text, metrics } = await talk(connection, { tls, signal, enter });
+        return end(ends === "violated" ? bad : ends, text, metrics);
       } catch (error) {
         if (signal.aborted) return end(bad, timeoutText(check.timeoutMs, phase, target));
         const { isObstacle, text } = failureVerdict(connections.explain(error, target, phase), target);

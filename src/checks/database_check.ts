@@ -2,29 +2,16 @@
  * What the checks of databases have in common: the server, TLS, and the comparison of what it returns. A server that
  * can't be used, or that rejects the query, is a violation; what lies on this side makes the check unknown.
  */
-import { type CheckResult, checkResult } from "../domain/check.ts";
+import type { CheckResult } from "../domain/check.ts";
 import type { ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import type {
-  Connection,
-  ConnectionPhase,
-  ConnectionTarget,
-  TlsExpectations,
-} from "../domain/connections.ts";
+import type { Connection, ConnectionTarget } from "../domain/connections.ts";
 import type { JsonExpectation } from "../domain/generated/config.ts";
-import { hostAndPort, permissionsOfTls, type RequiredPermissions } from "../domain/runtime_permissions.ts";
+import { hostAndPort, permissionsOfServer, type RequiredPermissions } from "../domain/runtime_permissions.ts";
 import { isLoopback } from "../shared/ip_address.ts";
-import { roundedMs } from "../shared/json_values.ts";
 import { counted, oneLine } from "../shared/text.ts";
-import {
-  type ConnectionVerdict,
-  failureVerdict,
-  refusalBy,
-  timeoutText,
-  trustErrors,
-  trustWarnings,
-} from "./certificate_verdict.ts";
-import { observeWithAuthorities } from "./every_address.ts";
-import { compileExpectation, show } from "./http/json_comparisons.ts";
+import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
+import { observeTalk, type TalkEnd, type TalkRun } from "./connection_run.ts";
+import { compareText, formsOf, show } from "./http/json_comparisons.ts";
 import { nameFor, portSubject } from "./targets.ts";
 
 interface DatabaseParameters {
@@ -60,15 +47,11 @@ export class DatabaseFailure extends Error {
   override readonly name = "DatabaseFailure";
 }
 
-export interface DatabaseSession {
+export interface DatabaseSession extends TalkRun {
   readonly connection: Connection;
-  /** `null`: without TLS. */
-  readonly tls: TlsExpectations | null;
   /** Whether other users can neither read the traffic nor be the server, once TLS has started. */
   readonly isPrivate: boolean;
   readonly context: ObserveContext;
-  readonly signal: AbortSignal;
-  enter(phase: ConnectionPhase): void;
 }
 
 /** `databaseErrors` makes sure that there is either a socket or a host. */
@@ -87,63 +70,28 @@ export async function observeDatabase(
   },
 ): Promise<CheckResult> {
   const { parameters } = check;
-  const { host = "", serverName = host, verify = true } = parameters;
-  const refuses = refusalBy(parameters);
-  return await observeWithAuthorities(check, targetOf(parameters), {
-    context,
-    observe: async (target, { authorities, signal }) => {
-      const { clock, connections } = context.system;
-      const startMs = clock.monotonicMs();
-      const sinceStart = (): number => roundedMs(clock.monotonicMs() - startMs);
-      let connected: Readonly<Record<string, number>> = {};
-      const result = (condition: CheckResult["condition"], text: string, metrics = {}): CheckResult =>
-        checkResult(condition, text, { ...connected, total_ms: sinceStart(), ...metrics });
-      const violation = (text: string, metrics = {}): CheckResult =>
-        result(parameters.asWarning ? "warning" : "critical", text, metrics);
-      const tls = usesTls(parameters)
-        ? { serverName, authorities, ...refuses !== undefined && { refuses } }
-        : null;
-      let phase: ConnectionPhase = "connecting";
-      const enter = (next: ConnectionPhase): void => void (phase = next);
-      let connection: Connection | null = null;
+  const { host = "", serverName = host, verify = true, socket } = parameters;
+  const tls = usesTls(parameters) ? { serverName } : null;
+  return await observeTalk(
+    check,
+    { target: targetOf(parameters), tls, tlsFirst, context },
+    async (connection, run): Promise<TalkEnd> => {
+      run.enter("reading");
       try {
-        connection = await connections.connect(
-          { ...target, ...tlsFirst && tls !== null && { tls } },
-          { onPhase: enter, signal },
-        );
-        connected = { connect_ms: sinceStart() };
-        enter("reading");
-        const isPrivate = parameters.socket !== undefined || tls !== null && verify;
-        const answer = await ask({ connection, tls, isPrivate, context, signal, enter });
-        const problem = await compare(answer, parameters, clock.wallMs());
-        return problem === null
-          ? result("ok", describe(answer), metricsOf(answer))
-          : violation(problem, metricsOf(answer));
+        const isPrivate = socket !== undefined || tls !== null && verify;
+        const answer = await ask({ ...run, connection, isPrivate, context });
+        const problem = await compare(answer, parameters, context.system.clock.wallMs());
+        return {
+          ends: problem === null ? "ok" : "violated",
+          text: problem ?? describe(answer),
+          metrics: metricsOf(answer),
+        };
       } catch (error) {
-        const { isObstacle, text } = verdictOf(
-          error,
-          (cause) =>
-            signal.aborted
-              ? { isObstacle: false, text: timeoutText(check.timeoutMs, phase, target) }
-              : failureVerdict(connections.explain(cause, target, phase), target),
-          signal,
-        );
-        return isObstacle ? result("unknown", text) : violation(text);
-      } finally {
-        connection?.close();
+        if (!(error instanceof DatabaseFailure) || run.signal.aborted) throw error;
+        return { ends: "violated", text: oneLine(error.message) };
       }
     },
-  });
-}
-
-function verdictOf(
-  error: unknown,
-  explain: (error: unknown) => ConnectionVerdict,
-  signal: AbortSignal,
-): ConnectionVerdict {
-  return error instanceof DatabaseFailure && !signal.aborted
-    ? { isObstacle: false, text: oneLine(error.message) }
-    : explain(error);
+  );
 }
 
 /** Returns the violation; `null`: there is none. */
@@ -153,32 +101,20 @@ async function compare(
   nowMs: number,
 ): Promise<string | null> {
   if (rowsWish !== undefined) {
-    for (const comparison of await compileExpectation(rowsWish, nowMs)) {
-      if (comparison.fits(rows) !== true) return `rows: ${rows}, expected ${comparison.text}`;
-    }
+    const problem = await compareText(rows, rowsWish, nowMs);
+    if (problem !== null) return `rows: ${problem}`;
   }
   if (valueWish === undefined) return null;
   if (ambiguity !== undefined) return `query returns ${ambiguity}`;
   const exists = isObjectWish(valueWish) ? valueWish.exists : undefined;
   if (exists === false) return value === undefined ? null : `value is ${show(value)}, expected none`;
   if (value === undefined) return "there is no value, expected one";
-  const forms = formsOf(value);
-  for (const comparison of await compileExpectation(valueWish, nowMs)) {
-    if (forms.some((form) => comparison.fits(form) === true)) continue;
-    return `value is ${show(forms[0])}, expected ${comparison.text}`;
-  }
-  return null;
+  const problem = await compareText(value, valueWish, nowMs);
+  return problem === null ? null : `value is ${problem}`;
 }
 
 function isObjectWish(wish: JsonExpectation): wish is Extract<JsonExpectation, { exists?: boolean }> {
   return typeof wish === "object" && wish !== null && !Array.isArray(wish);
-}
-
-/** A text of digits is also a number: that is how servers return decimal numbers. */
-function formsOf(value: unknown): readonly unknown[] {
-  return typeof value === "string" && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value)
-    ? [Number(value), value]
-    : [value];
 }
 
 function describe({ value, ambiguity, rows }: Answer): string {
@@ -199,14 +135,7 @@ function usesTls({ host = "", socket, tls }: DatabaseParameters): boolean {
 }
 
 export function databasePermissions({ parameters }: DatabaseCheck): RequiredPermissions {
-  const { host, port, socket } = targetOf(parameters);
-  if (socket !== undefined) return { read: [socket], write: [socket] };
-  const { caFile } = parameters;
-  return {
-    net: [hostAndPort(host, port)],
-    ...permissionsOfTls(usesTls(parameters)),
-    ...caFile !== undefined && { read: [caFile] },
-  };
+  return permissionsOfServer(targetOf(parameters), { tls: usesTls(parameters), caFile: parameters.caFile });
 }
 
 const TCP_KEYS = { tls: "tls", serverName: "server_name", verify: "verify", caFile: "ca_file" } as const;

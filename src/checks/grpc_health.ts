@@ -1,7 +1,7 @@
 import type { CheckOf } from "../domain/check.ts";
 import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { Connection } from "../domain/connections.ts";
-import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
+import { hostAndPort, permissionsOfServer } from "../domain/runtime_permissions.ts";
 import { decodeComponent } from "../shared/decode_component.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { quote } from "../shared/text.ts";
@@ -18,7 +18,7 @@ export const grpcHealthKind: CheckKindEntry<"grpc_health"> = {
     return await observeTalk(
       check,
       { target: { host, port }, tls: tls ? { serverName, protocols: ["h2"] } : null, context },
-      async (connection, enter) => {
+      async (connection, { enter }) => {
         enter("sending");
         await connection.write(requestOf(check.parameters));
         enter("reading");
@@ -44,11 +44,7 @@ export const grpcHealthKind: CheckKindEntry<"grpc_health"> = {
   },
   warnings: ({ parameters }) => trustWarnings(parameters),
   errors: ({ parameters }) => [...findErrors(parameters)],
-  requiredPermissions: ({ parameters: { host, port, tls, caFile } }) => ({
-    net: [hostAndPort(host, port)],
-    ...permissionsOfTls(tls),
-    ...caFile !== undefined && { read: [caFile] },
-  }),
+  requiredPermissions: ({ parameters }) => permissionsOfServer(parameters, parameters),
 };
 
 const SCHEME = /^grpcs?:\/\//i;

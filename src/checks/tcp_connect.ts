@@ -1,6 +1,6 @@
 import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
 import type { TcpConnectParameters, TcpStep } from "../domain/generated/config.ts";
-import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
+import { hostAndPort, permissionsOfServer } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import type {
   Connection,
@@ -54,16 +54,8 @@ export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
   },
   warnings: findWarnings,
   errors: (check) => [...findErrors(check)],
-  requiredPermissions: ({ parameters }) => {
-    const { host, port, socket } = targetOf(parameters);
-    if (socket !== undefined) return { read: [socket], write: [socket] };
-    const { caFile } = parameters;
-    return {
-      net: [hostAndPort(host, port)],
-      ...permissionsOfTls(usesTls(parameters)),
-      ...caFile !== undefined && { read: [caFile] },
-    };
-  },
+  requiredPermissions: ({ parameters }) =>
+    permissionsOfServer(targetOf(parameters), { tls: usesTls(parameters), caFile: parameters.caFile }),
 };
 
 /** `errors` makes sure that there is either a socket, or host and port. */

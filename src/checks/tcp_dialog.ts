@@ -6,7 +6,7 @@ import { endsWithin, startDeadline, unlessAborted } from "../shared/deadline.ts"
 import { roundedMs } from "../shared/json_values.ts";
 import { quote } from "../shared/text.ts";
 import { compileLinePattern, type LineMatch } from "./body_pattern.ts";
-import { compileExpectation, show } from "./http/json_comparisons.ts";
+import { compareText } from "./http/json_comparisons.ts";
 import { capturedNames, metricName, replaceCaptured, stepName } from "./step_names.ts";
 
 interface DialogOptions {
@@ -141,14 +141,8 @@ async function compareCaptured(
   { captured, nowMs }: StepRun,
 ): Promise<StepProblem | null> {
   for (const [name, wish] of Object.entries(wishes)) {
-    const text = captured.get(name) ?? "";
-    const forms: readonly unknown[] = /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text)
-      ? [Number(text), text]
-      : [text];
-    for (const comparison of await compileExpectation(wish, nowMs)) {
-      if (forms.some((value) => comparison.fits(value) === true)) continue;
-      return { text: `${name} is ${show(forms[0])}, expected ${comparison.text}` };
-    }
+    const problem = await compareText(captured.get(name) ?? "", wish, nowMs);
+    if (problem !== null) return { text: `${name} is ${problem}` };
   }
   return null;
 }

@@ -1,5 +1,5 @@
 import { type CheckOf, checkResult } from "../domain/check.ts";
-import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
+import { hostAndPort, permissionsOfServer } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { readVerdict, timeLeftWarnings, trustErrors, trustWarnings } from "./certificate_verdict.ts";
 import { observeWithAuthorities } from "./every_address.ts";
@@ -20,11 +20,8 @@ export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
   },
   warnings: ({ parameters }) => [...timeLeftWarnings(parameters, []), ...trustWarnings(parameters)],
   errors: ({ parameters }) => trustErrors(parameters),
-  requiredPermissions: ({ parameters: { host, port, connectTo = host, caFile } }) => ({
-    net: [hostAndPort(connectTo, port)],
-    ...permissionsOfTls(true),
-    ...caFile !== undefined && { read: [caFile] },
-  }),
+  requiredPermissions: ({ parameters: { host, port, connectTo = host, caFile } }) =>
+    permissionsOfServer({ host: connectTo, port }, { tls: true, caFile }),
 };
 
 /**

@@ -1,7 +1,7 @@
 import type { CheckOf } from "../domain/check.ts";
 import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { Connection } from "../domain/connections.ts";
-import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
+import { permissionsOfServer } from "../domain/runtime_permissions.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { oneLine, quote } from "../shared/text.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
@@ -16,7 +16,7 @@ export const websocketKind: CheckKindEntry<"websocket"> = {
     return await observeTalk(
       check,
       { target: { host, port }, tls: isSecure ? {} : null, context },
-      async (connection, enter) => {
+      async (connection, { enter }) => {
         enter("sending");
         await connection.write(new TextEncoder().encode(handshakeOf(check.parameters)));
         enter("reading");
@@ -38,13 +38,8 @@ export const websocketKind: CheckKindEntry<"websocket"> = {
   warnings: ({ parameters }) => trustWarnings(parameters),
   errors: (check) => [...findErrors(check)],
   requiredPermissions: ({ parameters }) => {
-    const { host, port, isSecure } = placeOf(parameters);
-    const { caFile } = parameters;
-    return {
-      net: [hostAndPort(host, port)],
-      ...permissionsOfTls(isSecure),
-      ...caFile !== undefined && { read: [caFile] },
-    };
+    const { isSecure, ...server } = placeOf(parameters);
+    return permissionsOfServer(server, { tls: isSecure, caFile: parameters.caFile });
   },
 };
 

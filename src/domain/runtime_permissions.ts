@@ -41,6 +41,19 @@ export function permissionsOfUrl(target: string): RequiredPermissions {
   return { net: [hostAndPortOf(target)], ...permissionsOfTls(new URL(target).protocol === "https:") };
 }
 
+/** The same for a server behind a port, with the file of its CAs, or at a Unix socket. */
+export function permissionsOfServer(
+  { host, port, socket }: { readonly host: string; readonly port: number; readonly socket?: string },
+  { tls, caFile }: { readonly tls: boolean; readonly caFile?: string | undefined },
+): RequiredPermissions {
+  if (socket !== undefined) return { read: [socket], write: [socket] };
+  return {
+    net: [hostAndPort(host, port)],
+    ...permissionsOfTls(tls),
+    ...caFile !== undefined && { read: [caFile] },
+  };
+}
+
 /** A host and a port as the runtime's permissions name them; an IPv6 address is put in brackets. */
 export function hostAndPort(host: string, port: number): string {
   return `${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${port}`;

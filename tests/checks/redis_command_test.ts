@@ -79,6 +79,16 @@ const ROWS: Rows<[pieces: Iterable<string>, settings: Settings, expected: string
     { value: { newerThanMs: 600_000 }, asWarning: true },
     "warning: value is 1699999000, expected a time within the last 10 min",
   ],
+  "a text of digits that is excluded as a number": [
+    ["$2\r\n12\r\n"],
+    { value: { notEquals: 12 } },
+    "critical: value is 12, expected anything but 12",
+  ],
+  "a text of digits that is excluded as a text": [
+    ["$2\r\n12\r\n"],
+    { value: { notEquals: "12" } },
+    'critical: value is 12, expected anything but "12"',
+  ],
   "nil": [["$-1\r\n"], { value: { atMost: 1 } }, "critical: there is no value, expected one"],
   "nil, as expected": [["$-1\r\n"], { value: { exists: false } }, "ok: no value"],
   "a list": [

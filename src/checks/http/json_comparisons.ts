@@ -7,6 +7,8 @@ import { compareDecimals, isDecimal, isExactNumber } from "../../shared/decimal.
 export interface Comparison {
   /** Describes the expectation, such as `a number less than 100`. */
   readonly text: string;
+  /** Whether it excludes a value. @default false */
+  readonly excludes?: boolean;
   /** Returns `null` if the value can't be compared because it is too long. */
   fits(value: unknown): boolean | null;
 }
@@ -25,6 +27,7 @@ export async function compileExpectation(
     ...equals === undefined ? [] : [equalTo(equals)],
     ...notEquals === undefined ? [] : [{
       text: `anything but ${show(notEquals)}`,
+      excludes: true,
       fits: (value: unknown) => !isEqual(value, notEquals),
     }],
     ...oneOf === undefined ? [] : [{
@@ -50,6 +53,31 @@ export async function compileExpectation(
       fits: (value: unknown) => (timeOf(value) ?? 0) - nowMs >= aheadMs,
     }],
   ];
+}
+
+/**
+ * Compares a value that a server sent as text. Returns the violation, such as `5, expected at most 4`; `null`: there is
+ * none.
+ */
+export async function compareText(
+  value: unknown,
+  wish: JsonExpectation,
+  nowMs: number,
+): Promise<string | null> {
+  const forms = formsOf(value);
+  for (const { text, excludes, fits } of await compileExpectation(wish, nowMs)) {
+    const isMet = (form: unknown): boolean => fits(form) === true;
+    if (excludes ? forms.every(isMet) : forms.some(isMet)) continue;
+    return `${show(forms[0])}, expected ${text}`;
+  }
+  return null;
+}
+
+/** A text of digits is also a number: that is how servers send decimal numbers. */
+export function formsOf(value: unknown): readonly unknown[] {
+  return typeof value === "string" && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value)
+    ? [Number(value), value]
+    : [value];
 }
 
 function equalTo(wanted: JsonValue): Comparison {
