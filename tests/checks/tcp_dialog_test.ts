@@ -134,7 +134,7 @@ const ROWS: Rows<[meet: Meeting, settings: Settings, expected: string]> = {
     'critical: step 2: server replied "no [secret]",…',
   ],
   "data in front of TLS": [
-    talking("220 go ahead\r\n250 hello\r\n"),
+    async (visitor) => await visitor.send("220 go ahead\r\n250 hello\r\n"),
     steps({ expect: "^220 ", startTls: true }),
     "critical: step 1: server sent more in front of TLS",
   ],

@@ -44,7 +44,7 @@ const ROWS: Rows<
 > = {
   "an open socket": [sending(HEAD), {}, "ok: connected"],
   "a message in parts, behind others and a ping": [
-    sending(HEAD, text("first"), bytes(0x89, 1, 7), text("sec", 0x01), text("ond", 0x80)),
+    sending(HEAD, text("first"), bytes(0x89, 1, 7), text("sec", 0x01), text("ond", 0x80), bytes(0x88, 0)),
     { expect: "^second$" },
     'ok: connected, a message matches "^second$"',
   ],
