@@ -161,8 +161,8 @@ class ReportReader {
   readonly #parser: Parser = sax.parser(true, { strictEntities: true });
   #depth = 0;
   #hasEnded = false;
-  /** By the root element, and by those in it. */
-  readonly #failures = { root: 0, suites: 0 };
+  /** By the root element, by those in it, and failures outside of the tests, such as of a setup. */
+  readonly #failures = { root: 0, suites: 0, outside: 0 };
   #test: Test | null = null;
   /** The text of the failure that is open; `null`: none is. */
   #text: string | null = null;
@@ -182,7 +182,7 @@ class ReportReader {
   }
 
   get countedFailures(): number {
-    return Math.max(this.#failures.root, this.#failures.suites);
+    return Math.max(...Object.values(this.#failures));
   }
 
   write(text: string): void {
@@ -217,7 +217,8 @@ class ReportReader {
         failure: null,
       };
       this.tests.push(this.#test);
-    } else if (this.#test !== null && (name === "failure" || name === "error")) {
+    } else if (name === "failure" || name === "error") {
+      if (this.#test === null) return void this.#failures.outside++;
       this.#text = `${attributes["message"] ?? ""}\n`;
       this.#test.failure ??= "";
     } else if (this.#test !== null && name === "skipped") this.#test.isSkipped = true;

@@ -99,6 +99,14 @@ Deno.test("script counts the failed tests of a JUnit report in place of the exit
       { stdout: suite(test("a"), 'failures="1" errors="1"') },
       "critical: the report counts 2 failed tests without a name",
     ],
+    "an error outside of the tests": [
+      { stdout: suite(`${test("a")}<error message="setup"/>`) },
+      "critical: the report counts 1 failed test without a name",
+    ],
+    "the same, which is counted as well": [
+      { stdout: suite(`${test("a")}<error message="setup"/>`, 'errors="1"') },
+      "critical: the report counts 1 failed test without a name",
+    ],
     "those that the root counts": [
       { stdout: `<testsuites failures="1">${test("a")}</testsuites>` },
       "critical: the report counts 1 failed test without a name",
