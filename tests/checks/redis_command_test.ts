@@ -74,6 +74,17 @@ const ROWS: Rows<[pieces: Iterable<string>, settings: Settings, expected: string
     "critical: value is 12, expected a number of at most 10",
   ],
   "a text of digits": [["$2\r\n12\r\n"], { value: { atMost: 12 }, asWarning: true }, "ok: value is 12"],
+  "a number as an average has it": [
+    ["$18\r\n1.5000000000000000\r\n"],
+    { value: { atMost: 2 } },
+    "ok: value is 1.5",
+  ],
+  "a number with an exponent": [["$5\r\n1e-05\r\n"], { value: { atMost: 2 } }, "ok: value is 0.00001"],
+  "a text of digits that are too many for a number": [
+    ["$16\r\n1234567890123456\r\n"],
+    { value: "1234567890123456" },
+    'ok: value is "1234567890123456"',
+  ],
   "an age": [
     [":1699999000\r\n"],
     { value: { newerThanMs: 600_000 }, asWarning: true },

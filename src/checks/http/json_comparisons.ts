@@ -75,7 +75,7 @@ export async function compareText(
 
 /** A text of digits is also a number: that is how servers send decimal numbers. */
 export function formsOf(value: unknown): readonly unknown[] {
-  return typeof value === "string" && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value)
+  return typeof value === "string" && /^-?\d{1,15}(?:\.\d{1,30})?(?:e[+-]?\d{1,2})?$/i.test(value)
     ? [Number(value), value]
     : [value];
 }
