@@ -300,12 +300,12 @@ export const SCHEDULER: FaultyLayer = {
       faults: [
         [
           "checks of this machine need a network",
-          "hosts.some((host) => !isLoopback(host))",
+          "hosts.some((host) => !isLoopback(host) && !OWN_ADDRESSES.includes(host))",
           "hosts.length > 0",
         ],
         [
           "checks without a host need a network",
-          "hosts.some((host) => !isLoopback(host))",
+          "hosts.some((host) => !isLoopback(host) && !OWN_ADDRESSES.includes(host))",
           "!hosts.some(isLoopback)",
         ],
         [
