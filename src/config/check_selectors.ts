@@ -75,7 +75,7 @@ export class CheckSelectors {
 }
 
 /** The maximum number of compared pairs of names; later errors have no suggestion. */
-const LOOKS_MAX = 200_000;
+const COMPARED_MAX = 200_000;
 
 export interface Selected {
   readonly checks: readonly Check[];
@@ -101,7 +101,7 @@ export function withSelected(
   const problems: Problem[] = [];
   const miss = (entry: string, path: ConfigPath, own: string | null, source?: Source): void => {
     if (problems.length === PROBLEMS_MAX) return;
-    const hasHint = problems.length * checks.length < LOOKS_MAX;
+    const hasHint = problems.length * checks.length < COMPARED_MAX;
     const problem = selectors.problemOf(entry, path, { own, hasHint });
     problems.push(source === undefined ? problem : { ...problem, source });
   };
