@@ -26,8 +26,11 @@ export interface FilePart {
 export interface Files {
   /** Returns the facts of the file at a path, following symlinks. `timeoutMs` replaces the two seconds. */
   stat(path: string, options?: { readonly timeoutMs?: number }): Promise<FileFacts>;
-  /** Reads a whole file. Opening anything but a regular file may block the process for ever: see `readRegularFile`. */
-  read(path: string): Promise<Uint8Array>;
+  /**
+   * Reads a whole file; with `bytesMax`, at most one byte more than that. Opening anything but a regular file may block the
+   * process for ever: see `readRegularFile`.
+   */
+  read(path: string, options?: { readonly bytesMax: number }): Promise<Uint8Array>;
   /**
    * Reads at most `bytesMax` of a regular file from a byte on, counted from its end if negative.
    *

@@ -130,7 +130,7 @@ export function recordWorld({ system, jobs }: World): Recording {
       files: {
         ...files,
         stat: (path, options) => call(`stat ${path}`, () => files.stat(path, options)),
-        read: (path) => call(`read ${path}`, () => files.read(path)),
+        read: (path, options) => call(`read ${path}`, () => files.read(path, options)),
         readPart: (path, range) =>
           call(`readPart ${path} ${range.fromByte}`, () => files.readPart(path, range)),
         list: (path) => call(`list ${path}`, () => files.list(path)),

@@ -30,7 +30,8 @@ export async function readRegularFile(
   }
   if (kind !== "file") throw new UnreadableFileError("it is not a regular file");
   refuseTooLarge(sizeBytes, bytesMax);
-  const bytes = await files.read(path);
+  // The kernel makes the bytes of some files without a size, and may do so without end.
+  const bytes = await (sizeBytes === 0 ? files.read(path, { bytesMax }) : files.read(path));
   refuseTooLarge(bytes.length, bytesMax);
   return { bytes, mode, ownerId };
 }

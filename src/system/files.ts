@@ -1,6 +1,7 @@
 import { constants, type FileHandle, open } from "node:fs/promises";
 import type { Clock } from "../domain/clock.ts";
 import type { FilePart, Files } from "../domain/files.ts";
+import { joinBytes } from "../shared/join_bytes.ts";
 import { temporaryPathOf, UnreadableFileError } from "../shared/regular_file.ts";
 import type { StoreFiles } from "../domain/stores.ts";
 import { withStallSafeTimeout } from "../shared/stall_safe_timeout.ts";
@@ -17,7 +18,8 @@ export function createFiles(clock: Clock): Files {
         ownerId: info.uid,
       };
     },
-    read: (path) => Deno.readFile(path),
+    read: (path, options) =>
+      options === undefined ? Deno.readFile(path) : readBeginning(path, options.bytesMax),
     readPart: (path, range) => inTime(readPart(path, range), clock, READ_MS_MAX),
     list: (directory) => inTime(namesIn(directory), clock),
     realPath: (path) => inTime(Deno.realPath(path), clock),
@@ -28,6 +30,21 @@ export function createFiles(clock: Clock): Files {
     rewrite: rewriteFile,
   };
 }
+
+async function readBeginning(path: string, bytesMax: number): Promise<Uint8Array> {
+  using file = await Deno.open(path);
+  const parts: Uint8Array[] = [];
+  for (let left = bytesMax + 1; left > 0;) {
+    const wanted = Math.min(left, PART_BYTES);
+    const part = await readUpTo(file, wanted);
+    parts.push(part);
+    left -= part.length;
+    if (part.length < wanted) break;
+  }
+  return joinBytes(parts);
+}
+
+const PART_BYTES = 64 * 1024;
 
 /** How long some megabytes may take. */
 const READ_MS_MAX = 10_000;

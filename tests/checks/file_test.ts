@@ -6,6 +6,7 @@ import { fileKind } from "../../src/checks/file.ts";
 import type { CheckResult } from "../../src/domain/check.ts";
 import type { FileParameters } from "../../src/domain/generated/config.ts";
 import type { FileFacts, Files } from "../../src/domain/files.ts";
+import { readRegularFile, UnreadableFileError } from "../../src/shared/regular_file.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { problemTexts } from "../support/observe_check.ts";
 import { fieldsOf, type Rows, testRows, testTable } from "../support/rows.ts";
@@ -60,6 +61,17 @@ Deno.test("fileKind reads real files and directories", async () => {
   strictEqual(`${file.condition}: ${file.output}`, "ok: as expected, 27 B");
   const found = await observe({ path: directory.path, mode: "1750", owner });
   strictEqual(`${found.condition}: ${found.output}`, "ok: as expected, a directory");
+});
+
+Deno.test("fileKind reads a file that the kernel makes, up to a limit", async () => {
+  const found = await observe({ path: "/proc/version", contentPattern: "^Linux" });
+  strictEqual(`${found.condition}: ${found.output}`, "ok: as expected, 0 B");
+  const files = createFiles(createRealClock());
+  await rejects(
+    readRegularFile("/proc/version", { files, bytesMax: 10 }),
+    new UnreadableFileError("it has 11 bytes, expected at most 10"),
+  );
+  strictEqual((await files.read("/proc/version", { bytesMax: 10 })).length, 11);
 });
 
 Deno.test("fileKind is never ok about what it did not compare", async (t) => {
