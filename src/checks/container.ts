@@ -1,6 +1,6 @@
 /**
  * The state of a container by the API of Docker, which Podman offers as well. It sends one request, for one container:
- * whoever may send others to the socket has the rights of root.
+ * a process that may send others to the socket has the rights of root.
  *
  * @see https://docs.docker.com/reference/api/engine/ "Inspect a container"
  */
@@ -63,7 +63,7 @@ async function observeContainer(
     const { message } = fieldsOf(value);
     const reason = status === 403 ? ", allow GET of /containers" : "";
     const said = typeof message === "string" ? `: ${truncate(oneLine(message), MESSAGE_LENGTH_MAX)}` : "";
-    return checkResult("unknown", `${place} answers with status ${status}${reason}${said}`);
+    return checkResult("unknown", `${place} returned status ${status}${reason}${said}`);
   }
   return evaluate(fieldsOf(value), parameters, { place, nowMs: system.clock.wallMs() });
 }
@@ -79,7 +79,7 @@ function evaluate(
   const status = state["Status"];
   const count = container["RestartCount"];
   if (typeof status !== "string") {
-    return checkResult("unknown", `${place} does not tell the state of ${name}`);
+    return checkResult("unknown", `${place} returned no state of ${name}`);
   }
   const restarts = evaluateMeasures(
     typeof count === "number" ? [{ name: "restarts", value: count, unit: "number", thresholds }] : [],

@@ -10,7 +10,7 @@ import { hostAndPort, permissionsOfServer, type RequiredPermissions } from "../d
 import { isLoopback } from "../shared/ip_address.ts";
 import { counted, oneLine } from "../shared/text.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
-import { observeTalk, type TalkEnd, type TalkRun } from "./connection_run.ts";
+import { hasConnected, observeTalk, type TalkEnd, type TalkRun } from "./connection_run.ts";
 import { compareText, formsOf, show } from "./http/json_comparisons.ts";
 import { nameFor, portSubject } from "./targets.ts";
 
@@ -134,35 +134,25 @@ function usesTls({ host = "", socket, tls }: DatabaseParameters): boolean {
   return socket === undefined && (tls ?? !isLoopback(host));
 }
 
-export function databasePermissions({ parameters }: DatabaseCheck): RequiredPermissions {
-  return permissionsOfServer(targetOf(parameters), { tls: usesTls(parameters), caFile: parameters.caFile });
-}
-
-const TCP_KEYS = { tls: "tls", serverName: "server_name", verify: "verify", caFile: "ca_file" } as const;
-
-export function databaseErrors({ parameters }: DatabaseCheck): readonly ParameterProblem[] {
-  const { host, socket } = parameters;
+function databaseErrors({ parameters }: DatabaseCheck): readonly ParameterProblem[] {
+  const { host, socket, tls, serverName, verify, caFile } = parameters;
   if ((host === undefined) === (socket === undefined)) {
     return [{ path: [], message: 'expected either "host" or "socket"' }];
   }
-  const reason = socket !== undefined
-    ? '"socket"'
-    : usesTls(parameters)
-    ? null
-    : 'a connection without "tls"';
-  const unused =
-    (["serverName", "verify", "caFile", ...socket === undefined ? [] : ["tls"] as const] as const)
-      .filter((key) =>
-        reason !== null && parameters[key] !== undefined && (key !== "tls" || parameters.tls === true)
-      )
-      .map((key) => ({
-        path: [TCP_KEYS[key]],
-        message: `"${TCP_KEYS[key]}" cannot be used with ${reason}: remove one of them`,
+  const reason = socket !== undefined ? '"socket"' : 'a connection without "tls"';
+  const ofTls = { server_name: serverName, verify, ca_file: caFile };
+  const unused = usesTls(parameters)
+    ? []
+    : Object.entries({ ...ofTls, ...socket !== undefined && tls && { tls } })
+      .filter(([, value]) => value !== undefined)
+      .map(([key]) => ({
+        path: [key],
+        message: `"${key}" cannot be used with ${reason}: remove one of them`,
       }));
   return [...unused, ...trustErrors(parameters)];
 }
 
-export function databaseWarnings({ parameters }: DatabaseCheck): readonly ParameterProblem[] {
+function databaseWarnings({ parameters }: DatabaseCheck): readonly ParameterProblem[] {
   const { host = "", password, socket } = parameters;
   const isOpen = password !== undefined && socket === undefined && !isLoopback(host) && !usesTls(parameters);
   return [
@@ -171,16 +161,25 @@ export function databaseWarnings({ parameters }: DatabaseCheck): readonly Parame
   ];
 }
 
-type Named = { readonly parameters: DatabaseParameters };
+/** The part of each entry that does not depend on the protocol. */
+export const DATABASE_KIND = {
+  limit: "network",
+  hasResponded: hasConnected,
+  warnings: databaseWarnings,
+  errors: databaseErrors,
+  requiredPermissions: ({ parameters }: DatabaseCheck): RequiredPermissions =>
+    permissionsOfServer(targetOf(parameters), { tls: usesTls(parameters), caFile: parameters.caFile }),
+} as const;
 
-export const DATABASE_TARGET: {
-  nameOf(word: { readonly text: string }): string;
-  subjectOf(check: Named): string;
-  textOf(check: Named): string;
-} = {
-  nameOf: ({ text }) =>
+type Named = Pick<DatabaseCheck, "parameters">;
+
+/** The same of each target. */
+export const DATABASE_TARGET = {
+  nameOf: ({ text }: { readonly text: string }): string =>
     nameFor(`${URL.parse(text)?.protocol.replace(/\W+$/, "")}_${URL.parse(text)?.hostname}`),
-  subjectOf: ({ parameters: { host = "", port, socket } }) =>
+  subjectsOf: ({ parameters: { host = "", port, socket } }: Named): readonly string[] => [
     socket === undefined ? portSubject(host, port) : `socket ${socket}`,
-  textOf: ({ parameters: { host = "", port, socket } }) => socket ?? hostAndPort(host, port),
+  ],
+  textOf: ({ parameters: { host = "", port, socket } }: Named): string => socket ?? hostAndPort(host, port),
+  goesDown: true,
 };

@@ -42,7 +42,7 @@ function serverErrors({ parameters }: CheckOf<"domain_expiry">): readonly Parame
   return [{ path: ["domain"], message }];
 }
 
-/** Registries answer few queries, and block who asks more. */
+/** Registries limit the rate of queries, and block clients that exceed it. */
 const INTERVAL_MIN_MS = HOUR_MS;
 
 function scheduleErrors({ schedule, parameters: { domain } }: CheckOf<"domain_expiry">) {
@@ -50,7 +50,7 @@ function scheduleErrors({ schedule, parameters: { domain } }: CheckOf<"domain_ex
     ? cronSpans(schedule.times.after)
     : [schedule.regularIntervalMs, schedule.attentiveIntervalMs ?? schedule.regularIntervalMs];
   if (spansMs.every((spanMs) => !(spanMs < INTERVAL_MIN_MS))) return [];
-  const message = `is "${domain}", and registries are asked at most once an hour: ` +
+  const message = `is "${domain}", and registries are queried at most once an hour: ` +
     'write "schedule": { "regular_interval": "12 hours" }';
   return [{ path: ["domain"], message }];
 }
@@ -90,8 +90,8 @@ export function serverOf(zone: string): string | null {
 }
 
 /**
- * Asks the registry. That it does not answer says nothing about the domain: then the check is unknown, while a domain
- * that the registry does not have is critical.
+ * Queries the registry. Without a response the check is unknown, because the domain may be registered. A domain that
+ * the registry does not have is critical.
  */
 async function observeDomainExpiry(
   check: CheckOf<"domain_expiry">,
@@ -110,11 +110,11 @@ async function observeDomainExpiry(
   if ("failure" in answer) return checkResult("unknown", answer.failure);
   const { status, value } = answer;
   if (status === 404) {
-    return checkResult("critical", `${parameters.domain} is not registered, as ${place} answers`);
+    return checkResult("critical", `${parameters.domain} is not registered: ${place} returned status 404`);
   }
   if (status !== 200) {
     const reason = status === 429 ? ", too many queries" : "";
-    return checkResult("unknown", `${place} answers with status ${status}${reason}`);
+    return checkResult("unknown", `${place} returned status ${status}${reason}`);
   }
   return evaluate(value, parameters, { place, nowMs: system.clock.wallMs() });
 }
@@ -137,7 +137,7 @@ function evaluate(
     ? found["ldhName"].toLowerCase().replace(/\.$/, "")
     : null;
   if (named !== asciiOf(domain)) {
-    return checkResult("unknown", `${place} does not answer about ${domain}`);
+    return checkResult("unknown", `${place} returned no data about ${domain}`);
   }
   const expiriesMs = listOf(found["events"]).map(fieldsOf)
     .filter(({ eventAction }) => eventAction === "expiration")

@@ -28,7 +28,7 @@ function observeMemory(
     return unknownResult(`cannot read the memory: ${describeHostError(error)}`);
   }
   const { availableBytes, totalBytes, swapUsedBytes, swapTotalBytes } = facts;
-  if (totalBytes === 0) return unknownResult("the system does not tell its memory");
+  if (totalBytes === 0) return unknownResult("the system has no data about its memory");
   const evaluated = evaluateMeasures([
     { name: "available", value: availableBytes, total: totalBytes, unit: "bytes", thresholds: available },
     { name: "swap_used", value: swapUsedBytes, total: swapTotalBytes, unit: "bytes", thresholds: swapUsed },

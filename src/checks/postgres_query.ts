@@ -7,26 +7,23 @@ import { ConnectionLostError, PostgresConnection } from "../shared/postgres/post
 import { ProtocolError } from "../shared/postgres/protocol.ts";
 import { PostgresError, type StatementResult } from "../shared/postgres/statement_response.ts";
 import { counted } from "../shared/text.ts";
-import { hasConnected } from "./connection_run.ts";
 import {
   type Answer,
+  DATABASE_KIND,
   DATABASE_TARGET,
-  databaseErrors,
   DatabaseFailure,
-  databasePermissions,
   type DatabaseSession,
-  databaseWarnings,
   observeDatabase,
 } from "./database_check.ts";
 
 const SCHEMES = ["postgres:", "postgresql:"];
 
 export const postgresQueryKind: CheckKindEntry<"postgres_query"> = {
+  ...DATABASE_KIND,
   observe: (check, context) =>
     observeDatabase(check, context, { tlsFirst: false, ask: (session) => query(check, session) }),
-  limit: "network",
-  hasResponded: hasConnected,
   target: {
+    ...DATABASE_TARGET,
     form: "postgres://USER@HOST/DATABASE",
     claims: ({ text }) => databaseUrl(text, SCHEMES) !== null,
     parametersOf: ({ text }) => {
@@ -40,14 +37,7 @@ export const postgresQueryKind: CheckKindEntry<"postgres_query"> = {
         ...database !== "" && { database },
       };
     },
-    nameOf: DATABASE_TARGET.nameOf,
-    subjectsOf: (check) => [DATABASE_TARGET.subjectOf(check)],
-    textOf: DATABASE_TARGET.textOf,
-    goesDown: true,
   },
-  warnings: databaseWarnings,
-  errors: databaseErrors,
-  requiredPermissions: databasePermissions,
 };
 
 /** The longest response. Each row counts 64 bytes more, and each value 32. */

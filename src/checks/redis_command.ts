@@ -5,26 +5,23 @@ import type { Connection } from "../domain/connections.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { databaseUrl } from "../shared/database_url.ts";
 import { quote } from "../shared/text.ts";
-import { hasConnected } from "./connection_run.ts";
 import {
   type Answer,
+  DATABASE_KIND,
   DATABASE_TARGET,
-  databaseErrors,
   DatabaseFailure,
-  databasePermissions,
   type DatabaseSession,
-  databaseWarnings,
   observeDatabase,
 } from "./database_check.ts";
 
 const SCHEMES = ["redis:", "rediss:"];
 
 export const redisCommandKind: CheckKindEntry<"redis_command"> = {
+  ...DATABASE_KIND,
   observe: (check, context) =>
     observeDatabase(check, context, { tlsFirst: true, ask: (session) => ask(check, session) }),
-  limit: "network",
-  hasResponded: hasConnected,
   target: {
+    ...DATABASE_TARGET,
     form: "redis://HOST",
     claims: ({ text }) => databaseUrl(text, SCHEMES) !== null,
     parametersOf: ({ text }) => {
@@ -37,14 +34,8 @@ export const redisCommandKind: CheckKindEntry<"redis_command"> = {
         ...found.isSecure && { tls: true },
       };
     },
-    nameOf: DATABASE_TARGET.nameOf,
-    subjectsOf: (check) => [DATABASE_TARGET.subjectOf(check)],
-    textOf: DATABASE_TARGET.textOf,
-    goesDown: true,
   },
-  warnings: databaseWarnings,
-  errors: (check) => [...databaseErrors(check), ...commandErrors(check)],
-  requiredPermissions: databasePermissions,
+  errors: (check) => [...DATABASE_KIND.errors(check), ...commandErrors(check)],
 };
 
 /** Commands that change nothing, and answer at once with little. */

@@ -106,17 +106,17 @@ Deno.test("observeContainer() tells the state, the health and the restarts of a 
       "unknown: web is running for 2 h 29 min; its restarts are not counted",
       { warningAbove: 2 },
     ],
-    "of no state": [answering({ State: [] }), "unknown: 127.0.0.1:PORT does not tell the state of web"],
-    "no object": [answering(null), "unknown: 127.0.0.1:PORT does not tell the state of web"],
+    "of no state": [answering({ State: [] }), "unknown: 127.0.0.1:PORT returned no state of web"],
+    "no object": [answering(null), "unknown: 127.0.0.1:PORT returned no state of web"],
     "not there": [
       answering({ message: "No such container: web" }, 404),
       'critical: there is no container "web"',
     ],
     "behind a proxy that forbids it": [
       answering({ message: "Forbidden" }, 403),
-      "unknown: 127.0.0.1:PORT answers with status 403, allow GET of /containers: Forbidden",
+      "unknown: 127.0.0.1:PORT returned status 403, allow GET of /containers: Forbidden",
     ],
-    "of a failing daemon": [answering([], 500), "unknown: 127.0.0.1:PORT answers with status 500"],
+    "of a failing daemon": [answering([], 500), "unknown: 127.0.0.1:PORT returned status 500"],
   };
   await testRows(t, rows, async ([answer, seen, restarts]) => {
     assert.equal(await seenOf(answer, restarts && { restarts }), seen);

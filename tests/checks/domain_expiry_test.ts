@@ -101,19 +101,19 @@ Deno.test("observeDomainExpiry() compares the expiry that the registry has, and 
     ],
     "not registered": [
       () => seenOf(answering({}, 404)),
-      "critical: example.org is not registered, as 127.0.0.1:PORT answers",
+      "critical: example.org is not registered: 127.0.0.1:PORT returned status 404",
     ],
     "too many queries": [
       () => seenOf(answering({}, 429)),
-      "unknown: 127.0.0.1:PORT answers with status 429, too many queries",
+      "unknown: 127.0.0.1:PORT returned status 429, too many queries",
     ],
     "another domain": [
       () => seenOf(expiring(83, { ldhName: "example.com" })),
-      "unknown: 127.0.0.1:PORT does not answer about example.org",
+      "unknown: 127.0.0.1:PORT returned no data about example.org",
     ],
     "no JSON": [
       () => seenOf((visitor) => visitor.send(response(200, {}, "<html>"))),
-      "unknown: 127.0.0.1:PORT does not answer about example.org",
+      "unknown: 127.0.0.1:PORT returned no data about example.org",
     ],
     "hostile fields": [
       () => seenOf(answering({ events: { length: 1 }, status: 7, entities: [null, { roles: "registrar" }] })),
@@ -186,7 +186,7 @@ Deno.test("domain_expiry rejects a registry without a server, and more than a qu
     'domain: is "example.de", and IANA lists no RDAP server of .de: write "server" if its registry has one',
   ]);
   const often =
-    'domain: is "example.org", and registries are asked at most once an hour: write "schedule": { "regular_interval": "12 hours" }';
+    'domain: is "example.org", and registries are queried at most once an hour: write "schedule": { "regular_interval": "12 hours" }';
   assert.deepEqual(errors(domainCheck({}, { regularIntervalMs: HOUR_MS - 1 })), [often]);
   const impatient = {
     ...domainCheck(),

@@ -22,7 +22,7 @@ Deno.test("memory compares available memory and used swap with thresholds", asyn
     much swap   | swapUsedBytes=2e9    | \\
       warning: available 25% (4 GB of 16 GB); swap used 100% (2 GB of 2 GB), warning above 60%
     no swap     | swapUsedBytes=0 swapTotalBytes=0 | ok: available 25% (4 GB of 16 GB); swap used 0% (0 B of 0 B)
-    no facts    | totalBytes=0         | unknown: the system does not tell its memory`;
+    no facts    | totalBytes=0         | unknown: the system has no data about its memory`;
   await testTable(t, table, async (_, facts, expected) => {
     const host = { ...createHost(), memory: () => ({ ...FACTS, ...fieldsOf<Partial<MemoryFacts>>(facts) }) };
     const { condition, output } = await observeCheck({ kind: "memory", parameters: PARAMETERS }, {
