@@ -167,8 +167,8 @@ export const CHECKS: FaultyLayer = {
         ],
         [
           "an error of a test in a JUnit report is no failure",
-          '(name === "failure" || name === "error")) {',
-          '(name === "failure")) {',
+          '(name === "failure" || name === "error") {',
+          '(name === "failure") {',
         ],
         [
           "a JUnit report without a test that ran is ok",
