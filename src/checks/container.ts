@@ -108,11 +108,12 @@ interface Found {
 
 /** Without a health check, running is all that is known, and expected. */
 function runningOf(state: Readonly<Record<string, unknown>>, nowMs: number): Found {
-  const health = fieldsOf(state["Health"] ?? state["Healthcheck"]);
-  const status = health["Status"];
+  const written = state["Health"] ?? state["Healthcheck"] ?? null;
+  const health = fieldsOf(written);
+  const status = written === null ? "" : health["Status"];
   const since = agoOf(state["StartedAt"], nowMs);
   const span = since === null ? "" : ` for ${since}`;
-  if (status === undefined || status === "" || status === "none") {
+  if (status === "" || status === "none") {
     return { condition: "ok", text: `is running${span}`, detail: "" };
   }
   if (status === "healthy") return { condition: "ok", text: `is healthy, running${span}`, detail: "" };

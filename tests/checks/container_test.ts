@@ -81,6 +81,8 @@ Deno.test("observeContainer() tells the state, the health and the restarts of a 
       "critical: web is unhealthy: curl: (7) refused",
     ],
     "of another health": [of({ Health: { Status: 7 } }), "unknown: web is of unknown health"],
+    "of a health without a status": [of({ Health: "bad" }), "unknown: web is of unknown health"],
+    "without a health": [of({ Health: null }), "ok: web is running for 2 h 29 min"],
     paused: [of({ Status: "paused" }), "critical: web is paused"],
     created: [of({ Status: "created" }), "critical: web is created"],
     "killed for lack of memory": [
