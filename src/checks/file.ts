@@ -1,14 +1,12 @@
 import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { describeSize } from "../domain/describe_size.ts";
-import { describeDuration } from "../domain/duration.ts";
 import type { FileFacts } from "../domain/files.ts";
 import type { FileParameters } from "../domain/generated/config.ts";
-import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { readRegularFile, UnreadableFileError } from "../shared/regular_file.ts";
 import { quote } from "../shared/text.ts";
 import { searchPattern } from "./body_pattern.ts";
-import { evaluateFailure, sizeErrors, sizeViolations, unreadable } from "./file_findings.ts";
+import { evaluateFailure, observeFileSystem, sizeErrors, sizeViolations } from "./file_findings.ts";
 import { nameForPath } from "./targets.ts";
 
 export const fileKind: CheckKindEntry<"file"> = {
@@ -40,23 +38,10 @@ const SEARCHED_BYTES_MAX = 10 * 1024 * 1024;
  * Compares a file, or the target of a symlink, with what is expected; all violations are listed. Without an expectation,
  * it must exist. A comparison that is not possible is `unknown`, never ok.
  */
-export async function observeFile(
-  check: CheckOf<"file">,
-  { system: { clock, files }, signal }: ObserveContext,
-): Promise<CheckResult> {
-  signal.throwIfAborted();
+export async function observeFile(check: CheckOf<"file">, context: ObserveContext): Promise<CheckResult> {
   const { parameters, timeoutMs } = check;
-  using deadline = startDeadline(clock, timeoutMs, signal);
-  try {
-    return await unlessAborted(evaluate(parameters, { files, timeoutMs }), deadline.signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!deadline.isTimeUp && !(error instanceof Deno.errors.TimedOut)) {
-      return evaluateFailure(error, parameters);
-    }
-    const reason = `the file system did not respond within ${describeDuration(timeoutMs)}`;
-    return unreadable(parameters.path, reason);
-  }
+  const { files } = context.system;
+  return await observeFileSystem(check, context, () => evaluate(parameters, { files, timeoutMs }));
 }
 
 interface EvaluateOptions {

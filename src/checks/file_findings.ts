@@ -1,10 +1,35 @@
-/** What the checks of files share: why a file can't be read, and limits of its size. */
+/** What the checks of files share: the timeout, why a file can't be read, and limits of its size. */
 import { type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
-import type { ParameterProblem } from "../domain/check_kind.ts";
+import type { ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import type { Condition } from "../domain/condition.ts";
 import { describeSize, exactSize } from "../domain/describe_size.ts";
+import { describeDuration } from "../domain/duration.ts";
+import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { UnreadableFileError } from "../shared/regular_file.ts";
+
+interface FileCheck {
+  readonly parameters: { readonly path: string; readonly conditionOnMissing: Condition };
+  readonly timeoutMs: number;
+}
+
+/** Runs `observe` within the timeout of the check, and evaluates its errors. */
+export async function observeFileSystem(
+  { parameters, timeoutMs }: FileCheck,
+  { system: { clock }, signal }: ObserveContext,
+  observe: (signal: AbortSignal) => Promise<CheckResult>,
+): Promise<CheckResult> {
+  signal.throwIfAborted();
+  using deadline = startDeadline(clock, timeoutMs, signal);
+  try {
+    return await unlessAborted(observe(deadline.signal), deadline.signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    return deadline.isTimeUp || error instanceof Deno.errors.TimedOut
+      ? unreadable(parameters.path, `the file system did not respond within ${describeDuration(timeoutMs)}`)
+      : evaluateFailure(error, parameters);
+  }
+}
 
 /** Evaluates an error of the file system: a file is missing only if it certainly does not exist. */
 export function evaluateFailure(

@@ -1,12 +1,11 @@
-import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { type CheckOf, type CheckResult, checkResult } from "../domain/check.ts";
 import type { FileTimestampParameters } from "../domain/generated/config.ts";
-import { describeDuration, exactDuration } from "../domain/duration.ts";
+import { exactDuration } from "../domain/duration.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import { matchesGlob } from "../shared/matches_glob.ts";
 import { timeText } from "../shared/local_time.ts";
 import { quote } from "../shared/text.ts";
-import { evaluateFailure, sizeErrors, sizeViolations, unreadable } from "./file_findings.ts";
+import { observeFileSystem, sizeErrors, sizeViolations, unreadable } from "./file_findings.ts";
 import type { FileFacts } from "../domain/files.ts";
 import { nameForPath } from "./targets.ts";
 
@@ -37,27 +36,15 @@ export const fileTimestampKind: CheckKindEntry<"file_timestamp"> = {
  */
 export async function observeFileTimestamp(
   check: CheckOf<"file_timestamp">,
-  { system: { clock, files }, signal }: ObserveContext,
+  context: ObserveContext,
 ): Promise<CheckResult> {
-  signal.throwIfAborted();
   const { parameters, timeoutMs } = check;
-  let found: Found;
-  using deadline = startDeadline(clock, timeoutMs, signal);
-  try {
-    found = await unlessAborted(
-      findFile(parameters, { files, timeoutMs, signal: deadline.signal }),
-      deadline.signal,
-    );
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!deadline.isTimeUp && !(error instanceof Deno.errors.TimedOut)) {
-      return evaluateFailure(error, parameters);
-    }
-    const reason = `the file system did not respond within ${describeDuration(timeoutMs)}`;
-    return unreadable(parameters.path, reason);
-  }
-  // Read after the response: on a slow file system, the file may have changed after the request.
-  return evaluateFound(found, { parameters, nowMs: clock.wallMs() });
+  const { clock, files } = context.system;
+  return await observeFileSystem(check, context, async (signal) => {
+    const found = await findFile(parameters, { files, timeoutMs, signal });
+    // Read after the response: on a slow file system, the file may have changed after the request.
+    return evaluateFound(found, { parameters, nowMs: clock.wallMs() });
+  });
 }
 
 interface Found {
