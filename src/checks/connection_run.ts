@@ -1,4 +1,4 @@
-/** A run of a check that talks over one connection. */
+/** A run of a check over one connection. */
 import { type CheckResult, checkResult } from "../domain/check.ts";
 import type { ObserveContext } from "../domain/check_kind.ts";
 import type {
@@ -11,7 +11,7 @@ import { roundedMs } from "../shared/json_values.ts";
 import { failureVerdict, refusalBy, timeoutText } from "./certificate_verdict.ts";
 import { observeWithAuthorities } from "./every_address.ts";
 
-interface TalkingCheck {
+interface ConnectingCheck {
   readonly parameters: {
     readonly caFile?: string;
     readonly verify?: boolean;
@@ -20,40 +20,40 @@ interface TalkingCheck {
   readonly timeoutMs: number;
 }
 
-interface TalkOptions {
+interface RunOptions {
   readonly target: ConnectionTarget;
   /** `null`: clear text. By default the name is that of the host. */
   readonly tls: Partial<Pick<TlsExpectations, "serverName" | "protocols">> | null;
-  /** Whether TLS starts with the connection; else the talk starts it. @default true */
+  /** Whether TLS starts with the connection; else `exchange` starts it. @default true */
   readonly tlsFirst?: boolean;
   readonly context: ObserveContext;
 }
 
-export interface TalkRun {
+export interface ConnectionRun {
   /** `null`: clear text. */
   readonly tls: TlsExpectations | null;
-  /** Ends the talk: the timeout, or the end of the run. */
+  /** Ends the exchange: the timeout, or the end of the run. */
   readonly signal: AbortSignal;
   enter(phase: ConnectionPhase): void;
 }
 
-/** Returns whether the server accepted the connection of a talk. */
+/** Returns whether the server accepted the connection. */
 export function hasConnected({ metrics }: CheckResult): boolean {
   return metrics["connect_ms"] !== undefined;
 }
 
-/** The end of a talk: the output, and whether it is as expected. `unknown`: that could not be found out. */
-export interface TalkEnd {
+/** The output, and whether the exchange is as expected. `unknown`: that could not be found out. */
+export interface ConnectionEnd {
   readonly ends: "ok" | "violated" | "unknown";
   readonly text: string;
   readonly metrics?: CheckResult["metrics"];
 }
 
-/** Connects, and talks. A failed connection is a violation; the output names the phase. */
-export async function observeTalk(
-  check: TalkingCheck,
-  { target, tls: wish, tlsFirst = true, context }: TalkOptions,
-  talk: (connection: Connection, run: TalkRun) => Promise<TalkEnd>,
+/** Connects, and exchanges messages. A failed connection is a violation; the output names the phase. */
+export async function observeConnection(
+  check: ConnectingCheck,
+  { target, tls: wish, tlsFirst = true, context }: RunOptions,
+  exchange: (connection: Connection, run: ConnectionRun) => Promise<ConnectionEnd>,
 ): Promise<CheckResult> {
   const { clock, connections } = context.system;
   const bad = check.parameters.asWarning ? "warning" : "critical";
@@ -78,7 +78,7 @@ export async function observeTalk(
           { onPhase: enter, signal },
         );
         connected = { connect_ms: sinceStart() };
-        const { ends, text, metrics } = await talk(connection, { tls, signal, enter });
+        const { ends, text, metrics } = await exchange(connection, { tls, signal, enter });
         return end(ends === "violated" ? bad : ends, text, metrics);
       } catch (error) {
         if (signal.aborted) return end(bad, timeoutText(check.timeoutMs, phase, target));

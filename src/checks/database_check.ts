@@ -10,7 +10,7 @@ import { hostAndPort, permissionsOfServer, type RequiredPermissions } from "../d
 import { isLoopback } from "../shared/ip_address.ts";
 import { counted, oneLine } from "../shared/text.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
-import { hasConnected, observeTalk, type TalkEnd, type TalkRun } from "./connection_run.ts";
+import { type ConnectionEnd, type ConnectionRun, hasConnected, observeConnection } from "./connection_run.ts";
 import { compareText, formsOf, show } from "./http/json_comparisons.ts";
 import { nameFor, portSubject } from "./targets.ts";
 
@@ -34,7 +34,7 @@ interface DatabaseCheck {
 }
 
 /** What a server returned. */
-export interface Answer {
+export interface QueryResult {
   /** Absent: there is none, such as of a query without a row. */
   readonly value?: unknown;
   /** Why the result is not one value: `2 rows, expected one`. */
@@ -47,7 +47,7 @@ export class DatabaseFailure extends Error {
   override readonly name = "DatabaseFailure";
 }
 
-export interface DatabaseSession extends TalkRun {
+export interface DatabaseSession extends ConnectionRun {
   readonly connection: Connection;
   /** Whether other users can neither read the traffic nor be the server, once TLS has started. */
   readonly isPrivate: boolean;
@@ -59,32 +59,32 @@ function targetOf({ host = "", port, socket }: DatabaseParameters): ConnectionTa
   return { host, port, ...socket !== undefined && { socket } };
 }
 
-/** Connects, has the query run by `ask`, and compares its answer. The timeout covers everything. */
+/** Connects, runs the query, and compares its result. The timeout covers everything. */
 export async function observeDatabase(
   check: DatabaseCheck,
   context: ObserveContext,
-  { ask, tlsFirst }: {
-    ask(session: DatabaseSession): Promise<Answer>;
-    /** Whether TLS starts with the connection; else `ask` starts it. */
+  { query, tlsFirst }: {
+    query(session: DatabaseSession): Promise<QueryResult>;
+    /** Whether TLS starts with the connection; else `query` starts it. */
     readonly tlsFirst: boolean;
   },
 ): Promise<CheckResult> {
   const { parameters } = check;
   const { host = "", serverName = host, verify = true, socket } = parameters;
   const tls = usesTls(parameters) ? { serverName } : null;
-  return await observeTalk(
+  return await observeConnection(
     check,
     { target: targetOf(parameters), tls, tlsFirst, context },
-    async (connection, run): Promise<TalkEnd> => {
+    async (connection, run): Promise<ConnectionEnd> => {
       run.enter("reading");
       try {
         const isPrivate = socket !== undefined || tls !== null && verify;
-        const answer = await ask({ ...run, connection, isPrivate, context });
-        const problem = await compare(answer, parameters, context.system.clock.wallMs());
+        const found = await query({ ...run, connection, isPrivate, context });
+        const problem = await compare(found, parameters, context.system.clock.wallMs());
         return {
           ends: problem === null ? "ok" : "violated",
-          text: problem ?? describe(answer),
-          metrics: metricsOf(answer),
+          text: problem ?? describe(found),
+          metrics: metricsOf(found),
         };
       } catch (error) {
         if (!(error instanceof DatabaseFailure) || run.signal.aborted) throw error;
@@ -96,7 +96,7 @@ export async function observeDatabase(
 
 /** Returns the violation; `null`: there is none. */
 async function compare(
-  { value, ambiguity, rows = 0 }: Answer,
+  { value, ambiguity, rows = 0 }: QueryResult,
   { value: valueWish, rows: rowsWish }: DatabaseParameters,
   nowMs: number,
 ): Promise<string | null> {
@@ -117,12 +117,12 @@ function isObjectWish(wish: JsonExpectation): wish is Extract<JsonExpectation, {
   return typeof wish === "object" && wish !== null && !Array.isArray(wish);
 }
 
-function describe({ value, ambiguity, rows }: Answer): string {
+function describe({ value, ambiguity, rows }: QueryResult): string {
   if (value !== undefined) return `value is ${show(formsOf(value)[0])}`;
   return ambiguity ?? (rows === undefined ? "no value" : counted(rows, "row"));
 }
 
-function metricsOf({ value, rows }: Answer): Readonly<Record<string, number>> {
+function metricsOf({ value, rows }: QueryResult): Readonly<Record<string, number>> {
   const [first] = formsOf(value);
   return {
     ...rows !== undefined && { rows },

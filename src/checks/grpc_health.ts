@@ -6,7 +6,7 @@ import { decodeComponent } from "../shared/decode_component.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { quote } from "../shared/text.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
-import { hasConnected, observeTalk, type TalkEnd } from "./connection_run.ts";
+import { type ConnectionEnd, hasConnected, observeConnection } from "./connection_run.ts";
 import { encodeHeaders, type Header, HeaderDecoder } from "./http/hpack.ts";
 import { hostPortIn, nameFor, portSubject } from "./targets.ts";
 
@@ -15,7 +15,7 @@ type Parameters = CheckOf<"grpc_health">["parameters"];
 export const grpcHealthKind: CheckKindEntry<"grpc_health"> = {
   observe: async (check, context) => {
     const { host, port, tls, serverName = host } = check.parameters;
-    return await observeTalk(
+    return await observeConnection(
       check,
       { target: { host, port }, tls: tls ? { serverName, protocols: ["h2"] } : null, context },
       async (connection, { enter }) => {
@@ -158,7 +158,7 @@ async function readResponse(connection: Connection): Promise<GrpcResponse | stri
     } else if (type === GOAWAY) {
       return "connection ended by the server before its response";
     } else if (type === RST_STREAM && stream === 1) {
-      return `request refused by the server (HTTP/2 error ${payload[3] ?? 0})`;
+      return `request rejected by the server (HTTP/2 error ${payload[3] ?? 0})`;
     } else if (stream === 1 && (type === HEADERS || type === CONTINUATION)) {
       isLast ||= type === HEADERS && (flags & END_STREAM) !== 0;
       block.push(type === HEADERS ? contentOf(payload, flags) : payload);
@@ -191,8 +191,8 @@ const STATUSES =
 const SERVING = 1;
 const HEALTH = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
 
-function evaluate(response: GrpcResponse | string, { service }: Parameters): TalkEnd {
-  const violated = (text: string): TalkEnd => ({ ends: "violated", text });
+function evaluate(response: GrpcResponse | string, { service }: Parameters): ConnectionEnd {
+  const violated = (text: string): ConnectionEnd => ({ ends: "violated", text });
   if (response === "too_long") {
     return { ends: "unknown", text: `response is longer than the ${BYTES_MAX / 1024} KiB that are read` };
   }

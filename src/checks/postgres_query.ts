@@ -8,12 +8,12 @@ import { ProtocolError } from "../shared/postgres/protocol.ts";
 import { PostgresError, type StatementResult } from "../shared/postgres/statement_response.ts";
 import { counted } from "../shared/text.ts";
 import {
-  type Answer,
   DATABASE_KIND,
   DATABASE_TARGET,
   DatabaseFailure,
   type DatabaseSession,
   observeDatabase,
+  type QueryResult,
 } from "./database_check.ts";
 
 const SCHEMES = ["postgres:", "postgresql:"];
@@ -21,7 +21,7 @@ const SCHEMES = ["postgres:", "postgresql:"];
 export const postgresQueryKind: CheckKindEntry<"postgres_query"> = {
   ...DATABASE_KIND,
   observe: (check, context) =>
-    observeDatabase(check, context, { tlsFirst: false, ask: (session) => query(check, session) }),
+    observeDatabase(check, context, { tlsFirst: false, query: (session) => query(check, session) }),
   target: {
     ...DATABASE_TARGET,
     form: "postgres://USER@HOST/DATABASE",
@@ -51,7 +51,7 @@ const SETTINGS = `SELECT set_config('statement_timeout', $1, true), set_config('
 async function query(
   { parameters: { username, password, database = username, query }, timeoutMs }: CheckOf<"postgres_query">,
   session: DatabaseSession,
-): Promise<Answer> {
+): Promise<QueryResult> {
   const { connection, tls, isPrivate, context: { system }, signal, enter } = session;
   let readError: unknown = null;
   try {
@@ -82,7 +82,7 @@ async function query(
     );
     await postgres.run("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY");
     await postgres.run(SETTINGS, [timeoutMs]);
-    return answerOf(await postgres.run(query));
+    return resultOf(await postgres.run(query));
   } catch (error) {
     if (error instanceof PostgresError) {
       throw new DatabaseFailure(`server error: ${error.message}${hintOf(error)}`, { cause: error });
@@ -103,7 +103,7 @@ async function startTls(connection: Connection, { tls, enter }: DatabaseSession)
   await connection.write(TLS_REQUEST);
   const reply = await connection.read();
   if (reply === null) throw new DatabaseFailure("connection closed by the server instead of starting TLS");
-  // In clear text, anyone could have put more there (CVE-2021-23222).
+  // In clear text, an attacker could have put more there (CVE-2021-23222).
   if (reply.length > 1) throw new DatabaseFailure("server sent more in front of TLS");
   if (reply[0] === "N".charCodeAt(0)) {
     throw new DatabaseFailure(
@@ -125,7 +125,7 @@ function hintOf({ code }: PostgresError): string {
   return `${code === "" ? "" : ` (SQLSTATE ${code})`}${HINTS[code] ?? ""}`;
 }
 
-function answerOf({ columns, rows }: StatementResult): Answer {
+function resultOf({ columns, rows }: StatementResult): QueryResult {
   const [column] = columns;
   if (columns.length !== 1) {
     return { rows: rows.length, ambiguity: `${counted(columns.length, "column")}, expected one` };

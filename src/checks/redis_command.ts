@@ -6,12 +6,12 @@ import { joinBytes } from "../shared/join_bytes.ts";
 import { databaseUrl } from "../shared/database_url.ts";
 import { quote } from "../shared/text.ts";
 import {
-  type Answer,
   DATABASE_KIND,
   DATABASE_TARGET,
   DatabaseFailure,
   type DatabaseSession,
   observeDatabase,
+  type QueryResult,
 } from "./database_check.ts";
 
 const SCHEMES = ["redis:", "rediss:"];
@@ -19,7 +19,7 @@ const SCHEMES = ["redis:", "rediss:"];
 export const redisCommandKind: CheckKindEntry<"redis_command"> = {
   ...DATABASE_KIND,
   observe: (check, context) =>
-    observeDatabase(check, context, { tlsFirst: true, ask: (session) => ask(check, session) }),
+    observeDatabase(check, context, { tlsFirst: true, query: (session) => runCommand(check, session) }),
   target: {
     ...DATABASE_TARGET,
     form: "redis://HOST",
@@ -38,7 +38,7 @@ export const redisCommandKind: CheckKindEntry<"redis_command"> = {
   errors: (check) => [...DATABASE_KIND.errors(check), ...commandErrors(check)],
 };
 
-/** Commands that change nothing, and answer at once with little. */
+/** Commands that change nothing, and return little at once. */
 const READING: ReadonlySet<string> = new Set(
   ("BITCOUNT DBSIZE EXISTS EXPIRETIME GET GETRANGE HEXISTS HGET HLEN HSTRLEN INFO LASTSAVE LINDEX LLEN PING " +
     "PTTL ROLE SCARD SISMEMBER STRLEN TIME TTL TYPE XLEN ZCARD ZCOUNT ZSCORE").split(" "),
@@ -59,10 +59,10 @@ function commandErrors(
   ];
 }
 
-async function ask(
+async function runCommand(
   { parameters: { username, password, database, command, field } }: CheckOf<"redis_command">,
   { connection }: DatabaseSession,
-): Promise<Answer> {
+): Promise<QueryResult> {
   const replies = new Replies(connection);
   const run = async (words: readonly string[]): Promise<unknown> => {
     await connection.write(encode(words));

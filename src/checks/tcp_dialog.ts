@@ -85,7 +85,7 @@ async function runStep(step: TcpStep, run: StepRun): Promise<StepProblem | null>
   }
   const problem = await awaitLine(step, run) ?? await compareCaptured(step, run);
   if (problem !== null || !step.startTls) return problem;
-  // In clear text, anyone could have put it there (CVE-2011-0411).
+  // In clear text, an attacker could have put it there (CVE-2011-0411).
   if (lines.hasMore) return { text: "server sent more in front of TLS" };
   enter("TLS");
   if (connection.startTls === undefined) throw new Error("TLS can be started once, over TCP");

@@ -5,7 +5,7 @@ import { permissionsOfServer } from "../domain/runtime_permissions.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { oneLine, quote } from "../shared/text.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
-import { hasConnected, observeTalk, type TalkEnd } from "./connection_run.ts";
+import { type ConnectionEnd, hasConnected, observeConnection } from "./connection_run.ts";
 import { nameFor } from "./targets.ts";
 
 type Parameters = CheckOf<"websocket">["parameters"];
@@ -13,14 +13,14 @@ type Parameters = CheckOf<"websocket">["parameters"];
 export const websocketKind: CheckKindEntry<"websocket"> = {
   observe: async (check, context) => {
     const { host, port, isSecure } = placeOf(check.parameters);
-    return await observeTalk(
+    return await observeConnection(
       check,
       { target: { host, port }, tls: isSecure ? {} : null, context },
       async (connection, { enter }) => {
         enter("sending");
         await connection.write(new TextEncoder().encode(handshakeOf(check.parameters)));
         enter("reading");
-        return await talk(check.parameters, new Bytes(connection), connection);
+        return await exchange(check.parameters, new Bytes(connection), connection);
       },
     );
   },
@@ -91,7 +91,11 @@ const CLOSE = 8;
 const PING = 9;
 const PONG = 10;
 
-async function talk({ send, expect }: Parameters, bytes: Bytes, connection: Connection): Promise<TalkEnd> {
+async function exchange(
+  { send, expect }: Parameters,
+  bytes: Bytes,
+  connection: Connection,
+): Promise<ConnectionEnd> {
   const head = await bytes.head();
   if (head === null) {
     return { ends: "violated", text: "server sent no whole response to the handshake" };
@@ -114,7 +118,7 @@ async function talk({ send, expect }: Parameters, bytes: Bytes, connection: Conn
   return end;
 }
 
-async function awaitMessage(expect: string, bytes: Bytes, connection: Connection): Promise<TalkEnd> {
+async function awaitMessage(expect: string, bytes: Bytes, connection: Connection): Promise<ConnectionEnd> {
   const { compileLinePattern } = await import("./body_pattern.ts");
   const pattern = await compileLinePattern(expect);
   const wish = `expected a message that matches ${quote(expect)}`;

@@ -136,7 +136,7 @@ export interface TimeReading {
   readonly roundTripMs: number;
   /** 1: it has a clock of its own; 2 to 15: it follows a server; 0: see `code`; 16: it is not synchronized. */
   readonly stratum: number;
-  /** Whether the server says that its clock is synchronized. */
+  /** Whether the server announces its clock as synchronized. */
   readonly isSynchronized: boolean;
   /** The reason of stratum 0, such as `RATE`; else empty. */
   readonly code: string;

@@ -58,7 +58,7 @@ async function readPart(
   using file = await Deno.open(path);
   const { size, dev, ino } = await file.stat();
   if (size === 0 && /^\/(?:proc|sys)\//.test(await Deno.realPath(path))) {
-    throw new UnreadableFileError("the kernel makes its bytes, and tells no size");
+    throw new UnreadableFileError("the kernel generates its contents, and it has no size");
   }
   const start = Math.min(size, fromByte < 0 ? Math.max(0, size + fromByte) : fromByte);
   await file.seek(start, Deno.SeekMode.Start);

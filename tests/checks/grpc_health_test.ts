@@ -134,7 +134,7 @@ const ROWS: Rows<[meet: (visitor: Visitor, clock: FakeClock) => Promise<void>, e
   ],
   "a refused request": [
     sending(frame(3, 0, 1, bytes(0, 0, 0, 7))),
-    "critical: request refused by the server (HTTP/2 error 7)",
+    "critical: request rejected by the server (HTTP/2 error 7)",
   ],
   "a server that shuts down": [
     sending(frame(7, 0, 0, new Uint8Array(8))),

@@ -263,7 +263,7 @@ Deno.test("logKind is never ok about lines that it did not search", async (t) =>
     for (const path of ["/proc/version", `${log.path}.link`]) {
       match(
         await log.run({ parameters: { path } }),
-        /^unknown: cannot read ".*": the kernel makes its bytes/,
+        /^unknown: cannot read ".*": the kernel generates its contents/,
       );
     }
   });

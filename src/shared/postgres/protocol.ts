@@ -73,7 +73,7 @@ export class MessageReader {
   #end = 0;
   #isFirst = true;
 
-  /** Adds a piece, which nobody else changes. The bodies of earlier messages are no longer valid. */
+  /** Adds a piece, which the caller must not change. The bodies of earlier messages are no longer valid. */
   add(piece: Uint8Array): void {
     const unread = this.#bytes.subarray(this.#start, this.#end);
     if (unread.length === 0) {

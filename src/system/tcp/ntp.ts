@@ -58,7 +58,7 @@ export async function readTime(
   }
 }
 
-/** Of a permission that is missing, the socket does not tell, or throws where nobody can catch it. */
+/** Without the permission, the socket returns no error, or throws it outside of any caller. */
 function requireNetwork(host: string): void {
   if (Deno.permissions.querySync({ name: "net", host }).state === "granted") return;
   throw new Deno.errors.NotCapable(`UDP ${host}`);
