@@ -288,7 +288,7 @@ function checkHost({ value, written }: FormattedValue): Pick<Problem, "message" 
   const text = String(value);
   // An empty one is the schema's business.
   if (text === "") return null;
-  if (/^[^:]*:\d*$/.test(text)) {
+  if (/^(?:[^:]*|\[[^\]]*\]):\d*$/.test(text)) {
     return {
       message: `${quoteValue(written)} contains a port, expected only the host`,
       hint: 'write it in "port"',
