@@ -5,7 +5,7 @@ import { startDeadline } from "../shared/deadline.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 import { roundedMs } from "../shared/json_values.ts";
 import { failureVerdict, timeoutText } from "./certificate_verdict.ts";
-import { nameFor } from "./targets.ts";
+import { hostPortIn, nameFor } from "./targets.ts";
 import { evaluateMeasures, thresholdsOf, thresholdWarnings } from "./thresholds.ts";
 
 export const ntpKind: CheckKindEntry<"ntp"> = {
@@ -17,7 +17,11 @@ export const ntpKind: CheckKindEntry<"ntp"> = {
     claims: ({ text }) => /^ntp:\/\//i.test(text),
     parametersOf: ({ text }) => {
       const host = text.replace(/^ntp:\/\//i, "").replace(/\/$/, "");
-      return /[\s/]/.test(host) || host === "" ? null : { host };
+      if (/[\s/]/.test(host) || host === "") return null;
+      // With several colons it is an address.
+      return /^(?:[^:]+|\[.*\]):\d+$/.test(host)
+        ? hostPortIn(host)
+        : { host: host.replace(/^\[(.*)\]$/, "$1") };
     },
     nameOf: ({ text }) => nameFor(`ntp_${text.replace(/^ntp:\/\//i, "")}`),
     subjectsOf: ({ parameters: { host, port } }) => [`ntp ${hostAndPort(host.toLowerCase(), port)}`],

@@ -92,6 +92,16 @@ Deno.test("ntp accepts a reply from an address that is written in another form",
   assert.equal(output, "offset 0 ms (stratum 2)");
 });
 
+Deno.test("ntp is added by a host, with its port if it has one", () => {
+  const found = (text: string): unknown =>
+    ntpKind.target.parametersOf({ text, path: `/${text}`, pathKind: null });
+  assert.deepEqual(found("ntp://pool.ntp.org/"), { host: "pool.ntp.org" });
+  assert.deepEqual(found("ntp://pool.ntp.org:124"), { host: "pool.ntp.org", port: 124 });
+  assert.deepEqual(found("ntp://[::1]:124"), { host: "::1", port: 124 });
+  assert.deepEqual(found("ntp://[::1]"), { host: "::1" });
+  assert.equal(found("ntp://h:70000"), null);
+});
+
 Deno.test("ntp requires the permission for an address, or for all addresses of a name", async () => {
   const system = createMemorySystem();
   const netOf = async (host: string) =>
