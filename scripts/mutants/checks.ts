@@ -496,12 +496,11 @@ export const CHECKS: FaultyLayer = {
       faults: [
         [
           "a second reply of Redis is ignored",
-          "const value = await this.#value(DEPTH_MAX);",
-          "const value = await this.#value(DEPTH_MAX); this.#unread = new Uint8Array(0);",
+          'if (this.#reader.hasUnread) throw new DatabaseFailure("server replies more',
+          'if (value === 0) throw new DatabaseFailure("server replies more',
         ],
         ["Redis sends a list of any depth", "if (depthLeft === 0) throw", "if (depthLeft === 9) throw"],
         ["a writing command of Redis is accepted", "READING.has(name.toUpperCase()) ?", 'name !== "" ?'],
-        ["a flood of Redis is read", "if (this.#bytesLeft < 0) throw", "if (this.#bytesLeft === 0) throw"],
         ["a part of a field's name is one", "line.startsWith(`${field}:`)", "line.includes(`${field}:`)"],
       ],
     },
@@ -565,7 +564,23 @@ export const CHECKS: FaultyLayer = {
           "false",
         ],
         ["a message in parts is evaluated at its first", "if (!isLast) continue;", ""],
-        ["a message of any length is read", "> BYTES_MAX) return", "> Infinity) return"],
+      ],
+    },
+    {
+      file: "src/checks/connection_reader.ts",
+      tests: ["tests/checks/connection_reader_test.ts"],
+      faults: [
+        ["a message of any length is read", "if (count > this.takenMax) return", "if (count < 0) return"],
+        [
+          "a line of any length is read",
+          "at < 0 && this.#unread.length > bytesMax",
+          "at < 0 && this.#unread.length > Infinity",
+        ],
+        [
+          "an end in two chunks is not found",
+          "this.#unread.length - end.length + 1)",
+          "this.#unread.length)",
+        ],
       ],
     },
     {

@@ -7,6 +7,7 @@ import { joinBytes } from "../shared/join_bytes.ts";
 import { quote } from "../shared/text.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
 import { type ConnectionEnd, hasConnected, observeConnection } from "./connection_run.ts";
+import { ConnectionReader } from "./connection_reader.ts";
 import { encodeHeaders, type Header, HeaderDecoder } from "./http/hpack.ts";
 import { hostPortIn, nameFor, portSubject } from "./targets.ts";
 
@@ -134,23 +135,16 @@ async function readResponse(connection: Connection): Promise<GrpcResponse | stri
   const body: Uint8Array[] = [];
   let block: Uint8Array[] = [];
   let isLast = false;
-  let rest: Uint8Array = new Uint8Array();
-  let received = 0;
+  const reader = new ConnectionReader(connection, BYTES_MAX);
   while (true) {
-    const view = new DataView(rest.buffer, rest.byteOffset, rest.length);
-    const length = rest.length < 9 ? 0 : view.getUint32(0) >>> 8;
+    const head = await reader.take(9);
+    const view = head instanceof Uint8Array ? new DataView(head.buffer, head.byteOffset, head.length) : null;
+    const length = view === null ? 0 : view.getUint32(0) >>> 8;
     if (length > FRAME_BYTES_MAX) return "server does not use HTTP/2";
-    if (rest.length < 9 + length || rest.length < 9) {
-      if (received > BYTES_MAX) return "too_long";
-      const chunk = await connection.read();
-      if (chunk === null) return "connection closed by the server before its response";
-      received += chunk.length;
-      rest = joinBytes([rest, chunk]);
-      continue;
-    }
+    const payload = view === null ? head : await reader.take(length);
+    if (payload === "too_long") return payload;
+    if (view === null || payload === null) return "connection closed by the server before its response";
     const [type, flags, stream] = [view.getUint8(3), view.getUint8(4), view.getUint32(5) & 0x7fffffff];
-    const payload = rest.subarray(9, 9 + length);
-    rest = rest.subarray(9 + length);
     if (type === SETTINGS && (flags & ACK) === 0) {
       await connection.write(frame(SETTINGS, ACK, { payload: new Uint8Array() }));
     } else if (type === PING && (flags & ACK) === 0) {

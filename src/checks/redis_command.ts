@@ -5,6 +5,7 @@ import type { Connection } from "../domain/connections.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { databaseUrl } from "../shared/database_url.ts";
 import { quote } from "../shared/text.ts";
+import { ConnectionReader, type TakenBytes } from "./connection_reader.ts";
 import {
   DATABASE_KIND,
   DATABASE_TARGET,
@@ -102,28 +103,28 @@ const LINE_BYTES_MAX = 8 * 1024;
 const DEPTH_MAX = 8;
 
 const LINE_FEED = 10;
+const LINE_END = Uint8Array.of(LINE_FEED);
 
 /** The replies of a server, one after the other. */
 class Replies {
-  readonly #connection: Connection;
-  #unread: Uint8Array = new Uint8Array(0);
-  #bytesLeft = BYTES_MAX;
+  readonly #reader: ConnectionReader;
 
   constructor(connection: Connection) {
-    this.#connection = connection;
+    this.#reader = new ConnectionReader(connection, BYTES_MAX);
   }
 
   /** Returns the reply to one command; `null`: nil. */
   async next(): Promise<unknown> {
     // It would be taken for the reply to the command.
-    if (this.#unread.length > 0) throw new DatabaseFailure("server replies before it is asked");
+    if (this.#reader.hasUnread) throw new DatabaseFailure("server replies before it is asked");
     const value = await this.#value(DEPTH_MAX);
-    if (this.#unread.length > 0) throw new DatabaseFailure("server replies more than it is asked");
+    if (this.#reader.hasUnread) throw new DatabaseFailure("server replies more than it is asked");
     return value;
   }
 
   async #value(depthLeft: number): Promise<unknown> {
-    const line = await this.#line();
+    const bytes = whole(await this.#reader.takeUntil(LINE_END, LINE_BYTES_MAX));
+    const line = new TextDecoder().decode(bytes).replace(/\r$/, "");
     const [type, text] = [line.slice(0, 1), line.slice(1)];
     if (type === "-") throw new DatabaseFailure(`server error: ${text}`);
     if (type === "+") return text;
@@ -131,9 +132,9 @@ class Replies {
     const number = Number(text);
     if (type === ":") return number;
     if (number === -1) return null;
-    if (number < 0 || number > this.#bytesLeft + this.#unread.length) throw tooLong();
+    if (number < 0 || number > this.#reader.takenMax) throw tooLong();
     if (type === "$") {
-      const bytes = await this.#take(number + 2);
+      const bytes = whole(await this.#reader.take(number + 2));
       if (bytes[number] !== 13 || bytes[number + 1] !== LINE_FEED) {
         throw new DatabaseFailure("server sends a text of another length than it announces");
       }
@@ -144,38 +145,12 @@ class Replies {
     while (values.length < number) values.push(await this.#value(depthLeft - 1));
     return values;
   }
+}
 
-  async #line(): Promise<string> {
-    let end = this.#unread.indexOf(LINE_FEED);
-    while (end < 0) {
-      if (this.#unread.length > LINE_BYTES_MAX) throw tooLong();
-      this.#unread = joinBytes([this.#unread, await this.#read()]);
-      end = this.#unread.indexOf(LINE_FEED);
-    }
-    const line = new TextDecoder().decode(this.#unread.subarray(0, end));
-    this.#unread = this.#unread.subarray(end + 1);
-    return line.replace(/\r$/, "");
-  }
-
-  async #take(count: number): Promise<Uint8Array> {
-    const taken = new Uint8Array(count);
-    for (let filled = 0;;) {
-      const part = this.#unread.subarray(0, count - filled);
-      taken.set(part, filled);
-      filled += part.length;
-      this.#unread = this.#unread.subarray(part.length);
-      if (filled === count) return taken;
-      this.#unread = await this.#read();
-    }
-  }
-
-  async #read(): Promise<Uint8Array> {
-    const piece = await this.#connection.read();
-    if (piece === null) throw new DatabaseFailure("connection closed by the server without a whole reply");
-    this.#bytesLeft -= piece.length;
-    if (this.#bytesLeft < 0) throw tooLong();
-    return piece.slice();
-  }
+function whole(taken: TakenBytes): Uint8Array {
+  if (taken === "too_long") throw tooLong();
+  if (taken === null) throw new DatabaseFailure("connection closed by the server without a whole reply");
+  return taken;
 }
 
 function tooLong(): DatabaseFailure {

@@ -6,6 +6,7 @@ import { joinBytes } from "../shared/join_bytes.ts";
 import { oneLine, quote } from "../shared/text.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
 import { type ConnectionEnd, hasConnected, observeConnection } from "./connection_run.ts";
+import { ConnectionReader } from "./connection_reader.ts";
 import { nameFor } from "./targets.ts";
 
 type Parameters = CheckOf<"websocket">["parameters"];
@@ -20,7 +21,7 @@ export const websocketKind: CheckKindEntry<"websocket"> = {
         enter("sending");
         await connection.write(new TextEncoder().encode(handshakeOf(check.parameters)));
         enter("reading");
-        return await exchange(check.parameters, new Bytes(connection), connection);
+        return await exchange(check.parameters, new ConnectionReader(connection, BYTES_MAX), connection);
       },
     );
   },
@@ -85,6 +86,7 @@ function handshakeOf({ url, headers = {} }: Parameters): string {
 /** Of a run: handshake and messages. */
 const BYTES_MAX = 1024 * 1024;
 const HEAD_BYTES_MAX = 16 * 1024;
+const HEAD_END = new TextEncoder().encode("\r\n\r\n");
 
 const TEXT = 1;
 const CLOSE = 8;
@@ -93,14 +95,14 @@ const PONG = 10;
 
 async function exchange(
   { send, expect }: Parameters,
-  bytes: Bytes,
+  bytes: ConnectionReader,
   connection: Connection,
 ): Promise<ConnectionEnd> {
-  const head = await bytes.head();
-  if (head === null) {
+  const head = await bytes.takeUntil(HEAD_END, HEAD_BYTES_MAX);
+  if (head === null || head === "too_long") {
     return { ends: "violated", text: "server sent no whole response to the handshake" };
   }
-  const [status = "", ...lines] = head.split("\r\n");
+  const [status = "", ...lines] = LATIN_1.decode(head).split("\r\n");
   const valueOf = (name: string): string =>
     lines.find((line) => line.toLowerCase().startsWith(`${name}:`))?.slice(name.length + 1).trim() ?? "";
   if (!/^HTTP\/1\.1 101\b/.test(status)) {
@@ -118,7 +120,11 @@ async function exchange(
   return end;
 }
 
-async function awaitMessage(expect: string, bytes: Bytes, connection: Connection): Promise<ConnectionEnd> {
+async function awaitMessage(
+  expect: string,
+  bytes: ConnectionReader,
+  connection: Connection,
+): Promise<ConnectionEnd> {
   const { compileLinePattern } = await import("./body_pattern.ts");
   const pattern = await compileLinePattern(expect);
   const wish = `expected a message that matches ${quote(expect)}`;
@@ -155,7 +161,7 @@ async function awaitMessage(expect: string, bytes: Bytes, connection: Connection
 }
 
 /** A frame of the server (RFC 6455, section 5.2); `null`: there is none any more. A text: what is wrong. */
-async function readFrame(bytes: Bytes) {
+async function readFrame(bytes: ConnectionReader) {
   const head = await bytes.take(2);
   if (head === null || head === "too_long") return head;
   const [first = 0, second = 0] = head;
@@ -178,58 +184,6 @@ function frame(opcode: number, payload: Uint8Array): Uint8Array {
     : [127, 0, 0, 0, 0, length >>> 24, length >> 16 & 0xff, length >> 8 & 0xff, length & 0xff];
   const head = [0x80 | opcode, 0x80 | (size[0] ?? 0), ...size.slice(1), ...MASK];
   return joinBytes([Uint8Array.from(head), payload.map((byte, at) => byte ^ (MASK[at % 4] ?? 0))]);
-}
-
-/** The bytes of a connection, in the pieces that are needed. Many small ones cost no more than few large ones. */
-class Bytes {
-  readonly #connection: Connection;
-  #rest: Uint8Array = new Uint8Array();
-  #received = 0;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-  }
-
-  /** Returns the head of a response, without its empty line; `null`: it has no end, or is too long. */
-  async head(): Promise<string | null> {
-    const END = "\r\n\r\n";
-    let text = "";
-    while (text.length <= HEAD_BYTES_MAX) {
-      const chunk = await this.#read();
-      if (chunk === null) return null;
-      const from = Math.max(0, text.length - END.length);
-      const before = text.length;
-      // One character for each byte.
-      text += LATIN_1.decode(chunk);
-      const end = text.indexOf(END, from);
-      if (end < 0) continue;
-      this.#rest = chunk.subarray(end + END.length - before);
-      return text.slice(0, end);
-    }
-    return null;
-  }
-
-  /** Returns so many bytes; `null`: there are fewer; `too_long`: more than are read. */
-  async take(count: number): Promise<Uint8Array | "too_long" | null> {
-    if (this.#received + count - this.#rest.length > BYTES_MAX) return "too_long";
-    const parts = [this.#rest];
-    let missing = count - this.#rest.length;
-    while (missing > 0) {
-      const chunk = await this.#read();
-      if (chunk === null) return null;
-      parts.push(chunk);
-      missing -= chunk.length;
-    }
-    const all = parts.length === 1 ? this.#rest : joinBytes(parts);
-    this.#rest = all.subarray(count);
-    return all.subarray(0, count);
-  }
-
-  async #read(): Promise<Uint8Array | null> {
-    const chunk = await this.#connection.read();
-    this.#received += chunk?.length ?? 0;
-    return chunk;
-  }
 }
 
 const LATIN_1 = new TextDecoder("latin1");
