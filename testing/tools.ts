@@ -46,6 +46,8 @@ export const TOOLS = {
   "kill": { package: "procps", path: "/usr/bin/kill" },
   "man": { package: "man-db" },
   "mandoc": { package: "mandoc" },
+  "mariadb-install-db": { package: "mariadb-server" },
+  "mariadbd": { package: "mariadb-server", path: "/usr/sbin/mariadbd" },
   "nginx": { package: "nginx-light", path: "/usr/sbin/nginx" },
   "notify-send": { package: "libnotify-bin" },
   "nss_wrapper": { package: "libnss-wrapper", path: "/usr/lib/*/libnss_wrapper.so" },

@@ -505,6 +505,33 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
+      file: "src/checks/mysql_query.ts",
+      faults: [
+        [
+          "a server of MySQL gets the password in clear text",
+          "plugin === CLEAR && isPrivate",
+          "plugin === CLEAR",
+        ],
+        ["a server of MySQL gets a file", "if (kind === LOCAL_FILE) throw", "if (kind === ERROR) throw"],
+        [
+          "a statement of MySQL may write",
+          "if (READING.includes(word.toUpperCase())) return",
+          'if (word !== "") return',
+        ],
+        [
+          "data in front of TLS is accepted from MySQL",
+          "if (server.hasMore) throw",
+          "if (server.hasMore && salt.length === 0) throw",
+        ],
+        [
+          "packets of MySQL are taken out of order",
+          "if (head[3] !== (this.#sequence++ & 0xff)) throw",
+          "if (head[3] === undefined) throw",
+        ],
+        ["rows of MySQL are read without end", "this.#count(ROW_BYTES + columnCount * VALUE_BYTES);", ""],
+      ],
+    },
+    {
       file: "src/checks/postgres_query.ts",
       tests: ["tests/checks/postgres_query_test.ts"],
       faults: [

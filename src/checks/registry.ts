@@ -25,6 +25,7 @@ export const CHECK_KINDS: { readonly [K in CheckKind]: () => Promise<CheckKindEn
   grpc_health: lazily(async () => (await import("./grpc_health.ts")).grpcHealthKind),
   ntp: lazily(async () => (await import("./ntp.ts")).ntpKind),
   websocket: lazily(async () => (await import("./websocket.ts")).websocketKind),
+  mysql_query: lazily(async () => (await import("./mysql_query.ts")).mysqlQueryKind),
   postgres_query: lazily(async () => (await import("./postgres_query.ts")).postgresQueryKind),
   redis_command: lazily(async () => (await import("./redis_command.ts")).redisCommandKind),
   ping: lazily(async () => (await import("./ping.ts")).pingKind),

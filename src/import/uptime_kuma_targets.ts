@@ -54,6 +54,23 @@ export const KUMA_TARGETS: Readonly<Record<string, (fields: Foreign, item: Sourc
         },
       };
     },
+    mysql: (fields, item) => {
+      const found = databaseUrl(fields.text("database_connection_string") ?? "", ["mysql:", "mariadb:"]);
+      if (found === null) return "its connection string is no mysql:// URL";
+      const { server, login: { username = "root", password = fields.text("radius_password") }, database } =
+        found;
+      const query = fields.text("database_query");
+      return {
+        kind: "mysql_query",
+        parameters: {
+          ...server,
+          username,
+          ...(password !== undefined && { password: item.secret(password, "password") }),
+          ...(database !== "" && { database }),
+          ...(query !== undefined && { query }),
+        },
+      };
+    },
     redis: (fields, item) => {
       const found = databaseUrl(fields.text("database_connection_string") ?? "", ["redis:", "rediss:"]);
       if (found === null) return "its connection string is no redis:// URL";

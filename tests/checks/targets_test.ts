@@ -112,6 +112,7 @@ Deno.test("each kind derives parameters from its target, or supports none", asyn
     websocket: "wss://example.org/a",
     grpc_health: "grpc://api:50051",
     ntp: "192.0.2.1",
+    mysql_query: "mysql://ada@db.example.org/shop",
     postgres_query: "postgres://ada@db.example.org/shop",
     redis_command: "redis://cache.example.org",
     ping: "192.0.2.1",

@@ -56,6 +56,13 @@ const PARAMETERS: Readonly<
     tls: true,
     ca_file: "authority.pem",
   }),
+  mysql_query: ({ closing }) => ({
+    host: "localhost",
+    port: closing,
+    username: "ada",
+    tls: true,
+    ca_file: "authority.pem",
+  }),
   redis_command: ({ closing }) => ({ host: "localhost", port: closing, tls: true, ca_file: "authority.pem" }),
   http_request: ({ web }) => ({ request: { target: `http://127.0.0.1:${web}/` } }),
   tcp_connect: ({ web }) => ({ host: "localhost", port: web }),

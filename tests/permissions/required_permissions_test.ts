@@ -62,6 +62,10 @@ Deno.test("requiredPermissionsOf() returns the minimal permissions of each check
       `net=db.example.org:5432 ${TLS}`,
     ],
     redis_command: [{ parameters: { host: "cache.example.org" } }, "net=cache.example.org:6379"],
+    mysql_query: [
+      { parameters: { host: "db.example.org", username: "ada" } },
+      `net=db.example.org:3306 ${TLS}`,
+    ],
     postgres_query: [
       { parameters: { host: "db.example.org", username: "ada" } },
       `net=db.example.org:5432 ${TLS}`,

@@ -112,6 +112,7 @@ const WITHOUT_STAND_IN: readonly string[] = [
   "ntp",
   "grpc_health",
   "postgres_query",
+  "mysql_query",
   "redis_command",
 ];
 

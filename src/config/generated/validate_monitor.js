@@ -1554,7 +1554,7 @@ errors = vErrors.length;
 }
 if(data.kind !== undefined){
 let data26 = data.kind;
-if(!((((((((((((((((((((((((data26 === "test") || (data26 === "script")) || (data26 === "file_timestamp")) || (data26 === "file")) || (data26 === "log")) || (data26 === "http_request")) || (data26 === "tcp_connect")) || (data26 === "tls_certificate")) || (data26 === "disk_space")) || (data26 === "memory")) || (data26 === "load")) || (data26 === "dns_lookup")) || (data26 === "domain_expiry")) || (data26 === "websocket")) || (data26 === "grpc_health")) || (data26 === "ntp")) || (data26 === "postgres_query")) || (data26 === "redis_command")) || (data26 === "ping")) || (data26 === "process")) || (data26 === "systemd_unit")) || (data26 === "container")) || (data26 === "job")) || (data26 === "group"))){
+if(!(((((((((((((((((((((((((data26 === "test") || (data26 === "script")) || (data26 === "file_timestamp")) || (data26 === "file")) || (data26 === "log")) || (data26 === "http_request")) || (data26 === "tcp_connect")) || (data26 === "tls_certificate")) || (data26 === "disk_space")) || (data26 === "memory")) || (data26 === "load")) || (data26 === "dns_lookup")) || (data26 === "domain_expiry")) || (data26 === "websocket")) || (data26 === "grpc_health")) || (data26 === "ntp")) || (data26 === "mysql_query")) || (data26 === "postgres_query")) || (data26 === "redis_command")) || (data26 === "ping")) || (data26 === "process")) || (data26 === "systemd_unit")) || (data26 === "container")) || (data26 === "job")) || (data26 === "group"))){
 vErrors = add(vErrors, {instancePath:instancePath+"/kind",keyword:"enum",params:{}});
 errors++;
 }

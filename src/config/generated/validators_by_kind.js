@@ -16,6 +16,7 @@ export const check = {
   websocket: () => import("./validate_websocket.js"),
   grpc_health: () => import("./validate_grpc_health.js"),
   ntp: () => import("./validate_ntp.js"),
+  mysql_query: () => import("./validate_mysql_query.js"),
   postgres_query: () => import("./validate_postgres_query.js"),
   redis_command: () => import("./validate_redis_command.js"),
   ping: () => import("./validate_ping.js"),

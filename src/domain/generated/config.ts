@@ -253,6 +253,7 @@ export interface CheckParameters {
   readonly websocket: WebsocketParameters;
   readonly grpc_health: GrpcHealthParameters;
   readonly ntp: NtpParameters;
+  readonly mysql_query: MysqlQueryParameters;
   readonly postgres_query: PostgresQueryParameters;
   readonly redis_command: RedisCommandParameters;
   readonly ping: PingParameters;
@@ -775,6 +776,37 @@ export interface NtpParametersOffset {
   readonly warningAboveMs?: number;
   /** More is `critical`: seconds, or text such as "100 ms". */
   readonly criticalAboveMs?: number;
+}
+
+export interface MysqlQueryParameters {
+  /** Name or IP address of the server. Default: `socket`. */
+  readonly host?: string;
+  /** Its port. */
+  readonly port: number;
+  /** Path of a Unix socket, in place of `host`. */
+  readonly socket?: string;
+  /** The user. It needs rights to read only. */
+  readonly username: string;
+  /** The password. Use `${env:NAME}` or `${file:/path}` instead of the password itself. */
+  readonly password?: string;
+  /** The database. Default: none. */
+  readonly database?: string;
+  /** Uses TLS. The certificate must be valid for the host. Default: `true`, unless the server is on this machine. */
+  readonly tls?: boolean;
+  /** The name to send (SNI) and to verify. Default: the host. */
+  readonly serverName?: string;
+  /** `false` accepts any certificate, so that anyone on the way can read and alter everything. Default: `true`. */
+  readonly verify?: boolean;
+  /** A PEM file of certificates to trust in addition, of authorities or the server's own; relative to the directory of the config. */
+  readonly caFile?: string;
+  /** One statement that reads. */
+  readonly query: string;
+  /** What the one value of the result must equal, or comparisons that must hold, as for JSON values. A text of digits is a number. Default: any result. */
+  readonly value?: JsonExpectation;
+  /** The same for the number of rows. */
+  readonly rows?: JsonExpectation;
+  /** Makes a violation `warning` instead of `critical`. */
+  readonly asWarning: boolean;
 }
 
 export interface PostgresQueryParameters {

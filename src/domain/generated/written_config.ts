@@ -301,6 +301,7 @@ export interface CheckParameters {
   readonly websocket: WebsocketParameters;
   readonly grpc_health: GrpcHealthParameters;
   readonly ntp: NtpParameters;
+  readonly mysql_query: MysqlQueryParameters;
   readonly postgres_query: PostgresQueryParameters;
   readonly redis_command: RedisCommandParameters;
   readonly ping: PingParameters;
@@ -632,6 +633,23 @@ export interface NtpParameters {
 export interface NtpParametersOffset {
   readonly warning_above?: number | string | undefined;
   readonly critical_above?: number | string | undefined;
+}
+
+export interface MysqlQueryParameters {
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly socket?: string | undefined;
+  readonly username: string;
+  readonly password?: string | undefined;
+  readonly database?: string | undefined;
+  readonly tls?: boolean | undefined;
+  readonly server_name?: string | undefined;
+  readonly verify?: boolean | undefined;
+  readonly ca_file?: string | undefined;
+  readonly query?: string | undefined;
+  readonly value?: JsonExpectation | undefined;
+  readonly rows?: JsonExpectation | undefined;
+  readonly as_warning?: boolean | undefined;
 }
 
 export interface PostgresQueryParameters {
