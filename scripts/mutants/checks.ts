@@ -512,6 +512,16 @@ export const CHECKS: FaultyLayer = {
           "plugin === CLEAR && isPrivate",
           "plugin === CLEAR",
         ],
+        [
+          "a server of MySQL elsewhere gets the password by its key",
+          "session.tls === null && isLoopback(host)",
+          "session.tls === null",
+        ],
+        [
+          "packets of MySQL without a byte are read without end",
+          "this.#count(head.length + length);",
+          "this.#count(length);",
+        ],
         ["a server of MySQL gets a file", "if (kind === LOCAL_FILE) throw", "if (kind === ERROR) throw"],
         [
           "a statement of MySQL may write",

@@ -6,6 +6,7 @@ import type { CheckOf } from "../domain/check.ts";
 import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { Connection } from "../domain/connections.ts";
 import { databaseUrl } from "../shared/database_url.ts";
+import { isLoopback } from "../shared/ip_address.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { counted, oneLine, quote } from "../shared/text.ts";
 import {
@@ -104,7 +105,7 @@ const CHARACTER_SET = 45;
 
 async function logIn(
   server: Server,
-  { username, password = "", database }: CheckOf<"mysql_query">["parameters"],
+  { host = "", username, password = "", database }: CheckOf<"mysql_query">["parameters"],
   session: DatabaseSession,
 ): Promise<{ readonly isMaria: boolean }> {
   const greeting = new Packet(await server.read());
@@ -150,7 +151,8 @@ async function logIn(
     ...database === undefined ? [] : [textBytes(database)],
     textBytes(plugin),
   ]));
-  await authenticate(server, { plugin, nonce, password, isPrivate: session.isPrivate });
+  const isLocal = session.tls === null && isLoopback(host);
+  await authenticate(server, { plugin, nonce, password, isPrivate: session.isPrivate, isLocal });
   return { isMaria: /mariadb/i.test(version) };
 }
 
@@ -163,6 +165,8 @@ interface Login {
   readonly nonce: Uint8Array;
   readonly password: string;
   readonly isPrivate: boolean;
+  /** Whether the server is on this machine, so that the key that it sends is its own. */
+  readonly isLocal: boolean;
 }
 
 /** A server asks for another plugin at most once, and answers in few packets. */
@@ -187,13 +191,35 @@ async function authenticate(server: Server, login: Login): Promise<void> {
       const [step] = answer.rest();
       if (step === FAST) continue;
       // The server has no hash of it, and wants the password itself.
-      if (!login.isPrivate) {
-        throw new DatabaseFailure('server wants the password itself: use TLS, with "verify"');
-      }
-      await server.write(textBytes(login.password));
+      if (login.isPrivate) await server.write(textBytes(login.password));
+      else if (login.isLocal) await server.write(await encrypt(server, login.password, nonce));
+      else throw new DatabaseFailure('server wants the password itself: use TLS, with "verify"');
     } else break;
   }
   throw new DatabaseFailure("server sent no end of the login");
+}
+
+const KEY_REQUEST = 2;
+const KEY_BYTES_MAX = 4_096;
+
+/** Encrypts a password for the RSA key of the server, which it sends on request. */
+async function encrypt(server: Server, password: string, nonce: Uint8Array): Promise<Uint8Array> {
+  await server.write(Uint8Array.of(KEY_REQUEST));
+  const answer = new Packet(await server.read());
+  const kind = answer.number(1);
+  if (kind === ERROR) throw answer.error();
+  if (kind !== MORE || answer.length > KEY_BYTES_MAX) throw new DatabaseFailure("server sent no RSA key");
+  const pem = new TextDecoder().decode(answer.rest());
+  const masked = textBytes(password).map((byte, index) => byte ^ (nonce[index % nonce.length] ?? 0));
+  try {
+    const der = Uint8Array.fromBase64(pem.replaceAll(/-----[^-]*-----|\s/g, ""));
+    const key = await crypto.subtle.importKey("spki", der, { name: "RSA-OAEP", hash: "SHA-1" }, false, [
+      "encrypt",
+    ]);
+    return new Uint8Array(await crypto.subtle.encrypt("RSA-OAEP", key, Uint8Array.from(masked)));
+  } catch (cause) {
+    throw new DatabaseFailure("server sent an RSA key that cannot be used", { cause });
+  }
 }
 
 const OK = 0;
@@ -252,7 +278,7 @@ class Server {
     const head = await this.#take(4);
     const length = (head[0] ?? 0) + (head[1] ?? 0) * 0x100 + (head[2] ?? 0) * 0x10000;
     if (head[3] !== (this.#sequence++ & 0xff)) throw new DatabaseFailure("server sent packets out of order");
-    this.#count(length);
+    this.#count(head.length + length);
     return await this.#take(length);
   }
 

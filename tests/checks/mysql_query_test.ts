@@ -12,7 +12,11 @@ import { requiresTools, runChild, startChild, tool } from "../../testing/tools.t
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { freePort, startServer, type Visitor } from "../support/http_servers.ts";
 import { problemTexts } from "../support/observe_check.ts";
+import { readUntil } from "../support/read_until.ts";
 import { type Rows, testRows } from "../support/rows.ts";
+
+/** A name that leads to a server of the tests, as if it were on another machine. */
+const ELSEWHERE = "db.example.org";
 
 type Settings = Partial<MysqlQueryParameters>;
 
@@ -28,9 +32,14 @@ const queryCheck = (parameters: Settings, timeoutMs = 60_000) =>
 
 function observe(parameters: Settings, timeoutMs?: number): Promise<CheckResult> {
   const clock = createRealClock();
+  const connections = createConnections(clock);
   const system = {
     clock: { ...clock, wallMs: () => Date.UTC(2026, 0, 31, 12) },
-    connections: createConnections(clock),
+    connections: {
+      ...connections,
+      connect: (...[target, options]: Parameters<typeof connections.connect>) =>
+        connections.connect(target.host === ELSEWHERE ? { ...target, host: "127.0.0.1" } : target, options),
+    },
     files: createFiles(clock),
   };
   return mysqlQueryKind.observe(queryCheck(parameters, timeoutMs), contextOf({ system }));
@@ -232,10 +241,50 @@ const ROWS: Rows<[meet: Meeting, settings: Settings, expected: string]> = {
     { password: "s3cret" },
     "ok: value is 7",
   ],
-  "a password that is wanted in clear text": [
-    asking("caching_sha2_password", "SHA-256", (visitor) => visitor.send(packet(2, 1, 4))),
+  "a password that is encrypted with the key of a server on this machine": [
+    asking("caching_sha2_password", "SHA-256", async (visitor) => {
+      await visitor.send(packet(2, 1, 4));
+      assert.deepEqual(await read(visitor), bytes(2));
+      const { publicKey, privateKey } = await crypto.subtle.generateKey(
+        { name: "RSA-OAEP", hash: "SHA-1", modulusLength: 1024, publicExponent: Uint8Array.of(1, 0, 1) },
+        true,
+        ["encrypt", "decrypt"],
+      );
+      const der = new Uint8Array(await crypto.subtle.exportKey("spki", publicKey));
+      const pem = `-----BEGIN PUBLIC KEY-----\n${der.toBase64()}\n-----END PUBLIC KEY-----\n`;
+      await visitor.send(packet(4, 1, pem));
+      const secret = Uint8Array.from(await read(visitor));
+      const masked = new Uint8Array(await crypto.subtle.decrypt("RSA-OAEP", privateKey, secret));
+      const salt = bytes(SALT, SALT_END);
+      assert.deepEqual(masked.map((byte, index) => byte ^ (salt[index] ?? 0)), bytes("s3cret", 0));
+      await rest(6)(visitor);
+    }),
     { password: "s3cret" },
+    "ok: value is 7",
+  ],
+  "a password that is wanted by a server on another machine": [
+    asking("caching_sha2_password", "SHA-256", (visitor) => visitor.send(packet(2, 1, 4))),
+    { host: ELSEWHERE, tls: false, password: "s3cret" },
     'critical: server wants the password itself: use TLS, with "verify"',
+  ],
+  "a key that is none": [
+    asking("caching_sha2_password", "SHA-256", async (visitor) => {
+      await visitor.send(packet(2, 1, 4));
+      await read(visitor);
+      await visitor.send(packet(4, 1, "-----BEGIN PUBLIC KEY-----"));
+    }),
+    { password: "s3cret" },
+    "critical: server sent an RSA key that cannot be used",
+  ],
+  "a flood of columns without a byte": [
+    answering(
+      joinBytes([
+        packet(1, 0xfe, ...Array.from({ length: 8 }, () => 0x7f)),
+        ...Array.from({ length: 270_000 }, (_, index) => Uint8Array.of(0, 0, 0, index + 2 & 0xff)),
+      ]),
+    ),
+    {},
+    "critical: result has more than 1048576 bytes: select less",
   ],
   "another plugin, to get the password": [
     async (visitor) => {
@@ -337,15 +386,10 @@ Deno.test({
         `--ssl-key=${path}/key.pem`,
         `--init-file=${path}/init.sql`,
       ],
-    ], { stdout: "null", stderr: "null" });
+    ], { stdout: "null", stderr: "piped" });
     try {
       const own = { port, username: "ada", password: "s3cret", database: "shop" };
-      // A server that starts refuses connections.
-      let ready = await observe(own);
-      for (let count = 0; ready.condition !== "ok" && count < 600; count++) {
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        ready = await observe(own);
-      }
+      await readUntil(server.stderr, "ready for connections");
       const seen = async (settings: Settings): Promise<string> => {
         const { condition, output } = await observe({ ...own, ...settings });
         return `${condition}: ${output}`;
