@@ -7,6 +7,7 @@ import { createFakeClock } from "../../testing/fake_clock.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { requiresTools, startChild, tool } from "../../testing/tools.ts";
 import { problemTexts } from "../support/observe_check.ts";
+import { readUntil } from "../support/read_until.ts";
 import { type Rows, testRows } from "../support/rows.ts";
 import { testRandom } from "../../testing/seed.ts";
 
@@ -220,7 +221,7 @@ Deno.test({
       "--dir",
       directory,
     ];
-    const child = startChild(tool("redis-server"), args, { stdout: "null", stderr: "null" });
+    const child = startChild(tool("redis-server"), args, { stdout: "piped", stderr: "null" });
     try {
       const system = { connections: createConnections(createRealClock()), clock: createRealClock() };
       const observe = async (settings: Settings): Promise<string> => {
@@ -228,9 +229,7 @@ Deno.test({
         const { condition, output } = await redisCommandKind.observe(check, contextOf({ system }));
         return `${condition}: ${output}`;
       };
-      while (!await Deno.stat(socket).then(() => true, () => false)) {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+      await readUntil(child.stdout, "eady to accept connections");
       assert.equal(await observe({}), 'ok: value is "PONG"');
       assert.equal(await observe({ command: ["LLEN", "jobs"], value: { atMost: 0 } }), "ok: value is 0");
       assert.equal(
