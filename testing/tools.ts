@@ -39,6 +39,7 @@ export const TOOLS = {
   "dbus-run-session": { package: "dbus" },
   "dnsmasq": { package: "dnsmasq-base", path: "/usr/sbin/dnsmasq" },
   "dovecot": { package: "dovecot-imapd", path: "/usr/sbin/dovecot" },
+  "dovecot-pop3": { package: "dovecot-pop3d", path: "/usr/lib/dovecot/pop3" },
   "dropbear": { package: "dropbear-bin", path: "/usr/sbin/dropbear" },
   "dropbearkey": { package: "dropbear-bin" },
   "fish": { package: "fish" },

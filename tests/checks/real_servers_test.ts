@@ -1,9 +1,11 @@
 /** Dialogs and clocks with Debian's servers. */
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
-import { createDenoSystem } from "../../src/system/deno_system.ts";
+import { createFiles } from "../../src/system/files.ts";
+import { createConnections } from "../../src/system/tcp/connections.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
 import { tempDirectory } from "../../testing/builders.ts";
-import { requiresTools, runChild, startChild, tool } from "../../testing/tools.ts";
+import { requiresTools, startChild, tool } from "../../testing/tools.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { freePort } from "../support/http_servers.ts";
 import { observeCheck } from "../support/observe_check.ts";
@@ -11,7 +13,9 @@ import { observeCheck } from "../support/observe_check.ts";
 type Server = Pick<Check, "kind" | "parameters">;
 
 async function seenOf(server: Server): Promise<string> {
-  const { condition, output } = await observeCheck(server, { system: createDenoSystem() });
+  const clock = createRealClock();
+  const system = { clock, connections: createConnections(clock), files: createFiles(clock) };
+  const { condition, output } = await observeCheck(server, { system });
   return `${condition}: ${output}`;
 }
 
@@ -42,7 +46,7 @@ const tcp = (parameters: object): Server => ({
 } as Server);
 
 Deno.test({
-  ...requiresTools("dovecot", "root"),
+  ...requiresTools("dovecot", "dovecot-pop3", "root"),
   name: "tcp_connect logs in to a real Dovecot, by IMAP and TLS",
   fn: async () => {
     await using temporary = await tempDirectory();
@@ -111,25 +115,6 @@ Deno.test({
       far,
       async () => {
         assert.match(await seenOf(far), /^ok: offset .* \(stratum 8\)$/);
-      },
-    );
-  },
-});
-
-Deno.test({
-  ...requiresTools("dropbear", "dropbearkey"),
-  name: "tcp_connect greets a real SSH server",
-  fn: async () => {
-    await using temporary = await tempDirectory();
-    const key = `${temporary.path}/key`;
-    const port = freePort();
-    assert.ok((await runChild(tool("dropbearkey"), ["-t", "ed25519", "-f", key])).success);
-    const ssh = tcp({ host: "127.0.0.1", port, protocol: "ssh" });
-    await withServer(
-      [tool("dropbear"), ["-F", "-E", "-p", `127.0.0.1:${port}`, "-r", key, "-P", `${temporary.path}/pid`]],
-      ssh,
-      async () => {
-        assert.equal(await seenOf(ssh), "ok: connected, ssh greeting passed");
       },
     );
   },
