@@ -141,17 +141,20 @@ function tcpProbe(settings: Foreign, { target, limits, item }: Probe): written.C
   if (place?.port === undefined) return "the target has no port";
   const tls = tlsOf(settings, item, "tcp");
   if (tls?.certificate !== undefined) item.leaveOut("tcp.tls_config.cert_file", "only http_request has one");
-  if (settings.boolean("tls") === true && Object.keys(limits.expiry).length > 0) {
+  const isTls = settings.boolean("tls") === true;
+  const steps = stepsOf(settings.objects("query_response"), item);
+  const isVerified = isTls || steps.some((step) => step.start_tls === true);
+  if (isVerified && Object.keys(limits.expiry).length > 0) {
     item.leaveOut("expiry", "write a tls_certificate check");
   }
   leaveDuration(limits, item);
-  const steps = stepsOf(settings.objects("query_response"), item);
   return {
     kind: "tcp_connect",
     parameters: {
       host: place.host,
       port: place.port,
-      ...(settings.boolean("tls") === true && { tls: true, verify: tls?.verify, ca_file: tls?.ca_file }),
+      ...(isTls && { tls: true }),
+      ...(isVerified && { verify: tls?.verify, ca_file: tls?.ca_file }),
       ...(steps.length > 0 && { steps }),
       ...(limits.isWarning && { as_warning: true }),
     },
