@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A real mail server (Debian's postfix) takes a report and delivers it to a local mailbox.
+# A real mail server (Debian's postfix) takes a report and delivers it to a local mailbox, and a check speaks SMTP with it.
 #
 #   tests/life/real_mail_server.sh PROGRAM [ARGUMENT…]     the program under test, such as dist/monitor
 #
@@ -59,7 +59,11 @@ cat > "$work/monitor.json" <<CONF
     }]
   },
   "checks": {
-    "web": { "title": "Webseite für alle", "kind": "test", "parameters": { "condition": "critical", "output": "down – 停止" } }
+    "web": { "title": "Webseite für alle", "kind": "test", "parameters": { "condition": "critical", "output": "down – 停止" } },
+    "mail": {
+      "kind": "tcp_connect",
+      "parameters": { "host": "127.0.0.1", "port": $port, "protocol": "smtp" }
+    }
   }
 }
 CONF
@@ -70,6 +74,7 @@ if [ "$code" -ne 2 ] || [ -s "$work/err" ]; then
   cat "$work/err" >&2
   exit 1
 fi
+grep -q '^OK .*mail' "$work/out" || { echo "$0: the check of the mail server is not ok:" >&2; cat "$work/out" >&2; exit 1; }
 # Postfix delivers on its own time; its queue says when it is done.
 for _ in $(seq 100); do
   [ -s "$work/mail/monitor-mailbox" ] && break
