@@ -574,6 +574,11 @@ export const CHECKS: FaultyLayer = {
           "if (lines.hasMore && tls === null) return",
         ],
         [
+          "a cut line of a protocol counts",
+          "new Lines(connection, acceptsPrompts ? clock : null)",
+          "new Lines(connection, clock)",
+        ],
+        [
           "a captured value is a part of a later pattern",
           'plainPattern(captured.get(name) ?? "")',
           'captured.get(name) ?? ""',

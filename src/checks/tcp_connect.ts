@@ -123,7 +123,7 @@ async function observe(target: ConnectionTarget, { check, clock, connections, si
     if (steps !== null) {
       const { holdDialog } = await import("./tcp_dialog.ts");
       const end = await holdDialog(connection, steps, {
-        ...{ clock, tls, signal },
+        ...{ clock, tls, signal, acceptsPrompts: check.parameters.protocol === undefined },
         enter: (phase) => course.enter(phase),
       });
       hide?.(end.secrets);

@@ -12,6 +12,8 @@ import { capturedNames, metricName, replaceCaptured, stepName } from "./step_nam
 interface DialogOptions {
   readonly clock: Clock;
   readonly tls: TlsExpectations;
+  /** Whether a text without a newline may be a line: a prompt, or the last one. A cut line of a protocol is none. */
+  readonly acceptsPrompts: boolean;
   /** Called with each phase. */
   enter(phase: ConnectionPhase): void;
   /** Aborts everything, with the connection. */
@@ -39,9 +41,9 @@ interface StepProblem {
 export async function holdDialog(
   connection: Connection,
   steps: readonly TcpStep[],
-  { clock, tls, enter, signal }: DialogOptions,
+  { clock, tls, acceptsPrompts, enter, signal }: DialogOptions,
 ): Promise<DialogEnd> {
-  const lines = new Lines(connection, clock);
+  const lines = new Lines(connection, acceptsPrompts ? clock : null);
   const captured = new Map<string, string>();
   const sent = new Set(steps.flatMap(({ send = "" }) => capturedNames(send)));
   const metrics: Record<string, number> = {};
@@ -164,7 +166,8 @@ const PROMPT_MS = 250;
 /** The lines that a server sends, each of them once. */
 class Lines {
   readonly #connection: Connection;
-  readonly #clock: Clock;
+  /** That of the silence behind a prompt; `null`: every line ends with a newline. */
+  readonly #clock: Clock | null;
   readonly #decoder = new TextDecoder();
   #rest = "";
   /** A read that goes on; a prompt does not wait for its end. */
@@ -172,7 +175,7 @@ class Lines {
   #bytes = 0;
   #received = "";
 
-  constructor(connection: Connection, clock: Clock) {
+  constructor(connection: Connection, clock: Clock | null) {
     this.#connection = connection;
     this.#clock = clock;
   }
@@ -208,12 +211,13 @@ class Lines {
       if (this.#bytes > RECEIVED_BYTES_MAX) return { line: "", verdict: "too_long" };
       const reading = this.#reading ??= this.#connection.read();
       reading.catch(() => {});
-      const isSilent = this.#rest !== "" && !await endsWithin(this.#clock, PROMPT_MS, reading);
+      const isSilent = this.#clock !== null && this.#rest !== "" &&
+        !await endsWithin(this.#clock, PROMPT_MS, reading);
       // A prompt that does not match may go on.
       if (isSilent && judge(this.#rest) !== null) return take(this.#rest.length);
       const chunk = await reading;
       this.#reading = null;
-      if (chunk === null) return this.#rest === "" ? null : take(this.#rest.length);
+      if (chunk === null) return this.#clock === null || this.#rest === "" ? null : take(this.#rest.length);
       this.#bytes += chunk.length;
       this.#rest += this.#decoder.decode(chunk, { stream: true });
     }

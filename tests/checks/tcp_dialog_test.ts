@@ -164,6 +164,22 @@ const ROWS: Rows<[meet: Meeting, settings: Settings, expected: string]> = {
     { protocol: "imap", login: { username: "ada", password: "s3cret" }, startTls: false },
     'critical: login: server replied "a2 NO [AUTHENTICATIONFAILED] no", expected a line…',
   ],
+  "the end within a greeting": [
+    async (visitor) => await visitor.send("220 mail.exa"),
+    { protocol: "smtp" },
+    'critical: greeting: connection closed by the server, expected a line that matches "^220 "; it had sent "220 mail.exa"',
+  ],
+  "silence within a greeting": [
+    async (visitor, clock) => {
+      await visitor.send("SSH-2.0-Ope");
+      while (clock.timers < 1) await new Promise((resolve) => setTimeout(resolve, 1));
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      await clock.advance(10_000);
+      await beSilent(visitor);
+    },
+    { protocol: "ssh" },
+    "critical: greeting: timeout after 10 s while reading from HOST…",
+  ],
   "silence instead of a greeting": [
     async (visitor, clock) => {
       while (clock.timers < 1) await new Promise((resolve) => setTimeout(resolve, 1));
