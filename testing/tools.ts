@@ -55,6 +55,8 @@ export const TOOLS = {
   "notify-send": { package: "libnotify-bin" },
   "nss_wrapper": { package: "libnss-wrapper", path: "/usr/lib/*/libnss_wrapper.so" },
   "pgbouncer": { package: "pgbouncer", path: "/usr/sbin/pgbouncer" },
+  "postfix": { package: "postfix", path: "/usr/sbin/postfix" },
+  "postfix-master": { package: "postfix", path: "/usr/lib/postfix/sbin/master" },
   "postgres": postgresql("postgres"),
   "ping": { package: "iputils-ping" },
   "promtool": { package: "prometheus" },
@@ -65,7 +67,10 @@ export const TOOLS = {
   "restic": { package: "restic" },
   "snmpd": { package: "snmpd", path: "/usr/sbin/snmpd" },
   "snmpget": { package: "snmp" },
+  "ssh-keygen": { package: "openssh-client" },
+  "sshd": { package: "openssh-server", path: "/usr/sbin/sshd" },
   "systemd-analyze": { package: "systemd" },
+  "vsftpd": { package: "vsftpd", path: "/usr/sbin/vsftpd" },
   "zsh": { package: "zsh" },
 } as const satisfies Readonly<Record<string, Tool>>;
 
@@ -83,7 +88,6 @@ function postgresql(name: string): Tool {
 export const CI_PACKAGES: readonly string[] = [
   "bash-completion",
   "lintian",
-  "postfix",
   "time",
 ];
 
