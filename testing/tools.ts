@@ -63,6 +63,7 @@ export const TOOLS = {
   "python3": { package: "python3", path: "/usr/bin/python3" },
   "python3-dbus": { package: "python3-dbus", path: "/usr/lib/python3/dist-packages/dbus/__init__.py" },
   "python3-gi": { package: "python3-gi", path: "/usr/lib/python3/dist-packages/gi/__init__.py" },
+  "python3-grpcio": { package: "python3-grpcio", path: "/usr/lib/python3/dist-packages/grpc/__init__.py" },
   "redis-server": { package: "redis-server" },
   "restic": { package: "restic" },
   "snmpd": { package: "snmpd", path: "/usr/sbin/snmpd" },

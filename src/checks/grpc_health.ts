@@ -76,8 +76,11 @@ const PRIORITY = 32;
 
 /** That of a client that has not asked for another one. */
 const FRAME_BYTES_MAX = 16_384;
-/** Of a run. A response of the protocol has some hundred bytes. */
-const BYTES_MAX = 256 * 1024;
+/**
+ * Of a run. A response of the protocol has some hundred bytes. Less than the 65,535 after which a server waits to be
+ * allowed more (RFC 9113, section 6.9.2), so that a longer message ends here and not by the timeout.
+ */
+const BYTES_MAX = 48 * 1024;
 
 function requestOf({ host, port, tls, serverName = host, service }: Parameters): Uint8Array {
   const headers: readonly Header[] = [

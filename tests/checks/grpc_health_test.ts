@@ -145,7 +145,7 @@ const ROWS: Rows<[meet: (visitor: Visitor, clock: FakeClock) => Promise<void>, e
       const pings = Array.from({ length: 500 }, () => [...frame(6, 1, 0, new Uint8Array(8))]);
       while (true) await visitor.send(bytes(...pings.flat()));
     },
-    "unknown: response is longer than the 256 KiB that are read",
+    "unknown: response is longer than the 48 KiB that are read",
   ],
   "a flood of bytes": [flood, "critical: server does not use HTTP/2"],
   "clear text": [speakPlainly, "critical: server does not use HTTP/2"],

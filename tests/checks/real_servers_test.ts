@@ -1,4 +1,4 @@
-/** Dialogs and clocks with Debian's servers. */
+/** Dialogs, clocks and health services of Debian's servers. */
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import { createFiles } from "../../src/system/files.ts";
@@ -27,7 +27,7 @@ async function seenOf(server: Server, timeoutMs?: number): Promise<string> {
 async function withServer(
   [command, args]: readonly [string, readonly string[]],
   probe: Server,
-  use: () => Promise<void>,
+  use: (child: Deno.ChildProcess) => Promise<void>,
 ): Promise<void> {
   const child = startChild(command, args, { stdout: "null", stderr: "null" });
   try {
@@ -38,7 +38,7 @@ async function withServer(
       seen = await seenOf(probe, 500);
     }
     assert.match(seen, /^ok/);
-    await use();
+    await use(child);
   } finally {
     child.kill("SIGTERM");
     await child.status;
@@ -68,6 +68,16 @@ async function assertCutIsCritical(port: number, protocol: string): Promise<void
       await seenOf(tcp({ port: proxy.port, protocol })),
       /^critical: greeting: connection closed by the server/,
     );
+  }
+}
+
+/** A server whose kernel still accepts the connection is not ok. */
+async function assertHangIsCritical(child: Deno.ChildProcess, server: Server): Promise<void> {
+  child.kill("SIGSTOP");
+  try {
+    assert.match(await seenOf(server, 500), /^critical: .*timeout/);
+  } finally {
+    child.kill("SIGCONT");
   }
 }
 
@@ -136,8 +146,9 @@ Deno.test({
     await withServer(
       [tool("chronyd"), ["-x", "-d", "-u", "root", "-f", `${path}/chrony.conf`]],
       far,
-      async () => {
+      async (child) => {
         assert.match(await seenOf(far), /^ok: offset .* \(stratum 8\)$/);
+        await assertHangIsCritical(child, far);
       },
     );
   },
@@ -162,10 +173,11 @@ Deno.test({
     await withServer(
       [tool("sshd"), ["-D", "-E", `${path}/log`, "-f", `${path}/sshd.conf`]],
       own,
-      async () => {
+      async (child) => {
         assert.equal(await seenOf(own), "ok: connected, ssh greeting passed");
         assert.doesNotMatch(await Deno.readTextFile(`${path}/log`), /error|kex|banner/);
         await assertCutIsCritical(port, "ssh");
+        await assertHangIsCritical(child, own);
       },
     );
   },
@@ -253,5 +265,53 @@ Deno.test({
       );
       await assertCutIsCritical(port, "smtp");
     });
+  },
+});
+
+/** A health service of gRPC's own library; a service is its status, and another is unknown. */
+const HEALTH_SERVICE = `
+import sys, grpc
+from concurrent import futures
+BODIES = {b"": b"\\x08\\x01", b"shop": b"\\x08\\x02", b"flood": b"\\x0a" + b"x" * 1000000}
+def check(request, context):
+    name = request[2:]
+    if name not in BODIES:
+        context.abort(grpc.StatusCode.NOT_FOUND, "unknown service")
+    return BODIES[name]
+server = grpc.server(futures.ThreadPoolExecutor(max_workers=2))
+method = grpc.unary_unary_rpc_method_handler(check)
+server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("grpc.health.v1.Health", {"Check": method}),))
+server.add_insecure_port("127.0.0.1:" + sys.argv[1])
+server.start()
+server.wait_for_termination()
+`;
+
+Deno.test({
+  ...requiresTools("python3", "python3-grpcio"),
+  name: "grpc_health asks a real gRPC server, which then hangs",
+  fn: async () => {
+    const port = freePort();
+    const health = (service: string) =>
+      ({
+        kind: "grpc_health",
+        parameters: { host: "127.0.0.1", port, service, tls: false, asWarning: false },
+      }) as Server;
+    await withServer(
+      [tool("python3"), ["-c", HEALTH_SERVICE, String(port)]],
+      health(""),
+      async (child) => {
+        assert.equal(await seenOf(health("")), "ok: server is SERVING");
+        assert.equal(await seenOf(health("shop")), 'critical: service "shop" is NOT_SERVING');
+        assert.equal(
+          await seenOf(health("cart")),
+          'critical: service "cart": gRPC status NOT_FOUND: "unknown service"',
+        );
+        assert.equal(
+          await seenOf(health("flood")),
+          "unknown: response is longer than the 48 KiB that are read",
+        );
+        await assertHangIsCritical(child, health(""));
+      },
+    );
   },
 });
