@@ -152,7 +152,8 @@ async function readResponse(connection: Connection): Promise<GrpcResponse | stri
       await connection.write(frame(SETTINGS, ACK, { payload: new Uint8Array() }));
     } else if (type === PING && (flags & ACK) === 0) {
       await connection.write(frame(PING, ACK, { payload }));
-    } else if (type === GOAWAY) {
+    } else if (type === GOAWAY && payload.subarray(0, 4).every((byte) => byte === 0)) {
+      // A server that ends still responds to the streams up to the one it names (RFC 9113, section 6.8).
       return "connection ended by the server before its response";
     } else if (type === RST_STREAM && stream === 1) {
       return `request rejected by the server (HTTP/2 error ${payload[3] ?? 0})`;

@@ -140,6 +140,15 @@ const ROWS: Rows<[meet: (visitor: Visitor, clock: FakeClock) => Promise<void>, e
     sending(frame(7, 0, 0, new Uint8Array(8))),
     "critical: connection ended by the server before its response",
   ],
+  "a server that shuts down, and still responds": [
+    sending(
+      frame(7, 0, 0, bytes(0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0)),
+      frame(7, 0, 0, bytes(0, 0, 0, 1, 0, 0, 0, 0)),
+      frame(1, 4, 1, STATUS),
+      frame(0, 1, 1, health(1)),
+    ),
+    "ok: server is SERVING",
+  ],
   "a flood of pings": [
     async (visitor) => {
       const pings = Array.from({ length: 500 }, () => [...frame(6, 1, 0, new Uint8Array(8))]);
