@@ -3,10 +3,11 @@
  * can't be used, or that rejects the query, is a violation; what lies on this side makes the check unknown.
  */
 import type { CheckResult } from "../domain/check.ts";
-import type { ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
+import type { ObserveContext, ParameterProblem, TargetWord } from "../domain/check_kind.ts";
 import type { Connection, ConnectionTarget } from "../domain/connections.ts";
 import type { JsonExpectation } from "../domain/generated/config.ts";
 import { hostAndPort, permissionsOfServer, type RequiredPermissions } from "../domain/runtime_permissions.ts";
+import { type SqlParameters, sqlParametersOf, type SqlUrl } from "../shared/database_url.ts";
 import { isLoopback } from "../shared/ip_address.ts";
 import { counted, oneLine } from "../shared/text.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
@@ -183,3 +184,17 @@ export const DATABASE_TARGET = {
   textOf: ({ parameters: { host = "", port, socket } }: Named): string => socket ?? hostAndPort(host, port),
   goesDown: true,
 };
+
+/** The target of an SQL server; `form` is what help prints. */
+export function sqlTarget(form: string, url: SqlUrl): typeof DATABASE_TARGET & {
+  readonly form: string;
+  claims(word: TargetWord): boolean;
+  parametersOf(word: TargetWord): SqlParameters | null;
+} {
+  return {
+    ...DATABASE_TARGET,
+    form,
+    claims: ({ text }) => sqlParametersOf(text, url) !== null,
+    parametersOf: ({ text }) => sqlParametersOf(text, url),
+  };
+}

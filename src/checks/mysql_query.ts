@@ -5,45 +5,26 @@
 import type { CheckOf } from "../domain/check.ts";
 import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { Connection } from "../domain/connections.ts";
-import { databaseUrl } from "../shared/database_url.ts";
+import { MYSQL_URL } from "../shared/database_url.ts";
 import { isLoopback } from "../shared/ip_address.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { counted, oneLine, quote } from "../shared/text.ts";
 import {
   DATABASE_KIND,
-  DATABASE_TARGET,
   DatabaseFailure,
   type DatabaseSession,
   observeDatabase,
   type QueryResult,
+  sqlTarget,
 } from "./database_check.ts";
-
-const SCHEMES = ["mysql:", "mariadb:"];
 
 export const mysqlQueryKind: CheckKindEntry<"mysql_query"> = {
   ...DATABASE_KIND,
   observe: (check, context) =>
     observeDatabase(check, context, { tlsFirst: false, query: (session) => query(check, session) }),
-  target: {
-    ...DATABASE_TARGET,
-    form: "mysql://USER@HOST/DATABASE",
-    claims: ({ text }) => parametersIn(text) !== null,
-    parametersOf: ({ text }) => parametersIn(text),
-  },
+  target: sqlTarget("mysql://USER@HOST/DATABASE", MYSQL_URL),
   errors: (check) => [...DATABASE_KIND.errors(check), ...queryErrors(check)],
 };
-
-function parametersIn(text: string) {
-  const found = SCHEMES.map((scheme) => databaseUrl(text, [scheme])).find((one) => one !== null);
-  if (found === undefined) return null;
-  const { server, login: { username = "root", password }, database } = found;
-  return {
-    ...server,
-    username,
-    ...password !== undefined && { password },
-    ...database !== "" && { database },
-  };
-}
 
 /** A read-only transaction does not reject the statements that end it first, such as CREATE TABLE of MariaDB. */
 const READING: readonly string[] = ["SELECT", "SHOW", "WITH", "VALUES", "TABLE", "EXPLAIN", "DESCRIBE"];

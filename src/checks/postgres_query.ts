@@ -1,5 +1,5 @@
 import type { CheckOf } from "../domain/check.ts";
-import { databaseUrl } from "../shared/database_url.ts";
+import { POSTGRES_URL } from "../shared/database_url.ts";
 import type { CheckKindEntry } from "../domain/check_kind.ts";
 import type { Connection } from "../domain/connections.ts";
 import { parseJson } from "../shared/json_values.ts";
@@ -9,35 +9,18 @@ import { PostgresError, type StatementResult } from "../shared/postgres/statemen
 import { counted } from "../shared/text.ts";
 import {
   DATABASE_KIND,
-  DATABASE_TARGET,
   DatabaseFailure,
   type DatabaseSession,
   observeDatabase,
   type QueryResult,
+  sqlTarget,
 } from "./database_check.ts";
-
-const SCHEMES = ["postgres:", "postgresql:"];
 
 export const postgresQueryKind: CheckKindEntry<"postgres_query"> = {
   ...DATABASE_KIND,
   observe: (check, context) =>
     observeDatabase(check, context, { tlsFirst: false, query: (session) => query(check, session) }),
-  target: {
-    ...DATABASE_TARGET,
-    form: "postgres://USER@HOST/DATABASE",
-    claims: ({ text }) => databaseUrl(text, SCHEMES) !== null,
-    parametersOf: ({ text }) => {
-      const found = databaseUrl(text, SCHEMES);
-      if (found === null) return null;
-      const { server, login: { username = "postgres", password }, database } = found;
-      return {
-        ...server,
-        username,
-        ...password !== undefined && { password },
-        ...database !== "" && { database },
-      };
-    },
-  },
+  target: sqlTarget("postgres://USER@HOST/DATABASE", POSTGRES_URL),
 };
 
 /** The longest response. Each row counts 64 bytes more, and each value 32. */

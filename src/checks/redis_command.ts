@@ -3,7 +3,7 @@ import type { CheckOf } from "../domain/check.ts";
 import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { Connection } from "../domain/connections.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
-import { databaseUrl } from "../shared/database_url.ts";
+import { databaseUrl, REDIS_SCHEMES } from "../shared/database_url.ts";
 import { quote } from "../shared/text.ts";
 import { ConnectionReader, type TakenBytes } from "./connection_reader.ts";
 import {
@@ -15,8 +15,6 @@ import {
   type QueryResult,
 } from "./database_check.ts";
 
-const SCHEMES = ["redis:", "rediss:"];
-
 export const redisCommandKind: CheckKindEntry<"redis_command"> = {
   ...DATABASE_KIND,
   observe: (check, context) =>
@@ -24,15 +22,15 @@ export const redisCommandKind: CheckKindEntry<"redis_command"> = {
   target: {
     ...DATABASE_TARGET,
     form: "redis://HOST",
-    claims: ({ text }) => databaseUrl(text, SCHEMES) !== null,
+    claims: ({ text }) => databaseUrl(text, REDIS_SCHEMES) !== null,
     parametersOf: ({ text }) => {
-      const found = databaseUrl(text, SCHEMES);
+      const found = databaseUrl(text, REDIS_SCHEMES);
       if (found === null || !/^\d{0,4}$/.test(found.database)) return null;
       return {
         ...found.server,
         ...found.login,
         ...found.database !== "" && { database: Number(found.database) },
-        ...found.isSecure && { tls: true },
+        ...found.scheme === "rediss:" && { tls: true },
       };
     },
   },

@@ -73,7 +73,7 @@ export interface TargetWord {
   readonly pathKind: FileFacts["kind"] | null;
 }
 
-/** How a kind reads its main parameter from a word, for `monitor add`, `try` and `discover`. */
+/** How a kind reads its main parameter from a word, for `monitor add` and `discover`. */
 export interface CheckTarget<K extends CheckKind> {
   /** The form of the word, such as `HOST:PORT`; `null`: the kind has no main parameter. */
   readonly form: string | null;

@@ -1,5 +1,12 @@
 import { parseJson } from "../shared/json_values.ts";
-import { databaseUrl } from "../shared/database_url.ts";
+import {
+  databaseUrl,
+  MYSQL_URL,
+  POSTGRES_URL,
+  REDIS_SCHEMES,
+  sqlParametersOf,
+  type SqlUrl,
+} from "../shared/database_url.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 import type * as written from "../domain/generated/written_config.ts";
 import { asText, asTexts, asWord, Foreign } from "./foreign_value.ts";
@@ -35,46 +42,13 @@ export const KUMA_TARGETS: Readonly<Record<string, (fields: Foreign, item: Sourc
       },
     }),
     docker: dockerTarget,
-    postgres: (fields, item) => {
-      const found = databaseUrl(fields.text("database_connection_string") ?? "", [
-        "postgres:",
-        "postgresql:",
-      ]);
-      if (found === null) return "its connection string is no postgres:// URL";
-      const { server, login: { username = "postgres", password }, database } = found;
-      const query = fields.text("database_query");
-      return {
-        kind: "postgres_query",
-        parameters: {
-          ...server,
-          username,
-          ...(password !== undefined && { password: item.secret(password, "password") }),
-          ...(database !== "" && { database }),
-          ...(query !== undefined && { query }),
-        },
-      };
-    },
-    mysql: (fields, item) => {
-      const found = databaseUrl(fields.text("database_connection_string") ?? "", ["mysql:", "mariadb:"]);
-      if (found === null) return "its connection string is no mysql:// URL";
-      const { server, login: { username = "root", password = fields.text("radius_password") }, database } =
-        found;
-      const query = fields.text("database_query");
-      return {
-        kind: "mysql_query",
-        parameters: {
-          ...server,
-          username,
-          ...(password !== undefined && { password: item.secret(password, "password") }),
-          ...(database !== "" && { database }),
-          ...(query !== undefined && { query }),
-        },
-      };
-    },
+    postgres: (fields, item) => sqlTarget("postgres_query", POSTGRES_URL, { fields, item }),
+    mysql: (fields, item) => sqlTarget("mysql_query", MYSQL_URL, { fields, item }),
     redis: (fields, item) => {
-      const found = databaseUrl(fields.text("database_connection_string") ?? "", ["redis:", "rediss:"]);
+      const found = databaseUrl(fields.text("database_connection_string") ?? "", REDIS_SCHEMES);
       if (found === null) return "its connection string is no redis:// URL";
-      const { server, login: { username, password }, isSecure } = found;
+      const { server, login: { username, password }, scheme } = found;
+      const isSecure = scheme === "rediss:";
       return {
         kind: "redis_command",
         parameters: {
@@ -101,6 +75,26 @@ export const KUMA_TARGETS: Readonly<Record<string, (fields: Foreign, item: Sourc
       return unit === undefined ? "it has no service" : { kind: "systemd_unit", parameters: { unit } };
     },
   };
+
+function sqlTarget(
+  kind: "postgres_query" | "mysql_query",
+  url: SqlUrl,
+  { fields, item }: { readonly fields: Foreign; readonly item: SourceItem },
+): Target | string {
+  const found = sqlParametersOf(fields.text("database_connection_string") ?? "", url);
+  if (found === null) return `its connection string is no ${url.schemes[0]}// URL`;
+  // The password of MySQL lies beside its URL, in the column of RADIUS.
+  const password = found.password ?? (kind === "mysql_query" ? fields.text("radius_password") : undefined);
+  const query = fields.text("database_query");
+  return {
+    kind,
+    parameters: {
+      ...found,
+      ...(password !== undefined && { password: item.secret(password, "password") }),
+      ...(query !== undefined && { query }),
+    },
+  };
+}
 
 function httpTarget(fields: Foreign, item: SourceItem): Target | string {
   const url = fields.text("url");

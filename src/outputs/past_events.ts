@@ -120,8 +120,8 @@ const SILENCE_WORDS = {
 function silenceEvent(silence: Silence, timeZone: string): PastEvent {
   const { kind, check, tag, fromMs, untilMs, problemBeganAtMs, reason, by } = silence;
   const end = problemBeganAtMs === null ? timeText(untilMs, timeZone) : "it is ok";
-  const whom = tag !== null ? `all checks with the tag ${tag} ` : check === null ? "all checks " : "";
-  const text = `${whom}${SILENCE_WORDS[kind]} until ${end}${by === null ? "" : ` by ${by}`}${
+  const scope = tag !== null ? `all checks with the tag ${tag} ` : check === null ? "all checks " : "";
+  const text = `${scope}${SILENCE_WORDS[kind]} until ${end}${by === null ? "" : ` by ${by}`}${
     reason === "" ? "" : `: ${reason}`
   }`;
   const details = {
