@@ -20,6 +20,7 @@ export function checkOf<K extends CheckKind>(
     maintenanceWindows: [],
     notifications: [],
     dependsOn: [],
+    invert: false,
     tags: [],
     timeoutMs: 60_000,
     ...settings,

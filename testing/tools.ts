@@ -45,6 +45,7 @@ export const TOOLS = {
   "fish": { package: "fish" },
   "gammu-smsd-inject": { package: "gammu-smsd" },
   "initdb": postgresql("initdb"),
+  "ip": { package: "iproute2" },
   "jq": { package: "jq" },
   "kill": { package: "procps", path: "/usr/bin/kill" },
   "man": { package: "man-db" },

@@ -280,6 +280,29 @@ export const SCHEDULER: FaultyLayer = {
       ],
     },
     {
+      file: "src/domain/check.ts",
+      tests: ["tests/simulation/connectivity_test.ts"],
+      faults: [
+        ["an inverted check that is unknown is ok", 'if (condition === "unknown") return result;', ""],
+        [
+          "an inverted check that is ok stays ok",
+          'condition: "critical", output: `a failure',
+          'condition: "ok", output: `a failure',
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/run_checks.ts",
+      tests: ["tests/simulation/connectivity_test.ts"],
+      faults: [
+        [
+          "a failure of the own network is ok if inverted",
+          "check.invert ? invertResult(counted) : counted",
+          "check.invert ? invertResult(observed) : counted",
+        ],
+      ],
+    },
+    {
       file: "src/scheduler/connectivity.ts",
       tests: ["tests/simulation/connectivity_test.ts"],
       faults: [

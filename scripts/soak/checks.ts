@@ -41,6 +41,7 @@ function settings(
     maintenanceWindows: [],
     notifications: [],
     dependsOn: [],
+    invert: false,
     tags: [],
     timeoutMs,
   };

@@ -18,6 +18,7 @@ export const CHECK_KINDS: { readonly [K in CheckKind]: () => Promise<CheckKindEn
   disk_space: lazily(async () => (await import("./disk_space.ts")).diskSpaceKind),
   memory: lazily(async () => (await import("./memory.ts")).memoryKind),
   load: lazily(async () => (await import("./load.ts")).loadKind),
+  network_interface: lazily(async () => (await import("./network_interface.ts")).networkInterfaceKind),
   process: lazily(async () => (await import("./process.ts")).processKind),
   systemd_unit: lazily(async () => (await import("./systemd_unit.ts")).systemdUnitKind),
   dns_lookup: lazily(async () => (await import("./dns_lookup.ts")).dnsLookupKind),

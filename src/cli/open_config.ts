@@ -71,7 +71,13 @@ export async function openConfigAt(
     ...checks.flatMap((check) => placesOf(check, entryOf(check).errors?.(check) ?? [])),
     ...findSharedKeys(checks, entryOf),
   ]);
-  const warnings = checks.flatMap((check) => placesOf(check, entryOf(check).warnings(check)));
+  const warnings = [
+    ...checks.flatMap((check) => placesOf(check, entryOf(check).warnings(check))),
+    ...checks.filter((check) =>
+      check.invert && entryOf(check).limit === "network" && loaded.connectivity === null
+    )
+      .map(({ name }) => ({ path: ["checks", name, "invert"], message: OWN_FAILURE })),
+  ];
   const lacks = options.withoutSecrets === true ? [] : await findChannelLacks(config, system);
   return { ...config, placedWarnings: config.placed([...config.warnings, ...warnings, ...lacks]) };
 }
@@ -157,6 +163,9 @@ function findSharedKeys(
     return placesOf(check, [{ path: ["ping_key"], message: `is the key of the check "${other}" too` }]);
   });
 }
+
+const OWN_FAILURE =
+  "a failure of this machine's own network is ok too; name servers that always respond in `connectivity` of the config";
 
 function placesOf(check: Check, warnings: readonly ParameterProblem[]): readonly Problem[] {
   return warnings.map(({ path, message }) => ({

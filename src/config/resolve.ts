@@ -233,7 +233,8 @@ class Resolver {
       isObject(value)
         ? Object.fromEntries(Object.keys(value).sort().map((key) => [key, value[key] ?? null]))
         : value;
-    return hashHex(JSON.stringify([written["kind"], written["parameters"]], sorted), 16);
+    const { kind, parameters, invert } = written;
+    return hashHex(JSON.stringify([kind, parameters, ...invert === true ? [invert] : []], sorted), 16);
   }
 
   /** If this machine lacks something in it, the built-in value serves for settings other than the target. */

@@ -46,7 +46,7 @@ export interface CheckSettings extends Omit<config.Check, CombinedKey> {
   readonly action?: Action;
   /** The times of `cron` in its parameters; absent: it has none. */
   readonly jobTimes?: CronTimes;
-  /** A hash of its kind and parameters as they are written, before placeholders are resolved. @default unknown */
+  /** A hash of its kind, parameters and `invert` as they are written, before placeholders are resolved. @default unknown */
   readonly definition?: string;
   /** Its target for people, without credentials; absent: it has none. */
   readonly target?: string;
@@ -138,6 +138,15 @@ export function checkResult(
 
 export function unknownResult(output: string): CheckResult {
   return checkResult("unknown", output);
+}
+
+/** Returns the result of a check that is to fail (`invert`): a failure is ok, and what is unknown stays unknown. */
+export function invertResult(result: CheckResult): CheckResult {
+  const { condition, output } = result;
+  if (condition === "unknown") return result;
+  return condition === "ok"
+    ? { ...result, condition: "critical", output: `a failure was expected: ${output}` }
+    : { ...result, condition: "ok", output: `failed as expected: ${output}` };
 }
 
 export interface Result extends CheckResult {

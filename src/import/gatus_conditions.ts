@@ -91,7 +91,7 @@ export function leftOutReason({ left, operator, right }: GatusCondition): string
 const REASONS: Readonly<Record<string, string>> = {
   "[DOMAIN_EXPIRATION]": "write a domain_expiry check of the registered domain",
   "[IP]": "use a dns_lookup check",
-  "[CONNECTED]": "a check cannot expect a failed connection",
+  "[CONNECTED]": "a failed connection can be expected as the only condition, without HTTP",
   "[STATUS]": "only HTTP has a status",
   "[RESPONSE_TIME]": "this kind of check has no limit of the duration but timeout",
 };

@@ -12,7 +12,7 @@ import {
 import type { SourceItem } from "./config_draft.ts";
 import { escapePattern, parseHostAndPort, partOfGlob, spanText } from "./span_text.ts";
 
-type Target = written.CheckByKind | { readonly reason: string };
+type Target = (written.CheckByKind & Pick<written.CheckSettings, "invert">) | { readonly reason: string };
 
 interface TargetSource {
   readonly endpoint: Foreign;
@@ -30,10 +30,20 @@ export function translateTarget(endpoint: Foreign, item: SourceItem): Target {
     if (condition === null) item.leaveOut(text, "not a condition");
     return condition ?? [];
   });
-  const source = { endpoint, rest: url.replace(/^[a-z]+:\/\//i, ""), url, conditions, item };
+  // As the only condition: an HTTP response of any status is a connection.
+  const [only] = conditions;
+  const isInverted = conditions.length === 1 && only?.left === "[CONNECTED]" && only.operator === "==" &&
+    only.right === "false" && !/^https?:/i.test(url);
+  const source = {
+    ...{ endpoint, url, item },
+    rest: url.replace(/^[a-z]+:\/\//i, ""),
+    conditions: isInverted ? [] : conditions,
+  };
   if (endpoint.has("dns")) return dnsTarget(source);
   const scheme = url.startsWith("${env:") ? "https" : /^([a-z]+):\/\//i.exec(url)?.[1]?.toLowerCase() ?? "";
-  return TARGETS[scheme]?.(source) ?? { reason: SCHEME_REASONS[scheme] ?? "the URL has an unknown scheme" };
+  const target = TARGETS[scheme]?.(source) ??
+    { reason: SCHEME_REASONS[scheme] ?? "the URL has an unknown scheme" };
+  return isInverted ? { invert: true, ...target } : target;
 }
 
 const SCHEME_REASONS: Readonly<Record<string, string>> = {

@@ -21,6 +21,7 @@ import {
   readFailures,
   readFilesystemTest,
   readFileTest,
+  readNetworkTest,
   readProcessTest,
   type ReadTest,
   systemCheck,
@@ -288,7 +289,6 @@ function isAboutContent({ tokens }: Test): boolean {
 
 const LEFT_OUT: Readonly<Record<string, string>> = {
   fifo: "use a script check",
-  network: "use a script check with a plugin",
 };
 
 /** Only failures count; `test` prints nothing. */
@@ -307,6 +307,14 @@ const SERVICES: Readonly<Record<string, (service: Service) => void>> = {
   },
   file: (service) => addPath(service, "-f"),
   directory: (service) => addPath(service, "-d"),
+  network: (service) => {
+    const name = service.named("interface");
+    if (name === undefined) return;
+    service.addOwn(
+      readNetworkTest,
+      (tested) => ({ kind: "network_interface", parameters: { name, ...tested } }),
+    );
+  },
   filesystem: addFilesystem,
   device: addFilesystem,
   host: addHost,

@@ -83,6 +83,21 @@ export function readProcessTest(
   return "use a script check";
 }
 
+/** `link`, `download > 1 MB/s` and `upload > 1 MB/s` of an interface. */
+export function readNetworkTest(
+  test: readonly MonitToken[],
+): Partial<written.NetworkInterfaceParameters> | string {
+  if (has(test, "failed", "down") && has(test, "link")) return {};
+  const key = has(test, "download") ? "received" : has(test, "upload") ? "sent" : null;
+  const comparison = comparisonIn(test);
+  if (key === null || comparison === null || has(test, "total")) return "no counterpart";
+  const size = sizeOf(comparison.value, comparison.unit.replace(/\/s$/, ""));
+  if (!comparison.operator.startsWith(">") || size === null) {
+    return "traffic has upper limits in bytes per second";
+  }
+  return { [key]: { critical_above: size } };
+}
+
 /** `timestamp > 26 hours` and `size < 1 MB` of a file. */
 export function readFileTest(
   test: readonly MonitToken[],

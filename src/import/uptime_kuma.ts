@@ -83,10 +83,8 @@ function translate(monitors: readonly KumaMonitor[], context: Context): void {
 function translateMonitor(monitor: KumaMonitor, { channels, draft }: Context): string | null {
   const { type, name, fields } = monitor;
   const item = new SourceItem(draft, `monitor "${name}"`, name);
-  const target = fields.boolean("upside_down") === true
-    ? "upside down: a check cannot expect a failure"
-    : KUMA_TARGETS[type]?.(fields, item) ??
-      KUMA_TYPES_LEFT_OUT[type] ?? `no check for the type "${type}"; use a script check`;
+  const target = KUMA_TARGETS[type]?.(fields, item) ??
+    KUMA_TYPES_LEFT_OUT[type] ?? `no check for the type "${type}"; use a script check`;
   if (typeof target === "string") {
     item.leaveOut(null, target);
     return null;
@@ -98,6 +96,7 @@ function translateMonitor(monitor: KumaMonitor, { channels, draft }: Context): s
   return draft.addCheck(name, {
     ...(monitor.tags.length > 0 && { tags: monitor.tags }),
     ...(fields.boolean("active") === false && { active: false }),
+    ...(fields.boolean("upside_down") === true && { invert: true }),
     ...timingOf(fields, type),
     ...(timeoutSeconds !== undefined && timeoutSeconds > 0 && type !== PUSH && type !== GROUP && {
       timeout: intervalText(timeoutSeconds * 1000),

@@ -14,7 +14,7 @@ import { BATCHING_DELAY_MS, type Sender, startSender } from "../engine/sender.ts
 import { entriesOf } from "../checks/registry.ts";
 import { hasProblem } from "../condition/condition_state.ts";
 import type { Channel, SummarySettings } from "../domain/channel.ts";
-import { type Check, combinedChecks, dependencyNames } from "../domain/check.ts";
+import { type Check, combinedChecks, dependencyNames, invertResult } from "../domain/check.ts";
 import { withEndedAction } from "../condition/action.ts";
 import type { ActionRun, ConditionState } from "../domain/condition.ts";
 import type { KnownCondition } from "../domain/check_kind.ts";
@@ -472,12 +472,13 @@ export class RehearsedService {
     return this.#repository.recordOf(name, this.#options.system.clock.wallMs()).condition.observedAtMs;
   }
 
-  #observeGroup(check: Check): Promise<CheckResult> {
+  async #observeGroup(check: Check): Promise<CheckResult> {
     const { system, config: { directory } } = this.#options;
-    return this.#entryOf(check).observe(check, {
+    const result = await this.#entryOf(check).observe(check, {
       ...{ system, jobs: null, directory, signal: NEVER_ABORTED },
       conditionOf: (name) => this.#conditionOf(name),
     });
+    return check.invert ? invertResult(result) : result;
   }
 
   #conditionOf(name: string): KnownCondition | null {

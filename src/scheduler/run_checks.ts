@@ -1,6 +1,13 @@
 /** One run of a check, and one pass over several; the caller handles the results. */
 import { entryOf } from "../checks/registry.ts";
-import { type Check, combinedChecks, type Result, type TraceDepth, unknownResult } from "../domain/check.ts";
+import {
+  type Check,
+  combinedChecks,
+  invertResult,
+  type Result,
+  type TraceDepth,
+  unknownResult,
+} from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import type { LimitClass, ObserveContext } from "../domain/check_kind.ts";
@@ -175,9 +182,10 @@ export async function runCheck(
     ? await entry.observe(check, context)
     : unknownResult(`cannot run: ${check.lack}`);
   const durationMs = system.clock.monotonicMs() - startedMonotonicMs;
-  const checkResult = check.lack !== undefined
+  const counted = check.lack !== undefined
     ? observed
     : await options.connectivity?.excuse(check, observed, { system: options.system, signal }) ?? observed;
+  const checkResult = check.invert ? invertResult(counted) : counted;
   const isTraced = traced !== null && (depth === "full" || checkResult.condition !== "ok");
   if (isTraced) await traced.finish(signal);
   const redactOwn = isTraced ? createRedactor(ownSecrets) : null;

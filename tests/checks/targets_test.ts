@@ -104,6 +104,7 @@ Deno.test("each kind derives parameters from its target, or supports none", asyn
     disk_space: "/",
     memory: null,
     load: null,
+    network_interface: "eth0",
     process: "sshd",
     systemd_unit: "ssh.service",
     container: "web",

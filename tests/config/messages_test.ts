@@ -70,6 +70,10 @@ function show(severity: string): (problem: PlacedProblem) => string {
     const file = source?.path?.replace("/etc/monitor/", "") ?? "monitor.jsonc";
     const place = [...file === "monitor.jsonc" ? [] : [file], line, column].join(":");
     return `${severity} ${[place, path].join(" ").trimEnd()}: ${message}${hint === null ? "" : ` → ${hint}`}`
-      .replaceAll(KINDS, "[kinds]").replaceAll(TEMPLATE_FIELDS.join(", "), "[fields]");
+      .replace(KEYS, "$1, …").replaceAll(KINDS, "[kinds]").replaceAll(TEMPLATE_FIELDS.join(", "), "[fields]");
   };
 }
+
+/** The keys of the config, of `defaults`, a check and a notification, which become more; the first two stay. */
+const KEYS =
+  /(?<=one of )(\$schema, include|tags, active|title, description|kind, parameters), [\w, ]*?\w(?=$| →)/;

@@ -45,6 +45,7 @@ const ALL_SETTINGS = {
     { kind: "command", parameters: { path: "./tell.sh", ...COMMAND } },
   ],
   locations: { from: ["fra", "nyc"], agree: 1 },
+  invert: true,
   timeout: "2 minutes",
 };
 /** The keys are frozen: pending notifications must find their channel again after an update of the program. */
@@ -67,6 +68,7 @@ const ALL_SETTINGS_MEANT = {
   threshold: 5,
   recoveryThreshold: 2,
   flapping: "all" as const,
+  invert: true,
   reminders: 21_600_000,
   schedule: { regularIntervalMs: 300_000, attentiveIntervalMs: 30_000 },
   maintenanceWindows: [
@@ -125,10 +127,11 @@ Deno.test("resolveChecks() uses every value of the check", async () => {
 });
 
 Deno.test("resolveChecks() uses the defaults for keys that a check does not set", async () => {
-  const { title: _title, timeout: _timeout, ...defaults } = ALL_SETTINGS;
+  const { title: _title, timeout: _timeout, invert: _invert, ...defaults } = ALL_SETTINGS;
   const { title: _meant, timeoutMs: _timeoutMs, ...settings } = ALL_SETTINGS_MEANT;
   assert.deepEqual(await resolved({ kind: "process", parameters: { name: "nginx" } }, defaults), {
     ...settings,
+    invert: false,
     kind: "process",
     parameters: { name: "nginx", count: { criticalBelow: 1 }, age: {}, memory: {} },
     timeoutMs: 10_000,

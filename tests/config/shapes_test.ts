@@ -14,6 +14,7 @@ const NOTHING_SET = {
   schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
   notifications: [{ kind: "console", parameters: {} }],
   dependsOn: [],
+  invert: false,
   tags: [],
   maintenanceWindows: [],
   timeoutMs: 10_000,

@@ -86,7 +86,8 @@ Deno.test("import uptime-kuma: the database results in the same checks as a back
   assert.equal(code, 0, system.stderr.text());
   assert.doesNotMatch(system.stdout.text(), /s3cret/);
   const { config, not_imported } = JSON.parse(system.stdout.text());
-  assert.deepEqual(config.checks.all.parameters, { checks: ["shop"] });
+  assert.deepEqual(config.checks.all.parameters, { checks: ["shop", "closed"] });
+  assert.equal(config.checks.closed.invert, true);
   assert.deepEqual(config.checks.shop, {
     title: "Shop",
     kind: "http_request",
@@ -101,7 +102,7 @@ Deno.test("import uptime-kuma: the database results in the same checks as a back
     },
   });
   const left = not_imported.map(({ item, key }: { item: string; key: string | null }) => [item, key]);
-  assert.deepEqual(left, [['monitor "Closed"', null], ["maintenance", null]]);
+  assert.deepEqual(left, [["maintenance", null]]);
   assert.deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name), ["kuma.db"]);
   const large = new DatabaseSync(path);
   large.exec("UPDATE monitor SET url = zeroblob(40 * 1024 * 1024) WHERE id = 2");

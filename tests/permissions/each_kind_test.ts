@@ -41,6 +41,7 @@ const PARAMETERS: Readonly<
   memory: () => ({}),
   load: () => ({}),
   process: () => ({ pid_file: "own.pid", executable: "script.sh", count: {} }),
+  network_interface: () => ({ name: "eth0", command: "./ip.sh" }),
   systemd_unit: () => ({ unit: "web", command: "./systemctl.sh" }),
   container: ({ rdap }) => ({ name: "web", target: `http://127.0.0.1:${rdap}/` }),
   ping: () => ({ host: "127.0.0.1", count: 1 }),
@@ -109,6 +110,7 @@ Deno.test({
         closing: closing.port,
       };
       harness.writeScript("script.sh", "echo fine");
+      harness.writeScript("ip.sh", `echo '[{"flags":["UP","LOWER_UP"],"stats64":{"rx":{},"tx":{}}}]'`);
       harness.writeScript("systemctl.sh", "echo Id=web.service; echo ActiveState=active");
       Deno.writeTextFileSync(`${harness.directory}/own.pid`, "1");
       Deno.writeTextFileSync(`${harness.directory}/authority.pem`, authority.cert);

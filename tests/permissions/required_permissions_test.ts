@@ -54,6 +54,7 @@ Deno.test("requiredPermissionsOf() returns the minimal permissions of each check
       { parameters: { name: "web", socket: "/run/docker.sock" } },
       "read=/run/docker.sock write=/run/docker.sock",
     ],
+    network_interface: [{ parameters: { name: "eth0" } }, `run=/sbin/ip,${KILL}`],
     systemd_unit: [{ parameters: { unit: "x", command: "/bin/systemctl" } }, `run=/bin/systemctl,${KILL}`],
     "http_request over TLS": [http("https://user:p@example.org"), `net=example.org:443 ${TLS}`],
     "http_request to an address": [http("http://[::1]:8080/"), "net=[::1]:8080"],

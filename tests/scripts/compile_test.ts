@@ -79,7 +79,7 @@ Deno.test("refuseComputedImports() accepts modules of the bundle and of Node, an
 const OF_EACH_KIND =
   "test script /bin/true file_timestamp /x file /x log /x http_request https://localhost/ tcp_connect localhost:1 "
     .concat(
-      "tls_certificate localhost disk_space / memory load process x systemd_unit x dns_lookup x ping x domain_expiry x.org container x websocket ws://x/ ntp x grpc_health x:1 postgres_query postgres://h redis_command redis://h mysql_query mysql://h",
+      "tls_certificate localhost disk_space / memory load network_interface x process x systemd_unit x dns_lookup x ping x domain_expiry x.org container x websocket ws://x/ ntp x grpc_health x:1 postgres_query postgres://h redis_command redis://h mysql_query mysql://h",
     )
     .split(" ")
     .concat("job", "1 d", "group", "test");

@@ -140,3 +140,33 @@ simulate("connectivity counts for single runs", {
   },
   expect: {},
 });
+
+simulate(
+  "an inverted check is ok while it fails, critical while it does not, and neither without a network",
+  {
+    start: START,
+    config: {
+      connectivity: ["one.example:443"],
+      channels: { chat: {} },
+      checks: { closed: { ...http("web.example"), invert: true } },
+    },
+    servers: { web: "21:55 refuse, 22:30 up, 23:00 refuse", one: "21:55 refuse, 22:11 up" },
+    log: ["no network"],
+    until: "23:05",
+    actions: {
+      "22:05": async (world) => {
+        assert.deepEqual(await conditionsOf(world), { closed: "pending" });
+        const { stdout } = await world.machine().run("why", "closed");
+        assert.match(stdout, /unknown: this machine has no network/);
+      },
+      "22:20": async (world) => {
+        assert.deepEqual(await conditionsOf(world), { closed: "ok" });
+        const { stdout } = await world.machine().run("why", "closed");
+        assert.match(stdout, /failed as expected: /);
+      },
+    },
+    expect: {
+      chat: ["22:30 problem closed critical", "23:00 recovery closed ok"],
+    },
+  },
+);

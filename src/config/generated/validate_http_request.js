@@ -5,8 +5,8 @@ import { validate_type_object_propertyNames_pattern___0_9, validate_time_left, v
 const func2 = Object.prototype.hasOwnProperty;
 const pattern1 = new RegExp("^[A-Za-z0-9_]+$", "u");
 const pattern4 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
-const schema76 = {"target":1,"method":1,"headers":1,"body":1,"redirects":1,"socket":1,"connect_to":1,"every_address":1,"tls":1};
-const schema79 = {"status_code":1,"headers":1,"body_part":1,"not_body_part":1,"body_pattern":1,"not_body_pattern":1,"json":1,"warning_duration":1,"critical_duration":1,"certificate":1};
+const schema77 = {"target":1,"method":1,"headers":1,"body":1,"redirects":1,"socket":1,"connect_to":1,"every_address":1,"tls":1};
+const schema80 = {"status_code":1,"headers":1,"body_part":1,"not_body_part":1,"body_pattern":1,"not_body_pattern":1,"json":1,"warning_duration":1,"critical_duration":1,"certificate":1};
 export function validate_http_message_tls(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -54,7 +54,7 @@ if(data.target === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "target"}});
 }
 for(const key0 in data){
-if(!(func2.call(schema76, key0))){
+if(!(func2.call(schema77, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -165,7 +165,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema79, key0))){
+if(!(func2.call(schema80, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 errors++;
 }

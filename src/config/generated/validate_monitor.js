@@ -15,7 +15,7 @@ const pattern1 = new RegExp("^[A-Za-z0-9_]+$", "u");
 const schema22 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
 const schema21 = {"kind":1,"parameters":1,"channel":1,"checks":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"group":1};
 const schema25 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
-const schema40 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"connectivity":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema40 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"invert":1,"connectivity":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
 const schema24 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"connectivity":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
@@ -1451,6 +1451,12 @@ vErrors = join(vErrors, validate_action.errors);
 errors = vErrors.length;
 }
 }
+if(data.invert !== undefined){
+if(typeof data.invert !== "boolean"){
+vErrors = add(vErrors, {instancePath:instancePath+"/invert",keyword:"type",params:{type: "boolean"}});
+errors++;
+}
+}
 if(data.connectivity !== undefined){
 if(typeof data.connectivity !== "boolean"){
 vErrors = add(vErrors, {instancePath:instancePath+"/connectivity",keyword:"type",params:{type: "boolean"}});
@@ -1458,41 +1464,41 @@ errors++;
 }
 }
 if(data.for_each !== undefined){
-let data20 = data.for_each;
-if(!data20 || typeof data20 != "object"){
+let data21 = data.for_each;
+if(!data21 || typeof data21 != "object"){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"type",params:{type: ["object","array"]}});
 errors++;
 }
-if(Array.isArray(data20)){
-if(data20.length < 1){
+if(Array.isArray(data21)){
+if(data21.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len1 = data20.length;
+const len1 = data21.length;
 for(let i1=0; i1<len1; i1++){
-let data21 = data20[i1];
-if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
-if(Object.keys(data21).length < 1){
+let data22 = data21[i1];
+if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
+if(Object.keys(data22).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key1 in data21){
-const _errs29 = errors;
+for(const key1 in data22){
+const _errs31 = errors;
 if(typeof key1 === "string"){
 if(!pattern1.test(key1)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1});
 errors++;
 }
 }
-var valid5 = _errs29 === errors;
+var valid5 = _errs31 === errors;
 if(!valid5){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"propertyNames",params:{propertyName: key1}});
 errors++;
 }
 }
-for(const key2 in data21){
-let data22 = data21[key2];
-if(((typeof data22 !== "string") && (!((typeof data22 == "number") && (isFinite(data22))))) && (typeof data22 !== "boolean")){
+for(const key2 in data22){
+let data23 = data22[key2];
+if(((typeof data23 !== "string") && (!((typeof data23 == "number") && (isFinite(data23))))) && (typeof data23 !== "boolean")){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
@@ -1504,36 +1510,36 @@ errors++;
 }
 }
 }
-if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
-if(Object.keys(data20).length < 1){
+if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
+if(Object.keys(data21).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key3 in data20){
-const _errs33 = errors;
+for(const key3 in data21){
+const _errs35 = errors;
 if(typeof key3 === "string"){
 if(!pattern1.test(key3)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key3});
 errors++;
 }
 }
-var valid7 = _errs33 === errors;
+var valid7 = _errs35 === errors;
 if(!valid7){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key3}});
 errors++;
 }
 }
-for(const key4 in data20){
-let data23 = data20[key4];
-if(Array.isArray(data23)){
-if(data23.length < 1){
+for(const key4 in data21){
+let data24 = data21[key4];
+if(Array.isArray(data24)){
+if(data24.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len2 = data23.length;
+const len2 = data24.length;
 for(let i2=0; i2<len2; i2++){
-let data24 = data23[i2];
-if(((typeof data24 !== "string") && (!((typeof data24 == "number") && (isFinite(data24))))) && (typeof data24 !== "boolean")){
+let data25 = data24[i2];
+if(((typeof data25 !== "string") && (!((typeof data25 == "number") && (isFinite(data25))))) && (typeof data25 !== "boolean")){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
@@ -1553,15 +1559,15 @@ errors = vErrors.length;
 }
 }
 if(data.kind !== undefined){
-let data26 = data.kind;
-if(!(((((((((((((((((((((((((data26 === "test") || (data26 === "script")) || (data26 === "file_timestamp")) || (data26 === "file")) || (data26 === "log")) || (data26 === "http_request")) || (data26 === "tcp_connect")) || (data26 === "tls_certificate")) || (data26 === "disk_space")) || (data26 === "memory")) || (data26 === "load")) || (data26 === "dns_lookup")) || (data26 === "domain_expiry")) || (data26 === "websocket")) || (data26 === "grpc_health")) || (data26 === "ntp")) || (data26 === "mysql_query")) || (data26 === "postgres_query")) || (data26 === "redis_command")) || (data26 === "ping")) || (data26 === "process")) || (data26 === "systemd_unit")) || (data26 === "container")) || (data26 === "job")) || (data26 === "group"))){
+let data27 = data.kind;
+if(!((((((((((((((((((((((((((data27 === "test") || (data27 === "script")) || (data27 === "file_timestamp")) || (data27 === "file")) || (data27 === "log")) || (data27 === "http_request")) || (data27 === "tcp_connect")) || (data27 === "tls_certificate")) || (data27 === "disk_space")) || (data27 === "memory")) || (data27 === "load")) || (data27 === "network_interface")) || (data27 === "dns_lookup")) || (data27 === "domain_expiry")) || (data27 === "websocket")) || (data27 === "grpc_health")) || (data27 === "ntp")) || (data27 === "mysql_query")) || (data27 === "postgres_query")) || (data27 === "redis_command")) || (data27 === "ping")) || (data27 === "process")) || (data27 === "systemd_unit")) || (data27 === "container")) || (data27 === "job")) || (data27 === "group"))){
 vErrors = add(vErrors, {instancePath:instancePath+"/kind",keyword:"enum",params:{}});
 errors++;
 }
 }
 if(data.parameters !== undefined){
-let data27 = data.parameters;
-if(!(data27 && typeof data27 == "object" && !Array.isArray(data27))){
+let data28 = data.parameters;
+if(!(data28 && typeof data28 == "object" && !Array.isArray(data28))){
 vErrors = add(vErrors, {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}});
 errors++;
 }

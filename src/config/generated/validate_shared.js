@@ -3,7 +3,7 @@ import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1, validate_interval } from "./validate_monitor.js";
 const func2 = Object.prototype.hasOwnProperty;
 const pattern4 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
-const schema81 = {"equals":1,"not_equals":1,"one_of":1,"matches":1,"contains":1,"at_least":1,"at_most":1,"less_than":1,"greater_than":1,"length":1,"newer_than":1,"ahead":1,"exists":1};
+const schema82 = {"equals":1,"not_equals":1,"one_of":1,"matches":1,"contains":1,"at_least":1,"at_most":1,"less_than":1,"greater_than":1,"length":1,"newer_than":1,"ahead":1,"exists":1};
 export function validate_condition(data, instancePath = ""){
 let vErrors = null;
 if(!((((data === "unknown") || (data === "ok")) || (data === "warning")) || (data === "critical"))){
@@ -74,6 +74,69 @@ else {
 vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
 }
 validate_space_below.errors = vErrors;
+return vErrors === null;
+}
+export function validate_type_number_minimum_0(data, instancePath = ""){
+let vErrors = null;
+if((typeof data == "number") && (isFinite(data))){
+if(data < 0 || isNaN(data)){
+vErrors = add(vErrors, {instancePath,keyword:"minimum",params:{ limit: 0}});
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "number"}});
+}
+validate_type_number_minimum_0.errors = vErrors;
+return vErrors === null;
+}
+export function validate_number_above(data, instancePath = ""){
+let vErrors = null;
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((key0 === "warning_above") || (key0 === "critical_above"))){
+vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
+}
+}
+if(data.warning_above !== undefined){
+if(!(validate_type_number_minimum_0(data.warning_above, instancePath+"/warning_above"))){
+vErrors = join(vErrors, validate_type_number_minimum_0.errors);
+}
+}
+if(data.critical_above !== undefined){
+if(!(validate_type_number_minimum_0(data.critical_above, instancePath+"/critical_above"))){
+vErrors = join(vErrors, validate_type_number_minimum_0.errors);
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
+}
+validate_number_above.errors = vErrors;
+return vErrors === null;
+}
+export function validate_size_above(data, instancePath = ""){
+let vErrors = null;
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((key0 === "warning_above") || (key0 === "critical_above"))){
+vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
+}
+}
+if(data.warning_above !== undefined){
+if(!(validate_type_integer_string_minimum_0(data.warning_above, instancePath+"/warning_above"))){
+vErrors = join(vErrors, validate_type_integer_string_minimum_0.errors);
+}
+}
+if(data.critical_above !== undefined){
+if(!(validate_type_integer_string_minimum_0(data.critical_above, instancePath+"/critical_above"))){
+vErrors = join(vErrors, validate_type_integer_string_minimum_0.errors);
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
+}
+validate_size_above.errors = vErrors;
 return vErrors === null;
 }
 export function validate_restarts_above(data, instancePath = ""){
@@ -207,7 +270,7 @@ if(Object.keys(data).length < 1){
 vErrors = add(vErrors, {instancePath,keyword:"minProperties",params:{limit: 1}});
 }
 for(const key0 in data){
-if(!(func2.call(schema81, key0))){
+if(!(func2.call(schema82, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

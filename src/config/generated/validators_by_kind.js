@@ -11,6 +11,7 @@ export const check = {
   disk_space: () => import("./validate_disk_space.js"),
   memory: () => import("./validate_memory.js"),
   load: () => import("./validate_load.js"),
+  network_interface: () => import("./validate_network_interface.js"),
   dns_lookup: () => import("./validate_dns_lookup.js"),
   domain_expiry: () => import("./validate_domain_expiry.js"),
   websocket: () => import("./validate_websocket.js"),

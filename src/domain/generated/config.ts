@@ -248,6 +248,7 @@ export interface CheckParameters {
   readonly disk_space: DiskSpaceParameters;
   readonly memory: MemoryParameters;
   readonly load: LoadParameters;
+  readonly network_interface: NetworkInterfaceParameters;
   readonly dns_lookup: DnsLookupParameters;
   readonly domain_expiry: DomainExpiryParameters;
   readonly websocket: WebsocketParameters;
@@ -299,6 +300,8 @@ export interface Check {
   readonly dependsOn: readonly (string | CheckDependsOn)[];
   /** A command that may end a problem of the check, such as a restart. It runs after `critical` results, a limited number of times, and the notification waits until it did not help. */
   readonly action?: Action;
+  /** Whether the check is to fail, such as a port that must be closed: a failure is `ok`, and `ok` is `critical`. What is unknown stays `unknown`. */
+  readonly invert: boolean;
   /** Whether a failure counts only while the servers of `connectivity` respond. Default: checks over the network of targets other than this machine. */
   readonly connectivity?: boolean;
   /** Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text. */
@@ -694,6 +697,26 @@ export interface NumberAbove {
   readonly criticalAbove?: number;
 }
 
+export interface NetworkInterfaceParameters {
+  /** The interface. It is `critical` if it does not exist, is not up or has no carrier. */
+  readonly name: string;
+  /** Thresholds of the bytes received per second since the last run. Default: none. */
+  readonly received: SizeAbove;
+  /** Thresholds of the bytes sent per second since the last run. Default: none. */
+  readonly sent: SizeAbove;
+  /** Thresholds of the number of damaged and dropped packets since the last run. Default: none. */
+  readonly errors: NumberAbove;
+  /** The `ip` to run. With a slash: relative to the directory of the config. Without: looked up in `PATH`. Default: `/sbin/ip`. */
+  readonly command?: string;
+}
+
+export interface SizeAbove {
+  /** More is `warning`. */
+  readonly warningAboveBytes?: number;
+  /** More is `critical`. */
+  readonly criticalAboveBytes?: number;
+}
+
 export interface DnsLookupParameters {
   /** The name to look up, always absolute. For `PTR` also an IP address. */
   readonly name: string;
@@ -939,13 +962,6 @@ export interface AgeThresholds {
   readonly warningAboveMs?: number;
   /** More is `critical`. */
   readonly criticalAboveMs?: number;
-}
-
-export interface SizeAbove {
-  /** More is `warning`. */
-  readonly warningAboveBytes?: number;
-  /** More is `critical`. */
-  readonly criticalAboveBytes?: number;
 }
 
 export interface SystemdUnitParameters {

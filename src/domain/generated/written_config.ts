@@ -296,6 +296,7 @@ export interface CheckParameters {
   readonly disk_space: DiskSpaceParameters;
   readonly memory: MemoryParameters;
   readonly load: LoadParameters;
+  readonly network_interface: NetworkInterfaceParameters;
   readonly dns_lookup: DnsLookupParameters;
   readonly domain_expiry: DomainExpiryParameters;
   readonly websocket: WebsocketParameters;
@@ -331,6 +332,7 @@ export interface CheckSettings {
   readonly notifications?: readonly Channel[] | undefined;
   readonly depends_on?: readonly (string | CheckDependsOn)[] | undefined;
   readonly action?: Action | undefined;
+  readonly invert?: boolean | undefined;
   readonly connectivity?: boolean | undefined;
   readonly for_each?: { readonly [name: string]: readonly (string | number | boolean)[] } | readonly ({ readonly [name: string]: string | number | boolean })[] | undefined;
   readonly timeout?: number | string | undefined;
@@ -584,6 +586,19 @@ export interface NumberAbove {
   readonly critical_above?: number | undefined;
 }
 
+export interface NetworkInterfaceParameters {
+  readonly name: string;
+  readonly received?: SizeAbove | undefined;
+  readonly sent?: SizeAbove | undefined;
+  readonly errors?: NumberAbove | undefined;
+  readonly command?: string | undefined;
+}
+
+export interface SizeAbove {
+  readonly warning_above?: number | string | undefined;
+  readonly critical_above?: number | string | undefined;
+}
+
 export interface DnsLookupParameters {
   readonly name: string;
   readonly type?: "A" | "AAAA" | "CNAME" | "MX" | "NS" | "TXT" | "SOA" | "SRV" | "CAA" | "PTR" | undefined;
@@ -726,11 +741,6 @@ export interface CountThresholds {
 export interface AgeThresholds {
   readonly warning_below?: number | string | undefined;
   readonly critical_below?: number | string | undefined;
-  readonly warning_above?: number | string | undefined;
-  readonly critical_above?: number | string | undefined;
-}
-
-export interface SizeAbove {
   readonly warning_above?: number | string | undefined;
   readonly critical_above?: number | string | undefined;
 }
