@@ -715,19 +715,27 @@ export const SUMMARY: FaultyLayer = {
   files: [
     {
       file: "src/outputs/summary/objectives.ts",
-      tests: ["tests/outputs/summary/summarize_test.ts"],
+      tests: ["tests/outputs/summary/objectives_test.ts"],
       faults: [
+        ["an objective that is met exactly is missed", "lower > budgetMs ||", "lower >= budgetMs ||"],
+        ["uncertain downtime is none", "upper: downMs + uncertainMs", "upper: downMs + 0 * uncertainMs"],
         [
-          "an objective that is met exactly is missed",
-          "null : usedMs > budgetMs",
-          "null : usedMs >= budgetMs",
+          "an objective is met though one unseen outage could use it up",
+          "upper > budgetMs || sightOf(schedule).missedMs > budgetMs",
+          "upper > budgetMs",
         ],
-        ["unknown is uptime", "return critical + unknown;", "return critical + 0 * unknown;"],
         [
           "the error budget is that of a whole month without data",
-          "Math.round(observedMs * Number(",
-          "Math.round(Math.max(observedMs, objective.windowMs) * Number(",
+          "errorBudgetMs(objective, observedMs)",
+          "errorBudgetMs(objective, objective.windowMs)",
         ],
+      ],
+    },
+    {
+      file: "src/outputs/summary/objectives.ts",
+      tests: ["tests/outputs/summary/summarize_test.ts", "tests/simulation/summaries_test.ts"],
+      faults: [
+        ["unknown is uptime", "return critical + unknown;", "return critical + 0 * unknown;"],
       ],
     },
     {

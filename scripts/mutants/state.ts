@@ -66,6 +66,16 @@ export const STATE: FaultyLayer = {
       ],
     },
     {
+      file: "src/state/split_time.ts",
+      tests: ["tests/state/split_time_test.ts"],
+      faults: [
+        ["the time of a gap counts as observed", 'after.gap === "none" ?', "true ?"],
+        ["results without a network count", "if (awaits.length > 0)", "if (awaits.length > 1)"],
+        ["an outage in maintenance uses up the budget", "ms -= Math.min(", "ms -= 0 * Math.min("],
+        ["time counts again after the clock was set back", "Math.max(fromMs, coveredMs)", "fromMs"],
+      ],
+    },
+    {
       file: "src/state/availability.ts",
       tests: ["tests/state/observed_time_test.ts"],
       faults: [

@@ -1,6 +1,8 @@
 import { alternativesOf, type Check, combinedChecks } from "../domain/check.ts";
-import { isCron } from "../domain/schedule.ts";
-import { exactDuration } from "../domain/duration.ts";
+import { isCron, type Schedule } from "../domain/schedule.ts";
+import type { Objective } from "../domain/limits.ts";
+import { errorBudgetMs, sightOf } from "../domain/objective.ts";
+import { describeDuration, exactDuration } from "../domain/duration.ts";
 import { holdsCredential, isCredential, isCredentialName } from "./credentials.ts";
 import type { Metrics } from "../domain/generated/config.ts";
 import type { FileFacts, Files } from "../domain/files.ts";
@@ -8,6 +10,7 @@ import type { FormattedValue } from "./schema_view.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { type Problem, quoteValue, type Source } from "./problem.ts";
 import { absolutePath } from "./source.ts";
+import { SECOND_MS } from "../shared/time_units.ts";
 
 /** `listed` are the same checks with the entries of their lists as written. */
 export function findWarnings(
@@ -43,7 +46,7 @@ function warnOfSchedules(
   const warnings: Problem[] = [];
   // A value of "defaults" gets one warning, not one for each check that uses it.
   const saidOfDefaults = new Map<Source, Set<string>>();
-  const warn = (name: string, [key, ...rest]: SettingPath, message: string): void => {
+  const warn = (name: string, [key, ...rest]: SettingPath, message: string, hint?: string): void => {
     const { isOwn, source } = locate(name, key);
     if (!isOwn) {
       const said = saidOfDefaults.get(source) ?? new Set();
@@ -52,13 +55,13 @@ function warnOfSchedules(
       said.add(key);
     }
     const path = [...(isOwn ? ["checks", name] : ["defaults"]), key, ...rest];
-    warnings.push({ path, source, message });
+    warnings.push({ path, source, message, ...hint !== undefined && { hint } });
   };
   const inactive = new Set(checks.filter(({ active }) => !active).map(({ name }) => name));
   // Their group notifies.
   const grouped = new Set(checks.flatMap(combinedChecks));
   for (const [index, check] of listed.entries()) {
-    const { name, active, schedule, timeoutMs, dependsOn, action, threshold } = check;
+    const { name, active, schedule, timeoutMs, dependsOn, action, threshold, objective } = check;
     const { notifications } = checks[index] ?? check;
     if (notifications.length === 0 && !grouped.has(name)) {
       const message = check.notifications.length === 0
@@ -87,6 +90,8 @@ function warnOfSchedules(
         `is ${action.after}, more than the threshold ${threshold}, so the problem is sent first`;
       warn(name, ["action", "after"], message);
     }
+    const undecided = objective === undefined ? null : findUndecided(objective, { name, schedule });
+    if (undecided !== null) warn(name, ["objective"], undecided.message, undecided.hint);
     if (isCron(schedule)) continue;
     const { regularIntervalMs, attentiveIntervalMs } = schedule;
     if (attentiveIntervalMs > regularIntervalMs) {
@@ -107,6 +112,26 @@ function warnOfSchedules(
     }
   }
   return warnings;
+}
+
+/** Returns why a schedule can't decide an objective after one outage, and which one could; `null`: it can. */
+function findUndecided(
+  objective: Objective,
+  { name, schedule }: { readonly name: string; readonly schedule: Schedule },
+): { readonly message: string; readonly hint: string } | null {
+  const budgetMs = errorBudgetMs(objective, objective.windowMs);
+  const { uncertainMs } = sightOf(schedule);
+  if (uncertainMs <= budgetMs) return null;
+  const permits = `permits ${describeDuration(budgetMs)} in ${describeDuration(objective.windowMs)}`;
+  const outage = `the length of an outage of ${quoteValue(name)} is uncertain by ${
+    describeDuration(uncertainMs)
+  }`;
+  const message = `${permits}, but ${outage}`;
+  // From the last run before an outage to its first, and from its last to the next one.
+  const telling = describeDuration(budgetMs / 2);
+  return budgetMs < 2 * SECOND_MS
+    ? { message, hint: "lower it: no interval can decide it" }
+    : { message, hint: `run the check every ${telling} or more often` };
 }
 
 function compare(oneMs: number, otherMs: number): string {

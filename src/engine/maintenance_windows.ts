@@ -120,6 +120,24 @@ export function nextWindow(window: MaintenanceWindow, nowMs: number): WindowTime
   return { fromMs, untilMs: openWindow([window], fromMs)?.untilMs ?? fromMs };
 }
 
+/** Returns the times in a period at which a window is open, the first one first. */
+export function openTimes(
+  window: MaintenanceWindow,
+  { sinceMs, untilMs }: Readonly<Record<"sinceMs" | "untilMs", number>>,
+): readonly { readonly fromMs: number; readonly toMs: number }[] {
+  const times: { fromMs: number; toMs: number }[] = [];
+  for (let atMs = sinceMs; atMs < untilMs;) {
+    const next = nextWindow(window, atMs);
+    if (next === null) break;
+    const fromMs = next.fromMs ?? atMs;
+    if (fromMs >= untilMs) break;
+    const toMs = Math.min(next.untilMs ?? untilMs, untilMs);
+    times.push({ fromMs, toMs });
+    atMs = Math.max(toMs, fromMs + 1);
+  }
+  return times;
+}
+
 function nextBegin(window: MaintenanceWindow, nowMs: number): number | null {
   if (isOneOff(window)) return window.fromMs > nowMs ? window.fromMs : null;
   if (isOfCron(window)) {

@@ -5,7 +5,7 @@ import {
   type MaintenanceWindow,
   WEEKDAYS,
 } from "../../src/domain/maintenance_window.ts";
-import { isInWindow, nextWindow, openWindow } from "../../src/engine/maintenance_windows.ts";
+import { isInWindow, nextWindow, openTimes, openWindow } from "../../src/engine/maintenance_windows.ts";
 import { type Rows, testRows } from "../support/rows.ts";
 
 const MINUTE = 60_000;
@@ -105,5 +105,27 @@ Deno.test("nextWindow() returns the present or next time of a window", async (t)
     const times = next === null ? [] : [next.fromMs, next.untilMs];
     const shown = times.map((ms) => ms === null ? "-" : new Date(ms).toISOString().slice(0, 16));
     assert.equal(shown.join(" "), expected);
+  });
+});
+
+Deno.test("openTimes() returns all times of a period in which a window is open", async (t) => {
+  const [sinceMs, untilMs] = [Date.parse("2026-11-23T12:00Z"), Date.parse("2026-11-26T00:00Z")];
+  const rows: Rows<[string | MaintenanceWindow, string]> = {
+    "each night, the last one cut": [
+      "22:00-06:00",
+      "23T22:00 24T06:00, 24T22:00 25T06:00, 25T22:00 26T00:00",
+    ],
+    "open at the begin": ["11:00-13:00 mon", "23T12:00 23T13:00"],
+    "none": ["22:00-06:00 sat", ""],
+    "always": ["00:00-00:00", "23T12:00 26T00:00"],
+    "once": [{ fromMs: sinceMs + MINUTE, untilMs: sinceMs + 2 * MINUTE }, "23T12:01 23T12:02"],
+    "once, over": [{ fromMs: sinceMs - MINUTE, untilMs: sinceMs }, ""],
+  };
+  await testRows(t, rows, ([written, expected]) => {
+    const window = typeof written === "string" ? windowOf(written) : written;
+    const shown = openTimes(window, { sinceMs, untilMs }).map(({ fromMs, toMs }) =>
+      [fromMs, toMs].map((ms) => new Date(ms).toISOString().slice(8, 16)).join(" ")
+    );
+    assert.equal(shown.join(", "), expected);
   });
 });

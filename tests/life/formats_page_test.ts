@@ -100,7 +100,8 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     assert.deepEqual(Object.keys(history.spans), ["day", "week", "month"]);
     const week = JSON.parse((await harness.runHere(["summary", "--format", "json"])).stdout);
     objects.push(["`summary --format json`", week], ["A list of a summary", week.availability]);
-    objects.push(["An objective", week.availability.items[0].objective]);
+    const { objective } = week.availability.items[0];
+    objects.push(["An objective", objective], ["The time of an objective", objective.time]);
     objects.push(["A span", history.spans.day], ["A recent run", history.recent_runs[0]], [
       "Results",
       history.results[0],

@@ -7,10 +7,11 @@ import type { CheckUpdate, KeptResult, Store } from "../../src/domain/store.ts";
 import type { PageFacts } from "../../src/outputs/html_report/snapshot.ts";
 import { renderSignIn } from "../../src/outputs/html_report/render_sign_in.ts";
 import { writeReport } from "../../src/outputs/html_report/write_report.ts";
+import { describeObjective } from "../../src/outputs/summary/objectives.ts";
 import { summarize } from "../../src/outputs/summary/summarize.ts";
 import { summaryHtml } from "../../src/outputs/summary/summary_html.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
-import { historyOf, NO_TIME } from "../outputs/summary/histories.ts";
+import { historyOf, NO_TIME, objectiveOf } from "../outputs/summary/histories.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import {
   changeOf,
@@ -201,7 +202,7 @@ export const PAGE_STATES: Readonly<Record<string, PageState>> = {
     facts: {
       isLive: true,
       isOfOneCheck: true,
-      objective: { percent: 99.9, windowMs: 30 * DAY_MS },
+      objective: describeObjective(objectiveOf(99.9, { downMs: HOUR_MS })),
       channels: [{ channel: "chat", text: "everything" }, { channel: "pager", text: "only critical" }],
     },
   },
@@ -245,7 +246,7 @@ export const OTHER_PAGES: Readonly<Record<string, () => string>> = {
         const downMs = index * HOUR_MS;
         return historyOf(title, {
           title,
-          objective: { percent: 99.9, windowMs: 30 * DAY_MS },
+          objective: objectiveOf(99.9, { downMs }),
           changes: [
             changeOf(title, NOW_MS - DAY_MS, { from: "critical", to: "ok", output: "status is 200" }),
             changeOf(title, NOW_MS - DAY_MS - downMs, {
@@ -259,7 +260,6 @@ export const OTHER_PAGES: Readonly<Record<string, () => string>> = {
             durationTotalMs: 10_080 * 40,
             lastedMs: { ...NO_TIME, ok: 7 * DAY_MS - downMs, critical: downMs },
           },
-          objectiveLastedMs: { ...NO_TIME, ok: 30 * DAY_MS - downMs, critical: downMs },
         });
       }),
     })).toString(),

@@ -22,6 +22,7 @@ import {
   type PresentFacts,
   readHistory,
 } from "../../outputs/json/history_json.ts";
+import { describeObjective, type ObjectiveResult } from "../../outputs/summary/objectives.ts";
 import { checksOfState, openKnownState } from "../known_config.ts";
 import { describeMonitorTrouble, monitorNotes, type NoteOptions } from "../monitor_status.ts";
 import { jsonDocument, printable } from "../../shared/text.ts";
@@ -117,10 +118,17 @@ export const historyCommand: Command = {
       actions: (await store.actions(name)).filter(({ atMs }) => atMs >= sinceMs && atMs <= untilMs)
         .toReversed(),
     };
-    const facts = { status, isInConfig, monitor };
+    const { readObjectives } = await import("../../outputs/summary/read_objectives.ts");
+    const objectives = await readObjectives(store, [shown], {
+      untilMs: span?.untilMs ?? nowMs,
+      ranUntilMs: notRunning?.sinceMs ?? null,
+    });
+    const objective = objectives.get(name) ?? null;
+    const facts = { status, isInConfig, monitor, objective };
     const pieces = format === "json" ? historyJson(history, facts, past) : renderPretty(name, past, {
       notes: presentNotes(facts, { nowMs, hasErrors: error !== null }),
       spans: history.spans,
+      objective,
       traces: invocation.has("trace"),
       span,
       timeZone,
@@ -225,6 +233,7 @@ function presentNotes(
 interface PrettyOptions {
   readonly notes: readonly string[];
   readonly spans: readonly HistorySpan[];
+  readonly objective: ObjectiveResult | null;
   readonly traces: boolean;
   /** What `--from` and `--to` chose. */
   readonly span: PastSpan | null;
@@ -235,7 +244,7 @@ interface PrettyOptions {
 async function* renderPretty(
   name: string,
   { changes, results, deliveries, actions }: Past,
-  { notes, spans, traces, span: chosen, timeZone, columns }: PrettyOptions,
+  { notes, spans, objective, traces, span: chosen, timeZone, columns }: PrettyOptions,
 ): AsyncGenerator<string> {
   yield `${printable(name)}\n`;
   for (const note of notes) yield hanging("", printable(note), columns);
@@ -248,6 +257,7 @@ async function* renderPretty(
       columns,
     );
   }
+  if (objective !== null) yield hanging("objective  ", describeObjective(objective), columns);
   yield* renderChanges(changes, { traces, timeZone, columns });
   yield* renderActions(actions, { timeZone, columns });
   if (results !== null) yield* renderResults(results, { timeZone, columns });

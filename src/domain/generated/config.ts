@@ -290,7 +290,7 @@ export interface Check {
   readonly schedule: Schedule;
   /** Maintenance windows. Checks run and count. Notifications are suppressed until the end of the window, and sent then if the problem goes on. */
   readonly maintenanceWindows: readonly Window[];
-  /** The share of time in which the check is to be up (`ok` or `warning`), for summaries: a percentage, and the time that it refers to. Default: 30 days. */
+  /** The share of time in which the check is to be up (`ok` or `warning`): a percentage, and the time that it refers to. Default: 30 days. */
   readonly objective?: Objective;
   /** The locations where the check runs, and how many must agree; requires a state in PostgreSQL. The locations of a check replace those of `defaults` whole. */
   readonly locations?: Locations;

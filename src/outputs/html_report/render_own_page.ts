@@ -219,7 +219,7 @@ const SENT_MAX = 20;
 
 function renderSettings(
   { check, record }: PageCheck,
-  { snapshot: { nowMs, own, channels = [] }, time }: ItemOptions,
+  { snapshot: { nowMs, objective, channels = [] }, time }: ItemOptions,
 ): Markup {
   const { kind, target, schedule, threshold, recoveryThreshold, dependsOn, locations, action } = check;
   const every = isCron(schedule)
@@ -240,7 +240,7 @@ function renderSettings(
     ...dependsOn.length === 0 ? [] : [["Depends on", dependsOn.join(", ")] as const],
     ...locations === undefined ? [] : [["Locations", locations.from.join(", ")] as const],
     ...action === undefined ? [] : [["Action", renderRuns(action, record, time)] as const],
-    ...own?.objective ? [["Objective", own.objective] as const] : [],
+    ...objective === undefined ? [] : [["Objective", objective] as const],
     ...channels.map(({ channel, text }) => ["Channel", markup`<b>${channel}</b> ${text}`] as const),
   ];
   const items = rows.map(([word, value]) => markup`<dt>${word}</dt><dd>${value}</dd>`);

@@ -4,7 +4,6 @@ import type { FailedReload, NotRunning } from "../../domain/monitor_run.ts";
 import type { MemberStatus } from "../../domain/membership.ts";
 import type { LoggedDelivery, PageAction, Silence } from "../../domain/outbox.ts";
 import type { Page } from "../../domain/generated/config.ts";
-import type { Objective } from "../../domain/limits.ts";
 import type { ConditionChange, RecentRun } from "../../domain/store.ts";
 import type { ShownNotification } from "../outbox_status.ts";
 import type { CheckStatus } from "../../engine/check_status.ts";
@@ -106,14 +105,12 @@ export interface ReportSnapshot {
   readonly why?: readonly PageWhy[];
   /** The channels of the check with their filters, on its page. @default none */
   readonly channels?: readonly PageWhy[];
-  /** The objective of the check, on its page. @default none */
-  readonly objective?: Objective | undefined;
+  /** Whether the objective of the check is met, in words, on its page. @default none */
+  readonly objective?: string | undefined;
   /** The additional data of the page of one check. */
   readonly own?: {
     /** The mean duration of its runs in each hour of 7 days, the present hour last; `null` without a run. */
     readonly hourMeansMs: readonly (number | null)[];
-    /** Its objective, and the part of its error budget that is left; `null`: it has none. */
-    readonly objective: string | null;
     /** The outcomes of its notifications, the oldest first. */
     readonly deliveries: readonly LoggedDelivery[];
     /** The oldest first. */

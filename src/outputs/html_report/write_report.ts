@@ -18,7 +18,6 @@ import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
 import { shownNotifications } from "../outbox_status.ts";
 import { lastingSilences } from "../../engine/silences.ts";
 import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../engine/check_status.ts";
-import { describeObjective, toObjective } from "../summary/objectives.ts";
 import { readServices } from "../../state/read_store.ts";
 import {
   DAYS_SHOWN,
@@ -185,26 +184,18 @@ async function addHistory(
 }
 
 const HOURS_OF_CHART = 7 * 24;
-const NO_SUM = { runs: 0, lastedMs: eachCondition(() => 0) };
 
 async function gatherOwn(
   checks: readonly PageCheck[],
   store: Store | null,
-  { nowMs, notRunning, objective }: ReportSnapshot,
+  { nowMs }: ReportSnapshot,
 ) {
   const names = checks.map(({ check }) => check.name);
   const untilMs = (Math.floor(nowMs / HOUR_MS) + 1) * HOUR_MS;
   const sinceMs = untilMs - HOURS_OF_CHART * HOUR_MS;
   const sums = await store?.rollupSums(names, { sinceMs, untilMs, each: "hour" }) ?? [];
   const byStart = new Map(sums.map((sum) => [sum.startMs, meanOf(sum)]));
-  const budgets = objective === undefined ? [] : await Promise.all(checks.map(async ({ check, record }) => {
-    const span = { sinceMs: nowMs - objective.windowMs, untilMs: nowMs, each: "check" } as const;
-    const [sum = NO_SUM] = await store?.rollupSums([check.name], span) ?? [];
-    const lastedMs = lastedIn(sum, asObserved(check, record, notRunning?.sinceMs ?? null), nowMs);
-    return describeObjective(toObjective(objective, lastedMs));
-  }));
   return {
-    objective: budgets[0] ?? null,
     hourMeansMs: Array.from(
       { length: HOURS_OF_CHART },
       (_, hour) => byStart.get(sinceMs + hour * HOUR_MS) ?? null,

@@ -21,6 +21,7 @@ import { PageHistories } from "../html_report/page_histories.ts";
 import { type PagePiece, PageRows } from "../html_report/page_rows.ts";
 import { pagePieces } from "../html_report/write_report.ts";
 import { historyJson, readHistory } from "../json/history_json.ts";
+import type { ObjectiveResult } from "../summary/objectives.ts";
 import { locationStatuses, type MonitorStatus } from "../json/monitor_fields.ts";
 import { checkJson, statusJson } from "../json/status_json.ts";
 import type { Access } from "./check_ins.ts";
@@ -113,13 +114,27 @@ export class Views {
 
   /** Returns what the page of one check shows of the config. */
   async #ownOf(check: Check): Promise<Pick<PageFacts, "why" | "channels" | "objective">> {
-    // Only the page of one check needs this module.
-    const { describeChannels } = await import("../why/describe_filters.ts");
+    // Only the page of one check needs these modules.
+    const [{ describeChannels }, { describeObjective }] = await Promise.all([
+      import("../why/describe_filters.ts"),
+      import("../summary/objectives.ts"),
+    ]);
+    const objective = await this.#objectiveOf(check);
     return {
       why: await this.#whyOf(check),
       channels: describeChannels(check, this.#sources.config),
-      objective: check.objective,
+      objective: objective === null ? undefined : describeObjective(objective),
     };
+  }
+
+  async #objectiveOf(check: Check): Promise<ObjectiveResult | null> {
+    const { repository: { store }, system } = this.#sources;
+    const { readObjectives } = await import("../summary/read_objectives.ts");
+    const objectives = await readObjectives(store, [check], {
+      untilMs: system.clock.wallMs(),
+      ranUntilMs: null,
+    });
+    return objectives.get(check.name) ?? null;
   }
 
   async #whyOf(check: Check): Promise<readonly PageWhy[]> {
@@ -177,7 +192,8 @@ export class Views {
     const record = asObserved(this.#get(name), repository.recordOf(name, nowMs), null);
     const history = await readHistory(repository.store, record, nowMs);
     const monitor = await this.#monitor();
-    const facts = { status: this.#statusOf(this.#get(name)), isInConfig: true, monitor };
+    const objective = this.#isPublic ? null : await this.#objectiveOf(this.#get(name));
+    const facts = { status: this.#statusOf(this.#get(name)), isInConfig: true, monitor, objective };
     let text = "";
     const actions = this.#isPublic ? [] : (await repository.store.actions(name)).toReversed();
     const past = { changes: this.#changesOf(name), results: null, deliveries: null, actions };

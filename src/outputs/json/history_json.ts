@@ -15,6 +15,7 @@ import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
 import type { JournalRow } from "../../domain/check_journal.ts";
 import type { LoggedDelivery, PageAction } from "../../domain/outbox.ts";
 import { actionFields, deliveryFields } from "../outbox_status.ts";
+import { objectiveFields, type ObjectiveResult } from "../summary/objectives.ts";
 
 const SPANS = [
   { name: "24 hours", key: "day", ms: DAY_MS },
@@ -69,6 +70,8 @@ export interface PresentFacts {
   readonly isInConfig: boolean | null;
   /** `null`: no process that runs the checks is recorded, or it is not shown. */
   readonly monitor: MonitorStatus | null;
+  /** `null`: it has none, or the config has errors. */
+  readonly objective: ObjectiveResult | null;
 }
 
 /** What happened to a check. */
@@ -85,7 +88,7 @@ export interface Past {
 /** Renders the JSON of `monitor history`, piece by piece; fields are only ever added. */
 export async function* historyJson(
   { name, spans, runs }: History,
-  { status: { condition, state }, isInConfig, monitor }: PresentFacts,
+  { status: { condition, state }, isInConfig, monitor, objective }: PresentFacts,
   { changes, results, deliveries, actions }: Past,
 ): AsyncGenerator<string> {
   const fields = {
@@ -106,6 +109,7 @@ export async function* historyJson(
       observed: span.observed,
       lasted_ms: eachCondition((condition) => Math.round(span.lastedMs[condition])),
     }])),
+    objective: objective === null ? null : objectiveFields(objective),
     recent_runs: runs.map(({ endedAtMs, condition, durationMs }) => ({
       ended_at: isoTime(endedAtMs),
       condition,

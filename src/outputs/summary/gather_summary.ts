@@ -5,6 +5,7 @@ import type { ConditionCounts } from "../../domain/condition.ts";
 import type { CheckRecord, ConditionChange, RollupSum, Store } from "../../domain/store.ts";
 import { asObserved, lastedIn, observedUntil, summarise } from "../../state/availability.ts";
 import type { ShortChange } from "./outages.ts";
+import { readObjectives } from "./read_objectives.ts";
 import {
   type CheckHistory,
   type RunSums,
@@ -19,14 +20,25 @@ const CHANGES_MAX = 1000;
 
 export interface GatherSummaryOptions extends Omit<SummaryInput, "checks" | "queued"> {
   /** The opened state; `null`: nothing yet. */
-  readonly store: Pick<Store, "rollupSums" | "rollups" | "changes" | "outbox"> | null;
+  readonly store:
+    | Pick<Store, "rollupSums" | "rollups" | "changes" | "outbox" | "journal" | "silences">
+    | null;
   /** Those of the config; only active ones count. */
   readonly checks: readonly (
     & Pick<
       ShownCheck,
-      "name" | "title" | "active" | "tags" | "kind" | "definition" | "schedule" | "timeoutMs" | "locations"
+      | "name"
+      | "title"
+      | "active"
+      | "tags"
+      | "kind"
+      | "definition"
+      | "schedule"
+      | "timeoutMs"
+      | "locations"
+      | "maintenanceWindows"
     >
-    & Partial<Pick<Check, "objective">>
+    & Partial<Pick<Check, "objective" | "connectivity">>
   )[];
   /** Only checks with one of these tags. @default all */
   readonly tags?: readonly string[] | undefined;
@@ -84,33 +96,31 @@ async function readHistories(
     finder(await store?.rollupSums(names, { sinceMs: fromMs, untilMs: toMs - 1, each: "check" }) ?? []);
   const sumsOf = await read(sinceMs, untilMs);
   const beforeOf = await read(2 * sinceMs - untilMs, sinceMs);
-  const ofWindow = new Map<number, (name: string) => Sums>();
-  for (const windowMs of new Set(checks.flatMap(({ objective }) => objective?.windowMs ?? []))) {
-    ofWindow.set(windowMs, await read(untilMs - windowMs, untilMs));
-  }
+  const notRunning = monitor?.notRunning ?? null;
+  const objectives = await readObjectives(store, checks, {
+    untilMs,
+    ranUntilMs: notRunning?.sinceMs ?? null,
+  });
   const histories: CheckHistory[] = [];
   for (const check of checks) {
-    const { name, title = null, kind, objective = null } = check;
+    const { name, title = null, kind } = check;
     await pause();
     const stored = recordOf(name);
-    const notRunning = monitor?.notRunning ?? null;
     const known = conditionOf(check, stored, nowMs, notRunning);
     const record = asObserved(check, stored, notRunning?.sinceMs ?? null);
     const sums = sumsOf(name);
-    const window = objective === null ? NO_SUMS : ofWindow.get(objective.windowMs)?.(name) ?? NO_SUMS;
     histories.push({
       name,
       title,
       present: { ...known, reason: describeStale({ state: known.state, record: stored, notRunning }, nowMs) },
       isJob: await hasCheckIns(kind),
-      objective,
+      objective: objectives.get(name) ?? null,
       // An outage is not known to last any more.
       record: record !== null && ["not_running", "in_future"].includes(known.state)
         ? endedAt(record, untilMs)
         : record,
       sums: { ...sums, lastedMs: lastedIn(sums, record, untilMs) },
       before: beforeOf(name),
-      objectiveLastedMs: lastedIn(window, record, untilMs),
       durationMaxMs: null,
       ...await readChanges(name, { store, sinceMs }),
     });

@@ -1,8 +1,7 @@
 /** Creates a summary of the stored history. Pure. */
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import type { ConditionCounts } from "../../domain/condition.ts";
-import { downMsOf, toObjective } from "./objectives.ts";
-import type { Objective } from "../../domain/limits.ts";
+import { downMsOf, type ObjectiveResult } from "./objectives.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { MonitorStatus } from "../json/monitor_fields.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
@@ -36,12 +35,11 @@ export interface CheckHistory extends NamedCheck, ChangeHistory {
   readonly present: KnownCondition & { readonly reason: string };
   /** Whether it is about a job that checks in. */
   readonly isJob: boolean;
-  readonly objective: Objective | null;
+  /** In the time of the objective, which ends with the period; `null`: it has none. */
+  readonly objective: ObjectiveResult | null;
   readonly sums: RunSums & { readonly lastedMs: ConditionCounts };
   /** Of the period before, which is as long. */
   readonly before: RunSums;
-  /** How long each condition lasted in the time of the objective. */
-  readonly objectiveLastedMs: ConditionCounts;
   /** The longest run in the period; `null`: not read. */
   readonly durationMaxMs: number | null;
 }
@@ -118,14 +116,14 @@ function sumUp({ checks, queued, monitor = null, notes = [], removed = [], ...fa
     downMs: availability.reduce((sum, { downMs }) => sum + downMs, 0),
     warningChecks: checks.filter(({ sums }) => sums.lastedMs.warning > 0).length,
     objectives: objectives.length,
-    missedObjectives: objectives.filter(({ isMissed }) => isMissed === true).length,
+    missedObjectives: objectives.filter(isMissed).length,
     outages: of(false),
     jobs: of(true),
     /** Missed objectives first, then the lowest. */
     availability: bounded(
       availability.filter(({ objective, downMs }) => downMs > 0 || (objective?.availability ?? null) !== null)
         .sort((one, other) =>
-          Number(other.objective?.isMissed ?? false) - Number(one.objective?.isMissed ?? false) ||
+          Number(isMissed(other.objective)) - Number(isMissed(one.objective)) ||
           (one.availability ?? 1) - (other.availability ?? 1)
         ),
     ),
@@ -195,8 +193,12 @@ function toAvailability(check: CheckHistory) {
     availability,
     observedMs,
     downMs: downMsOf(check.sums.lastedMs),
-    objective: check.objective === null ? null : toObjective(check.objective, check.objectiveLastedMs),
+    objective: check.objective,
   };
+}
+
+export function isMissed(objective: ObjectiveResult | null): boolean {
+  return objective?.verdict === "missed";
 }
 
 function toSlow(check: CheckHistory) {

@@ -1,6 +1,6 @@
 import { isoTime, isoTimeOrNull, roundedMs } from "../../shared/json_values.ts";
 import { monitorFields } from "../json/monitor_fields.ts";
-import type { ObjectiveResult } from "./objectives.ts";
+import { objectiveFields } from "./objectives.ts";
 import type { Bounded, NamedCheck, Outage, Summary } from "./summarize.ts";
 import { sentenceOf, summaryText } from "./summary_sections.ts";
 import { type Notification, PLAIN_NOTIFICATION } from "../../domain/outbox.ts";
@@ -77,17 +77,6 @@ function outageFields(outage: Outage): object {
     duration_ms: Math.round(outage.toMs - outage.fromMs),
     has_gap: outage.hasGap,
     output: outage.output,
-  };
-}
-
-function objectiveFields(objective: ObjectiveResult): object {
-  return {
-    percent: objective.percent,
-    window_ms: objective.windowMs,
-    availability: objective.availability,
-    budget_ms: objective.budgetMs,
-    used_ms: Math.round(objective.usedMs),
-    missed: objective.isMissed,
   };
 }
 

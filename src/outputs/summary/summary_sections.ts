@@ -8,6 +8,7 @@ import { createPlainTime, type PlainTime } from "../markup.ts";
 import {
   type Bounded,
   type CheckAvailability,
+  isMissed,
   type NamedCheck,
   type Outage,
   type SlowCheck,
@@ -109,7 +110,7 @@ export function sectionsOf(summary: Summary): readonly Section[] {
     section(
       "Availability",
       availability,
-      (item) => toItem(item, describeAvailability(item), item.objective?.isMissed ?? false),
+      (item) => toItem(item, describeAvailability(item), isMissed(item.objective)),
     ),
     section(
       "Slowest checks",

@@ -51,7 +51,7 @@ Deno.test("the page of a check has its response times, incidents, settings and c
   );
   assert.match(
     text,
-    / Objective 99\.9% in 30 d missed with [\d.]+%: .* error budget used Channel chat everything /,
+    / Objective 99\.9% in 30 d missed: [\d.]+% up, .* error budget used Channel chat everything /,
   );
   assert.match(text, / Channel pager only critical /);
   assert.match(text, / monitor why shop monitor history shop monitor run shop monitor acknowledge shop /);
