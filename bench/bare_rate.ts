@@ -10,6 +10,11 @@ export type RateWork = (target: string) => Promise<void>;
 export const RATE_WORK = {
   requests: bareRequest((response) => response.body?.cancel()),
   requests_for_body: bareRequest((response) => response.text()),
+  redis_commands: bareDialog([["PING\r\n", "\n"]]),
+  smtp_dialogs: bareDialog([["", "\n"], ["EHLO bench.invalid\r\n", "250 SIZE"], ["QUIT\r\n", null]]),
+  websockets: bareWebSocket,
+  files: bareFile,
+  ends_of_files: bareEndOfFile,
   scripts: bareScript,
   scripts_in_groups: bareScriptInGroup,
 } satisfies Record<string, RateWork>;
@@ -59,6 +64,52 @@ function bareRequest(read: (response: Response) => Promise<unknown> | undefined)
     await read(response);
     if (response.status !== 200) throw new Error(`${target} answered ${response.status}`);
   };
+}
+
+/** What is sent, and a text that ends the response; `null`: none is awaited. */
+type Exchange = readonly [sent: string, end: string | null];
+
+/** Connects to `HOST:PORT`, exchanges some texts and closes the connection. */
+function bareDialog(exchanges: readonly Exchange[]): RateWork {
+  const [encoder, decoder] = [new TextEncoder(), new TextDecoder()];
+  return async (target) => {
+    const [hostname = "", port] = target.split(":");
+    using connection = await Deno.connect({ hostname, port: Number(port) });
+    const buffer = new Uint8Array(1024);
+    for (const [sent, end] of exchanges) {
+      if (sent !== "") await connection.write(encoder.encode(sent));
+      let received = "";
+      while (end !== null && !received.includes(end)) {
+        const count = await connection.read(buffer);
+        if (count === null) throw new Error(`${target} closed the connection`);
+        received += decoder.decode(buffer.subarray(0, count));
+      }
+    }
+  };
+}
+
+/** Opens a WebSocket, sends a message and waits for one. */
+function bareWebSocket(target: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const socket = new WebSocket(target);
+  socket.onopen = () => socket.send("hello");
+  socket.onmessage = () => socket.close();
+  socket.onclose = () => resolve();
+  socket.onerror = () => reject(new Error(`${target} failed`));
+  return promise;
+}
+
+/** Reads a file and finds a text in it. */
+async function bareFile(target: string): Promise<void> {
+  if (!(await Deno.readTextFile(target)).includes("of a log")) throw new Error(`${target} has another text`);
+}
+
+/** Opens a file and reads its last bytes. */
+async function bareEndOfFile(target: string): Promise<void> {
+  using file = await Deno.open(target);
+  const { size } = await file.stat();
+  await file.seek(size - 256, Deno.SeekMode.Start);
+  await file.read(new Uint8Array(256));
 }
 
 /** Runs a command and reads its exit code. */

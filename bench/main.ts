@@ -22,6 +22,7 @@ type Benchmark = (workplace: Workplace) => Promise<readonly Row[]>;
 const BENCHMARKS: Readonly<Record<string, () => Promise<Benchmark>>> = {
   startup: async () => (await import("./startup_bench.ts")).benchStartup,
   rates: async () => (await import("./rates_bench.ts")).benchRates,
+  kinds: async () => (await import("./kinds_bench.ts")).benchKinds,
   minute: async () => (await import("./minute_bench.ts")).benchMinute,
   shared: async () => (await import("./shared_bench.ts")).benchShared,
   page: async () => (await import("./page_bench.ts")).benchPage,

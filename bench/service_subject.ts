@@ -79,6 +79,11 @@ export interface BareSubject extends Span {
 const AT_A_TIME: Readonly<Record<BareSubject["work"], number>> = {
   requests: DEFAULT_LIMITS.network,
   requests_for_body: DEFAULT_LIMITS.network,
+  redis_commands: DEFAULT_LIMITS.network,
+  smtp_dialogs: DEFAULT_LIMITS.network,
+  websockets: DEFAULT_LIMITS.network,
+  files: DEFAULT_LIMITS.network,
+  ends_of_files: DEFAULT_LIMITS.network,
   scripts: DEFAULT_LIMITS.process,
   scripts_in_groups: DEFAULT_LIMITS.process,
 };

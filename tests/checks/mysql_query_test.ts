@@ -423,6 +423,13 @@ Deno.test({
         `${condition}: ${output}`,
         /^critical: (?:timeout after 0\.5 s|server error: .*longer than the timeout)/,
       );
+      server.kill("SIGSTOP");
+      try {
+        const hung = await observe({ ...own, query }, 500);
+        assert.match(`${hung.condition}: ${hung.output}`, /^critical: timeout after 0\.5 s/);
+      } finally {
+        server.kill("SIGCONT");
+      }
     } finally {
       server.kill("SIGTERM");
       await server.status;

@@ -320,6 +320,14 @@ Deno.test({
         /^critical: (?:timeout after|server error:)/,
         300,
       ],
+      "a flood": [
+        { ...socket, query: "SELECT repeat('x', 3000000)" },
+        /^critical: server sends a message of 3000010 bytes, expected 4 to 1048576$/,
+      ],
+      "a flood of rows": [
+        { ...socket, query: "SELECT generate_series(1, 1000000)" },
+        /^critical: .*more than /,
+      ],
       "without TLS": [
         { ...secure, tls: false },
         /^critical: server error: no pg_hba/,
@@ -335,6 +343,16 @@ Deno.test({
     };
     await testRows(t, rows, async ([settings, expected, timeoutMs]) => {
       assert.match(await observe(settings, timeoutMs), expected);
+    });
+    await t.step("a server that hangs", async () => {
+      const file = await Deno.readTextFile(`${server.directory}/data/postmaster.pid`);
+      const id = Number(file.split("\n")[0]);
+      Deno.kill(id, "SIGSTOP");
+      try {
+        assert.match(await observe({ ...socket, query: "SELECT 1" }, 300), /^critical: timeout after /);
+      } finally {
+        Deno.kill(id, "SIGCONT");
+      }
     });
   },
 });

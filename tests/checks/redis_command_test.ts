@@ -224,8 +224,8 @@ Deno.test({
     const child = startChild(tool("redis-server"), args, { stdout: "piped", stderr: "null" });
     try {
       const system = { connections: createConnections(createRealClock()), clock: createRealClock() };
-      const observe = async (settings: Settings): Promise<string> => {
-        const check = redisCheck({ socket, password: "pencil", ...settings });
+      const observe = async (settings: Settings, timeoutMs = 10_000): Promise<string> => {
+        const check = { ...redisCheck({ socket, password: "pencil", ...settings }), timeoutMs };
         const { condition, output } = await redisCommandKind.observe(check, contextOf({ system }));
         return `${condition}: ${output}`;
       };
@@ -237,6 +237,19 @@ Deno.test({
         'critical: value is "master", expected "slave"',
       );
       assert.match(await observe({ password: "wrong" }), /^critical: server error: WRONGPASS /);
+      using own = await Deno.connect({ transport: "unix", path: socket });
+      const tell = async (line: string): Promise<void> => {
+        await own.write(new TextEncoder().encode(`${line}\r\n`));
+        await own.read(new Uint8Array(64));
+      };
+      await tell("AUTH pencil");
+      await tell("SETRANGE big 3000000 x");
+      assert.match(await observe({ command: ["GET", "big"] }), /^critical: .*more than/);
+      child.kill("SIGSTOP");
+      assert.match(await observe({}, 300), /^critical: timeout after 0\.3 s/);
+      child.kill("SIGCONT");
+      await tell("CLIENT PAUSE 600000 ALL");
+      assert.match(await observe({}, 300), /^critical: timeout after 0\.3 s/);
     } finally {
       child.kill("SIGKILL");
       await child.status;
