@@ -19,11 +19,11 @@ function containerCheck(parameters: Partial<ContainerParameters>, timeoutMs = 60
   return checkOf("container", { ...defaults, ...parameters }, { name: "container", timeoutMs });
 }
 
-async function observe(check: CheckOf<"container">) {
+async function observe(check: CheckOf<"container">, nowMs = NOW_MS) {
   const real = createRealClock();
   const system = {
     ...createMemorySystem(),
-    clock: { ...real, wallMs: () => NOW_MS },
+    clock: { ...real, wallMs: () => nowMs },
     requests: createRequests({ clock: real }),
   };
   return await containerKind.observe(check, contextOf({ system, signal: new AbortController().signal }));
@@ -33,6 +33,7 @@ async function seenOf(
   answer: (visitor: Visitor) => Promise<void>,
   parameters: Partial<ContainerParameters> = {},
   timeoutMs?: number,
+  nowMs?: number,
 ): Promise<string> {
   await using server = startServer(async (visitor) => {
     await visitor.readHead();
@@ -40,6 +41,7 @@ async function seenOf(
   });
   const { condition, output } = await observe(
     containerCheck({ target: `${server.origin}/`, ...parameters }, timeoutMs),
+    nowMs,
   );
   return `${condition}: ${output}`.replaceAll(String(server.port), "PORT");
 }
@@ -127,6 +129,32 @@ Deno.test("observeContainer() tells the state, the health and the restarts of a 
     await seenOf((visitor) => visitor.untilGone(), {}, 50),
     "unknown: no response from 127.0.0.1:PORT within 0.05 s",
   );
+});
+
+/** As Docker Engine 20.10.24 responded to `GET /containers/NAME/json`, without what describes its machine. */
+const RECORDED: Readonly<Record<string, object>> = JSON.parse(
+  await Deno.readTextFile(new URL("testdata/docker_containers.json", import.meta.url)),
+);
+
+Deno.test("observeContainer() reads what Docker responds", async (t) => {
+  const rows = {
+    web: "ok: web is running for",
+    healthy: "ok: healthy is healthy, running for",
+    starting: "unknown: starting is starting for",
+    unhealthy: "critical: unhealthy is unhealthy: queue is full",
+    exited: "critical: exited is exited (exit code 3,",
+    restarting: "critical: restarting is restarting (exit code 4,",
+    killed: "critical: killed is exited (exit code 137, killed for lack of memory,",
+    paused: "critical: paused is paused",
+    created: "critical: created is created",
+    missing: 'critical: there is no container "missing"',
+  } as const;
+  assert.deepEqual(Object.keys(rows).sort(), Object.keys(RECORDED).sort());
+  await testRows(t, rows, async (seen, name) => {
+    const answer = answering(RECORDED[name], name === "missing" ? 404 : 200);
+    const recordedMs = Date.UTC(2026, 10, 27, 3, 34);
+    assert.equal((await seenOf(answer, { name }, 60_000, recordedMs)).slice(0, seen.length), seen);
+  });
 });
 
 Deno.test("observeContainer() asks the socket for one container, and for nothing else", async () => {

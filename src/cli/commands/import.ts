@@ -52,7 +52,8 @@ export const importCommand: Command = {
   run: async (invocation, system) => {
     const { tool, path } = readOperands(invocation);
     const format = invocation.choice("format", FORMATS) ?? "jsonc";
-    const output = invocation.text("output");
+    const given = invocation.text("output");
+    const output = given === "-" ? undefined : given;
     if (output === undefined && invocation.has("force")) {
       throw new UsageError("--force requires --output", "name the file: --output monitor.jsonc");
     }
