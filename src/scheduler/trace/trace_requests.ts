@@ -173,7 +173,9 @@ export function describeCertificate(
 ): string {
   return [
     ...facts === null ? [] : [
-      `certificate for ${facts.names.length === 0 ? "no name" : facts.names.join(", ")}, issued by ${quote(facts.issuer)}, ` +
+      `certificate for ${facts.names.length === 0 ? "no name" : facts.names.join(", ")}, issued by ${
+        quote(facts.issuer)
+      }, ` +
       `valid from ${dayOf(facts.validFromMs)} to ${dayOf(facts.validToMs)}, SHA-256 ${facts.fingerprint}`,
     ],
     problem === null ? "trusted" : `not accepted: ${problem.reason}`,
