@@ -7,6 +7,7 @@ import type { Condition } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext, Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import { describeRequestFailure } from "../shared/failure_words.ts";
 import { createRedactor, type Redact } from "../shared/redact.ts";
+import { retryAfterMs } from "../shared/retry_after.ts";
 import type { IncomingResponse, OutgoingRequest } from "../domain/requests.ts";
 import {
   bodyRuleOf,
@@ -213,28 +214,6 @@ function partsOfTarget(target: string): readonly string[] {
   const query = [...search.slice(1).split(/[&=]/), ...searchParams.values()];
   const literals = literalsOf(decodeComponent(pathname + search)).flatMap((text) => text.split(/[/?&=]/));
   return [pathname + search, pathname, ...pathname.split("/"), ...query, ...literals];
-}
-
-const RETRY_AFTER_MS_MAX = 3_600_000;
-
-/** The three forms of a date that RFC 9110 (section 5.6.7) has receivers accept; all of them are GMT. */
-const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
-const RFC_850_DATE = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/;
-const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
-
-/**
- * Parses `Retry-After` as whole seconds or as a date (RFC 9110, section 10.2.3); at most an hour. `null` for any
- * other value: `Date.parse` alone parses `1.5` and `5, 10` as dates long ago.
- */
-function retryAfterMs(value: string | null, nowMs: number): number | null {
-  if (value === null) return null;
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : httpDateMs(value) - nowMs;
-  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), RETRY_AFTER_MS_MAX);
-}
-
-function httpDateMs(value: string): number {
-  if (IMF_FIXDATE.test(value) || RFC_850_DATE.test(value)) return Date.parse(value);
-  return ASCTIME_DATE.test(value) ? Date.parse(`${value} GMT`) : NaN;
 }
 
 /** The words of PagerDuty's Events API v2, which other receivers have taken over. */

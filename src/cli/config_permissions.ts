@@ -8,6 +8,7 @@ import type { Check } from "../domain/check.ts";
 import {
   PERMISSION_CLASSES,
   type PermissionClass,
+  permissionsOfUrl,
   type RequiredPermissions,
 } from "../domain/runtime_permissions.ts";
 import { COMPANIONS } from "../domain/stores.ts";
@@ -78,6 +79,7 @@ export async function permissionsOfConfig(
     { neededBy: "commands of the config", requiredPermissions: permissionsOfCommands(config) },
     { neededBy: "placeholders of the config", requiredPermissions: permissionsOfSecrets(config) },
     { neededBy: "connectivity", requiredPermissions: { net: config.connectivity ?? [] } },
+    { neededBy: "opentelemetry", requiredPermissions: permissionsOfOpenTelemetry(config) },
     { neededBy: "notifications", requiredPermissions: { sys: ["hostname"] } },
     { neededBy: "ownership of files", requiredPermissions: { sys: ["uid"] } },
     { neededBy: "color", requiredPermissions: { env: ["NO_COLOR", "TERM"] } },
@@ -188,6 +190,10 @@ function keyOf({ permission, value }: RequiredPermission): string {
 
 function permissionsOfFile(file: { readonly path: string } | null): RequiredPermissions {
   return file === null ? {} : permissionsOfReplacing(file.path);
+}
+
+function permissionsOfOpenTelemetry({ opentelemetry }: OpenConfig): RequiredPermissions {
+  return opentelemetry === null ? {} : permissionsOfUrl(opentelemetry.target);
 }
 
 function permissionsOfCommands({ commands }: OpenConfig): RequiredPermissions {

@@ -1,6 +1,7 @@
 import type { OutgoingMail } from "../../src/domain/mail.ts";
 import type { ProcessCommand } from "../../src/domain/processes.ts";
 import type { Answer, Host, ReceivedRequest } from "./network.ts";
+import { truncate } from "../../src/shared/text.ts";
 import { describeItems as describeShown } from "../../src/rehearsal/message_text.ts";
 import type { World } from "./world.ts";
 
@@ -128,9 +129,16 @@ export class Receivers {
     this.#seen.add(key);
     const text = `${message.text}${isAgain ? " again" : ""}`;
     this.#messages.push({ ...message, text, isAgain, atMs: this.#world.nowMs });
-    this.#world.trace.add(message.machine, "received", `${message.channel}: ${text}`);
+    this.#world.trace.add(
+      message.machine,
+      "received",
+      `${message.channel}: ${truncate(text, TRACED_LENGTH_MAX)}`,
+    );
   }
 }
+
+/** The length of a message in a trace. */
+const TRACED_LENGTH_MAX = 2000;
 
 /** `chat` of `chat.example`; other names as they are. */
 function shortName(name: string): string {

@@ -62,7 +62,7 @@ export async function runNotifying(checks: readonly Check[], options: ChosenOpti
   if (settings.notifies) await (asGuest?.drain(deadlineMs) ?? sender.drain(deadlineMs));
   await sender.stop();
   await asGuest?.leave();
-  await writeMetrics(notifying);
+  await publishMetrics(notifying);
   const pending = !settings.notifies ? [] : sender.pending.filter(({ channelKey, lastFailure }) =>
     // A limit is no failure.
     lastFailure !== null || sender.limitedUntilMs(channelKey) === null
@@ -98,12 +98,13 @@ async function queueSummary({ config, printer, ...options }: WithNotifying): Pro
   }
 }
 
-/** Writes the config's metrics file, if any. A failure to write it is printed and doesn't fail the run. */
-async function writeMetrics({ system, config, repository, engine, sender }: WithNotifying): Promise<void> {
-  const { metrics } = config;
-  if (metrics === null) return;
+/** Publishes the metrics as the config asks for. A failure is printed and doesn't fail the run. */
+async function publishMetrics(
+  { system, config, settings, repository, engine, sender }: WithNotifying,
+): Promise<void> {
+  const { metrics, opentelemetry } = config;
+  if (metrics === null && opentelemetry === null) return;
   const { gatherMetrics } = await import("../../outputs/metrics/gather_metrics.ts");
-  const { renderMetrics } = await import("../../outputs/metrics/render_metrics.ts");
   const nowMs = system.clock.wallMs();
   const run = await repository.store.monitorRun();
   const values = gatherMetrics({
@@ -112,8 +113,20 @@ async function writeMetrics({ system, config, repository, engine, sender }: With
     ...{ lastLoopAtMs: nowMs, schedulerLagMs: null, configLoadedAtMs: nowMs },
     ...{ isReloadSuccessful: null, isRunning: null },
   });
-  // Without pauses: nothing else is in progress.
-  const render = (): Promise<string> => renderMetrics(values, () => Promise.resolve());
-  const failure = await publishFile({ what: "the metrics", ...metrics, render }, system.files);
-  if (failure !== null) system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
+  const warn = (failure: string): void => system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
+  if (metrics !== null) {
+    const { renderMetrics } = await import("../../outputs/metrics/render_metrics.ts");
+    // Without pauses: nothing else is in progress.
+    const render = (): Promise<string> => renderMetrics(values, () => Promise.resolve());
+    const failure = await publishFile({ what: "the metrics", ...metrics, render }, system.files);
+    if (failure !== null) warn(failure);
+  }
+  if (opentelemetry?.metrics === true) {
+    const { exportMetrics } = await import("../../outputs/opentelemetry/export_metrics.ts");
+    const { failure } = await exportMetrics(values, {
+      ...{ settings: opentelemetry, system, version: VERSION, instance: settings.member },
+      abort: new AbortController().signal,
+    });
+    if (failure !== null) warn(config.redact(failure));
+  }
 }

@@ -33,6 +33,7 @@ import { startHeartbeat } from "../../outputs/heartbeat.ts";
 import { startReportPublisher } from "../../outputs/html_report/publish_report.ts";
 import { startEndpoint } from "../../outputs/http_endpoint/endpoint_switch.ts";
 import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts";
+import { startOpenTelemetry } from "../../outputs/opentelemetry/opentelemetry_switch.ts";
 import { SummarySchedule } from "../../outputs/summary/summary_schedule.ts";
 import { VERSION } from "../answer_at_once.ts";
 
@@ -107,7 +108,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     onBug,
   });
   sharing?.located.attach(scheduler);
-  const outputs = startOutputs(config, {
+  const outputs = await startOutputs(config, {
     ...options,
     scheduler,
     member: sharing?.member ?? null,
@@ -230,7 +231,7 @@ interface ServiceOutputsOptions extends CommandContext {
   readonly hasState: boolean;
   /** The state, if several processes share it. */
   readonly state: Pick<OwnedState, "shared">;
-  readonly settings: Pick<CheckCommandSettings, "notifies">;
+  readonly settings: Pick<CheckCommandSettings, "notifies" | "member">;
   readonly repository: StateRepository;
   readonly engine: Engine;
   readonly sender: Sender;
@@ -258,7 +259,7 @@ interface ServiceOutputs {
 }
 
 /** Starts the outputs of a config; the endpoint waits for `listen`. */
-function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions): ServiceOutputs {
+async function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions): Promise<ServiceOutputs> {
   const { invocation, scheduler, member, located } = options;
   const selection = readSelection(invocation);
   const selected = {
@@ -271,6 +272,12 @@ function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions): Ser
   const heartbeat = startHeartbeat({ ...options, config, isWell });
   const report = startReportPublisher({ ...options, ...selected, config });
   const metrics = startMetricsPublisher({ ...options, version: VERSION, config });
+  const openTelemetry = await startOpenTelemetry(config, {
+    ...options,
+    ...metrics,
+    version: VERSION,
+    instance: options.settings.member,
+  });
   let endpoint: Awaited<ReturnType<typeof startEndpoint>> | null = null;
   return {
     happened: report.happened,
@@ -283,15 +290,18 @@ function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions): Ser
       });
     },
     adopt: (next) => {
-      for (const output of [heartbeat, report, metrics, endpoint, summary]) output?.adopt(next);
+      for (const output of [heartbeat, report, metrics, openTelemetry, endpoint, summary]) {
+        output?.adopt(next);
+      }
     },
     reloaded: metrics.reloaded,
     stopped: async (sinceMs) => {
       const since = { state: "stopped", sinceMs } as const;
       await Promise.all([report.stopped(since), metrics.stopped(since)]);
+      await openTelemetry.stopped();
     },
     end: async () => {
-      for (const output of [heartbeat, report, metrics]) output.end();
+      for (const output of [heartbeat, report, metrics, openTelemetry]) output.end();
       await summary?.end();
       await endpoint?.end();
     },

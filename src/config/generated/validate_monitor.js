@@ -9,14 +9,15 @@ export function join(all, more) {
   for (const error of more) all.push(error);
   return all;
 }
+const pattern0 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
 const func2 = Object.prototype.hasOwnProperty;
-const pattern0 = new RegExp("^[^=\\u0000]+$", "u");
-const pattern1 = new RegExp("^[A-Za-z0-9_]+$", "u");
-const schema22 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
-const schema21 = {"kind":1,"parameters":1,"channel":1,"checks":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"group":1};
-const schema25 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
-const schema40 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"invert":1,"connectivity":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
-const schema24 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"connectivity":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};
+const pattern1 = new RegExp("^[^=\\u0000]+$", "u");
+const pattern2 = new RegExp("^[A-Za-z0-9_]+$", "u");
+const schema24 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
+const schema23 = {"kind":1,"parameters":1,"channel":1,"checks":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"group":1};
+const schema27 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
+const schema42 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"invert":1,"connectivity":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema26 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"connectivity":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"opentelemetry":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
 if(typeof data === "string"){
@@ -411,6 +412,81 @@ vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
 validate_monitor_metrics.errors = vErrors;
 return vErrors === null;
 }
+export function validate_type_object_propertyNames_pattern___0_9(data, instancePath = ""){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+const _errs1 = errors;
+if(typeof key0 === "string"){
+if(!pattern0.test(key0)){
+vErrors = add(vErrors, {instancePath,keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},propertyName:key0});
+errors++;
+}
+}
+var valid0 = _errs1 === errors;
+if(!valid0){
+vErrors = add(vErrors, {instancePath,keyword:"propertyNames",params:{propertyName: key0}});
+errors++;
+}
+}
+for(const key1 in data){
+if(typeof data[key1] !== "string"){
+vErrors = add(vErrors, {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "string"}});
+errors++;
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
+errors++;
+}
+validate_type_object_propertyNames_pattern___0_9.errors = vErrors;
+return errors === 0;
+}
+export function validate_monitor_opentelemetry(data, instancePath = ""){
+let vErrors = null;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.target === undefined){
+vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "target"}});
+}
+for(const key0 in data){
+if(!(((((key0 === "target") || (key0 === "headers")) || (key0 === "interval")) || (key0 === "metrics")) || (key0 === "service_name"))){
+vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
+}
+}
+if(data.target !== undefined){
+if(typeof data.target !== "string"){
+vErrors = add(vErrors, {instancePath:instancePath+"/target",keyword:"type",params:{type: "string"}});
+}
+}
+if(data.headers !== undefined){
+if(!(validate_type_object_propertyNames_pattern___0_9(data.headers, instancePath+"/headers"))){
+vErrors = join(vErrors, validate_type_object_propertyNames_pattern___0_9.errors);
+}
+}
+if(data.interval !== undefined){
+if(!(validate_interval(data.interval, instancePath+"/interval"))){
+vErrors = join(vErrors, validate_interval.errors);
+}
+}
+if(data.metrics !== undefined){
+if(typeof data.metrics !== "boolean"){
+vErrors = add(vErrors, {instancePath:instancePath+"/metrics",keyword:"type",params:{type: "boolean"}});
+}
+}
+if(data.service_name !== undefined){
+if(!(validate_type_string_minLength_1(data.service_name, instancePath+"/service_name"))){
+vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
+}
+validate_monitor_opentelemetry.errors = vErrors;
+return vErrors === null;
+}
 export function validate_type_string_minLength_16(data, instancePath = ""){
 let vErrors = null;
 if(typeof data === "string"){
@@ -515,7 +591,7 @@ export function validate_window(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema22, key0))){
+if(!(func2.call(schema24, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -651,7 +727,7 @@ vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: ["object","str
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema21, key0))){
+if(!(func2.call(schema23, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -1069,7 +1145,7 @@ export function validate_defaults(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema25, key0))){
+if(!(func2.call(schema27, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -1223,7 +1299,7 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 const _errs1 = errors;
 if(typeof key0 === "string"){
-if(!pattern0.test(key0)){
+if(!pattern1.test(key0)){
 vErrors = add(vErrors, {instancePath,keyword:"pattern",params:{pattern: "^[^=\\u0000]+$"},propertyName:key0});
 errors++;
 }
@@ -1328,7 +1404,7 @@ vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty:
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema40, key0))){
+if(!(func2.call(schema42, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 errors++;
 }
@@ -1485,7 +1561,7 @@ errors++;
 for(const key1 in data22){
 const _errs31 = errors;
 if(typeof key1 === "string"){
-if(!pattern1.test(key1)){
+if(!pattern2.test(key1)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1});
 errors++;
 }
@@ -1518,7 +1594,7 @@ errors++;
 for(const key3 in data21){
 const _errs35 = errors;
 if(typeof key3 === "string"){
-if(!pattern1.test(key3)){
+if(!pattern2.test(key3)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key3});
 errors++;
 }
@@ -1587,7 +1663,7 @@ if(data.defaults === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "defaults"}});
 }
 for(const key0 in data){
-if(!(func2.call(schema24, key0))){
+if(!(func2.call(schema26, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -1677,24 +1753,29 @@ if(!(validate_monitor_metrics(data.metrics, instancePath+"/metrics"))){
 vErrors = join(vErrors, validate_monitor_metrics.errors);
 }
 }
+if(data.opentelemetry !== undefined){
+if(!(validate_monitor_opentelemetry(data.opentelemetry, instancePath+"/opentelemetry"))){
+vErrors = join(vErrors, validate_monitor_opentelemetry.errors);
+}
+}
 if(data.listen !== undefined){
 if(!(validate_monitor_listen(data.listen, instancePath+"/listen"))){
 vErrors = join(vErrors, validate_monitor_listen.errors);
 }
 }
 if(data.channels !== undefined){
-let data15 = data.channels;
-if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
-for(const key1 in data15){
-let data16 = data15[key1];
-if(!(validate_channel(data16, instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")))){
+let data16 = data.channels;
+if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
+for(const key1 in data16){
+let data17 = data16[key1];
+if(!(validate_channel(data17, instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")))){
 vErrors = join(vErrors, validate_channel.errors);
 }
-if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
-if(data16.kind === undefined){
+if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
+if(data17.kind === undefined){
 vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "kind"}});
 }
-if(data16.parameters === undefined){
+if(data17.parameters === undefined){
 vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "parameters"}});
 }
 }
@@ -1713,10 +1794,10 @@ vErrors = join(vErrors, validate_monitor_summary.errors);
 }
 }
 if(data.checks !== undefined){
-let data18 = data.checks;
-if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
-for(const key2 in data18){
-if(!(validate_check(data18[key2], instancePath+"/checks/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")))){
+let data19 = data.checks;
+if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
+for(const key2 in data19){
+if(!(validate_check(data19[key2], instancePath+"/checks/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")))){
 vErrors = join(vErrors, validate_check.errors);
 }
 }

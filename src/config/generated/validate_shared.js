@@ -2,8 +2,7 @@
 import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1, validate_interval } from "./validate_monitor.js";
 const func2 = Object.prototype.hasOwnProperty;
-const pattern4 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
-const schema82 = {"equals":1,"not_equals":1,"one_of":1,"matches":1,"contains":1,"at_least":1,"at_most":1,"less_than":1,"greater_than":1,"length":1,"newer_than":1,"ahead":1,"exists":1};
+const schema83 = {"equals":1,"not_equals":1,"one_of":1,"matches":1,"contains":1,"at_least":1,"at_most":1,"less_than":1,"greater_than":1,"length":1,"newer_than":1,"ahead":1,"exists":1};
 export function validate_condition(data, instancePath = ""){
 let vErrors = null;
 if(!((((data === "unknown") || (data === "ok")) || (data === "warning")) || (data === "critical"))){
@@ -164,38 +163,6 @@ vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
 validate_restarts_above.errors = vErrors;
 return vErrors === null;
 }
-export function validate_type_object_propertyNames_pattern___0_9(data, instancePath = ""){
-let vErrors = null;
-let errors = 0;
-if(data && typeof data == "object" && !Array.isArray(data)){
-for(const key0 in data){
-const _errs1 = errors;
-if(typeof key0 === "string"){
-if(!pattern4.test(key0)){
-vErrors = add(vErrors, {instancePath,keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},propertyName:key0});
-errors++;
-}
-}
-var valid0 = _errs1 === errors;
-if(!valid0){
-vErrors = add(vErrors, {instancePath,keyword:"propertyNames",params:{propertyName: key0}});
-errors++;
-}
-}
-for(const key1 in data){
-if(typeof data[key1] !== "string"){
-vErrors = add(vErrors, {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "string"}});
-errors++;
-}
-}
-}
-else {
-vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
-errors++;
-}
-validate_type_object_propertyNames_pattern___0_9.errors = vErrors;
-return errors === 0;
-}
 export function validate_json_value(data, instancePath = ""){
 let vErrors = null;
 if((((typeof data != "object") && (typeof data !== "string")) && (!((typeof data == "number") && (isFinite(data))))) && (typeof data !== "boolean")){
@@ -270,7 +237,7 @@ if(Object.keys(data).length < 1){
 vErrors = add(vErrors, {instancePath,keyword:"minProperties",params:{limit: 1}});
 }
 for(const key0 in data){
-if(!(func2.call(schema82, key0))){
+if(!(func2.call(schema83, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }

@@ -107,6 +107,19 @@ export interface Metrics {
   readonly name?: string;
 }
 
+export interface Opentelemetry {
+  /** The URL of the collector, without `/v1/metrics`, which is added. */
+  readonly target: string;
+  /** Headers of the requests, such as `Authorization`. */
+  readonly headers: { readonly [name: string]: string };
+  /** Time between two exports of metrics. */
+  readonly intervalMs: number;
+  /** Whether metrics are sent, the same as at `/metrics`. */
+  readonly metrics: boolean;
+  /** The attribute `service.name` of what is sent. */
+  readonly serviceName: string;
+}
+
 export interface Listen {
   /** IP address and port, or `localhost` and port. An address other than loopback requires `token` or `public`. */
   readonly address: string;
@@ -1079,6 +1092,7 @@ export interface ConfigParts {
   readonly report: Report;
   readonly page: Page;
   readonly metrics: Metrics;
+  readonly opentelemetry: Opentelemetry;
   readonly listen: Listen;
   readonly channels: { readonly [name: string]: ChannelObject };
   readonly summary: Summary;

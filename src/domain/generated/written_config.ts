@@ -17,6 +17,7 @@ export interface Config {
   readonly report?: ConfigReport | undefined;
   readonly page?: ConfigPage | undefined;
   readonly metrics?: ConfigMetrics | undefined;
+  readonly opentelemetry?: ConfigOpentelemetry | undefined;
   readonly listen?: ConfigListen | undefined;
   readonly channels?: { readonly [name: string]: ChannelObject } | undefined;
   readonly summary?: ConfigSummary | undefined;
@@ -265,6 +266,14 @@ export interface ConfigMetrics {
   readonly path: string;
   readonly interval?: number | string | undefined;
   readonly name?: string | undefined;
+}
+
+export interface ConfigOpentelemetry {
+  readonly target: string;
+  readonly headers?: { readonly [name: string]: string } | undefined;
+  readonly interval?: number | string | undefined;
+  readonly metrics?: boolean | undefined;
+  readonly service_name?: string | undefined;
 }
 
 export interface ConfigListen {

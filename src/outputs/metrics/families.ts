@@ -61,23 +61,29 @@ export function metricType(name: string): "gauge" | "counter" {
 export type MetricsFormat = "prometheus" | "openmetrics";
 
 export interface Exposition {
+  /** Returns a label in the form of the text; several are joined with commas. */
+  label(name: string, value: string): string;
   /**
-   * Adds samples to a family; one without samples is omitted. Labels are those that `labelText` returned. Of two
-   * samples in one call with the same labels the first stays, since a file with both is rejected as a whole; the
-   * caller ensures that two calls share none. A value that is not a number is omitted.
+   * Adds samples to a family; one without samples is omitted. Labels are those that `label` returned. Of two samples
+   * in one call with the same labels the first stays, since a file with both is rejected as a whole; the caller
+   * ensures that two calls share none. A value that is not a number is omitted.
    */
   add(name: MetricName, samples: Iterable<Sample>): void;
-  text(): string;
 }
 
-/** Labels, as `labelText` makes them, and a value. */
+/** Labels, as `label` of the exposition makes them, and a value. */
 export type Sample = readonly [labels: string, value: number];
 
-/** Begins an empty text, every sample of which gets some labels, as `labelText` makes them. */
-export function createExposition(format: MetricsFormat, commonLabels = ""): Exposition {
+/** Begins an empty text. Every sample gets the name of the monitor, if it has one. */
+export function createExposition(
+  format: MetricsFormat,
+  monitor?: string,
+): Exposition & { text(): string } {
   const isOpen = format === "openmetrics";
+  const commonLabels = monitor === undefined ? "" : labelText("monitor", monitor);
   const blocks = new Map<string, string[]>();
   return {
+    label: labelText,
     add: (name, samples) => {
       const seen = new Set<string>();
       const type = metricType(name);
@@ -102,7 +108,7 @@ export function createExposition(format: MetricsFormat, commonLabels = ""): Expo
  * A label in the text. Line breaks stay, as the escapes of the format; other control characters and lone surrogates,
  * which no reader accepts, are shown as by `printable`.
  */
-export function labelText(name: string, value: string): string {
+function labelText(name: string, value: string): string {
   return `${name}="${PLAIN.test(value) ? value : escapeValue(value)}"`;
 }
 

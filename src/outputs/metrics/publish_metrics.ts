@@ -9,10 +9,12 @@ import { FilePublisher, type PublishedFile } from "../file_publisher.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { MetricsFormat } from "./families.ts";
 import { gatherMetrics } from "./gather_metrics.ts";
-import { renderMetrics, type SharingMetrics } from "./render_metrics.ts";
+import { type MetricValues, renderMetrics, type SharingMetrics } from "./render_metrics.ts";
 
 export interface MetricsPublisher {
   render(format: MetricsFormat): Promise<string>;
+  /** Gathers the present values, for another format. */
+  values(): Promise<MetricValues>;
   adopt(config: LoadedConfig): void;
   reloaded(isSuccessful: boolean): void;
   /** Writes the file for the last time, as that of a stopped service. */
@@ -45,32 +47,33 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
   let notRunning: NotRunning | null = null;
 
   const giveWay = (): Promise<void> => pause(clock, 0);
-  const render = async (schedulerLagMs: number, format: MetricsFormat): Promise<string> => {
+  const gather = async (schedulerLagMs: number): Promise<MetricValues> => {
     // A silence may have begun since the last result.
     await engine.refresh();
     const nowMs = clock.wallMs();
     if (scheduler.isAdvancing) lastLoopAtMs = nowMs;
-    const values = gatherMetrics({
+    return gatherMetrics({
       ...{ config, version, repository, engine, sender, sharing: member, nowMs, notRunning },
       ...{ lastLoopAtMs, schedulerLagMs, configLoadedAtMs, isReloadSuccessful },
       isRunning: notRunning === null,
     });
-    return await renderMetrics(values, giveWay, format);
+  };
+  const gatherNow = async (): Promise<MetricValues> => {
+    const beganMs = clock.monotonicMs();
+    await giveWay();
+    return await gather(clock.monotonicMs() - beganMs);
   };
   const filesOf = ({ metrics }: LoadedConfig): readonly PublishedFile[] =>
     metrics === null ? [] : [{
       what: "the metrics",
       path: metrics.path,
       intervalMs: metrics.intervalMs,
-      render: (lateMs) => render(lateMs, "prometheus"),
+      render: async (lateMs) => await renderMetrics(await gather(lateMs), giveWay),
     }];
   const files = new FilePublisher(filesOf(config), { system, log, onBug });
   return {
-    render: async (format) => {
-      const beganMs = clock.monotonicMs();
-      await giveWay();
-      return await render(clock.monotonicMs() - beganMs, format);
-    },
+    render: async (format) => await renderMetrics(await gatherNow(), giveWay, format),
+    values: gatherNow,
     adopt: (next) => {
       config = next;
       configLoadedAtMs = clock.wallMs();

@@ -5,7 +5,6 @@ import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import {
   createExposition,
   type Exposition,
-  labelText,
   type MetricName,
   type MetricsFormat,
   type Sample,
@@ -75,23 +74,29 @@ export async function renderMetrics(
   pause: () => Promise<void>,
   format: MetricsFormat = "prometheus",
 ): Promise<string> {
-  const exposition = createExposition(
-    format,
-    values.name === undefined ? "" : labelText("monitor", values.name),
-  );
+  const exposition = createExposition(format, values.name);
+  await addMetrics(exposition, values, pause);
+  return exposition.text();
+}
+
+/** Adds all values. `pause` is called after each part, other than the last one. */
+export async function addMetrics(
+  exposition: Exposition,
+  values: MetricValues,
+  pause: () => Promise<void>,
+): Promise<void> {
   addMonitor(exposition, values);
-  const checks = withLabels(values.checks);
+  const checks = withLabels(values.checks, exposition);
   for (let start = 0; start < checks.length; start += CHECKS_AT_A_TIME) {
     if (start > 0) await pause();
     addChecks(exposition, checks.slice(start, start + CHECKS_AT_A_TIME));
   }
   addChannels(exposition, values.channels);
-  return exposition.text();
 }
 
-function addMonitor({ add }: Exposition, values: MetricValues): void {
+function addMonitor({ add, label }: Exposition, values: MetricValues): void {
   const one = (value: number): readonly Sample[] => [["", value]];
-  add("monitor_build_info", [[labelText("version", values.version), 1]]);
+  add("monitor_build_info", [[label("version", values.version), 1]]);
   add("monitor_running", one(flag(values.isRunning)));
   add("monitor_last_loop_timestamp_seconds", one(seconds(values.lastLoopAtMs)));
   add("monitor_scheduler_lag_seconds", one(seconds(values.schedulerLagMs)));
@@ -101,7 +106,7 @@ function addMonitor({ add }: Exposition, values: MetricValues): void {
   if (values.sharing !== null) {
     const { isConnected, members } = values.sharing;
     add("monitor_shared_state_connected", one(flag(isConnected)));
-    add("monitor_members", [...members].map(([name, isLive]) => [labelText("member", name), flag(isLive)]));
+    add("monitor_members", [...members].map(([name, isLive]) => [label("member", name), flag(isLive)]));
   }
   add("monitor_checks", one(values.checks.length));
   add("monitor_checks_inactive", one(values.inactiveChecks));
@@ -115,10 +120,10 @@ interface LabelledCheck extends CheckMetrics {
   readonly current: KeptResult | null;
 }
 
-function addChecks({ add }: Exposition, checks: readonly LabelledCheck[]): void {
+function addChecks({ add, label }: Exposition, checks: readonly LabelledCheck[]): void {
   const samples = new Map<string, Sample[]>();
   for (const check of checks) {
-    for (const [name, value] of Object.entries(samplesOf(check))) {
+    for (const [name, value] of Object.entries(samplesOf(check, label))) {
       const own: readonly Sample[] = typeof value === "number" ? [[check.label, value]] : value;
       const all = samples.get(name) ?? [];
       all.push(...own);
@@ -133,6 +138,7 @@ const FAILURES = CONDITIONS.filter((condition) => condition !== "ok");
 /** The samples of a check, in the order of the text; a number has the label of the check alone. */
 function samplesOf(
   { label, check, record, last, current, known, suppressedBy }: LabelledCheck,
+  labelText: Exposition["label"],
 ): Readonly<Partial<Record<MetricName, number | readonly Sample[]>>> {
   const labelled = (name: string, value: string): string => `${label},${labelText(name, value)}`;
   const { runs } = record;
@@ -185,8 +191,8 @@ function samplesOf(
 }
 
 /** Channels of one name are added up. */
-function addChannels({ add }: Exposition, channels: readonly ChannelMetrics[]): void {
-  const byLabel = Map.groupBy(channels, ({ name }) => labelText("channel", name));
+function addChannels({ add, label }: Exposition, channels: readonly ChannelMetrics[]): void {
+  const byLabel = Map.groupBy(channels, ({ name }) => label("channel", name));
   const addSums = (name: MetricName, valueOf: (channel: ChannelMetrics) => number): void =>
     add(name, [...byLabel].map(([label, same]) => [label, same.reduce((sum, one) => sum + valueOf(one), 0)]));
   addSums("monitor_notifications_sent_total", ({ sent }) => sent);
@@ -205,7 +211,10 @@ function addChannels({ add }: Exposition, channels: readonly ChannelMetrics[]): 
 }
 
 /** Numbers names that differ only in characters that no label can contain, as `x_2`, so that none hides another. */
-function withLabels(checks: MetricValues["checks"]): readonly LabelledCheck[] {
+function withLabels(
+  checks: MetricValues["checks"],
+  { label: labelText }: Exposition,
+): readonly LabelledCheck[] {
   const used = new Set<string>();
   return checks.map((one) => {
     const { check, record, known } = one;

@@ -1,0 +1,134 @@
+import { afterColon } from "../../channels/clean_text.ts";
+import type { Opentelemetry } from "../../domain/generated/config.ts";
+import type { IncomingResponse } from "../../domain/requests.ts";
+import type { System } from "../../domain/system.ts";
+import { startDeadline } from "../../shared/deadline.ts";
+import { describeRequestFailure } from "../../shared/failure_words.ts";
+import { retryAfterMs } from "../../shared/retry_after.ts";
+import { oneLine } from "../../shared/text.ts";
+
+/** What OTLP sends, by the name in the URL. */
+export type Signal = "metrics" | "traces";
+
+/** How a collector received a request; reasons are not redacted. */
+export type OtlpOutcome =
+  /** `rejected` is the number of points or spans that it did not accept, for a reason. */
+  | { readonly accepted: true; readonly rejected: number; readonly reason: string }
+  /** `retryAfterMs` is the delay that it asks for, at most an hour; `null`: none. */
+  | {
+    readonly accepted: false;
+    readonly retryable: boolean;
+    readonly reason: string;
+    readonly retryAfterMs: number | null;
+  };
+
+const TIMEOUT_MS = 10_000;
+/** The specification of OTLP has these repeated, and no others. */
+const RETRYABLE_STATUSES: readonly number[] = [429, 502, 503, 504];
+
+/** Sends one request with a body in JSON. Throws the signal's reason only. */
+export async function sendOtlp(
+  { signal, body, count }: { readonly signal: Signal; readonly body: string; readonly count: number },
+  { settings: { target, headers }, system: { clock, requests }, abort }: {
+    readonly settings: Pick<Opentelemetry, "target" | "headers">;
+    readonly system: Pick<System, "clock" | "requests">;
+    readonly abort: AbortSignal;
+  },
+): Promise<OtlpOutcome> {
+  const url = signalUrl(target, signal);
+  const { host } = new URL(url);
+  const failed = (reason: string): OtlpOutcome => ({
+    accepted: false,
+    retryable: true,
+    reason,
+    retryAfterMs: null,
+  });
+  using deadline = startDeadline(clock, TIMEOUT_MS, abort);
+  let response: IncomingResponse | null = null;
+  try {
+    const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+    response = await requests.send({
+      target: url,
+      method: "POST",
+      headers: { "content-type": "application/json", "user-agent": "monitor", ...Object.fromEntries(given) },
+      body,
+    }, deadline.signal);
+    const { status } = response;
+    if (status >= 200 && status < 300) return acceptedOf(await readStart(response), count);
+    return {
+      accepted: false,
+      retryable: RETRYABLE_STATUSES.includes(status),
+      reason: `${host} returned status ${status}${afterColon(messageIn(await readStart(response)))}`,
+      retryAfterMs: retryAfterMs(response.header("retry-after"), clock.wallMs()),
+    };
+  } catch (error) {
+    abort.throwIfAborted();
+    if (deadline.signal.aborted) return failed(`no response from ${host} within ${TIMEOUT_MS / 1000} s`);
+    return failed(describeRequestFailure(requests.explain(error, url), url));
+  } finally {
+    await response?.close();
+  }
+}
+
+/** The path of the signal is added, in front of a query. */
+function signalUrl(target: string, signal: Signal): string {
+  const url = new URL(target);
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/v1/${signal}`;
+  return url.href;
+}
+
+const RESPONSE_BYTES_MAX = 16 * 1024;
+
+/** Reads the beginning of a body; more of it would be no response of OTLP. Without a body, the status suffices. */
+async function readStart(response: IncomingResponse): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for (let bytes = 0; bytes < RESPONSE_BYTES_MAX;) {
+      const chunk = await response.read();
+      if (chunk === null) break;
+      bytes += chunk.length;
+      text += decoder.decode(chunk.subarray(0, RESPONSE_BYTES_MAX), { stream: true });
+    }
+  } catch {
+    // It broke, or did not come within the timeout.
+  }
+  return text;
+}
+
+interface OtlpResponse {
+  readonly message?: unknown;
+  readonly partialSuccess?: {
+    readonly rejectedDataPoints?: unknown;
+    readonly rejectedSpans?: unknown;
+    readonly errorMessage?: unknown;
+  } | null;
+}
+
+/** Parses a response; empty if it is none, such as a page of a proxy. */
+function parse(text: string): OtlpResponse {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function acceptedOf(text: string, sent: number): OtlpOutcome {
+  const { rejectedDataPoints, rejectedSpans, errorMessage } = parse(text).partialSuccess ?? {};
+  const rejected = Number(rejectedDataPoints ?? rejectedSpans ?? 0);
+  return {
+    accepted: true,
+    rejected: Number.isFinite(rejected) ? Math.min(Math.max(rejected, 0), sent) : 0,
+    reason: shortened(errorMessage),
+  };
+}
+
+function messageIn(text: string): string {
+  return shortened(parse(text).message);
+}
+
+function shortened(message: unknown): string {
+  return typeof message === "string" ? oneLine(message) : "";
+}
