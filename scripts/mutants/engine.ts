@@ -165,7 +165,7 @@ export const ENGINE: FaultyLayer = {
         ["a message has any number of notifications", "BATCH_MAX = 1000", "BATCH_MAX = 100_000"],
         [
           "a summary is sent together with notifications",
-          "group === null || isSummary(first)) return [first];",
+          "group === null || isAlone(first)) return [first];",
           "group === null) return [first];",
         ],
         [
@@ -190,12 +190,12 @@ export const ENGINE: FaultyLayer = {
         ],
         [
           "a message of a group that failed waits again like a new one",
-          'queued.state === "pending" && queued.attempts === 0 && !isSummary(queued)',
-          'queued.state === "pending" && !isSummary(queued)',
+          'queued.state === "pending" && queued.attempts === 0 && !isAlone(queued)',
+          'queued.state === "pending" && !isAlone(queued)',
         ],
         [
           "a summary waits for a group",
-          'queued.state === "pending" && queued.attempts === 0 && !isSummary(queued)',
+          'queued.state === "pending" && queued.attempts === 0 && !isAlone(queued)',
           'queued.state === "pending" && queued.attempts === 0',
         ],
         [
@@ -220,8 +220,8 @@ export const ENGINE: FaultyLayer = {
         ],
         [
           "a message that may have arrived is sent again with others",
-          "queued.messageId !== null || isExcluded(queued) || isSummary(queued)",
-          "isExcluded(queued) || isSummary(queued)",
+          "queued.messageId !== null || isExcluded(queued) || isAlone(queued)",
+          "isExcluded(queued) || isAlone(queued)",
         ],
       ],
     },
@@ -236,8 +236,13 @@ export const ENGINE: FaultyLayer = {
         ],
         [
           "a recovery is merged into the next problem",
-          'if (before.event === "recovery" || before.event === "summary") return null;',
-          'if (before.event === "summary") return null;',
+          'if (before.event === "recovery" || isStandalone(before.event) && !isReplaced) return null;',
+          "if (isStandalone(before.event) && !isReplaced) return null;",
+        ],
+        [
+          "each rehearsal that was missed is sent once the channel is back",
+          "isStandalone(before.event) && !isReplaced",
+          "isStandalone(before.event)",
         ],
         [
           "a merge lets a rejected notification be retried earlier",
@@ -585,7 +590,7 @@ export const ENGINE: FaultyLayer = {
       faults: [
         [
           "a dropped problem that may have arrived gets no recovery",
-          'messageId === null || event === "recovery" || event === "summary"',
+          'messageId === null || event === "recovery" || isStandalone(event)',
           'messageId === null || event !== "change"',
         ],
         [
@@ -817,8 +822,8 @@ export const ENGINE: FaultyLayer = {
         ],
         [
           "a headline of a recovery has the output of an earlier result",
-          "recovery: false, summary: true",
-          "recovery: true, summary: true",
+          'hasOutput: item.notification.event !== "recovery"',
+          "hasOutput: true",
         ],
         [
           "a problem that has just begun lasts 0 s",
@@ -888,8 +893,8 @@ export const ENGINE: FaultyLayer = {
       faults: [
         [
           "the last notification of a check counts as true although the check has another condition",
-          'event === "summary" || observedAtMs === null) {',
-          'event === "summary" || observedAtMs !== null) {',
+          "isStandalone(event) || observedAtMs === null) {",
+          "isStandalone(event) || observedAtMs !== null) {",
         ],
         [
           "the marker of a problem that lasts is obsolete",

@@ -5,7 +5,7 @@
 import { type Condition, CONDITIONS, type NotificationEvent } from "../domain/condition.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
 import { describeDuration } from "../domain/duration.ts";
-import { isNoLongerChecked, type Notification } from "../domain/outbox.ts";
+import { isNoLongerChecked, isStandalone, type Notification } from "../domain/outbox.ts";
 import { timeText } from "../shared/local_time.ts";
 import { counted, truncate } from "../shared/text.ts";
 import { cleanLine } from "./clean_text.ts";
@@ -32,8 +32,7 @@ export function titleOf(
  */
 export function headline(item: MessageItem, lengthMax = NAME_LENGTH_MAX + OUTPUT_LENGTH_MAX): string {
   const name = titleOf(item.notification);
-  const output = { problem: true, change: true, reminder: true, recovery: false, summary: true };
-  return sentence(item, { name, hasOutput: output[item.notification.event], lengthMax });
+  return sentence(item, { name, hasOutput: item.notification.event !== "recovery", lengthMax });
 }
 
 /** An item as one line of less than 1000 characters: its headline with the name of the check, output and history. */
@@ -41,11 +40,11 @@ export function describeItem(item: MessageItem): string {
   const { check, title, event } = item.notification;
   const name = title === null || title === check
     ? check
-    : event === "summary"
+    : isStandalone(event)
     ? title
     : `${title} (${check})`;
   const line = sentence(item, { name: cleanLine(name, NAME_LENGTH_MAX), hasOutput: true });
-  if (event === "summary" || item.isDigest === true) return line;
+  if (isStandalone(event) || item.isDigest === true) return line;
   const [began, ...notes] = history(item);
   const condition = event === "problem" || event === "change" ? describeCondition(item) : conditionWord(item);
   return truncate(`${line} (${[`${condition}, ${began}`, ...notes].join("; ")})`, ITEM_LENGTH_MAX);
@@ -119,7 +118,7 @@ export function withinLength(texts: readonly string[], lengthMax: number): reado
 /** An item as one line for below its headline: the condition and its duration, the output, and the history. */
 export function describeState(item: MessageItem): string {
   if (item.isDigest === true) return truncate(item.notification.detail, DIGEST_LENGTH_MAX);
-  if (item.notification.event === "summary") return describeOutput(item);
+  if (isStandalone(item.notification.event)) return describeOutput(item);
   return `${describeCondition(item)}: ${describeOutput(item)} (${history(item).join("; ")})`;
 }
 
@@ -152,11 +151,12 @@ function sentence(
 ): string {
   const { notification, missedProblem } = item;
   if (item.isDigest === true) return cleanLine(notification.output, lengthMax);
-  const [what, output = notification.output] = notification.event === "summary"
+  const { event } = notification;
+  const [what, output = notification.output] = isStandalone(event)
     ? [""]
-    : notification.event === "recovery"
+    : event === "recovery"
     ? [` ${recoverySentence(item)}`, missedProblem?.output]
-    : [` ${SENTENCES[notification.event](item)}`];
+    : [` ${SENTENCES[event](item)}`];
   const isShown = output !== "" && (hasOutput || missedProblem !== null);
   return cleanLine(`${name}${what}${isShown ? `: ${truncate(output, OUTPUT_LENGTH_MAX)}` : ""}`, lengthMax);
 }

@@ -5,8 +5,11 @@ import { isoTime } from "../shared/json_values.ts";
 import { truncate } from "../shared/text.ts";
 
 /** For a webhook's JSON, a command's input, an `ndjson` event. Fields are only ever added. Times are ISO 8601 in UTC. */
-interface NotificationFields
-  extends Omit<Notification, "problemBeganAtMs" | "decidedAtMs" | "nextRunAtMs" | "hostName" | "summary"> {
+interface NotificationFields extends
+  Omit<
+    Notification,
+    "problemBeganAtMs" | "decidedAtMs" | "nextRunAtMs" | "hostName" | "summary" | "token"
+  > {
   readonly problem_began_at: string;
   readonly decided_at: string;
   readonly next_run_at: string;

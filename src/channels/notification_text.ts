@@ -35,6 +35,7 @@ function notificationOutput({ output }: Pick<Notification, "output">): string {
 export function notificationBody(item: MessageItem): string {
   const { notification, timeZone } = item;
   if (notification.event === "summary") return notification.detail;
+  if (notification.event === "rehearsal") return rehearsalBody(item);
   const detail = cleanLines(notification.detail);
   const output = notificationOutput(notification);
   const lines = [
@@ -55,6 +56,19 @@ export function notificationBody(item: MessageItem): string {
     lines.push("", "Detail:", ...detail.lines);
     if (detail.isCut) lines.push("(truncated)");
   }
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+function rehearsalBody({ notification, timeZone }: MessageItem): string {
+  const { output, detail, decidedAtMs, hostName } = notification;
+  const lines = [
+    cleanLine(output, 2 * OUTPUT_LENGTH_MAX),
+    "",
+    detail,
+    "",
+    `Sent: ${timeText(decidedAtMs, timeZone)}`,
+    `Host: ${cleanLine(hostName, OUTPUT_LENGTH_MAX)}`,
+  ];
   return lines.map((line) => `${line}\n`).join("");
 }
 

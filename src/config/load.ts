@@ -26,6 +26,7 @@ import { withSelected } from "./check_selectors.ts";
 import { findDependencyProblems, withCombined } from "./named_checks.ts";
 import {
   findListenProblems,
+  findRehearsalProblems,
   findSummaryProblems,
   findThresholdProblems,
   warnOfLateNotifications,
@@ -227,6 +228,7 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
     ...findDependencyProblems(selected.checks),
     ...findThresholdProblems(checks),
     ...findSummaryProblems(summary, checks),
+    ...findRehearsalProblems(checks, main.written),
   ];
   refuse(problems.filter(({ path }) => !fileOf(String(path[1])).isUnresolved(path)));
   const state = main.value["state"];

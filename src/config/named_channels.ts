@@ -80,7 +80,8 @@ export function warnOfUnusedChannels(
   if (checks.length === 0) return [];
   const lists = [...checks, ...summary === null ? [] : [summary]];
   const used = new Set(
-    lists.flatMap(({ notifications }) => notifications.flatMap(({ name, fallback }) => [name, fallback])),
+    lists.flatMap(({ notifications }) => notifications.flatMap(({ name, fallback }) => [name, fallback]))
+      .concat(checks.map(({ rehearsed }) => rehearsed?.name)),
   );
   return files.flatMap((file) =>
     channelNames(file).filter((name) => !used.has(name)).map((name) => ({

@@ -214,6 +214,7 @@ class Resolver {
       ...lacks.length === 0 && "cron" in rest.parameters && rest.parameters.cron !== undefined && {
         jobTimes: this.#sharedTimes(rest.parameters.cron, rest.parameters.timeZone),
       },
+      ...this.#rehearsed(rest.parameters),
       maintenanceWindows: this.#maintenanceWindows(maintenanceWindows),
       notifications: this.#withKeys(name, notifications, view),
       ...locations !== undefined && {
@@ -222,6 +223,11 @@ class Resolver {
       ...action !== undefined && { action: { after: threshold, ...action } },
       ...lacks.length > 0 && { lack: describeLacks(lacks) },
     };
+  }
+
+  #rehearsed(parameters: CheckByKind["parameters"]): Pick<Check, "rehearsed"> {
+    const channel = "channel" in parameters ? this.#options.channels.get(parameters.channel) : undefined;
+    return channel === undefined ? {} : { rehearsed: withoutFilters(channel) };
   }
 
   /** A placeholder may have another value on another machine, and none in a command that only reads. */

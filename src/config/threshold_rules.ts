@@ -4,6 +4,8 @@ import { describeDuration, exactDuration } from "../domain/duration.ts";
 import { type CronTimes, isCron, type Schedule } from "../domain/schedule.ts";
 import { DAY_MS, HOUR_MS } from "../shared/time_units.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
+import { isObject } from "./schema_view.ts";
+import type { JsonObject } from "./syntax.ts";
 import type { Listen } from "../domain/generated/config.ts";
 import { isLoopback, parseListenAddress } from "../shared/ip_address.ts";
 
@@ -134,6 +136,38 @@ export function findSummaryProblems(
     at: "name",
     message: `${quoteValue(SUMMARY_NAME)} is the name of the summary, expected another name for this check`,
   }];
+}
+
+/** Finds rehearsals whose link would lead nowhere. */
+export function findRehearsalProblems(
+  checks: readonly Check[],
+  { listen, page }: JsonObject,
+): readonly Problem[] {
+  const hasUrl = isObject(page) && "url" in page;
+  return checks.filter(({ rehearsed }) => rehearsed !== undefined).flatMap(({ name }) => {
+    const path = ["checks", name, "kind"];
+    const needs = (key: string, why: string, hint: string): Problem => ({
+      path,
+      message: `a rehearsal requires "${key}": ${why}`,
+      hint,
+    });
+    return [
+      ...isObject(listen) ? [] : [
+        needs(
+          "listen",
+          "it serves the link that confirms",
+          'add "listen": { "address": "127.0.0.1:9090" }',
+        ),
+      ],
+      ...hasUrl ? [] : [
+        needs(
+          "page.url",
+          "the link begins with it",
+          'add "page": { "url": "https://status.example.org/" }',
+        ),
+      ],
+    ];
+  });
 }
 
 /** Warns of a period without history. */

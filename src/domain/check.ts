@@ -46,6 +46,8 @@ export interface CheckSettings extends Omit<config.Check, CombinedKey> {
   readonly action?: Action;
   /** The times of `cron` in its parameters; absent: it has none. */
   readonly jobTimes?: CronTimes;
+  /** The channel in its parameters, without filters; absent: it has none. */
+  readonly rehearsed?: Channel;
   /** A hash of its kind, parameters and `invert` as they are written, before placeholders are resolved. @default unknown */
   readonly definition?: string;
   /** Its target for people, without credentials; absent: it has none. */
@@ -105,6 +107,13 @@ export interface LocationVote {
 /** What a check waits for before it has a condition: results that come soon, or the first run of a job. */
 export type Awaited = "checks" | "job";
 
+/** A message that proves that a channel delivers, once somebody confirms it. */
+export interface Rehearsal {
+  readonly channel: Channel;
+  /** The secret part of the link that confirms it. */
+  readonly token: string;
+}
+
 export interface CheckResult {
   /** The condition of this run alone; thresholds are applied later. */
   readonly condition: Condition;
@@ -124,6 +133,8 @@ export interface CheckResult {
   readonly locations?: readonly LocationVote[];
   /** What the next run on any machine goes on from, such as a position in a file. @default what this run went on from */
   readonly memory?: string;
+  /** A rehearsal to queue, in the transaction that persists this. @default none */
+  readonly rehearsal?: Rehearsal;
   /** Too few locations have reported lately, so that an earlier `ok` is no longer known. @default false */
   readonly isSilent?: boolean;
 }

@@ -44,6 +44,8 @@ export interface ObserveContext {
   readonly jobs: JobLog | null;
   /** What earlier runs of the check left; `null`: nothing. Absent: no state is stored. */
   readonly memory?: string | null;
+  /** Whether notifications are sent, so that a rehearsal may be. @default false */
+  readonly notifies?: boolean;
   /** Returns the condition of another check; `null` if it is inactive. Absent: no other check is available. */
   conditionOf?(check: string): KnownCondition | null;
   /** Called with secrets that the run found, such as a token of a login. */
@@ -52,6 +54,17 @@ export interface ObserveContext {
   readonly directory: string;
   /** Aborts when the run is to end early; the observer then throws the signal's reason. */
   readonly signal: AbortSignal;
+}
+
+/** The last rehearsal of a channel. Times are wall time, milliseconds since 1970. */
+export interface SentRehearsal {
+  /** The secret part of the link that confirms it. */
+  readonly token: string;
+  readonly sentAtMs: number;
+  /** When the first one since the last proof was sent; `null`: it is confirmed. */
+  readonly unprovenSinceMs: number | null;
+  /** When a rehearsal was last confirmed; `null`: none was. */
+  readonly provenAtMs: number | null;
 }
 
 export interface ParameterProblem {
@@ -106,6 +119,8 @@ export interface CheckKindEntry<K extends CheckKind> {
   readonly withoutLocations?: string;
   /** The secret by which such a job checks in over HTTP. @default none */
   pingKey?(check: CheckOf<K>): string | undefined;
+  /** Returns the last rehearsal of a channel by what a run left; `null`: none was sent. Absent: the kind sends none. */
+  rehearsalOf?(memory: string | null, channelKey: string): SentRehearsal | null;
   /** How its checks are made on the command line. */
   readonly target: CheckTarget<K>;
   warnings(check: CheckOf<K>): readonly ParameterProblem[];

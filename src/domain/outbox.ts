@@ -192,14 +192,17 @@ export interface RenderedSummary {
   readonly json: string;
 }
 
-/** A notification of a check, or a summary, whose detail is its text. Times are wall time, milliseconds since 1970. */
+/** The events that are about no condition. */
+export type StandaloneEvent = "summary" | "rehearsal";
+
+/** A notification of a check, a rehearsal, or a summary, whose detail is its text. Times are wall time, milliseconds since 1970. */
 export interface Notification {
   /** Unique; the same in every channel and at every attempt. Letters, digits and `-`. */
   readonly id: string;
   readonly check: string;
   /** The check's title; `null` if the config has none. */
   readonly title: string | null;
-  readonly event: NotificationEvent | "summary";
+  readonly event: NotificationEvent | StandaloneEvent;
   readonly condition: Condition;
   /** The condition last notified; `ok` if none was, or `pending` if none was confirmed before the problem. */
   readonly previous: ShownCondition;
@@ -221,8 +224,10 @@ export interface Notification {
   readonly flapping: boolean;
   /** How many checks depend on the check, also by way of others; their problems are suppressed. 0 in a recovery. */
   readonly dependents: number;
-  /** With the event `summary`; it is sent alone. @default none */
+  /** With the event `summary`. @default none */
   readonly summary?: RenderedSummary;
+  /** With the event `rehearsal`: the secret part of the link that confirms it. @default none */
+  readonly token?: string;
 }
 
 /** The usual values of a notification that is about no condition of a check that runs. */
@@ -235,6 +240,11 @@ export const PLAIN_NOTIFICATION = {
   flapping: false,
   dependents: 0,
 } as const satisfies Partial<Notification>;
+
+/** Returns whether a notification is about no condition; it is sent alone. */
+export function isStandalone(event: string): event is StandaloneEvent {
+  return event === "summary" || event === "rehearsal";
+}
 
 /** Returns whether the config no longer runs the check: its problem ended for the receiver, and may well go on. */
 export function isNoLongerChecked({ event, condition }: Pick<Notification, "event" | "condition">): boolean {

@@ -4,12 +4,12 @@
  * - Order: the notifications of a check are sent in order. A check contributes its first notification, its head, and
  *   those that directly follow.
  * - A message that may have arrived is sent again unchanged, under the same id.
- * - Other notifications of a batching channel are sent together, except summaries. Those of any other channel are sent
+ * - Other notifications of a batching channel are sent together, except summaries and rehearsals. Those of any other channel are sent
  *   one at a time, except after a wait for its limit.
  * - With groups, those of a group are sent together, whatever the channel, once the first of them is due.
  * - A batch that is rejected, or has failed for an hour, is sent one by one.
  */
-import type { QueuedNotification } from "../domain/outbox.ts";
+import { isStandalone, type QueuedNotification } from "../domain/outbox.ts";
 import type { ChannelGroup, QueueContext, Round } from "./queue_state.ts";
 
 /** A message with more is hard to read, and a receiver may reject it. */
@@ -54,7 +54,7 @@ export function nextBatch(
   if (first === null) return null;
   const { messageId } = first;
   if (messageId !== null) return notifications.filter((queued) => queued.messageId === messageId);
-  if (!batches && !isDigest && group === null || isSummary(first)) return [first];
+  if (!batches && !isDigest && group === null || isAlone(first)) return [first];
   const isSame = ([head]: NonEmpty): boolean =>
     isDigest || group?.of(head.notification.check) === group?.of(first.notification.check);
   const all = chosen.filter(isSame).flatMap((own) => unsealed(own, isExcluded)).toSorted(bySequence);
@@ -95,7 +95,7 @@ export function groupTimes(
 ): (queued: QueuedNotification) => number {
   if (group === null) return () => -Infinity;
   const waits = (queued: QueuedNotification): boolean =>
-    queued.state === "pending" && queued.attempts === 0 && !isSummary(queued);
+    queued.state === "pending" && queued.attempts === 0 && !isAlone(queued);
   const times = new Map<string, number>();
   for (const queued of notifications.filter(waits)) {
     const key = group.of(queued.notification.check);
@@ -117,13 +117,13 @@ function checksOf(notifications: readonly QueuedNotification[]): readonly NonEmp
   return [...byCheck.values()].flatMap(([head, ...rest]) => head === undefined ? [] : [[head, ...rest]]);
 }
 
-function isSummary({ notification }: QueuedNotification): boolean {
-  return notification.event === "summary";
+function isAlone({ notification }: QueuedNotification): boolean {
+  return isStandalone(notification.event);
 }
 
 /** Up to the first one of a message that may have arrived, that is not wanted, or that is sent alone. */
 function unsealed(own: NonEmpty, isExcluded: BatchOptions["isExcluded"]): readonly QueuedNotification[] {
-  const end = own.findIndex((queued) => queued.messageId !== null || isExcluded(queued) || isSummary(queued));
+  const end = own.findIndex((queued) => queued.messageId !== null || isExcluded(queued) || isAlone(queued));
   return end === -1 ? own : own.slice(0, end);
 }
 

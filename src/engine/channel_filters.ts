@@ -8,7 +8,7 @@
  */
 import type { ChannelFilters } from "../domain/channel.ts";
 import { type Condition, type ConditionState, severity, SHOWN_CONDITIONS } from "../domain/condition.ts";
-import type { Notification } from "../domain/outbox.ts";
+import { isStandalone, type Notification } from "../domain/outbox.ts";
 import { isInWindow, openWindow } from "./maintenance_windows.ts";
 
 export interface FilterOptions {
@@ -124,6 +124,6 @@ export function isExcluded(
 ): boolean {
   if (events === undefined) return false;
   const passes = ({ event }: Pick<Notification, "event">): boolean =>
-    event === "summary" || events.includes(event);
+    isStandalone(event) || events.includes(event);
   return !passes(notification) && !(missedProblem !== null && passes(missedProblem));
 }

@@ -23,7 +23,7 @@ import {
   type RollupEntry,
 } from "../domain/store.ts";
 import { type FilterOptions, isLeftOut, knownTo } from "./channel_filters.ts";
-import { type LastNotified, queueFor } from "./queued_notifications.ts";
+import { type LastNotified, queueFor, queueRehearsal } from "./queued_notifications.ts";
 import { silencesOf } from "./silences.ts";
 import { mayAct, suppressionOf, type SuppressionOptions } from "./suppression.ts";
 
@@ -176,10 +176,11 @@ function recordRun(
   const isActing = awaits === undefined && isActionDue(check, state, circumstances);
   const record = recordAfter(before, run, { state: isActing ? withAction(state, nowMs) : state, nowMs });
   const decided = conclude(verdict, { record, occurrences, deciding, isActing });
-  const { notification, queued } = decided;
+  const { notification } = decided;
+  const queued = [...decided.queued, ...rehearsalOf(result, deciding, decided.queued.length)];
   // With a reminder at each run and no channel that gets it, nothing is recorded.
   const isDecisive = change !== null || isActing ||
-    notification !== null && (queued.length > 0 || check.reminders !== true);
+    notification !== null && (decided.queued.length > 0 || check.reminders !== true);
   const added = addRun(before.journal, {
     endedAtMs: nowMs,
     condition,
@@ -189,7 +190,7 @@ function recordRun(
     isDecisive,
     output,
   });
-  return withUpdate(decided, added, {
+  return withUpdate({ ...decided, queued }, added, {
     rollup: rollupEntryOf(before, record, run, nowMs),
     // That a new check is ok is no news.
     change: change === null || change.from === "pending" && change.to === "ok" ? null : {
@@ -201,6 +202,16 @@ function recordRun(
       trace: change.to === "ok" ? "" : result.trace ?? "",
     },
   });
+}
+
+/** Returns the rehearsal of a result as it is queued, after other notifications. */
+function rehearsalOf(
+  { rehearsal }: Result,
+  { situation }: Deciding,
+  before: number,
+): readonly QueuedNotification[] {
+  if (rehearsal === undefined || !situation.notifies) return [];
+  return [queueRehearsal(rehearsal, { ...situation, sequence: situation.sequence + before })];
 }
 
 function reviewRecord(before: CheckRecord, circumstances: Circumstances, deciding: Deciding): Decided {

@@ -1,5 +1,10 @@
 /** The last notification of each channel, by check and channel. Pure. */
-import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
+import {
+  type DeliveryMarker,
+  isStandalone,
+  type OutboxChange,
+  type QueuedNotification,
+} from "../domain/outbox.ts";
 
 /** All markers, by {@linkcode markerKey}. */
 export type DeliveryMarkers = ReadonlyMap<string, DeliveryMarker>;
@@ -18,7 +23,7 @@ export function markersAfter(
   const cleared: { check: string; channelKey: string }[] = [];
   // In order: the last notification of a check decides.
   for (const { notification: { check, event, condition }, channelKey } of delivered) {
-    if (event === "summary") continue;
+    if (isStandalone(event)) continue;
     const key = markerKey(check, channelKey);
     const known = now.has(key) ? now.get(key) : markers.get(key);
     if (event === "recovery") cleared.push({ check, channelKey });
@@ -35,7 +40,7 @@ export function markersAfter(
 /** Returns the markers of dropped notifications that may have arrived, so that their channels get a recovery. */
 export function markersOfDropped(dropped: readonly QueuedNotification[]): readonly DeliveryMarker[] {
   return dropped.flatMap(({ notification: { check, event, condition }, channelKey, messageId }) =>
-    messageId === null || event === "recovery" || event === "summary"
+    messageId === null || event === "recovery" || isStandalone(event)
       ? []
       : [{ check, channelKey, messageId, condition, certain: false }]
   );

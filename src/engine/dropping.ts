@@ -65,7 +65,7 @@ function dropped(
   queued: QueuedNotification,
   { reason, nowMs }: Pick<DropOptions, "reason" | "nowMs">,
 ): QueuedNotification {
-  const { summary: _, ...notification } = queued.notification;
+  const { summary: _, token: __, ...notification } = queued.notification;
   return {
     ...queued,
     notification: { ...notification, output: "", detail: "" },

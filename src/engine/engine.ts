@@ -53,11 +53,16 @@ export class Engine {
   record(run: Run, nowMs: number): Decided {
     const { check } = run.result;
     const decided = this.#decide(check, nowMs, run);
-    const { update, notification, action } = decided;
+    const { update, queued, notification, action } = decided;
     this.#options.repository.keep(update, {
-      isUrgent: update.change !== null || notification !== null || action !== null,
+      isUrgent: update.change !== null || notification !== null || queued.length > 0 || action !== null,
     });
     return decided;
+  }
+
+  /** Whether notifications are sent. */
+  get notifies(): boolean {
+    return this.#options.sender?.notifies ?? false;
   }
 
   /** Decides again, without a result, whether a notification or an action is due that was suppressed until now. */

@@ -4,7 +4,7 @@
  *
  * A notification that is being sent, or may have arrived, is never touched: it has a message id.
  */
-import { countOf, type QueuedNotification } from "../domain/outbox.ts";
+import { countOf, isStandalone, type QueuedNotification } from "../domain/outbox.ts";
 import type { ChannelQueue, QueueContext, QueueEffect, QueueTransition } from "./queue_state.ts";
 
 /** New notifications are merged together after this time, since each time costs a transaction. */
@@ -95,7 +95,9 @@ function mergePair(older: QueuedNotification, newer: QueuedNotification): Queued
   const { notification: before } = older;
   const { notification: after } = newer;
   if (older.messageId !== null || newer.messageId !== null) return null;
-  if (before.event === "recovery" || before.event === "summary") return null;
+  // Only the link of the last rehearsal confirms.
+  const isReplaced = before.event === "rehearsal" && after.event === "rehearsal";
+  if (before.event === "recovery" || isStandalone(before.event) && !isReplaced) return null;
   const isFirst = before.event === "problem";
   const both = {
     ...older,

@@ -3,7 +3,8 @@ import type { NotifyingConfig } from "./configured_channels.ts";
 
 /**
  * Adds to each item of a message the present facts of the config about its check, the URL of its page, and the time
- * zone. An item about several checks, or about none of the config, has the URL of the page of all checks.
+ * zone. An item about several checks, or about none of the config, has the URL of the page of all checks. A rehearsal
+ * has the one that confirms it, also in its output.
  */
 export function withFacts(
   message: Message,
@@ -16,12 +17,19 @@ export function withFacts(
   return {
     ...message,
     items: message.items.map((item) => {
-      const { check, event } = item.notification;
+      const { notification } = item;
+      const { check, event, token } = notification;
       const user = running.get(check);
-      const url = pageUrl === null ? undefined : urlOf(pageUrl, user === undefined ? null : check);
-      const isOpen = hasActions && user !== undefined && !["recovery", "summary"].includes(event);
+      const url = pageUrl === null ? undefined : urlOf(pageUrl, user === undefined ? null : check, token);
+      const isOpen = hasActions && user !== undefined && event !== "recovery";
       return {
         ...item,
+        ...token !== undefined && {
+          notification: {
+            ...notification,
+            output: `${notification.output}: ${url ?? "page.url is missing"}`,
+          },
+        },
         facts: { ...url !== undefined && linksOf(url, isOpen), ...user !== undefined && factsOfUser(user) },
         goesDown: user?.goesDown ?? false,
         timeZone: timeZone(),
@@ -34,8 +42,9 @@ function linksOf(url: string, isOpen: boolean): CheckFacts {
   return { url, ...isOpen && { acknowledge_url: `${url}#acknowledge` } };
 }
 
-function urlOf(pageUrl: string, check: string | null): string {
+function urlOf(pageUrl: string, check: string | null, token?: string): string {
   const base = pageUrl.endsWith("/") ? pageUrl : `${pageUrl}/`;
+  if (token !== undefined) return `${base}confirm/${token}`;
   return check === null ? base : `${base}checks/${encodeURIComponent(check.toWellFormed())}`;
 }
 

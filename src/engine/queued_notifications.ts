@@ -1,9 +1,17 @@
 import type { Channel } from "../domain/channel.ts";
 import { conditionFor, hoursEndMs, isExcluded, isOutsideHours } from "./channel_filters.ts";
-import { truncate } from "../shared/text.ts";
+import { quote, truncate } from "../shared/text.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { TextMax } from "../domain/delivery.ts";
-import type { DeliveryMarker, Notification, QueuedNotification } from "../domain/outbox.ts";
+import {
+  type DeliveryMarker,
+  type Notification,
+  PLAIN_NOTIFICATION,
+  type QueuedNotification,
+} from "../domain/outbox.ts";
+import type { Rehearsal } from "../domain/check.ts";
+import { noticeName } from "./channel_notices.ts";
+import { hashHex } from "../shared/hash.ts";
 
 /** The last notification of a channel, for a check. */
 export interface LastNotified {
@@ -113,6 +121,40 @@ export function shortNotification(
     detail: truncate(notification.detail, detail),
     ...summary !== undefined && detail > 0 && { summary },
   };
+}
+
+/** Returns a rehearsal as it is queued; its link is added once it is sent. */
+export function queueRehearsal(
+  { channel, token }: Rehearsal,
+  { nameOf, textMaxOf, sequence, hostName, nowMs }:
+    & Pick<QueueOptions, "nameOf" | "textMaxOf" | "sequence">
+    & Pick<Notification, "hostName">
+    & { readonly nowMs: number },
+): QueuedNotification {
+  const channelName = nameOf(channel);
+  const notification: Notification = {
+    ...PLAIN_NOTIFICATION,
+    // Without the token: ids are logged.
+    id: `rehearsal-${hashHex(token, 16)}`,
+    check: noticeName(channelName),
+    title: "Rehearsal, no problem",
+    event: "rehearsal",
+    condition: "ok",
+    output: "confirm that this arrived",
+    detail: `This message tests the channel ${quote(channelName)}. Open the link and press the button. ` +
+      "A program sends a POST request to the link.",
+    token,
+    problemBeganAtMs: nowMs,
+    decidedAtMs: nowMs,
+    nextRunAtMs: nowMs,
+    hostName,
+  };
+  return newQueued(shortNotification(notification, textMaxOf(channel)), {
+    channelKey: channel.key,
+    channelName,
+    sequence,
+    nowMs,
+  });
 }
 
 /** Returns a queued notification that was never tried. */

@@ -15,6 +15,7 @@ import {
   type ChannelCount,
   type DeliveryMarker,
   isNoLongerChecked,
+  isStandalone,
   NOTICE_PREFIX,
   type Notification,
   type OutboxChange,
@@ -174,11 +175,11 @@ export class Sender {
 
   readonly textMaxOf = (channel: Channel): TextMax => channelEntryOf(channel).textMax;
 
-  /** Notes notifications that were decided, until they are sent. */
-  decided(check: Check, queued: readonly QueuedNotification[]): void {
-    if (queued.length === 0) return;
+  /** Notes notifications that were decided, until they are sent. A rehearsal has the name of no check. */
+  decided({ name }: Check, queued: readonly QueuedNotification[]): void {
     this.#sequence += queued.length;
-    this.unsent.set(check.name, [...this.unsent.get(check.name) ?? [], ...queued]);
+    const own = queued.filter(({ notification: { check } }) => check === name);
+    if (own.length > 0) this.unsent.set(name, [...this.unsent.get(name) ?? [], ...own]);
   }
 
   /** Sends notifications that were decided and are persisted, or can't be. */
@@ -423,12 +424,12 @@ export class Sender {
     return true;
   }
 
-  /** Of what is no check, a summary or a notice about a channel, the last notification is the true one. */
+  /** Of what is no check, a summary, a rehearsal or a notice about a channel, the last notification is the true one. */
   protected isStillTrue(queued: QueuedNotification): boolean {
     const { channelKey, notification } = queued;
     const { check, event } = notification;
     const { confirmed, observedAtMs } = this.stateOf(check);
-    if (isNoLongerChecked(notification) || event === "summary" || observedAtMs === null) {
+    if (isNoLongerChecked(notification) || isStandalone(event) || observedAtMs === null) {
       return this.isLast(queued);
     }
     const channel = this.channels.useOf(check, channelKey) ?? {};

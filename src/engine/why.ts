@@ -9,7 +9,7 @@ import { confirmedAs, hasProblem, isAttentive, reminderAfterMs } from "../condit
 import type { Channel } from "../domain/channel.ts";
 import { alternativesOf, type Check, checkResult } from "../domain/check.ts";
 import { type Condition, type NotificationEvent, severity } from "../domain/condition.ts";
-import type { Silence } from "../domain/outbox.ts";
+import { isStandalone, type Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { dueAtMs, isExcluded, isOutsideHours } from "./channel_filters.ts";
 import { unconfirmedOf } from "./check_status.ts";
@@ -134,7 +134,7 @@ function dueEvent(decision: Decision): NotificationEvent | null {
   const due = queued.find(({ channelKey }) => channelKey === channel.key);
   if (due === undefined || isExcluded(channel, due)) return null;
   const { event } = due.notification;
-  return event === "summary" ? null : event;
+  return isStandalone(event) ? null : event;
 }
 
 function silencesOfKind(

@@ -80,8 +80,9 @@ export class SharedSender extends Sender {
       notifiedOf([conditionFor(channel, this.stateOf(check).notified)]);
   }
 
-  override decided(check: Check, queued: readonly QueuedNotification[]): void {
-    super.decided(check, queued);
+  override decided(check: Check, decided: readonly QueuedNotification[]): void {
+    super.decided(check, decided);
+    const queued = decided.filter(({ notification }) => notification.check === check.name);
     if (queued.length === 0) return;
     this.#known.add(check.name, [
       ...check.notifications.map((channel) =>

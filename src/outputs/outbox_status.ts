@@ -1,5 +1,11 @@
 import { describeDuration } from "../domain/duration.ts";
-import type { LoggedDelivery, PageAction, QueuedNotification, Silence } from "../domain/outbox.ts";
+import {
+  isStandalone,
+  type LoggedDelivery,
+  type PageAction,
+  type QueuedNotification,
+  type Silence,
+} from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
 import { isoTime, isoTimeOrNull } from "../shared/json_values.ts";
 import { timeText } from "../shared/local_time.ts";
@@ -75,7 +81,7 @@ export function describeRow(row: ShownNotification, nowMs: number): string {
     : `, limit reached for ${describeDuration(Math.max(0, row.limitedUntilMs - nowMs))} more`;
   const counted = row.summarized === 0 ? "" : ` and ${row.summarized} older problems that recovered`;
   const { event, condition, check } = row.notification;
-  const what = event === "summary" ? "summary" : `${condition} of "${check}"`;
+  const what = isStandalone(event) ? event : `${condition} of "${check}"`;
   return `${row.state}: ${what}${counted} to ${row.channelName}, ` +
     `decided ${since} ago, tried ${row.attempts === 1 ? "once" : `${row.attempts} times`}${limited}${why}`;
 }

@@ -1,4 +1,5 @@
 import type { MessageItem } from "../domain/delivery.ts";
+import { isStandalone } from "../domain/outbox.ts";
 
 /** A notification in a message, as scenarios write it. */
 export interface ShownItem {
@@ -52,6 +53,6 @@ function describeItem(item: ShownItem): string {
     ...acknowledged === null || acknowledged === undefined ? [] : ["acknowledged"],
     ...summarized > 0 ? [`${summarized} summarized`] : [],
   ];
-  const words = event === "summary" ? output : describeNotification(item);
+  const words = isStandalone(event) ? output : describeNotification(item);
   return `${words}${marks.length === 0 ? "" : ` (${marks.join(", ")})`}`;
 }

@@ -6,6 +6,7 @@
 import { mergeNotifications } from "../engine/merge_pending.ts";
 import type { Condition } from "../domain/condition.ts";
 import {
+  isStandalone,
   type LoggedDelivery,
   NOTICE_PREFIX,
   type Notification,
@@ -71,7 +72,7 @@ export function differencesFromSent(
 /** Returns delivered, dropped and queued notifications, by the time of their decision. */
 function sentIn({ log, waiting }: SentPast): readonly Sent[] {
   const isOfCheck = ({ event, check }: Pick<Notification, "event" | "check">): boolean =>
-    event !== "summary" && !check.startsWith(NOTICE_PREFIX);
+    !isStandalone(event) && !check.startsWith(NOTICE_PREFIX);
   const left = log.filter((one) => one.outcome !== "rejected" && isOfCheck(one)).map((one): Sent => ({
     ...verified(one, one.channelName, one.missedProblem),
     atMs: one.atMs,

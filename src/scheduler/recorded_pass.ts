@@ -73,6 +73,7 @@ export class RecordedPass {
       ...options,
       runner: this.#freshGroups(options.runner ?? RUN_HERE),
       jobs: isKept ? jobLogOf(repository) : null,
+      notifies: options.engine.notifies,
       conditionOf: (name) => this.#conditionOf(name),
       ...isKept && { memoryOf: (name) => this.#recordOf(name).last?.memory ?? null },
       traceOf: (check) => {

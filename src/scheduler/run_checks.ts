@@ -33,6 +33,7 @@ export type RunOptions = Pick<
   PassOptions,
   | "system"
   | "jobs"
+  | "notifies"
   | "conditionOf"
   | "memoryOf"
   | "connectivity"
@@ -59,6 +60,7 @@ export interface PassOptions {
   readonly system: ObserveContext["system"];
   /** The runs that jobs recorded; `null` without a state. */
   readonly jobs: JobLog | null;
+  readonly notifies?: ObserveContext["notifies"];
   readonly conditionOf?: ObserveContext["conditionOf"];
   /** `null`: every failure counts. @default null */
   readonly connectivity?: Connectivity | null;
@@ -160,7 +162,7 @@ export async function runCheck(
   check: Check,
   options: RunOptions,
 ): Promise<Result> {
-  const { jobs, conditionOf, directory, signal, redact } = options;
+  const { jobs, notifies = false, conditionOf, directory, signal, redact } = options;
   signal.throwIfAborted();
   const depth = options.traceOf?.(check) ?? null;
   const traced = depth === null ? null : (await readTracing()).startTrace(options.system, depth);
@@ -172,6 +174,7 @@ export async function runCheck(
   const context: ObserveContext = {
     system,
     jobs,
+    notifies,
     ...conditionOf !== undefined && { conditionOf },
     ...options.memoryOf !== undefined && { memory: options.memoryOf(check.name) },
     hide: (secrets) => void ownSecrets.push(...secrets),

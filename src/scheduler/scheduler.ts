@@ -98,7 +98,7 @@ export interface SchedulerOptions {
   /** @default {@linkcode RUN_HERE} */
   readonly runner?: CheckRunner;
   /** Records every result that counts, and decides on notifications. */
-  readonly engine: Pick<Engine, "refresh" | "record" | "review" | "dependenciesToRun" | "send">;
+  readonly engine: Pick<Engine, "refresh" | "record" | "review" | "dependenciesToRun" | "send" | "notifies">;
   /** Decides which of the checks run here; notify the scheduler of a change with `spread`. @default all of them */
   readonly share?: WorkShare;
   /** Called at once for each event; for a notification only after an attempt to write it. */
@@ -495,6 +495,7 @@ export class Scheduler {
     return {
       system: withoutSecrets(this.#options.system, redact),
       jobs: this.#options.jobs,
+      notifies: this.#options.engine.notifies,
       conditionOf: this.#conditionOf,
       connectivity: connectivityOf({ connectivity }, this.#network),
       ...this.#options.jobs !== null && { memoryOf: (name) => this.#recordOf(name).last?.memory ?? null },
@@ -515,9 +516,9 @@ export class Scheduler {
     const { notification } = entry;
     const written = this.#writing.recorded();
     if (entry.action !== null) this.#act(entry.record.name, entry.action, written);
-    if (notification === null) return void written.catch(onBug);
+    if (notification === null && entry.queued.length === 0) return void written.catch(onBug);
     this.#sending = Promise.all([this.#sending, written]).then(() => {
-      this.#emit({ event: "notification", notification });
+      if (notification !== null) this.#emit({ event: "notification", notification });
       engine.send(entry);
     }).catch(onBug);
   }

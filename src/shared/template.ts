@@ -191,7 +191,14 @@ export function bodyRuleOf(headers: Readonly<Record<string, unknown>>): BodyRule
 // `{ "{{condition}}": { "critical": 5, "*": 3 } }`, chooses one of its values.
 
 export const CHOOSING_FIELDS: Readonly<Partial<Record<TemplateField, readonly string[]>>> = {
-  event: ["problem", "change", "recovery", "reminder", "summary"] satisfies readonly Notification["event"][],
+  event: [
+    "problem",
+    "change",
+    "recovery",
+    "reminder",
+    "summary",
+    "rehearsal",
+  ] satisfies readonly Notification["event"][],
   condition: CONDITIONS,
   previous: SHOWN_CONDITIONS,
   action: ["trigger", "resolve"],

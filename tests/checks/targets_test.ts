@@ -119,6 +119,7 @@ Deno.test("each kind derives parameters from its target, or supports none", asyn
     ping: "192.0.2.1",
     group: "a,b",
     job: "1 day",
+    rehearsal: null,
   };
   const targets = await readTargets();
   assert.deepEqual([...targets.keys()].sort(), Object.keys(words).sort());

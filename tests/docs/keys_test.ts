@@ -116,9 +116,12 @@ function examplesOf(root: Schema): Iterable<Example> {
   const router = { kind: "test", parameters: {} };
   const routers = { router, "router-a": router, "router-b": router };
   const pager = { kind: "console", parameters: {} };
+  // A rehearsal needs them.
+  const linked = { listen: { address: "127.0.0.1:9797" }, page: { url: "https://status.example.org/" } };
   const hasNames = root.properties !== undefined && "channels" in root.properties;
   return visit(root, "", (config) => ({
     defaults: {},
+    ...hasNames && linked,
     ...config,
     ...hasNames && { channels: { pager, ...config["channels"] as JsonObject } },
     checks: { ...routers, ...config["checks"] as JsonObject },

@@ -327,11 +327,13 @@ Deno.test("a summary neither waits for a group nor ends its wait", () => {
   assert.equal(wakeAtMs({ ...started.queue, mergeAtMs: null }), NOW + 30 * SECOND);
 });
 
-Deno.test("a summary is sent by itself, also by a channel that batches", () => {
-  const queued = notifications("summary a b").map((one, index) =>
-    index > 0 ? one : { ...one, notification: { ...one.notification, event: "summary" as const } }
-  );
-  assert.deepEqual(messagesOf(queued), [["summary0"], ["a1", "b2"]]);
+Deno.test("a summary and a rehearsal are sent by themselves, also by a channel that batches", () => {
+  for (const event of ["summary", "rehearsal"] as const) {
+    const queued = notifications(`${event} a b`).map((one, index) =>
+      index > 0 ? one : { ...one, notification: { ...one.notification, event } }
+    );
+    assert.deepEqual(messagesOf(queued), [[`${event}0`], ["a1", "b2"]]);
+  }
 });
 
 Deno.test("a message has at most 1,000 notifications", () => {

@@ -40,6 +40,12 @@ Deno.test("a message has a link to the page of its check, or to that of all chec
   for (const [check, url, link] of cases) assert.equal(factsOf(check, url)?.url, link, `${check} at ${url}`);
 });
 
+Deno.test("a rehearsal has the link that confirms it, and no other", () => {
+  const rehearsal = { event: "rehearsal", condition: "ok", token: "0a1b" } as const;
+  const facts = factsOf("channel ops", "https://example.org/m", { hasActions: true, ...rehearsal });
+  assert.deepEqual(facts, { url: "https://example.org/m/confirm/0a1b" });
+});
+
 Deno.test("a message of a problem has a link to the form that acknowledges it, if the page has one", () => {
   const linkOf = (check: string, fields = {}, url: string | null = "https://example.org/m") =>
     factsOf(check, url, { hasActions: true, ...fields })?.acknowledge_url;

@@ -4,6 +4,8 @@ import { concurrentTests } from "../support/concurrent_tests.ts";
 import { promtool } from "../support/promtool.ts";
 import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 import { inTime } from "./in_time.ts";
+import { withState } from "../state/state_directory.ts";
+import { HOUR_MS } from "../../src/shared/time_units.ts";
 import { type Harness, type Program, withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor check: HTTP endpoint");
@@ -178,6 +180,41 @@ test("two jobs with one key are an error", () =>
     const { code, stderr } = await harness.runHere(["validate"]);
     assert.equal(code, 78);
     assert.match(stderr, /checks\.other\.parameters\.ping_key: is the key of the check "backup" too/);
+  }));
+
+test("a receiver confirms rehearsals by itself", () =>
+  withHarness(async (harness) => {
+    const path = `${harness.directory}/state.sqlite`;
+    // The check was first seen an hour ago, so that its first rehearsal is due.
+    await withState(path, (store) => store.job("hook arrives", Date.now() - HOUR_MS));
+    const confirmed = Promise.withResolvers<string>();
+    let origin = "";
+    await using hook = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+      const { notifications: [{ event, url, test }] } = await request.json();
+      assert.deepEqual([event, test], ["rehearsal", false]);
+      // A proxy would serve the URL of the page.
+      const { pathname } = new URL(url.replace("https://status.example.org/ops/", origin));
+      const response = await fetch(new URL(pathname, origin), { method: "POST" });
+      confirmed.resolve(await response.text());
+      return new Response();
+    });
+    const target = `http://127.0.0.1:${hook.addr.port}/`;
+    const parameters = { channel: "hook", cron: "@hourly" };
+    harness.writeConfig({ "hook arrives": { kind: "rehearsal", parameters, notifications: [] } }, {
+      state: path,
+      listen: { address: ADDRESS },
+      page: { url: "https://status.example.org/ops/" },
+      channels: { hook: { kind: "webhook", parameters: { target } } },
+    });
+    const program = harness.startHere(["check", "--format", "ndjson"]);
+    origin = `${await originOf(program)}/`;
+    assert.match(
+      await inTime("the confirmation", confirmed.promise),
+      /^Confirmed at .*: the channel "hook" delivers\.\n$/,
+    );
+    const { output } = await program.stdout.event("result", ({ condition }) => condition === "ok");
+    assert.match(String(output), /^last proven at .* by 127\.0\.0\.1, the next rehearsal is sent at /);
+    await stop(program);
   }));
 
 testInAll("a reload moves it, changes its token, and ends it", () =>

@@ -28,9 +28,9 @@ interface Targets {
   readonly closing: number;
 }
 
-/** Parameters of a check that is not unknown; a job reads only the state, a log needs one, and a group only its members. */
+/** Parameters of a check that is not unknown; a job and a rehearsal read only the state, a log needs one, and a group only its members. */
 const PARAMETERS: Readonly<
-  Record<Exclude<CheckKind, "job" | "group" | "log">, (targets: Targets) => object>
+  Record<Exclude<CheckKind, "job" | "group" | "log" | "rehearsal">, (targets: Targets) => object>
 > = {
   test: () => ({ condition: "ok" }),
   script: () => ({ path: "./script.sh" }),

@@ -47,6 +47,7 @@ export function testOutbox(test: StoreTest): void {
         notification: notificationOf("summary", {
           event: "summary",
           summary: { html: "<p>ä</p>", json: '{"sentence":"all were up"}' },
+          token: "0a1b",
         }),
       })
     );
@@ -171,7 +172,7 @@ export function testOutbox(test: StoreTest): void {
 
   test("logs deliveries, and returns those of some checks in a span of time", async (store) => {
     const bare = { missedProblem: null, messageId: null, answer: "", messageSize: 0, summarized: 0 };
-    const events = ["problem", "change", "recovery", "reminder", "summary"] as const;
+    const events = ["problem", "change", "recovery", "reminder", "summary", "rehearsal"] as const;
     const logged = [
       ...events.map((event, index) => deliveryOf("web", { id: event, event, atMs: NOW_MS + index })),
       deliveryOf("web", { outcome: "rejected", atMs: NOW_MS + 10 }),
@@ -193,7 +194,7 @@ export function testOutbox(test: StoreTest): void {
     }
     assert.deepEqual(await store.deliveries({ ...EVER, checks: [] }), []);
     const span = { sinceMs: NOW_MS + 1, untilMs: NOW_MS + 10 };
-    assert.deepEqual(await store.deliveries({ ...span, checks: ["web", "mail"] }), logged.slice(1, 6));
+    assert.deepEqual(await store.deliveries({ ...span, checks: ["web", "mail"] }), logged.slice(1, 7));
   });
 
   test("forgets logged deliveries with the results of their time", async (store) => {

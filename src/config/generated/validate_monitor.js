@@ -1636,7 +1636,7 @@ errors = vErrors.length;
 }
 if(data.kind !== undefined){
 let data27 = data.kind;
-if(!((((((((((((((((((((((((((data27 === "test") || (data27 === "script")) || (data27 === "file_timestamp")) || (data27 === "file")) || (data27 === "log")) || (data27 === "http_request")) || (data27 === "tcp_connect")) || (data27 === "tls_certificate")) || (data27 === "disk_space")) || (data27 === "memory")) || (data27 === "load")) || (data27 === "network_interface")) || (data27 === "dns_lookup")) || (data27 === "domain_expiry")) || (data27 === "websocket")) || (data27 === "grpc_health")) || (data27 === "ntp")) || (data27 === "mysql_query")) || (data27 === "postgres_query")) || (data27 === "redis_command")) || (data27 === "ping")) || (data27 === "process")) || (data27 === "systemd_unit")) || (data27 === "container")) || (data27 === "job")) || (data27 === "group"))){
+if(!(((((((((((((((((((((((((((data27 === "test") || (data27 === "script")) || (data27 === "file_timestamp")) || (data27 === "file")) || (data27 === "log")) || (data27 === "http_request")) || (data27 === "tcp_connect")) || (data27 === "tls_certificate")) || (data27 === "disk_space")) || (data27 === "memory")) || (data27 === "load")) || (data27 === "network_interface")) || (data27 === "dns_lookup")) || (data27 === "domain_expiry")) || (data27 === "websocket")) || (data27 === "grpc_health")) || (data27 === "ntp")) || (data27 === "mysql_query")) || (data27 === "postgres_query")) || (data27 === "redis_command")) || (data27 === "ping")) || (data27 === "process")) || (data27 === "systemd_unit")) || (data27 === "container")) || (data27 === "job")) || (data27 === "group")) || (data27 === "rehearsal"))){
 vErrors = add(vErrors, {instancePath:instancePath+"/kind",keyword:"enum",params:{}});
 errors++;
 }

@@ -26,6 +26,7 @@ export const check = {
   container: () => import("./validate_container.js"),
   job: () => import("./validate_job.js"),
   group: () => import("./validate_group.js"),
+  rehearsal: () => import("./validate_rehearsal.js"),
 };
 export const channel = {
   console: () => import("./validate_console.js"),

@@ -276,6 +276,7 @@ export interface CheckParameters {
   readonly container: ContainerParameters;
   readonly job: JobParameters;
   readonly group: GroupParameters;
+  readonly rehearsal: RehearsalParameters;
 }
 
 export interface Check {
@@ -1036,6 +1037,19 @@ export interface GroupParameters {
   readonly require: "all" | "any";
   /** A number of them that must be ok, in place of `require`. */
   readonly atLeast?: number;
+}
+
+export interface RehearsalParameters {
+  /** The channel: a name from `channels`. The `notifications` of the check must have another one. */
+  readonly channel: string;
+  /** When a rehearsal is sent: a cron schedule, as in `schedule`. */
+  readonly cron: string;
+  /** The time zone of `cron`. Default: that of the config. */
+  readonly timeZone?: string;
+  /** Maximum time until a rehearsal is confirmed. Of several without a confirmation, the first one counts. */
+  readonly confirmWithinMs: number;
+  /** The condition once a rehearsal was not confirmed in time, until one is confirmed. */
+  readonly conditionOnUnconfirmed: Condition;
 }
 
 export type Flapping = "once" | "all";

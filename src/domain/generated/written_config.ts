@@ -320,6 +320,7 @@ export interface CheckParameters {
   readonly container: ContainerParameters;
   readonly job: JobParameters;
   readonly group: GroupParameters;
+  readonly rehearsal: RehearsalParameters;
 }
 
 export interface CheckSettings {
@@ -790,6 +791,14 @@ export interface GroupParameters {
   readonly checks: readonly string[];
   readonly require?: "all" | "any" | undefined;
   readonly at_least?: number | undefined;
+}
+
+export interface RehearsalParameters {
+  readonly channel: string;
+  readonly cron: string;
+  readonly time_zone?: string | undefined;
+  readonly confirm_within?: number | string | undefined;
+  readonly condition_on_unconfirmed?: Condition | undefined;
 }
 
 export interface CheckDependsOn {

@@ -38,7 +38,8 @@ export function renderForward(to: string): Markup {
 `;
 }
 
-function renderTop(title: string): Markup {
+/** The beginning of a page that anybody may see. */
+export function renderTop(title: string): Markup {
   return markup`<!doctype html>
 <html lang=en>
 <meta charset=utf-8>

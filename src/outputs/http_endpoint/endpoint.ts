@@ -1,4 +1,7 @@
-/** The HTTP endpoint: the state for browsers and programs. Only check-ins of jobs and forms of people who signed in change anything. */
+/**
+ * The HTTP endpoint: the state for browsers and programs. Only check-ins of jobs, confirmations of rehearsals and forms
+ * of people who signed in change anything.
+ */
 import type { HttpServer, IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
 import { isShared } from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
@@ -97,11 +100,13 @@ export class Endpoint {
     if (first === "ping") return await this.#checkIn(request, rest);
     const signIn = this.#signIn;
     const isForm = signIn.isOffered && rest.length === 0 && FORMS.includes(first ?? "");
-    if (request.method !== "GET" && request.method !== "HEAD" && !(request.method === "POST" && isForm)) {
+    const isReading = request.method === "GET" || request.method === "HEAD";
+    if (!isReading && first !== "confirm" && !(request.method === "POST" && isForm)) {
       return respondText(405, "expected GET", { allow: "GET, HEAD" });
     }
     if (segments.length === 1 && first === "healthz") return this.#health();
     try {
+      if (first === "confirm") return await this.#confirm(request, rest);
       if (request.method === "POST") return await this.#receive(first ?? "", request);
       if (isForm && first === "sign-in") return signIn.show(request);
       const session = signIn.sessionOf(request);
@@ -212,6 +217,25 @@ export class Endpoint {
       // With a shared state, the next heartbeat has it.
       onEnded: (check) => {
         if (store !== null && !isShared(store)) scheduler.request(check);
+      },
+    });
+  }
+
+  async #confirm(request: IncomingRequest, words: readonly string[]): Promise<ServerResponse> {
+    const { repository, scheduler } = this.#sources;
+    const { config: { checks, timeZone } } = this.#adopted;
+    // Only a config with a rehearsal needs it.
+    const { handleConfirmation } = await import("./confirmations.ts");
+    const { address } = this.#signIn.clientOf(request);
+    const session = this.#signIn.sessionOf(request);
+    return await handleConfirmation(request, words, {
+      ...this.#sources,
+      checks,
+      timeZone,
+      by: session === null ? address : `${session.by} from ${address}`,
+      // With a shared state, the next heartbeat has it.
+      onConfirmed: (check) => {
+        if (!isShared(repository.store)) scheduler.request(check);
       },
     });
   }

@@ -38,7 +38,7 @@ export interface GatherSummaryOptions extends Omit<SummaryInput, "checks" | "que
       | "locations"
       | "maintenanceWindows"
     >
-    & Partial<Pick<Check, "objective" | "connectivity">>
+    & Partial<Pick<Check, "objective" | "connectivity" | "rehearsed">>
   )[];
   /** Only checks with one of these tags. @default all */
   readonly tags?: readonly string[] | undefined;
@@ -115,6 +115,7 @@ async function readHistories(
       present: { ...known, reason: describeStale({ state: known.state, record: stored, notRunning }, nowMs) },
       isJob: await hasCheckIns(kind),
       objective: objectives.get(name) ?? null,
+      rehearsal: await rehearsalOf(check, record),
       // An outage is not known to last any more.
       record: record !== null && ["not_running", "in_future"].includes(known.state)
         ? endedAt(record, untilMs)
@@ -139,6 +140,16 @@ function endedAt(record: CheckRecord, untilMs: number): CheckRecord {
 async function hasCheckIns(kind: string | null): Promise<boolean> {
   if (kind === null || !Object.hasOwn(CHECK_KINDS, kind)) return false;
   return (await CHECK_KINDS[kind as CheckKind]()).hasCheckIns === true;
+}
+
+async function rehearsalOf(
+  { kind, rehearsed }: GatherSummaryOptions["checks"][number],
+  record: CheckRecord | null,
+): Promise<CheckHistory["rehearsal"]> {
+  if (kind === null || rehearsed === undefined) return null;
+  const { rehearsalOf } = await CHECK_KINDS[kind as CheckKind]();
+  const last = rehearsalOf?.(record?.last?.memory ?? null, rehearsed.key) ?? null;
+  return { provenAtMs: last?.provenAtMs ?? null };
 }
 
 const NO_SUMS: Sums = {

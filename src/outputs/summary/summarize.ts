@@ -1,5 +1,5 @@
 /** Creates a summary of the stored history. Pure. */
-import type { KnownCondition } from "../../domain/check_kind.ts";
+import type { KnownCondition, SentRehearsal } from "../../domain/check_kind.ts";
 import type { ConditionCounts } from "../../domain/condition.ts";
 import { downMsOf, type ObjectiveResult } from "./objectives.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
@@ -37,6 +37,8 @@ export interface CheckHistory extends NamedCheck, ChangeHistory {
   readonly isJob: boolean;
   /** In the time of the objective, which ends with the period; `null`: it has none. */
   readonly objective: ObjectiveResult | null;
+  /** When its channel was last proven; `null`: it rehearses none. */
+  readonly rehearsal: Pick<SentRehearsal, "provenAtMs"> | null;
   readonly sums: RunSums & { readonly lastedMs: ConditionCounts };
   /** Of the period before, which is as long. */
   readonly before: RunSums;
@@ -134,6 +136,11 @@ function sumUp({ checks, queued, monitor = null, notes = [], removed = [], ...fa
         changes: check.changes.filter(({ atMs }) => atMs <= untilMs).length,
         isFlapping: (check.record?.condition.flappingSinceMs ?? null) !== null,
       })).filter(({ changes, isFlapping }) => isFlapping || changes >= CHANGES_MIN),
+    ),
+    rehearsals: bounded(
+      checks.flatMap(({ rehearsal, present: { condition }, ...check }) =>
+        rehearsal === null ? [] : [{ ...nameOf(check), ...rehearsal, isProven: condition === "ok" }]
+      ),
     ),
     certificates: bounded(
       checks.flatMap((check) => expiryOf(check, untilMs))

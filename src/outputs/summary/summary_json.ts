@@ -47,6 +47,11 @@ export function summaryFields(summary: Summary): Readonly<Record<string, unknown
       flapping: item.isFlapping,
     })),
     certificates: list(certificates, (item) => ({ ...named(item), expires_at: isoTime(item.expiresAtMs) })),
+    rehearsals: list(summary.rehearsals, ({ provenAtMs, isProven, ...item }) => ({
+      ...named(item),
+      last_proven_at: isoTimeOrNull(provenAtMs),
+      proven: isProven,
+    })),
     unknown: list(stale, (item) => ({ ...named(item), state: item.state, reason: item.reason })),
     without_data: list(withoutData, (item) => ({ ...named(item), runs: item.runs, reason: item.reason })),
     not_in_config: list(removed, ({ name, lastRunAtMs }) => ({

@@ -99,7 +99,7 @@ export function describePeriod({ sinceMs, untilMs, timeZone }: Summary): string 
 }
 
 export function sectionsOf(summary: Summary): readonly Section[] {
-  const { outages, jobs, availability, slowest, flapping, certificates } = summary;
+  const { outages, jobs, availability, slowest, flapping, certificates, rehearsals } = summary;
   const { stale, withoutData, removed, undelivered } = summary;
   const time = createPlainTime(summary.timeZone);
   const outage = (item: Outage): SectionItem =>
@@ -127,6 +127,10 @@ export function sectionsOf(summary: Summary): readonly Section[] {
         ? `expired on ${time(item.expiresAtMs)}`
         : `expires in ${describeDuration(leftMs)}, on ${time(item.expiresAtMs)}`;
       return toItem(item, facts, leftMs < 7 * DAY_MS);
+    }),
+    section("Rehearsals", rehearsals, (item) => {
+      const facts = item.provenAtMs === null ? "never proven" : `last proven on ${time(item.provenAtMs)}`;
+      return toItem(item, facts, !item.isProven);
     }),
     section("Unknown now", stale, (item) => toItem(item, item.reason, true)),
     section("Checks without data", withoutData, (item) => toItem(item, item.reason, true)),

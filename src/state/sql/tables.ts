@@ -187,7 +187,14 @@ export const ROLLUPS: Table<Omit<Rollup, "name"> & { readonly checkId: number }>
 
 const RENDERED_SUMMARY: Codec<RenderedSummary> = object({ html: text, json: text });
 
-const EVENT = word<Notification["event"]>(["problem", "change", "recovery", "reminder", "summary"]);
+const EVENT = word<Notification["event"]>([
+  "problem",
+  "change",
+  "recovery",
+  "reminder",
+  "summary",
+  "rehearsal",
+]);
 
 const NOTIFICATION: Codec<Notification> = object({
   id: text,
@@ -207,6 +214,7 @@ const NOTIFICATION: Codec<Notification> = object({
   flapping: flag,
   dependents: number,
   summary: optional(RENDERED_SUMMARY),
+  token: optional(text),
 });
 
 /** The queues of all channels. `sequence` isn't unique, so that no error with it makes a `save` fail. */

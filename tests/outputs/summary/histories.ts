@@ -50,6 +50,7 @@ export function historyOf(name: string, fields: Partial<CheckHistory> = {}): Che
     name,
     title: null,
     isJob: false,
+    rehearsal: null,
     present: { condition: "ok", state: "current", last: "ok", reason: "" },
     objective: null,
     record: { ...record, condition: { ...record.condition, confirmed: "ok" } },

@@ -1,0 +1,172 @@
+import { DAY_MS } from "../shared/time_units.ts";
+import { timeText } from "../shared/local_time.ts";
+import { type CheckOf, type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
+import type {
+  CheckKindEntry,
+  ObserveContext,
+  ParameterProblem,
+  SentRehearsal,
+} from "../domain/check_kind.ts";
+import type { RehearsalParameters } from "../domain/generated/config.ts";
+import { exactDuration } from "../domain/duration.ts";
+import type { EndedJobRun, JobFacts } from "../domain/job_runs.ts";
+import type { CronTimes } from "../domain/schedule.ts";
+import { StoreError } from "../domain/store.ts";
+
+/**
+ * The `rehearsal` kind. What it sent is in the memory of the check, so that it is stored in the transaction that queues
+ * the message: of several processes, one sends it. Confirmations are runs of a job, whose id is the token.
+ */
+export const rehearsalKind: CheckKindEntry<"rehearsal"> = {
+  observe: observeRehearsal,
+  limit: "none",
+  withoutLocations: "a rehearsal is sent and confirmed once, at no location",
+  rehearsalOf: (memory, channelKey) => lastOf(readMemory(memory), channelKey),
+  target: {
+    form: null,
+    parametersOf: () => null,
+    nameOf: () => "rehearsal",
+    textOf: ({ parameters: { channel } }) => `channel ${channel}`,
+    subjectsOf: ({ parameters: { channel } }) => [`channel ${channel}`],
+  },
+  errors: findErrors,
+  warnings: () => [],
+  // The state that it reads is the monitor's own.
+  requiredPermissions: () => ({}),
+};
+
+/** What a run leaves for the next one. */
+interface Memory {
+  /** The channel that was rehearsed, as the config keys it. */
+  readonly channelKey: string | null;
+  /** When a rehearsal was last sent, of any channel, or the first run: the schedule goes on from there. */
+  readonly fromMs: number | null;
+  readonly last: SentRehearsal & { readonly provenBy: string } | null;
+}
+
+async function observeRehearsal(
+  check: CheckOf<"rehearsal">,
+  { system: { clock, randomId }, jobs, memory, notifies = false, signal }: ObserveContext,
+): Promise<CheckResult> {
+  signal.throwIfAborted();
+  const { parameters, rehearsed, jobTimes: times } = check;
+  if (jobs === null || memory === undefined) return unknownResult("no data: no state is stored");
+  if (rehearsed === undefined || times === undefined) return unknownResult("no data: it has no channel");
+  const nowMs = clock.wallMs();
+  let facts: JobFacts;
+  try {
+    facts = await jobs.recall(check.name, nowMs);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return unknownResult(`no data: ${error.message}`);
+  }
+  signal.throwIfAborted();
+  const known = readMemory(memory);
+  const beforeMs = known.fromMs ?? facts.sinceMs;
+  const fromMs = isAhead(beforeMs, nowMs) ? nowMs : beforeMs;
+  const last = confirmed(lastOf(known, rehearsed.key), facts.last);
+  const isDue = times.after(fromMs) <= nowMs;
+  const isSent = isDue && notifies;
+  const next = isSent ? nextRehearsal(last, { token: randomId(), nowMs }) : last;
+  const memoryAfter: Memory = {
+    channelKey: rehearsed.key,
+    fromMs: isSent ? nowMs : fromMs,
+    last: next,
+  };
+  const result = evaluate(next, { parameters, times, nowMs });
+  return {
+    ...isDue && !isSent && result.condition !== parameters.conditionOnUnconfirmed
+      ? { ...result, ...unknownResult(`not sent, since notifications are off: ${describeProof(last)}`) }
+      : result,
+    metrics: metricsOf(next),
+    memory: JSON.stringify(memoryAfter),
+    ...isSent && next !== null && { rehearsal: { channel: rehearsed, token: next.token } },
+  };
+}
+
+function readMemory(memory: string | null): Memory {
+  return memory === null ? { channelKey: null, fromMs: null, last: null } : JSON.parse(memory);
+}
+
+/** Returns whether the clock was set back since. The clocks of several members differ by less. */
+function isAhead(atMs: number, nowMs: number): boolean {
+  return atMs - nowMs > DAY_MS;
+}
+
+/** Returns the last rehearsal of a channel: that of another one proves nothing. */
+function lastOf({ channelKey, last }: Memory, ofChannel: string): Memory["last"] {
+  return channelKey === ofChannel ? last : null;
+}
+
+/** Returns a rehearsal after its confirmation, if the last one that was recorded is its own. */
+function confirmed(last: Memory["last"], confirmation: EndedJobRun | null): Memory["last"] {
+  if (last === null || confirmation === null || confirmation.id !== last.token) return last;
+  const { atMs, output } = confirmation.end;
+  return { ...last, unprovenSinceMs: null, provenAtMs: atMs, provenBy: output };
+}
+
+/** Without a confirmation of the one before, the time until one goes on. */
+function nextRehearsal(
+  last: Memory["last"],
+  { token, nowMs }: { readonly token: string; readonly nowMs: number },
+): NonNullable<Memory["last"]> {
+  return {
+    token,
+    sentAtMs: nowMs,
+    unprovenSinceMs: Math.min(last?.unprovenSinceMs ?? nowMs, nowMs),
+    provenAtMs: last?.provenAtMs ?? null,
+    provenBy: last?.provenBy ?? "",
+  };
+}
+
+interface EvaluateOptions {
+  readonly parameters: RehearsalParameters;
+  readonly times: CronTimes;
+  readonly nowMs: number;
+}
+
+/** The output names times, not ages: it is shown until the next run, with ages of that moment. */
+function evaluate(last: Memory["last"], { parameters, times, nowMs }: EvaluateOptions): CheckResult {
+  const proof = describeProof(last);
+  const nextAt = timeText(times.after(nowMs), times.timeZone);
+  if (last === null) return awaited(`${proof}, the first rehearsal is sent at ${nextAt}`);
+  const { sentAtMs, unprovenSinceMs, provenAtMs } = last;
+  if (unprovenSinceMs === null) return checkResult("ok", `${proof}, the next rehearsal is sent at ${nextAt}`);
+  const { confirmWithinMs, conditionOnUnconfirmed } = parameters;
+  if (nowMs - unprovenSinceMs >= confirmWithinMs) {
+    const since = `the rehearsal of ${timeText(unprovenSinceMs, times.timeZone)}`;
+    const output = `not proven: ${since} was not confirmed within ${
+      exactDuration(confirmWithinMs)
+    }, ${proof}`;
+    return checkResult(conditionOnUnconfirmed, output);
+  }
+  const output = `${proof}, sent at ${timeText(sentAtMs, times.timeZone)} and not confirmed yet`;
+  return provenAtMs === null ? awaited(output) : checkResult("ok", output);
+}
+
+function describeProof(last: Memory["last"]): string {
+  if (last === null || last.provenAtMs === null) return "never proven";
+  return `last proven at ${timeText(last.provenAtMs)}${last.provenBy === "" ? "" : ` by ${last.provenBy}`}`;
+}
+
+function awaited(output: string): CheckResult {
+  return { ...unknownResult(output), awaits: "job" };
+}
+
+function metricsOf(last: Memory["last"]): CheckResult["metrics"] {
+  if (last === null) return {};
+  const { sentAtMs, provenAtMs } = last;
+  return {
+    last_sent_timestamp_seconds: sentAtMs / 1000,
+    ...provenAtMs !== null && { last_proven_timestamp_seconds: provenAtMs / 1000 },
+  };
+}
+
+/** A problem of a channel that it alone is told of arrives nowhere. */
+function findErrors({ parameters, notifications }: CheckOf<"rehearsal">): readonly ParameterProblem[] {
+  const isAlone = notifications.length > 0 &&
+    notifications.every(({ name }) => name === parameters.channel);
+  if (!isAlone) return [];
+  const message = 'is the only channel in the "notifications" of the check too, expected another one there';
+  return [{ path: ["channel"], message }];
+}
