@@ -142,6 +142,11 @@ export interface Rollup {
   readonly durationTotalMs: number;
   /** The time that its longest run took. */
   readonly durationMaxMs: number;
+  /**
+   * How many of its runs took how long, by the buckets of `src/shared/duration_histogram.ts`; of a span that a monitor
+   * without histograms wrote to, fewer than its runs.
+   */
+  readonly durations: readonly number[];
   /** The most runs in a row that failed, up to a run in the span; such a streak may have begun before it. */
   readonly failedStreakMax: number;
 }
@@ -159,6 +164,9 @@ export interface RollupSum {
   /** How long each condition was the confirmed one, in milliseconds. */
   readonly lastedMs: ConditionCounts;
   readonly durationTotalMs: number;
+  readonly durationMaxMs: number;
+  /** As in a roll-up. */
+  readonly durations: readonly number[];
 }
 
 /** Everything that one run of a check changes; kept whole or not at all. The change is one of the record's check. */

@@ -12,6 +12,10 @@ export function roundedMs(durationMs: number): number {
   return Math.round(durationMs * 10) / 10;
 }
 
+export function roundedMsOrNull(durationMs: number | null | undefined): number | null {
+  return durationMs === null || durationMs === undefined ? null : roundedMs(durationMs);
+}
+
 /** Parses JSON; broken JSON counts as missing. */
 export function parseJson(text: string, missing?: unknown): unknown {
   try {

@@ -12,6 +12,7 @@ import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from 
 import { describeDuration } from "../domain/duration.ts";
 import { type CheckRecord, type CheckUpdate, isEdited, type Rollup } from "../domain/store.ts";
 import type { Check } from "../domain/check.ts";
+import { addHistograms, NO_RUNS, type Percentiles, percentilesOf } from "../shared/duration_histogram.ts";
 import { SECOND_MS } from "../shared/time_units.ts";
 
 export interface RunCounts {
@@ -28,6 +29,8 @@ export interface SpanSummary extends RunCounts {
   readonly durationMeanMs: number | null;
   /** `null` without a run. */
   readonly durationMaxMs: number | null;
+  /** Those of the durations; `null`: without a run, or not known. */
+  readonly percentiles: Percentiles | null;
 }
 
 /** The sums of the roll-ups that end after a time and do not begin after another; none is divided. */
@@ -41,6 +44,8 @@ export function summarise(
   const observed = eachCondition((condition) => sum((rollup) => rollup.observed[condition]));
   const lastedMs = eachCondition((condition) => sum((rollup) => rollup.lastedMs[condition]));
   const runs = total(observed);
+  const durationMaxMs = chosen.reduce((most, rollup) => Math.max(most, rollup.durationMaxMs), 0);
+  const durations = chosen.reduce((sums, rollup) => addHistograms(sums, rollup.durations), NO_RUNS);
   return {
     runs,
     failedRuns: runs - observed.ok,
@@ -48,9 +53,8 @@ export function summarise(
     observed,
     lastedMs,
     durationMeanMs: runs === 0 ? null : sum((rollup) => rollup.durationTotalMs) / runs,
-    durationMaxMs: runs === 0
-      ? null
-      : chosen.reduce((most, rollup) => Math.max(most, rollup.durationMaxMs), 0),
+    durationMaxMs: runs === 0 ? null : durationMaxMs,
+    percentiles: percentilesOf({ runs, durations, durationMaxMs }),
   };
 }
 

@@ -11,7 +11,7 @@ import { describeObjective } from "../../src/outputs/summary/objectives.ts";
 import { summarize } from "../../src/outputs/summary/summarize.ts";
 import { summaryHtml } from "../../src/outputs/summary/summary_html.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
-import { historyOf, NO_TIME, objectiveOf } from "../outputs/summary/histories.ts";
+import { historyOf, NO_TIME, objectiveOf, runSums } from "../outputs/summary/histories.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import {
   changeOf,
@@ -256,8 +256,7 @@ export const OTHER_PAGES: Readonly<Record<string, () => string>> = {
             }),
           ].slice(index === 0 ? 2 : 0),
           sums: {
-            runs: 10_080,
-            durationTotalMs: 10_080 * 40,
+            ...runSums(10_080, 40),
             lastedMs: { ...NO_TIME, ok: 7 * DAY_MS - downMs, critical: downMs },
           },
         });

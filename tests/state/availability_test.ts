@@ -8,6 +8,7 @@ import {
   summarise,
 } from "../../src/state/availability.ts";
 import type { Rollup } from "../../src/domain/store.ts";
+import { histogramOf } from "../../src/shared/duration_histogram.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import { NOW_MS } from "./records.ts";
 
@@ -55,6 +56,7 @@ Deno.test("summarise() counts failed runs and their longest streak", () => {
     durationTotalMs: 600,
     durationMaxMs: 20,
     failedStreakMax,
+    durations: histogramOf(10).map((runs) => runs * 60),
   });
   const rollups = [
     rollup(NOW_MS - DAY_MS - HOUR_MS, 50, 50),

@@ -12,6 +12,7 @@ import { RecordCache } from "../../src/state/record_cache.ts";
 import { testJobs } from "./conformance_jobs.ts";
 import { testOutbox } from "./conformance_outbox.ts";
 import { HOSTILE_TEXTS } from "./hostile.ts";
+import { addHistograms, histogramOf, NO_RUNS } from "../../src/shared/duration_histogram.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import {
   changeOf,
@@ -193,6 +194,7 @@ export function testStore(
       durationTotalMs: 10,
       durationMaxMs: 10,
       failedStreakMax: 0,
+      durations: histogramOf(10),
     };
     const expected: readonly Rollup[] = [
       one,
@@ -204,6 +206,7 @@ export function testStore(
         durationTotalMs: 60.75,
         durationMaxMs: 30.5,
         failedStreakMax: 5,
+        durations: histogramSum([10.25, 30.5, 20]),
       },
       { ...one, startMs: NOW_MS + HOUR_MS, observed: countsOf("unknown", 1) },
     ];
@@ -429,8 +432,13 @@ export function testStore(
       failedStreakMax: 3,
       lastedMs: { ok: 5, unknown: 0, warning: 60_000, critical: 0 },
       durationTotalMs: 31,
+      durationMaxMs: 20,
+      durations: histogramSum([1, 10, 20]),
     };
-    const none = { failedRuns: 0, failedStreakMax: 0, lastedMs: countsOf("ok", 0), durationTotalMs: 10 };
+    const none = {
+      ...{ failedRuns: 0, failedStreakMax: 0, lastedMs: countsOf("ok", 0) },
+      ...{ durationTotalMs: 10, durationMaxMs: 10, durations: histogramOf(10) },
+    };
     const [days = [], all] = hourly;
     assert.deepEqual(days.filter(({ name }) => name === "web"), [sum, {
       ...sum,
@@ -439,7 +447,10 @@ export function testStore(
       runs: 1,
     }]);
     assert.equal(days.length, 2 * names.length);
-    assert.deepEqual(all, [{ ...sum, runs: 4, durationTotalMs: 41 }]);
+    assert.deepEqual(all, [{
+      ...sum,
+      ...{ runs: 4, durationTotalMs: 41, durations: histogramSum([1, 10, 20, 10]) },
+    }]);
     assert.equal((await store.rollups("web", 0))[0]?.durationMaxMs, 20);
 
     // The clock was set back: a late hour is returned after its day, and merged into it the next time.
@@ -597,3 +608,7 @@ function everyHour(count: number): readonly (Pick<JournalRun, "endedAtMs" | "con
 }
 
 const HOSTILE_LINES = HOSTILE_TEXTS.filter((text) => text.length <= 80).map((text) => text.toWellFormed());
+
+function histogramSum(durationsMs: readonly number[]): readonly number[] {
+  return durationsMs.map(histogramOf).reduce(addHistograms, NO_RUNS);
+}

@@ -351,7 +351,7 @@ function describeSpan(span: HistorySpan): string {
     ]),
     ...(runs === 0 ? [] : [
       describeRunCounts(span),
-      `${ms(span.durationMeanMs)} on average`,
+      ...describeDurations(span),
       `${ms(span.durationMaxMs)} at most`,
     ]),
   ];
@@ -359,6 +359,13 @@ function describeSpan(span: HistorySpan): string {
 }
 
 const PLACES = { places: 3 };
+
+/** The percentiles; the mean of runs that were recorded before there were histograms. */
+function describeDurations({ percentiles, durationMeanMs }: HistorySpan): readonly string[] {
+  if (percentiles === null) return [`${ms(durationMeanMs)} on average`];
+  const { p50, p95, p99 } = percentiles;
+  return [`p50 ${ms(p50)}`, `p95 ${ms(p95)}`, `p99 ${ms(p99)}`];
+}
 
 function ms(value: number | null): string {
   if (value === null) return "-";

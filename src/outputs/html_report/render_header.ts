@@ -253,10 +253,10 @@ const LATE_MS = 60_000;
 const ONCE_MS = 5 * 60_000;
 
 function renderLegend(daysPerPoint: number): Markup {
-  const point = daysPerPoint === 1 ? "a day" : `${daysPerPoint} days`;
+  const point = daysPerPoint === 1 ? "each day" : `the slowest of ${daysPerPoint} days`;
   return markup`<details><summary>How to read this page</summary>
 <p><b>Availability</b> is the share of the observed time in which ok was confirmed, in the last 24 hours, 7 days and ${DAYS_SHOWN} days. "4 min observed" means that there is no data for the rest. The next line has the shares of the other conditions and the failed runs, including those below the threshold.</p>
-<p><b>The line</b> is the mean duration of ${point} in the last ${DAYS_SHOWN} days, from 0 to the number next to it.</p>
+<p><b>The line</b> is the p95 of ${point} in the last ${DAYS_SHOWN} days, from 0 to the number next to it: 95 % of the runs took no longer.</p>
 <p><b>The bars</b> of a check are the last ${DAYS_SHOWN} days in UTC, and the number behind them is its availability in these days. Open its line to see the last 24 hours and the last 50 runs. Of a day or an hour they show the highest confirmed severity: ok, unknown, warning, critical, from the lowest to the tallest, or that runs failed and nothing was confirmed yet (pending). A dark line in ok means failed runs: too few to be confirmed, or confirmed by the last of them. Of a run they show its own condition. A gap means no data. Point at anything that is not ok to see when it was.</p>
 <p>Every change of a check: <code>monitor history NAME</code></p>
 </details>

@@ -6,6 +6,7 @@ import { describeDuration } from "../../domain/duration.ts";
 import type { LoggedDelivery } from "../../domain/outbox.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import { shellWord, truncate } from "../../shared/text.ts";
+import type { Percentiles } from "../../shared/duration_histogram.ts";
 import { DAY_MS, durationText, HOUR_MS } from "../../shared/time_units.ts";
 import { describeAction } from "../outbox_status.ts";
 import { type Markup, markup, type PlainTime } from "../markup.ts";
@@ -24,34 +25,37 @@ import { DAYS_SHOWN, HOURS_SHOWN, type PageCheck } from "./snapshot.ts";
 export function* renderOwnPage(status: PageCheck, item: ItemOptions): Generator<Markup> {
   yield markup`<ul class=c role=list>\n${renderCheck(status, item)}</ul>\n`;
   yield renderActions(status, item);
-  yield renderCharts(status, item);
+  yield renderCharts(item);
   yield renderIncidents(status, item);
   yield renderTaken(item);
   yield renderSettings(status, item);
   yield renderCommands(status.check.name);
 }
 
-/** Renders charts; each point is the mean of an hour or a day, and the last one is the present one. */
-function renderCharts(
-  { days }: PageCheck,
-  { snapshot: { own, nowMs, timeZone }, plainTime }: ItemOptions,
-): Markup {
-  const hours = own?.hourMeansMs ?? [];
+/** Renders charts; each point is the percentiles of an hour or a day, and the last one is the present one. */
+function renderCharts({ snapshot: { own, nowMs, timeZone }, plainTime }: ItemOptions): Markup {
+  const { hours = [], days = [] } = own ?? {};
   const axis = { nowMs, timeZone, plainTime };
   const charts = [
-    chart("24 h", hours.slice(-HOURS_SHOWN), { ...axis, stepMs: HOUR_MS, words: [11, 16] }),
-    chart("7 d", hours, { ...axis, stepMs: HOUR_MS, words: [5, 10] }),
-    chart(`${DAYS_SHOWN} d`, days.map(({ durationMeanMs }) => durationMeanMs), {
-      ...axis,
-      stepMs: DAY_MS,
-      words: [5, 10],
-    }),
+    chart("24 h", linesOf(hours.slice(-HOURS_SHOWN)), { ...axis, stepMs: HOUR_MS, words: [11, 16] }),
+    chart("7 d", linesOf(hours), { ...axis, stepMs: HOUR_MS, words: [5, 10] }),
+    chart(`${DAYS_SHOWN} d`, linesOf(days), { ...axis, stepMs: DAY_MS, words: [5, 10] }),
   ].filter((one) => !one.isEmpty);
   return section(
     "durations",
     "Response times",
     charts.length === 0 ? markup`` : markup`<div class=charts>${charts}</div>`,
   );
+}
+
+interface Line {
+  readonly name: string;
+  readonly values: readonly (number | null)[];
+}
+
+function linesOf(points: readonly (Percentiles | null)[]): readonly Line[] {
+  return (["p50", "p95", "p99"] as const)
+    .map((name) => ({ name, values: points.map((point) => point?.[name] ?? null) }));
 }
 
 const CHART_HEIGHT = 60;
@@ -67,43 +71,60 @@ interface ChartAxis {
 }
 
 /**
- * Renders a line chart; empty without data. Its range is text, so that screen readers can read it. The script of the page
- * draws another one from the attributes.
+ * Renders a chart of lines, the lowest one first; empty without data. Their ranges are text, so that screen readers can read
+ * them. The script of the page draws another one from the attributes.
  */
 function chart(
   label: string,
-  means: readonly (number | null)[],
+  lines: readonly Line[],
   { nowMs, timeZone, plainTime, stepMs, words }: ChartAxis,
 ): Markup {
-  const known = means.filter((mean) => mean !== null);
-  if (known.length === 0) return markup``;
-  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const ranges = lines.map(({ name, values }) => ({ name, ...rangeOf(values) }));
+  const most = Math.max(...ranges.map((range) => range.most));
+  if (most === -Infinity) return markup``;
   const top = most === 0 ? 1 : most;
+  const points = lines[0]?.values.length ?? 0;
+  const fromMs = (Math.floor(nowMs / stepMs) - points + 1) * stepMs;
+  const times = [1, 0.5].map((part) => plainTime(nowMs - part * points * stepMs).slice(...words));
+  const texts = ranges.map(({ name, least, most }) =>
+    `${name} ${durationText(least)}${most > least ? ` to ${durationText(most)}` : ""}`
+  );
+  const values = lines.map(({ values }) =>
+    values.map((value) => value === null ? "" : Math.round(value * 10) / 10).join()
+  );
+  return markup`<figure data-span="${label}" data-from="${fromMs}" data-step="${stepMs}" data-zone="${timeZone}" data-names="${
+    lines.map(({ name }) => name).join()
+  }" data-values="${values.join(";")}"><figcaption>${label}: ${
+    texts.join(", ")
+  }</figcaption><div class=plot><p><span>${durationText(top)}</span><span>${
+    durationText(top / 2)
+  }</span><span>0</span></p><svg viewBox="0 -1 ${Math.max(1, points - 1)} ${
+    CHART_HEIGHT + 2
+  }" preserveAspectRatio=none aria-hidden=true>${
+    lines.map(({ values }) => markup`<path class=l d="${linePath(values, top)}"/>`)
+  }</svg></div><p class=times>${[...times, "now"].map((text) => markup`<span>${text}</span>`)}</p></figure>`;
+}
+
+/** Of no value: from infinity to minus infinity. */
+function rangeOf(values: readonly (number | null)[]) {
+  const known = values.filter((value) => value !== null);
+  return { least: Math.min(...known), most: Math.max(...known) };
+}
+
+/** A path through the values, broken where one is missing. */
+function linePath(values: readonly (number | null)[], top: number): string {
   let isBroken = true;
-  const path = means.map((mean, index) => {
-    if (mean === null) {
+  return values.map((value, index) => {
+    if (value === null) {
       isBroken = true;
       return "";
     }
-    const step = `${isBroken ? "M" : "L"}${index} ${Math.round((1 - mean / top) * CHART_HEIGHT * 10) / 10}`;
+    const step = `${isBroken ? "M" : "L"}${index} ${Math.round((1 - value / top) * CHART_HEIGHT * 10) / 10}`;
     // A stroke of length 0 is a dot, in case the next point is missing.
     const point = isBroken ? `${step}h0` : step;
     isBroken = false;
     return point;
   }).join("");
-  const width = Math.max(1, means.length - 1);
-  const fromMs = (Math.floor(nowMs / stepMs) - means.length + 1) * stepMs;
-  const times = [1, 0.5].map((part) => plainTime(nowMs - part * means.length * stepMs).slice(...words));
-  const values = means.map((mean) => mean === null ? "" : Math.round(mean * 10) / 10).join();
-  return markup`<figure data-span="${label}" data-from="${fromMs}" data-step="${stepMs}" data-zone="${timeZone}" data-values="${values}"><figcaption>${label}: ${
-    durationText(least)
-  } to ${durationText(most)}</figcaption><div class=plot><p><span>${durationText(top)}</span><span>${
-    durationText(top / 2)
-  }</span><span>0</span></p><svg viewBox="0 -1 ${width} ${
-    CHART_HEIGHT + 2
-  }" preserveAspectRatio=none aria-hidden=true><path class=l d="${path}"/></svg></div><p class=times>${
-    [...times, "now"].map((text) => markup`<span>${text}</span>`)
-  }</p></figure>`;
 }
 
 /** A problem from its confirmation to its recovery. */

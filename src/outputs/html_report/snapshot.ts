@@ -8,6 +8,7 @@ import type { ConditionChange, RecentRun } from "../../domain/store.ts";
 import type { ShownNotification } from "../outbox_status.ts";
 import type { CheckStatus } from "../../engine/check_status.ts";
 import type { System } from "../../domain/system.ts";
+import type { Percentiles } from "../../shared/duration_histogram.ts";
 import type { Markup } from "../markup.ts";
 import type { PageFilter } from "./page_filter.ts";
 
@@ -26,8 +27,8 @@ export interface PageSlot {
 
 /** A day of a check, in UTC. */
 export interface PageDay extends PageSlot {
-  /** How long its runs took on average; `null` without a run. */
-  readonly durationMeanMs: number | null;
+  /** The p95 of the durations of its runs; `null`: without a run, or not known. */
+  readonly durationP95Ms: number | null;
 }
 
 /** The summary of a check in a span of time up to now. */
@@ -109,8 +110,10 @@ export interface ReportSnapshot {
   readonly objective?: string | undefined;
   /** The additional data of the page of one check. */
   readonly own?: {
-    /** The mean duration of its runs in each hour of 7 days, the present hour last; `null` without a run. */
-    readonly hourMeansMs: readonly (number | null)[];
+    /** The percentiles of the durations of its runs in each hour of 7 days, the present hour last; `null`: not known. */
+    readonly hours: readonly (Percentiles | null)[];
+    /** The same of each day. */
+    readonly days: readonly (Percentiles | null)[];
     /** The outcomes of its notifications, the oldest first. */
     readonly deliveries: readonly LoggedDelivery[];
     /** The oldest first. */

@@ -1,5 +1,5 @@
 /**
- * The picture of a check: a line of the duration of its runs, above three strips of conditions, of 90 days, of 24
+ * The picture of a check: a line of the p95 of its durations, above three strips of conditions, of 90 days, of 24
  * hours and of the last 50 runs. One unit of the picture is a day across. There may be a thousand pictures on a page,
  * so equal slots in a row are one stroke, a strip has one path a condition, and only slots that are not ok have a
  * tooltip.
@@ -83,14 +83,14 @@ export function renderStrips(
   ];
   const fine = strips.map(({ fine }) => fine).join("");
   const points = toPoints(days, daysPerPoint);
-  const means = points.filter((mean) => mean !== null);
-  const most = Math.max(0, ...means);
-  const line = means.length === 0 ? "" : markup`<path class=l d="${linePath(points, most, daysPerPoint)}"/>`;
+  const known = points.filter((point) => point !== null);
+  const most = Math.max(0, ...known);
+  const line = known.length === 0 ? "" : markup`<path class=l d="${linePath(points, most, daysPerPoint)}"/>`;
   return markup`<svg class="${hasDays ? "three" : "two"}" viewBox="0 0 ${DAYS_SHOWN} ${
     HEIGHT - lift
   }" preserveAspectRatio=none>${line}${fine === "" ? "" : markup`<path d="${fine}"/>`}${
     strips.map(({ others }) => others)
-  }</svg><p class=m>${means.length === 0 ? "" : durationText(most)}</p>`;
+  }</svg><p class=m>${known.length === 0 ? "" : durationText(most)}</p>`;
 }
 
 /** The texts of tooltips for ranges of slots. */
@@ -222,22 +222,20 @@ function wordsOfRuns(recent: PageCheck["recent"], { nowMs, plainTime }: PictureO
   };
 }
 
-/** The mean of the days behind each point; `null` where none of them had a run. */
+/** The highest p95 of the days behind each point; `null` where it is known of none of them. */
 function toPoints(days: readonly PageDay[], daysPerPoint: number): readonly (number | null)[] {
   const points: (number | null)[] = [];
   for (let index = 0; index < days.length; index += daysPerPoint) {
-    const means = days.slice(index, index + daysPerPoint).flatMap(({ durationMeanMs }) =>
-      durationMeanMs ?? []
-    );
-    points.push(means.length === 0 ? null : means.reduce((sum, mean) => sum + mean, 0) / means.length);
+    const known = days.slice(index, index + daysPerPoint).flatMap(({ durationP95Ms }) => durationP95Ms ?? []);
+    points.push(known.length === 0 ? null : Math.max(...known));
   }
   return points;
 }
 
 /** A path through the points, broken where there is none; steps are relative, and equal heights make one. */
 function linePath(points: readonly (number | null)[], most: number, daysPerPoint: number): string {
-  const heightOf = (mean: number): number =>
-    LINE_BOTTOM - Math.round((most === 0 ? 0 : mean / most) * (LINE_BOTTOM - LINE_TOP));
+  const heightOf = (point: number): number =>
+    LINE_BOTTOM - Math.round((most === 0 ? 0 : point / most) * (LINE_BOTTOM - LINE_TOP));
   let path = "";
   let height: number | null = null;
   let level = 0;
@@ -247,8 +245,8 @@ function linePath(points: readonly (number | null)[], most: number, daysPerPoint
     if (level > 0) isInSteps = false;
     level = 0;
   };
-  for (const [index, mean] of points.entries()) {
-    const next = mean === null ? null : heightOf(mean);
+  for (const [index, point] of points.entries()) {
+    const next = point === null ? null : heightOf(point);
     if (next === null) {
       endLevel();
     } else if (height === null) {

@@ -108,7 +108,7 @@ output{color:var(--soft);font-size:.875rem}
 .m::after{content:"${DAYS_SHOWN} d\\A ${HOURS_SHOWN} h\\A ${RECENT_RUNS_MAX} runs"/"";display:block;white-space:pre;margin-top:.4rem}
 .two+.m::after{content:"${HOURS_SHOWN} h\\A ${RECENT_RUNS_MAX} runs"/""}
 .m:empty::after{margin-top:1.62rem}
-.m:not(:empty)::before{content:""/"Mean duration up to"}
+.m:not(:empty)::before{content:""/"p95 of durations up to"}
 .a::before{content:""/"Availability";font-size:0;grid-column:1/-1}
 #live:not(.z){position:absolute;margin:0;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 path{fill:none;stroke:var(--k);stroke-width:4}
@@ -148,6 +148,8 @@ figcaption,.plot p,.times{color:var(--soft);font-size:.8125rem}
 .plot{display:grid;grid-template-columns:4.2rem 1fr;gap:.4rem}
 .plot p{display:flex;flex-direction:column;justify-content:space-between;text-align:right}
 .plot svg{width:100%;height:6rem;border-left:1px solid var(--rule);border-bottom:1px solid var(--rule)}
+.plot path:nth-child(2){stroke-dasharray:5 3}
+.plot path:nth-child(3){stroke-dasharray:1 4}
 .times{display:flex;justify-content:space-between;padding-left:4.6rem}
 .sent{padding-left:1rem;color:var(--soft);font-size:.875rem}
 dl{display:grid;grid-template-columns:auto 1fr;gap:.2rem 1rem;margin:0}

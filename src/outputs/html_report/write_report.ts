@@ -31,6 +31,7 @@ import {
   type ReportSnapshot,
 } from "./snapshot.ts";
 import { firstHourMs, pageScale } from "./strips.ts";
+import { type Percentiles, percentilesOf } from "../../shared/duration_histogram.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 
 interface PageOptions extends Omit<GatherOptions, "pause"> {
@@ -193,16 +194,24 @@ async function gatherOwn(
   const names = checks.map(({ check }) => check.name);
   const untilMs = (Math.floor(nowMs / HOUR_MS) + 1) * HOUR_MS;
   const sinceMs = untilMs - HOURS_OF_CHART * HOUR_MS;
-  const sums = await store?.rollupSums(names, { sinceMs, untilMs, each: "hour" }) ?? [];
-  const byStart = new Map(sums.map((sum) => [sum.startMs, meanOf(sum)]));
+  const untilDayMs = (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
+  const sinceDayMs = untilDayMs - DAYS_SHOWN * DAY_MS;
+  const hours = await store?.rollupSums(names, { sinceMs, untilMs, each: "hour" }) ?? [];
+  const days = await store?.rollupSums(names, { sinceMs: sinceDayMs, untilMs: nowMs, each: "day" }) ?? [];
   return {
-    hourMeansMs: Array.from(
-      { length: HOURS_OF_CHART },
-      (_, hour) => byStart.get(sinceMs + hour * HOUR_MS) ?? null,
-    ),
+    hours: percentilesBy(hours, { sinceMs, stepMs: HOUR_MS, count: HOURS_OF_CHART }),
+    days: percentilesBy(days, { sinceMs: sinceDayMs, stepMs: DAY_MS, count: DAYS_SHOWN }),
     deliveries: await store?.deliveries({ checks: names, sinceMs: 0, untilMs: nowMs }) ?? [],
     actions: (await Promise.all(names.map((name) => store?.actions(name) ?? []))).flat(),
   };
+}
+
+function percentilesBy(
+  sums: readonly RollupSum[],
+  { sinceMs, stepMs, count }: Readonly<Record<"sinceMs" | "stepMs" | "count", number>>,
+): readonly (Percentiles | null)[] {
+  const byStart = new Map(sums.map((sum) => [sum.startMs, percentilesOf(sum)]));
+  return Array.from({ length: count }, (_, index) => byStart.get(sinceMs + index * stepMs) ?? null);
 }
 
 type RecordOf = (name: string) => CheckRecord | null;
@@ -292,7 +301,7 @@ function toDays(sums: readonly RollupSum[], nowMs: number): readonly PageDay[] {
   const today = Math.floor(nowMs / DAY_MS);
   return Array.from({ length: DAYS_SHOWN }, (_, index) => {
     const sum = byDay.get(today - DAYS_SHOWN + 1 + index);
-    return { ...toSlot(sum), durationMeanMs: sum === undefined ? null : meanOf(sum) };
+    return { ...toSlot(sum), durationP95Ms: sum === undefined ? null : percentilesOf(sum)?.p95 ?? null };
   });
 }
 
@@ -324,8 +333,4 @@ const HIGHEST_FIRST = CONDITIONS.toReversed();
 
 function highestOf({ lastedMs }: RollupSum): Condition | null {
   return HIGHEST_FIRST.find((condition) => lastedMs[condition] > 0) ?? null;
-}
-
-function meanOf({ runs, durationTotalMs }: RollupSum): number | null {
-  return runs === 0 ? null : durationTotalMs / runs;
 }

@@ -9,6 +9,7 @@ export const CHECK_SCRIPT: string = `${UPLOT_SOURCE}
 "use strict";
 (() => {
   const HEIGHT = 180;
+  const DASHES = [[], [5, 3], [1, 3]];
   const style = document.createElement("style");
   style.textContent = ${JSON.stringify(UPLOT_STYLE)};
   document.head.append(style);
@@ -17,8 +18,8 @@ export const CHECK_SCRIPT: string = `${UPLOT_SOURCE}
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const duration = (ms) => ms === null ? "\u2013" : ms < 1000 ? Math.round(ms * 10) / 10 + " ms" : Math.round(ms / 10) / 100 + " s";
   const dataOf = ({ from, step, values }) => {
-    const means = values.split(",").map((value) => value === "" ? null : Number(value));
-    return [means.map((_, index) => (Number(from) + index * Number(step)) / 1000), means];
+    const lines = values.split(";").map((line) => line.split(",").map((value) => value === "" ? null : Number(value)));
+    return [lines[0].map((_, index) => (Number(from) + index * Number(step)) / 1000), ...lines];
   };
   const isZoomed = ({ scales: { x }, data: [times] }) => x.min > times[0] || x.max < times.at(-1);
   const create = (figure, data) => {
@@ -35,7 +36,9 @@ export const CHECK_SCRIPT: string = `${UPLOT_SOURCE}
       scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.05 : 1] } },
       series: [
         { label: "Time", value: "{YYYY}-{MM}-{DD} {HH}:{mm}" },
-        { label: "Mean", stroke: color("--link"), width: 1.5, value: (_plot, mean) => duration(mean) },
+        ...figure.dataset.names.split(",").map((label, index) => (
+          { label, stroke: color("--link"), width: 1.5, dash: DASHES[index], value: (_plot, value) => duration(value) }
+        )),
       ],
       axes: [{ ...axis, size: 30, values: times }, { ...axis, size: 64, values: (_plot, ticks) => ticks.map(duration) }],
     }, data, figure);

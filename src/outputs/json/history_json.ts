@@ -10,7 +10,7 @@ import { eachCondition } from "../../domain/condition.ts";
 import type { CheckRecord, ConditionChange, RecentRun, Store } from "../../domain/store.ts";
 import { jsonText } from "../../shared/text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
-import { isoTime, roundedMs } from "../../shared/json_values.ts";
+import { isoTime, roundedMs, roundedMsOrNull } from "../../shared/json_values.ts";
 import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
 import type { JournalRow } from "../../domain/check_journal.ts";
 import type { LoggedDelivery, PageAction } from "../../domain/outbox.ts";
@@ -104,8 +104,11 @@ export async function* historyJson(
       runs: span.runs,
       failed_runs: span.failedRuns,
       longest_failed_streak: span.failedStreakMax,
-      duration_mean_ms: span.durationMeanMs === null ? null : roundedMs(span.durationMeanMs),
-      duration_max_ms: span.durationMaxMs === null ? null : roundedMs(span.durationMaxMs),
+      duration_mean_ms: roundedMsOrNull(span.durationMeanMs),
+      duration_p50_ms: roundedMsOrNull(span.percentiles?.p50),
+      duration_p95_ms: roundedMsOrNull(span.percentiles?.p95),
+      duration_p99_ms: roundedMsOrNull(span.percentiles?.p99),
+      duration_max_ms: roundedMsOrNull(span.durationMaxMs),
       observed: span.observed,
       lasted_ms: eachCondition((condition) => Math.round(span.lastedMs[condition])),
     }])),

@@ -3,26 +3,18 @@ import { CHECK_KINDS } from "../../checks/registry.ts";
 import type { Check, CheckKind } from "../../domain/check.ts";
 import type { ConditionCounts } from "../../domain/condition.ts";
 import type { CheckRecord, ConditionChange, RollupSum, Store } from "../../domain/store.ts";
-import { asObserved, lastedIn, observedUntil, summarise } from "../../state/availability.ts";
+import { asObserved, lastedIn, observedUntil } from "../../state/availability.ts";
+import { NO_RUNS } from "../../shared/duration_histogram.ts";
 import type { ShortChange } from "./outages.ts";
 import { readObjectives } from "./read_objectives.ts";
-import {
-  type CheckHistory,
-  type RunSums,
-  slowestOf,
-  summarize,
-  type Summary,
-  type SummaryInput,
-} from "./summarize.ts";
+import { type CheckHistory, type RunSums, summarize, type Summary, type SummaryInput } from "./summarize.ts";
 
 const CHECKS_AT_A_TIME = 50;
 const CHANGES_MAX = 1000;
 
 export interface GatherSummaryOptions extends Omit<SummaryInput, "checks" | "queued"> {
   /** The opened state; `null`: nothing yet. */
-  readonly store:
-    | Pick<Store, "rollupSums" | "rollups" | "changes" | "outbox" | "journal" | "silences">
-    | null;
+  readonly store: Pick<Store, "rollupSums" | "changes" | "outbox" | "journal" | "silences"> | null;
   /** Those of the config; only active ones count. */
   readonly checks: readonly (
     & Pick<
@@ -60,14 +52,6 @@ export async function gatherSummary(options: GatherSummaryOptions): Promise<Summ
     await pause();
     histories.push(...await readHistories(checks.slice(index, index + CHECKS_AT_A_TIME), options));
   }
-  const longest = new Map<string, number | null>();
-  for (const { name } of slowestOf(histories)) {
-    const { durationMaxMs } = summarise((await store?.rollups(name, sinceMs)) ?? [], {
-      sinceMs,
-      untilMs: untilMs - 1,
-    });
-    longest.set(name, durationMaxMs);
-  }
   const names = new Set(checks.map(({ name }) => name));
   const queued = ((await store?.outbox())?.notifications ?? []).filter(({ notification: { check } }) =>
     tags === undefined || names.has(check)
@@ -81,7 +65,7 @@ export async function gatherSummary(options: GatherSummaryOptions): Promise<Summ
     ...notes !== undefined && { notes },
     ...removed !== undefined && { removed },
     queued,
-    checks: histories.map((check) => ({ ...check, durationMaxMs: longest.get(check.name) ?? null })),
+    checks: histories,
   });
 }
 
@@ -122,7 +106,6 @@ async function readHistories(
         : record,
       sums: { ...sums, lastedMs: lastedIn(sums, record, untilMs) },
       before: beforeOf(name),
-      durationMaxMs: null,
       ...await readChanges(name, { store, sinceMs }),
     });
   }
@@ -155,6 +138,8 @@ async function rehearsalOf(
 const NO_SUMS: Sums = {
   runs: 0,
   durationTotalMs: 0,
+  durationMaxMs: 0,
+  durations: NO_RUNS,
   lastedMs: { ok: 0, unknown: 0, warning: 0, critical: 0 },
 };
 

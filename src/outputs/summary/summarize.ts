@@ -3,7 +3,9 @@ import type { KnownCondition, SentRehearsal } from "../../domain/check_kind.ts";
 import type { ConditionCounts } from "../../domain/condition.ts";
 import { downMsOf, type ObjectiveResult } from "./objectives.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
+import type { RollupSum } from "../../domain/store.ts";
 import type { MonitorStatus } from "../json/monitor_fields.ts";
+import { percentilesOf } from "../../shared/duration_histogram.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { availabilityOf } from "../../state/availability.ts";
 import { type ChangeHistory, outagesOf, type OutageSpan, type Period } from "./outages.ts";
@@ -27,7 +29,7 @@ export type Undelivered = Readonly<ReturnType<typeof undeliveredOf>[number]>;
 /** The events of the checks in a period. Times are wall time, milliseconds since 1970. */
 export type Summary = Readonly<ReturnType<typeof sumUp>>;
 
-export type RunSums = Readonly<Record<"runs" | "durationTotalMs", number>>;
+export type RunSums = Pick<RollupSum, "runs" | "durationTotalMs" | "durationMaxMs" | "durations">;
 
 /** The stored history of one active check. */
 export interface CheckHistory extends NamedCheck, ChangeHistory {
@@ -42,8 +44,6 @@ export interface CheckHistory extends NamedCheck, ChangeHistory {
   readonly sums: RunSums & { readonly lastedMs: ConditionCounts };
   /** Of the period before, which is as long. */
   readonly before: RunSums;
-  /** The longest run in the period; `null`: not read. */
-  readonly durationMaxMs: number | null;
 }
 
 export interface SummaryInput extends Period {
@@ -129,7 +129,7 @@ function sumUp({ checks, queued, monitor = null, notes = [], removed = [], ...fa
           (one.availability ?? 1) - (other.availability ?? 1)
         ),
     ),
-    slowest: slowestOf(checks).map(toSlow),
+    slowest: slowestOf(checks),
     flapping: bounded(
       checks.map((check) => ({
         ...nameOf(check),
@@ -170,11 +170,16 @@ function haveGap(
 /** Sums are kept by the hour, so an hour of a period may be missing. */
 const UNOBSERVED_SHARE = 0.1;
 
-/** Returns the checks whose runs took longest on average. */
-export function slowestOf<C extends { readonly sums: RunSums }>(checks: readonly C[]): readonly C[] {
-  return checks.filter(({ sums }) => meanOf(sums) >= SLOW_MS)
-    .sort((one, other) => meanOf(other.sums) - meanOf(one.sums))
+/** Returns the checks with the highest p95 of durations, else mean. */
+function slowestOf(checks: readonly CheckHistory[]): readonly SlowCheck[] {
+  return checks.map(toSlow).filter((slow) => usualMs(slow) >= SLOW_MS)
+    .sort((one, other) => usualMs(other) - usualMs(one))
     .slice(0, SLOWEST_MAX);
+}
+
+/** The number that a slow check is compared by: its p95, or the mean while that is not known. */
+function usualMs({ percentiles, meanMs }: Pick<SlowCheck, "percentiles" | "meanMs">): number {
+  return percentiles?.p95 ?? meanMs;
 }
 
 function meanOf({ runs, durationTotalMs }: RunSums): number {
@@ -212,8 +217,10 @@ function toSlow(check: CheckHistory) {
   return {
     ...nameOf(check),
     meanMs: meanOf(check.sums),
-    maxMs: check.durationMaxMs,
+    percentiles: percentilesOf(check.sums),
+    maxMs: check.sums.durationMaxMs,
     previousMeanMs: check.before.runs === 0 ? null : meanOf(check.before),
+    previousP95Ms: percentilesOf(check.before)?.p95 ?? null,
   };
 }
 

@@ -1,4 +1,4 @@
-import { isoTime, isoTimeOrNull, roundedMs } from "../../shared/json_values.ts";
+import { isoTime, isoTimeOrNull, roundedMs, roundedMsOrNull } from "../../shared/json_values.ts";
 import { monitorFields } from "../json/monitor_fields.ts";
 import { objectiveFields } from "./objectives.ts";
 import type { Bounded, NamedCheck, Outage, Summary } from "./summarize.ts";
@@ -38,8 +38,12 @@ export function summaryFields(summary: Summary): Readonly<Record<string, unknown
     slowest: slowest.map((item) => ({
       ...named(item),
       mean_ms: roundedMs(item.meanMs),
-      max_ms: item.maxMs === null ? null : roundedMs(item.maxMs),
-      previous_mean_ms: item.previousMeanMs === null ? null : roundedMs(item.previousMeanMs),
+      p50_ms: roundedMsOrNull(item.percentiles?.p50),
+      p95_ms: roundedMsOrNull(item.percentiles?.p95),
+      p99_ms: roundedMsOrNull(item.percentiles?.p99),
+      max_ms: roundedMs(item.maxMs),
+      previous_mean_ms: roundedMsOrNull(item.previousMeanMs),
+      previous_p95_ms: roundedMsOrNull(item.previousP95Ms),
     })),
     flapping: list(flapping, (item) => ({
       ...named(item),

@@ -176,14 +176,22 @@ function describeAvailability({ availability, downMs, objective }: CheckAvailabi
   return `${share}${down}${objective === null ? "" : `; objective ${describeObjective(objective)}`}`;
 }
 
-function describeSlow({ meanMs, maxMs, previousMeanMs }: SlowCheck): string {
-  const most = maxMs === null ? "" : `, ${milliseconds(maxMs)} at most`;
-  if (previousMeanMs === null || previousMeanMs === 0) return `${milliseconds(meanMs)} on average${most}`;
-  const change = Math.round((meanMs / previousMeanMs - 1) * 100);
-  const compared = change === 0
-    ? "as before"
-    : `${change > 0 ? "+" : "−"}${Math.abs(change)}% to the period before`;
-  return `${milliseconds(meanMs)} on average (${compared})${most}`;
+/** By the p95; by the mean where that is not known of the period. */
+function describeSlow({ percentiles, meanMs, maxMs, previousMeanMs, previousP95Ms }: SlowCheck): string {
+  const most = `, ${milliseconds(maxMs)} at most`;
+  if (percentiles === null) {
+    return `${milliseconds(meanMs)} on average${compared(meanMs, previousMeanMs)}${most}`;
+  }
+  const { p50, p95 } = percentiles;
+  return `p95 ${milliseconds(p95)}${compared(p95, previousP95Ms)}, p50 ${milliseconds(p50)}${most}`;
+}
+
+function compared(ms: number, previousMs: number | null): string {
+  if (previousMs === null || previousMs === 0) return "";
+  const change = Math.round((ms / previousMs - 1) * 100);
+  return change === 0
+    ? " (as before)"
+    : ` (${change > 0 ? "+" : "−"}${Math.abs(change)}% to the period before)`;
 }
 
 function milliseconds(value: number): string {

@@ -16,12 +16,13 @@ import {
   toRowLimit,
   unpackRuns,
 } from "../sql/rows.ts";
+import { addHistograms } from "../../shared/duration_histogram.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import type { RecordBatch, VersionedRecord, VersionedRecords } from "../record_writer.ts";
 import { cutChange } from "../retention.ts";
 import { selectLatestChanges } from "../sql/shared_statements.ts";
 import type { Table } from "../sql/table_declaration.ts";
-import { CHANGES, CHECKS, JOURNAL, OUTBOX, RECORDS, ROLLUPS } from "../sql/tables.ts";
+import { CHANGES, CHECKS, DURATION_COLUMNS, JOURNAL, OUTBOX, RECORDS, ROLLUPS } from "../sql/tables.ts";
 import type { Access, PostgresClient } from "./postgres_client.ts";
 import type { StatementResult } from "../../shared/postgres/statement_response.ts";
 import { lastByKey, newRows, onConflict, readAll, toArrays } from "./postgres_tables.ts";
@@ -180,6 +181,7 @@ function mergedRollups(updates: readonly CheckUpdate[]): readonly Omit<Rollup, "
         durationTotalMs: before.durationTotalMs + added.durationTotalMs,
         durationMaxMs: Math.max(before.durationMaxMs, added.durationMaxMs),
         failedStreakMax: Math.max(before.failedStreakMax, added.failedStreakMax),
+        durations: addHistograms(before.durations, added.durations),
       },
     );
   }
@@ -217,12 +219,17 @@ const START: Readonly<Record<SumSpan, string>> = {
 };
 
 function selectSums(each: SumSpan): string {
-  return `SELECT name, json_agg(json_build_array(start_ms, runs, failed, streak, ok, unknown, warning, critical, duration))::text AS sums
+  return `SELECT name, json_agg(json_build_array(start_ms, runs, failed, streak, ok, unknown, warning, critical, duration, longest, ${
+    DURATION_COLUMNS.join(", ")
+  }))::text AS sums
     FROM (SELECT checks.name AS name, ${
     START[each]
   } AS start_ms, sum(observed_ok + ${FAILED}) AS runs, sum(${FAILED}) AS failed,
         max(failed_streak_max) AS streak, sum(lasted_ok_ms) AS ok, sum(lasted_unknown_ms) AS unknown,
-        sum(lasted_warning_ms) AS warning, sum(lasted_critical_ms) AS critical, sum(rollups.duration_total_ms) AS duration
+        sum(lasted_warning_ms) AS warning, sum(lasted_critical_ms) AS critical, sum(rollups.duration_total_ms) AS duration,
+        max(duration_max_ms) AS longest, ${
+    DURATION_COLUMNS.map((column) => `sum(${column}) AS ${column}`).join(", ")
+  }
       FROM checks JOIN rollups ON rollups.check_id = checks.id
       WHERE checks.name = ANY($1::text[]) AND start_ms > $2::float8 - ${DAY_MS} AND start_ms + span_ms > $2 AND start_ms <= $3
         AND span_ms IN (${each === "hour" ? "" : `${DAY_MS}, `}${HOUR_MS})

@@ -19,6 +19,7 @@ import {
   FIRST_TABLES,
   JOURNAL,
   RESULT,
+  ROLLUPS,
   SILENCES,
 } from "../sql/tables.ts";
 import { itemText, type Parameter, ProtocolError } from "../../shared/postgres/protocol.ts";
@@ -78,6 +79,7 @@ const MERGED: Readonly<Record<Merge, (table: string, column: string) => string>>
   fill: (table, column) => `coalesce(excluded.${column}, ${table}.${column})`,
   keep: (table, column) => `${table}.${column}`,
   add: (table, column) => `${table}.${column} + excluded.${column}`,
+  tally: (table, column) => `coalesce(${table}.${column}, 0) + coalesce(excluded.${column}, 0)`,
   max: (table, column) => `greatest(${table}.${column}, excluded.${column})`,
   min: (table, column) => `least(${table}.${column}, excluded.${column})`,
   prepend: (table, column) => `excluded.${column} || ${table}.${column}`,
@@ -126,6 +128,8 @@ export const ADD_ACTIONS: readonly string[] = [
   createTable(ACTIONS),
   CREATE_ACTIONS_INDEX,
 ];
+
+export const ADD_DURATIONS: readonly string[] = addColumns(ROLLUPS);
 
 function addColumns({ name, declared }: Declared): readonly string[] {
   return declared.filter(({ isAdded }) => isAdded)

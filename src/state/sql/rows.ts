@@ -3,11 +3,12 @@ import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from 
 import type { EndedJobRun, JobRun } from "../../domain/job_runs.ts";
 import type { ConditionChange, RecentRun, Rollup, RollupEntry, RollupSum } from "../../domain/store.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
+import { addHistograms, histogramOf, NO_RUNS } from "../../shared/duration_histogram.ts";
 import { bytes, columnText, json, list, nullable, number, UnreadableRowError } from "../codec.ts";
 import { journalRows } from "../journal.ts";
 import { limitsAt, RECENT_RUNS_MAX, startOf } from "../retention.ts";
 import type { CheckJournal } from "../../domain/check_journal.ts";
-import type { Row } from "./table_declaration.ts";
+import { type Row, unpackPairs } from "./table_declaration.ts";
 import { CHANGES, JOB_RUNS, ROLLUPS } from "./tables.ts";
 
 /** The roll-ups of one run: that of its hour, the last one, and those that the time since the run before is in. */
@@ -21,6 +22,7 @@ export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
       durationTotalMs: 0,
       durationMaxMs: 0,
       failedStreakMax: 0,
+      durations: NO_RUNS,
     })),
     {
       startMs,
@@ -30,6 +32,7 @@ export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
       durationTotalMs: durationMs,
       durationMaxMs: durationMs,
       failedStreakMax: failedStreak,
+      durations: condition === null ? NO_RUNS : histogramOf(durationMs),
     },
   ];
 }
@@ -95,16 +98,21 @@ export function journalsOf(
 
 const BLOCK = nullable(bytes);
 
-/** A list of start, runs, failed runs, longest streak of these, four times and duration for each roll-up. */
-const PACKED_SUMS = json(list(list(number)));
+/**
+ * A list of start, runs, failed runs, longest streak of these, four times, total and longest duration, and pairs of
+ * `durations`, for each roll-up.
+ */
+const PACKED_SUMS = json(list(list(nullable(number))));
 
 /** Returns the sums in a row of a name and its packed sums, the oldest first; those that begin together are added. */
 export function sumsOf(row: Row): readonly RollupSum[] {
   const name = nameIn(row);
   const sums = new Map<number, RollupSum>();
   for (const values of PACKED_SUMS.decode(row["sums"], "sums")) {
-    const [startMs = 0, runs = 0, failedRuns = 0, failedStreakMax = 0, ...times] = values;
-    const [ok = 0, unknown = 0, warning = 0, critical = 0, durationTotalMs = 0] = times;
+    const [startMs = 0, runs = 0, failedRuns = 0, failedStreakMax = 0, ...times] = values.map(orZero);
+    const [ok = 0, unknown = 0, warning = 0, critical = 0, ...rest] = times;
+    const [durationTotalMs = 0, durationMaxMs = 0, ...pairs] = rest;
+    const durations = unpackPairs(pairs);
     const lastedMs = { ok, unknown, warning, critical };
     const before = sums.get(startMs);
     sums.set(startMs, {
@@ -115,9 +123,15 @@ export function sumsOf(row: Row): readonly RollupSum[] {
       failedStreakMax: Math.max(failedStreakMax, before?.failedStreakMax ?? 0),
       lastedMs: eachCondition((condition) => lastedMs[condition] + (before?.lastedMs[condition] ?? 0)),
       durationTotalMs: durationTotalMs + (before?.durationTotalMs ?? 0),
+      durationMaxMs: Math.max(durationMaxMs, before?.durationMaxMs ?? 0),
+      durations: before === undefined ? durations : addHistograms(durations, before.durations),
     });
   }
   return [...sums.values()].sort((one, other) => one.startMs - other.startMs);
+}
+
+function orZero(value: number | null): number {
+  return value ?? 0;
 }
 
 export function runOf(row: Row): JobRun {

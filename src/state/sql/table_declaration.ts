@@ -15,6 +15,8 @@ const MERGED = {
   fill: (column: string) => `coalesce(excluded.${column}, ${column})`,
   keep: (column: string) => column,
   add: (column: string) => `${column} + excluded.${column}`,
+  /** As `add`; a null counts as 0. */
+  tally: (column: string) => `coalesce(${column}, 0) + coalesce(excluded.${column}, 0)`,
   max: (column: string) => `max(${column}, excluded.${column})`,
   min: (column: string) => `min(${column}, excluded.${column})`,
   prepend: (column: string) => `CAST(excluded.${column} || ${column} AS BLOB)`,
@@ -131,6 +133,33 @@ export function counts(
   };
 }
 
+const TWO_COUNTS = 2 ** 26;
+
+/**
+ * An even number of counts of runs, two in a column: half the columns to write. Sums of a column are the sums of both, as
+ * long as these are below 2^26: a run each second for two years. A column that is `NULL` has zeros.
+ */
+export function addedPairs(names: readonly string[]): Field<readonly number[]> {
+  return {
+    columns: names.map((name) => ({ name, type: "INTEGER", merge: "tally", isAdded: true })),
+    encode: (value, into) => {
+      for (let index = 0; index < 2 * names.length; index += 2) {
+        into.push(packPair(value[index] ?? 0, value[index + 1] ?? 0));
+      }
+    },
+    decode: (row) => unpackPairs(names.map((name) => nullable(number).decode(row[name], name) ?? 0)),
+  };
+}
+
+export function packPair(low: number, high: number): number {
+  return low + high * TWO_COUNTS;
+}
+
+/** Returns the numbers in the columns of pairs. */
+export function unpackPairs(pairs: readonly number[]): readonly number[] {
+  return pairs.flatMap((pair) => [pair % TWO_COUNTS, Math.floor(pair / TWO_COUNTS)]);
+}
+
 /** The fields of a row by key. */
 export type Fields<T> = { readonly [K in keyof T]-?: Field<T[K]> };
 
@@ -175,11 +204,7 @@ export function table<T extends object>(
 ): Table<T> {
   const entries = Object.entries<Field<unknown>>(fields as Record<string, Field<unknown>>);
   const columns = entries.flatMap(([, { columns }]) => columns);
-  const names = columns.map((column) => column.name);
-  const insert = `INSERT INTO ${name} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`;
-  const updates = columns.filter((column) => !unique.includes(column.name))
-    .map((column) => `${column.name} = ${MERGED[column.merge](column.name)}`);
-  const onConflict = `ON CONFLICT (${unique.join(", ")}) DO UPDATE SET ${updates.join(", ")}`;
+  const { insert, onConflict } = statementsOf({ name, declared: columns, unique });
   return {
     name,
     declared: columns,
@@ -188,9 +213,9 @@ export function table<T extends object>(
     create: createStatement(name, columns.filter(({ isAdded }) => !isAdded), { primary, unique }),
     add: columns.filter(({ isAdded }) => isAdded)
       .map((column) => `ALTER TABLE ${name} ADD COLUMN ${column.name} ${column.type}`),
-    columns: names.join(", "),
-    aggregates: columns.filter(({ merge }) => merge === "add" || merge === "max")
-      .map((column) => `${column.merge === "add" ? "sum" : "max"}(${column.name})`).join(", "),
+    columns: columns.map((column) => column.name).join(", "),
+    aggregates: columns.filter(({ merge }) => merge === "add" || merge === "tally" || merge === "max")
+      .map((column) => `${column.merge === "max" ? "max" : "sum"}(${column.name})`).join(", "),
     insert,
     onConflict,
     upsert: `${insert} ${onConflict}`,
@@ -202,6 +227,26 @@ export function table<T extends object>(
     },
     decode: (row) => Object.fromEntries(entries.map(([key, field]) => [key, field.decode(row)])) as T,
   };
+}
+
+function statementsOf({ name, declared, unique }: Pick<Table<never>, "name" | "declared" | "unique">) {
+  const names = declared.map((column) => column.name);
+  const updates = declared.filter((column) => !unique.includes(column.name))
+    .map((column) => `${column.name} = ${MERGED[column.merge](column.name)}`);
+  return {
+    insert: `INSERT INTO ${name} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
+    onConflict: `ON CONFLICT (${unique.join(", ")}) DO UPDATE SET ${updates.join(", ")}`,
+  };
+}
+
+/** Returns an upsert of all columns but some that may be `NULL`; those of a row that is there stay as they are. */
+export function upsertWithout(
+  { name, declared, unique }: Pick<Table<never>, "name" | "declared" | "unique">,
+  without: readonly string[],
+): string {
+  const written = declared.filter((column) => !without.includes(column.name));
+  const { insert, onConflict } = statementsOf({ name, declared: written, unique });
+  return `${insert} ${onConflict}`;
 }
 
 function createStatement(

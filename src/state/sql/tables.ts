@@ -37,8 +37,10 @@ import {
   word,
 } from "../codec.ts";
 import type { ClockReadings } from "../retention.ts";
+import { NO_RUNS } from "../../shared/duration_histogram.ts";
 import {
   addedBlob,
+  addedPairs,
   addedText,
   blob,
   counts,
@@ -173,8 +175,14 @@ export const CHANGES: Table<Omit<ConditionChange, "name"> & { readonly checkId: 
   trace: string("trace"),
 });
 
-/** Hourly aggregates, and daily ones of older days. */
-export const ROLLUPS: Table<Omit<Rollup, "name"> & { readonly checkId: number }> = table("rollups", {
+export const DURATION_COLUMNS: readonly string[] = Array.from(
+  { length: NO_RUNS.length / 2 },
+  (_, index) => `durations_${index}`,
+);
+
+export type StoredRollup = Omit<Rollup, "name"> & { readonly checkId: number };
+
+const ROLLUP: Fields<Omit<StoredRollup, "durations">> = {
   checkId: reference("check_id", "checks"),
   startMs: integer("start_ms"),
   spanMs: integer("span_ms"),
@@ -183,7 +191,20 @@ export const ROLLUPS: Table<Omit<Rollup, "name"> & { readonly checkId: number }>
   durationTotalMs: real("duration_total_ms", { merge: "add" }),
   durationMaxMs: real("duration_max_ms", { merge: "max" }),
   failedStreakMax: integer("failed_streak_max", { merge: "max" }),
-}, { primary: ["check_id", "start_ms", "span_ms"] });
+};
+
+const ROLLUP_KEY = ["check_id", "start_ms", "span_ms"];
+
+/** Hourly aggregates, and daily ones of older days. */
+export const ROLLUPS: Table<StoredRollup> = table("rollups", {
+  ...ROLLUP,
+  durations: addedPairs(DURATION_COLUMNS),
+}, { primary: ROLLUP_KEY });
+
+/** The columns of `rollups` in front of the durations. */
+export const ROLLUP_TIMES: Table<Omit<StoredRollup, "durations">> = table("rollups", ROLLUP, {
+  primary: ROLLUP_KEY,
+});
 
 const RENDERED_SUMMARY: Codec<RenderedSummary> = object({ html: text, json: text });
 
@@ -419,6 +440,7 @@ export const STEPS: readonly Migration[] = [
   [...CHECKS.add, JOURNAL.create],
   [DELIVERIES.create],
   [...SILENCES.add, ACTIONS.create, CREATE_ACTIONS_INDEX],
+  ROLLUPS.add,
 ];
 
 /** The statements of one step to the present tables. */

@@ -29,7 +29,17 @@ import {
   SELECT_SUMS,
   UPSERT_CHECK,
 } from "./statements.ts";
-import { CHANGES, CHECKS, JOURNAL, RECORDS, ROLLUPS } from "../sql/tables.ts";
+import { packPair, upsertWithout } from "../sql/table_declaration.ts";
+import {
+  CHANGES,
+  CHECKS,
+  DURATION_COLUMNS,
+  JOURNAL,
+  RECORDS,
+  ROLLUP_TIMES,
+  ROLLUPS,
+  type StoredRollup,
+} from "../sql/tables.ts";
 
 /** Persists updates, as part of the open transaction: the last record of a check, and everything else of each. */
 export function keepUpdates(connection: SqliteConnection, updates: readonly CheckUpdate[]): void {
@@ -40,12 +50,24 @@ export function keepUpdates(connection: SqliteConnection, updates: readonly Chec
   for (const { record, rollup, change, queued, journal } of updates) {
     const checkId = ids.get(record.name) ?? NaN;
     for (const one of rollup === null ? [] : rollupsOf(rollup)) {
-      connection.run(ROLLUPS.upsert, ...ROLLUPS.encode({ ...one, checkId }));
+      keepRollup(connection, { ...one, checkId });
     }
     if (change !== null) connection.run(CHANGES.insert, ...CHANGES.encode({ ...cutChange(change), checkId }));
     if (journal !== undefined) connection.run(JOURNAL.upsert, ...JOURNAL.encode({ ...journal, checkId }));
     for (const notification of queued) keepQueued(connection, notification);
   }
+}
+
+/** The upserts of a roll-up with one column of durations each: one run is in no other. */
+const UPSERTS = DURATION_COLUMNS.map((own) =>
+  upsertWithout(ROLLUPS, DURATION_COLUMNS.filter((column) => column !== own))
+);
+
+/** Adds the roll-up of one run at most. */
+function keepRollup(connection: SqliteConnection, rollup: StoredRollup): void {
+  const pair = Math.max(0, rollup.durations.findIndex((runs) => runs > 0)) >> 1;
+  const [low = 0, high = 0] = rollup.durations.slice(2 * pair, 2 * pair + 2);
+  connection.run(UPSERTS[pair] ?? ROLLUPS.upsert, ...ROLLUP_TIMES.encode(rollup), packPair(low, high));
 }
 
 /** Persists the record after the last update of a check, and the runs of all; returns the id of the check. */

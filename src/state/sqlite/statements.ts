@@ -2,7 +2,7 @@
 import { RECENT_BYTES_MAX } from "../sql/rows.ts";
 import type { SumSpan } from "../../domain/store.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
-import { CHANGES, CHECKS, CLOCK, RECORDS, ROLLUPS } from "../sql/tables.ts";
+import { CHANGES, CHECKS, CLOCK, DURATION_COLUMNS, RECORDS, ROLLUPS } from "../sql/tables.ts";
 
 /** All records, in the order in which the checks were first persisted. */
 export const SELECT_RECORDS = `SELECT ${RECORDS.columns} FROM checks ORDER BY id`;
@@ -55,15 +55,17 @@ const RUNS = `observed_ok + ${FAILED}`;
 const SUMS =
   `sum(${RUNS}) AS runs, sum(${FAILED}) AS failed, max(failed_streak_max) AS failed_streak_max, sum(lasted_ok_ms) AS lasted_ok_ms, sum(lasted_unknown_ms) AS lasted_unknown_ms,
     sum(lasted_warning_ms) AS lasted_warning_ms, sum(lasted_critical_ms) AS lasted_critical_ms,
-    sum(rollups.duration_total_ms) AS duration_total_ms`;
+    sum(rollups.duration_total_ms) AS duration_total_ms, max(duration_max_ms) AS duration_max_ms,
+    ${DURATION_COLUMNS.map((column) => `sum(${column}) AS ${column}`).join(", ")}`;
 
 const PACKED =
   `json_group_array(json_array(start_ms, runs, failed, failed_streak_max, lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms,
-    lasted_critical_ms, duration_total_ms)) AS sums`;
+    lasted_critical_ms, duration_total_ms, duration_max_ms, ${DURATION_COLUMNS.join(", ")})) AS sums`;
 
 const AS_THEY_ARE =
   `SELECT checks.id AS id, checks.name AS name, start_ms, ${RUNS} AS runs, ${FAILED} AS failed, failed_streak_max,
-    lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms, lasted_critical_ms, rollups.duration_total_ms ${ROLLUPS_OF_NAMES}`;
+    lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms, lasted_critical_ms, rollups.duration_total_ms, duration_max_ms,
+    ${DURATION_COLUMNS.join(", ")} ${ROLLUPS_OF_NAMES}`;
 
 const HOURS = `${AS_THEY_ARE} AND span_ms = ${HOUR_MS}`;
 

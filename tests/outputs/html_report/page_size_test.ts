@@ -81,7 +81,7 @@ function checkAt(index: number, random: () => number): PageCheck {
     }),
     isDetailed: true,
     hours: slots(HOURS_SHOWN, 0.005),
-    days: slots(DAYS_SHOWN, 0.015).map((day) => ({ ...day, durationMeanMs: 80 + random() * 40 })),
+    days: slots(DAYS_SHOWN, 0.015).map((day) => ({ ...day, durationP95Ms: 80 + random() * 40 })),
     recent: slots(50, 0.005).map(({ highest }, place) => ({
       endedAtMs: NOW_MS - place * 60_000,
       condition: countedAs(highest ?? "ok"),

@@ -39,7 +39,7 @@ Deno.test("the page of a check has its response times, incidents, settings and c
     shown: checks.map((one) => ({ ...one, check: { ...one.check, target } })),
   });
   const text = html.slice(html.indexOf("<main>")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
-  assert.match(text, / Response times .*90 d: \d/);
+  assert.match(text, / Response times .*90 d: p50 \d+ ms to \d+ ms, p95 \d+ ms to \d+ ms, p99 \d/);
   assert.match(
     text,
     / Incidents \(2\) 2026-01-31 09:00 critical , for 2 h: .* Trace of the run that confirmed it /,

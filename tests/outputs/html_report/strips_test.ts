@@ -17,12 +17,12 @@ const CONDITIONS: Readonly<Record<string, Condition>> = {
 /** The last slots, a letter each: the first one of a condition, a capital for ok with failed runs, a dot without data. */
 function slotsOf(
   letters: string,
-  { shown, means = [] }: { readonly shown: number; readonly means?: readonly (number | null)[] },
+  { shown, p95s = [] }: { readonly shown: number; readonly p95s?: readonly (number | null)[] },
 ): readonly PageDay[] {
   return [...letters.padStart(shown, ".")].map((letter, index) => ({
     highest: CONDITIONS[letter.toLowerCase()] ?? null,
     failedRuns: letter === "O" ? 2 : 0,
-    durationMeanMs: means[index - (shown - letters.length)] ?? null,
+    durationP95Ms: p95s[index - (shown - letters.length)] ?? null,
   }));
 }
 
@@ -39,13 +39,13 @@ interface Letters {
   readonly days?: string;
   readonly hours?: string;
   readonly runs?: string;
-  readonly means?: readonly (number | null)[];
+  readonly p95s?: readonly (number | null)[];
   readonly daysPerPoint?: number;
 }
 
-function render({ days = "", hours = "", runs = "", means = [], daysPerPoint = 1 }: Letters): string {
+function render({ days = "", hours = "", runs = "", p95s = [], daysPerPoint = 1 }: Letters): string {
   return renderStrips({
-    days: slotsOf(days, { shown: DAYS_SHOWN, means }),
+    days: slotsOf(days, { shown: DAYS_SHOWN, p95s }),
     hours: slotsOf(hours, { shown: HOURS_SHOWN }),
     recent: runsOf(runs),
   }, {
@@ -107,15 +107,15 @@ Deno.test("renderStrips() shows the periods that were not ok in tooltips", async
   await testRows(t, rows, ([letters, tooltips]) => assert.deepEqual(tooltipsOf(render(letters)), tooltips));
 });
 
-Deno.test("renderStrips() draws the line from 0 to the highest mean, with gaps without runs", () => {
-  const html = render({ days: "ooo.ooo", means: [100, 50, 50, null, 0, 100, 100] });
+Deno.test("renderStrips() draws the line from 0 to the highest p95, with gaps without runs", () => {
+  const html = render({ days: "ooo.ooo", p95s: [100, 50, 50, null, 0, 100, 100] });
   assert.equal(pathsOf(html)["l"], "M83.5 1h0l1 8h1M87.5 17h0l1-16h1");
   assert.match(html, /<p class=m>100 ms<\/p>$/);
 });
 
-Deno.test("renderStrips() draws the mean of several days as a point", () => {
-  const html = render({ days: "oooooo", means: [10, 30, 40, 40, 0, 0], daysPerPoint: 2 });
-  assert.equal(pathsOf(html)["l"], "M85 9h0l2-8 2 16");
+Deno.test("renderStrips() draws the slowest of several days as a point", () => {
+  const html = render({ days: "oooooo", p95s: [10, 30, 40, 40, 0, 0], daysPerPoint: 2 });
+  assert.equal(pathsOf(html)["l"], "M85 5h0l2-4 2 16");
 });
 
 Deno.test("renderStrips() draws nothing without data", () => {

@@ -1,6 +1,7 @@
 import type { ConditionCounts } from "../../../src/domain/condition.ts";
-import type { CheckHistory } from "../../../src/outputs/summary/summarize.ts";
+import type { CheckHistory, RunSums } from "../../../src/outputs/summary/summarize.ts";
 import { type ObjectiveResult, toObjective } from "../../../src/outputs/summary/objectives.ts";
+import { histogramOf } from "../../../src/shared/duration_histogram.ts";
 import { DAY_MS, MINUTE_MS } from "../../../src/shared/time_units.ts";
 import type { SplitTime } from "../../../src/state/split_time.ts";
 import { NOW_MS, recordOf } from "../../state/records.ts";
@@ -43,6 +44,16 @@ export const NO_SPLIT_TIME: SplitTime = {
 /** A week up to {@linkcode NOW_MS}. */
 export const WEEK = { sinceMs: NOW_MS - 7 * DAY_MS, untilMs: NOW_MS };
 
+/** The sums of runs that took equally long. */
+export function runSums(runs: number, durationMs: number): RunSums {
+  return {
+    runs,
+    durationTotalMs: runs * durationMs,
+    durationMaxMs: runs === 0 ? 0 : durationMs,
+    durations: histogramOf(durationMs).map((count) => count * runs),
+  };
+}
+
 /** A check that was up all week. */
 export function historyOf(name: string, fields: Partial<CheckHistory> = {}): CheckHistory {
   const record = recordOf(name);
@@ -56,9 +67,8 @@ export function historyOf(name: string, fields: Partial<CheckHistory> = {}): Che
     record: { ...record, condition: { ...record.condition, confirmed: "ok" } },
     changes: [],
     earlier: null,
-    sums: { runs: 10_080, durationTotalMs: 10_080 * 40, lastedMs: { ...NO_TIME, ok: 7 * DAY_MS } },
-    before: { runs: 10_080, durationTotalMs: 10_080 * 20 },
-    durationMaxMs: null,
+    sums: { ...runSums(10_080, 40), lastedMs: { ...NO_TIME, ok: 7 * DAY_MS } },
+    before: runSums(10_080, 20),
     ...fields,
   };
 }

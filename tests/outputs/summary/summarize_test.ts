@@ -4,7 +4,7 @@ import { type CheckHistory, summarize, type SummaryInput } from "../../../src/ou
 import { sentenceOf, summaryText } from "../../../src/outputs/summary/summary_sections.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
 import { changeOf, NOW_MS, queuedOf, recordOf, resultOf } from "../../state/records.ts";
-import { historyOf, NO_TIME, objectiveOf, WEEK } from "./histories.ts";
+import { historyOf, NO_TIME, objectiveOf, runSums, WEEK } from "./histories.ts";
 import { campaign } from "../../../testing/seed.ts";
 
 const FACTS = { ...WEEK, timeZone: "Europe/Zurich", hostName: "host-1", queued: [] };
@@ -29,8 +29,7 @@ function downFor(name: string, downMs: number, fields: Partial<SummaryInput["che
       changeOf(name, endMs - downMs, { from: "ok", to: "critical", output: "status is 503" }),
     ],
     sums: {
-      runs: 10_080,
-      durationTotalMs: 10_080 * 40,
+      ...runSums(10_080, 40),
       lastedMs: { ...NO_TIME, ok: 7 * DAY_MS - downMs, critical: downMs },
     },
     ...fields,
@@ -39,14 +38,14 @@ function downFor(name: string, downMs: number, fields: Partial<SummaryInput["che
 
 Deno.test("sentenceOf() sums a period up in words", () => {
   const web = historyOf("web");
-  const noData = historyOf("new", { record: null, sums: { runs: 0, durationTotalMs: 0, lastedMs: NO_TIME } });
+  const noData = historyOf("new", { record: null, sums: { ...runSums(0, 0), lastedMs: NO_TIME } });
   const warned = historyOf("warn", {
-    sums: { runs: 1, durationTotalMs: 1, lastedMs: { ...NO_TIME, ok: HOUR_MS, warning: HOUR_MS } },
+    sums: { ...runSums(1, 1), lastedMs: { ...NO_TIME, ok: HOUR_MS, warning: HOUR_MS } },
   });
   const missed = downFor("shop", 2 * HOUR_MS, { objective: objectiveOf(99.9, { downMs: 2 * HOUR_MS }) });
   const still = historyOf("db", {
     changes: [changeOf("db", NOW_MS - HOUR_MS, { from: "ok", to: "unknown" })],
-    sums: { runs: 9, durationTotalMs: 9, lastedMs: { ...NO_TIME, ok: DAY_MS, unknown: HOUR_MS } },
+    sums: { ...runSums(9, 1), lastedMs: { ...NO_TIME, ok: DAY_MS, unknown: HOUR_MS } },
   });
   const rows: readonly (readonly [SummaryInput["checks"], string])[] = [
     [[], "There are no checks"],
@@ -65,7 +64,7 @@ Deno.test("sentenceOf() sums a period up in words", () => {
               atLeast: { ok: 1, unknown: 1, warning: 1, critical: 1 },
             },
           }),
-          sums: { runs: 1, durationTotalMs: 0, lastedMs: NO_TIME },
+          sums: { ...runSums(1, 0), lastedMs: NO_TIME },
         }),
         historyOf("job", {
           record: recordOf("job", {
@@ -87,8 +86,8 @@ Deno.test("sentenceOf() sums a period up in words", () => {
 });
 
 Deno.test("summarize() lists checks that were pending, or did not run, as without data", () => {
-  const ran = { runs: 2, durationTotalMs: 2, lastedMs: NO_TIME };
-  const sums = { runs: 0, durationTotalMs: 0, lastedMs: NO_TIME };
+  const ran = { ...runSums(2, 1), lastedMs: NO_TIME };
+  const sums = { ...runSums(0, 0), lastedMs: NO_TIME };
   const pending = historyOf("pending", {
     sums: ran,
     present: { condition: "pending", state: "current", last: "critical", reason: "" },
@@ -140,29 +139,28 @@ Deno.test("summaryText() lists the problems of a week, each kind in its section"
     }),
     downFor("backup", 3 * HOUR_MS, {
       isJob: true,
-      sums: { runs: 9, durationTotalMs: 0, lastedMs: { ...NO_TIME, ok: DAY_MS } },
+      sums: { ...runSums(9, 0), lastedMs: { ...NO_TIME, ok: DAY_MS } },
     }),
     historyOf("api", {
       record: recordOf("api", {
         last: resultOf({ metrics: { certificate_left_seconds: 31 * 86_400 }, startedAtMs: NOW_MS }),
       }),
-      sums: { runs: 10, durationTotalMs: 9000, lastedMs: { ...NO_TIME, ok: DAY_MS } },
-      durationMaxMs: 61_000,
+      sums: { ...runSums(10, 900), durationMaxMs: 61_000, lastedMs: { ...NO_TIME, ok: DAY_MS } },
     }),
     historyOf("tls", {
       record: recordOf("tls", {
         last: resultOf({ metrics: { certificate_left_seconds: 5 * 86_400 }, startedAtMs: NOW_MS }),
       }),
-      sums: { runs: 1, durationTotalMs: 0, lastedMs: { ...NO_TIME, ok: DAY_MS } },
+      sums: { ...runSums(1, 0), lastedMs: { ...NO_TIME, ok: DAY_MS } },
     }),
     historyOf("flappy", {
       record: recordOf("flappy", {
         condition: { ...recordOf("flappy").condition, confirmed: "ok", flappingSinceMs: NOW_MS - HOUR_MS },
       }),
       changes: [],
-      sums: { runs: 1, durationTotalMs: 0, lastedMs: { ...NO_TIME, ok: DAY_MS } },
+      sums: { ...runSums(1, 0), lastedMs: { ...NO_TIME, ok: DAY_MS } },
     }),
-    historyOf("silent", { record: null, sums: { runs: 0, durationTotalMs: 0, lastedMs: NO_TIME } }),
+    historyOf("silent", { record: null, sums: { ...runSums(0, 0), lastedMs: NO_TIME } }),
   ], {
     queued: [
       queuedOf("one", 1, { channelName: "pager", lastFailure: "status is 500" }),
@@ -188,8 +186,8 @@ Availability
 - Web shop: 99.722% up, 28 min down; objective 99.9% in 30 d met: 99.932% to 99.937% up, 27 min to 29 min of 43 min 12 s error budget used
 
 Slowest checks
-- api: 900 ms on average (+4400% to the period before), 1 min 1 s at most
-- Web shop: 40 ms on average (+100% to the period before)
+- api: p95 982 ms (+4857% to the period before), p50 815 ms, 1 min 1 s at most
+- Web shop: p95 39 ms (+98% to the period before), p50 33 ms, 40 ms at most
 
 Flapping
 - flappy: 0 changes, still flapping

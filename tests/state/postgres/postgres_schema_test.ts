@@ -10,7 +10,8 @@ import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts
 import { clientOptions, sharedPostgres, storeOptions, testPostgres } from "../../support/postgres.ts";
 import type { Parameter } from "../../../src/shared/postgres/protocol.ts";
 import { RECORDS } from "../../../src/state/sql/tables.ts";
-import { recordOf, recordsIn, updateOf } from "../records.ts";
+import { percentilesOf } from "../../../src/shared/duration_histogram.ts";
+import { entryOf, NOW_MS, recordOf, recordsIn, updateOf } from "../records.ts";
 
 const postgres = sharedPostgres();
 
@@ -49,6 +50,7 @@ testPostgres(
   },
 );
 
+const VERSION = POSTGRES_MIGRATIONS.length;
 const SECOND = ["ALTER TABLE checks ADD COLUMN site text NOT NULL DEFAULT 'north'"];
 
 testPostgres(
@@ -68,7 +70,7 @@ testPostgres(
     await store.close();
     await assert.rejects(
       openPostgresStore(place, storeOptions()),
-      /is of version 5, .* up to 4; use the newer/,
+      new RegExp(`is of version ${VERSION + 1}, .* up to ${VERSION}; use the newer`),
     );
     for (const one of clients) one.close();
   },
@@ -91,6 +93,28 @@ testPostgres("openPostgresStore() opens a state of the version before the journa
   await store.close();
 });
 
+testPostgres(
+  "a member of the version before keeps running on histograms, and makes percentiles unknown",
+  async () => {
+    const place = postgres().place();
+    const store = await openPostgresStore(place, storeOptions());
+    await store.save([updateOf("web", { rollup: entryOf(NOW_MS) })]);
+    const client = new PostgresClient(place, clientOptions());
+    await client.query(
+      "UPDATE rollups SET observed_ok = observed_ok + 1, duration_total_ms = duration_total_ms + 10",
+    );
+    client.close();
+    const [sum = assert.fail()] = await store.rollupSums(["web"], {
+      sinceMs: 0,
+      untilMs: NOW_MS,
+      each: "hour",
+    });
+    assert.equal(sum.runs, 2);
+    assert.equal(percentilesOf(sum), null);
+    await store.close();
+  },
+);
+
 testPostgres("prepareSchema() changes nothing if a step fails, or if it is read-only", async () => {
   const place = postgres().place();
   const store = await openPostgresStore(place, storeOptions());
@@ -103,7 +127,7 @@ testPostgres("prepareSchema() changes nothing if a step fails, or if it is read-
   );
   await assert.rejects(
     prepareSchema(client, place, "read", migrations),
-    /it is of the older version 4; run the checks once, which updates it/,
+    new RegExp(`it is of the older version ${VERSION}; run the checks once, which updates it`),
   );
   await prepareSchema(client, place, "own");
   assert.equal((await store.records()).length, 1);

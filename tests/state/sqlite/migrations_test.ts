@@ -8,8 +8,10 @@ import {
   SqliteConnection,
   versionOf,
 } from "../../../src/state/sqlite/sqlite_connection.ts";
-import { type Migration, RECORDS } from "../../../src/state/sql/tables.ts";
-import { recordOf, updateOf } from "../records.ts";
+import { type Migration, RECORDS, ROLLUPS } from "../../../src/state/sql/tables.ts";
+import { entryOf, NOW_MS, recordOf, updateOf } from "../records.ts";
+import { percentilesOf } from "../../../src/shared/duration_histogram.ts";
+import { HOUR_MS } from "../../../src/shared/time_units.ts";
 import { withState, withStatePath } from "../state_directory.ts";
 
 const FIRST: Migration = ["CREATE TABLE a (x)", "INSERT INTO a VALUES (1)"];
@@ -88,6 +90,53 @@ Deno.test("migrate() opens a state of the version before the journal, with every
       assert.deepEqual(await store.journal(["web"], { sinceMs: 0, untilMs: Infinity }), []);
       await store.save([updateOf("web")]);
       assert.deepEqual(await store.records(), [recordOf("web")]);
+    });
+  });
+});
+
+Deno.test("migrate() knows no percentiles of hours that began before histograms", async () => {
+  await withStatePath(async (path) => {
+    const old = new SqliteConnection(new DatabaseSync(path));
+    migrate(old, MIGRATIONS.slice(0, 4));
+    old.run(
+      `INSERT INTO checks (${RECORDS.columns}, fresh_runs) SELECT ${RECORDS.columns}, x'' FROM (SELECT 'web' AS name, ` +
+        `'${
+          JSON.stringify(recordOf("web").condition)
+        }' AS condition, NULL AS last, NULL AS failing, NULL AS next_run_at_ms, ` +
+        "NULL AS overdue_at_ms, 0 AS missed_runs, 1 AS runs_ok, 0 AS runs_unknown, 0 AS runs_warning, 0 AS runs_critical, " +
+        "10 AS duration_total_ms, 0 AS seen_at_ms, NULL AS journal)",
+    );
+    const columns = ROLLUPS.declared.filter(({ isAdded }) => isAdded !== true).map(({ name }) => name);
+    for (const startMs of [NOW_MS - HOUR_MS, NOW_MS]) {
+      const values = [1, startMs, HOUR_MS, 1, 0, 0, 0, 0, 0, 0, 0, 10, 10, 0];
+      old.run(
+        `INSERT INTO rollups (${columns.join(", ")}) VALUES (${values.map(() => "?").join(", ")})`,
+        ...values,
+      );
+    }
+    old.close();
+    await withState(path, async (store) => {
+      await store.save(
+        [entryOf(NOW_MS), entryOf(NOW_MS + HOUR_MS)].map((rollup) => updateOf("web", { rollup })),
+      );
+      const rollups = await store.rollups("web", 0);
+      const known = (
+        each: {
+          readonly runs: number;
+          readonly durations: readonly number[];
+          readonly durationMaxMs: number;
+        },
+      ) => percentilesOf(each) !== null;
+      assert.deepEqual(rollups.map(({ observed, ...rollup }) => known({ ...rollup, runs: observed.ok })), [
+        false,
+        false,
+        true,
+      ]);
+      const span = { sinceMs: 0, untilMs: Infinity };
+      const sums = await store.rollupSums(["web"], { ...span, each: "hour" });
+      assert.deepEqual(sums.map(known), [false, false, true]);
+      const [sum = assert.fail()] = await store.rollupSums(["web"], { ...span, each: "check" });
+      assert.deepEqual([sum.runs, known(sum)], [4, false]);
     });
   });
 });
