@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { PostgresPlace } from "../../../src/domain/stores.ts";
 import { StoreError } from "../../../src/domain/store.ts";
 import { PostgresClient } from "../../../src/state/postgres/postgres_client.ts";
+import { POSTGRES_MIGRATIONS } from "../../../src/state/postgres/postgres_schema.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
 import {
@@ -126,7 +127,8 @@ testPostgres("openPostgresStore() returns the error and a hint", async (t) => {
     ],
     "newer schema": [
       { schema: "newer" },
-      "it is of version 99, and this monitor knows versions up to 4; use the newer monitor, or keep the state elsewhere",
+      `it is of version 99, and this monitor knows versions up to ${POSTGRES_MIGRATIONS.length}; ` +
+      "use the newer monitor, or keep the state elsewhere",
     ],
     "schema of another program": [
       { schema: "taken" },
