@@ -8,7 +8,7 @@ import {
   type ReceivedNotifications,
   type TakenQueue,
 } from "../domain/membership.ts";
-import type { OutboxChange, QueuedNotification, Silence } from "../domain/outbox.ts";
+import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "../domain/outbox.ts";
 import { NOTHING_KEPT, StoreError } from "../domain/store.ts";
 import { conditionFor } from "../engine/channel_filters.ts";
 import type { NotifyingConfig } from "../engine/configured_channels.ts";
@@ -38,6 +38,8 @@ interface SendingMember {
   readonly hasActiveConfig: boolean;
   /** Whether it sends notifications of its own checks without the shared state, which is unreachable. */
   readonly isOpen: boolean;
+  /** Returns whether it runs a check of the config. */
+  runs(check: string): boolean;
   /** Receives notifications that were just persisted, if their queue is owned. */
   poke(): void;
 }
@@ -201,15 +203,26 @@ export class SharedSender extends Sender {
   /** The owner of the queue receives them. */
   protected override noticed(): void {}
 
-  /** While it sends open, it records what it sent, also of queues that other members own by now. */
+  /**
+   * While it sends open, it records what it sent, also of queues that other members own by now. Another member that runs
+   * the check may have sent something newer before, so those of its checks are not recorded as the last notifications.
+   */
   protected override outcomeOf(change: OutboxChange): OutboxChange {
     if (!this.#member.isOpen) return change;
-    const recovered = change.cleared.map((marker) => ({
+    const { markers, cleared } = change;
+    const recovered = cleared.map((marker) => ({
       ...marker,
       messageId: "",
       condition: "ok" as const,
     }));
-    return { ...change, sentOpen: [...recovered, ...change.markers.filter(({ certain }) => certain)] };
+    const isOwn = ({ check, channelKey }: Pick<DeliveryMarker, "check" | "channelKey">): boolean =>
+      this.#member.runs(check) || this.channels.useOf(check, channelKey) === undefined;
+    return {
+      ...change,
+      markers: markers.filter(isOwn),
+      cleared: cleared.filter(isOwn),
+      sentOpen: [...recovered, ...markers.filter(({ certain }) => certain)],
+    };
   }
 
   /** Without a claim in the database, another member may be sending the same. */

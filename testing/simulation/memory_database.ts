@@ -265,12 +265,22 @@ export class MemoryDatabase {
       for (const queued of changed) {
         if (!isOwned(queued) && moved.has(queued.notification.id)) this.#insertMoved(queued);
       }
-      for (const { check, channelKey } of cleared.filter(counts)) {
+      const uncertain = new Set(
+        sentOpen === undefined ? [] : this.#markers().filter(({ certain }) => !certain).map(keyOf),
+      );
+      const ended = cleared.filter(counts);
+      for (const marker of ended) {
+        if (uncertain.has(keyOf(marker))) continue;
+        const { check, channelKey } = marker;
         this.#connection.run(DELETE_MARKER, columnText.encode(check), columnText.encode(channelKey));
       }
-      for (const marker of markers.filter(counts)) this.#setMarker(marker);
+      const kept = markers.filter(counts);
+      for (const marker of kept) {
+        this.#setMarker({ ...marker, certain: marker.certain && !uncertain.has(keyOf(marker)) });
+      }
+      const noted = new Set([...ended, ...kept].map(keyOf));
       const foreign = new Map(
-        (sentOpen ?? []).filter((sent) => !counts(sent)).map((sent) => [keyOf(sent), sent]),
+        (sentOpen ?? []).filter((sent) => !noted.has(keyOf(sent))).map((sent) => [keyOf(sent), sent]),
       );
       for (const sent of foreign.values()) this.#noteSentOpen(sent);
       for (const count of counted) {

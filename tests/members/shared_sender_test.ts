@@ -26,7 +26,13 @@ const PROBLEM: KnownNotification = {
 
 /** Opens the desk of a member, and returns the events of a check's notifications as `observe()` records results. */
 async function startMember(check = CHECK) {
-  const sharing = { claims: () => true, hasActiveConfig: true, isOpen: false, poke: () => {} };
+  const sharing = {
+    claims: () => true,
+    hasActiveConfig: true,
+    isOpen: false,
+    runs: () => true,
+    poke: () => {},
+  };
   const desk = await openDesk([check], { member: sharing });
   const record = (condition: Condition) => desk.record(check, condition);
   const observe = (condition: Condition) => record(condition).map(({ notification: { event } }) => event);

@@ -317,6 +317,29 @@ export function testSharedStore(
     });
   }
 
+  for (const condition of ["critical", "ok"] as const) {
+    test(`changeOutbox() keeps what is uncertain when ${condition} was sent, too, without a claim`, async ({ open }) => {
+      const [owner, other] = [await open(), await open()];
+      await take(owner, "owner");
+      await owner.changeOutbox({ ...NOTHING, markers: [MARKER] });
+      // The owner sent an older recovery of a check of the other one.
+      await owner.changeOutbox({ ...NOTHING, sentOpen: [{ ...SENT, condition: "ok" }] });
+      await queueProblem(other, "web");
+      const sent = { ...SENT, messageId: "n", condition };
+      await other.changeOutbox({
+        ...NOTHING,
+        removed: ["id of web"],
+        delivered: ["id of web"],
+        markers: condition === "ok" ? [] : [{ ...sent, certain: true }],
+        cleared: condition === "ok" ? [SENT] : [],
+        sentOpen: [sent],
+      });
+      const { notifications, markers } = await owner.outbox();
+      assert.deepEqual(notifications, []);
+      assert.deepEqual(markers.map(({ condition, certain }) => [condition, certain]), [["critical", false]]);
+    });
+  }
+
   test("takeQueue() says whether a message may be on its way, and what the channel was told", async ({ open }) => {
     const [one, other] = [await open(), await open()];
     await queueProblem(one, "web");

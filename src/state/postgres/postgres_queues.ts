@@ -7,7 +7,17 @@ import type { ClaimedQueues } from "../sender_queues.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX } from "../sql/tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
 import { addedCounts, DELETE_MARKERS, keyOfMarker, logDeliveries, OUTBOX_ROWS } from "./postgres_outbox.ts";
-import { encodeRows, lastByKey, newRows, QUEUES, readAll, toArrays, upsertRows } from "./postgres_tables.ts";
+import {
+  encodeRows,
+  insertRows,
+  lastByKey,
+  newRows,
+  onConflict,
+  QUEUES,
+  readAll,
+  toArrays,
+  upsertRows,
+} from "./postgres_tables.ts";
 import { arrayText } from "../../shared/postgres/protocol.ts";
 
 const ADD_QUEUE =
@@ -138,11 +148,21 @@ async function writeChange(
   // A reload has moved these from another channel.
   const moved = new Set(deleted.map(({ notification: { id } }) => id));
   await insertMoved(session, changed.filter((one) => !isOwned(one) && moved.has(one.notification.id)));
+  const isOpen = sentOpen !== undefined;
   const ended = cleared.filter(counts);
-  if (ended.length > 0) await session.run(DELETE_MARKERS, toArrays(ended.map(keyOfMarker), 2));
+  if (ended.length > 0) {
+    await session.run(
+      isOpen ? DELETE_CERTAIN_MARKERS : DELETE_MARKERS,
+      toArrays(ended.map(keyOfMarker), 2),
+    );
+  }
   const kept = lastByKey(markers.filter(counts), keyOf);
-  if (kept.length > 0) await session.run(upsertRows(DELIVERY_MARKERS), encodeRows(DELIVERY_MARKERS, kept));
-  await noteSentOpen(session, (sentOpen ?? []).filter((one) => !counts(one)));
+  if (kept.length > 0) {
+    const upsert = isOpen ? UPSERT_SENT_OPEN : upsertRows(DELIVERY_MARKERS);
+    await session.run(upsert, encodeRows(DELIVERY_MARKERS, kept));
+  }
+  const noted = new Set([...ended, ...kept].map(keyOf));
+  await noteSentOpen(session, (sentOpen ?? []).filter((one) => !noted.has(keyOf(one))));
   // The next owner has read the use of the limit, attempts in progress included.
   const sums = addedCounts(counted.map((count) => isOwned(count) ? count : { ...count, limitUse: null }));
   if (sums.length > 0) await session.run(upsertRows(CHANNEL_COUNTS), encodeRows(CHANNEL_COUNTS, sums));
@@ -193,6 +213,13 @@ const ADD_SENT_OPEN = `INSERT INTO delivery_markers (${DELIVERY_MARKERS.columns}
 const MARK_UNCERTAIN = `UPDATE delivery_markers SET certain = 0 FROM ${newRows(DELIVERY_MARKERS)}
   WHERE new.condition = 'ok' AND delivery_markers.check_name = new.check_name
     AND delivery_markers.channel_key = new.channel_key`;
+
+/** Of one check, several members may have sent, in any order: what is uncertain by then stays so. */
+const UPSERT_SENT_OPEN = `${insertRows(DELIVERY_MARKERS)} ${
+  onConflict(DELIVERY_MARKERS, { certain: "LEAST(delivery_markers.certain, excluded.certain)" })
+}`;
+
+const DELETE_CERTAIN_MARKERS = `${DELETE_MARKERS} AND certain = 1`;
 
 async function noteSentOpen(session: Session, sentOpen: readonly SentOpen[]): Promise<void> {
   if (sentOpen.length === 0) return;
