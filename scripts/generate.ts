@@ -33,10 +33,14 @@ export async function generate(): Promise<ReadonlyMap<string, string>> {
   const scenario = JSON.parse(
     await Deno.readTextFile(new URL("schemas/scenario.schema.json", PROJECT)),
   ) as JsonObject;
-  const validators = makeValidators(monitor, { shape_a: shapeA, shape_b: shapeB, scenario });
+  const report = JSON.parse(
+    await Deno.readTextFile(new URL("schemas/report.schema.json", PROJECT)),
+  ) as JsonObject;
+  const validators = makeValidators(monitor, { shape_a: shapeA, shape_b: shapeB, scenario, report });
   return new Map([
     ["schemas/monitor.schema.json", layOut(withEachPlaceholders(monitor))],
     ["schemas/scenario.schema.json", layOut(scenario)],
+    ["schemas/report.schema.json", layOut(report)],
     ["schemas/shape_a.schema.json", layOut(shapeA)],
     ["schemas/shape_b.schema.json", layOut(shapeB)],
     ["src/config/generated/monitor.schema.json", `${JSON.stringify(withoutTexts(monitor))}\n`],

@@ -273,7 +273,7 @@ export const CHECKS: FaultyLayer = {
       faults: [
         [
           "a run that could not read a log forgets its position",
-          "...before.last?.memory !== undefined && { memory: before.last.memory }",
+          "...last?.memory !== undefined && { memory: last.memory },",
           "",
         ],
       ],

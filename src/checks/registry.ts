@@ -34,6 +34,7 @@ export const CHECK_KINDS: { readonly [K in CheckKind]: () => Promise<CheckKindEn
   container: lazily(async () => (await import("./container.ts")).containerKind),
   job: lazily(async () => (await import("./job.ts")).jobKind),
   rehearsal: lazily(async () => (await import("./rehearsal.ts")).rehearsalKind),
+  reported: lazily(async () => (await import("./reported.ts")).reportedKind),
 };
 
 /** Returns the entry of a check's own kind; it accepts any check, and is for this one. */

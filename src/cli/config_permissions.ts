@@ -45,10 +45,11 @@ export async function permissionsOfConfig(
   { invocation, system, checks, notifies = true, channels = [], listens = true, outputs = [] }:
     ConfigPermissionsOptions,
 ): Promise<readonly RequiredPermission[]> {
-  const { heartbeat } = config;
+  const { heartbeat, reportTo } = config;
   const requiredPermissions = await requiredPermissionsOf({
     checks,
     heartbeat,
+    reportTo,
     notifies,
     channels: [
       ...channels,

@@ -22,6 +22,7 @@ import { createRedactor, type Redact } from "../shared/redact.ts";
 import { findSecrets } from "./secrets.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import type { JsonObject } from "./syntax.ts";
+import { assignAgents, findSharedProblems, warnOfReports, withAgentChecks } from "./agents.ts";
 import { withSelected } from "./check_selectors.ts";
 import { findDependencyProblems, withCombined } from "./named_checks.ts";
 import {
@@ -34,7 +35,14 @@ import {
   warnOfUnusedTags,
 } from "./threshold_rules.ts";
 import { resolveNamedChannels, warnOfUnusedChannels } from "./named_channels.ts";
-import { defaultsOf, resolveChecks, type ResolveOptions, resolveSetting, resolveSummary } from "./resolve.ts";
+import {
+  defaultsOf,
+  resolveAgents,
+  resolveChecks,
+  type ResolveOptions,
+  resolveSetting,
+  resolveSummary,
+} from "./resolve.ts";
 import { timeZoneOf } from "./formats.ts";
 import { readIncluded } from "./include.ts";
 import { openSchema, type Shape } from "./profile_schemas.ts";
@@ -81,6 +89,7 @@ async function readAndResolve(location: ConfigLocation, system: System, options:
   const resolved = resolveConfig(await withWebhooks(read), system);
   const { fileOf, isKindKnown, checks: resolvedChecks, listed: _listed, ...settings } = resolved;
   refuse(findListenProblems(settings.listen));
+  if (postgresIn(main.written, main.source.directory) !== null) refuse(findSharedProblems(settings));
   const uses = createFileUses(read, { resolved, system, options });
   await uses.refuseClashes();
   const found = validated.map(({ value, substitutions, source }) => ({
@@ -213,9 +222,12 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
   );
   const context = { ...machine, channels };
   const options = toResolveOptions(main, context);
+  const agents = resolveAgents(main.value, options);
+  const isCheck = (name: string): boolean => validated.some((file) => checkNames(file).includes(name));
+  const complete = (config: JsonObject): JsonObject => withAgentChecks(config, agents, isCheck);
   const outer = { config: main.value, options };
   const checks = [
-    ...resolveChecks(main.value, options),
+    ...resolveChecks(complete(main.value), { ...options, written: complete(main.written) }),
     ...others.flatMap((file) => resolveChecks(file.value, { ...toResolveOptions(file, context), outer })),
   ];
   const fileOf = fileFinder(main, others);
@@ -223,9 +235,11 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
   const keyOf = <Name extends keyof ConfigParts>(name: Name): ConfigParts[Name] | null =>
     resolveSetting(main.value, name, options) ?? null;
   const selected = withSelected(checks, { page: keyOf("page"), files: validated });
+  const assigned = assignAgents(selected.checks, agents);
   const problems = [
     ...selected.problems,
-    ...findDependencyProblems(selected.checks),
+    ...assigned.problems,
+    ...findDependencyProblems(assigned.checks),
     ...findThresholdProblems(checks),
     ...findSummaryProblems(summary, checks),
     ...findRehearsalProblems(checks, main.written),
@@ -234,7 +248,7 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
   const state = main.value["state"];
   return {
     /** In no order; also those of an unknown kind. */
-    checks: withCombined(selected.checks),
+    checks: withCombined(assigned.checks),
     /** The same, with the entries of their lists as written. */
     listed: checks,
     /** Those that have a name, whether a check uses them or not. */
@@ -246,6 +260,8 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
     /** Returns the time zone of messages, schedules and windows. */
     timeZone,
     heartbeat: keyOf("heartbeat"),
+    reportTo: keyOf("report_to"),
+    agents,
     connectivity: keyOf("connectivity"),
     report: keyOf("report"),
     page: selected.page,
@@ -396,7 +412,8 @@ function inConfigOrder(
 /** Returns the warnings about a config, except those about secrets. */
 function listWarnings(
   { included, validated, main, lacks }: ReadConfig,
-  { checks, listed, summary, report, page, metrics, listen, fileOf, isKindKnown }: ResolvedConfig,
+  { checks, listed, summary, report, page, metrics, listen, fileOf, isKindKnown, agents, reportTo }:
+    ResolvedConfig,
 ): readonly Problem[] {
   const unknownKinds = checks.filter((check) => !isKindKnown(check));
   return [
@@ -408,6 +425,7 @@ function listWarnings(
     ...(metrics === null || main.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
     ...summary === null ? [] : warnOfSummary(summary),
     ...warnOfLateNotifications(checks),
+    ...warnOfReports(reportTo, { agents, hasListen: listen !== null, checks }),
     ...warnOfUnusedTags([
       { path: ["report", "public"], tags: report?.public },
       { path: ["listen", "public"], tags: listen?.public },
@@ -434,6 +452,8 @@ const LOSSES: Readonly<Record<string, string>> = {
   retention: "results are stored for 90 days",
   time_zone: "the time zone is that of the machine",
   heartbeat: "no heartbeat is sent",
+  report_to: "no results are reported",
+  agents: "the agent cannot report",
   report: "no HTML report is written",
   page: "the HTML report has no title, description and announcements",
   metrics: "no metrics are written",

@@ -68,6 +68,17 @@ export function resolveSetting<Name extends keyof config.ConfigParts>(
   return new Resolver(config, options).resolveValue(schema, value) as config.ConfigParts[Name];
 }
 
+/** Resolves `agents`. One whose key this machine lacks has an empty one, which nothing matches. */
+export function resolveAgents(config: JsonObject, options: ResolveOptions): config.ConfigParts["agents"] {
+  const agents = resolveSetting(config, "agents", { ...options, lacksAt: () => [] }) ?? {};
+  return Object.fromEntries(
+    Object.entries(agents).map(([name, agent]) => {
+      const isLacking = (options.lacksAt?.(["agents", name]) ?? []).length > 0;
+      return [name, isLacking ? { ...agent, key: "" } : agent];
+    }),
+  );
+}
+
 function withoutLacking(
   value: JsonValue | undefined,
   path: ConfigPath,

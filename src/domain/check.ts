@@ -42,6 +42,8 @@ export interface CheckSettings extends Omit<config.Check, CombinedKey> {
   readonly splay?: number;
   /** The locations at which it runs; absent: it runs on any one member. */
   readonly locations?: Locations;
+  /** The agent that reports it, or that it is about; absent: it runs here. */
+  readonly agent?: string;
   /** What may end its problems; absent: nothing. */
   readonly action?: Action;
   /** The times of `cron` in its parameters; absent: it has none. */
@@ -104,8 +106,17 @@ export interface LocationVote {
   readonly run?: number;
 }
 
-/** What a check waits for before it has a condition: results that come soon, or the first run of a job. */
-export type Awaited = "checks" | "job";
+/**
+ * What a check waits for before it has a condition: results that come soon, or the first run of a job. A result that
+ * awaits a report of an agent is not recorded.
+ */
+export type Awaited = "checks" | "job" | "report";
+
+/** The identity of a result that was reported: the stream of the agent's state, and its sequence. */
+export interface ReportId {
+  readonly stream: string;
+  readonly sequence: number;
+}
 
 /** A message that proves that a channel delivers, once somebody confirms it. */
 export interface Rehearsal {
@@ -135,6 +146,8 @@ export interface CheckResult {
   readonly memory?: string;
   /** A rehearsal to queue, in the transaction that persists this. @default none */
   readonly rehearsal?: Rehearsal;
+  /** The report of an agent that it came with. @default that of the result before */
+  readonly report?: ReportId;
   /** Too few locations have reported lately, so that an earlier `ok` is no longer known. @default false */
   readonly isSilent?: boolean;
 }

@@ -1,4 +1,4 @@
-import type { CheckKind, CheckOf, CheckResult } from "./check.ts";
+import type { Check, CheckKind, CheckOf, CheckResult } from "./check.ts";
 import type { Condition, ShownCondition } from "./condition.ts";
 import type { FileFacts } from "./files.ts";
 import type * as written from "./generated/written_config.ts";
@@ -25,6 +25,12 @@ export interface KnownCondition {
   readonly recoveredAtMs?: number;
 }
 
+/** What agents have reported to this service. */
+export interface ReportLog {
+  /** Returns a result if one is missing of a check that an agent reports, or about the agent itself; else one that awaits it. */
+  look(check: Check): CheckResult;
+}
+
 export interface ObserveContext {
   readonly system: Pick<
     System,
@@ -48,6 +54,8 @@ export interface ObserveContext {
   readonly notifies?: boolean;
   /** Returns the condition of another check; `null` if it is inactive. Absent: no other check is available. */
   conditionOf?(check: string): KnownCondition | null;
+  /** What agents have reported. Absent: nothing receives reports. */
+  readonly reports?: ReportLog | null;
   /** Called with secrets that the run found, such as a token of a login. */
   hide?(secrets: Iterable<string>): void;
   /** The config's directory, absolute. */

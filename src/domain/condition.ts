@@ -80,7 +80,8 @@ export type Suppression =
   | "no_notify"
   | "dependency"
   | "action"
-  | "overtaken";
+  | "overtaken"
+  | "late";
 
 export type ConditionCounts = Readonly<Record<Condition, number>>;
 

@@ -1,8 +1,9 @@
-import type { Check, LocationVote } from "./check.ts";
+import type { Check, LocationVote, ReportId } from "./check.ts";
 import type { Condition, ConditionCounts, ConditionState, ShownCondition } from "./condition.ts";
 import type { JobFacts, JobRun } from "./job_runs.ts";
 import type { CheckJournal, JournalBlock } from "./check_journal.ts";
 import type { MonitorRun } from "./monitor_run.ts";
+import type { NewReport, ReportStore } from "./reports.ts";
 import type {
   ChannelCount,
   DeliveryMarker,
@@ -34,6 +35,8 @@ export interface KeptResult {
   readonly definition?: string;
   /** What the next run goes on from; absent: nothing. */
   readonly memory?: string;
+  /** The last report of an agent that was recorded; absent: none was. */
+  readonly report?: ReportId;
 }
 
 /** The stored record of one check. Times are wall time, milliseconds since 1970. Every number is finite. */
@@ -180,6 +183,8 @@ export interface CheckUpdate {
   readonly queued: readonly QueuedNotification[];
   /** The rows of the journal that left the record. @default none */
   readonly journal?: JournalBlock;
+  /** What is to be reported to another monitor. @default nothing */
+  readonly report?: NewReport;
 }
 
 /**
@@ -302,7 +307,7 @@ export interface OutboxStore {
 }
 
 /** A stored state. Every method rejects with a {@linkcode StoreError}. */
-export interface Store extends CheckStore, OutboxStore {
+export interface Store extends CheckStore, OutboxStore, ReportStore {
   /** Returns the facts of a job. Records that it was asked for if it is new, or if the clock was set back behind that. */
   job(name: string, nowMs: number): Promise<JobFacts>;
   /**

@@ -1,4 +1,6 @@
 /** What is known now about a check, from its record: its condition, that it is pending, or why it is not known. */
+import { isAgentCheck } from "../domain/agent_check.ts";
+import { quote } from "../shared/text.ts";
 import { dueEvent, hasProblem, initialState } from "../condition/condition_state.ts";
 import type { Check } from "../domain/check.ts";
 import type { KnownCondition, ResultState } from "../domain/check_kind.ts";
@@ -31,6 +33,7 @@ export interface ShownCheck extends
     | "definition"
     | "locations"
     | "action"
+    | "agent"
   > {
   /** `null` if unknown. */
   readonly kind: string | null;
@@ -236,7 +239,9 @@ function describeSuppression({ isSilenced, maintenance, waitsFor }: CheckStatus)
 
 /** Returns why a stored condition does not count any more; empty if it does, or there is none. */
 export function describeStale(
-  { state, record, notRunning }: Pick<CheckStatus, "state" | "record" | "notRunning">,
+  { check, state, record, notRunning }:
+    & Pick<CheckStatus, "state" | "record" | "notRunning">
+    & { readonly check: Pick<Check, "name" | "agent"> },
   nowMs: number,
 ): string {
   if (record === null || record.last === null) return "";
@@ -246,7 +251,13 @@ export function describeStale(
   if (state === "not_running" && notRunning !== null) {
     return `${describeNotRunning(notRunning, nowMs)}, was ${confirmed}`;
   }
-  if (state === "overdue") return `not run for ${describeDuration(agoMs)}, was ${confirmed}`;
+  if (state === "overdue") {
+    const { agent } = check;
+    const silent = agent === undefined || isAgentCheck(check)
+      ? "not run"
+      : `not reported by agent ${quote(agent)}`;
+    return `${silent} for ${describeDuration(agoMs)}, was ${confirmed}`;
+  }
   if (state === "current" && record.condition.observedAtMs === null) {
     return `not run since it came back to the config, last ${record.last.condition}`;
   }

@@ -34,6 +34,8 @@ import { mayAct, suppressionOf, type SuppressionOptions } from "./suppression.ts
 export interface Situation extends SuppressionOptions {
   /** Whether another member has decided meanwhile, and the notifications of the channels are not read yet. @default false */
   readonly isOvertaken?: boolean;
+  /** Whether an agent has reported the last result so late that it is no longer known. @default false */
+  readonly isLate?: boolean;
   /** Whether actions of checks run here. @default true */
   readonly acts?: boolean;
   /** Returns the last notification of a channel for the check; `null`: no channel is called. */
@@ -65,6 +67,8 @@ export interface Run {
   readonly result: Result;
   /** How long after its planned time it began; `null` if it was not planned. @default null */
   readonly lateMs?: number | null;
+  /** Whether an agent reported it, so late that it counts for the history alone. @default false */
+  readonly isLate?: boolean;
   /** As in `ObservedResult`. @default false */
   readonly isAfterGap?: boolean;
   /** Whether nothing ran meanwhile, or the check was edited, as in `ObservedResult`. @default false */
@@ -90,9 +94,9 @@ export interface Decided {
   readonly update: CheckUpdate;
 }
 
-/** Returns whether a result is only that of the same runs again, at locations: it is not recorded. */
+/** Returns whether a result is only that of the same runs again, at locations, or awaits a report: it is not recorded. */
 export function isRepeated(result: Result, { last }: CheckRecord): boolean {
-  return result.isSilent !== true && isUnreported(result, last);
+  return result.awaits === "report" || result.isSilent !== true && isUnreported(result, last);
 }
 
 /**
@@ -124,7 +128,8 @@ export function decide(
     suppressedBy: suppressionIn(check, situation),
     nowMs,
     isAcknowledged: acknowledgement !== undefined,
-    acts: situation.acts !== false && situation.isOvertaken !== true && check.action !== undefined &&
+    acts: situation.acts !== false && !situation.isOvertaken && !situation.isLate &&
+      check.action !== undefined &&
       mayAct(check, situation),
     known: (state) => knownToChannels(state, deciding),
   };
@@ -135,7 +140,8 @@ export function decide(
 
 /** Returns the suppression of notifications of a check; `null`: none. */
 export function suppressionIn(check: Check, situation: Situation): Suppression | null {
-  return situation.isOvertaken === true ? "overtaken" : suppressionOf(check, situation);
+  if (situation.isOvertaken === true) return "overtaken";
+  return situation.isLate === true ? "late" : suppressionOf(check, situation);
 }
 
 const NEVER_NOTIFIED: LastNotified = { conditions: ["ok"], isPending: false };
@@ -247,11 +253,11 @@ function withUpdate(
 }
 
 export function keptResult(
-  { check, condition, output, detail, performanceData, startedAtMs, durationMs, locations, metrics, memory }:
-    Result,
+  result: Result,
   lateMs: number | null,
 ): KeptResult {
-  const { definition } = check;
+  const { check: { definition }, condition, output, detail, performanceData, metrics } = result;
+  const { startedAtMs, durationMs, locations, memory, report } = result;
   return {
     condition,
     output,
@@ -264,6 +270,7 @@ export function keptResult(
     ...locations !== undefined && { locations },
     ...definition !== undefined && { definition },
     ...memory !== undefined && { memory },
+    ...report !== undefined && { report },
   };
 }
 
@@ -280,7 +287,7 @@ function recordAfter(
     name: before.name,
     condition: state,
     last: keptResult(
-      { ...before.last?.memory !== undefined && { memory: before.last.memory }, ...result },
+      { ...lastingOf(before.last), ...result },
       lateMs,
     ),
     failing: !isFailing && hasProblem(state) ? before.failing ?? textsOf(before.last) : null,
@@ -292,6 +299,14 @@ function recordAfter(
     durationTotalMs: before.durationTotalMs + (isRun ? durationMs : 0),
     seenAtMs: nowMs,
     journal: before.journal,
+  };
+}
+
+/** What a result without its own goes on from. */
+function lastingOf(last: KeptResult | null): Pick<KeptResult, "memory" | "report"> {
+  return {
+    ...last?.memory !== undefined && { memory: last.memory },
+    ...last?.report !== undefined && { report: last.report },
   };
 }
 

@@ -6,11 +6,14 @@ import { initialState } from "../condition/condition_state.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition.ts";
 import type { NotificationFacts } from "../domain/outbox.ts";
+import type { NewReport, ReportedRun } from "../domain/reports.ts";
 import type { StateRepository } from "../state/state_repository.ts";
 import type { NotifyingConfig } from "./configured_channels.ts";
 import { decide, type Decided, NOT_SENT, type Run, type Situation, suppressionIn } from "./decide.ts";
+import { isAfterGap } from "./check_status.ts";
 import { Dependents } from "./dependents.ts";
 import type { Sender } from "./sender.ts";
+import { truncateBytes } from "../shared/text.ts";
 import { unknownDependencies } from "./suppression.ts";
 
 /** What sends, and knows what the channels were last notified of. */
@@ -37,6 +40,16 @@ interface EngineOptions {
   readonly sender: EngineSender | null;
   newId(facts: NotificationFacts): string;
   readonly hostName: string;
+  /** Reports each result to another monitor. @default null, nothing is reported */
+  readonly reporter?: Reporter | null;
+}
+
+/** What reports have of the process that records results. */
+export interface Reporter {
+  /** Whether the config asks for reports now. */
+  readonly isActive: boolean;
+  /** Returns a report of a run that ended some time ago. */
+  reportOf(run: ReportedRun, endedAtMs: number, agoMs: number): NewReport;
 }
 
 export class Engine {
@@ -50,11 +63,16 @@ export class Engine {
     this.#adopt(running);
   }
 
-  record(run: Run, nowMs: number): Decided {
+  /** Records a run that ended at a time; `agoMs` is how long ago that is, if an agent reported it. */
+  record(run: Run, nowMs: number, agoMs = 0): Decided {
     const { check } = run.result;
     const decided = this.#decide(check, nowMs, run);
     const { update, queued, notification, action } = decided;
-    this.#options.repository.keep(update, {
+    const { reporter = null } = this.#options;
+    const report = reporter?.isActive === true
+      ? { report: reporter.reportOf(reportedRun(run, decided, nowMs), nowMs, agoMs) }
+      : {};
+    this.#options.repository.keep({ ...update, ...report }, {
       isUrgent: update.change !== null || notification !== null || queued.length > 0 || action !== null,
     });
     return decided;
@@ -108,7 +126,7 @@ export class Engine {
     const decided = decide(
       repository.recordOf(check.name, nowMs),
       check,
-      this.#situation(check, nowMs),
+      { ...this.#situation(check, nowMs), ...run !== null && { isLate: run.isLate ?? false } },
       run,
     );
     sender?.decided(check, decided.queued);
@@ -128,6 +146,7 @@ export class Engine {
         return isShared && sender.isAlone ? { ...condition, observedAtMs: nowMs } : condition;
       },
       isOvertaken: sender.isOvertaken(check),
+      isLate: check.agent !== undefined && isAfterGap(check, repository.recordOf(check.name, nowMs), nowMs),
       lastNotifiedOf: (channel) => sender.lastNotifiedOf(check.name, channel),
       dependents: this.#dependents.countOf(check.name),
       nameOf: sender.nameOf,
@@ -139,6 +158,34 @@ export class Engine {
     };
   }
 }
+
+function reportedRun(
+  { result, lateMs = null, isInterrupted = false }: Run,
+  { record }: Decided,
+  nowMs: number,
+) {
+  const { check, awaits, durationMs } = result;
+  // As the record has it: without numbers that JSON lacks.
+  const { condition, output, detail, performanceData, metrics } = record.last ?? result;
+  return {
+    check: check.name,
+    condition,
+    output: truncateBytes(output, OUTPUT_BYTES_MAX),
+    detail: truncateBytes(detail, DETAIL_BYTES_MAX),
+    performanceData: truncateBytes(performanceData, OUTPUT_BYTES_MAX),
+    metrics,
+    durationMs: Math.max(0, durationMs),
+    lateMs,
+    nextRunInMs: Math.max(0, (record.nextRunAtMs ?? nowMs) - nowMs),
+    overdueInMs: Math.max(0, (record.overdueAtMs ?? nowMs) - nowMs),
+    ...awaits !== undefined && { awaits },
+    ...isInterrupted && { isInterrupted },
+  };
+}
+
+/** So that each report fits into a request. */
+const OUTPUT_BYTES_MAX = 8_192;
+const DETAIL_BYTES_MAX = 32_768;
 
 /** The situation of a decision that calls no channel. */
 export const WITHOUT_CHANNELS = {

@@ -6,7 +6,14 @@ import { type IntervalSchedule, isCron, type Schedule } from "../domain/schedule
 import type { CheckRecord } from "../domain/store.ts";
 
 /** The fields of a check that determine when it runs, and whether its record is current. */
-export type Scheduled = Pick<Check, "name" | "schedule" | "splay" | "definition" | "locations">;
+export type Scheduled = Pick<Check, "name" | "schedule" | "splay" | "definition" | "locations" | "agent">;
+
+type OverdueRecord =
+  & Pick<CheckRecord, "condition" | "nextRunAtMs">
+  & Partial<Pick<CheckRecord, "overdueAtMs" | "last">>;
+
+/** How long a result of an agent may be under way. */
+export const REPORT_MARGIN_MS = 60_000;
 
 /** By how much the clocks of machines that share a state may differ. */
 export const CLOCK_DIFFERENCE_MS = 5 * 60_000;
@@ -31,12 +38,14 @@ export function regularRunAfter({ schedule }: Scheduled, nowMs: number): number 
 
 /**
  * When a planned run is so late that the monitor seems to be dead: at the second run after it, but not while it may be
- * in progress. At once if none is planned: nothing runs the check.
+ * in progress. At once if none is planned: nothing runs the check. What an agent runs is planned there.
  */
 export function overdueAtMs(
   check: Scheduled & Pick<Check, "timeoutMs">,
-  { condition, nextRunAtMs }: Pick<CheckRecord, "condition" | "nextRunAtMs">,
+  { condition, nextRunAtMs, overdueAtMs: knownMs, last }: OverdueRecord,
 ): number {
+  const isPlannedElsewhere = check.agent !== undefined && last?.report !== undefined && knownMs !== undefined;
+  if (isPlannedElsewhere) return nextRunAtMs === null ? -Infinity : knownMs ?? -Infinity;
   return nextRunAtMs === null ? -Infinity : secondRunAfter(check, condition, nextRunAtMs);
 }
 

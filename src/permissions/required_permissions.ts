@@ -3,7 +3,7 @@ import { entriesOf } from "../checks/registry.ts";
 import { permissionsOfAction } from "../engine/run_action.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
-import type { Heartbeat } from "../domain/generated/config.ts";
+import type { Heartbeat, ReportTo } from "../domain/generated/config.ts";
 import {
   NET_ALL,
   PERMISSION_CLASSES,
@@ -36,6 +36,8 @@ interface PermittedConfig {
   readonly checks: readonly Check[];
   /** `null`: none. */
   readonly heartbeat: Heartbeat | null;
+  /** Where results are reported. @default nowhere */
+  readonly reportTo?: ReportTo | null;
   readonly notifies: boolean;
   /** Named channels that are called in addition. @default none */
   readonly channels?: readonly Channel[];
@@ -73,6 +75,9 @@ export async function requiredPermissionsOf(
   }
   if (config.heartbeat !== null) {
     parts.push({ neededBy: "heartbeat", requiredPermissions: permissionsOfHeartbeat(config.heartbeat) });
+  }
+  if ((config.reportTo ?? null) !== null) {
+    parts.push({ neededBy: "reports", requiredPermissions: permissionsOfUrl(config.reportTo?.target ?? "") });
   }
   const { killPath } = system.permissions;
   const starter = parts.find(({ requiredPermissions }) => (requiredPermissions.run?.length ?? 0) > 0);

@@ -10,7 +10,7 @@ import {
 } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { JobLog } from "../domain/job_runs.ts";
-import type { LimitClass, ObserveContext } from "../domain/check_kind.ts";
+import type { LimitClass, ObserveContext, ReportLog } from "../domain/check_kind.ts";
 import { lazily } from "../shared/lazily.ts";
 import { createRedactor, type Redact, redactProcesses } from "../shared/redact.ts";
 import type { Connectivity } from "./connectivity.ts";
@@ -34,6 +34,7 @@ export type RunOptions = Pick<
   | "system"
   | "jobs"
   | "notifies"
+  | "reports"
   | "conditionOf"
   | "memoryOf"
   | "connectivity"
@@ -61,6 +62,8 @@ export interface PassOptions {
   /** The runs that jobs recorded; `null` without a state. */
   readonly jobs: JobLog | null;
   readonly notifies?: ObserveContext["notifies"];
+  /** What agents have reported. @default null, nothing receives reports */
+  readonly reports?: ReportLog | null;
   readonly conditionOf?: ObserveContext["conditionOf"];
   /** `null`: every failure counts. @default null */
   readonly connectivity?: Connectivity | null;
@@ -162,7 +165,7 @@ export async function runCheck(
   check: Check,
   options: RunOptions,
 ): Promise<Result> {
-  const { jobs, notifies = false, conditionOf, directory, signal, redact } = options;
+  const { jobs, reports = null, notifies = false, conditionOf, directory, signal, redact } = options;
   signal.throwIfAborted();
   const depth = options.traceOf?.(check) ?? null;
   const traced = depth === null ? null : (await readTracing()).startTrace(options.system, depth);
@@ -175,6 +178,7 @@ export async function runCheck(
     system,
     jobs,
     notifies,
+    reports,
     ...conditionOf !== undefined && { conditionOf },
     ...options.memoryOf !== undefined && { memory: options.memoryOf(check.name) },
     hide: (secrets) => void ownSecrets.push(...secrets),

@@ -9,15 +9,15 @@ import { conditionOf, isAfterGap } from "../engine/check_status.ts";
 import { hasProblem } from "../condition/condition_state.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
 import { endsWithin } from "../shared/deadline.ts";
-import { type Check, combinedChecks, type Result } from "../domain/check.ts";
+import { type Check, combinedChecks, type ReportId, type Result } from "../domain/check.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import { ALL_WORK, type WorkShare } from "../domain/membership.ts";
 import type { Notification } from "../domain/outbox.ts";
 import type { Redact } from "../shared/redact.ts";
-import type { KnownCondition, ObserveContext } from "../domain/check_kind.ts";
+import type { KnownCondition, ObserveContext, ReportLog } from "../domain/check_kind.ts";
 import { runAction } from "../engine/run_action.ts";
 import type { ActionRun } from "../domain/condition.ts";
-import { type Decided, isRepeated } from "../engine/decide.ts";
+import { type Decided, isRepeated, type Run } from "../engine/decide.ts";
 import type { Engine } from "../engine/engine.ts";
 import { startPersisting, type WriteSchedule } from "../state/write_schedule.ts";
 import { createLagReporter, type LagSummary } from "./scheduling_lag.ts";
@@ -30,6 +30,7 @@ import {
   withoutSecrets,
 } from "./run_checks.ts";
 import { connectivityOf } from "./connectivity.ts";
+import { REPORT_MARGIN_MS } from "../engine/overdue.ts";
 import { nextRunAfter, withOverdue } from "./next_run.ts";
 import { createTrouble } from "../shared/trouble.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/local_time.ts";
@@ -91,6 +92,8 @@ export type SchedulerEvent =
 export interface SchedulerOptions {
   readonly system: ObserveContext["system"];
   readonly jobs: JobLog | null;
+  /** What agents have reported. @default null, nothing receives reports */
+  readonly reports?: ReportLog | null;
   /** The records; the scheduler writes and prunes them. */
   readonly repository: StateRepository;
   /** Checks beyond the limits are queued, and late. */
@@ -105,6 +108,18 @@ export interface SchedulerOptions {
   onEvent(event: SchedulerEvent): void;
   /** Called with a bug; the scheduler does not go on. */
   onBug(error: unknown): void;
+}
+
+/** A result of an agent, as it is recorded. */
+export interface AgentResult extends Omit<Result, "check" | "startedAtMs"> {
+  readonly report: ReportId;
+  /** How long ago the run ended, 0 or more. */
+  readonly agoMs: number;
+  readonly lateMs: number | null;
+  readonly nextRunInMs: number;
+  readonly overdueInMs: number;
+  /** Whether nothing ran at the agent before it. */
+  readonly isInterrupted: boolean;
 }
 
 /** A clock jump is noticed so soon after it, however far away the next run is. */
@@ -198,6 +213,11 @@ export class Scheduler {
     );
   }
 
+  /** Whether it starts no more runs, and records no more reports. */
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
   /** The checks that run now, in no order. */
   get running(): readonly string[] {
     return [...this.#slots.values()].flatMap(({ task }) => hasStarted(task) ? [task.check.name] : []);
@@ -224,6 +244,43 @@ export class Scheduler {
   decideNow(name: string): void {
     const slot = this.#slots.get(name);
     if (!this.#isStopping && slot !== undefined) this.#happen(slot, { event: "requested" });
+  }
+
+  /**
+   * Records a result that an agent reported, unless it is recorded already; `false`: the check is not scheduled here. It
+   * counts from its own time on. One that arrives after the next one was due counts for the history alone.
+   */
+  report(
+    name: string,
+    { agoMs, lateMs, nextRunInMs, overdueInMs, isInterrupted, ...reported }: AgentResult,
+  ): boolean {
+    const slot = this.#slots.get(name);
+    if (this.#isStopping || slot === undefined || slot.task.state.status === "removed") return false;
+    this.#followClock();
+    const { check } = slot.task;
+    const nowMs = this.#time.nowMs();
+    const record = this.#recordOf(name);
+    const { condition, last } = record;
+    const isKnown = last?.report?.stream === reported.report.stream &&
+      last.report.sequence >= reported.report.sequence;
+    if (isKnown) return true;
+    // In the order of the agent, whose clock may run at another speed.
+    const endedAtMs = Math.max(nowMs - agoMs, Math.min(condition.observedAtMs ?? -Infinity, nowMs));
+    const overdueAtMs = endedAtMs + overdueInMs + REPORT_MARGIN_MS;
+    const result = { ...reported, check, startedAtMs: endedAtMs - reported.durationMs };
+    this.#keep(slot, result, {
+      run: {
+        lateMs,
+        isLate: nowMs > overdueAtMs,
+        isAfterGap: isAfterGap(check, record, endedAtMs),
+        isInterrupted: isInterrupted || isEdited(check, record) ||
+          condition.observedAtMs !== null && condition.observedAtMs > endedAtMs,
+        plan: () => ({ atMs: endedAtMs + nextRunInMs, overdueAtMs, missed: 0 }),
+      },
+      atMs: endedAtMs,
+      nowMs,
+    });
+    return true;
   }
 
   /** Goes on with another config: unchanged checks keep their offset and their plan, all keep their state by name. */
@@ -460,31 +517,54 @@ export class Scheduler {
     observed: Result,
     { plannedMs, lateMs }: { readonly plannedMs: number; readonly lateMs: number },
   ): void {
-    const { engine, onBug } = this.#options;
     const { check, missedRuns } = slot.task;
     // A reload may have changed the effect of a check result, for example by the threshold.
     const result = observed.check === check ? observed : { ...observed, check };
     const nowMs = this.#time.nowMs();
-    const before = this.#conditionOf(check.name);
     const record = this.#recordOf(check.name);
-    const { condition: { confirmed, observedAtMs } } = record;
+    const { condition: { observedAtMs } } = record;
     if (isRepeated(result, record)) {
       const { atMs } = nextRunAfter(check, { state: record.condition, plannedMs, nowMs });
       return void this.#happen(slot, { event: "recorded", nextRunAtMs: atMs });
     }
-    const entry = engine.record({
-      result,
-      lateMs: Math.max(0, lateMs),
-      isAfterGap: isAfterGap(check, record, nowMs),
-      isInterrupted: isEdited(check, record) ||
-        observedAtMs !== null && (observedAtMs < this.#resumedAtMs || observedAtMs > nowMs),
-      plan: (state) => {
-        const next = nextRunAfter(check, { state, plannedMs, nowMs });
-        return withOverdue(check, state, { ...next, missed: next.missed + missedRuns });
+    this.#keep(slot, result, {
+      run: {
+        lateMs: Math.max(0, lateMs),
+        isAfterGap: isAfterGap(check, record, nowMs),
+        isInterrupted: isEdited(check, record) ||
+          observedAtMs !== null && (observedAtMs < this.#resumedAtMs || observedAtMs > nowMs),
+        plan: (state) => {
+          const next = nextRunAfter(check, { state, plannedMs, nowMs });
+          return withOverdue(check, state, { ...next, missed: next.missed + missedRuns });
+        },
       },
-    }, nowMs);
-    this.#happen(slot, { event: "recorded", nextRunAtMs: entry.record.nextRunAtMs ?? nowMs });
-    this.#emit({ event: "result", result, entry, lateMs });
+      atMs: nowMs,
+      nowMs,
+    });
+  }
+
+  /** Records the result of a run that ended at a time, and does what follows. */
+  #keep(
+    slot: Slot,
+    result: Result,
+    { run, atMs, nowMs }: {
+      readonly run: Omit<Run, "result">;
+      readonly atMs: number;
+      readonly nowMs: number;
+    },
+  ): void {
+    const { engine, onBug } = this.#options;
+    const { check } = result;
+    const before = this.#conditionOf(check.name);
+    const { confirmed } = this.#recordOf(check.name).condition;
+    const entry = engine.record({ ...run, result }, atMs, nowMs - atMs);
+    const { nextRunAtMs, overdueAtMs } = entry.record;
+    // What an agent runs is looked at once it is overdue.
+    const nextAtMs = result.report === undefined
+      ? nextRunAtMs ?? nowMs
+      : Math.max(nowMs, overdueAtMs ?? nowMs) + 1;
+    this.#happen(slot, { event: "recorded", nextRunAtMs: nextAtMs });
+    this.#emit({ event: "result", result, entry, lateMs: run.lateMs ?? 0 });
     this.#send(entry);
     this.#suppressed.recorded(check, entry).catch(onBug);
     if (before?.state !== "current") this.#runKnownGroupsOf(check.name);
@@ -496,6 +576,7 @@ export class Scheduler {
       system: withoutSecrets(this.#options.system, redact),
       jobs: this.#options.jobs,
       notifies: this.#options.engine.notifies,
+      reports: this.#options.reports ?? null,
       conditionOf: this.#conditionOf,
       connectivity: connectivityOf({ connectivity }, this.#network),
       ...this.#options.jobs !== null && { memoryOf: (name) => this.#recordOf(name).last?.memory ?? null },

@@ -185,7 +185,9 @@ function total(counts: ConditionCounts): number {
  * next run, no more is observed. `null`: another call ran it since, or it was counted already.
  */
 export function settleRecord(before: CheckRecord, endMs: number): CheckUpdate | null {
-  const { condition: { observedAtMs }, overdueAtMs } = before;
+  const { condition: { observedAtMs }, overdueAtMs, last } = before;
+  // An agent goes on, and reports later what it observed.
+  if (last?.report !== undefined) return null;
   if (!isOfStopped(before, endMs) || overdueAtMs === null || overdueAtMs <= (observedAtMs ?? 0)) return null;
   const observed = observedUntil(before, Math.min(endMs, overdueAtMs), true);
   const record = { ...before, overdueAtMs: observedAtMs };

@@ -48,6 +48,12 @@ export const flag: Codec<boolean, number> = {
   decode: (stored, name) => number.decode(stored, name) !== 0,
 };
 
+/** A boolean as it is, for JSON. */
+export const boolean: Codec<boolean, boolean> = {
+  encode: (value) => value,
+  decode: (stored, name) => typeof stored === "boolean" ? stored : unreadable(name, "true or false"),
+};
+
 export const bytes: Codec<Uint8Array, Uint8Array> = {
   encode: (value) => value,
   decode: (stored, name) => stored instanceof Uint8Array ? stored : unreadable(name, "bytes"),

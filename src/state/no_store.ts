@@ -1,7 +1,16 @@
+import type { ReportStore } from "../domain/reports.ts";
 import { NOTHING_KEPT, type Store } from "../domain/store.ts";
 
 const nothing = (): Promise<void> => Promise.resolve();
 const none = (): Promise<readonly never[]> => Promise.resolve([]);
+
+/** Of a state that reports nothing. */
+export const NO_REPORTS: ReportStore = {
+  reports: () => Promise.resolve({ reports: [], waiting: 0 }),
+  reporting: () => Promise.resolve(null),
+  keepReporting: nothing,
+  dropReports: () => Promise.resolve(0),
+};
 
 /** Persists and returns nothing: for a pass without state, which avoids loading the database. */
 export const NO_STORE: Store = {
@@ -27,6 +36,7 @@ export const NO_STORE: Store = {
   keepMonitorRun: nothing,
   queuedSummary: () => Promise.resolve(null),
   queueSummary: () => Promise.resolve(false),
+  ...NO_REPORTS,
   prune: () => Promise.resolve({ finished: true, forgotten: [] }),
   close: nothing,
 };

@@ -93,16 +93,16 @@ export function bareUpdate(record: CheckRecord): CheckUpdate {
 }
 
 /**
- * Merges updates that can't be written: keeps every change, the journal, the last record, and aggregates unless there are too
- * many.
+ * Merges updates that can't be written: keeps every change, the journal, reports, the last record, and aggregates unless
+ * there are too many.
  */
 function mergeUpdates(updates: readonly CheckUpdate[]): CheckUpdate[] {
   const last = new Map(updates.map(({ record }) => [record.name, record]));
   const isFew = updates.length <= AGGREGATED_COUNT_MAX;
   const kept = updates
     .map((update) => ({ ...update, rollup: isFew ? update.rollup : null }))
-    .filter(({ rollup, change, queued, journal }) =>
-      rollup !== null || change !== null || queued.length > 0 || journal !== undefined
+    .filter(({ rollup, change, queued, journal, report }) =>
+      rollup !== null || change !== null || queued.length > 0 || journal !== undefined || report !== undefined
     )
     .slice(-CHANGES_MAX)
     .map((update) => ({ ...update, record: last.get(update.record.name) ?? update.record }));

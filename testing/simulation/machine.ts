@@ -30,6 +30,18 @@ export interface Ran {
   readonly stderr: string;
 }
 
+/** A request to the HTTP endpoint. */
+export interface MachineRequest {
+  readonly port?: number;
+  readonly method?: string;
+  /** Of the client. */
+  readonly address?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** How long after the head the body arrives. */
+  readonly bodyMs?: number;
+}
+
 /** A response of the HTTP endpoint. */
 export interface MachineResponse {
   readonly status: number;
@@ -160,32 +172,43 @@ export class Machine {
   }
 
   /** Sends a request to the HTTP endpoint of a service on this machine. */
-  async request(
-    target: string,
-    { port = 9797, method = "GET", address = "127.0.0.1", headers = {}, body = "", bodyMs = 0 }: {
-      readonly port?: number;
-      readonly method?: string;
-      /** Of the client. */
-      readonly address?: string;
-      readonly headers?: Readonly<Record<string, string>>;
-      readonly body?: string;
-      /** How long after the head the body arrives. */
-      readonly bodyMs?: number;
-    } = {},
-  ): Promise<MachineResponse | null> {
-    const listener = this.listeners.get(port);
-    if (listener === undefined) return null;
+  async request(target: string, options: MachineRequest = {}): Promise<MachineResponse | null> {
     let response: MachineResponse | null = null;
     let hasEnded = false;
+    this.world.timeline.after(this.world.latency("network"), () => {
+      this.receive(target, options, (answer) => {
+        response = answer;
+        hasEnded = true;
+      });
+    });
+    await this.world.until(() => hasEnded, `the response to ${options.method ?? "GET"} ${target}`);
+    return response;
+  }
+
+  /** Gives a request to the listener; calls back once with the response, or `null` if none comes. */
+  receive(
+    target: string,
+    { port = 9797, method = "GET", address = "127.0.0.1", headers = {}, body = "", bodyMs = 0 }:
+      MachineRequest,
+    done: (response: MachineResponse | null) => void,
+  ): void {
+    const listener = this.listeners.get(port);
+    if (listener === undefined) return done(null);
+    let hasEnded = false;
+    const end = (response: MachineResponse | null): void => {
+      if (!hasEnded) done(response);
+      hasEnded = true;
+    };
     const { program } = listener;
     const bytes = new TextEncoder().encode(body);
-    program.atEnd(() => hasEnded = true);
-    this.world.timeline.after(this.world.latency("network"), () => {
+    const named = new Headers(headers);
+    program.atEnd(() => end(null));
+    this.world.timeline.after(0, () => {
       listener.handle({
         method,
         target,
         address,
-        header: (name) => headers[name.toLowerCase()] ?? null,
+        header: (name) => named.get(name),
         readTail: (bytesMax) =>
           new Promise((resolve) =>
             this.world.timeline.after(bodyMs, () => resolve(bytes.slice(-bytesMax)), program)
@@ -194,16 +217,12 @@ export class Machine {
         const text = typeof answer.body === "string" ? answer.body : new TextDecoder().decode(
           answer.body instanceof Uint8Array ? answer.body : joinBytes(await Array.fromAsync(answer.body)),
         );
-        response = { status: answer.status, headers: answer.headers, body: text };
-        hasEnded = true;
+        end({ status: answer.status, headers: answer.headers, body: text });
       }, (error) => {
         listener.onBug(error);
-        response = { status: 500, headers: {}, body: "" };
-        hasEnded = true;
+        end({ status: 500, headers: {}, body: "" });
       });
     }, program);
-    await this.world.until(() => hasEnded, `the response to ${method} ${target}`);
-    return response;
   }
 }
 

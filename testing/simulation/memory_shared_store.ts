@@ -6,6 +6,7 @@ import type { Clock } from "../../src/domain/clock.ts";
 import type { HeartbeatStore, SharedState, SharedStore } from "../../src/domain/membership.ts";
 import { StoreError } from "../../src/domain/store.ts";
 import type { SharedStoreOptions } from "../../src/domain/stores.ts";
+import { NO_REPORTS } from "../../src/state/no_store.ts";
 import { RecordWriter } from "../../src/state/record_writer.ts";
 import { SenderQueues } from "../../src/state/sender_queues.ts";
 import { MemoryDatabase } from "./memory_database.ts";
@@ -189,6 +190,7 @@ function createStore(
     return turn;
   };
   return {
+    ...NO_REPORTS,
     records: () => inTurn(() => writer.records()),
     load: (names) => inTurn(() => writer.load(names)),
     save: (updates) => inTurn(async () => (client.assertOpen(), await writer.save(updates))),

@@ -21,6 +21,8 @@ export interface Answer {
 /** A server somewhere. */
 export interface Host {
   fault: Fault;
+  /** The machine whose service responds; absent: `respond` does. */
+  readonly machine?: Machine;
   /** Called with each request that arrives. */
   respond(request: ReceivedRequest): Answer;
   /** Called with each email that arrives. */
@@ -76,9 +78,10 @@ export class Network {
         ),
       broken: () => fail("(SendRequest): connection closed before message completed"),
       replied: (code) => toResponse({ status: code }),
-      arrive: () => {
+      arrive: (done) => {
+        if (host?.machine !== undefined) return serve(host.machine, { request, url, done });
         const answer = host?.respond({ ...request, url, machine: machine.name }) ?? { status: 200 };
-        return () => toResponse(answer);
+        done(() => toResponse(answer));
       },
     });
   }
@@ -119,9 +122,9 @@ export class Network {
             mayHaveArrived: false,
             reason: `server replied ${code}`,
           }),
-          arrive: () => {
+          arrive: (done) => {
             host?.accept(mail, machine.name);
-            return () => ({ sent: true, refused: [] });
+            done(() => ({ sent: true, refused: [] }));
           },
         }),
       ]);
@@ -136,7 +139,9 @@ export class Network {
   /** A name that the machine is cut off from refuses its connections. */
   reach(machine: Machine, name: string): Host | null {
     const host = this.host(name);
-    return host !== null && machine.isCutOff(name) ? { ...host, fault: { kind: "refuse" } } : host;
+    if (host === null) return null;
+    const isDown = machine.isCutOff(name) || host.machine?.listeners.size === 0;
+    return isDown ? { ...host, fault: { kind: "refuse" } } : host;
   }
 
   /** One exchange with a server: connect, send, and wait for the reply; the fault decides how far it comes. */
@@ -149,8 +154,8 @@ export class Network {
     refused(): Error;
     broken(hasArrived: boolean): Error;
     replied(code: number): Reply;
-    /** Returns how to make the reply. */
-    arrive(): () => Reply;
+    /** Calls back with how to make the reply; `null`: the server died. */
+    arrive(done: (reply: (() => Reply) | null) => void): void;
   }): Promise<Reply> {
     const { world } = program.machine;
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
@@ -176,14 +181,31 @@ export class Network {
         if (fault.kind === "reply") {
           return back(world.latency("network"), () => resolve(replied(fault.code)));
         }
-        const reply = arrive();
-        if (fault.kind === "lose") return back(world.latency("network"), () => reject(broken(true)));
-        if (fault.kind === "hang") return;
-        back(fault.kind === "slow" ? fault.ms : world.latency("network"), () => resolve(reply()));
+        arrive((reply) => {
+          if (fault.kind === "hang") return;
+          const isLost = fault.kind === "lose" || reply === null;
+          if (isLost) return back(world.latency("network"), () => reject(broken(true)));
+          back(fault.kind === "slow" ? fault.ms : world.latency("network"), () => resolve(reply()));
+        });
       });
     });
     return promise;
   }
+}
+
+/** Lets the service of a machine respond. */
+function serve(machine: Machine, { request, url, done }: {
+  readonly request: OutgoingRequest;
+  readonly url: URL;
+  done(reply: (() => IncomingResponse) | null): void;
+}): void {
+  const { method, headers, body = "" } = request;
+  const length = new TextEncoder().encode(body).length;
+  machine.receive(url.pathname + url.search, {
+    ...url.port !== "" && { port: Number(url.port) },
+    ...{ method, body, address: "192.0.2.9" },
+    headers: { ...headers, host: url.host, ...length > 0 && { "content-length": String(length) } },
+  }, (answer) => done(answer === null ? null : () => toResponse(answer)));
 }
 
 class MailError extends Error {

@@ -120,6 +120,7 @@ Deno.test("each kind derives parameters from its target, or supports none", asyn
     group: "a,b",
     job: "1 day",
     rehearsal: null,
+    reported: null,
   };
   const targets = await readTargets();
   assert.deepEqual([...targets.keys()].sort(), Object.keys(words).sort());

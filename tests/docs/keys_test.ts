@@ -25,6 +25,7 @@ const COMPANIONS: Readonly<Record<string, JsonObject>> = {
   ...windowsWith(["until"], { from: "2026-12-24T18:00" }),
   ...windowsWith(["cron", "duration"], { cron: "0 2 * * *", duration: "2 hours" }),
   "heartbeat.interval": { path: "alive" },
+  ".agents": { checks: { "nas-disk": { kind: "reported", parameters: {}, tags: ["home"] } } },
   "notifications.kind": { parameters: {} },
   "notifications.parameters": { kind: "console" },
   "notifications.at_most": { kind: "console", parameters: {} },

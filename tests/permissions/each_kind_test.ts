@@ -28,9 +28,12 @@ interface Targets {
   readonly closing: number;
 }
 
-/** Parameters of a check that is not unknown; a job and a rehearsal read only the state, a log needs one, and a group only its members. */
+/**
+ * Parameters of a check that is not unknown; a job and a rehearsal read only the state, a log needs one, a group only its members, and a
+ * `reported` check its agent.
+ */
 const PARAMETERS: Readonly<
-  Record<Exclude<CheckKind, "job" | "group" | "log" | "rehearsal">, (targets: Targets) => object>
+  Record<Exclude<CheckKind, "job" | "group" | "log" | "rehearsal" | "reported">, (targets: Targets) => object>
 > = {
   test: () => ({ condition: "ok" }),
   script: () => ({ path: "./script.sh" }),

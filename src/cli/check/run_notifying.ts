@@ -5,6 +5,7 @@ import { BATCHING_DELAY_MS, type Sender, type SenderOptions, startSender } from 
 import type { Check } from "../../domain/check.ts";
 import { StoreError } from "../../domain/store.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
+import { ReportSender } from "../../outputs/report_sender.ts";
 import { printable } from "../../shared/text.ts";
 import { EXIT } from "../exit_code.ts";
 import type { DeliveryEvent } from "../../engine/delivery_event.ts";
@@ -49,11 +50,13 @@ export async function runNotifying(checks: readonly Check[], options: ChosenOpti
     : await (await import("./send_once.ts")).startGuest(sendingConfig, { ...sending, shared, config });
   const sender = asGuest?.sender ?? startSender(sendingConfig, sending);
   if (asGuest === null) await sender.refresh();
+  const reporter = shared === null ? new ReportSender({ ...options, log: logOf(printer), onBug }) : null;
   const engine = new Engine(options.selected, {
     repository,
     sender,
     newId: shared?.newId ?? system.randomId,
     hostName: system.hostName(),
+    reporter,
   });
   const notifying = { ...options, engine, sender };
   const code = await runChosen(checks, { ...notifying, sharedSender: asGuest?.sender ?? null });
@@ -62,6 +65,8 @@ export async function runNotifying(checks: readonly Check[], options: ChosenOpti
   if (settings.notifies) await (asGuest?.drain(deadlineMs) ?? sender.drain(deadlineMs));
   await sender.stop();
   await asGuest?.leave();
+  const failure = await reporter?.sendAll() ?? null;
+  if (failure !== null) printer.message(config.redact(`${failure}; ${AT_NEXT_RUN}`));
   await publishMetrics(notifying);
   const pending = !settings.notifies ? [] : sender.pending.filter(({ channelKey, lastFailure }) =>
     // A limit is no failure.
@@ -78,6 +83,13 @@ export async function runNotifying(checks: readonly Check[], options: ChosenOpti
     printer.message(hintOf(options.invocation, `${describePending(pending)}, see: monitor status`));
   }
   return EXIT.undelivered;
+}
+
+function logOf(
+  printer: ChosenOptions["printer"],
+): Record<"info" | "warning" | "error", (text: string) => void> {
+  const message = (text: string): void => printer.message(text);
+  return { info: () => {}, warning: message, error: message };
 }
 
 function whatNext(event: DeliveryEvent): string {

@@ -57,15 +57,17 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       const { ranUntilMs } = repository;
       if (ranUntilMs !== null) repository.leaveOthers(checks, ranUntilMs);
     }
+    // Agents report the others to the service, unless one is asked for.
+    const here = invocation.operands.length > 0 ? checks : checks.filter(({ agent }) => agent === undefined);
     const chosen = settings.due
-      ? await chooseDue(checks, {
+      ? await chooseDue(here, {
         repository,
         shared,
         overtaken,
         changed: await located?.runDue(checks, { ...options, repository }) ?? new Set(),
         nowMs: system.clock.wallMs(),
       })
-      : checks;
+      : here;
     // Results are persisted even if they can't be printed.
     const code = await state.whileLocked(
       runPass(chosen, { ...options, repository, shared, overtaken, located, selected: checks, left, isKept })

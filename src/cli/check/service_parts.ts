@@ -32,6 +32,8 @@ import type { Check } from "../../domain/check.ts";
 import { startHeartbeat } from "../../outputs/heartbeat.ts";
 import { startReportPublisher } from "../../outputs/html_report/publish_report.ts";
 import { startEndpoint } from "../../outputs/http_endpoint/endpoint_switch.ts";
+import { ReportSender } from "../../outputs/report_sender.ts";
+import { AgentReports } from "../../scheduler/agent_reports.ts";
 import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts";
 import { startOpenTelemetry } from "../../outputs/opentelemetry/opentelemetry_switch.ts";
 import { SummarySchedule } from "../../outputs/summary/summary_schedule.ts";
@@ -90,15 +92,23 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     ? null
     : await startSharing(notified, { ...options, sending, shared: state.shared, repository, limiters });
   const sender = sharing?.sender ?? startSender(notified, sending);
+  const reporter = state.shared === null
+    ? new ReportSender({ system, log, repository, config, onBug })
+    : null;
+  const reports = state.shared === null
+    ? new AgentReports(config, { clock: system.clock, log, repository })
+    : null;
   const engine = new Engine(notified.running, {
     repository,
     sender,
     newId: state.shared?.newId ?? system.randomId,
     hostName: system.hostName(),
+    reporter,
   });
   const scheduler = new Scheduler(scheduled, {
     system,
     jobs: state.path === null ? null : jobLogOf(repository),
+    reports,
     repository,
     limiters,
     engine,
@@ -108,6 +118,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     onBug,
   });
   sharing?.located.attach(scheduler);
+  reports?.attach(scheduler);
   const outputs = await startOutputs(config, {
     ...options,
     scheduler,
@@ -117,6 +128,8 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     repository,
     engine,
     sender,
+    reporter,
+    reports,
   });
   scheduler.subscribe(outputs.happened);
   repository.onOvertaken((checks) => {
@@ -236,6 +249,10 @@ interface ServiceOutputsOptions extends CommandContext {
   readonly engine: Engine;
   readonly sender: Sender;
   readonly scheduler: Scheduler;
+  /** Reports to another monitor; `null` if the state is shared. */
+  readonly reporter: ReportSender | null;
+  /** What agents report; `null` if the state is shared. */
+  readonly reports: AgentReports | null;
   /** This process as a member; `null` if its state isn't shared. */
   readonly member: Member | null;
   /** Its checks with locations; `null` without a member. */
@@ -260,7 +277,7 @@ interface ServiceOutputs {
 
 /** Starts the outputs of a config; the endpoint waits for `listen`. */
 async function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions): Promise<ServiceOutputs> {
-  const { invocation, scheduler, member, located } = options;
+  const { invocation, scheduler, member, located, reporter, reports: agents } = options;
   const selection = readSelection(invocation);
   const selected = {
     select: (checks: readonly Check[]) => selectChecks(checks, selection),
@@ -278,9 +295,13 @@ async function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions
     version: VERSION,
     instance: options.settings.member,
   });
+  reporter?.start();
   let endpoint: Awaited<ReturnType<typeof startEndpoint>> | null = null;
   return {
-    happened: report.happened,
+    happened: (event) => {
+      report.happened(event);
+      reporter?.happened(event);
+    },
     listen: async () => {
       endpoint = await startEndpoint(config, {
         ...options,
@@ -290,7 +311,7 @@ async function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions
       });
     },
     adopt: (next) => {
-      for (const output of [heartbeat, report, metrics, openTelemetry, endpoint, summary]) {
+      for (const output of [heartbeat, report, metrics, openTelemetry, endpoint, summary, reporter, agents]) {
         output?.adopt(next);
       }
     },
@@ -304,6 +325,8 @@ async function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions
       for (const output of [heartbeat, report, metrics, openTelemetry]) output.end();
       await summary?.end();
       await endpoint?.end();
+      await reporter?.end();
+      agents?.end();
     },
   };
 }

@@ -22,6 +22,7 @@ import {
 } from "../../engine/check_status.ts";
 import { isEverything, readSelection, selectActiveChecks } from "../open_config.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
+import { describeReporting, readReporting } from "../../outputs/agents_status.ts";
 import { statusJson, type StatusSnapshot } from "../../outputs/json/status_json.ts";
 import { NO_ACTIVE_CHECK } from "../formats/format.ts";
 import type { PluginItem } from "../formats/plugin.ts";
@@ -162,6 +163,7 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
     statuses,
     notifications,
     monitor,
+    reporting: store === null ? null : await readReporting(store),
     configError: error?.message ?? null,
   };
   const shown = hasProblemsOnly ? problemsOf(snapshot) : snapshot;
@@ -216,7 +218,10 @@ interface PrettyOptions extends TableOptions, TimeContext {
 }
 
 /** The lowest severity first, so that the problems are on the screen, next to the prompt. */
-function renderPretty({ statuses, notifications, monitor }: StatusSnapshot, options: PrettyOptions): string {
+function renderPretty(
+  { statuses, notifications, monitor, reporting }: StatusSnapshot,
+  options: PrettyOptions,
+): string {
   const { nowMs, all, columns, trouble } = options;
   const rows = statuses
     .toSorted((one, other) => mostUrgentFirst(other.condition, one.condition))
@@ -227,12 +232,13 @@ function renderPretty({ statuses, notifications, monitor }: StatusSnapshot, opti
     ...countQueuedNotifications(all.notifications),
     ...(running === null ? [] : [running]),
   ];
+  const reports = reporting === null ? [] : wrapTo(printable(describeReporting(reporting, nowMs)), columns);
   const blocks = [
     ...renderQueuedNotifications(notifications, options),
     all.statuses === statuses ? maintenanceLines(statuses, options) : [],
     rows.length === 0 ? [] : renderTable(rows, options),
     trouble.flatMap((line) => wrapTo(printable(line), columns)),
-    wrapTo(sums.join("; "), columns),
+    [...reports, ...wrapTo(sums.join("; "), columns)],
   ];
   return blocks.filter((lines) => lines.length > 0).map((lines) => `${lines.join("\n")}\n`).join("\n");
 }

@@ -11,13 +11,14 @@ export function join(all, more) {
 }
 const pattern0 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
 const func2 = Object.prototype.hasOwnProperty;
-const pattern1 = new RegExp("^[^=\\u0000]+$", "u");
-const pattern2 = new RegExp("^[A-Za-z0-9_]+$", "u");
-const schema24 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
-const schema23 = {"kind":1,"parameters":1,"channel":1,"checks":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"group":1};
-const schema27 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
-const schema42 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"invert":1,"connectivity":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
-const schema26 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"connectivity":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"opentelemetry":1,"listen":1,"channels":1,"summary":1,"checks":1};
+const pattern2 = new RegExp("^[^=\\u0000]+$", "u");
+const pattern3 = new RegExp("^[A-Za-z0-9_]+$", "u");
+const pattern1 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$", "u");
+const schema25 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
+const schema24 = {"kind":1,"parameters":1,"channel":1,"checks":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"group":1};
+const schema28 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
+const schema44 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"invert":1,"connectivity":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema27 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"report_to":1,"agents":1,"connectivity":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"opentelemetry":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
 if(typeof data === "string"){
@@ -182,6 +183,55 @@ else {
 vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
 }
 validate_monitor_heartbeat.errors = vErrors;
+return vErrors === null;
+}
+export function validate_type_string_minLength_16(data, instancePath = ""){
+let vErrors = null;
+if(typeof data === "string"){
+if(data.length < 16){
+vErrors = add(vErrors, {instancePath,keyword:"minLength",params:{limit: 16}});
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "string"}});
+}
+validate_type_string_minLength_16.errors = vErrors;
+return vErrors === null;
+}
+export function validate_monitor_report_to(data, instancePath = ""){
+let vErrors = null;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.target === undefined){
+vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "target"}});
+}
+if(data.key === undefined){
+vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "key"}});
+}
+for(const key0 in data){
+if(!(((key0 === "target") || (key0 === "key")) || (key0 === "interval"))){
+vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
+}
+}
+if(data.target !== undefined){
+if(typeof data.target !== "string"){
+vErrors = add(vErrors, {instancePath:instancePath+"/target",keyword:"type",params:{type: "string"}});
+}
+}
+if(data.key !== undefined){
+if(!(validate_type_string_minLength_16(data.key, instancePath+"/key"))){
+vErrors = join(vErrors, validate_type_string_minLength_16.errors);
+}
+}
+if(data.interval !== undefined){
+if(!(validate_interval(data.interval, instancePath+"/interval"))){
+vErrors = join(vErrors, validate_interval.errors);
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
+}
+validate_monitor_report_to.errors = vErrors;
 return vErrors === null;
 }
 export function validate_monitor_report(data, instancePath = ""){
@@ -487,19 +537,6 @@ vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
 validate_monitor_opentelemetry.errors = vErrors;
 return vErrors === null;
 }
-export function validate_type_string_minLength_16(data, instancePath = ""){
-let vErrors = null;
-if(typeof data === "string"){
-if(data.length < 16){
-vErrors = add(vErrors, {instancePath,keyword:"minLength",params:{limit: 16}});
-}
-}
-else {
-vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "string"}});
-}
-validate_type_string_minLength_16.errors = vErrors;
-return vErrors === null;
-}
 export function validate_type_array_items_type_string_minItems_1(data, instancePath = ""){
 let vErrors = null;
 if(Array.isArray(data)){
@@ -591,7 +628,7 @@ export function validate_window(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema24, key0))){
+if(!(func2.call(schema25, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -727,7 +764,7 @@ vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: ["object","str
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema23, key0))){
+if(!(func2.call(schema24, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -1145,7 +1182,7 @@ export function validate_defaults(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema27, key0))){
+if(!(func2.call(schema28, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -1234,6 +1271,54 @@ vErrors = add(vErrors, {instancePath,keyword:"minimum",params:{ limit: 1}});
 validate_type_integer_string_minimum_1.errors = vErrors;
 return vErrors === null;
 }
+export function validate_agent(data, instancePath = ""){
+let vErrors = null;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.key === undefined){
+vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "key"}});
+}
+if(data.checks === undefined){
+vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "checks"}});
+}
+for(const key0 in data){
+if(!(((key0 === "key") || (key0 === "checks")) || (key0 === "silent_after"))){
+vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
+}
+}
+if(data.key !== undefined){
+if(!(validate_type_string_minLength_16(data.key, instancePath+"/key"))){
+vErrors = join(vErrors, validate_type_string_minLength_16.errors);
+}
+}
+if(data.checks !== undefined){
+let data1 = data.checks;
+if(Array.isArray(data1)){
+if(data1.length < 1){
+vErrors = add(vErrors, {instancePath:instancePath+"/checks",keyword:"minItems",params:{limit: 1}});
+}
+const len0 = data1.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_type_string_minLength_1(data1[i0], instancePath+"/checks/" + i0))){
+vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath:instancePath+"/checks",keyword:"type",params:{type: "array"}});
+}
+}
+if(data.silent_after !== undefined){
+if(!(validate_interval(data.silent_after, instancePath+"/silent_after"))){
+vErrors = join(vErrors, validate_interval.errors);
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
+}
+validate_agent.errors = vErrors;
+return vErrors === null;
+}
 export function validate_type_array_minItems_1_items_type_string(data, instancePath = ""){
 let vErrors = null;
 if(Array.isArray(data)){
@@ -1299,7 +1384,7 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 const _errs1 = errors;
 if(typeof key0 === "string"){
-if(!pattern1.test(key0)){
+if(!pattern2.test(key0)){
 vErrors = add(vErrors, {instancePath,keyword:"pattern",params:{pattern: "^[^=\\u0000]+$"},propertyName:key0});
 errors++;
 }
@@ -1404,7 +1489,7 @@ vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty:
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema42, key0))){
+if(!(func2.call(schema44, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 errors++;
 }
@@ -1561,7 +1646,7 @@ errors++;
 for(const key1 in data22){
 const _errs31 = errors;
 if(typeof key1 === "string"){
-if(!pattern2.test(key1)){
+if(!pattern3.test(key1)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1});
 errors++;
 }
@@ -1594,7 +1679,7 @@ errors++;
 for(const key3 in data21){
 const _errs35 = errors;
 if(typeof key3 === "string"){
-if(!pattern2.test(key3)){
+if(!pattern3.test(key3)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key3});
 errors++;
 }
@@ -1636,7 +1721,7 @@ errors = vErrors.length;
 }
 if(data.kind !== undefined){
 let data27 = data.kind;
-if(!(((((((((((((((((((((((((((data27 === "test") || (data27 === "script")) || (data27 === "file_timestamp")) || (data27 === "file")) || (data27 === "log")) || (data27 === "http_request")) || (data27 === "tcp_connect")) || (data27 === "tls_certificate")) || (data27 === "disk_space")) || (data27 === "memory")) || (data27 === "load")) || (data27 === "network_interface")) || (data27 === "dns_lookup")) || (data27 === "domain_expiry")) || (data27 === "websocket")) || (data27 === "grpc_health")) || (data27 === "ntp")) || (data27 === "mysql_query")) || (data27 === "postgres_query")) || (data27 === "redis_command")) || (data27 === "ping")) || (data27 === "process")) || (data27 === "systemd_unit")) || (data27 === "container")) || (data27 === "job")) || (data27 === "group")) || (data27 === "rehearsal"))){
+if(!((((((((((((((((((((((((((((data27 === "test") || (data27 === "script")) || (data27 === "file_timestamp")) || (data27 === "file")) || (data27 === "log")) || (data27 === "http_request")) || (data27 === "tcp_connect")) || (data27 === "tls_certificate")) || (data27 === "disk_space")) || (data27 === "memory")) || (data27 === "load")) || (data27 === "network_interface")) || (data27 === "dns_lookup")) || (data27 === "domain_expiry")) || (data27 === "websocket")) || (data27 === "grpc_health")) || (data27 === "ntp")) || (data27 === "mysql_query")) || (data27 === "postgres_query")) || (data27 === "redis_command")) || (data27 === "ping")) || (data27 === "process")) || (data27 === "systemd_unit")) || (data27 === "container")) || (data27 === "job")) || (data27 === "group")) || (data27 === "rehearsal")) || (data27 === "reported"))){
 vErrors = add(vErrors, {instancePath:instancePath+"/kind",keyword:"enum",params:{}});
 errors++;
 }
@@ -1658,28 +1743,34 @@ return errors === 0;
 }
 export function validate_monitor(data, instancePath = ""){
 let vErrors = null;
+let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.defaults === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "defaults"}});
+errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema26, key0))){
+if(!(func2.call(schema27, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
+errors++;
 }
 }
 if(data.$schema !== undefined){
 if(typeof data.$schema !== "string"){
 vErrors = add(vErrors, {instancePath:instancePath+"/$schema",keyword:"type",params:{type: "string"}});
+errors++;
 }
 }
 if(data.include !== undefined){
 let data1 = data.include;
 if((!(Array.isArray(data1))) && (typeof data1 !== "string")){
 vErrors = add(vErrors, {instancePath:instancePath+"/include",keyword:"type",params:{type: ["array","string"]}});
+errors++;
 }
 if(typeof data1 === "string"){
 if(data1.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/include",keyword:"minLength",params:{limit: 1}});
+errors++;
 }
 }
 if(Array.isArray(data1)){
@@ -1687,6 +1778,7 @@ const len0 = data1.length;
 for(let i0=0; i0<len0; i0++){
 if(!(validate_type_string_minLength_1(data1[i0], instancePath+"/include/" + i0))){
 vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+errors = vErrors.length;
 }
 }
 }
@@ -1694,123 +1786,181 @@ vErrors = join(vErrors, validate_type_string_minLength_1.errors);
 if(data.defaults !== undefined){
 if(!(validate_defaults(data.defaults, instancePath+"/defaults"))){
 vErrors = join(vErrors, validate_defaults.errors);
+errors = vErrors.length;
 }
 }
 if(data.state !== undefined){
 if(!(validate_monitor_state(data.state, instancePath+"/state"))){
 vErrors = join(vErrors, validate_monitor_state.errors);
+errors = vErrors.length;
 }
 }
 if(data.retention !== undefined){
 if(!(validate_type_integer_string_minimum_1(data.retention, instancePath+"/retention"))){
 vErrors = join(vErrors, validate_type_integer_string_minimum_1.errors);
+errors = vErrors.length;
 }
 }
 if(data.time_zone !== undefined){
 if(!(validate_time_zone(data.time_zone, instancePath+"/time_zone"))){
 vErrors = join(vErrors, validate_time_zone.errors);
+errors = vErrors.length;
 }
 }
 if(data.heartbeat !== undefined){
 if(!(validate_monitor_heartbeat(data.heartbeat, instancePath+"/heartbeat"))){
 vErrors = join(vErrors, validate_monitor_heartbeat.errors);
+errors = vErrors.length;
+}
+}
+if(data.report_to !== undefined){
+if(!(validate_monitor_report_to(data.report_to, instancePath+"/report_to"))){
+vErrors = join(vErrors, validate_monitor_report_to.errors);
+errors = vErrors.length;
+}
+}
+if(data.agents !== undefined){
+let data9 = data.agents;
+if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
+for(const key1 in data9){
+const _errs15 = errors;
+if(typeof key1 === "string"){
+if(!pattern1.test(key1)){
+vErrors = add(vErrors, {instancePath:instancePath+"/agents",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"},propertyName:key1});
+errors++;
+}
+}
+var valid3 = _errs15 === errors;
+if(!valid3){
+vErrors = add(vErrors, {instancePath:instancePath+"/agents",keyword:"propertyNames",params:{propertyName: key1}});
+errors++;
+}
+}
+for(const key2 in data9){
+if(!(validate_agent(data9[key2], instancePath+"/agents/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")))){
+vErrors = join(vErrors, validate_agent.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath:instancePath+"/agents",keyword:"type",params:{type: "object"}});
+errors++;
 }
 }
 if(data.connectivity !== undefined){
-let data8 = data.connectivity;
-if(Array.isArray(data8)){
-if(data8.length < 1){
+let data11 = data.connectivity;
+if(Array.isArray(data11)){
+if(data11.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/connectivity",keyword:"minItems",params:{limit: 1}});
+errors++;
 }
-const len1 = data8.length;
+const len1 = data11.length;
 for(let i1=0; i1<len1; i1++){
-if(!(validate_type_string_minLength_1(data8[i1], instancePath+"/connectivity/" + i1))){
+if(!(validate_type_string_minLength_1(data11[i1], instancePath+"/connectivity/" + i1))){
 vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+errors = vErrors.length;
 }
 }
 }
 else {
 vErrors = add(vErrors, {instancePath:instancePath+"/connectivity",keyword:"type",params:{type: "array"}});
+errors++;
 }
 }
 if(data.maintenance_windows !== undefined){
 if(!(validate_maintenance_windows(data.maintenance_windows, instancePath+"/maintenance_windows"))){
 vErrors = join(vErrors, validate_maintenance_windows.errors);
+errors = vErrors.length;
 }
 }
 if(data.report !== undefined){
 if(!(validate_monitor_report(data.report, instancePath+"/report"))){
 vErrors = join(vErrors, validate_monitor_report.errors);
+errors = vErrors.length;
 }
 }
 if(data.page !== undefined){
 if(!(validate_monitor_page(data.page, instancePath+"/page"))){
 vErrors = join(vErrors, validate_monitor_page.errors);
+errors = vErrors.length;
 }
 }
 if(data.metrics !== undefined){
 if(!(validate_monitor_metrics(data.metrics, instancePath+"/metrics"))){
 vErrors = join(vErrors, validate_monitor_metrics.errors);
+errors = vErrors.length;
 }
 }
 if(data.opentelemetry !== undefined){
 if(!(validate_monitor_opentelemetry(data.opentelemetry, instancePath+"/opentelemetry"))){
 vErrors = join(vErrors, validate_monitor_opentelemetry.errors);
+errors = vErrors.length;
 }
 }
 if(data.listen !== undefined){
 if(!(validate_monitor_listen(data.listen, instancePath+"/listen"))){
 vErrors = join(vErrors, validate_monitor_listen.errors);
+errors = vErrors.length;
 }
 }
 if(data.channels !== undefined){
-let data16 = data.channels;
-if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
-for(const key1 in data16){
-let data17 = data16[key1];
-if(!(validate_channel(data17, instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")))){
+let data19 = data.channels;
+if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
+for(const key3 in data19){
+let data20 = data19[key3];
+if(!(validate_channel(data20, instancePath+"/channels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1")))){
 vErrors = join(vErrors, validate_channel.errors);
+errors = vErrors.length;
 }
-if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
-if(data17.kind === undefined){
-vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "kind"}});
+if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
+if(data20.kind === undefined){
+vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "kind"}});
+errors++;
 }
-if(data17.parameters === undefined){
-vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "parameters"}});
+if(data20.parameters === undefined){
+vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "parameters"}});
+errors++;
 }
 }
 else {
-vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "object"}});
+vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "object"}});
+errors++;
 }
 }
 }
 else {
 vErrors = add(vErrors, {instancePath:instancePath+"/channels",keyword:"type",params:{type: "object"}});
+errors++;
 }
 }
 if(data.summary !== undefined){
 if(!(validate_monitor_summary(data.summary, instancePath+"/summary"))){
 vErrors = join(vErrors, validate_monitor_summary.errors);
+errors = vErrors.length;
 }
 }
 if(data.checks !== undefined){
-let data19 = data.checks;
-if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
-for(const key2 in data19){
-if(!(validate_check(data19[key2], instancePath+"/checks/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")))){
+let data22 = data.checks;
+if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
+for(const key4 in data22){
+if(!(validate_check(data22[key4], instancePath+"/checks/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")))){
 vErrors = join(vErrors, validate_check.errors);
+errors = vErrors.length;
 }
 }
 }
 else {
 vErrors = add(vErrors, {instancePath:instancePath+"/checks",keyword:"type",params:{type: "object"}});
+errors++;
 }
 }
 }
 else {
 vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
+errors++;
 }
 validate_monitor.errors = vErrors;
-return vErrors === null;
+return errors === 0;
 }
 export default validate_monitor;

@@ -3,8 +3,8 @@ import { add, join } from "./validate_monitor.js";
 import { validate_type_string_minLength_1, validate_type_array_items_type_string, validate_type_object_propertyNames_pattern_u0000 } from "./validate_monitor.js";
 import { validate_condition } from "./validate_shared.js";
 const func2 = Object.prototype.hasOwnProperty;
-const pattern4 = new RegExp("^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$", "u");
-const schema52 = {"path":1,"arguments":1,"environment":1,"condition_on_timeout":1,"exit_code_conditions":1,"output_format":1,"output_part":1,"output_pattern":1,"value":1,"performance_data_ranges":1,"condition_on_mismatch":1};
+const pattern5 = new RegExp("^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$", "u");
+const schema54 = {"path":1,"arguments":1,"environment":1,"condition_on_timeout":1,"exit_code_conditions":1,"output_format":1,"output_part":1,"output_pattern":1,"value":1,"performance_data_ranges":1,"condition_on_mismatch":1};
 export function validate_range(data, instancePath = ""){
 let vErrors = null;
 if((!((typeof data == "number") && (isFinite(data)))) && (typeof data !== "string")){
@@ -60,7 +60,7 @@ vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty:
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema52, key0))){
+if(!(func2.call(schema54, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 errors++;
 }
@@ -95,7 +95,7 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern4.test(key1)){
+if(!pattern5.test(key1)){
 vErrors = add(vErrors, {instancePath:instancePath+"/exit_code_conditions",keyword:"pattern",params:{pattern: "^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$"},propertyName:key1});
 errors++;
 }

@@ -27,6 +27,7 @@ export const check = {
   job: () => import("./validate_job.js"),
   group: () => import("./validate_group.js"),
   rehearsal: () => import("./validate_rehearsal.js"),
+  reported: () => import("./validate_reported.js"),
 };
 export const channel = {
   console: () => import("./validate_console.js"),

@@ -33,6 +33,24 @@ export interface Heartbeat {
   readonly intervalMs: number;
 }
 
+export interface ReportTo {
+  /** The URL of the other monitor. Without a path: `/report` is added. */
+  readonly target: string;
+  /** The key of this monitor in `agents` there. Use `${env:NAME}` or `${file:/path}`. */
+  readonly key: string;
+  /** Time between two reports. A result that is not `ok`, or the first `ok` after one, is sent within a second. */
+  readonly intervalMs: number;
+}
+
+export interface Agent {
+  /** The key that it sends: that of `report_to` there. Use `${env:NAME}` or `${file:/path}`. */
+  readonly key: string;
+  /** The checks that it may report: names, patterns such as `nas-*`, or tags such as `tag:home`, of checks of the kind `reported`. */
+  readonly checks: readonly string[];
+  /** After so long without a report, its check `agent NAME` is `critical`, and those that it reports are `unknown`. At least 2 minutes. */
+  readonly silentAfterMs: number;
+}
+
 export interface Window {
   /** The days of the week on which it begins. Default: every day. */
   readonly days?: readonly ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
@@ -277,6 +295,7 @@ export interface CheckParameters {
   readonly job: JobParameters;
   readonly group: GroupParameters;
   readonly rehearsal: RehearsalParameters;
+  readonly reported: Readonly<Record<never, never>>;
 }
 
 export interface Check {
@@ -1101,6 +1120,8 @@ export interface ConfigParts {
   readonly retention: number;
   readonly time_zone: string;
   readonly heartbeat: Heartbeat;
+  readonly report_to: ReportTo;
+  readonly agents: { readonly [name: string]: Agent };
   readonly connectivity: readonly string[];
   readonly maintenance_windows: readonly Window[];
   readonly report: Report;

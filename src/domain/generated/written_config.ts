@@ -12,6 +12,8 @@ export interface Config {
   readonly retention?: number | string | undefined;
   readonly time_zone?: string | undefined;
   readonly heartbeat?: ConfigHeartbeat | undefined;
+  readonly report_to?: ConfigReportTo | undefined;
+  readonly agents?: { readonly [name: string]: Agent } | undefined;
   readonly connectivity?: readonly string[] | undefined;
   readonly maintenance_windows?: readonly Window[] | undefined;
   readonly report?: ConfigReport | undefined;
@@ -235,6 +237,18 @@ export interface ConfigHeartbeat {
   readonly interval?: number | string | undefined;
 }
 
+export interface ConfigReportTo {
+  readonly target: string;
+  readonly key: string;
+  readonly interval?: number | string | undefined;
+}
+
+export interface Agent {
+  readonly key: string;
+  readonly checks: readonly string[];
+  readonly silent_after?: number | string | undefined;
+}
+
 export interface ConfigReport {
   readonly path: string;
   readonly interval?: number | string | undefined;
@@ -321,6 +335,7 @@ export interface CheckParameters {
   readonly job: JobParameters;
   readonly group: GroupParameters;
   readonly rehearsal: RehearsalParameters;
+  readonly reported: Readonly<Record<never, never>>;
 }
 
 export interface CheckSettings {

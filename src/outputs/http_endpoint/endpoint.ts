@@ -28,7 +28,7 @@ import type { PageForms } from "../html_report/snapshot.ts";
 import { isOwnForm, readForm } from "./forms.ts";
 import { takeAction } from "./page_actions.ts";
 import { PageHoles } from "./page_holes.ts";
-import type { Session } from "./sessions.ts";
+import { AttemptLimits, type Session } from "./sessions.ts";
 import { decodeName, pageOf, SignIn, type SignInConfig } from "./sign_in.ts";
 import { LIVE_SCRIPT } from "./live_script.ts";
 import { type EndpointConfig, type EndpointSources, Views } from "./views.ts";
@@ -44,6 +44,8 @@ export class Endpoint {
   readonly #cache: RenderCache;
   readonly #signIn: SignIn;
   readonly #holes: PageHoles;
+  /** Of agents. */
+  readonly #wrongKeys: AttemptLimits;
   #adopted: Adopted;
   #server: HttpServer | null = null;
 
@@ -52,6 +54,7 @@ export class Endpoint {
     this.#cache = new RenderCache(sources.system.clock);
     this.#signIn = new SignIn(signInOf(adopted), sources);
     this.#holes = holes;
+    this.#wrongKeys = new AttemptLimits(sources.system.clock);
     this.#adopted = adopted;
   }
 
@@ -98,6 +101,7 @@ export class Endpoint {
     if (segments === null) return respondText(400, "the path is malformed");
     const [first, ...rest] = segments;
     if (first === "ping") return await this.#checkIn(request, rest);
+    if (first === "report" && rest.length === 0) return await this.#receiveReport(request);
     const signIn = this.#signIn;
     const isForm = signIn.isOffered && rest.length === 0 && FORMS.includes(first ?? "");
     const isReading = request.method === "GET" || request.method === "HEAD";
@@ -238,6 +242,15 @@ export class Endpoint {
         if (!isShared(repository.store)) scheduler.request(check);
       },
     });
+  }
+
+  async #receiveReport(request: IncomingRequest): Promise<ServerResponse> {
+    const { log, reports } = this.#sources;
+    const { config: { agents }, listen } = this.#adopted;
+    if (reports === null) return respondText(404, "not found");
+    // Few services have agents.
+    const { handleReport } = await import("./report_requests.ts");
+    return await handleReport(request, { agents, listen, reports, limits: this.#wrongKeys, log });
   }
 
   /** Responds to requests that only read. */

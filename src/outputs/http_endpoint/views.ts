@@ -20,6 +20,7 @@ import { publicChange, publicChecks, publicStatus } from "../html_report/public_
 import { PageHistories } from "../html_report/page_histories.ts";
 import { type PagePiece, PageRows } from "../html_report/page_rows.ts";
 import { pagePieces } from "../html_report/write_report.ts";
+import { readReporting } from "../agents_status.ts";
 import { historyJson, readHistory } from "../json/history_json.ts";
 import type { ObjectiveResult } from "../summary/objectives.ts";
 import { locationStatuses, type MonitorStatus } from "../json/monitor_fields.ts";
@@ -33,6 +34,7 @@ import type { Clock } from "../../domain/clock.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import type { Listen } from "../../domain/generated/config.ts";
 import type { Log, System } from "../../domain/system.ts";
+import type { AgentReports } from "../../scheduler/agent_reports.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { MetricsPublisher } from "../metrics/publish_metrics.ts";
@@ -176,6 +178,7 @@ export class Views {
         silences: lastingSilences(silences, records).filter(({ check }) => isShown(check)),
       },
       monitor: await this.#monitor(),
+      reporting: this.#isPublic ? null : await readReporting(store),
       configError: null,
     }, highestSeverity(countedConditions(statuses)));
   }
@@ -383,6 +386,8 @@ export interface EndpointSources {
   /** Whether a state is stored, so that jobs can check in. */
   readonly hasState: boolean;
   readonly scheduler: Pick<Scheduler, "isAdvancing" | "request">;
+  /** Receives reports of agents; `null`: none are received. */
+  readonly reports: Pick<AgentReports, "receive"> | null;
   readonly metrics: Pick<MetricsPublisher, "render">;
   /** The checks that run here, of the config's. */
   select(checks: readonly Check[]): readonly Check[];

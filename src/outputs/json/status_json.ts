@@ -3,6 +3,7 @@ import { type CheckStatus, knownNotified, unconfirmedOf } from "../../engine/che
 import { queuedNotificationFields, type QueuedNotifications } from "../outbox_status.ts";
 import { jsonDocument } from "../../shared/text.ts";
 import { isoTimeOrNull, roundedMs } from "../../shared/json_values.ts";
+import { agentFields, reportingFields, type ReportingStatus } from "../agents_status.ts";
 import { locationFields, monitorFields, type MonitorStatus } from "./monitor_fields.ts";
 
 export interface StatusSnapshot {
@@ -10,13 +11,15 @@ export interface StatusSnapshot {
   readonly notifications: QueuedNotifications;
   /** `null`: no process that runs the checks is recorded. */
   readonly monitor: MonitorStatus | null;
+  /** The reports to another monitor; `null`: none were ever sent. */
+  readonly reporting: ReportingStatus | null;
   /** Why the config can't be used; `null` if it can. */
   readonly configError: string | null;
 }
 
 /** Renders the JSON of `monitor status`; fields are only ever added. */
 export function statusJson(
-  { statuses, notifications, monitor, configError }: StatusSnapshot,
+  { statuses, notifications, monitor, reporting, configError }: StatusSnapshot,
   condition: Condition,
 ): string {
   const value = {
@@ -24,6 +27,8 @@ export function statusJson(
     checks: statuses.map(checkFields),
     ...queuedNotificationFields(notifications),
     monitor: monitorFields(monitor),
+    agents: agentFields(statuses),
+    report_to: reportingFields(reporting),
     config_error: configError,
   };
   return jsonDocument(value);

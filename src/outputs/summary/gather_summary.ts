@@ -96,7 +96,10 @@ async function readHistories(
     histories.push({
       name,
       title,
-      present: { ...known, reason: describeStale({ state: known.state, record: stored, notRunning }, nowMs) },
+      present: {
+        ...known,
+        reason: describeStale({ check, state: known.state, record: stored, notRunning }, nowMs),
+      },
       isJob: await hasCheckIns(kind),
       objective: objectives.get(name) ?? null,
       rehearsal: await rehearsalOf(check, record),

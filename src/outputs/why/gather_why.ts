@@ -119,7 +119,7 @@ export function gatherWhy(
     check,
     record,
     known,
-    stale: describeStale({ state: known.state, record, notRunning }, nowMs),
+    stale: describeStale({ check, state: known.state, record, notRunning }, nowMs),
     channels: [...unique.values()].map((channel) => ({
       name: names.nameOf(channel),
       notified: lastNotified(null, markerOf(channel)).conditions,

@@ -4,7 +4,14 @@ import { StoreError } from "../../domain/store.ts";
 import { type Migration, newerVersion } from "../sql/tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
 import { PostgresError, type StatementResult } from "../../shared/postgres/statement_response.ts";
-import { ADD_ACTIONS, ADD_DELIVERIES, ADD_DURATIONS, ADD_JOURNAL, CREATE_SCHEMA } from "./postgres_tables.ts";
+import {
+  ADD_ACTIONS,
+  ADD_DELIVERIES,
+  ADD_DURATIONS,
+  ADD_JOURNAL,
+  ADD_REPORTS,
+  CREATE_SCHEMA,
+} from "./postgres_tables.ts";
 
 /**
  * The steps from an empty schema to the present tables; `meta` has the number of those that were applied. A released
@@ -17,6 +24,7 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   ADD_DELIVERIES,
   ADD_ACTIONS,
   ADD_DURATIONS,
+  ADD_REPORTS,
 ];
 
 /** Of a schema without our tables: undefined_table, undefined_column. */

@@ -12,6 +12,7 @@ import { channelKeyIn, createPostgresQueues, readKnown, SELECT_PENDING_CHANNELS 
 import { prepareSchema } from "./postgres_schema.ts";
 import { explaining } from "./server_failure.ts";
 import { columnText } from "../codec.ts";
+import { NO_REPORTS } from "../no_store.ts";
 import {
   encodeRows,
   insertRows,
@@ -114,6 +115,8 @@ function createPostgresStore(
   return {
     ...createCheckReads(access),
     ...createOutboxStore(client, { ...access, queues }),
+    // Each member would report by itself; the config is rejected.
+    ...NO_REPORTS,
     records: () => inTurn(() => read(() => writer.records())),
     load: (names) => inTurn(() => read(() => writer.load(names))),
     save: (updates) => inTurn(() => write(() => writer.save(updates))),

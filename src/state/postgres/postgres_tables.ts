@@ -18,6 +18,8 @@ import {
   DELIVERIES,
   FIRST_TABLES,
   JOURNAL,
+  REPORTING,
+  REPORTS,
   RESULT,
   ROLLUPS,
   SILENCES,
@@ -130,6 +132,8 @@ export const ADD_ACTIONS: readonly string[] = [
 ];
 
 export const ADD_DURATIONS: readonly string[] = addColumns(ROLLUPS);
+
+export const ADD_REPORTS: readonly string[] = [createTable(REPORTS), createTable(REPORTING)];
 
 function addColumns({ name, declared }: Declared): readonly string[] {
   return declared.filter(({ isAdded }) => isAdded)

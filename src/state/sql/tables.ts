@@ -7,7 +7,7 @@
  */
 import type { ActionRun, ConditionCounts, ConditionState, ConditionTimes } from "../../domain/condition.ts";
 import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
-import type { Locations, LocationVote } from "../../domain/check.ts";
+import type { Awaited, Locations, LocationVote } from "../../domain/check.ts";
 import type { EndOfRun, MonitorRun } from "../../domain/monitor_run.ts";
 import type {
   ChannelCount,
@@ -21,8 +21,10 @@ import type {
   Silence,
 } from "../../domain/outbox.ts";
 import type { JournalBlock } from "../../domain/check_journal.ts";
+import type { ReportedRun, Reporting, StoredReport } from "../../domain/reports.ts";
 import type { CheckRecord, ConditionChange, KeptResult, QueuedSummary, Rollup } from "../../domain/store.ts";
 import {
+  boolean,
   byName,
   type Codec,
   condition,
@@ -121,6 +123,7 @@ export const RESULT: Codec<KeptResult> = object({
   locations: optional(list(LOCATION_VOTE)),
   definition: optional(text),
   memory: optional(text),
+  report: optional(object({ stream: text, sequence: number })),
 });
 
 type StoredRecord = Omit<CheckRecord, "isShared">;
@@ -405,6 +408,41 @@ export const SUMMARY: Table<QueuedSummary & { readonly id: number }> = table("su
   scheduledMs: integer("scheduled_at_ms"),
 }, { primary: ["id"] });
 
+const REPORTED_RUN: Codec<ReportedRun> = object({
+  check: text,
+  condition,
+  output: text,
+  detail: text,
+  performanceData: text,
+  metrics: byName(number),
+  durationMs: number,
+  lateMs: nullable(number),
+  nextRunInMs: number,
+  overdueInMs: number,
+  awaits: optional(word<Awaited>(["checks", "job", "report"])),
+  isInterrupted: optional(boolean),
+});
+
+/** Results that another monitor is to receive, the oldest first. */
+export const REPORTS: Table<StoredReport> = table("reports", {
+  sequence: integer("sequence"),
+  endedAtMs: integer("ended_at_ms"),
+  process: string("process"),
+  monotonicMs: real("monotonic_ms"),
+  run: jsonField("run", REPORTED_RUN),
+}, { unique: ["sequence"] });
+
+/** What is known about these reports. */
+export const REPORTING: Table<Reporting & { readonly id: number }> = table("reporting", {
+  id: integer("id"),
+  stream: string("stream"),
+  received: integer("received"),
+  dropped: integer("dropped"),
+  rejected: jsonField("rejected", list(text)),
+  sentAtMs: integerOrNull("sent_at_ms"),
+  failure: stringOrNull("failure"),
+}, { primary: ["id"] });
+
 type DeclaredTable = Pick<Table<never>, "name" | "create" | "declared" | "primary" | "unique">;
 
 /** The tables of the first version. */
@@ -424,7 +462,14 @@ export const FIRST_TABLES: readonly DeclaredTable[] = [
   SUMMARY,
 ];
 
-export const TABLES: readonly DeclaredTable[] = [...FIRST_TABLES, JOURNAL, DELIVERIES, ACTIONS];
+export const TABLES: readonly DeclaredTable[] = [
+  ...FIRST_TABLES,
+  JOURNAL,
+  DELIVERIES,
+  ACTIONS,
+  REPORTS,
+  REPORTING,
+];
 
 /** The indexes of the tables, in every kind of database. */
 export const CREATE_INDEXES: readonly string[] = [
@@ -441,6 +486,7 @@ export const STEPS: readonly Migration[] = [
   [DELIVERIES.create],
   [...SILENCES.add, ACTIONS.create, CREATE_ACTIONS_INDEX],
   ROLLUPS.add,
+  [REPORTS.create, REPORTING.create],
 ];
 
 /** The statements of one step to the present tables. */

@@ -2,6 +2,7 @@ import { type PruneProgress, type Store, StoreError } from "../../domain/store.t
 import type { SqliteConnection } from "./sqlite_connection.ts";
 import { createCheckStore } from "./sqlite_checks.ts";
 import { createOutboxStore } from "./sqlite_outbox.ts";
+import { createReportStore } from "./sqlite_reports.ts";
 import { type Access, explaining, type Patience, whileBusy } from "./store_failure.ts";
 import { CLOCK, JOB_RUNS, JOBS, MONITOR, ONLY_ROW } from "../sql/tables.ts";
 import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
@@ -45,6 +46,7 @@ export function createDatabaseStore(connection: SqliteConnection, path: string, 
   return {
     ...createCheckStore(connection, access),
     ...createOutboxStore(connection, access),
+    ...createReportStore(connection, access),
     job: (name, nowMs) => read(() => readJob(connection, name, nowMs)),
     keepJobRun: (name, run, nowMs) => write(() => keepJobRun(connection, name, { run, nowMs })),
     monitorRun: () =>

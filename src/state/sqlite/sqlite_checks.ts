@@ -5,6 +5,7 @@ import type { SqliteConnection } from "./sqlite_connection.ts";
 import type { Access } from "./store_failure.ts";
 import { joinBytes } from "../../shared/join_bytes.ts";
 import { keepQueued } from "./sqlite_outbox.ts";
+import { keepReport } from "./sqlite_reports.ts";
 import { cutChange } from "../retention.ts";
 import {
   changeIn,
@@ -47,7 +48,7 @@ export function keepUpdates(connection: SqliteConnection, updates: readonly Chec
   for (const [name, ofCheck] of Map.groupBy(updates, ({ record }) => record.name)) {
     ids.set(name, keepRecord(connection, ofCheck));
   }
-  for (const { record, rollup, change, queued, journal } of updates) {
+  for (const { record, rollup, change, queued, journal, report } of updates) {
     const checkId = ids.get(record.name) ?? NaN;
     for (const one of rollup === null ? [] : rollupsOf(rollup)) {
       keepRollup(connection, { ...one, checkId });
@@ -55,6 +56,7 @@ export function keepUpdates(connection: SqliteConnection, updates: readonly Chec
     if (change !== null) connection.run(CHANGES.insert, ...CHANGES.encode({ ...cutChange(change), checkId }));
     if (journal !== undefined) connection.run(JOURNAL.upsert, ...JOURNAL.encode({ ...journal, checkId }));
     for (const notification of queued) keepQueued(connection, notification);
+    if (report !== undefined) keepReport(connection, report);
   }
 }
 

@@ -32,6 +32,7 @@ Deno.test("GET /healthz is 503 while runs are late", async () => {
     member: null,
     hasState: false,
     scheduler,
+    reports: null,
     metrics: { render: () => Promise.resolve("") },
     select: (checks) => checks,
     isWhole: true,

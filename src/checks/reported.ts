@@ -1,0 +1,26 @@
+import { unknownResult } from "../domain/check.ts";
+import type { CheckKindEntry } from "../domain/check_kind.ts";
+
+/**
+ * The `reported` kind: another monitor (an agent) runs the check and reports its results, which the service records as
+ * they come. A run here only finds out whether one is missing.
+ */
+export const reportedKind: CheckKindEntry<"reported"> = {
+  observe(check, { reports, signal }) {
+    if (signal.aborted) return Promise.reject(signal.reason);
+    return Promise.resolve(
+      reports?.look(check) ??
+        { ...unknownResult("its agent reports to the service, which does not run here"), awaits: "report" },
+    );
+  },
+  limit: "none",
+  withoutLocations: "an agent reports it",
+  target: {
+    form: null,
+    parametersOf: () => null,
+    nameOf: () => "reported",
+    subjectsOf: () => [],
+  },
+  warnings: () => [],
+  requiredPermissions: () => ({}),
+};

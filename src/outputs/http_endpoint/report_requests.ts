@@ -1,0 +1,65 @@
+/** Requests of agents, which report results: `POST /report`. */
+import type { Agent, Listen } from "../../domain/generated/config.ts";
+import type { IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
+import type { Log } from "../../domain/system.ts";
+import { StoreError } from "../../domain/store.ts";
+import { isSameSecret } from "../../shared/hash.ts";
+import { clientNetwork } from "../../shared/ip_address.ts";
+import type { AgentReports } from "../../scheduler/agent_reports.ts";
+import { readBatch, writeReply } from "../report_format.ts";
+import { respond, respondText } from "./check_ins.ts";
+import { clientOf } from "./forms.ts";
+import type { AttemptLimits } from "./sessions.ts";
+
+export const REPORT_BYTES_MAX = 1_048_576;
+
+interface ReportRequestOptions {
+  readonly agents: Readonly<Record<string, Agent>>;
+  readonly listen: Listen;
+  readonly reports: Pick<AgentReports, "receive">;
+  /** Of wrong keys. */
+  readonly limits: AttemptLimits;
+  readonly log: Pick<Log, "warning">;
+}
+
+export async function handleReport(
+  request: IncomingRequest,
+  { agents, listen, reports, limits, log }: ReportRequestOptions,
+): Promise<ServerResponse> {
+  if (Object.keys(agents).length === 0) return respondText(404, "not found");
+  if (request.method !== "POST") return respondText(405, "expected POST", { allow: "POST" });
+  const [, sent = ""] = /^bearer +(\S+)$/i.exec(request.header("authorization") ?? "") ?? [];
+  // All of them are compared, so that the time reveals nothing.
+  const [agent] = Object.entries(agents).filter(([, { key }]) => key !== "" && isSameSecret(sent, key));
+  if (agent === undefined) return rejectKey(request, { listen, limits, log });
+  // Without a length, a body may have no end.
+  const length = Number(request.header("content-length") ?? NaN);
+  if (!(length <= REPORT_BYTES_MAX)) {
+    return respondText(413, `expected content-length of at most ${REPORT_BYTES_MAX} bytes`);
+  }
+  const text = new TextDecoder().decode(await request.readTail(REPORT_BYTES_MAX));
+  const batch = await readBatch(text);
+  if (typeof batch === "string") return respondText(400, batch);
+  try {
+    const reply = await reports.receive(agent[0], batch);
+    if (reply !== null) return respond(200, writeReply(reply), { "content-type": "application/json" });
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+  }
+  return respondText(503, "the results cannot be recorded now, send them again");
+}
+
+/** Wrong keys are limited, but the right one is always accepted: agents may share an address with those who guess. */
+function rejectKey(
+  request: IncomingRequest,
+  { listen, limits, log }: Pick<ReportRequestOptions, "listen" | "limits" | "log">,
+): ServerResponse {
+  const { address } = clientOf(request, listen);
+  const network = clientNetwork(address);
+  const waitMs = limits.waitMs(network);
+  if (waitMs > 0) {
+    return respondText(429, "too many wrong keys", { "retry-after": String(Math.ceil(waitMs / 1000)) });
+  }
+  if (limits.failed(network) === 1) log.warning(`report from ${address} rejected: no agent has its key`);
+  return respondText(401, "no agent of the config has this key", { "www-authenticate": "Bearer" });
+}

@@ -1,0 +1,235 @@
+/** The results that other monitors (agents) report to this service, and whether they report at all. */
+import { agentCheckName, isAgentCheck } from "../domain/agent_check.ts";
+import { type Check, type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
+import type { ReportLog } from "../domain/check_kind.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Agent } from "../domain/generated/config.ts";
+import type { ReportBatch, ReportReply } from "../domain/reports.ts";
+import { isCron } from "../domain/schedule.ts";
+import type { Log } from "../domain/system.ts";
+import { overdueAtMs } from "../engine/overdue.ts";
+import { timeText } from "../shared/local_time.ts";
+import { firstItems, quote } from "../shared/text.ts";
+import { DAY_MS, MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
+import type { StateRepository } from "../state/state_repository.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+interface AgentConfig {
+  readonly agents: Readonly<Record<string, Agent>>;
+  readonly checks: readonly Check[];
+}
+
+interface AgentReportsOptions {
+  readonly clock: Clock;
+  readonly repository: Pick<StateRepository, "recordOf" | "flush" | "isWritable">;
+  readonly log: Pick<Log, "info" | "warning">;
+}
+
+/** The last report of an agent. */
+interface Contact {
+  /** The time that this process was awake until then. */
+  readonly awakeMs: number;
+  readonly wallMs: number;
+  readonly process: string;
+  readonly waiting: number;
+  readonly dropped: number;
+  /** The checks whose last results were ignored. */
+  readonly rejected: readonly string[];
+  /** Since when it reports without a gap, by the time that this process was awake, and nothing is waiting. */
+  readonly liveSinceMs: number;
+}
+
+/** A stopped or suspended process hears nothing: that is no silence of the agents. */
+const TICK_MS = 5 * SECOND_MS;
+/** An agent reports at least every 30 s. */
+const GAP_MS = 90 * SECOND_MS;
+const NAMES_SHOWN = 5;
+/** So many rejected checks of an agent are remembered. */
+const REJECTED_MAX = 100;
+/** A clock of an agent that was wrong may have made a result seem older. */
+const AGE_MS_MAX = 7 * DAY_MS;
+
+export class AgentReports implements ReportLog {
+  readonly #options: AgentReportsOptions;
+  readonly #contacts = new Map<string, Contact>();
+  #config: AgentConfig;
+  /** By agent, the names of the checks that it reports. */
+  #permitted: ReadonlyMap<string, ReadonlySet<string>>;
+  #scheduler: Pick<Scheduler, "report" | "request" | "isStopping"> | null = null;
+  #awakeMs = 0;
+  #readMs: number;
+  #offsetMs: number;
+  #cancel = (): void => {};
+
+  constructor(config: AgentConfig, options: AgentReportsOptions) {
+    const { clock } = options;
+    this.#options = options;
+    this.#config = config;
+    this.#permitted = permittedIn(config);
+    this.#readMs = clock.monotonicMs();
+    this.#offsetMs = clock.wallMs() - this.#readMs;
+    this.#tick();
+  }
+
+  /** Records what is received with this scheduler. */
+  attach(scheduler: Pick<Scheduler, "report" | "request" | "isStopping">): void {
+    this.#scheduler = scheduler;
+  }
+
+  adopt(config: AgentConfig): void {
+    this.#config = config;
+    this.#permitted = permittedIn(config);
+    for (const name of this.#contacts.keys()) if (!this.#permitted.has(name)) this.#contacts.delete(name);
+    this.#tick();
+  }
+
+  end(): void {
+    this.#cancel();
+  }
+
+  /**
+   * Records what an agent reports; what is repeated is recorded once. Resolves when all of it is persisted; to `null` if
+   * that is not possible now.
+   */
+  async receive(agent: string, batch: ReportBatch): Promise<ReportReply | null> {
+    const { repository } = this.#options;
+    const scheduler = this.#scheduler;
+    if (scheduler === null || scheduler.isStopping) return null;
+    const permitted = this.#permitted.get(agent) ?? new Set();
+    const rejected = new Set<string>();
+    const accepted = new Set<string>();
+    const { stream, results } = batch;
+    for (const { check, sequence, ageMs, awaits, isInterrupted = false, ...result } of results) {
+      const isRecorded = permitted.has(check) && scheduler.report(check, {
+        ...result,
+        ...awaits !== undefined && { awaits },
+        report: { stream, sequence },
+        agoMs: Math.min(ageMs, AGE_MS_MAX),
+        isInterrupted,
+      });
+      (isRecorded ? accepted : rejected).add(check);
+    }
+    this.#note(agent, batch, { accepted, rejected: [...rejected] });
+    if (results.length > 0) {
+      await repository.flush();
+      if (!repository.isWritable) return null;
+    }
+    return { received: results.at(-1)?.sequence ?? 0, rejected: [...rejected] };
+  }
+
+  look(check: Check): CheckResult {
+    this.#measure();
+    const { agent = "" } = check;
+    const contact = this.#contacts.get(agent) ?? null;
+    const settings = this.#config.agents[agent];
+    if (settings === undefined) return awaiting(`${quote(agent)} is no agent of the config`);
+    const silentMs = this.#awakeMs - (contact?.awakeMs ?? 0);
+    const isSilent = silentMs > settings.silentAfterMs;
+    if (isAgentCheck(check)) {
+      if (contact !== null && !isSilent) return describeContact(contact);
+      const lastMs = contact?.wallMs ?? Number(this.#recordOf(check).last?.memory ?? NaN);
+      const since = Number.isNaN(lastMs)
+        ? "has not reported yet"
+        : `has been silent since ${timeText(lastMs)}`;
+      const result = unknownResult(`agent ${quote(agent)} ${since}`);
+      return isSilent ? { ...result, condition: "critical" } : awaiting(result.output);
+    }
+    const isMissing = contact !== null && !isSilent && this.#isMissing(check, contact);
+    if (!isMissing) return awaiting(`agent ${quote(agent)} has not reported it yet`);
+    const { last } = this.#recordOf(check);
+    const since = last === null ? "" : ` since ${timeText(last.startedAtMs)}`;
+    return unknownResult(`no result from agent ${quote(agent)}${since}, although it reports others`);
+  }
+
+  /** Whether the agent has sent all that it has, and the result of a check that was due is not among it. */
+  #isMissing(check: Check, { waiting, awakeMs, wallMs, liveSinceMs }: Contact): boolean {
+    const { schedule, timeoutMs } = check;
+    const graceMs = isCron(schedule) ? 5 * MINUTE_MS : 2 * schedule.regularIntervalMs + timeoutMs;
+    if (waiting > 0 || awakeMs - liveSinceMs <= graceMs) return false;
+    const record = this.#recordOf(check);
+    return record.last === null || wallMs > overdueAtMs(check, record);
+  }
+
+  #note(
+    agent: string,
+    { process, waiting, dropped }: ReportBatch,
+    { accepted, rejected }: { readonly accepted: ReadonlySet<string>; readonly rejected: readonly string[] },
+  ): void {
+    const { clock, log } = this.#options;
+    this.#measure();
+    const before = this.#contacts.get(agent) ?? null;
+    const isContinued = before !== null && before.process === process && waiting === 0 &&
+      this.#awakeMs - before.awakeMs <= GAP_MS;
+    const refused = (before?.rejected ?? []).filter((name) => !accepted.has(name));
+    const added = refused.length >= REJECTED_MAX ? [] : rejected.filter((name) => !refused.includes(name));
+    this.#contacts.set(agent, {
+      awakeMs: this.#awakeMs,
+      wallMs: clock.wallMs(),
+      process,
+      waiting,
+      dropped,
+      rejected: [...refused, ...added].slice(0, REJECTED_MAX),
+      liveSinceMs: isContinued ? before.liveSinceMs : this.#awakeMs,
+    });
+    if (before === null) log.info(`agent ${quote(agent)} reports`);
+    if (added.length > 0) {
+      log.warning(`agent ${quote(agent)}: results of ${listed(added)} ignored, not checks that it reports`);
+    }
+    const isNews = before === null || before.dropped !== dropped || added.length > 0 ||
+      this.#awakeMs - before.awakeMs > GAP_MS;
+    if (isNews) this.#scheduler?.request(agentCheckName(agent));
+  }
+
+  #recordOf({ name }: Check): ReturnType<StateRepository["recordOf"]> {
+    return this.#options.repository.recordOf(name, this.#options.clock.wallMs());
+  }
+
+  #tick(): void {
+    this.#cancel();
+    this.#measure();
+    if (this.#permitted.size > 0) this.#cancel = this.#options.clock.after(TICK_MS, () => this.#tick());
+  }
+
+  /** Adds the time since the last tick. If the clock was set, records seem overdue: agents get time to report again. */
+  #measure(): void {
+    const { clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    this.#awakeMs += Math.min(nowMs - this.#readMs, 2 * TICK_MS);
+    const hasStopped = nowMs - this.#readMs > 2 * TICK_MS;
+    this.#readMs = nowMs;
+    const offsetMs = clock.wallMs() - nowMs;
+    const isSet = Math.abs(offsetMs - this.#offsetMs) > SECOND_MS;
+    this.#offsetMs = offsetMs;
+    if (!isSet && !hasStopped) return;
+    for (const [name, contact] of this.#contacts) {
+      this.#contacts.set(name, { ...contact, liveSinceMs: this.#awakeMs });
+    }
+  }
+}
+
+function permittedIn({ agents, checks }: AgentConfig): ReadonlyMap<string, ReadonlySet<string>> {
+  const names = new Map(Object.keys(agents).map((agent) => [agent, new Set<string>()]));
+  for (const check of checks) {
+    if (check.agent !== undefined && !isAgentCheck(check)) names.get(check.agent)?.add(check.name);
+  }
+  return names;
+}
+
+function awaiting(output: string): CheckResult {
+  return { ...unknownResult(output), awaits: "report" };
+}
+
+function describeContact({ wallMs, waiting, dropped, rejected }: Contact): CheckResult {
+  const facts = [
+    `last report at ${timeText(wallMs)}`,
+    ...waiting === 0 ? [] : [`${waiting} results waiting there`],
+    ...dropped === 0 ? [] : [`${dropped} results dropped there`],
+    ...rejected.length === 0 ? [] : [`ignored: ${listed(rejected)}`],
+  ];
+  const metrics = { waiting_results: waiting, dropped_results: dropped, rejected_checks: rejected.length };
+  return { ...checkResult("ok", facts.join("; "), metrics), memory: String(wallMs) };
+}
+
+function listed(names: readonly string[]): string {
+  return firstItems(names.map((name) => quote(name)), NAMES_SHOWN).join(", ");
+}

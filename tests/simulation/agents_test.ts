@@ -1,0 +1,241 @@
+/** Agents: monitors that report to another one. */
+import assert from "node:assert/strict";
+import { type Fault, type Machine, World } from "../../testing/simulation/mod.ts";
+import { killAtStep, pause } from "../../testing/simulation/chaos.ts";
+import { Random } from "../../testing/simulation/random.ts";
+import { campaign, testSeed } from "../../testing/seed.ts";
+import { journalRows } from "../../src/state/journal.ts";
+import { Hook } from "./installation.ts";
+
+const KEY = "k-0123456789abcdef";
+const NAMES = ["web", "db", "disk"];
+const AGENT = "agent nas";
+const CONFIG = "/etc/monitor/monitor.jsonc";
+const STATE = "/home/monitor/state.sqlite";
+const MINUTE_MS = 60_000;
+const OK = { condition: "ok", output: "it is ok", durationMs: null } as const;
+const NO_SPACE = { condition: "critical", output: "no space", durationMs: null } as const;
+
+const checksOf = (check: object): object => Object.fromEntries(NAMES.map((name) => [name, check]));
+
+/** A hub, an agent behind NAT, and the receiver of the hub's notifications. */
+class Pair implements Disposable {
+  readonly world: World;
+  readonly hook: Hook;
+  readonly hub: Machine;
+  readonly nas: Machine;
+
+  constructor(world: World) {
+    this.world = world;
+    this.hook = new Hook(world, "hook");
+    this.hub = world.machine("hub");
+    this.nas = world.machine("nas");
+    world.network.add("hub.example.org", { machine: this.hub });
+    this.write(this.hub, {
+      listen: { address: "127.0.0.1:9797" },
+      agents: { nas: { key: KEY, checks: NAMES } },
+      defaults: { notifications: [this.hook.channel] },
+      checks: checksOf({ kind: "reported", parameters: {}, threshold: 2 }),
+    });
+    this.write(this.nas, {
+      report_to: { target: "https://hub.example.org:9797/", key: KEY },
+      defaults: { schedule: { regular_interval: 30, attentive_interval: 10 } },
+      checks: checksOf({ kind: "script", parameters: { path: "/bin/probe" } }),
+    });
+  }
+
+  write(machine: Machine, config: object): void {
+    machine.files.put(CONFIG, JSON.stringify({ state: STATE, ...config }));
+  }
+
+  start(machine: Machine): void {
+    machine.start("check", "--format", "ndjson");
+  }
+
+  startBoth(): void {
+    this.start(this.hub);
+    this.start(this.nas);
+  }
+
+  set fault(fault: Fault) {
+    const host = this.world.network.host("hub.example.org");
+    if (host !== null) host.fault = fault;
+  }
+
+  async printed(machine: Machine, ...args: readonly string[]): Promise<string> {
+    return (await machine.run(...args)).stdout;
+  }
+
+  async conditions(): Promise<Readonly<Record<string, string>>> {
+    const { checks } = JSON.parse(await this.printed(this.hub, "status", "--format", "json")) as {
+      checks: { name: string; condition: string }[];
+    };
+    return Object.fromEntries(checks.map(({ name, condition }) => [name, condition]));
+  }
+
+  [Symbol.dispose](): void {
+    this.world.end();
+  }
+}
+
+function test(name: string, use: (pair: Pair) => Promise<void>, seed = testSeed()): void {
+  Deno.test(name, async () => {
+    using pair = new Pair(await World.create({ seed, start: "2026-03-02T08:00" }));
+    try {
+      await use(pair);
+    } catch (error) {
+      const trace = pair.world.trace.text({ zone: "UTC", linesMax: 300 });
+      throw new Error(`${error instanceof Error ? error.message : error}\n${trace}`, { cause: error });
+    }
+  });
+}
+
+/** What a state has of each check: its runs, and those in its roll-ups and its journal. */
+function runsIn({ files }: Machine): Readonly<Record<string, unknown>> {
+  const database = files.node(STATE).database;
+  const names = NAMES.map((name) => `'${name}'`).join(", ");
+  const rows = database?.prepare(`SELECT id, name, journal, runs_ok, runs_unknown, runs_warning, runs_critical
+    FROM checks WHERE name IN (${names}) ORDER BY name`).all() ?? [];
+  return Object.fromEntries(rows.map(({ id, name, journal, ...runs }) => {
+    const sums = database?.prepare(`SELECT sum(observed_ok) AS ok, sum(observed_unknown) AS unknown,
+      sum(observed_critical) AS critical FROM rollups WHERE check_id = ?`).get(id ?? null);
+    const blocks = database?.prepare("SELECT results FROM journal WHERE check_id = ?").all(id ?? null) ?? [];
+    const packed = [...blocks.map((block) => block["results"] as Uint8Array)];
+    const span = { sinceMs: -Infinity, untilMs: Infinity };
+    const journalRuns = journalRows(packed, journal as Uint8Array, span)
+      .filter(({ awaits }) => awaits === null).reduce((sum, row) => sum + row.runs, 0);
+    return [name, { runs: { ...runs }, sums: { ...sums }, journalRuns }];
+  }));
+}
+
+test("the thresholds and channels of the hub decide about what an agent runs", async ({ world, hook, ...pair }) => {
+  pair.hub.start("check", "--format", "ndjson");
+  pair.nas.start("check", "--format", "ndjson");
+  await world.advance(5 * MINUTE_MS);
+  world.outcomes.set("db", NO_SPACE);
+  await world.advance(5 * MINUTE_MS);
+  world.outcomes.set("db", OK);
+  await world.advance(5 * MINUTE_MS);
+  assert.deepEqual(hook.events(), ["db problem", "db recovery"]);
+  assert.equal((hook.posts[0]?.atMs ?? 0) < world.startMs + 6 * MINUTE_MS, true, "within a minute");
+});
+
+test("an agent that is silent is one problem, and its checks are unknown", async (pair) => {
+  const { world, hook, nas } = pair;
+  pair.startBoth();
+  await world.advance(5 * MINUTE_MS);
+  nas.cutOff("hub.example.org");
+  await world.advance(20 * MINUTE_MS);
+  assert.deepEqual(hook.events(), [`${AGENT} problem`]);
+  assert.match(hook.posts[0]?.output ?? "", /^agent "nas" has been silent since 2026-03-02 08:0/);
+  assert.deepEqual(await pair.conditions(), {
+    web: "unknown",
+    db: "unknown",
+    disk: "unknown",
+    [AGENT]: "critical",
+  });
+  assert.match(await pair.printed(pair.hub, "status"), /web .* not reported by agent "nas" for 2\d min/);
+  nas.reconnect("hub.example.org");
+  await world.advance(5 * MINUTE_MS);
+  assert.deepEqual(hook.events(), [`${AGENT} problem`, `${AGENT} recovery`]);
+  assert.deepEqual(await pair.conditions(), { web: "ok", db: "ok", disk: "ok", [AGENT]: "ok" });
+});
+
+test("late results are in the history, and cause no notification", async (pair) => {
+  const { world, hook, nas } = pair;
+  pair.startBoth();
+  await world.advance(10 * MINUTE_MS);
+  nas.cutOff("hub.example.org");
+  await world.advance(MINUTE_MS);
+  world.outcomes.set("db", NO_SPACE);
+  await world.advance(MINUTE_MS);
+  world.outcomes.set("db", OK);
+  await world.advance(2 * MINUTE_MS);
+  nas.reconnect("hub.example.org");
+  await world.advance(10 * MINUTE_MS);
+  assert.deepEqual(hook.events(), []);
+  const history = await pair.printed(pair.hub, "history", "db");
+  assert.match(history, /08:11:.*critical/);
+});
+
+test("a result of a check that an agent must not report is ignored, and both sides show it", async (pair) => {
+  const { world, hub, nas } = pair;
+  pair.write(hub, {
+    listen: { address: "127.0.0.1:9797" },
+    agents: { nas: { key: KEY, checks: ["web"] } },
+    defaults: { notifications: [pair.hook.channel] },
+    checks: {
+      web: { kind: "reported", parameters: {} },
+      db: { kind: "test", parameters: { condition: "ok" } },
+    },
+  });
+  pair.startBoth();
+  await world.advance(5 * MINUTE_MS);
+  assert.match(await pair.printed(hub, "status"), /agent nas .*ignored: "d\w+", "d\w+"/);
+  assert.deepEqual(await pair.conditions(), { web: "ok", db: "ok", [AGENT]: "ok" });
+  assert.match(await pair.printed(nas, "status"), /ignored/);
+});
+
+/** An hour in which everything breaks at moments from the seed; in the end it is repaired. */
+async function breakForAnHour(pair: Pair, seed: number): Promise<void> {
+  const { world, hub, nas } = pair;
+  const random = new Random(seed, "agents");
+  const machines = [hub, nas];
+  const faults: readonly Fault[] = [
+    { kind: "refuse" },
+    { kind: "reset" },
+    { kind: "lose" },
+    { kind: "hang" },
+    { kind: "slow", ms: 4_000 },
+    { kind: "slow", ms: 12_000 },
+    { kind: "reply", code: 503 },
+    { kind: "reply", code: 413 },
+  ];
+  const break1: readonly (() => void)[] = [
+    () => pair.fault = random.pick(faults),
+    () => pair.fault = random.pick(faults),
+    () => pair.fault = { kind: "up" },
+    () => nas.cutOff("hub.example.org"),
+    () => nas.reconnect("hub.example.org"),
+    () => killAtStep(random.pick(machines), random.between(1, 60)),
+    () => random.pick(machines).service?.signal("SIGTERM"),
+    () => random.pick(machines).service?.signal("SIGHUP"),
+    () => pause(random.pick(machines), random),
+    () => random.pick(machines).suspend(random.between(5, 300) * 1000),
+    () => random.pick(machines).stepClock(random.between(-7200, 7200) * 1000),
+    () => world.outcomes.set(random.pick(NAMES), random.pick([OK, OK, NO_SPACE])),
+  ];
+  const startMissing = (): void => {
+    for (const machine of machines) if (machine.service === null && random.chance(0.5)) pair.start(machine);
+  };
+  const endMs = world.nowMs + 60 * MINUTE_MS;
+  while (world.nowMs < endMs) {
+    await world.advance(random.between(1, 60) * 1000);
+    random.pick(break1)();
+    startMissing();
+  }
+  world.killsAt = () => false;
+  pair.fault = { kind: "up" };
+  nas.reconnect("hub.example.org");
+  await world.advance(MINUTE_MS * 6);
+  for (const machine of machines) {
+    for (const program of machine.programs) program.signal("SIGCONT");
+    if (machine.service === null) pair.start(machine);
+  }
+  await world.advance(10 * MINUTE_MS);
+  nas.service?.signal("SIGTERM");
+  await world.until(() => nas.service === null, "the end of the agent");
+  // Runs each check once more, and sends what is left.
+  const { stderr } = await nas.run("check", "--once");
+  assert.equal(stderr, "");
+}
+
+for (let round = 0; round < campaign(40); round++) {
+  const seed = testSeed() * 1000 + round;
+  test(`under faults, each run of an agent is recorded once at the hub (${seed})`, async (pair) => {
+    pair.startBoth();
+    await breakForAnHour(pair, seed);
+    await pair.world.advance(5_000);
+    assert.deepEqual(runsIn(pair.hub), runsIn(pair.nas));
+  }, seed);
+}
