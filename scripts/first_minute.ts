@@ -6,7 +6,7 @@
  *     deno run -A scripts/first_minute.ts
  */
 import { fileURLToPath } from "node:url";
-import { runArguments, sourceEnvironment } from "../testing/source.ts";
+import { monitorCommand, sourceEnvironment } from "../testing/source.ts";
 
 const PROJECT = fileURLToPath(new URL("..", import.meta.url));
 const README = `${PROJECT}README.md`;
@@ -39,7 +39,7 @@ export async function runFirstMinute(): Promise<string> {
   try {
     await Deno.mkdir(`${directory}/bin`);
     await Deno.mkdir(`${directory}/here`);
-    const command = [Deno.execPath(), ...runArguments(), `${PROJECT}main.ts`].map((word) => `'${word}'`);
+    const command = monitorCommand().map((word) => `'${word}'`);
     await writeProgram(`${directory}/bin/monitor`, `exec ${command.join(" ")} "$@"`);
     let transcript = "";
     for (const command of COMMANDS) {

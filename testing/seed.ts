@@ -6,7 +6,7 @@ import { createRandom, type Random } from "./random.ts";
 
 /** The environment variable that sets the seed. */
 export const SEED = "TEST_SEED";
-/** The environment variable that sets the size of campaigns: `full`, or a tenth of that. */
+/** The environment variable that sets the size of campaigns: `full`, or a part of that. */
 export const CAMPAIGNS = "TEST_CAMPAIGNS";
 
 /**
@@ -26,9 +26,12 @@ export function testRandom(name: string): Random {
   return createRandom(testSeed(), name);
 }
 
-/** Returns how many of so many rounds a campaign does: all in `deno task test:all` and `soak`, otherwise a tenth. */
-export function campaign(rounds: number): number {
-  return variable(CAMPAIGNS) === "full" ? rounds : Math.ceil(rounds / 10);
+/**
+ * Returns how many of so many rounds a campaign does: all in `deno task test:all` and `soak`, otherwise a few, which is
+ * less than a tenth if a round is expensive.
+ */
+export function campaign(rounds: number, few: number = Math.ceil(rounds / 10)): number {
+  return variable(CAMPAIGNS) === "full" ? rounds : few;
 }
 
 /** Fixtures run with fewer permissions, and use the default then. */

@@ -1,6 +1,6 @@
 /**
- * What a run starts: one entry for each layer, that is each directory directly below `tests/`, and one for all small
- * layers. An entry is a process with one module that imports all test modules of the layer: a process, or only an
+ * What a run starts: one entry for each large layer, that is each directory directly below `tests/`, and few for all
+ * others. An entry is a process with one module that imports all test modules of the layer: a process, or only an
  * isolate, for each of them would cost more than most tests.
  */
 import { existsSync } from "node:fs";
@@ -11,12 +11,16 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 export const PROJECT: string = fileURLToPath(new URL("../..", import.meta.url));
 /** Its tests compile executables; `deno task executable` runs them. */
 const APART = "executable";
-/** Smaller layers share a process, whose start would cost more than their tests. */
-const SMALL_BYTES = 100_000;
+/** A layer larger than this has a process of its own; the others share some, as each start costs a second. */
+const LARGE_BYTES = 250_000;
+/** About the most that layers of one process have together. */
+const SHARED_BYTES = 1_000_000;
+/** Hours of simulated services take the longest. */
+const FIRST = "simulation";
 
-/** The test modules of one layer. */
+/** The test modules of a layer, or of several. */
 export interface Entry {
-  /** The name of the layer. */
+  /** The names of the layers. */
   readonly name: string;
   /** Absolute paths. */
   readonly files: readonly string[];
@@ -40,12 +44,30 @@ export function entriesOf(paths: readonly string[]): readonly Entry[] {
   for (const path of paths.length > 0 ? paths : ["tests"]) filesOf(resolve(PROJECT, path)).forEach(add);
   const entries = [...layers]
     .map(([name, files]): Entry => ({ name, files: [...new Set(files)].sort(), variables: {} }))
-    .sort((one, other) => bytesOf(other) - bytesOf(one));
-  const large = entries.filter((entry) => bytesOf(entry) >= SMALL_BYTES);
-  const small = entries.slice(large.length);
-  if (small.length < 2) return entries;
-  const name = small.map((entry) => entry.name).sort().join(", ");
-  return [...large, { name, files: small.flatMap(({ files }) => files), variables: {} }];
+    .sort(largestFirst);
+  const large = entries.filter((entry) => bytesOf(entry) >= LARGE_BYTES);
+  const all = [...large, ...shared(entries.filter((entry) => !large.includes(entry)))].sort(largestFirst);
+  return [...all.filter(({ name }) => name === FIRST), ...all.filter(({ name }) => name !== FIRST)];
+}
+
+/** Joins entries to a few of about the same size. */
+function shared(entries: readonly Entry[]): readonly Entry[] {
+  const count = Math.ceil(bytesOf(joined(entries)) / SHARED_BYTES);
+  const groups: Entry[][] = Array.from({ length: count }, () => []);
+  for (const entry of entries) {
+    const [smallest] = groups.toSorted((one, other) => bytesOf(joined(one)) - bytesOf(joined(other)));
+    smallest?.push(entry);
+  }
+  return groups.map(joined);
+}
+
+function largestFirst(one: Entry, other: Entry): number {
+  return bytesOf(other) - bytesOf(one);
+}
+
+function joined(entries: readonly Entry[]): Entry {
+  const name = entries.map((entry) => entry.name).sort().join(", ");
+  return { name, files: entries.flatMap(({ files }) => files), variables: {} };
 }
 
 /**

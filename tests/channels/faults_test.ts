@@ -20,7 +20,7 @@ Deno.test("the email channel returns delivered exactly for emails that the serve
   const { holdings: [before, after] } = await runFaultProcess({
     rounds: 1,
     targets: "mails",
-    places: Number(Deno.env.get("FAULT_PLACES") ?? campaign(50)),
+    places: Number(Deno.env.get("FAULT_PLACES") ?? campaign(50, 2)),
   });
   assert.ok(before !== undefined);
   assert.deepEqual(after?.sockets, before.sockets);

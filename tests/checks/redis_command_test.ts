@@ -9,7 +9,7 @@ import { requiresTools, startChild, tool } from "../../testing/tools.ts";
 import { problemTexts } from "../support/observe_check.ts";
 import { readUntil } from "../support/read_until.ts";
 import { type Rows, testRows } from "../support/rows.ts";
-import { testRandom } from "../../testing/seed.ts";
+import { campaign, testRandom } from "../../testing/seed.ts";
 
 type Settings = Partial<RedisCommandParameters>;
 
@@ -182,7 +182,7 @@ Deno.test("redis_command logs in, selects a database and sends words, not lines"
 
 Deno.test("redis_command reads any bytes without hanging or failing", async () => {
   const random = testRandom("redis");
-  for (let round = 0; round < 300; round++) {
+  for (let round = 0; round < campaign(300); round++) {
     const length = Math.floor(random.next() * 30);
     const text = Array.from({ length }, () => "+-:$*1092\r\nx"[Math.floor(random.next() * 12)]).join("");
     assert.match(await seenOf([`*2\r\n${text}`], { value: "never" }), /^critical: /);

@@ -17,7 +17,7 @@ import { type SchedulerHarness, startHarness } from "../support/scheduler_harnes
 import { campaign } from "../../testing/seed.ts";
 
 /** How many random walks are taken; more in a soak: `WALK_ROUNDS=2000 deno test -A tests/scheduler/scheduler_random_test.ts`. */
-const ROUNDS = Number(Deno.env.get("WALK_ROUNDS") ?? campaign(50));
+const ROUNDS = Number(Deno.env.get("WALK_ROUNDS") ?? campaign(50, 2));
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

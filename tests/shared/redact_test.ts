@@ -87,7 +87,7 @@ Deno.test("createRedactor() compares a secret that repeats itself with a long te
     "x".repeat(campaign(1 << 20)),
   ]);
   for (const part of ["a", "ab ", "%25", "%", "x"]) {
-    assert.match(redact(part.repeat(65_536 / part.length)), /^(?:\[secret\]|[^]{1,200})+$/);
+    assert.match(redact(part.repeat(campaign(65_536, 16_384) / part.length)), /^(?:\[secret\]|[^]{1,200})+$/);
   }
 });
 
