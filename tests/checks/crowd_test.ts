@@ -48,7 +48,7 @@ const VERDICTS = linesOf(PROGRAMS).map(([command = "", text = ""]) => {
 });
 
 /** The number of processes of each command. */
-const COUNT = shortOrFull(campaign(110), 500);
+const COUNT = shortOrFull(campaign(110, 6), 500);
 const ROUNDS = 3;
 
 /** The processes that were started for the crowd and live. */

@@ -1,6 +1,6 @@
 /**
- * Sends one email and prints the outcome, as a separate program: a test decides its permissions and its trusted CAs.
- * Arguments: the email as JSON, and its protection if that does not follow from the port.
+ * Sends emails and prints the outcome of each, a line of JSON, as a separate program: a test decides its permissions and
+ * its trusted CAs. Arguments, for each email: the email as JSON, and its protection; empty: it follows from the port.
  */
 import type { OutgoingMail } from "../../src/domain/mail.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
@@ -13,11 +13,14 @@ onUncaughtError((error) => {
   Deno.exit(70);
 });
 
-const [mail = "", protection] = Deno.args;
-const steps: string[] = [];
-const protect = protection === undefined ? protectionOf : () => protection as Protection;
-const end = await createMail(createRealClock(), protect).send(JSON.parse(mail) as OutgoingMail, {
-  onStep: (step) => steps.push(step),
-  signal: new AbortController().signal,
-});
-console.log(JSON.stringify({ steps, end }));
+const args = [...Deno.args];
+for (let mail = args.shift(); mail !== undefined; mail = args.shift()) {
+  const protection = args.shift() ?? "";
+  const steps: string[] = [];
+  const protect = protection === "" ? protectionOf : () => protection as Protection;
+  const end = await createMail(createRealClock(), protect).send(JSON.parse(mail) as OutgoingMail, {
+    onStep: (step) => steps.push(step),
+    signal: new AbortController().signal,
+  });
+  console.log(JSON.stringify({ steps, end }));
+}
