@@ -259,7 +259,11 @@ export async function startStandIns({ directory, onSlow }: StandInOptions): Prom
     configOf: (config, { isRefusing = false } = {}) => {
       const byKind = targets((port) => isRefusing ? refusing.port : port);
       const all = Object.entries(config["checks"] as Readonly<Record<string, Json>>);
-      const checks = all.filter(([, { kind }]) => !WITHOUT_STAND_IN.includes(String(kind))).map(
+      // A fault that an inverted check expects is none.
+      const asked = all.filter(([, { kind, invert }]) =>
+        invert !== true && !WITHOUT_STAND_IN.includes(String(kind))
+      );
+      const checks = asked.map(
         ([name, check]) => {
           const given = check["parameters"] as Json;
           return [name, { ...check, parameters: byKind[String(check["kind"])]?.(given) ?? given }];
