@@ -175,7 +175,7 @@ async function findTextless(checks: readonly Check[]): Promise<readonly Problem[
   const { channelEntryOf } = await import("../channels/registry.ts");
   return rehearsing.flatMap((check) => {
     if (check.rehearsed === undefined || channelEntryOf(check.rehearsed).textMax.output > 0) return [];
-    return placesOf(check, [{ path: ["channel"], message: "sends no text, so nobody gets its link" }]);
+    return placesOf(check, [{ path: ["channel"], message: "sends no text, and so no link to confirm" }]);
   });
 }
 

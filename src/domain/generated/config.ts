@@ -141,7 +141,7 @@ export interface Opentelemetry {
 export interface Listen {
   /** IP address and port, or `localhost` and port. An address other than loopback requires `token` or `public`. */
   readonly address: string;
-  /** The password for everything except `/healthz` and `/ping`, as a Bearer token or with HTTP Basic. Use `${env:NAME}` or `${file:/path}`. */
+  /** The password for everything except `/healthz`, `/ping` and `/confirm`, as a Bearer token or with HTTP Basic. Use `${env:NAME}` or `${file:/path}`. */
   readonly token?: string;
   /** Tags. Without the token, only a page for customers is shown: the checks with one of them, without outputs and names of hosts. */
   readonly public?: readonly string[];
