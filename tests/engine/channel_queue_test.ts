@@ -60,6 +60,7 @@ function startQueue(batches: boolean, group: ChannelGroup | null = null) {
     staleAfterMs: null,
     limit: null,
     markers: new Map(),
+    causes: null,
     isStillTrue: () => true,
     isExcluded: () => false,
   };
@@ -212,7 +213,14 @@ function messagesOf(
 
 Deno.test("nextBatch() leaves out what follows a notification of the same check that was just attempted", () => {
   const queued = notifications("a a b");
-  const options = { batches: true, isDigest: false, group: null, nowMs: NOW, isExcluded: () => false };
+  const options = {
+    batches: true,
+    isDigest: false,
+    group: null,
+    causes: null,
+    nowMs: NOW,
+    isExcluded: () => false,
+  };
   const next = nextBatch(queued, { ...newRound(0), tried: new Set(["a0"]) }, options);
   assert.deepEqual(next?.map(({ id }) => id), ["b2"]);
 });

@@ -181,6 +181,8 @@ export interface ChannelObject {
   readonly fallback?: string;
   /** The most messages that leave the channel in any minute, hour or day. More notifications wait, and are sent together in one message. Default: no limit. */
   readonly atMost?: MessageLimit;
+  /** Whether problems with a common cause are one message of the channel. Default: yes, except for `pagerduty` and `opsgenie`, which group incidents themselves. */
+  readonly commonCauses?: boolean;
   /** Sends notifications of the same group as one message, after a wait for others. Default: no groups. */
   readonly group?: ChannelObjectGroup;
 }
@@ -1123,6 +1125,7 @@ export interface ConfigParts {
   readonly report_to: ReportTo;
   readonly agents: { readonly [name: string]: Agent };
   readonly connectivity: readonly string[];
+  readonly common_causes: boolean;
   readonly maintenance_windows: readonly Window[];
   readonly report: Report;
   readonly page: Page;
