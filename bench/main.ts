@@ -26,6 +26,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Benchmark>>> = {
   minute: async () => (await import("./minute_bench.ts")).benchMinute,
   shared: async () => (await import("./shared_bench.ts")).benchShared,
   page: async () => (await import("./page_bench.ts")).benchPage,
+  agents: async () => (await import("./agents_bench.ts")).benchAgents,
   peers: async () => (await import("./peers_bench.ts")).benchPeers,
 };
 

@@ -136,14 +136,14 @@ async function keepPast(path: string): Promise<void> {
   database.close();
 }
 
-function freePort(): number {
+export function freePort(): number {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();
   return port;
 }
 
-async function untilListening(origin: string): Promise<string> {
+export async function untilListening(origin: string): Promise<string> {
   for (;;) {
     try {
       await (await fetch(`${origin}healthz`)).text();

@@ -50,20 +50,21 @@ function placeOf(
   return { place, isOwn, source: valueAt(written, place) === undefined ? null : source };
 }
 
-/** The error if the state is not shared: a single monitor is at one location. */
+/** The error if the state is not shared: a single monitor is at one location. Others may be agents. */
 export function findUnshared(
   checks: readonly Check[],
-  { fileOf }: Pick<LocationRules, "fileOf">,
+  { fileOf, agents }: Pick<LocationRules, "fileOf"> & { readonly agents: Readonly<Record<string, unknown>> },
 ): readonly Problem[] {
   const problems = new Map<string, Problem>();
   for (const { name, locations } of checks) {
-    if (locations === undefined || locations.from.length === 1) continue;
+    const others = locations?.from.filter((location) => !Object.hasOwn(agents, location)) ?? [];
+    if (locations === undefined || others.length <= 1) continue;
     const { place, source } = placeOf(name, fileOf);
-    const message = `has ${locations.from.length} locations, which require a state in PostgreSQL`;
+    const message = `has ${others.length} locations, which require a state in PostgreSQL`;
     problems.set(JSON.stringify([source?.label ?? null, ...place]), {
       path: [...place, "from"],
       message,
-      hint: 'set "state": { "postgres": … }, or name one location',
+      hint: 'set "state": { "postgres": … }, or name one location; others may be agents',
       ...source !== null && { source },
     });
   }

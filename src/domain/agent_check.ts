@@ -6,7 +6,12 @@ export function agentCheckName(agent: string): string {
   return `agent ${agent}`;
 }
 
-/** Returns whether a check is about an agent itself; otherwise an agent reports it, or it runs here. */
+/** Returns whether a check is about an agent itself. */
 export function isAgentCheck({ name, agent }: Pick<Check, "name" | "agent">): boolean {
   return agent !== undefined && name === agentCheckName(agent);
+}
+
+/** Returns whether an agent runs a check, and reports its results. */
+export function isReported(check: Pick<Check, "name" | "agent">): boolean {
+  return check.agent !== undefined && !isAgentCheck(check);
 }

@@ -1,5 +1,5 @@
 /** What is known now about a check, from its record: its condition, that it is pending, or why it is not known. */
-import { isAgentCheck } from "../domain/agent_check.ts";
+import { isReported } from "../domain/agent_check.ts";
 import { quote } from "../shared/text.ts";
 import { dueEvent, hasProblem, initialState } from "../condition/condition_state.ts";
 import type { Check } from "../domain/check.ts";
@@ -253,9 +253,7 @@ export function describeStale(
   }
   if (state === "overdue") {
     const { agent } = check;
-    const silent = agent === undefined || isAgentCheck(check)
-      ? "not run"
-      : `not reported by agent ${quote(agent)}`;
+    const silent = isReported(check) ? `not reported by agent ${quote(agent ?? "")}` : "not run";
     return `${silent} for ${describeDuration(agoMs)}, was ${confirmed}`;
   }
   if (state === "current" && record.condition.observedAtMs === null) {

@@ -1,16 +1,18 @@
 /** The results that other monitors (agents) report to this service, and whether they report at all. */
-import { agentCheckName, isAgentCheck } from "../domain/agent_check.ts";
+import { agentCheckName, isAgentCheck, isReported } from "../domain/agent_check.ts";
 import { type Check, type CheckResult, checkResult, unknownResult } from "../domain/check.ts";
 import type { ReportLog } from "../domain/check_kind.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Agent } from "../domain/generated/config.ts";
-import type { ReportBatch, ReportReply } from "../domain/reports.ts";
+import type { EarlyLook } from "../domain/membership.ts";
+import type { ReportBatch, ReportedResult, ReportReply } from "../domain/reports.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { Log } from "../domain/system.ts";
-import { overdueAtMs } from "../engine/overdue.ts";
+import { overdueAtMs, REPORT_MARGIN_MS } from "../engine/overdue.ts";
 import { timeText } from "../shared/local_time.ts";
 import { firstItems, quote } from "../shared/text.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
+import type { LocalLocations } from "../state/local_locations.ts";
 import type { StateRepository } from "../state/state_repository.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -23,6 +25,8 @@ interface AgentReportsOptions {
   readonly clock: Clock;
   readonly repository: Pick<StateRepository, "recordOf" | "flush" | "isWritable">;
   readonly log: Pick<Log, "info" | "warning">;
+  /** The last results of locations, some of which are agents; `null`: no check has such locations. @default null */
+  readonly locations?: Pick<LocalLocations, "save"> | null;
 }
 
 /** The last report of an agent. */
@@ -55,7 +59,10 @@ export class AgentReports implements ReportLog {
   #config: AgentConfig;
   /** By agent, the names of the checks that it reports. */
   #permitted: ReadonlyMap<string, ReadonlySet<string>>;
+  /** By agent, the checks of which it is a location. */
+  #located: ReadonlyMap<string, ReadonlySet<string>>;
   #scheduler: Pick<Scheduler, "report" | "request" | "isStopping"> | null = null;
+  #onVote = (_check: string, _why: EarlyLook["why"]): void => {};
   #awakeMs = 0;
   #readMs: number;
   #offsetMs: number;
@@ -66,19 +73,33 @@ export class AgentReports implements ReportLog {
     this.#options = options;
     this.#config = config;
     this.#permitted = permittedIn(config);
+    this.#located = locatedIn(config);
     this.#readMs = clock.monotonicMs();
     this.#offsetMs = clock.wallMs() - this.#readMs;
     this.#tick();
   }
 
-  /** Records what is received with this scheduler. */
-  attach(scheduler: Pick<Scheduler, "report" | "request" | "isStopping">): void {
+  /** Records what is received with this scheduler. Calls back when the result of an agent as a location changed. */
+  attach(
+    scheduler: Pick<Scheduler, "report" | "request" | "isStopping">,
+    onVote: (check: string, why: EarlyLook["why"]) => void = () => {},
+  ): void {
     this.#scheduler = scheduler;
+    this.#onVote = onVote;
+  }
+
+  /** Returns whether an agent reports; another location is this process. */
+  isLive(location: string): boolean {
+    const settings = this.#config.agents[location];
+    if (settings === undefined) return true;
+    this.#measure();
+    return this.#awakeMs - (this.#contacts.get(location)?.awakeMs ?? 0) <= settings.silentAfterMs;
   }
 
   adopt(config: AgentConfig): void {
     this.#config = config;
     this.#permitted = permittedIn(config);
+    this.#located = locatedIn(config);
     for (const name of this.#contacts.keys()) if (!this.#permitted.has(name)) this.#contacts.delete(name);
     this.#tick();
   }
@@ -99,7 +120,13 @@ export class AgentReports implements ReportLog {
     const rejected = new Set<string>();
     const accepted = new Set<string>();
     const { stream, results } = batch;
-    for (const { check, sequence, ageMs, awaits, isInterrupted = false, ...result } of results) {
+    for (const reported of results) {
+      const { check, sequence, ageMs, awaits, isInterrupted = false, ...result } = reported;
+      if (this.#located.get(agent)?.has(check) === true) {
+        this.#vote(agent, reported);
+        accepted.add(check);
+        continue;
+      }
       const isRecorded = permitted.has(check) && scheduler.report(check, {
         ...result,
         ...awaits !== undefined && { awaits },
@@ -115,6 +142,21 @@ export class AgentReports implements ReportLog {
       if (!repository.isWritable) return null;
     }
     return { received: results.at(-1)?.sequence ?? 0, rejected: [...rejected] };
+  }
+
+  /** Notes the result of an agent as a location, unless the next one is overdue. */
+  #vote(location: string, { check, ageMs, overdueInMs, awaits, ...reported }: ReportedResult): void {
+    const { locations = null, clock } = this.#options;
+    if (ageMs > overdueInMs + REPORT_MARGIN_MS) return;
+    const { condition, output, detail, performanceData, metrics, durationMs, lateMs } = reported;
+    const result = { condition, output, detail, performanceData, metrics, durationMs, lateMs };
+    const vote = { location, condition: awaits === undefined ? condition : null, output, durationMs };
+    const startedAtMs = clock.wallMs() - ageMs - durationMs;
+    const isChanged = locations?.save(
+      { check, location, result: { ...result, startedAtMs, locations: [vote] }, trace: "" },
+      ageMs,
+    );
+    if (isChanged === true) this.#onVote(check, condition === "ok" ? "changed" : "failing");
   }
 
   look(check: Check): CheckResult {
@@ -210,9 +252,18 @@ export class AgentReports implements ReportLog {
 function permittedIn({ agents, checks }: AgentConfig): ReadonlyMap<string, ReadonlySet<string>> {
   const names = new Map(Object.keys(agents).map((agent) => [agent, new Set<string>()]));
   for (const check of checks) {
-    if (check.agent !== undefined && !isAgentCheck(check)) names.get(check.agent)?.add(check.name);
+    if (isReported(check)) names.get(check.agent ?? "")?.add(check.name);
   }
   return names;
+}
+
+function locatedIn({ agents, checks }: AgentConfig): ReadonlyMap<string, ReadonlySet<string>> {
+  return new Map(
+    Object.keys(agents).map((agent) => [
+      agent,
+      new Set(checks.filter(({ locations }) => locations?.from.includes(agent)).map(({ name }) => name)),
+    ]),
+  );
 }
 
 function awaiting(output: string): CheckResult {

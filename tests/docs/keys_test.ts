@@ -25,11 +25,12 @@ const COMPANIONS: Readonly<Record<string, JsonObject>> = {
   ...windowsWith(["until"], { from: "2026-12-24T18:00" }),
   ...windowsWith(["cron", "duration"], { cron: "0 2 * * *", duration: "2 hours" }),
   "heartbeat.interval": { path: "alive" },
+  "agents.key": { checks: ["nas-*"] },
+  "agents.silent_after": { checks: ["nas-*"] },
   ".agents": { checks: { "nas-disk": { kind: "reported", parameters: {}, tags: ["home"] } } },
   "notifications.kind": { parameters: {} },
   "notifications.parameters": { kind: "console" },
   "notifications.at_most": { kind: "console", parameters: {} },
-  "notifications.common_causes": { kind: "console", parameters: {} },
   "notifications.group": { kind: "console", parameters: {} },
   "notifications.fallback": { kind: "console", parameters: {} },
   ...Object.fromEntries(

@@ -152,7 +152,6 @@ export function configOf(
     redact: (text) => text.replaceAll("swordfish", "***"),
     pageUrl: null,
     hasActions: false,
-    commonCauses: true,
     timeZone: () => "UTC",
   };
 }

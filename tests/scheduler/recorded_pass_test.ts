@@ -34,7 +34,6 @@ function passOf(options: Partial<RecordedPassOptions> & Pick<RecordedPassOptions
     isKept: true,
     includesOthers: false,
     tracesAll: false,
-    commonCauses: false,
     onResult: () => {},
     onBug: fail,
     ...options,

@@ -239,3 +239,48 @@ for (let round = 0; round < campaign(40); round++) {
     assert.deepEqual(runsIn(pair.hub), runsIn(pair.nas));
   }, seed);
 }
+
+test("an agent is a location: both must agree, without a database", async (pair) => {
+  const { world, hook, hub, nas } = pair;
+  const interval = { schedule: { regular_interval: 30, attentive_interval: 10 } };
+  pair.write(hub, {
+    listen: { address: "127.0.0.1:9797" },
+    agents: { nas: { key: KEY } },
+    defaults: { notifications: [hook.channel], threshold: 1, ...interval },
+    checks: {
+      site: {
+        kind: "http_request",
+        parameters: { request: { target: "http://site.example.org/" } },
+        locations: { from: ["here", "nas"], agree: 2 },
+      },
+    },
+  });
+  pair.write(nas, {
+    report_to: { target: "https://hub.example.org:9797/", key: KEY },
+    defaults: { threshold: 1, ...interval },
+    checks: {
+      site: { kind: "http_request", parameters: { request: { target: "http://site.example.org/" } } },
+    },
+  });
+  const down = new Set<string>();
+  world.network.add("site.example.org", {
+    respond: ({ machine }) => ({ status: down.has(machine) ? 500 : 200 }),
+  });
+  pair.startBoth();
+  await world.advance(5 * MINUTE_MS);
+  assert.deepEqual(await pair.conditions(), { site: "ok", [AGENT]: "ok" });
+  down.add("hub");
+  await world.advance(5 * MINUTE_MS);
+  assert.deepEqual(hook.events(), [], "one of two");
+  down.add("nas");
+  await world.advance(5 * MINUTE_MS);
+  assert.deepEqual(hook.events(), ["site problem"]);
+  assert.match(hook.posts[0]?.output ?? "", /^critical from here, nas/);
+  down.clear();
+  await world.advance(5 * MINUTE_MS);
+  assert.deepEqual(hook.events(), ["site problem", "site recovery"]);
+  nas.service?.signal("SIGKILL");
+  await world.advance(20 * MINUTE_MS);
+  assert.deepEqual(hook.events("site").slice(2), ["site problem"]);
+  assert.match(hook.posts.at(-1)?.output ?? "", /results from 1 of 2 locations, 2 required|has been silent/);
+});

@@ -1,5 +1,5 @@
 /** Checks with locations in a service: it runs them at its own location, and decides about those it owns. */
-import type { EarlyLook, SharedState } from "../../domain/membership.ts";
+import type { EarlyLook, SharedStore } from "../../domain/membership.ts";
 import type { Member } from "../../members/member.ts";
 import { AgreedRuns } from "../../scheduler/agreed_runs.ts";
 import { type LocationRuns, startLocationRuns } from "../../scheduler/location_runs.ts";
@@ -8,8 +8,13 @@ import type { ScheduledConfig, Scheduler, SchedulerOptions } from "../../schedul
 import type { StateRepository } from "../../state/state_repository.ts";
 
 interface LocatedWorkOptions extends Pick<SchedulerOptions, "system" | "onBug"> {
-  readonly shared: SharedState;
-  readonly member: Pick<Member, "location" | "callFor">;
+  readonly shared: { readonly store: Pick<SharedStore, "saveLocationResults" | "locationResults"> };
+  readonly member: {
+    readonly location: Pick<Member["location"], "name" | "runs"> & {
+      readonly live: Pick<ReadonlySet<string>, "has">;
+    };
+    callFor(check: string, why: EarlyLook["why"]): void;
+  };
   /** Of the checks that this member owns, and of those at its location. */
   readonly limiters: Limiters;
   readonly repository: Pick<StateRepository, "recordOf">;

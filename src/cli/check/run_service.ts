@@ -204,8 +204,8 @@ interface StopOptions extends Omit<ServiceParts, "adopt"> {
 function createStop(
   options: StopOptions,
 ): { ask(signal: "SIGINT" | "SIGTERM"): void; readonly wasAsked: boolean } {
-  const { scheduler, repository, recorder, sender, sharing, outputs } = options;
-  const { member = null, located = null } = sharing ?? {};
+  const { scheduler, repository, recorder, sender, sharing, located, outputs } = options;
+  const { member = null } = sharing ?? {};
   const { system, log, output, stopped } = options;
   let wasAsked = false;
   let isAtOnce = false;

@@ -34,6 +34,7 @@ import { startReportPublisher } from "../../outputs/html_report/publish_report.t
 import { startEndpoint } from "../../outputs/http_endpoint/endpoint_switch.ts";
 import { ReportSender } from "../../outputs/report_sender.ts";
 import { AgentReports } from "../../scheduler/agent_reports.ts";
+import { LocalLocations } from "../../state/local_locations.ts";
 import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts";
 import { startOpenTelemetry } from "../../outputs/opentelemetry/opentelemetry_switch.ts";
 import { SummarySchedule } from "../../outputs/summary/summary_schedule.ts";
@@ -59,6 +60,8 @@ export interface ServiceParts {
   readonly recorder: RunRecorder;
   /** This process as a member; `null` if its state isn't shared. */
   readonly sharing: Sharing | null;
+  /** Its checks with locations; `null` if there are none. */
+  readonly located: LocatedWork | null;
   readonly sender: Sender;
   readonly scheduler: Scheduler;
   readonly outputs: ServiceOutputs;
@@ -95,16 +98,20 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   const reporter = state.shared === null
     ? new ReportSender({ system, log, repository, config, onBug })
     : null;
-  const reports = state.shared === null
-    ? new AgentReports(config, { clock: system.clock, log, repository })
-    : null;
+  const locations = state.shared === null ? new LocalLocations(system.clock) : null;
+  const reports = locations === null
+    ? null
+    : new AgentReports(config, { clock: system.clock, log, repository, locations });
+  const located = sharing?.located ??
+    (locations === null || reports === null
+      ? null
+      : await startAgentLocations({ ...options, repository, limiters, locations, reports }));
   const engine = new Engine(notified.running, {
     repository,
     sender,
     newId: state.shared?.newId ?? system.randomId,
     hostName: system.hostName(),
     reporter,
-    commonCauses: notified.commonCauses,
   });
   const scheduler = new Scheduler(scheduled, {
     system,
@@ -113,18 +120,19 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     repository,
     limiters,
     engine,
+    ...located !== null && { runner: located.runner },
     ...options.runner !== undefined && { runner: options.runner },
     ...sharing !== null && { share: sharing.member, runner: sharing.located.runner },
     onEvent: options.onEvent,
     onBug,
   });
-  sharing?.located.attach(scheduler);
-  reports?.attach(scheduler);
+  located?.attach(scheduler);
+  reports?.attach(scheduler, (check, why) => located?.look([{ check, why }]));
   const outputs = await startOutputs(config, {
     ...options,
     scheduler,
     member: sharing?.member ?? null,
-    located: sharing?.located ?? null,
+    located,
     hasState: state.path !== null,
     repository,
     engine,
@@ -149,6 +157,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     repository,
     recorder,
     sharing,
+    located,
     sender,
     scheduler,
     outputs,
@@ -162,8 +171,34 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
       outputs.adopt(next);
       recorder.adopt(next).catch(onBug);
       sharing?.adopt(next, nextScheduled);
+      if (sharing === null) located?.adopt(nextScheduled);
     },
   };
+}
+
+interface AgentLocationsOptions extends ServicePartsOptions {
+  readonly repository: StateRepository;
+  readonly limiters: Limiters;
+  readonly locations: LocalLocations;
+  readonly reports: AgentReports;
+}
+
+/** Starts the runs here of checks whose other locations are agents; `null` without agents. */
+async function startAgentLocations(options: AgentLocationsOptions): Promise<LocatedWork | null> {
+  const { config: { agents }, scheduled, settings, locations, reports } = options;
+  if (Object.keys(agents).length === 0) return null;
+  const { startLocatedWork } = await import("./located_work.ts");
+  const named = scheduled.checks.flatMap((check) => check.locations?.from ?? []);
+  // Without --location, this is the location that is no agent.
+  const name = settings.location ?? named.find((location) => !Object.hasOwn(agents, location)) ?? null;
+  return await startLocatedWork(scheduled, {
+    ...options,
+    shared: { store: locations },
+    member: {
+      location: { name, runs: () => true, live: { has: (location) => reports.isLive(location) } },
+      callFor: () => {},
+    },
+  });
 }
 
 /** The keys of channels whose messages are printed alongside the log. */
@@ -307,6 +342,7 @@ async function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions
       endpoint = await startEndpoint(config, {
         ...options,
         ...selected,
+        servedBy: options.settings.member ?? options.system.hostName(),
         metrics,
         listenOf: (next) => listenOf(invocation, next),
       });

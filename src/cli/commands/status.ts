@@ -164,6 +164,7 @@ async function showStatus(invocation: Invocation, system: System): Promise<numbe
     notifications,
     monitor,
     reporting: store === null ? null : await readReporting(store),
+    servedBy: null,
     configError: error?.message ?? null,
   };
   const shown = hasProblemsOnly ? problemsOf(snapshot) : snapshot;

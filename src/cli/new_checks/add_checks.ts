@@ -265,7 +265,7 @@ export async function openTarget({ invocation, system }: CommandContext): Promis
 }
 
 /** @throws {MissingPermissionsError} If some of them are not granted. */
-export async function permissionsOfWriting(
+async function permissionsOfWriting(
   { path, config }: ConfigTarget,
   system: System,
 ): Promise<readonly RequiredPermission[]> {

@@ -45,7 +45,7 @@ export interface ReportTo {
 export interface Agent {
   /** The key that it sends: that of `report_to` there. Use `${env:NAME}` or `${file:/path}`. */
   readonly key: string;
-  /** The checks that it may report: names, patterns such as `nas-*`, or tags such as `tag:home`, of checks of the kind `reported`. */
+  /** The checks that it may report: names, patterns such as `nas-*`, or tags such as `tag:home`, of checks of the kind `reported`. A check that names the agent in `locations` need not be here. */
   readonly checks: readonly string[];
   /** After so long without a report, its check `agent NAME` is `critical`, and those that it reports are `unknown`. At least 2 minutes. */
   readonly silentAfterMs: number;
@@ -141,7 +141,7 @@ export interface Opentelemetry {
 export interface Listen {
   /** IP address and port, or `localhost` and port. An address other than loopback requires `token` or `public`. */
   readonly address: string;
-  /** The password for everything except `/healthz`, `/ping` and `/confirm`, as a Bearer token or with HTTP Basic. Use `${env:NAME}` or `${file:/path}`. */
+  /** The password for everything except `/healthz` and `/ping`, as a Bearer token or with HTTP Basic. Use `${env:NAME}` or `${file:/path}`. */
   readonly token?: string;
   /** Tags. Without the token, only a page for customers is shown: the checks with one of them, without outputs and names of hosts. */
   readonly public?: readonly string[];
@@ -181,8 +181,6 @@ export interface ChannelObject {
   readonly fallback?: string;
   /** The most messages that leave the channel in any minute, hour or day. More notifications wait, and are sent together in one message. Default: no limit. */
   readonly atMost?: MessageLimit;
-  /** Whether problems with a common cause are one message of the channel. Default: yes, except for `pagerduty` and `opsgenie`, which group incidents themselves. */
-  readonly commonCauses?: boolean;
   /** Sends notifications of the same group as one message, after a wait for others. Default: no groups. */
   readonly group?: ChannelObjectGroup;
 }
@@ -327,7 +325,7 @@ export interface Check {
   readonly maintenanceWindows: readonly Window[];
   /** The share of time in which the check is to be up (`ok` or `warning`): a percentage, and the time that it refers to. Default: 30 days. */
   readonly objective?: Objective;
-  /** The locations where the check runs, and how many must agree; requires a state in PostgreSQL. The locations of a check replace those of `defaults` whole. */
+  /** The locations where the check runs, and how many must agree. Requires a state in PostgreSQL, unless all but one are names of `agents`. The locations of a check replace those of `defaults` whole. */
   readonly locations?: Locations;
   /** Where notifications go: names from `channels`, channels, or both. An empty list: nowhere. */
   readonly notifications: readonly Channel[];
@@ -1087,7 +1085,7 @@ export interface Schedule {
 }
 
 export interface Locations {
-  /** Names of locations: those of `monitor check --location NAME`. Empty: the check runs on any one member. */
+  /** Names of locations: those of `monitor check --location NAME`, or of `agents`. Empty: the check runs on any one member. */
   readonly from: readonly string[];
   /** Number of locations that must reach a severity. Default: more than half of them. */
   readonly agree?: number;
@@ -1125,7 +1123,6 @@ export interface ConfigParts {
   readonly report_to: ReportTo;
   readonly agents: { readonly [name: string]: Agent };
   readonly connectivity: readonly string[];
-  readonly common_causes: boolean;
   readonly maintenance_windows: readonly Window[];
   readonly report: Report;
   readonly page: Page;

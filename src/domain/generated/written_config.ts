@@ -15,7 +15,6 @@ export interface Config {
   readonly report_to?: ConfigReportTo | undefined;
   readonly agents?: { readonly [name: string]: Agent } | undefined;
   readonly connectivity?: readonly string[] | undefined;
-  readonly common_causes?: boolean | undefined;
   readonly maintenance_windows?: readonly Window[] | undefined;
   readonly report?: ConfigReport | undefined;
   readonly page?: ConfigPage | undefined;
@@ -102,7 +101,6 @@ export interface ChannelObjectSettings {
   readonly outside_hours?: "later" | "never" | undefined;
   readonly fallback?: string | undefined;
   readonly at_most?: string | undefined;
-  readonly common_causes?: boolean | undefined;
   readonly group?: ChannelObjectGroup | undefined;
 }
 
@@ -247,7 +245,7 @@ export interface ConfigReportTo {
 
 export interface Agent {
   readonly key: string;
-  readonly checks: readonly string[];
+  readonly checks?: readonly string[] | undefined;
   readonly silent_after?: number | string | undefined;
 }
 

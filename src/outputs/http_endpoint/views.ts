@@ -40,7 +40,7 @@ import type { StateRepository } from "../../state/state_repository.ts";
 import type { MetricsPublisher } from "../metrics/publish_metrics.ts";
 
 interface ViewSources
-  extends Pick<EndpointSources, "system" | "repository" | "member" | "select" | "isWhole"> {
+  extends Pick<EndpointSources, "system" | "repository" | "member" | "servedBy" | "select" | "isWhole"> {
   readonly config: LoadedConfig;
   readonly access: Access;
   /** Of the page with access `signed_in`. */
@@ -179,6 +179,7 @@ export class Views {
       },
       monitor: await this.#monitor(),
       reporting: this.#isPublic ? null : await readReporting(store),
+      servedBy: this.#isPublic ? null : this.#sources.servedBy,
       configError: null,
     }, highestSeverity(countedConditions(statuses)));
   }
@@ -383,6 +384,8 @@ export interface EndpointSources {
   readonly repository: StateRepository;
   /** This process as a member; `null` if the state isn't shared. */
   readonly member: { readonly isOpen: boolean } | null;
+  /** The name of this process as a member, else of its host. */
+  readonly servedBy: string;
   /** Whether a state is stored, so that jobs can check in. */
   readonly hasState: boolean;
   readonly scheduler: Pick<Scheduler, "isAdvancing" | "request">;

@@ -13,13 +13,15 @@ export interface StatusSnapshot {
   readonly monitor: MonitorStatus | null;
   /** The reports to another monitor; `null`: none were ever sent. */
   readonly reporting: ReportingStatus | null;
+  /** The member or host whose endpoint renders it; `null`: a command does, or it is not shown. */
+  readonly servedBy: string | null;
   /** Why the config can't be used; `null` if it can. */
   readonly configError: string | null;
 }
 
 /** Renders the JSON of `monitor status`; fields are only ever added. */
 export function statusJson(
-  { statuses, notifications, monitor, reporting, configError }: StatusSnapshot,
+  { statuses, notifications, monitor, reporting, servedBy, configError }: StatusSnapshot,
   condition: Condition,
 ): string {
   const value = {
@@ -29,6 +31,7 @@ export function statusJson(
     monitor: monitorFields(monitor),
     agents: agentFields(statuses),
     report_to: reportingFields(reporting),
+    served_by: servedBy,
     config_error: configError,
   };
   return jsonDocument(value);
@@ -62,7 +65,6 @@ function checkFields({ check, record, condition, state, maintenance, acknowledge
       output: record.last.output,
       detail: record.last.detail,
       performance_data: record.last.performanceData,
-      metrics: record.last.metrics,
       started_at: isoTimeOrNull(record.last.startedAtMs),
       duration_ms: roundedMs(record.last.durationMs),
       ...locationFields(record.last.locations),

@@ -1,10 +1,12 @@
 import { pause } from "../../shared/deadline.ts";
+import { StoreError } from "../../domain/store.ts";
 import type { NotRunning } from "../../domain/monitor_run.ts";
 import type { Log, System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Sender } from "../../engine/sender.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
+import { readReporting } from "../agents_status.ts";
 import { FilePublisher, type PublishedFile } from "../file_publisher.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { MetricsFormat } from "./families.ts";
@@ -54,6 +56,11 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
     if (scheduler.isAdvancing) lastLoopAtMs = nowMs;
     return gatherMetrics({
       ...{ config, version, repository, engine, sender, sharing: member, nowMs, notRunning },
+      reporting: await readReporting(repository.store).catch((error) => {
+        // The metrics show that the state can't be used.
+        if (error instanceof StoreError) return null;
+        throw error;
+      }),
       ...{ lastLoopAtMs, schedulerLagMs, configLoadedAtMs, isReloadSuccessful },
       isRunning: notRunning === null,
     });

@@ -1,3 +1,4 @@
+import { isAgentCheck } from "../../domain/agent_check.ts";
 import type { Check } from "../../domain/check.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import { CONDITION_CODES, CONDITIONS } from "../../domain/condition.ts";
@@ -9,6 +10,7 @@ import {
   type MetricsFormat,
   type Sample,
 } from "./families.ts";
+import { lastContactMs, type ReportingStatus } from "../agents_status.ts";
 import { parsePerformanceData, type PerformanceDatum } from "../../shared/performance_data.ts";
 
 export interface ChannelMetrics {
@@ -60,6 +62,8 @@ export interface MetricValues {
   readonly isStateWritable: boolean;
   /** The members that share the state; `null` if it isn't shared, or by a single run. */
   readonly sharing: SharingMetrics | null;
+  /** The reports to another monitor. @default null, none were ever sent */
+  readonly reporting?: ReportingStatus | null;
   readonly checks: readonly CheckMetrics[];
   readonly inactiveChecks: number;
   readonly channels: readonly ChannelMetrics[];
@@ -107,6 +111,12 @@ function addMonitor({ add, label }: Exposition, values: MetricValues): void {
     const { isConnected, members } = values.sharing;
     add("monitor_shared_state_connected", one(flag(isConnected)));
     add("monitor_members", [...members].map(([name, isLive]) => [label("member", name), flag(isLive)]));
+  }
+  const { reporting = null } = values;
+  if (reporting !== null) {
+    add("monitor_reports_last_timestamp_seconds", one(seconds(reporting.sentAtMs)));
+    add("monitor_reports_waiting", one(reporting.waiting));
+    add("monitor_reports_dropped_total", one(reporting.dropped));
   }
   add("monitor_checks", one(values.checks.length));
   add("monitor_checks_inactive", one(values.inactiveChecks));
@@ -182,11 +192,30 @@ function samplesOf(
     ]),
     monitor_check_metric: Object.entries(current?.metrics ?? {})
       .map(([name, value]) => [labelled("metric", name), value]),
+    ...isAgentCheck(check) && agentSamples(check.agent ?? "", last, labelText),
     monitor_check_performance: performance(false),
     monitor_check_performance_cumulative_total: performance(true),
     monitor_check_performance_bound: measurements.flatMap(({ label, bounds }) =>
       bounds.map(({ kind, value }): Sample => [`${label},${labelText("bound", kind)}`, value])
     ),
+  };
+}
+
+/** What the check about an agent found. */
+function agentSamples(
+  agent: string,
+  last: KeptResult | null,
+  labelText: Exposition["label"],
+): Readonly<Partial<Record<MetricName, readonly Sample[]>>> {
+  const { waiting_results, dropped_results, rejected_checks } = last?.metrics ?? {};
+  const sample = (
+    value: number | undefined,
+  ): readonly Sample[] => [[labelText("agent", agent), value ?? NaN]];
+  return {
+    monitor_agent_last_report_timestamp_seconds: sample(seconds(lastContactMs(last?.memory))),
+    monitor_agent_waiting_results: sample(waiting_results),
+    monitor_agent_dropped_results_total: sample(dropped_results),
+    monitor_agent_ignored_checks: sample(rejected_checks),
   };
 }
 

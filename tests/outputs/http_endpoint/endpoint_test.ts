@@ -30,6 +30,7 @@ Deno.test("GET /healthz is 503 while runs are late", async () => {
       reopen: () => openInMemoryStore(),
     }),
     member: null,
+    servedBy: "fra-1",
     hasState: false,
     scheduler,
     reports: null,

@@ -9,7 +9,7 @@ import { type Rows, testRows } from "../../support/rows.ts";
 import { promtool } from "../../support/promtool.ts";
 import { requiresTools } from "../../../testing/tools.ts";
 import { HOSTILE_TEXTS as FORMAT_TEXTS, unsafeCodes } from "../../cli/formats/hostile_records.ts";
-import { channelOf, checkOf, noPause, valuesOf } from "./values.ts";
+import { agentCheckOf, channelOf, checkOf, noPause, valuesOf } from "./values.ts";
 
 const EVERYTHING =
   "size=2KiB;1;@2:3;0;4 time=59ms;10:20;~:30 share=80% hits=7c users=3 odd=1furlong none=U users=4";
@@ -35,7 +35,19 @@ const LOCATIONS: readonly LocationVote[] = [
 
 const VALUES = {
   everything: valuesOf({
-    checks: [checkOf("web", { performanceData: EVERYTHING, locations: LOCATIONS }, 'Our "site"')],
+    checks: [
+      checkOf("web", { performanceData: EVERYTHING, locations: LOCATIONS }, 'Our "site"'),
+      agentCheckOf("nas", { waiting_results: 5, dropped_results: 6, rejected_checks: 7 }),
+    ],
+    reporting: {
+      stream: "s",
+      received: 1,
+      dropped: 8,
+      rejected: [],
+      sentAtMs: 1_800_000_000_250,
+      failure: null,
+      waiting: 9,
+    },
   }),
   unseen: valuesOf({
     checks: [{ ...checkOf("new"), record: recordOf("new", { last: null, nextRunAtMs: null }) }],
@@ -115,6 +127,10 @@ Deno.test("renderMetrics() writes every family", async () => {
       'check_performance{check="web",label="users_2",unit=""} 4',
       'check_performance_cumulative_total{check="web",label="hits",unit=""} 7',
       'check_performance_bound{check="web",label="size",unit="bytes",bound="max"} 4096',
+      'agent_last_report_timestamp_seconds{agent="nas"} 1800000000.75',
+      'agent_dropped_results_total{agent="nas"} 6',
+      "reports_last_timestamp_seconds 1800000000.25",
+      "reports_waiting 9",
       'check_performance_bound{check="web",label="time",unit="seconds",bound="warning_low"} 0.01',
     ]
   ) assert.ok(samples.includes(`monitor_${sample}`), sample);

@@ -34,5 +34,11 @@ export function checkOf(name: string, last: Partial<KeptResult> = {}, title?: st
   };
 }
 
+/** The check about an agent. */
+export function agentCheckOf(agent: string, metrics: KeptResult["metrics"]): CheckMetrics {
+  const own = checkOf(`agent ${agent}`, { metrics, memory: "1800000000750" });
+  return { ...own, check: { ...own.check, agent } };
+}
+
 /** A pause without a delay, for rendering so short that none is necessary. */
 export const noPause = (): Promise<void> => Promise.resolve();
