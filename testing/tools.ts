@@ -101,10 +101,12 @@ export const ESSENTIAL = [
   "env",
   "mkfifo",
   "node",
+  "nsenter",
   "setpriv",
   "sh",
   "sha256sum",
   "sleep",
+  "tail",
   "tar",
   "true",
   "unshare",
@@ -131,8 +133,11 @@ export function tool(name: ToolName | (typeof ESSENTIAL)[number]): string {
   return path;
 }
 
-/** What a test may need besides a tool: `time` is seconds of processor time. */
-type Need = ToolName | "root" | "time";
+/**
+ * What a test may need besides a tool: `time` is seconds of processor time, `namespaces` the right to make those of users,
+ * networks and mounts.
+ */
+type Need = ToolName | "root" | "time" | "namespaces";
 
 /**
  * Returns whether a test is ignored because one of these tools is missing, or because no tools are used; spread it into
@@ -157,7 +162,13 @@ export function packagesOf(names: readonly ToolName[]): readonly string[] {
 
 function isPresent(name: Need): boolean {
   if (name === "time") return true;
+  if (name === "namespaces") return mayMakeNamespaces();
   return name === "root" ? Deno.uid() === 0 : isInstalled(name);
+}
+
+function mayMakeNamespaces(): boolean {
+  return new Deno.Command(tool("unshare"), { args: ["-rnm", tool("true")], stderr: "null" }).outputSync()
+    .success;
 }
 
 function isInstalled(name: ToolName): boolean {

@@ -706,6 +706,68 @@ export const CHECKS: FaultyLayer = {
         ],
       ],
     },
+    {
+      file: "src/checks/rehearsal.ts",
+      tests: ["tests/checks/rehearsal_test.ts"],
+      faults: [
+        [
+          "a rehearsal is sent at each run once it is due",
+          "fromMs: isSent ? nowMs : fromMs,",
+          "fromMs,",
+        ],
+        [
+          "a rehearsal counts as sent though notifications are off",
+          "const isSent = isDue && notifies;",
+          "const isSent = isDue;",
+        ],
+        [
+          "each rehearsal postpones the problem of those before",
+          "Math.min(last?.unprovenSinceMs ?? nowMs, nowMs)",
+          "nowMs",
+        ],
+        [
+          "the link of an older rehearsal proves the last one",
+          "confirmation.id !== last.token",
+          'confirmation.id === ""',
+        ],
+        [
+          "a channel is proven by the rehearsals of another one",
+          "return channelKey === ofChannel ? last : null;",
+          "return last;",
+        ],
+        [
+          "a channel that was never proven is ok once a rehearsal is sent",
+          'return provenAtMs === null ? awaited(output) : checkResult("ok", output);',
+          'return checkResult("ok", output);',
+        ],
+        [
+          "a clock that was set back by days stops the rehearsals",
+          "isAhead(beforeMs, nowMs) ? nowMs : beforeMs",
+          "beforeMs",
+        ],
+      ],
+    },
+    {
+      file: "src/outputs/http_endpoint/confirmations.ts",
+      tests: ["tests/simulation/rehearsals_test.ts"],
+      faults: [
+        [
+          "a preview of the link confirms",
+          'if (!isKnown && request.method !== "POST") {',
+          'if (!isKnown && request.method === "PUT") {',
+        ],
+        [
+          "a second request changes the time of the confirmation",
+          "const isKnown = last?.id === token;",
+          'const isKnown = last?.id === token && request.method !== "POST";',
+        ],
+        [
+          "a member does not know the rehearsals of others",
+          "isShared(store) ? await store.readOthers(names) : []",
+          "isShared(store) ? [] : []",
+        ],
+      ],
+    },
   ],
 };
 
@@ -808,68 +870,6 @@ export const SUMMARY: FaultyLayer = {
           "a clock that was set back by days stops the summary",
           "return scheduledMs - nowMs > DAY_MS;",
           "return scheduledMs - nowMs > 1e6 * DAY_MS;",
-        ],
-      ],
-    },
-    {
-      file: "src/checks/rehearsal.ts",
-      tests: ["tests/checks/rehearsal_test.ts"],
-      faults: [
-        [
-          "a rehearsal is sent at each run once it is due",
-          "fromMs: isSent ? nowMs : fromMs,",
-          "fromMs,",
-        ],
-        [
-          "a rehearsal counts as sent though notifications are off",
-          "const isSent = isDue && notifies;",
-          "const isSent = isDue;",
-        ],
-        [
-          "each rehearsal postpones the problem of those before",
-          "Math.min(last?.unprovenSinceMs ?? nowMs, nowMs)",
-          "nowMs",
-        ],
-        [
-          "the link of an older rehearsal proves the last one",
-          "confirmation.id !== last.token",
-          'confirmation.id === ""',
-        ],
-        [
-          "a channel is proven by the rehearsals of another one",
-          "return channelKey === ofChannel ? last : null;",
-          "return last;",
-        ],
-        [
-          "a channel that was never proven is ok once a rehearsal is sent",
-          'return provenAtMs === null ? awaited(output) : checkResult("ok", output);',
-          'return checkResult("ok", output);',
-        ],
-        [
-          "a clock that was set back by days stops the rehearsals",
-          "isAhead(beforeMs, nowMs) ? nowMs : beforeMs",
-          "beforeMs",
-        ],
-      ],
-    },
-    {
-      file: "src/outputs/http_endpoint/confirmations.ts",
-      tests: ["tests/simulation/rehearsals_test.ts"],
-      faults: [
-        [
-          "a preview of the link confirms",
-          'if (!isKnown && request.method !== "POST") {',
-          'if (!isKnown && request.method === "PUT") {',
-        ],
-        [
-          "a second request changes the time of the confirmation",
-          "const isKnown = last?.id === token;",
-          'const isKnown = last?.id === token && request.method !== "POST";',
-        ],
-        [
-          "a member does not know the rehearsals of others",
-          "isShared(store) ? await store.readOthers(names) : []",
-          "isShared(store) ? [] : []",
         ],
       ],
     },

@@ -5,7 +5,7 @@
 import { type Condition, CONDITIONS, type NotificationEvent } from "../domain/condition.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
 import { describeDuration } from "../domain/duration.ts";
-import { isNoLongerChecked, isStandalone, type Notification } from "../domain/outbox.ts";
+import { type Cause, isNoLongerChecked, isStandalone, type Notification } from "../domain/outbox.ts";
 import { timeText } from "../shared/local_time.ts";
 import { counted, truncate } from "../shared/text.ts";
 import { cleanLine } from "./clean_text.ts";
@@ -58,6 +58,7 @@ const NAMES_LENGTH_MAX = 80;
  * web1, web2, web3`.
  */
 export function describeItems({ items, groupSize }: Pick<Message, "items" | "groupSize">): string {
+  const cause = commonCause(items);
   // The last item of a check decides.
   const lasts = [...new Map(items.map((item) => [item.notification.check, item])).values()];
   const kindOf = (item: MessageItem): Kind =>
@@ -70,12 +71,43 @@ export function describeItems({ items, groupSize }: Pick<Message, "items" | "gro
     const all = kind === "problem" || groupSize === undefined || groupSize <= lasts.length
       ? counted(some.length, "check")
       : `${some.length} of ${counted(groupSize, "check")}`;
-    return `${all} ${STATES[kind as Kind](some)}`;
+    const state = STATES[kind as Kind](some);
+    return cause === null
+      ? `${all} ${state}`
+      : causeOfMany(cause, { state, count: some.length, timeZone: items[0]?.timeZone });
   });
   const names = lasts.map(({ notification }) => titleOf(notification));
   const shown = withinLength(names, NAMES_LENGTH_MAX);
   const more = names.length - shown.length;
   return `${parts.join(", ")}: ${[...shown, ...more > 0 ? [`and ${more} more`] : []].join(", ")}`;
+}
+
+/** Returns the cause that all items have; `null`: there is none. */
+export function commonCause(items: readonly MessageItem[]): Cause | null {
+  const [first, ...others] = items.map(({ notification }) => notification.cause);
+  if (first === undefined) return null;
+  return others.every((other) => other?.text === first.text && other.sinceMs === first.sinceMs)
+    ? first
+    : null;
+}
+
+function causeOfMany(
+  { checks, sinceMs, text }: Cause,
+  { state, count, timeZone }: {
+    readonly state: string;
+    readonly count: number;
+    readonly timeZone?: string | undefined;
+  },
+): string {
+  const since = timeText(sinceMs, timeZone);
+  return count >= checks
+    ? `${counted(count, "check")} ${state} since ${since}: ${text}`
+    : `${count} more ${count === 1 ? "check" : "checks"} ${state}, ${checks} since ${since}: ${text}`;
+}
+
+/** As in `5 checks fail since 2026-01-31 10:00:00 UTC: all connect to 192.0.2.7, and no healthy check does`. */
+export function describeCause({ checks, sinceMs, text }: Cause, timeZone?: string): string {
+  return `${counted(checks, "check")} fail since ${timeText(sinceMs, timeZone)}: ${text}`;
 }
 
 type Kind = "problem" | "recovery" | "end";
@@ -237,7 +269,7 @@ export function describeDependents(dependents: number): string {
 
 /** As in `was ok, 3 results in a row since 2026-01-31 10:00:00 UTC`, then notes. */
 function history(item: MessageItem): readonly string[] {
-  const { event, acknowledged, flapping, dependents } = item.notification;
+  const { event, acknowledged, flapping, dependents, cause } = item.notification;
   const note = cleanLine(acknowledged ?? "", NOTE_LENGTH_MAX);
   const target = event === "recovery" ? "" : cleanLine(item.facts?.target ?? "", TARGET_LENGTH_MAX);
   return [
@@ -245,6 +277,7 @@ function history(item: MessageItem): readonly string[] {
     target === "" ? "" : `target: ${target}`,
     acknowledged === null ? "" : note === "" ? "acknowledged" : `acknowledged: ${note}`,
     flapping ? "flapping" : "",
+    cause === undefined ? "" : `cause: ${describeCause(cause, item.timeZone)}`,
     dependents === 0 ? "" : `suppressed: ${describeDependents(dependents)}`,
     describeSummarized(item),
   ].filter((part) => part !== "");

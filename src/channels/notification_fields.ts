@@ -1,6 +1,6 @@
 import type { CheckFacts, MessageItem, TextMax } from "../domain/delivery.ts";
 import type { Notification } from "../domain/outbox.ts";
-import { headline, lasted } from "./describe_item.ts";
+import { describeCause, headline, lasted } from "./describe_item.ts";
 import { isoTime } from "../shared/json_values.ts";
 import { truncate } from "../shared/text.ts";
 
@@ -8,12 +8,14 @@ import { truncate } from "../shared/text.ts";
 interface NotificationFields extends
   Omit<
     Notification,
-    "problemBeganAtMs" | "decidedAtMs" | "nextRunAtMs" | "hostName" | "summary" | "token"
+    "problemBeganAtMs" | "decidedAtMs" | "nextRunAtMs" | "hostName" | "cause" | "summary" | "token"
   > {
   readonly problem_began_at: string;
   readonly decided_at: string;
   readonly next_run_at: string;
   readonly host: string;
+  /** The common cause of its problem and others. @default none is known */
+  readonly cause?: string;
 }
 
 export function notificationFields(notification: Notification): NotificationFields {
@@ -34,6 +36,7 @@ export function notificationFields(notification: Notification): NotificationFiel
     acknowledged: notification.acknowledged,
     flapping: notification.flapping,
     dependents: notification.dependents,
+    ...notification.cause !== undefined && { cause: describeCause(notification.cause) },
   };
 }
 

@@ -4,6 +4,7 @@ import { isNoLongerChecked, type Notification } from "../domain/outbox.ts";
 import { cleanLine, cleanLines, LINES_LENGTH_MAX } from "./clean_text.ts";
 import {
   countResults,
+  describeCause,
   describeCondition,
   describeDependents,
   describeSummarized,
@@ -48,7 +49,7 @@ export function notificationBody(item: MessageItem): string {
     `Check: ${cleanLine(notification.check, OUTPUT_LENGTH_MAX)}`,
     `Host: ${cleanLine(notification.hostName, OUTPUT_LENGTH_MAX)}`,
     ...facts(item),
-    ...notes(notification),
+    ...notes(item),
   ];
   const summarized = describeSummarized(item);
   if (summarized !== "") lines.push(`Also: ${summarized}`);
@@ -85,15 +86,17 @@ export function notificationBrief(item: MessageItem): string {
   const lines = [
     headline(item, BRIEF_LENGTH_MAX),
     `  ${describeCondition(item)}, ${time}`,
-    ...notes(notification).map((line) => `  ${line}`),
+    ...notes(item).map((line) => `  ${line}`),
     ...facts(item).map((line) => `  ${line}`),
     ...summarized === "" ? [] : [`  Also: ${summarized}`],
   ];
   return lines.map((line) => `${line}\n`).join("");
 }
 
-function notes({ acknowledged, flapping, dependents }: Notification): readonly string[] {
+function notes({ notification, timeZone }: MessageItem): readonly string[] {
+  const { acknowledged, flapping, dependents, cause } = notification;
   return [
+    ...cause === undefined ? [] : [`Cause: ${describeCause(cause, timeZone)}`],
     ...dependents === 0 ? [] : [`Suppressed: ${describeDependents(dependents)}`],
     ...acknowledged === null ? [] : [`Acknowledged: ${cleanLine(acknowledged, OUTPUT_LENGTH_MAX) || "yes"}`],
     ...flapping ? ["Flapping: it changes often"] : [],

@@ -28,6 +28,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
   prove: async () => (await import("./commands/prove.ts")).proveCommand,
   rehearse: async () => (await import("./commands/rehearse.ts")).rehearseCommand,
   replay: async () => (await import("./commands/replay.ts")).replayCommand,
+  suggest: async () => (await import("./commands/suggest.ts")).suggestCommand,
   permissions: async () => (await import("./commands/permissions.ts")).permissionsCommand,
   members: async () => (await import("./commands/members.ts")).membersCommand,
   state: async () => (await import("./commands/state.ts")).stateCommand,

@@ -70,6 +70,7 @@ export async function openConfigAt(
     // Errors in parameters that are valid by themselves.
     ...checks.flatMap((check) => placesOf(check, entryOf(check).errors?.(check) ?? [])),
     ...findSharedKeys(checks, entryOf),
+    ...await findTextless(checks),
   ]);
   const warnings = [
     ...checks.flatMap((check) => placesOf(check, entryOf(check).warnings(check))),
@@ -166,6 +167,17 @@ function findSharedKeys(
 
 const OWN_FAILURE =
   "a failure of this machine's own network is ok too; name servers that always respond in `connectivity` of the config";
+
+/** A rehearsal through a channel that sends no text has no link. */
+async function findTextless(checks: readonly Check[]): Promise<readonly Problem[]> {
+  const rehearsing = checks.filter(({ rehearsed }) => rehearsed !== undefined);
+  if (rehearsing.length === 0) return [];
+  const { channelEntryOf } = await import("../channels/registry.ts");
+  return rehearsing.flatMap((check) => {
+    if (check.rehearsed === undefined || channelEntryOf(check.rehearsed).textMax.output > 0) return [];
+    return placesOf(check, [{ path: ["channel"], message: "sends no text, and so no link to confirm" }]);
+  });
+}
 
 function placesOf(check: Check, warnings: readonly ParameterProblem[]): readonly Problem[] {
   return warnings.map(({ path, message }) => ({

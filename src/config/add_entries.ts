@@ -88,6 +88,38 @@ export function replaceList(
   return text.slice(0, list.offset + 1) + result + (isSpread ? newline + outer : tail) + text.slice(end);
 }
 
+/**
+ * Adds texts to a list of an object of a valid text of a config, or adds the list; comments, indentation and newlines
+ * stay.
+ */
+export function setListIn(
+  text: string,
+  path: readonly string[],
+  key: string,
+  values: readonly string[],
+): string {
+  const root = parseRoot(text);
+  const object = findNodeAtLocation(root, [...path]);
+  if (object === undefined) throw new SyntaxError("The text has no such object");
+  const list = findNodeAtLocation(root, [...path, key]);
+  if (list?.type !== "array") {
+    return insertInto(text, object, { indent: indentOf(text, root), entries: [[key, values]] });
+  }
+  const added = values.map((value) => JSON.stringify(value));
+  const last = list.children?.at(-1);
+  if (last === undefined) {
+    return `${text.slice(0, list.offset)}[${added.join(", ")}]${text.slice(list.offset + list.length)}`;
+  }
+  const valueEnd = last.offset + last.length;
+  if (!startsLine(text, last.offset)) {
+    return `${text.slice(0, valueEnd)}, ${added.join(", ")}${text.slice(valueEnd)}`;
+  }
+  const line = (text.includes("\r\n") ? "\r\n" : "\n") + marginAt(text, last.offset);
+  const { hasComma, end } = endOfEntry(text, valueEnd);
+  return text.slice(0, valueEnd) + (hasComma ? "" : ",") + text.slice(valueEnd, end) + line +
+    added.join(`,${line}`) + (hasComma ? "," : "") + text.slice(end);
+}
+
 function propertiesOf(object: Node): readonly Node[] {
   return object.children ?? [];
 }

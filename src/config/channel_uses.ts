@@ -7,9 +7,9 @@ import { hashHex } from "../shared/hash.ts";
 import { absolutePath } from "./source.ts";
 
 /** Keys about the one queue of a channel. */
-const QUEUE_KEYS: readonly string[] = ["at_most", "group"];
+const QUEUE_KEYS: readonly string[] = ["at_most", "group", "common_causes"];
 /** Their receivers close the incident of a check by its name. */
-const INCIDENT_KINDS: readonly JsonValue[] = ["opsgenie", "pagerduty"];
+export const INCIDENT_KINDS: readonly JsonValue[] = ["opsgenie", "pagerduty"];
 
 /** The keys of filters; they don't concern the channel itself. */
 export const FILTER_KEYS: readonly string[] = [

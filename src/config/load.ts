@@ -263,6 +263,7 @@ function resolveConfig({ validated, main, others, reader, refuse }: ReadConfig, 
     reportTo: keyOf("report_to"),
     agents,
     connectivity: keyOf("connectivity"),
+    commonCauses: keyOf("common_causes") ?? true,
     report: keyOf("report"),
     page: selected.page,
     metrics: keyOf("metrics"),
@@ -460,6 +461,7 @@ const LOSSES: Readonly<Record<string, string>> = {
   opentelemetry: "nothing is sent to OpenTelemetry",
   listen: "the HTTP endpoint does not start",
   summary: "no summary is sent",
+  common_causes: "problems with a common cause are one message",
   maintenance_windows: "the window is ignored",
 };
 

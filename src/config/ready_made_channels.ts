@@ -8,7 +8,7 @@ import type {
   JsonTemplate,
   WebhookParameters,
 } from "../domain/generated/written_config.ts";
-import { channelsIn } from "./channel_uses.ts";
+import { channelsIn, INCIDENT_KINDS } from "./channel_uses.ts";
 import { replaceValues } from "./placeholders.ts";
 import { type SchemaReader, valueAt } from "./schema_view.ts";
 import type { JsonObject } from "./syntax.ts";
@@ -263,6 +263,7 @@ export function expandReadyMade(config: JsonObject, reader: SchemaReader): JsonO
     return [
       { path: [...path, "kind"], value: "webhook" },
       { path: place, value: { ...webhookOf(parameters) } as JsonObject },
+      ...INCIDENT_KINDS.includes(kind) ? [{ path: [...path, "common_causes"], value: false }] : [],
     ];
   });
   return replaceValues(config, values) as JsonObject;

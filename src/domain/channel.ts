@@ -16,7 +16,7 @@ export interface ChannelFilters
 
 /** The common fields of a resolved channel; in the list of a check, with the filters of that use. */
 interface ChannelIdentity
-  extends ChannelFilters, Pick<config.ChannelObject, "fallback" | "atMost" | "group"> {
+  extends ChannelFilters, Pick<config.ChannelObject, "fallback" | "atMost" | "group" | "commonCauses"> {
   /** That of its name; without a name the same for channels of one kind with the same parameters, whatever their credentials. */
   readonly key: string;
   /** The user's name for it. Absent: it is listed in `notifications` directly. */
@@ -37,8 +37,8 @@ export type Channel = ChannelIdentity & ChannelByKind;
 
 export type ChannelOf<K extends ChannelKind> = Extract<Channel, { readonly kind: K }>;
 
-/** Returns whether several notifications may be one message of a channel that sends each by itself. */
-export function hasDigests({ atMost, group }: Pick<Channel, "atMost" | "group">): boolean {
+/** Returns whether notifications of a channel may have to wait for others. */
+export function mayWait({ atMost, group }: Pick<Channel, "atMost" | "group">): boolean {
   return atMost !== undefined || group !== undefined;
 }
 

@@ -173,6 +173,14 @@ export function invertResult(result: CheckResult): CheckResult {
     : { ...result, condition: "ok", output: `failed as expected: ${output}` };
 }
 
+/** What a run depended on, in short words without secrets, such as `address 192.0.2.7`; see `src/engine/causes.ts`. */
+export interface RunAttributes {
+  /** What may have caused the failure; nothing of an `ok` result. */
+  readonly suspected: readonly string[];
+  /** What worked, also in a run that failed later. */
+  readonly worked: readonly string[];
+}
+
 export interface Result extends CheckResult {
   /** The check as it was when the run began; a reload may have replaced it since. */
   readonly check: Check;
@@ -181,6 +189,8 @@ export interface Result extends CheckResult {
   readonly trace?: string;
   /** By the monotonic clock, without the wait for a free place before the run; may have a fraction. */
   readonly durationMs: number;
+  /** Absent: none were observed. */
+  readonly attributes?: RunAttributes;
 }
 
 /**

@@ -9,6 +9,8 @@ export interface FileFacts {
   readonly mode: number | null;
   /** The owner's user id; `null` on systems without one. */
   readonly ownerId: number | null;
+  /** The number of the device with its file system. @default unknown */
+  readonly device?: number;
 }
 
 /** A part of a regular file. */

@@ -224,10 +224,22 @@ export interface Notification {
   readonly flapping: boolean;
   /** How many checks depend on the check, also by way of others; their problems are suppressed. 0 in a recovery. */
   readonly dependents: number;
+  /** The common cause of its problem and others when it was sent. @default none is known */
+  readonly cause?: Cause;
   /** With the event `summary`. @default none */
   readonly summary?: RenderedSummary;
   /** With the event `rehearsal`: the secret part of the link that confirms it. @default none */
   readonly token?: string;
+}
+
+/** The common cause of the problems of several checks. */
+export interface Cause {
+  /** One line, such as `all connect to 192.0.2.7, and no healthy check does`. */
+  readonly text: string;
+  /** How many checks fail with it. */
+  readonly checks: number;
+  /** The start of the first run that failed; wall time, milliseconds since 1970. */
+  readonly sinceMs: number;
 }
 
 /** The usual values of a notification that is about no condition of a check that runs. */

@@ -1,4 +1,4 @@
-import type { Check, LocationVote, ReportId } from "./check.ts";
+import type { Check, LocationVote, ReportId, RunAttributes } from "./check.ts";
 import type { Condition, ConditionCounts, ConditionState, ShownCondition } from "./condition.ts";
 import type { JobFacts, JobRun } from "./job_runs.ts";
 import type { CheckJournal, JournalBlock } from "./check_journal.ts";
@@ -37,6 +37,8 @@ export interface KeptResult {
   readonly memory?: string;
   /** The last report of an agent that was recorded; absent: none was. */
   readonly report?: ReportId;
+  /** What the run depended on; absent: unknown. */
+  readonly attributes?: RunAttributes;
 }
 
 /** The stored record of one check. Times are wall time, milliseconds since 1970. Every number is finite. */

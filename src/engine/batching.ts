@@ -6,6 +6,7 @@
  * - A message that may have arrived is sent again unchanged, under the same id.
  * - Other notifications of a batching channel are sent together, except summaries and rehearsals. Those of any other channel are sent
  *   one at a time, except after a wait for its limit.
+ * - Those with a common cause are one message of any channel without groups, and nothing else is in it.
  * - With groups, those of a group are sent together, whatever the channel, once the first of them is due.
  * - A batch that is rejected, or has failed for an hour, is sent one by one.
  */
@@ -24,7 +25,7 @@ export function newRound(failures: number, isForced = false): Round {
   return { tried: new Set(), oneByOne: new Set(), accepted: 0, failures, isForced };
 }
 
-interface BatchOptions extends Pick<QueueContext, "batches" | "group" | "nowMs" | "isExcluded"> {
+interface BatchOptions extends Pick<QueueContext, "batches" | "group" | "causes" | "nowMs" | "isExcluded"> {
   /** Whether everything is sent as one message, also if the channel does not batch. */
   readonly isDigest: boolean;
 }
@@ -33,15 +34,17 @@ interface BatchOptions extends Pick<QueueContext, "batches" | "group" | "nowMs" 
 export function nextBatch(
   notifications: readonly QueuedNotification[],
   round: Round,
-  { batches, isDigest, group, nowMs, isExcluded }: BatchOptions,
+  { batches, isDigest, group, causes, nowMs, isExcluded }: BatchOptions,
 ): readonly QueuedNotification[] | null {
   const checks = checksOf(notifications);
   const alone = checks.map(([head]) => head).filter(({ id }) => round.oneByOne.has(id));
   const next = leastTried(alone, 0);
   if (next !== null) return [next];
   const dueAtMs = round.isForced ? () => -Infinity : groupTimes(notifications, group);
+  const awaits = (head: QueuedNotification): boolean =>
+    !round.isForced && group === null && head.attempts === 0 && causes?.awaitsOthers(head) === true;
   const untried = checks.filter((own) =>
-    own.every(({ id }) => !round.tried.has(id)) && dueAtMs(own[0]) <= nowMs
+    own.every(({ id }) => !round.tried.has(id)) && dueAtMs(own[0]) <= nowMs && !awaits(own[0])
   );
   const pending = untried.filter(([head]) => head.state === "pending");
   const rejected = untried.filter(([head]) => head.state === "rejected" && head.nextAttemptAtMs <= nowMs);
@@ -54,9 +57,12 @@ export function nextBatch(
   if (first === null) return null;
   const { messageId } = first;
   if (messageId !== null) return notifications.filter((queued) => queued.messageId === messageId);
-  if (!batches && !isDigest && group === null || isAlone(first)) return [first];
-  const isSame = ([head]: NonEmpty): boolean =>
-    isDigest || group?.of(head.notification.check) === group?.of(first.notification.check);
+  if (isAlone(first)) return [first];
+  const keyOf = (head: QueuedNotification): string | null =>
+    group === null ? causes?.of(head)?.key ?? null : group.of(head.notification.check);
+  const key = keyOf(first);
+  if (!batches && !isDigest && key === null) return [first];
+  const isSame = ([head]: NonEmpty): boolean => isDigest || keyOf(head) === key;
   const all = chosen.filter(isSame).flatMap((own) => unsealed(own, isExcluded)).toSorted(bySequence);
   // A digest of a channel that does not batch is short.
   return batches ? all.slice(0, BATCH_MAX) : all;

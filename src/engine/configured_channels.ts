@@ -1,5 +1,5 @@
 import { channelEntryOf } from "../channels/registry.ts";
-import { type Channel, hasDigests, SUMMARY_NAME, type SummarySettings } from "../domain/channel.ts";
+import { type Channel, mayWait, SUMMARY_NAME, type SummarySettings } from "../domain/channel.ts";
 import type { Listen, Page } from "../domain/generated/config.ts";
 import type { MessageLimit } from "../domain/limits.ts";
 import { alternativesOf, type Check } from "../domain/check.ts";
@@ -22,6 +22,8 @@ export interface NotifyingConfig {
   readonly pageUrl: string | null;
   /** Whether the live page has a form that acknowledges a problem. */
   readonly hasActions: boolean;
+  /** Whether problems with a common cause are one message. */
+  readonly commonCauses: boolean;
   /** Returns the time zone of times in messages. */
   timeZone(): string;
 }
@@ -39,6 +41,7 @@ export interface ChannelsSource {
   readonly channels: ReadonlyMap<string, Channel>;
   readonly page: Page | null;
   readonly listen: Pick<Listen, "actions"> | null;
+  readonly commonCauses: boolean;
   timeZone(): string;
   readonly source: Pick<NotifyingConfig, "directory">;
   readonly redact: Redact;
@@ -46,14 +49,16 @@ export interface ChannelsSource {
 
 /** Returns the part of a config that notifications need, for the checks that run. */
 export function toNotifyingConfig(
-  { checks, summary, channels, page, listen, timeZone, source: { directory }, redact }: ChannelsSource,
+  { checks, summary, channels, page, listen, commonCauses, timeZone, source: { directory }, redact }:
+    ChannelsSource,
   running: readonly Check[] = checks.filter(({ active }) => active),
 ): NotifyingConfig {
   const ofSummary = summary === null ? [] : [{ name: SUMMARY_NAME, notifications: summary.notifications }];
   const users = [...checks, ...ofSummary];
   const pageUrl = page?.url ?? null;
   const hasActions = listen?.actions ?? false;
-  return { users, running, named: [...channels.values()], directory, redact, pageUrl, hasActions, timeZone };
+  const named = [...channels.values()];
+  return { users, running, named, directory, redact, pageUrl, hasActions, commonCauses, timeZone };
 }
 
 export class ConfiguredChannels {
@@ -99,11 +104,12 @@ export class ConfiguredChannels {
     return {
       channel,
       batches: entry.batches(channel),
+      mergesCauses: channel.commonCauses ?? true,
       group: channel.group === undefined
         ? null
         : { waitMs: channel.group.waitMs, of: (check) => this.#groupOf(check, channel.group?.by) },
       // A limit or a group delays notifications, and loses none.
-      staleAfterMs: hasDigests(channel) ? null : entry.staleAfterMs ?? null,
+      staleAfterMs: mayWait(channel) ? null : entry.staleAfterMs ?? null,
       attemptTimeoutMs: Math.max(ATTEMPT_MS, ownTimeoutMs),
     };
   }

@@ -257,7 +257,7 @@ export function keptResult(
   lateMs: number | null,
 ): KeptResult {
   const { check: { definition }, condition, output, detail, performanceData, metrics } = result;
-  const { startedAtMs, durationMs, locations, memory, report } = result;
+  const { startedAtMs, durationMs, locations, memory, report, attributes } = result;
   return {
     condition,
     output,
@@ -271,6 +271,7 @@ export function keptResult(
     ...definition !== undefined && { definition },
     ...memory !== undefined && { memory },
     ...report !== undefined && { report },
+    ...attributes !== undefined && { attributes },
   };
 }
 

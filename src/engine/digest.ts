@@ -1,7 +1,7 @@
 import { severity } from "../domain/condition.ts";
 import type { Message } from "../domain/delivery.ts";
 import { type Notification, PLAIN_NOTIFICATION } from "../domain/outbox.ts";
-import { describeItem, describeItems, withinLength } from "../channels/describe_item.ts";
+import { commonCause, describeItem, describeItems, withinLength } from "../channels/describe_item.ts";
 
 /** The most UTF-16 code units of the lines: a channel sends no more of a detail. */
 const LINES_LENGTH_MAX = 30_000;
@@ -21,6 +21,7 @@ export function digestOf({ items, ...message }: Message): Message {
     (highest, one) => severity(one.condition) > severity(highest.condition) ? one : highest,
     first,
   );
+  const cause = commonCause(items);
   const notification: Notification = {
     ...PLAIN_NOTIFICATION,
     id: message.id,
@@ -34,6 +35,7 @@ export function digestOf({ items, ...message }: Message): Message {
     decidedAtMs: message.decidedAtMs,
     nextRunAtMs: least(notifications.map(({ nextRunAtMs }) => nextRunAtMs)),
     hostName: first.hostName,
+    ...cause !== null && { cause },
   };
   const summarized = items.reduce((sum, item) => sum + item.summarized, 0);
   return {

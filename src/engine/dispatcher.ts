@@ -17,11 +17,12 @@ import { createScheduleTime, type ScheduleTime } from "../shared/local_time.ts";
 import { bySequence } from "./batching.ts";
 import { lastNotificationOf, transitionQueue, wakeAtMs } from "./channel_queue.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
-import { markerKey } from "./delivery_markers.ts";
+import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
 import { dropChange, RETRY_OBSOLETE_MS } from "./dropping.ts";
 import { toMessage } from "./message.ts";
 import {
   type ChannelQueue,
+  type CommonCauses,
   EMPTY_QUEUE,
   type Failure,
   type QueueContext,
@@ -36,6 +37,8 @@ import { restoredUse, sendingLimit, setUseBack } from "./sending_limit.ts";
 export interface DeliveryTarget extends Pick<QueueContext, "batches" | "group" | "staleAfterMs"> {
   /** The channel as the config has it now. */
   readonly channel: Channel;
+  /** Whether problems with a common cause are one message. */
+  readonly mergesCauses: boolean;
   readonly attemptTimeoutMs: number;
 }
 
@@ -50,6 +53,8 @@ export interface DispatcherOptions extends Pick<QueueContext, "batchingMs" | "is
    * the config; `unwanted`: the check without this channel; `absent`: neither.
    */
   placeOf(check: string, channelKey: string): "here" | "unwanted" | "absent";
+  /** Returns the common causes of problems as they are now; `null`: they are not looked for. */
+  causes(markers: DeliveryMarkers): CommonCauses | null;
   /** Returns whether a notification is dropped since the present config revokes it. */
   isRevoked(queued: QueuedNotification): boolean;
   /**
@@ -294,6 +299,7 @@ export class Dispatcher {
       staleAfterMs: target?.staleAfterMs ?? null,
       limit: sendingLimit(target, this.#limitUses.get(running.channelKey)),
       markers: this.#markers,
+      causes: target?.mergesCauses === true ? this.#options.causes(this.#markers) : null,
       isStillTrue: (queued) => this.#options.isStillTrue(queued),
       isExcluded: (queued) => this.#options.isExcluded(queued),
     });

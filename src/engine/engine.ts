@@ -7,7 +7,9 @@ import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition.ts";
 import type { NotificationFacts } from "../domain/outbox.ts";
 import type { NewReport, ReportedRun } from "../domain/reports.ts";
+import type { CheckRecord } from "../domain/store.ts";
 import type { StateRepository } from "../state/state_repository.ts";
+import { causesIn, failingToRun, othersToRun } from "./causes.ts";
 import type { NotifyingConfig } from "./configured_channels.ts";
 import { decide, type Decided, NOT_SENT, type Run, type Situation, suppressionIn } from "./decide.ts";
 import { isAfterGap } from "./check_status.ts";
@@ -40,6 +42,8 @@ interface EngineOptions {
   readonly sender: EngineSender | null;
   newId(facts: NotificationFacts): string;
   readonly hostName: string;
+  /** Whether checks that may have a common cause run at once. @default false */
+  readonly commonCauses?: boolean;
   /** Reports each result to another monitor. @default null, nothing is reported */
   readonly reporter?: Reporter | null;
 }
@@ -56,10 +60,12 @@ export class Engine {
   readonly #options: EngineOptions;
   #running: ReadonlyMap<string, Check> = new Map();
   #dependents = new Dependents([]);
+  #hasCauses: boolean;
 
   /** Decides about the checks that run here; only these suppress those that depend on them. */
   constructor(running: readonly Check[], options: EngineOptions) {
     this.#options = options;
+    this.#hasCauses = options.commonCauses ?? false;
     this.#adopt(running);
   }
 
@@ -111,7 +117,20 @@ export class Engine {
     return unknownDependencies(check, this.#situation(check, nowMs));
   }
 
+  /** Returns the checks to run at once after a result, since they may have the same cause. */
+  othersToRun(before: CheckRecord, { record }: Decided, nowMs: number): readonly string[] {
+    const { last } = record;
+    if (!this.#hasCauses || last?.attributes === undefined) return [];
+    const hadSuspects = (before.last?.attributes?.suspected.length ?? 0) > 0;
+    const hasSuspects = last.attributes.suspected.length > 0;
+    if (hadSuspects === hasSuspects) return [];
+    const options = causesIn(this.#options.repository, this.#running, nowMs);
+    if (hasSuspects) return othersToRun(record.name, options);
+    return failingToRun(before.last?.attributes, { startedAtMs: last.startedAtMs, options });
+  }
+
   reload(config: NotifyingConfig): void {
+    this.#hasCauses = config.commonCauses;
     this.#adopt(config.running);
     this.#options.sender?.reload(config);
   }

@@ -1,5 +1,5 @@
 /** The types of the state machine in `channel_queue.ts`. */
-import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
+import type { Cause, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import type { DeliveryMarkers } from "./delivery_markers.ts";
 import type { SendingLimit } from "./sending_limit.ts";
@@ -128,8 +128,17 @@ export interface QueueContext {
   readonly markers: DeliveryMarkers;
   /** Returns whether a check still has the condition of a notification. */
   isStillTrue(queued: QueuedNotification): boolean;
+  /** The common causes of problems, now; `null`: those of this channel are sent by themselves. */
+  readonly causes: CommonCauses | null;
   /** Returns whether its check wants no such events sent to the channel. */
   isExcluded(queued: QueuedNotification): boolean;
+}
+
+export interface CommonCauses {
+  /** Returns the cause of a problem, and a key that it shares with the others; `null`: none is known. */
+  of(queued: QueuedNotification): { readonly key: string; readonly cause: Cause | null } | null;
+  /** Returns whether it waits for checks that are being run at once, since they may have the same cause. */
+  awaitsOthers(queued: QueuedNotification): boolean;
 }
 
 export interface QueueTransition {

@@ -7,7 +7,7 @@
  */
 import { notDelivered } from "../channels/clean_text.ts";
 import { channelEntryOf } from "../channels/registry.ts";
-import { type Channel, type ChannelFilters, hasDigests } from "../domain/channel.ts";
+import type { Channel, ChannelFilters } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import type { Condition, ConditionState } from "../domain/condition.ts";
 import type { DeliverContext, Delivery, Message, TextMax } from "../domain/delivery.ts";
@@ -30,7 +30,10 @@ import { conditionFor, isExcluded } from "./channel_filters.ts";
 import { isAboutChannel, noticeName, noticeOf } from "./channel_notices.ts";
 import { ConfiguredChannels, type NotifyingConfig } from "./configured_channels.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
-import { markerKey } from "./delivery_markers.ts";
+import { causesIn } from "./causes.ts";
+import { commonCausesOf } from "./common_causes.ts";
+import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
+import type { CommonCauses } from "./queue_state.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { RETRY_OBSOLETE_MS } from "./dropping.ts";
 import { digestOf } from "./digest.ts";
@@ -288,7 +291,7 @@ export class Sender {
         // A reload meanwhile replaces the config, and its secrets.
         const { redact } = this.#config;
         const whole = withFacts(message, this.#config);
-        const isDigest = hasDigests(channel) && !channelEntryOf(channel).batches(channel);
+        const isDigest = !channelEntryOf(channel).batches(channel);
         const delivery = await deliver(
           channel,
           isDigest ? withFacts(digestOf(whole), this.#config) : whole,
@@ -298,6 +301,7 @@ export class Sender {
       },
       persist: (change) => this.writer.write(this.outcomeOf(change)),
       maySend: (channelKey) => this.claims(channelKey),
+      causes: (markers) => this.#causes(markers),
       isStillTrue: (queued) => this.isStillTrue(queued),
       isExcluded: (queued) => isExcluded(this.#filtersOf(queued), queued),
       onEvent: (event) => {
@@ -306,6 +310,13 @@ export class Sender {
       },
       onBug,
     };
+  }
+
+  #causes(markers: DeliveryMarkers): CommonCauses | null {
+    const { repository, system: { clock } } = this.options;
+    const { commonCauses, running } = this.#config;
+    if (!commonCauses) return null;
+    return commonCausesOf(causesIn(repository, byName(running), clock.wallMs()), markers, clock.wallMs());
   }
 
   /** Tells the fallback of a channel that it rejects notifications, or accepts them again. */

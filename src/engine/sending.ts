@@ -82,7 +82,7 @@ function sendNext(queue: ChannelQueue, round: Round, context: QueueContext): Que
   }
   const id = batch[0]?.messageId ?? messageIdOf(batch.map(({ notification }) => notification.id));
   const marked = batch.map((queued): QueuedNotification => ({
-    ...queued,
+    ...withCause(queued, context),
     messageId: id,
     attempts: queued.attempts + 1,
     nextAttemptAtMs: nowMs,
@@ -108,6 +108,14 @@ function sendNext(queue: ChannelQueue, round: Round, context: QueueContext): Que
       { kind: "deliver", message },
     ],
   };
+}
+
+/** Adds the cause of a problem, as it is known now; that of a message that is sent again stays. */
+function withCause(queued: QueuedNotification, { causes }: QueueContext): QueuedNotification {
+  if (queued.messageId !== null) return queued;
+  const { cause: _, ...notification } = queued.notification;
+  const cause = causes?.of(queued)?.cause ?? null;
+  return { ...queued, notification: cause === null ? notification : { ...notification, cause } };
 }
 
 /** Notes until when messages wait for the limit; `null`: none does. The first time is logged. */

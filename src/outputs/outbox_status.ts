@@ -223,6 +223,8 @@ export function describeDelivery(delivery: LoggedDelivery, at = ""): string {
     ? ending
     : event === "reminder"
     ? `reminder of ${condition}`
+    : isStandalone(event)
+    ? event
     : condition;
   const verb = outcome === "dropped" ? "" : "sent ";
   const others = messageSize > 1 ? ` with ${messageSize - 1} more` : "";

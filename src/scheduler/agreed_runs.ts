@@ -5,6 +5,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { EarlyLook, SharedStore, StoredLocationResult } from "../domain/membership.ts";
 import { isEdited, StoreError } from "../domain/store.ts";
 import { sleep } from "../shared/deadline.ts";
+import { locationAttributes } from "./attributes.ts";
 import { type CheckRunner, RUN_HERE, type RunOptions } from "./run_checks.ts";
 import { locationCountsMs, locationOverdueMs } from "../engine/overdue.ts";
 import { describeDuration } from "../domain/duration.ts";
@@ -52,7 +53,13 @@ export class AgreedRuns implements CheckRunner {
     const { agree } = check.locations;
     const isWaiting = votes === null || this.#isWaiting(votes, agree);
     if (votes !== null && (!isWaiting || !waits)) {
-      const result = { ...resultOf(votes, agree), check, startedAtMs: clock.wallMs() };
+      const agreed = resultOf(votes, agree);
+      const attributes = locationAttributes(votes.votes, agreed.condition);
+      const result = {
+        ...agreed,
+        ...{ check, startedAtMs: clock.wallMs() },
+        ...attributes !== undefined && { attributes },
+      };
       return isWaiting ? { ...result, awaits: "checks" } : result;
     }
     await sleep(clock, AGAIN_AFTER_MS, options.signal);

@@ -24,6 +24,7 @@ import { recordRequested } from "./next_run.ts";
 import type { RetryOptions } from "./retry_pass.ts";
 import { type CheckRunner, type PassOptions, RUN_HERE, runPass, withoutSecrets } from "./run_checks.ts";
 import { SuppressedChecks } from "./suppressed_checks.ts";
+import { AttributeObserver } from "./attributes.ts";
 import { mayConfirmProblem } from "./trace/trace_depth.ts";
 
 interface RecordedPassOptions
@@ -44,6 +45,8 @@ interface RecordedPassOptions
   /** Whether active checks that are not asked for are decided again, and their groups run. */
   readonly includesOthers: boolean;
   readonly tracesAll: boolean;
+  /** Whether it is noted what runs depend on, to find common causes. */
+  readonly commonCauses: boolean;
   /** Called for each check that is asked for. */
   onResult(result: Result, entry: Decided): void;
   onBug(error: unknown): void;
@@ -76,6 +79,10 @@ export class RecordedPass {
       notifies: options.engine.notifies,
       conditionOf: (name) => this.#conditionOf(name),
       ...isKept && { memoryOf: (name) => this.#recordOf(name).last?.memory ?? null },
+      ...isKept && options.commonCauses && {
+        attributes: new AttributeObserver(),
+        attributesOf: (name) => this.#recordOf(name).last?.attributes,
+      },
       traceOf: (check) => {
         if (options.tracesAll) return "full";
         return mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null;

@@ -5,6 +5,7 @@ import {
   combinedChecks,
   invertResult,
   type Result,
+  type RunAttributes,
   type TraceDepth,
   unknownResult,
 } from "../domain/check.ts";
@@ -13,6 +14,7 @@ import type { JobLog } from "../domain/job_runs.ts";
 import type { LimitClass, ObserveContext, ReportLog } from "../domain/check_kind.ts";
 import { lazily } from "../shared/lazily.ts";
 import { createRedactor, type Redact, redactProcesses } from "../shared/redact.ts";
+import type { AttributeObserver } from "./attributes.ts";
 import type { Connectivity } from "./connectivity.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import { StallSafeRuns } from "./stall_safe.ts";
@@ -42,6 +44,8 @@ export type RunOptions = Pick<
   | "signal"
   | "redact"
   | "traceOf"
+  | "attributes"
+  | "attributesOf"
 >;
 
 export interface CheckRunner {
@@ -77,6 +81,10 @@ export interface PassOptions {
   readonly runner?: CheckRunner;
   /** Ends the pass early: running checks are ended, waiting ones do not start. */
   readonly signal: AbortSignal;
+  /** Notes what runs depend on. @default that is not noted */
+  readonly attributes?: AttributeObserver;
+  /** Returns the attributes of the last run of a check. @default unknown */
+  attributesOf?(check: string): RunAttributes | undefined;
   /** Returns how much of a run is traced; `null`: nothing. @default nothing */
   traceOf?(check: Check): TraceDepth | null;
   readonly redact: Redact;
@@ -169,7 +177,8 @@ export async function runCheck(
   signal.throwIfAborted();
   const depth = options.traceOf?.(check) ?? null;
   const traced = depth === null ? null : (await readTracing()).startTrace(options.system, depth);
-  const system = traced?.system ?? options.system;
+  const noted = options.attributes?.start(traced?.system ?? options.system, options.system) ?? null;
+  const system = noted?.system ?? traced?.system ?? options.system;
   const ownSecrets: string[] = [];
   const entry = await entryOf(check);
   const startedAtMs = system.clock.wallMs();
@@ -193,6 +202,13 @@ export async function runCheck(
     ? observed
     : await options.connectivity?.excuse(check, observed, { system: options.system, signal }) ?? observed;
   const checkResult = check.invert ? invertResult(counted) : counted;
+  const attributes = check.lack !== undefined || check.invert || checkResult.awaits !== undefined
+    ? undefined
+    : await noted?.finish({
+      condition: checkResult.condition,
+      host: entry.reachedBy?.(check) ?? null,
+      last: options.attributesOf?.(check.name),
+    }, signal);
   const isTraced = traced !== null && (depth === "full" || checkResult.condition !== "ok");
   if (isTraced) await traced.finish(signal);
   const redactOwn = isTraced ? createRedactor(ownSecrets) : null;
@@ -208,5 +224,6 @@ export async function runCheck(
     check,
     startedAtMs,
     durationMs,
+    ...attributes !== undefined && { attributes },
   };
 }

@@ -30,6 +30,7 @@ import {
   type RunOptions,
   withoutSecrets,
 } from "./run_checks.ts";
+import { AttributeObserver } from "./attributes.ts";
 import { connectivityOf } from "./connectivity.ts";
 import { REPORT_MARGIN_MS } from "../engine/overdue.ts";
 import { nextRunAfter, withOverdue } from "./next_run.ts";
@@ -59,6 +60,8 @@ export interface ScheduledConfig {
   readonly retentionMs?: number | null;
   /** Servers of which one responds while this machine has a network; `null`: every failure counts. @default null */
   readonly connectivity?: readonly string[] | null;
+  /** Whether it is noted what runs depend on, to find common causes. @default false */
+  readonly commonCauses?: boolean;
   /** Absolute. */
   readonly directory: string;
   readonly redact: Redact;
@@ -102,7 +105,10 @@ export interface SchedulerOptions {
   /** @default {@linkcode RUN_HERE} */
   readonly runner?: CheckRunner;
   /** Records every result that counts, and decides on notifications. */
-  readonly engine: Pick<Engine, "refresh" | "record" | "review" | "dependenciesToRun" | "send" | "notifies">;
+  readonly engine: Pick<
+    Engine,
+    "refresh" | "record" | "review" | "dependenciesToRun" | "othersToRun" | "send" | "notifies"
+  >;
   /** Decides which of the checks run here; notify the scheduler of a change with `spread`. @default all of them */
   readonly share?: WorkShare;
   /** Called at once for each event; for a notification only after an attempt to write it. */
@@ -163,6 +169,7 @@ export class Scheduler {
   #isStopping = false;
   /** Ends actions in progress. */
   readonly #stopped = new AbortController();
+  readonly #attributes = new AttributeObserver();
   readonly #network = createTrouble<readonly string[]>((servers) =>
     this.#emit({ event: "network", servers })
   );
@@ -558,7 +565,8 @@ export class Scheduler {
     const { engine, onBug } = this.#options;
     const { check } = result;
     const before = this.#conditionOf(check.name);
-    const { confirmed } = this.#recordOf(check.name).condition;
+    const record = this.#recordOf(check.name);
+    const { confirmed } = record.condition;
     const entry = engine.record({ ...run, result }, atMs, nowMs - atMs);
     const { nextRunAtMs, overdueAtMs } = entry.record;
     // What an agent runs is looked at once it is overdue.
@@ -569,11 +577,14 @@ export class Scheduler {
     this.#emit({ event: "result", result, entry, lateMs: run.lateMs ?? 0 });
     this.#send(entry);
     this.#suppressed.recorded(check, entry).catch(onBug);
+    for (const name of engine.othersToRun(record, entry, nowMs)) this.request(name);
     if (before?.state !== "current") this.#runKnownGroupsOf(check.name);
     else if (entry.record.condition.confirmed !== confirmed) this.runGroupsOf(check.name);
   }
 
-  #commonTo({ directory, redact, connectivity = null }: ScheduledConfig): Omit<RunOptions, "signal"> {
+  #commonTo(
+    { directory, redact, connectivity = null, commonCauses = false }: ScheduledConfig,
+  ): Omit<RunOptions, "signal"> {
     return {
       system: withoutSecrets(this.#options.system, redact),
       jobs: this.#options.jobs,
@@ -581,6 +592,10 @@ export class Scheduler {
       reports: this.#options.reports ?? null,
       conditionOf: this.#conditionOf,
       connectivity: connectivityOf({ connectivity }, this.#network),
+      ...commonCauses && {
+        attributes: this.#attributes,
+        attributesOf: (name) => this.#recordOf(name).last?.attributes,
+      },
       ...this.#options.jobs !== null && { memoryOf: (name) => this.#recordOf(name).last?.memory ?? null },
       traceOf: (check) => mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null,
       directory,

@@ -22,6 +22,17 @@ export function isOwnFailure({ phase }: { readonly phase: string }): boolean {
   return phase === "permission" || phase === "settings" || phase === "machine";
 }
 
+/** The reason if a name could not be resolved since no name server responded. */
+export const NO_NAME_SERVER = "no response from a name server";
+
+/** Returns whether the other side responded, if only by a refusal: so its host is up. */
+export function hasAnswered(
+  { phase, reason }: Pick<ConnectionFailure, "reason"> & { readonly phase: Phase },
+): boolean {
+  return phase !== "resolving" && phase !== "connecting" && phase !== "machine" ||
+    reason === "connection refused" || reason === "connection reset by the server";
+}
+
 export function activity(phase: keyof typeof ACTIVITIES, place: string): string {
   return `${ACTIVITIES[phase]} ${place}`;
 }

@@ -1,5 +1,6 @@
 import { initialState } from "../condition/condition_state.ts";
 import type { CheckRecord } from "../domain/store.ts";
+import { AttributeIndex } from "./attribute_index.ts";
 
 /** A check that nothing else changes is noted as seen so often. */
 const SEEN_EVERY_MS = 24 * 3_600_000;
@@ -10,9 +11,12 @@ const SEEN_EVERY_MS = 24 * 3_600_000;
  */
 export class RecordCache {
   readonly #records: Map<string, CheckRecord>;
+  /** What the last runs depended on. */
+  readonly attributes = new AttributeIndex();
 
   constructor(records: readonly CheckRecord[]) {
     this.#records = new Map(records.map((record) => [record.name, record]));
+    for (const { name, last } of records) this.attributes.replace(name, undefined, last?.attributes);
   }
 
   /** The record of a check; a new one if it never ran. */
@@ -21,6 +25,8 @@ export class RecordCache {
   }
 
   set(record: CheckRecord): void {
+    const before = this.#records.get(record.name)?.last?.attributes;
+    this.attributes.replace(record.name, before, record.last?.attributes);
     this.#records.set(record.name, record);
   }
 
@@ -40,7 +46,10 @@ export class RecordCache {
   /** Drops checks that the store has pruned, except those that were seen meanwhile. */
   forget(names: readonly string[], nowMs: number): void {
     for (const name of names) {
-      if (isLongUnseen(this.get(name, nowMs), nowMs)) this.#records.delete(name);
+      const record = this.get(name, nowMs);
+      if (!isLongUnseen(record, nowMs)) continue;
+      this.attributes.replace(name, record.last?.attributes, undefined);
+      this.#records.delete(name);
     }
   }
 }

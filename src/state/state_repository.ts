@@ -3,6 +3,7 @@ import { type Check, combinedChecks } from "../domain/check.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
 import type { CheckRecord, CheckUpdate, PruneProgress, Store } from "../domain/store.ts";
 import { settleRecord } from "./availability.ts";
+import type { AttributeIndex } from "./attribute_index.ts";
 import { RecordCache } from "./record_cache.ts";
 import { ReplaceableStore, type ReplaceableStoreOptions } from "./replaceable_store.ts";
 import { bareUpdate, WriteBehindBuffer } from "./write_behind.ts";
@@ -100,6 +101,11 @@ export class StateRepository {
   /** The record of a check; a new one if it never ran. */
   recordOf(name: string, nowMs: number): CheckRecord {
     return this.#cache.get(name, nowMs);
+  }
+
+  /** What the last runs of all checks depended on. */
+  get attributes(): AttributeIndex {
+    return this.#cache.attributes;
   }
 
   /**

@@ -16,6 +16,7 @@ export function createFiles(clock: Clock): Files {
         modifiedAtMs: info.mtime?.getTime() ?? null,
         mode: info.mode,
         ownerId: info.uid,
+        device: info.dev,
       };
     },
     read: (path, options) =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { addEntries } from "../../src/config/add_entries.ts";
+import { addEntries, setListIn } from "../../src/config/add_entries.ts";
 import { parseText } from "../../src/config/syntax.ts";
 import { campaign } from "../../testing/seed.ts";
 import { testRows } from "../support/rows.ts";
@@ -33,6 +33,37 @@ const ROWS: Readonly<Record<string, readonly [before: string, after: string]>> =
     '{\r\n\t"checks": {\r\n\t\t"a": 1,\r\n\t\t"n": { "kind": "x" }\r\n\t}\r\n}\r\n',
   ],
 };
+
+const LISTS: Readonly<Record<string, readonly [before: string, after: string]>> = {
+  "a list that is missing": [
+    '{\n  "checks": {\n    "a": { "kind": "x" }\n  }\n}',
+    '{\n  "checks": {\n    "a": { "kind": "x",\n      "depends_on": ["n"]\n    }\n  }\n}',
+  ],
+  "an empty list": [
+    '{ "checks": { "a": { "depends_on": [ ] } } }',
+    '{ "checks": { "a": { "depends_on": ["n"] } } }',
+  ],
+  "a list on one line": [
+    '{ "checks": { "a": { "depends_on": ["b", { "any": ["c"] }] } } }',
+    '{ "checks": { "a": { "depends_on": ["b", { "any": ["c"] }, "n"] } } }',
+  ],
+  "a list with comments": [
+    '{ "checks": { "a": {\n  "depends_on": [\n    "b", // first\n    "c" // last\n    // end\n  ] } } }',
+    '{ "checks": { "a": {\n  "depends_on": [\n    "b", // first\n    "c", // last\n    "n"\n    // end\n  ] } } }',
+  ],
+  "a list with a trailing comma": [
+    '{ "checks": { "a": {\n  "depends_on": [\n    "b",\n  ] } } }',
+    '{ "checks": { "a": {\n  "depends_on": [\n    "b",\n    "n",\n  ] } } }',
+  ],
+};
+
+Deno.test("setListIn() adds to a list, and keeps everything else", async (t) => {
+  await testRows(
+    t,
+    LISTS,
+    ([before, after]) => assert.equal(setListIn(before, ["checks", "a"], "depends_on", ["n"]), after),
+  );
+});
 
 Deno.test("addEntries() adds a check, and keeps everything else", async (t) => {
   await testRows(t, ROWS, ([before, after]) => assert.equal(addEntries(before, [["n", NEW]]), after));

@@ -31,6 +31,7 @@ const COMPANIONS: Readonly<Record<string, JsonObject>> = {
   "notifications.kind": { parameters: {} },
   "notifications.parameters": { kind: "console" },
   "notifications.at_most": { kind: "console", parameters: {} },
+  "notifications.common_causes": { kind: "console", parameters: {} },
   "notifications.group": { kind: "console", parameters: {} },
   "notifications.fallback": { kind: "console", parameters: {} },
   ...Object.fromEntries(

@@ -60,6 +60,7 @@ function startQueue(batches: boolean, group: ChannelGroup | null = null) {
     staleAfterMs: null,
     limit: null,
     markers: new Map(),
+    causes: null,
     isStillTrue: () => true,
     isExcluded: () => false,
   };
@@ -212,9 +213,50 @@ function messagesOf(
 
 Deno.test("nextBatch() leaves out what follows a notification of the same check that was just attempted", () => {
   const queued = notifications("a a b");
-  const options = { batches: true, isDigest: false, group: null, nowMs: NOW, isExcluded: () => false };
+  const options = {
+    batches: true,
+    isDigest: false,
+    group: null,
+    causes: null,
+    nowMs: NOW,
+    isExcluded: () => false,
+  };
   const next = nextBatch(queued, { ...newRound(0), tried: new Set(["a0"]) }, options);
   assert.deepEqual(next?.map(({ id }) => id), ["b2"]);
+});
+
+Deno.test("nextBatch() makes one message of a common cause, whether or not the channel batches", () => {
+  const queued = notifications("a b c d");
+  const causes = {
+    of: ({ notification: { check } }: QueuedNotification) =>
+      "abc".includes(check) ? { key: "x", cause: null } : null,
+    awaitsOthers: () => false,
+  };
+  for (const batches of [true, false]) {
+    const options = { batches, isDigest: false, group: null, causes, nowMs: NOW, isExcluded: () => false };
+    const first = nextBatch(queued, newRound(0), options);
+    assert.deepEqual(first?.map(({ id }) => id), ["a0", "b1", "c2"]);
+    const next = nextBatch(queued, { ...newRound(0), tried: new Set(["a0", "b1", "c2"]) }, options);
+    assert.deepEqual(next?.map(({ id }) => id), ["d3"]);
+  }
+});
+
+Deno.test("nextBatch() waits for checks that may have the same cause, unless it is forced", () => {
+  const queued = notifications("a b");
+  const causes = {
+    of: () => null,
+    awaitsOthers: ({ notification: { check } }: QueuedNotification) => check === "a",
+  };
+  const options = {
+    batches: true,
+    isDigest: false,
+    group: null,
+    causes,
+    nowMs: NOW,
+    isExcluded: () => false,
+  };
+  assert.deepEqual(nextBatch(queued, newRound(0), options)?.map(({ id }) => id), ["b1"]);
+  assert.deepEqual(nextBatch(queued, newRound(0, true), options)?.map(({ id }) => id), ["a0", "b1"]);
 });
 
 /** Groups by the first letter of the name of a check. */

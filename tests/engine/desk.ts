@@ -152,6 +152,7 @@ export function configOf(
     redact: (text) => text.replaceAll("swordfish", "***"),
     pageUrl: null,
     hasActions: false,
+    commonCauses: true,
     timeZone: () => "UTC",
   };
 }

@@ -112,9 +112,11 @@ export function dispatch(options: DispatchOptions = {}): Dispatching {
         channel: { kind: "console", parameters: {}, key, ...atMost && { atMost } } as Channel,
         batches: !single.includes(key),
         group: null,
+        mergesCauses: true,
         staleAfterMs: options.staleAfterMs ?? null,
         attemptTimeoutMs: MINUTE,
       },
+    causes: () => null,
     isRevoked: () => false,
     placeOf: (check, channelKey) =>
       !gone.includes(channelKey) ? "here" : absent.includes(check) ? "absent" : "unwanted",

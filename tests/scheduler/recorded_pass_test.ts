@@ -34,6 +34,7 @@ function passOf(options: Partial<RecordedPassOptions> & Pick<RecordedPassOptions
     isKept: true,
     includesOthers: false,
     tracesAll: false,
+    commonCauses: false,
     onResult: () => {},
     onBug: fail,
     ...options,

@@ -84,6 +84,7 @@ export function toScheduled(config: OpenConfig, selection: Selection): Scheduled
     checks: selectChecks(config.checks, selection).filter((check) => check.active),
     configChecks: config.checks,
     retentionMs: config.retentionMs,
+    commonCauses: config.commonCauses,
     connectivity: config.connectivity,
     directory: config.source.directory,
     redact: config.redact,

@@ -63,6 +63,7 @@ export async function runChosen(
     directory: config.source.directory,
     redact: config.redact,
     connectivity: connectivityOf(config),
+    commonCauses: config.commonCauses,
     limiters: createLimiters({ process: settings.concurrency }),
     signal: stop.signal,
     ...options.located !== null && { runner: options.located.runner({ isDue: settings.due }) },

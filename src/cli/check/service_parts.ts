@@ -112,6 +112,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     newId: state.shared?.newId ?? system.randomId,
     hostName: system.hostName(),
     reporter,
+    commonCauses: notified.commonCauses,
   });
   const scheduler = new Scheduler(scheduled, {
     system,

@@ -1,6 +1,7 @@
 import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import { actionTitle, describeRun } from "../../condition/action.ts";
 import type { ActionRun } from "../../domain/condition.ts";
+import { describeCause as describeCommonCause } from "../../channels/describe_item.ts";
 import { unconfirmedOf } from "../../engine/check_status.ts";
 import { deliveryFields, describeDelivery } from "../../outputs/outbox_status.ts";
 import { gatherWhy, type Why } from "../../outputs/why/gather_why.ts";
@@ -180,6 +181,7 @@ function whyText(
     ...actionsOf(why).map((run) =>
       `action ${quoteValue(run.title)} at ${timeText(run.atMs, timeZone)}: ${describeRun(run)}`
     ),
+    ...causeOf(why, timeZone),
     ...notesOf(why),
     "",
     ...check.active ? [] : ["The check is inactive, so it does not run."],
@@ -191,6 +193,23 @@ function whyText(
     }),
   ];
   return lines.map((line) => `${printable(line)}\n`).join("");
+}
+
+/** The common cause with other checks, or why there is none. */
+function causeOf({ cause: explained }: Why, timeZone: string): readonly string[] {
+  if (explained === null) return [];
+  const { cause, suspects } = explained;
+  if (cause !== null) return [`cause: ${describeCommonCause(cause, timeZone)}: ${cause.names.join(", ")}`];
+  return [
+    "no common cause with other checks:",
+    ...suspects.map(({ attribute, failing, refutedBy }) => {
+      const others = failing.length === 0
+        ? "no other check fails with it"
+        : `${failing.join(", ")} fail with it`;
+      const why = refutedBy === null ? "three checks are required" : `it works for ${quoteValue(refutedBy)}`;
+      return `- ${attribute}: ${others}; ${why}`;
+    }),
+  ];
 }
 
 /** The last runs of the action of the check. */
@@ -208,9 +227,10 @@ function notesOf({ monitor, nowMs }: Why): readonly string[] {
 
 /** The same for programs; fields are only ever added. */
 function whyJson(why: Why): string {
-  const { check, record, known, channels, monitor, nowMs, isPast } = why;
+  const { check, record, known, cause, channels, monitor, nowMs, isPast } = why;
   const last = record?.last ?? null;
   const options = { known, nowMs, timeZone: "UTC", isPast, whenDecided: "" };
+  const found = cause?.cause ?? null;
   const causeFields = (causes: readonly Cause[]) =>
     causes.map((cause) => ({ kind: cause.kind, text: describeCause(cause, options) }));
   return jsonDocument({
@@ -229,6 +249,12 @@ function whyJson(why: Why): string {
       ended_at: isoTimeOrNull(run.endedAtMs),
       outcome: run.outcome,
       reason: run.reason,
+    })),
+    cause: found === null ? null : { text: found.text, since: isoTime(found.sinceMs), checks: found.names },
+    suspects: (cause?.suspects ?? []).map(({ attribute, failing, refutedBy }) => ({
+      attribute,
+      failing,
+      works_for: refutedBy,
     })),
     channels: channels.map((channel) => ({
       channel: channel.name,

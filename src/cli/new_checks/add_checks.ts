@@ -265,7 +265,7 @@ export async function openTarget({ invocation, system }: CommandContext): Promis
 }
 
 /** @throws {MissingPermissionsError} If some of them are not granted. */
-async function permissionsOfWriting(
+export async function permissionsOfWriting(
   { path, config }: ConfigTarget,
   system: System,
 ): Promise<readonly RequiredPermission[]> {

@@ -15,10 +15,10 @@ const pattern2 = new RegExp("^[^=\\u0000]+$", "u");
 const pattern3 = new RegExp("^[A-Za-z0-9_]+$", "u");
 const pattern1 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$", "u");
 const schema25 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
-const schema24 = {"kind":1,"parameters":1,"channel":1,"checks":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"group":1};
+const schema24 = {"kind":1,"parameters":1,"channel":1,"checks":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"common_causes":1,"group":1};
 const schema28 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
 const schema44 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"invert":1,"connectivity":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
-const schema27 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"report_to":1,"agents":1,"connectivity":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"opentelemetry":1,"listen":1,"channels":1,"summary":1,"checks":1};
+const schema27 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"report_to":1,"agents":1,"connectivity":1,"common_causes":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"opentelemetry":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
 if(typeof data === "string"){
@@ -874,6 +874,11 @@ vErrors = add(vErrors, {instancePath:instancePath+"/fallback",keyword:"type",par
 if(data.at_most !== undefined){
 if(typeof data.at_most !== "string"){
 vErrors = add(vErrors, {instancePath:instancePath+"/at_most",keyword:"type",params:{type: "string"}});
+}
+}
+if(data.common_causes !== undefined){
+if(typeof data.common_causes !== "boolean"){
+vErrors = add(vErrors, {instancePath:instancePath+"/common_causes",keyword:"type",params:{type: "boolean"}});
 }
 }
 if(data.group !== undefined){
@@ -1862,6 +1867,12 @@ vErrors = add(vErrors, {instancePath:instancePath+"/connectivity",keyword:"type"
 errors++;
 }
 }
+if(data.common_causes !== undefined){
+if(typeof data.common_causes !== "boolean"){
+vErrors = add(vErrors, {instancePath:instancePath+"/common_causes",keyword:"type",params:{type: "boolean"}});
+errors++;
+}
+}
 if(data.maintenance_windows !== undefined){
 if(!(validate_maintenance_windows(data.maintenance_windows, instancePath+"/maintenance_windows"))){
 vErrors = join(vErrors, validate_maintenance_windows.errors);
@@ -1899,20 +1910,20 @@ errors = vErrors.length;
 }
 }
 if(data.channels !== undefined){
-let data19 = data.channels;
-if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
-for(const key3 in data19){
-let data20 = data19[key3];
-if(!(validate_channel(data20, instancePath+"/channels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1")))){
+let data20 = data.channels;
+if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
+for(const key3 in data20){
+let data21 = data20[key3];
+if(!(validate_channel(data21, instancePath+"/channels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1")))){
 vErrors = join(vErrors, validate_channel.errors);
 errors = vErrors.length;
 }
-if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
-if(data20.kind === undefined){
+if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
+if(data21.kind === undefined){
 vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "kind"}});
 errors++;
 }
-if(data20.parameters === undefined){
+if(data21.parameters === undefined){
 vErrors = add(vErrors, {instancePath:instancePath+"/channels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "parameters"}});
 errors++;
 }
@@ -1935,10 +1946,10 @@ errors = vErrors.length;
 }
 }
 if(data.checks !== undefined){
-let data22 = data.checks;
-if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
-for(const key4 in data22){
-if(!(validate_check(data22[key4], instancePath+"/checks/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")))){
+let data23 = data.checks;
+if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
+for(const key4 in data23){
+if(!(validate_check(data23[key4], instancePath+"/checks/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")))){
 vErrors = join(vErrors, validate_check.errors);
 errors = vErrors.length;
 }

@@ -141,7 +141,7 @@ export interface Opentelemetry {
 export interface Listen {
   /** IP address and port, or `localhost` and port. An address other than loopback requires `token` or `public`. */
   readonly address: string;
-  /** The password for everything except `/healthz` and `/ping`, as a Bearer token or with HTTP Basic. Use `${env:NAME}` or `${file:/path}`. */
+  /** The password for everything except `/healthz`, `/ping` and `/confirm`, as a Bearer token or with HTTP Basic. Use `${env:NAME}` or `${file:/path}`. */
   readonly token?: string;
   /** Tags. Without the token, only a page for customers is shown: the checks with one of them, without outputs and names of hosts. */
   readonly public?: readonly string[];
@@ -181,6 +181,8 @@ export interface ChannelObject {
   readonly fallback?: string;
   /** The most messages that leave the channel in any minute, hour or day. More notifications wait, and are sent together in one message. Default: no limit. */
   readonly atMost?: MessageLimit;
+  /** Whether problems with a common cause are one message of the channel. Default: yes, except for `pagerduty` and `opsgenie`, which group incidents themselves. */
+  readonly commonCauses?: boolean;
   /** Sends notifications of the same group as one message, after a wait for others. Default: no groups. */
   readonly group?: ChannelObjectGroup;
 }
@@ -1123,6 +1125,7 @@ export interface ConfigParts {
   readonly report_to: ReportTo;
   readonly agents: { readonly [name: string]: Agent };
   readonly connectivity: readonly string[];
+  readonly common_causes: boolean;
   readonly maintenance_windows: readonly Window[];
   readonly report: Report;
   readonly page: Page;

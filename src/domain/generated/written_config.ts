@@ -15,6 +15,7 @@ export interface Config {
   readonly report_to?: ConfigReportTo | undefined;
   readonly agents?: { readonly [name: string]: Agent } | undefined;
   readonly connectivity?: readonly string[] | undefined;
+  readonly common_causes?: boolean | undefined;
   readonly maintenance_windows?: readonly Window[] | undefined;
   readonly report?: ConfigReport | undefined;
   readonly page?: ConfigPage | undefined;
@@ -101,6 +102,7 @@ export interface ChannelObjectSettings {
   readonly outside_hours?: "later" | "never" | undefined;
   readonly fallback?: string | undefined;
   readonly at_most?: string | undefined;
+  readonly common_causes?: boolean | undefined;
   readonly group?: ChannelObjectGroup | undefined;
 }
 

@@ -65,6 +65,7 @@ function checkFields({ check, record, condition, state, maintenance, acknowledge
       output: record.last.output,
       detail: record.last.detail,
       performance_data: record.last.performanceData,
+      metrics: record.last.metrics,
       started_at: isoTimeOrNull(record.last.startedAtMs),
       duration_ms: roundedMs(record.last.durationMs),
       ...locationFields(record.last.locations),

@@ -11,6 +11,10 @@ import {
   ConfiguredChannels,
   toNotifyingConfig,
 } from "../../engine/configured_channels.ts";
+import { type CausesOptions, explainCause, type ExplainedCause } from "../../engine/causes.ts";
+import { holdingDependencies } from "../../engine/suppression.ts";
+import { AttributeIndex } from "../../state/attribute_index.ts";
+import { newRecord } from "../../state/record_cache.ts";
 import { type ShownNotification, shownNotifications } from "../outbox_status.ts";
 import { type LastNotified, lastNotified } from "../../engine/queued_notifications.ts";
 import {
@@ -76,6 +80,8 @@ export interface Why extends Required<Pick<WhySources, "monitor" | "nowMs" | "is
   readonly known: KnownCondition;
   /** The reason why its condition does not count; empty if it does. */
   readonly stale: string;
+  /** Its common cause with other checks; `null`: it does not fail, or what it depended on is unknown. */
+  readonly cause: ExplainedCause | null;
   /** Distinct channels in the order of the config. */
   readonly channels: readonly ExplainedChannel[];
 }
@@ -119,6 +125,12 @@ export function gatherWhy(
     check,
     record,
     known,
+    cause: isPast || known.state !== "current" || !config.commonCauses ? null : explainCause(check.name, {
+      running,
+      recordOf: (name) => recordOf(name) ?? newRecord(name, nowMs),
+      isHeld: (one) => holdingDependencies(one, options).length > 0,
+      ...attributesOf(running.keys(), recordOf),
+    }),
     stale: describeStale({ check, state: known.state, record, notRunning }, nowMs),
     channels: [...unique.values()].map((channel) => ({
       name: names.nameOf(channel),
@@ -139,4 +151,14 @@ export function gatherWhy(
     isPast,
     gap,
   };
+}
+
+/** Returns what the last runs of checks depended on. */
+function attributesOf(
+  names: Iterable<string>,
+  recordOf: WhySources["recordOf"],
+): Pick<CausesOptions, "checksWith" | "suspecting"> {
+  const index = new AttributeIndex();
+  for (const name of names) index.replace(name, undefined, recordOf(name)?.last?.attributes);
+  return { checksWith: (attribute) => index.checksWith(attribute), suspecting: index.suspecting };
 }

@@ -124,6 +124,7 @@ export const RESULT: Codec<KeptResult> = object({
   definition: optional(text),
   memory: optional(text),
   report: optional(object({ stream: text, sequence: number })),
+  attributes: optional(object({ suspected: list(text), worked: list(text) })),
 });
 
 type StoredRecord = Omit<CheckRecord, "isShared">;
@@ -237,6 +238,7 @@ const NOTIFICATION: Codec<Notification> = object({
   acknowledged: nullable(text),
   flapping: flag,
   dependents: number,
+  cause: optional(object({ text, checks: number, sinceMs: number })),
   summary: optional(RENDERED_SUMMARY),
   token: optional(text),
 });

@@ -8,6 +8,7 @@ import { hostAndPortOf } from "../../domain/runtime_permissions.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { RequestFailure } from "../../domain/requests.ts";
 import { explainTrustError } from "../tls/trust.ts";
+import { NO_NAME_SERVER } from "../../shared/failure_words.ts";
 
 /** Describes an error of the runtime's `fetch`, without the target's credentials, path and query. */
 export function explainRequestError(
@@ -113,7 +114,7 @@ const RULES: readonly Rule[] = [
   ["TLS", /peer is incompatible/, "no TLS version or cipher in common"],
   ["TLS", /tls handshake eof/, "connection closed during the handshake"],
   ["machine", /Too many open files|os error 10024\b/, "too many open files on this machine"],
-  ["resolving", /dns error: .*Temporary failure in name resolution/, "no response from a name server"],
+  ["resolving", /dns error: .*Temporary failure in name resolution/, NO_NAME_SERVER],
   ["resolving", /dns error/, "name does not resolve"],
   ["connecting", /Connection refused|os error 10061\b/, "connection refused"],
   ["connecting", /Network is unreachable|os error 10051\b/, "network is unreachable"],

@@ -4,6 +4,7 @@ import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../..
 import { explainRequestError, missingNetwork } from "../http/request_failure.ts";
 import { StartTlsRefusal } from "../tls/start_tls.ts";
 import { explainTrustError } from "../tls/trust.ts";
+import { NO_NAME_SERVER } from "../../shared/failure_words.ts";
 
 export function explainConnectionError(
   error: unknown,
@@ -43,7 +44,7 @@ type Rule = readonly [phase: ConnectionFailure["phase"] | null, pattern: RegExp,
 
 const RULES: readonly Rule[] = [
   ["machine", /Too many open files|EMFILE|os error 10024\b/, "too many open files on this machine"],
-  ["resolving", /Temporary failure in name resolution|EAI_AGAIN/, "no response from a name server"],
+  ["resolving", /Temporary failure in name resolution|EAI_AGAIN/, NO_NAME_SERVER],
   [
     "resolving",
     /failed to lookup address|No such host is known|No address associated|ENOTFOUND/,

@@ -1,0 +1,375 @@
+/**
+ * The common causes of problems: an attribute that the failing runs of at least three checks share, and that worked in
+ * no run since. Pure.
+ *
+ * - A run suspects what may have caused its failure, and knows what worked; see `src/scheduler/attributes.ts`.
+ * - A cause explains problems that began close together. A check has at most one: that of the most checks, then the
+ *   narrowest one, in the order of {@linkcode KINDS}, then the first by name.
+ * - Of a wide attribute, three narrower ones must fail: two hosts that fail are no network, and two names no resolver. So
+ *   two faults at a time are never taken for one.
+ * - Checks that a dependency suppresses are left out: `depends_on` decides about them.
+ */
+import type { Check, RunAttributes } from "../domain/check.ts";
+import type { Cause } from "../domain/outbox.ts";
+import { isCron } from "../domain/schedule.ts";
+import type { CheckRecord } from "../domain/store.ts";
+import { MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
+import type { StateRepository } from "../state/state_repository.ts";
+import { holdingDependencies } from "./suppression.ts";
+
+/** Fewer checks that fail at the same time are too often a coincidence. */
+const CHECKS_MIN = 3;
+/** Problems that begin further apart, with none in between, have different causes. */
+const WINDOW_MS = 2 * MINUTE_MS;
+/** How long a notification waits at most for checks that are being run at once. */
+export const CAUSE_WAIT_MS = 10 * SECOND_MS;
+/** A result leads to at most so many runs; each of them that fails leads to more. */
+const RUNS_MAX = 8;
+
+interface Kind {
+  /** What the checks have in common. */
+  describe(value: string): string;
+  /** The kind of which three must fail. @default the checks alone count */
+  readonly of?: string;
+}
+
+/** The kinds of attributes, the narrowest first. A server that did not respond suspects its address and its port. */
+const KINDS = new Map<string, Kind>([
+  ["certificate", { describe: (value) => `all get the certificate with SHA-256 ${value}…` }],
+  ["file system", { describe: (value) => `all use the file system ${value}` }],
+  ["host", { describe: (value) => `all resolve the name ${value}` }],
+  ["address", { describe: (value) => `all connect to ${value}` }],
+  ["port", { describe: (value) => `all connect to ${value}` }],
+  ["network", { describe: (value) => `all connect to the network ${value}`, of: "address" }],
+  ["location", { describe: (value) => `all fail at the location ${value}` }],
+  ["resolver", { describe: (value) => `all resolve names with the resolver ${value}`, of: "host" }],
+]);
+
+export interface CausesOptions {
+  /** The checks that run, by name. */
+  readonly running: ReadonlyMap<string, Check>;
+  recordOf(check: string): CheckRecord;
+  /** Returns whether a dependency suppresses the problem of a check. */
+  isHeld(check: Check): boolean;
+  /** Returns the checks whose last run depended on an attribute. */
+  checksWith(attribute: string): ReadonlySet<string>;
+  /** The checks whose last run has a suspect. */
+  readonly suspecting: ReadonlySet<string>;
+}
+
+/** A common cause, and all checks with it, by name. */
+export interface FoundCause extends Cause {
+  readonly attribute: string;
+  readonly names: readonly string[];
+}
+
+/** A check that fails, confirmed or not. */
+interface Failing {
+  readonly name: string;
+  readonly suspected: readonly string[];
+  /** The start and the end of the first run that failed. */
+  readonly beganAtMs: number;
+  readonly endedAtMs: number;
+  readonly isConfirmed: boolean;
+}
+
+/** Returns the cause of each check that has one. */
+export function findCauses(options: CausesOptions): ReadonlyMap<string, FoundCause> {
+  const failing = failingChecks(options).filter(({ isConfirmed }) => isConfirmed);
+  const found = new Map<string, FoundCause>();
+  if (failing.length < CHECKS_MIN) return found;
+  let candidates = candidatesOf(failing).filter((one) =>
+    !isRefuted(one.attribute, sinceOf(one.checks), options)
+  );
+  while (candidates.length > 0) {
+    const [best] = candidates = candidates.sort(compare);
+    if (best === undefined) break;
+    const cause = toCause(best, options);
+    for (const { name } of best.checks) found.set(name, cause);
+    candidates = candidates.map(({ attribute, checks }) => ({
+      attribute,
+      checks: checks.filter(({ name }) => !found.has(name)),
+    })).filter(isEnough);
+  }
+  return found;
+}
+
+/** Returns the options for the records of a repository. */
+export function causesIn(
+  repository: StateRepository,
+  running: ReadonlyMap<string, Check>,
+  nowMs: number,
+): CausesOptions {
+  const recordOf = (name: string): CheckRecord => repository.recordOf(name, nowMs);
+  const stateOf = (name: string): CheckRecord["condition"] => recordOf(name).condition;
+  return {
+    running,
+    recordOf,
+    isHeld: (check) => holdingDependencies(check, { running, stateOf, nowMs }).length > 0,
+    checksWith: (attribute) => repository.attributes.checksWith(attribute),
+    suspecting: repository.attributes.suspecting,
+  };
+}
+
+/**
+ * Returns the checks to run at once since a check has begun to fail: those that share a suspect and have not run since.
+ * One that is ok refutes the suspect; each that fails leads to more.
+ */
+export function othersToRun(name: string, options: CausesOptions): readonly string[] {
+  const chosen = new Set<string>();
+  for (const suspect of openSuspects(name, options)) {
+    for (const other of undecided(suspect, options)) {
+      if (chosen.size === RUNS_MAX) return [...chosen];
+      chosen.add(other);
+    }
+  }
+  return [...chosen];
+}
+
+/** Returns the failing checks to run at once since one with common suspects is ok again. */
+export function failingToRun(
+  { suspected }: Pick<RunAttributes, "suspected"> = { suspected: [] },
+  { startedAtMs, options: { checksWith, suspecting, recordOf, running } }: {
+    /** When the run began that is ok. */
+    readonly startedAtMs: number;
+    readonly options: CausesOptions;
+  },
+): readonly string[] {
+  const names = new Set(suspected.flatMap((attribute) => [...checksWith(attribute)].sort(byText)));
+  return [...names].filter((name) => {
+    const { last } = recordOf(name);
+    return suspecting.has(name) && mayRunAtOnce(running.get(name)) && last !== null &&
+      last.startedAtMs < startedAtMs;
+  }).slice(0, RUNS_MAX);
+}
+
+/** A cron schedule names the times of its runs. */
+function mayRunAtOnce(check: Check | undefined): boolean {
+  return check !== undefined && !isCron(check.schedule);
+}
+
+/** Returns whether checks that share a suspect of a failing one are still being run, or about to be confirmed. */
+export function awaitsOthers(name: string, untilMs: number, options: CausesOptions): boolean {
+  const { recordOf, checksWith, suspecting, running } = options;
+  const isConfirmedSoon = (other: string): boolean => {
+    const { condition: { confirmed, observed }, nextRunAtMs } = recordOf(other);
+    return confirmed === "ok" && observed !== "ok" && nextRunAtMs !== null && nextRunAtMs <= untilMs;
+  };
+  return openSuspects(name, options).some((suspect) =>
+    checksWith(suspect.attribute).size >= CHECKS_MIN &&
+    (undecided(suspect, options).length > 0 ||
+      [...checksWith(suspect.attribute)].some((other) =>
+        suspecting.has(other) && running.has(other) && isConfirmedSoon(other)
+      ))
+  );
+}
+
+/** Why a failing check has a common cause with others, or none. */
+export interface ExplainedCause {
+  /** `null`: none is known. */
+  readonly cause: FoundCause | null;
+  /** What may have caused the failure, the narrowest first. */
+  readonly suspects: readonly ExplainedSuspect[];
+}
+
+export interface ExplainedSuspect {
+  readonly attribute: string;
+  /** The others that fail with it, confirmed and at about the same time. */
+  readonly failing: readonly string[];
+  /** A check with which it worked since; `null`: none. */
+  readonly refutedBy: string | null;
+}
+
+/** Returns the common cause of a failing check, and its suspects; `null`: it does not fail, or has no suspect. */
+export function explainCause(name: string, options: CausesOptions): ExplainedCause | null {
+  const suspects = suspectsOf(name, options);
+  if (suspects.length === 0) return null;
+  return {
+    cause: findCauses(options).get(name) ?? null,
+    suspects: suspects.map(({ attribute, sinceMs, checks }) => ({
+      attribute,
+      failing: checks.filter((one) => one.isConfirmed && one.name !== name).map((one) => one.name).sort(
+        byText,
+      ),
+      refutedBy: refutersOf(attribute, sinceMs, options).toArray().sort(byText)[0] ?? null,
+    })),
+  };
+}
+
+/** A suspect of a failing check, and the start of the first run that failed with it. */
+interface Suspect {
+  readonly attribute: string;
+  readonly sinceMs: number;
+  /** The end of that run: a later one shows whether the attribute works. */
+  readonly knownAtMs: number;
+  /** The checks that fail with it, confirmed or not. */
+  readonly checks: readonly Failing[];
+}
+
+/** Returns the suspects of a failing check that no later run has refuted. */
+function openSuspects(name: string, options: CausesOptions): readonly Suspect[] {
+  const isLater = (other: string, { knownAtMs }: Suspect): boolean =>
+    (options.recordOf(other).last?.startedAtMs ?? -Infinity) >= knownAtMs;
+  return suspectsOf(name, options).filter((suspect) =>
+    !refutersOf(suspect.attribute, suspect.sinceMs, options).some((other) => isLater(other, suspect))
+  );
+}
+
+/** Returns the suspects of a failing check, the narrowest first. */
+function suspectsOf(name: string, options: CausesOptions): readonly Suspect[] {
+  const failing = failingCheck(name, options);
+  if (failing === null) return [];
+  return failing.suspected.toSorted((one, other) => rankOf(one) - rankOf(other) || byText(one, other))
+    .map((attribute) => {
+      const others = [...options.checksWith(attribute)].flatMap((other) =>
+        options.suspecting.has(other) ? failingCheck(other, options) ?? [] : []
+      ).filter(({ suspected }) => suspected.includes(attribute));
+      const checks = together(others).find((some) => some.some((one) => one.name === name)) ?? [failing];
+      const knownAtMs = checks.reduce((least, one) => Math.min(least, one.endedAtMs), Infinity);
+      return { attribute, sinceMs: sinceOf(checks), knownAtMs, checks };
+    });
+}
+
+/** Returns the other checks whose last run depended on an attribute, and began before its failure was known. */
+function undecided(
+  { attribute, knownAtMs, checks }: Suspect,
+  { checksWith, recordOf, running }: CausesOptions,
+): readonly string[] {
+  const known = new Set(checks.map(({ name }) => name));
+  return [...checksWith(attribute)].filter((name) => {
+    const { last } = recordOf(name);
+    return mayRunAtOnce(running.get(name)) && !known.has(name) && last !== null &&
+      last.startedAtMs < knownAtMs;
+  }).sort(byText);
+}
+
+interface Candidate {
+  readonly attribute: string;
+  readonly checks: readonly Failing[];
+}
+
+/** Returns the attributes that enough failing checks suspect, of problems that began close together. */
+function candidatesOf(failing: readonly Failing[]): Candidate[] {
+  const byAttribute = new Map<string, Failing[]>();
+  for (const one of failing) {
+    for (const attribute of one.suspected) {
+      const others = byAttribute.get(attribute);
+      if (others === undefined) byAttribute.set(attribute, [one]);
+      else others.push(one);
+    }
+  }
+  return [...byAttribute].flatMap(([attribute, checks]) =>
+    together(checks).map((some) => ({ attribute, checks: some }))
+  ).filter(isEnough);
+}
+
+/** Divides checks where nothing began for a while. */
+function together(checks: readonly Failing[]): readonly (readonly Failing[])[] {
+  const sorted = checks.toSorted((one, other) =>
+    one.beganAtMs - other.beganAtMs || byText(one.name, other.name)
+  );
+  const parts: Failing[][] = [];
+  for (const [index, one] of sorted.entries()) {
+    const isFar = one.beganAtMs - (sorted[index - 1]?.beganAtMs ?? -Infinity) > WINDOW_MS;
+    if (isFar) parts.push([one]);
+    else parts.at(-1)?.push(one);
+  }
+  return parts;
+}
+
+function isEnough({ attribute, checks }: Candidate): boolean {
+  if (checks.length < CHECKS_MIN) return false;
+  const { of: narrower } = kindOf(attribute);
+  if (narrower === undefined) return true;
+  const values = new Set(
+    checks.flatMap(({ suspected }) => suspected.filter((word) => word.startsWith(`${narrower} `))),
+  );
+  return values.size >= CHECKS_MIN;
+}
+
+function compare(one: Candidate, other: Candidate): number {
+  return other.checks.length - one.checks.length || rankOf(one.attribute) - rankOf(other.attribute) ||
+    byText(one.attribute, other.attribute) || sinceOf(one.checks) - sinceOf(other.checks);
+}
+
+/** Returns whether an attribute worked in a run that ended after the first failing run began. */
+function isRefuted(
+  attribute: string,
+  sinceMs: number,
+  { running, recordOf, checksWith }: Pick<CausesOptions, "running" | "recordOf" | "checksWith">,
+): boolean {
+  return refutersOf(attribute, sinceMs, { running, recordOf, checksWith }).next().done !== true;
+}
+
+function* refutersOf(
+  attribute: string,
+  sinceMs: number,
+  { running, recordOf, checksWith }: Pick<CausesOptions, "running" | "recordOf" | "checksWith">,
+): Generator<string> {
+  for (const name of checksWith(attribute)) {
+    const { last } = recordOf(name);
+    if (last === null || !running.has(name) || last.attributes?.worked.includes(attribute) !== true) continue;
+    if (last.startedAtMs + last.durationMs >= sinceMs) yield name;
+  }
+}
+
+function toCause({ attribute, checks }: Candidate, { running }: CausesOptions): FoundCause {
+  const names = checks.map(({ name }) => name).sort(byText);
+  const value = attribute.startsWith("file system ")
+    ? `of ${commonDirectory(names.map((name) => running.get(name)?.target ?? ""))}`
+    : attribute.slice(kindNameOf(attribute).length + 1);
+  return {
+    attribute,
+    names,
+    checks: names.length,
+    sinceMs: Math.min(...checks.map(({ beganAtMs }) => beganAtMs)),
+    text: `${kindOf(attribute).describe(value)}, and no healthy check does`,
+  };
+}
+
+/** Returns the longest directory that has all paths. */
+function commonDirectory(paths: readonly string[]): string {
+  const [first = [], ...rest] = paths.map((path) => path.split("/"));
+  const end = first.findIndex((part, index) => rest.some((parts) => parts[index] !== part));
+  return (end === -1 ? first : first.slice(0, end)).join("/") || "/";
+}
+
+function failingChecks(options: CausesOptions): readonly Failing[] {
+  return [...options.suspecting].flatMap((name) => failingCheck(name, options) ?? []);
+}
+
+function failingCheck(name: string, { running, recordOf, isHeld }: CausesOptions): Failing | null {
+  const check = running.get(name);
+  const { last, condition: { confirmed, problemBeganAtMs, observed } } = recordOf(name);
+  // That nothing is known is neither a failure nor a success.
+  if (check === undefined || last === null || problemBeganAtMs === null) return null;
+  if (observed !== "critical" && observed !== "warning" || isHeld(check)) return null;
+  return {
+    name,
+    suspected: last.attributes?.suspected ?? [],
+    beganAtMs: problemBeganAtMs - last.durationMs,
+    endedAtMs: problemBeganAtMs,
+    isConfirmed: confirmed === "critical" || confirmed === "warning",
+  };
+}
+
+function sinceOf(checks: readonly Failing[]): number {
+  return checks.reduce((least, { beganAtMs }) => Math.min(least, beganAtMs), Infinity);
+}
+
+function kindNameOf(attribute: string): string {
+  for (const name of KINDS.keys()) if (attribute.startsWith(`${name} `)) return name;
+  return "";
+}
+
+function kindOf(attribute: string): Kind {
+  return KINDS.get(kindNameOf(attribute)) ?? { describe: (value) => value };
+}
+
+function rankOf(attribute: string): number {
+  return [...KINDS.keys()].indexOf(kindNameOf(attribute));
+}
+
+function byText(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

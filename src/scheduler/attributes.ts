@@ -1,0 +1,462 @@
+/**
+ * What a run depends on: the parts of the machine that a check uses are wrapped, and note which resolver, address, port,
+ * certificate or file system a run used, and how far it came. `src/engine/causes.ts` compares them.
+ *
+ * Whatever responded is no suspect: a refused connection leaves the port, a wrong response the port and its certificate.
+ */
+import type { LocationVote, RunAttributes } from "../domain/check.ts";
+import type { ObserveContext } from "../domain/check_kind.ts";
+import type { Condition } from "../domain/condition.ts";
+import type {
+  CertificateFacts,
+  ConnectionOptions,
+  ConnectionPhase,
+  Connections,
+  ConnectionTarget,
+  Dns,
+  HandshakeTarget,
+  TlsExpectations,
+} from "../domain/connections.ts";
+import type { Files } from "../domain/files.ts";
+import type { OutgoingRequest, Requests } from "../domain/requests.ts";
+import { hostAndPort } from "../domain/runtime_permissions.ts";
+import type { Host } from "../domain/system.ts";
+import { startDeadline, unlessAborted } from "../shared/deadline.ts";
+import { hasAnswered, isOwnFailure, NO_NAME_SERVER } from "../shared/failure_words.ts";
+import { canonicalAddress, isLoopback } from "../shared/ip_address.ts";
+import { MINUTE_MS } from "../shared/time_units.ts";
+
+type RunSystem = ObserveContext["system"];
+
+/** How long the IP addresses of a name are reused, unless a run fails. */
+const FRESH_MS = 5 * MINUTE_MS;
+/** Maximum time of look-ups and connections for the attributes alone. */
+const LATER_TIMEOUT_MS = 3_000;
+const CONTACTS_MAX = 16;
+const ADDRESSES_MAX = 4;
+/** Enough to tell certificates apart. */
+const FINGERPRINT_DIGITS = 16;
+
+/** How far a run came; `null`: that is not known, as after a timeout. */
+type Reached = "nothing" | "resolver" | "name" | "answer" | null;
+
+/** A server that a run used, or tried to. */
+interface Contact {
+  readonly target: ConnectionTarget;
+  readonly tls: TlsExpectations | null;
+  /** The IP address, if the run found it out. */
+  address: string | null;
+  reached: Reached;
+  hasFailed: boolean;
+  /** Whether the time was up, or the failure came, in this phase; `null`: no failure, or an unknown phase. */
+  failedAt: ConnectionPhase | "other" | null;
+  /** Whether the failure is one of this machine, which reveals nothing about the target. */
+  isOwn: boolean;
+  fingerprint: string | null;
+}
+
+interface ObservedRun {
+  readonly system: RunSystem;
+  /** Returns the attributes of the run; reads what is missing, also if the signal aborts. */
+  finish(ended: EndedRun, signal: AbortSignal): Promise<RunAttributes | undefined>;
+}
+
+interface EndedRun {
+  readonly condition: Condition;
+  /** The host that a command reached; `null`: none. */
+  readonly host: string | null;
+  /** Those of the last run, for a failure before anything was observed. */
+  readonly last: RunAttributes | undefined;
+}
+
+/** Notes the attributes of runs; keeps the addresses of names for a while. */
+export class AttributeObserver {
+  readonly #addresses = new Map<
+    string,
+    { readonly addresses: readonly string[]; readonly untilMs: number }
+  >();
+  #resolver: { readonly name: string; readonly untilMs: number } | null = null;
+
+  /** Wraps the parts of the machine that a run uses; `own` is for what only the attributes need. */
+  start(system: RunSystem, own: RunSystem): ObservedRun {
+    const contacts: Contact[] = [];
+    const questions: {
+      readonly server: string | null;
+      readonly name: string;
+      readonly reason: string | null;
+    }[] = [];
+    const devices: number[] = [];
+    let hasProcess = false;
+    const note = (target: ConnectionTarget, tls: TlsExpectations | null): Contact => {
+      const address = target.address?.address ?? canonicalAddress(bare(target.host));
+      const contact: Contact = {
+        ...{ target, tls, address },
+        ...{ reached: null, hasFailed: false, failedAt: null, isOwn: false, fingerprint: null },
+      };
+      if (contacts.length < CONTACTS_MAX) contacts.push(contact);
+      return contact;
+    };
+    const observed: RunSystem = {
+      ...system,
+      connections: noteConnections(system.connections, note),
+      requests: noteRequests(system.requests, { note, hasProxy: hasProxy(system) }),
+      dns: noteQuestions(
+        system.dns,
+        (question) => questions.length < CONTACTS_MAX && questions.push(question),
+      ),
+      files: noteFiles(system.files, (device) => devices.push(device)),
+      host: noteHost(system, (device) => devices.push(device)),
+      processes: {
+        ...system.processes,
+        run: async (command, signal) => {
+          hasProcess = true;
+          return await system.processes.run(command, signal);
+        },
+      },
+    };
+    return {
+      system: observed,
+      finish: async ({ condition, host, last }, signal) => {
+        using deadline = startDeadline(system.clock, LATER_TIMEOUT_MS, signal);
+        const reading: Reading = { system: own, isOk: condition === "ok", signal: deadline.signal };
+        const words = new Words();
+        if (host !== null) {
+          const contact = note({ host, port: 0 }, null);
+          contact.reached = condition === "ok" ? "answer" : null;
+          contact.hasFailed = condition !== "ok";
+        }
+        const isSuspect = suspects(contacts, reading.isOk);
+        for (const contact of contacts.filter(({ isOwn }) => !isOwn)) {
+          await this.#addContact(contact, { words, isSuspect: isSuspect(contact), reading });
+        }
+        for (const { server, name, reason } of questions) {
+          const resolver = server ?? await this.#resolverOf(reading);
+          const isSilent = reason !== null && NO_ANSWER.test(reason);
+          words.add(`resolver ${resolver}`, isSilent && !reading.isOk);
+          if (!isSilent) words.add(`host ${name}`, !reading.isOk);
+        }
+        // Other files are those of a request or a command.
+        if (contacts.length + questions.length === 0 && !hasProcess) {
+          const [device] = devices;
+          const fileSystems = device === undefined ? lastFileSystems(last) : [`${FILE_SYSTEM} ${device}`];
+          for (const word of fileSystems) words.add(word, !reading.isOk);
+        }
+        return words.attributes;
+      },
+    };
+  }
+
+  async #addContact(
+    contact: Contact,
+    { words, isSuspect, reading }: {
+      readonly words: Words;
+      readonly isSuspect: boolean;
+      readonly reading: Reading;
+    },
+  ): Promise<void> {
+    const { target, address } = contact;
+    const { host, port, socket } = target;
+    if (socket !== undefined) return words.add(`port ${socket}`, isSuspect);
+    const name = bare(host).toLowerCase().replace(/\.$/, "");
+    const isName = canonicalAddress(name) === null && !isLoopback(name);
+    const addresses = contact.reached === "nothing" || contact.reached === "resolver"
+      ? null
+      : address !== null
+      ? [address]
+      : await this.#addressesOf(target, isSuspect, reading);
+    if (isName) {
+      const isUnresolved = addresses === null;
+      const resolver = await this.#resolverOf(reading);
+      words.add(`resolver ${resolver}`, isSuspect && isUnresolved && contact.reached !== "resolver");
+      words.add(`host ${name}`, isSuspect && isUnresolved);
+    }
+    if (addresses === null || addresses.length === 0) return;
+    if (isSuspect) await reachFurther(contact, reading);
+    for (const one of addresses) {
+      const isUnreached = isSuspect && contact.reached !== "answer";
+      words.add(`address ${one}`, isUnreached);
+      if (!isLoopback(one)) words.add(`network ${networkOf(one)}`, isUnreached);
+      if (port !== 0) words.add(`port ${hostAndPort(one, port)}`, isSuspect);
+    }
+    if (contact.fingerprint !== null) words.add(`certificate ${contact.fingerprint}`, isSuspect);
+  }
+
+  /** Returns the IP addresses of a name, in a fixed order; `null`: it does not resolve. */
+  async #addressesOf(
+    target: ConnectionTarget,
+    isSuspect: boolean,
+    { system: { clock, connections }, signal }: Reading,
+  ): Promise<readonly string[] | null> {
+    const nowMs = clock.monotonicMs();
+    const known = this.#addresses.get(target.host);
+    if (!isSuspect && known !== undefined && known.untilMs > nowMs) return known.addresses;
+    try {
+      const found = await unlessAborted(connections.resolve(target, signal), signal);
+      const addresses = found.map(({ address }) => address).sort().slice(0, ADDRESSES_MAX);
+      this.#addresses.set(target.host, { addresses, untilMs: nowMs + FRESH_MS });
+      return addresses;
+    } catch (error) {
+      return !signal.aborted && isOwnFailure(connections.explain(error, target, "connecting")) ? [] : null;
+    }
+  }
+
+  /** Returns the name servers of this machine, in few words. */
+  async #resolverOf({ system: { clock, dns } }: Reading): Promise<string> {
+    const nowMs = clock.monotonicMs();
+    if (this.#resolver === null || this.#resolver.untilMs <= nowMs) {
+      const servers = await dns.machineServers();
+      const name = servers.map(({ host }) => host).join(", ") || "of this machine";
+      this.#resolver = { name, untilMs: nowMs + FRESH_MS };
+    }
+    return this.#resolver.name;
+  }
+}
+
+/** Connects once more if it is not known whether the server responded, or which certificate was not accepted. */
+async function reachFurther(contact: Contact, { system: { connections }, signal }: Reading): Promise<void> {
+  const { target, tls, reached, failedAt } = contact;
+  if (reached === null && (failedAt === "connecting" || target.port === 0)) return;
+  const lacksCertificate = tls !== null && failedAt === "TLS" && contact.fingerprint === null;
+  if (reached !== null && !lacksCertificate) return;
+  const onPhase = (phase: ConnectionPhase): void => {
+    if (phase !== "connecting") contact.reached = "answer";
+  };
+  try {
+    if (tls === null) (await connections.connect(target, { onPhase, signal })).close();
+    else {
+      const { facts } = await connections.readCertificate({ ...target, tls }, { onPhase, signal });
+      contact.fingerprint = fingerprintOf(facts);
+    }
+    contact.reached = "answer";
+  } catch (error) {
+    if (contact.reached === null && !signal.aborted) {
+      noteFailure(contact, connections.explain(error, target, "connecting"));
+    }
+  }
+}
+
+/** Returns the locations that a check depended on. One of them is a suspect only if the check is ok at another. */
+export function locationAttributes(
+  votes: readonly LocationVote[],
+  condition: Condition,
+): RunAttributes | undefined {
+  const well = votes.filter((vote) => vote.condition === "ok");
+  if (well.length === 0) return undefined;
+  const words = new Words();
+  for (const { location } of well) words.add(`location ${location}`, false);
+  if (condition === "ok") return words.attributes;
+  const failing = votes.filter((vote) => vote.condition === "critical" || vote.condition === "warning");
+  for (const { location } of failing) words.add(`location ${location}`, true);
+  return words.attributes;
+}
+
+interface Reading {
+  readonly system: RunSystem;
+  readonly isOk: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** What a run depended on; what did not work is suspected, even if it worked for another part of the run. */
+class Words {
+  readonly #suspected = new Set<string>();
+  readonly #worked = new Set<string>();
+
+  add(word: string, isSuspect: boolean): void {
+    (isSuspect ? this.#suspected : this.#worked).add(word);
+  }
+
+  get attributes(): RunAttributes | undefined {
+    if (this.#suspected.size + this.#worked.size === 0) return undefined;
+    return { suspected: [...this.#suspected], worked: [...this.#worked.difference(this.#suspected)] };
+  }
+}
+
+const FILE_SYSTEM = "file system";
+
+/** A file system that is gone is the one of the last run. */
+function lastFileSystems(last: RunAttributes | undefined): readonly string[] {
+  return [...last?.suspected ?? [], ...last?.worked ?? []].filter((word) =>
+    word.startsWith(`${FILE_SYSTEM} `)
+  );
+}
+
+/** Without a failed contact, the last one returned what was not expected. */
+function suspects(contacts: readonly Contact[], isOk: boolean): (contact: Contact) => boolean {
+  const failed = contacts.filter(({ hasFailed }) => hasFailed);
+  return (contact) => !isOk && (failed.length > 0 ? contact.hasFailed : contact === contacts.at(-1));
+}
+
+function noteFailure(
+  contact: Contact,
+  failure: ReturnType<Connections["explain"]> | ReturnType<Requests["explain"]>,
+): void {
+  contact.hasFailed = true;
+  contact.isOwn = isOwnFailure(failure);
+  contact.failedAt = failure.phase === "connecting" || failure.phase === "TLS" ? failure.phase : "other";
+  contact.reached = failure.phase === "resolving"
+    ? failure.reason === NO_NAME_SERVER ? "nothing" : "resolver"
+    : hasAnswered(failure)
+    ? "answer"
+    : "name";
+}
+
+type Note = (target: ConnectionTarget, tls: TlsExpectations | null) => Contact;
+
+function noteConnections(connections: Connections, note: Note): Connections {
+  const noted = async <T>(
+    contact: Contact,
+    options: ConnectionOptions,
+    work: (options: ConnectionOptions) => Promise<T>,
+  ): Promise<T> => {
+    let phase: ConnectionPhase = "connecting";
+    const onPhase = (next: ConnectionPhase): void => {
+      phase = next;
+      if (phase !== "connecting") contact.reached = "answer";
+      options.onPhase?.(next);
+    };
+    try {
+      const value = await work({ ...options, onPhase });
+      contact.reached = "answer";
+      return value;
+    } catch (error) {
+      if (options.signal.aborted) [contact.hasFailed, contact.failedAt] = [true, phase];
+      else noteFailure(contact, connections.explain(error, contact.target, phase));
+      throw error;
+    }
+  };
+  return {
+    ...connections,
+    connect: (target, options) =>
+      noted(note(target, target.tls ?? null), options, (given) => connections.connect(target, given)),
+    connectDatabase: (target, options) => {
+      const contact = "socketPath" in target
+        ? note({ host: "", port: 0, socket: target.socketPath }, null)
+        : note(target, null);
+      return noted(contact, options, (given) => connections.connectDatabase(target, given));
+    },
+    async readCertificate(target: HandshakeTarget, options) {
+      const contact = note(target, target.tls);
+      const reading = await noted(contact, options, (given) => connections.readCertificate(target, given));
+      contact.fingerprint = fingerprintOf(reading.facts);
+      return reading;
+    },
+    readTime: (target, signal) =>
+      noted(note(target, null), { signal }, () => connections.readTime(target, signal)),
+  };
+}
+
+function fingerprintOf(facts: CertificateFacts | null): string | null {
+  return facts === null ? null : facts.fingerprint.slice(0, FINGERPRINT_DIGITS);
+}
+
+function noteRequests(
+  requests: Requests,
+  { note, hasProxy }: { readonly note: Note; readonly hasProxy: boolean },
+): Requests {
+  return {
+    ...requests,
+    async send(request, signal) {
+      // A proxy resolves the name, and connects.
+      if (hasProxy && request.connection === undefined) return await requests.send(request, signal);
+      const contact = noteRequest(request, note);
+      try {
+        const response = await requests.send(request, signal);
+        contact.reached = "answer";
+        contact.address ??= addressOf(response.peer);
+        return response;
+      } catch (error) {
+        if (signal.aborted) contact.hasFailed = true;
+        else noteFailure(contact, requests.explain(error, request.target));
+        throw error;
+      }
+    },
+  };
+}
+
+function noteRequest({ target, tls, connection, refuses }: OutgoingRequest, note: Note): Contact {
+  const { hostname, port, protocol } = new URL(target);
+  const isSecure = protocol === "https:";
+  const authorities = tls?.authority === undefined ? [] : [tls.authority];
+  return note(
+    { host: hostname, port: port === "" ? isSecure ? 443 : 80 : Number(port), ...connection },
+    isSecure ? { serverName: hostname, authorities, ...refuses !== undefined && { refuses } } : null,
+  );
+}
+
+/** Returns the IP address of `ADDRESS:PORT`. */
+function addressOf(peer: string | undefined): string | null {
+  return peer === undefined ? null : canonicalAddress(bare(peer.replace(/:\d+$/, "")));
+}
+
+const PROXY_VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].flatMap((
+  name,
+) => [name, name.toLowerCase()]);
+
+function hasProxy({ environment }: RunSystem): boolean {
+  return PROXY_VARIABLES.some((name) => environment(name));
+}
+
+/** The words of a name server that did not respond. */
+const NO_ANSWER = /^no (?:complete )?response|connection|network is unreachable|no route|timed out/;
+
+function noteQuestions(
+  dns: Dns,
+  add: (
+    question: { readonly server: string | null; readonly name: string; readonly reason: string | null },
+  ) => void,
+): Dns {
+  return {
+    ...dns,
+    async lookUp(question, signal) {
+      const server = question.server?.host ?? null;
+      const name = question.name.replace(/\.$/, "").toLowerCase();
+      try {
+        const answer = await dns.lookUp(question, signal);
+        const isObstacle = "isObstacle" in answer && answer.isObstacle;
+        if (!isObstacle) add({ server, name, reason: "reason" in answer ? answer.reason : null });
+        return answer;
+      } catch (error) {
+        add({ server, name, reason: "no response" });
+        throw error;
+      }
+    },
+  };
+}
+
+function noteFiles(files: Files, add: (device: number) => void): Files {
+  return {
+    ...files,
+    async stat(path, options) {
+      const facts = await files.stat(path, options);
+      if (facts.device !== undefined) add(facts.device);
+      return facts;
+    },
+  };
+}
+
+function noteHost({ host, files }: RunSystem, add: (device: number) => void): Host {
+  return {
+    ...host,
+    async fileSystem(path) {
+      const facts = await host.fileSystem(path);
+      const { device } = await files.stat(path).catch(() => ({ device: undefined }));
+      if (device !== undefined) add(device);
+      return facts;
+    },
+  };
+}
+
+/** Returns the usual size of a network of one site: /24 of IPv4, /64 of IPv6. */
+function networkOf(address: string): string {
+  if (!address.includes(":")) return `${address.replace(/\.\d+$/, "")}.0/24`;
+  const [head = "", tail] = address.split("::");
+  const groups = head.split(":");
+  const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(":").length;
+  return `${
+    [...groups, ...Array.from({ length: Math.max(0, missing) }, () => "0")].slice(0, 4).join(":")
+  }::/64`;
+}
+
+function bare(host: string): string {
+  return host.replace(/^\[(.*)\]$/, "$1");
+}

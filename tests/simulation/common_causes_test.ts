@@ -1,0 +1,131 @@
+/** Problems with a common cause are one message. */
+import assert from "node:assert/strict";
+import { simulate } from "../../testing/simulation/mod.ts";
+import type { Receivers } from "../../testing/simulation/receivers.ts";
+
+const START = "2026-03-02 21:55";
+const LINE = { parameters: { body: ["{{event}} {{headline}}"] } };
+
+function page(path: string, others: object = {}): object {
+  return { kind: "http_request", parameters: { request: { target: `http://10.0.0.7/${path}` } }, ...others };
+}
+
+const PAGES = { shop: page("shop"), api: page("api"), docs: page("docs"), login: page("login") };
+const OTHER = { kind: "http_request", parameters: { request: { target: "http://10.0.0.8/" } } };
+const OUTAGE = { "10.0.0.7": "22:00 refuse, 22:10 up" };
+
+function textsOf(channel: string, { messages }: Receivers): readonly string[] {
+  return messages.filter((message) => message.channel === channel).map(({ text }) => text);
+}
+
+simulate("four checks of one server are one message that names it, and so are their recoveries", {
+  start: START,
+  config: {
+    channels: { chat: LINE, sms: { kind: "command" }, all: {}, each: { ...LINE, common_causes: false } },
+    checks: { ...PAGES, other: OTHER },
+  },
+  servers: OUTAGE,
+  actions: {
+    "22:05": async (world) => {
+      const { stdout } = await world.machine().run("why", "api");
+      assert.match(
+        stdout,
+        /^cause: 4 checks fail since 2026-03-02 2[\d:]+ UTC: all connect to 10\.0\.0\.7:80, and no healthy check does: api, docs, login, shop$/m,
+      );
+      const { stdout: json } = await world.machine().run("why", "api", "--format", "json");
+      assert.deepEqual(JSON.parse(json).cause.checks, ["api", "docs", "login", "shop"]);
+    },
+  },
+  until: "22:20",
+  expect: { chat: "any", sms: "any", all: "any", each: "any" },
+  finally: (_, receivers) => {
+    const [problem = "", recovery = "", ...others] = textsOf("chat", receivers);
+    assert.deepEqual(others, []);
+    assert.match(
+      problem,
+      /^\["problem 4 checks are down since 2026-03-02 2[\d:]+ UTC: all connect to 10\.0\.0\.7:80, and no healthy check does: /,
+    );
+    assert.match(recovery, /^\["recovery 4 checks are up again: /);
+    assert.equal(textsOf("sms", receivers).length, 2);
+    assert.equal(textsOf("each", receivers).length, 8);
+    const all = receivers.messages.filter(({ channel }) => channel === "all");
+    assert.deepEqual(all.map(({ items }) => items.length), [4, 4]);
+    const ids = all.flatMap(({ items }) => items.map(({ id }) => id));
+    assert.equal(new Set(ids).size, 8, "each notification has an id of its own");
+  },
+});
+
+simulate("a healthy check of the server leaves each problem by itself", {
+  start: START,
+  config: {
+    channels: { chat: LINE },
+    checks: {
+      ...PAGES,
+      "down for maintenance": {
+        ...page("maintenance"),
+        parameters: { request: { target: "http://10.0.0.7/maintenance" }, response: { status_code: 503 } },
+        notifications: [],
+      },
+    },
+  },
+  servers: { "10.0.0.7": "22:00 503, 22:10 up" },
+  actions: {
+    "22:05": async (world) => {
+      const { stdout } = await world.machine().run("why", "api");
+      assert.match(
+        stdout,
+        /^no common cause with other checks:\n- port 10\.0\.0\.7:80: docs, login, shop fail with it; it works for "down for maintenance"$/m,
+      );
+    },
+  },
+  until: "22:20",
+  expect: { chat: "any" },
+  finally: (_, receivers) => assert.equal(textsOf("chat", receivers).length, 8),
+});
+
+simulate("without common causes each problem is a message", {
+  start: START,
+  config: { common_causes: false, channels: { chat: LINE }, checks: PAGES },
+  servers: OUTAGE,
+  until: "22:20",
+  expect: { chat: "any" },
+  finally: (_, receivers) => assert.equal(textsOf("chat", receivers).length, 8),
+});
+
+simulate("a dependency decides before a common cause", {
+  start: START,
+  config: {
+    channels: { chat: LINE },
+    checks: {
+      shop: page("shop"),
+      ...Object.fromEntries(
+        ["api", "docs", "login"].map((name) => [name, page(name, { depends_on: ["shop"] })]),
+      ),
+    },
+  },
+  servers: OUTAGE,
+  until: "22:20",
+  expect: { chat: "any" },
+  finally: (_, receivers) => {
+    const texts = textsOf("chat", receivers);
+    assert.equal(texts.length, 2);
+    for (const text of texts) assert.match(text, /shop is /);
+  },
+});
+
+for (const end of ["kill", "stop"] as const) {
+  simulate(`a ${end} while a cause is sent loses nothing and repeats nothing`, {
+    start: START,
+    config: { channels: { chat: LINE }, checks: PAGES },
+    servers: { ...OUTAGE, "chat": "21:59 refuse, 22:06 up" },
+    actions: { "22:03": end, "22:04": "start" },
+    until: "22:30",
+    expect: { chat: "any" },
+    log: ["not delivered to chat"],
+    finally: (_, receivers) => {
+      const ids = receivers.messages.flatMap(({ items }) => items.map(({ id }) => id));
+      assert.ok(receivers.messages.length >= 2, "the problem and the recovery");
+      assert.equal(new Set(ids).size, ids.length);
+    },
+  });
+}
