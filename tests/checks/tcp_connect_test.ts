@@ -6,7 +6,12 @@ import { httpRequestKind } from "../../src/checks/http_request.ts";
 import { tcpConnectKind } from "../../src/checks/tcp_connect.ts";
 import type { TcpConnectParameters } from "../../src/domain/generated/config.ts";
 import { type Certificate, createAuthority, createCertificate } from "../support/certificates.ts";
-import { observeConnection, observeInOwnProcess, tcpCheck } from "../support/connection_check.ts";
+import {
+  observeAllInOwnProcess,
+  observeConnection,
+  observeInOwnProcess,
+  tcpCheck,
+} from "../support/connection_check.ts";
 import type { CheckResult } from "../../src/domain/check.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 import { beSilent, drip, flood, leave, speakPlainly } from "../support/hostile_servers.ts";
@@ -244,16 +249,19 @@ Deno.test("tcp_connect and http_request connect to a Unix socket, with permissio
   for (const [check, fine, { read, write, net = [] }] of checks) {
     assert.strictEqual(textOf(await observeConnection(check)), fine);
     assert.deepStrictEqual({ read, write, net }, { read: [socket], write: [socket], net: [] });
-    for (const missing of ["nothing", "read", "write"] as const) {
-      await t.step(`${check.kind} without ${missing}`, async () => {
-        const flags = (["read", "write"] as const).map((name) =>
-          `--allow-${name}=${[source, ...name === missing ? [] : [socket]].join(",")}`
-        );
-        const found = await observeInOwnProcess(check, { flags: [...flags, "--allow-env", "--allow-sys"] });
-        const lack = `unknown: needs ${missing} access to "${socket}": grant --allow-${missing}=${socket}`;
-        assert.strictEqual(textOf(found), missing === "nothing" ? fine : lack);
+  }
+  for (const missing of ["nothing", "read", "write"] as const) {
+    await t.step(`without ${missing}`, async () => {
+      const flags = (["read", "write"] as const).map((name) =>
+        `--allow-${name}=${[source, ...name === missing ? [] : [socket]].join(",")}`
+      );
+      const found = await observeAllInOwnProcess(checks.map(([check]) => check), {
+        flags: [...flags, "--allow-env", "--allow-sys"],
       });
-    }
+      const lack = `unknown: needs ${missing} access to "${socket}": grant --allow-${missing}=${socket}`;
+      const expected = checks.map(([, fine]) => missing === "nothing" ? fine : lack);
+      assert.deepStrictEqual(found.map(textOf), expected);
+    });
   }
   listener.close();
   await serving;

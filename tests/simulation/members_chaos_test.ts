@@ -3,7 +3,7 @@
  * (a period) names itself in the output of its check.
  */
 import assert from "node:assert/strict";
-import { testSeed } from "../../testing/seed.ts";
+import { campaign, testSeed } from "../../testing/seed.ts";
 import type { Fault } from "../../testing/simulation/mod.ts";
 import { Random } from "../../testing/simulation/random.ts";
 import type { Way } from "../../testing/simulation/shared_state.ts";
@@ -326,7 +326,7 @@ function periodIn({ output }: { readonly output: string }): number {
   return Number(/period (\d+)/.exec(output)?.[1]);
 }
 
-const SEEDS = [-1, 0].map((index) => 2 * testSeed() + index);
+const SEEDS = [-1, 0].slice(0, campaign(2, 1)).map((index) => 2 * testSeed() + index);
 
 for (const seed of SEEDS) {
   Deno.test(`members lose, invent and reorder nothing, whatever fails (seed ${seed})`, async () => {

@@ -73,16 +73,29 @@ export async function observeConnection(
   return await (await entryOf(check)).observe(check, contextOf({ system, signal }));
 }
 
+export interface OwnProcessOptions {
+  /** @default all permissions */
+  readonly flags?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
 /** Observes a target in a separate process, with its own permissions and environment. */
 export async function observeInOwnProcess(
   check: ConnectionCheck,
-  { flags = ["--allow-all"], environment = {} }: {
-    readonly flags?: readonly string[];
-    readonly environment?: Readonly<Record<string, string>>;
-  } = {},
+  options?: OwnProcessOptions,
 ): Promise<CheckResult> {
+  const [result] = await observeAllInOwnProcess([check], options);
+  if (result === undefined) throw new Error("The process printed no result");
+  return result;
+}
+
+/** Observes targets in one separate process. */
+export async function observeAllInOwnProcess(
+  checks: readonly ConnectionCheck[],
+  { flags = ["--allow-all"], environment = {} }: OwnProcessOptions = {},
+): Promise<readonly CheckResult[]> {
   const program = fileURLToPath(new URL("../fixtures/observe_connection.ts", import.meta.url));
-  const args = [...runArguments(flags), program, JSON.stringify(check)];
+  const args = [...runArguments(flags), program, ...checks.map((check) => JSON.stringify(check))];
   const { success, stdout, stderr } = await runChild(Deno.execPath(), args, {
     env: { NO_COLOR: "1", ...environment },
   });
