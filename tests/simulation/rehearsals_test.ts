@@ -1,6 +1,8 @@
 /** Rehearsals of channels: each is sent once, and one that nobody confirms is a problem that goes to another channel. */
 import assert from "node:assert/strict";
 import { type Scenario, simulate, type World } from "../../testing/simulation/mod.ts";
+import { playWithKills } from "../../testing/simulation/kills.ts";
+import { campaign, testSeed } from "../../testing/seed.ts";
 import { test as testMembers } from "./installation.ts";
 import { Visitor } from "./visitor.ts";
 
@@ -265,6 +267,47 @@ simulate("calls by cron send each rehearsal once, and their problems", {
   },
   until: "12:00",
   expect: { ops: [`10:00-10:11 ${SENT}`], pager: ["11:00-11:21 problem ops arrives critical"] },
+});
+
+Deno.test("a kill between any two steps sends one rehearsal, and loses no confirmation", async () => {
+  const parameters = { channel: "ops", cron: "0 10 * * mon", confirm_within: "2 minutes" };
+  const scenario: Scenario = {
+    ...WEEKLY,
+    start: "2026-03-02 09:58",
+    config: {
+      ...CONFIG,
+      checks: {
+        "ops arrives": {
+          ...CONFIG.checks["ops arrives"],
+          schedule: { regular_interval: "1 minute" },
+          parameters,
+        },
+      },
+    },
+    actions: {
+      "10:05": async (world) => {
+        const path = lastPath(world);
+        // As a person does while the service is away.
+        while ((await world.machine().request(path, { method: "POST" }))?.status !== 200) {
+          await world.advance(1_000);
+        }
+      },
+    },
+    until: "10:10",
+  };
+  let kills = 0;
+  const options = { seed: testSeed(), count: campaign(200, 20) };
+  for await (const { world, receivers, failure, where } of playWithKills(scenario, options)) {
+    kills++;
+    const details = `${where}, seed ${testSeed()}\n${world.trace.text({ zone: "UTC", linesMax: 100 })}`;
+    // It compares with no expectation.
+    assert.doesNotMatch(failure ?? "", /^at /, details);
+    const first = receivers.messages.filter(({ isAgain }) => !isAgain);
+    const arrived = first.map(({ channel, items }) => `${channel} ${items.map(({ event }) => event)}`);
+    assert.deepEqual(arrived, ["ops rehearsal", "pager problem", "pager recovery"], details);
+    assert.equal(new Set(paths(world)).size, 1, details);
+  }
+  assert.ok(kills >= 15, `${kills} kills`);
 });
 
 testMembers(
