@@ -12,7 +12,7 @@ import { splayOf } from "./plan.ts";
 import { type CheckRunner, type Limiters, RUN_HERE, runCheck, type RunOptions } from "./run_checks.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerOptions } from "./scheduler.ts";
 
-interface LocationRunsOptions extends Pick<SchedulerOptions, "system" | "onBug"> {
+interface LocationRunsOptions extends Pick<SchedulerOptions, "system" | "steps" | "onBug"> {
   readonly location: string;
   readonly shared: Pick<SharedStore, "saveLocationResults">;
   readonly share: Pick<WorkShare, "runs">;

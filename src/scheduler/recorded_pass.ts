@@ -27,9 +27,11 @@ import { SuppressedChecks } from "./suppressed_checks.ts";
 import { AttributeObserver } from "./attributes.ts";
 import { mayConfirmProblem } from "./trace/trace_depth.ts";
 
-interface RecordedPassOptions
-  extends
-    Pick<PassOptions, "system" | "directory" | "limiters" | "redact" | "runner" | "signal" | "connectivity"> {
+interface RecordedPassOptions extends
+  Pick<
+    PassOptions,
+    "system" | "directory" | "limiters" | "redact" | "runner" | "signal" | "connectivity" | "steps"
+  > {
   readonly active: readonly Check[];
   readonly repository: StateRepository;
   readonly engine: Engine;

@@ -18,6 +18,7 @@ import type { AttributeObserver } from "./attributes.ts";
 import type { Connectivity } from "./connectivity.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import { StallSafeRuns } from "./stall_safe.ts";
+import type { StepReceiver } from "./trace/record_steps.ts";
 
 /** Limit how many checks run at a time that start a process, and that only wait for the network. */
 export type Limiters = Readonly<Record<"process" | "network", Limiter>>;
@@ -46,6 +47,7 @@ export type RunOptions = Pick<
   | "traceOf"
   | "attributes"
   | "attributesOf"
+  | "steps"
 >;
 
 export interface CheckRunner {
@@ -87,6 +89,8 @@ export interface PassOptions {
   attributesOf?(check: string): RunAttributes | undefined;
   /** Returns how much of a run is traced; `null`: nothing. @default nothing */
   traceOf?(check: Check): TraceDepth | null;
+  /** Receives the steps of runs. @default nothing does */
+  readonly steps?: StepReceiver | undefined;
   readonly redact: Redact;
   onResult(result: Result): void;
 }
@@ -163,6 +167,7 @@ export function withoutSecrets(system: ObserveContext["system"], redact: Redact)
 }
 
 const readTracing = lazily(() => import("./trace/trace_run.ts"));
+const readRecording = lazily(() => import("./trace/record_steps.ts"));
 
 /**
  * Runs one check and measures it, on the system from {@linkcode withoutSecrets}.
@@ -173,14 +178,17 @@ export async function runCheck(
   check: Check,
   options: RunOptions,
 ): Promise<Result> {
-  const { jobs, reports = null, notifies = false, conditionOf, directory, signal, redact } = options;
+  const { jobs, reports = null, notifies = false, conditionOf, directory, signal, redact, steps } = options;
   signal.throwIfAborted();
   const depth = options.traceOf?.(check) ?? null;
   const traced = depth === null ? null : (await readTracing()).startTrace(options.system, depth);
   const noted = options.attributes?.start(traced?.system ?? options.system, options.system) ?? null;
-  const system = noted?.system ?? traced?.system ?? options.system;
   const ownSecrets: string[] = [];
   const entry = await entryOf(check);
+  const recording = steps?.isOn === true
+    ? (await readRecording()).recordSteps(noted?.system ?? traced?.system ?? options.system, steps)
+    : null;
+  const system = recording?.system ?? noted?.system ?? traced?.system ?? options.system;
   const startedAtMs = system.clock.wallMs();
   const startedMonotonicMs = system.clock.monotonicMs();
   const context: ObserveContext = {
@@ -211,11 +219,11 @@ export async function runCheck(
     }, signal);
   const isTraced = traced !== null && (depth === "full" || checkResult.condition !== "ok");
   if (isTraced) await traced.finish(signal);
-  const redactOwn = isTraced ? createRedactor(ownSecrets) : null;
-  const trace = redactOwn === null
+  const redactOwn = isTraced || recording !== null ? createRedactor(ownSecrets) : null;
+  const trace = !isTraced || redactOwn === null
     ? undefined
-    : traced?.text((text, cut) => redactOwn(redact(text, cut), cut));
-  return {
+    : traced.text((text, cut) => redactOwn(redact(text, cut), cut));
+  const result: Result = {
     ...checkResult,
     output: redact(checkResult.output),
     detail: redact(checkResult.detail),
@@ -226,4 +234,8 @@ export async function runCheck(
     durationMs,
     ...attributes !== undefined && { attributes },
   };
+  if (recording !== null) {
+    steps?.receive(recording.end(result, (text) => redactOwn?.(redact(text)) ?? redact(text)));
+  }
+  return result;
 }

@@ -48,6 +48,7 @@ import {
   type TaskTransition,
   transitionTask,
 } from "./task.ts";
+import type { StepReceiver } from "./trace/record_steps.ts";
 import { mayConfirmProblem } from "./trace/trace_depth.ts";
 
 /** The checks that a scheduler runs; a reload replaces them whole. */
@@ -104,6 +105,8 @@ export interface SchedulerOptions {
   readonly limiters: Limiters;
   /** @default {@linkcode RUN_HERE} */
   readonly runner?: CheckRunner;
+  /** Receives the steps of runs. @default nothing does */
+  readonly steps?: StepReceiver | undefined;
   /** Records every result that counts, and decides on notifications. */
   readonly engine: Pick<
     Engine,
@@ -598,6 +601,7 @@ export class Scheduler {
       },
       ...this.#options.jobs !== null && { memoryOf: (name) => this.#recordOf(name).last?.memory ?? null },
       traceOf: (check) => mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null,
+      steps: this.#options.steps,
       directory,
       redact,
     };

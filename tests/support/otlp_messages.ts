@@ -188,6 +188,40 @@ export function readMetrics(
   };
 }
 
+export interface OtlpSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly attributes: Attributes;
+  readonly startMs: number;
+  readonly endMs: number;
+  /** `null`: it is no error. */
+  readonly error: string | null;
+}
+
+/** Validates the body of a request with spans, and returns them. */
+export function readSpans(body: string): readonly OtlpSpan[] {
+  const request = JSON.parse(body);
+  assertOtlp(request, "ExportTraceServiceRequest");
+  const [{ scopeSpans: [{ spans }] }] = request.resourceSpans;
+  return spans.map((
+    { startTimeUnixNano, endTimeUnixNano, attributes, status, ...span }: OtlpSpan & {
+      readonly startTimeUnixNano: string;
+      readonly endTimeUnixNano: string;
+      readonly attributes: readonly OtlpAttribute[];
+      readonly status?: { readonly code: number; readonly message: string };
+    },
+  ) => ({
+    ...span,
+    attributes: attributesOf(attributes),
+    startMs: Number(startTimeUnixNano) / 1e6,
+    endMs: Number(endTimeUnixNano) / 1e6,
+    error: status?.code === 2 ? status.message : null,
+  }));
+}
+
 interface OtlpMetric {
   readonly name: string;
   readonly gauge?: OtlpPoints;

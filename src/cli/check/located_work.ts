@@ -7,7 +7,7 @@ import type { CheckRunner, Limiters } from "../../scheduler/run_checks.ts";
 import type { ScheduledConfig, Scheduler, SchedulerOptions } from "../../scheduler/scheduler.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 
-interface LocatedWorkOptions extends Pick<SchedulerOptions, "system" | "onBug"> {
+interface LocatedWorkOptions extends Pick<SchedulerOptions, "system" | "steps" | "onBug"> {
   readonly shared: { readonly store: Pick<SharedStore, "saveLocationResults" | "locationResults"> };
   readonly member: {
     readonly location: Pick<Member["location"], "name" | "runs"> & {

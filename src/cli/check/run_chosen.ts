@@ -5,6 +5,7 @@ import type { SharedState } from "../../domain/membership.ts";
 import { RecordedPass } from "../../scheduler/recorded_pass.ts";
 import { connectivityOf } from "../../scheduler/connectivity.ts";
 import { createLimiters } from "../../scheduler/run_checks.ts";
+import type { StepReceiver } from "../../scheduler/trace/record_steps.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { SharedSender } from "../../members/shared_sender.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
@@ -36,6 +37,8 @@ export interface PassParts extends OnceOptions {
   readonly left: ReadonlySet<string>;
   /** Whether there is a state: without one no channel is called. */
   readonly isKept: boolean;
+  /** Receives the steps of runs; absent: nothing does. */
+  readonly steps: StepReceiver | undefined;
 }
 
 export interface ChosenOptions extends PassParts {

@@ -123,7 +123,7 @@ async function publishMetrics(
     ...{ config, version: VERSION, repository, engine, sender, sharing: null, nowMs },
     notRunning: run?.ended ?? null,
     ...{ lastLoopAtMs: nowMs, schedulerLagMs: null, configLoadedAtMs: nowMs },
-    ...{ isReloadSuccessful: null, isRunning: null },
+    ...{ isReloadSuccessful: null, isRunning: null, spansDropped: null },
   });
   const warn = (failure: string): void => system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
   if (metrics !== null) {

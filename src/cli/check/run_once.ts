@@ -10,6 +10,8 @@ import { FORMATS } from "../formats/registry.ts";
 import { EXIT } from "../exit_code.ts";
 import { publishedReportOf } from "../../outputs/html_report/publish_report.ts";
 import { printable } from "../../shared/text.ts";
+import type { SpanQueue } from "../../outputs/opentelemetry/span_queue.ts";
+import { VERSION } from "../answer_at_once.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
 import type { LocatedPass } from "./located_pass.ts";
 import { checksThatLeft, endOfService, recordCronRun, recordDeath } from "./run_recorder.ts";
@@ -32,6 +34,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     ...!settings.due &&
       { heldHint: "run checks in that service with: monitor run NAME, or add --state none" },
   });
+  const spans = await startSpans(config);
   let failure: StoreError | null = null;
   const overtaken = new Set<string>();
   try {
@@ -70,7 +73,10 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       : here;
     // Results are persisted even if they can't be printed.
     const code = await state.whileLocked(
-      runPass(chosen, { ...options, repository, shared, overtaken, located, selected: checks, left, isKept })
+      runPass(chosen, {
+        ...{ ...options, repository, shared, overtaken, located, selected: checks, left, isKept },
+        steps: spans ?? undefined,
+      })
         .finally(() => isKept ? repository.finish(config, system.clock.wallMs()) : undefined),
     );
     // Once the notifications about checks that left are persisted.
@@ -79,6 +85,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       await recordCronRun(repository.store, config, { left: unended, nowMs: system.clock.wallMs() });
       await publish(config, { system, repository, warn });
     }
+    if (spans !== null) await sendSpans(spans, { ...options, warn });
     if (failure === null) return code;
     system.stderr.write(`monitor: error: ${printable((failure as StoreError).message)}\n`);
     return EXIT.input_output;
@@ -136,6 +143,29 @@ async function publish(
     const failure = await publishFile(file, system.files);
     if (failure !== null) warn(failure);
   }
+}
+
+/** Begins to record the steps of runs; `null`: the config does not ask for it. */
+async function startSpans({ opentelemetry }: OpenConfig): Promise<SpanQueue | null> {
+  if (opentelemetry?.traces !== true) return null;
+  const { SpanQueue } = await import("../../outputs/opentelemetry/span_queue.ts");
+  const spans = new SpanQueue();
+  spans.isOn = true;
+  spans.propagates = opentelemetry.propagate;
+  return spans;
+}
+
+async function sendSpans(
+  spans: SpanQueue,
+  { config, system, settings, warn }: OnceOptions & { warn(message: string): void },
+): Promise<void> {
+  if (config.opentelemetry === null) return;
+  const { exportAllSpans } = await import("../../outputs/opentelemetry/export_spans.ts");
+  const failure = await exportAllSpans(spans, {
+    ...{ settings: config.opentelemetry, system, version: VERSION, instance: settings.member },
+    abort: new AbortController().signal,
+  });
+  if (failure !== null) warn(config.redact(failure));
 }
 
 /** Runs the checks; with a state, their notifications are sent. */

@@ -36,6 +36,7 @@ import { ReportSender } from "../../outputs/report_sender.ts";
 import { AgentReports } from "../../scheduler/agent_reports.ts";
 import { LocalLocations } from "../../state/local_locations.ts";
 import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts";
+import { SpanQueue } from "../../outputs/opentelemetry/span_queue.ts";
 import { startOpenTelemetry } from "../../outputs/opentelemetry/opentelemetry_switch.ts";
 import { SummarySchedule } from "../../outputs/summary/summary_schedule.ts";
 import { VERSION } from "../answer_at_once.ts";
@@ -77,6 +78,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   // Of a shared state, other members may run them.
   if (state.shared === null) repository.leaveOthers(scheduled.checks);
   const limiters = createLimiters({ process: settings.concurrency });
+  const spans = new SpanQueue();
   let { redact } = scheduled;
   const notified = toNotifyingConfig(config, scheduled.checks);
   let consoles = consolesOf(notified);
@@ -91,9 +93,14 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     onEvent: (event) => logDeliveryEvent(event, { log, redact, consoles }),
     onBug,
   };
-  const sharing = state.shared === null
-    ? null
-    : await startSharing(notified, { ...options, sending, shared: state.shared, repository, limiters });
+  const sharing = state.shared === null ? null : await startSharing(notified, {
+    ...options,
+    sending,
+    shared: state.shared,
+    repository,
+    limiters,
+    steps: spans,
+  });
   const sender = sharing?.sender ?? startSender(notified, sending);
   const reporter = state.shared === null
     ? new ReportSender({ system, log, repository, config, onBug })
@@ -105,7 +112,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   const located = sharing?.located ??
     (locations === null || reports === null
       ? null
-      : await startAgentLocations({ ...options, repository, limiters, locations, reports }));
+      : await startAgentLocations({ ...options, repository, limiters, steps: spans, locations, reports }));
   const engine = new Engine(notified.running, {
     repository,
     sender,
@@ -122,6 +129,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     limiters,
     engine,
     ...located !== null && { runner: located.runner },
+    steps: spans,
     ...options.runner !== undefined && { runner: options.runner },
     ...sharing !== null && { share: sharing.member, runner: sharing.located.runner },
     onEvent: options.onEvent,
@@ -140,6 +148,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     sender,
     reporter,
     reports,
+    spans,
   });
   scheduler.subscribe(outputs.happened);
   repository.onOvertaken((checks) => {
@@ -180,6 +189,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
 interface AgentLocationsOptions extends ServicePartsOptions {
   readonly repository: StateRepository;
   readonly limiters: Limiters;
+  readonly steps: SpanQueue;
   readonly locations: LocalLocations;
   readonly reports: AgentReports;
 }
@@ -239,6 +249,7 @@ interface SharingOptions extends ServicePartsOptions {
   readonly sending: SenderOptions;
   readonly repository: StateRepository;
   readonly limiters: Limiters;
+  readonly steps: SpanQueue;
 }
 
 async function startSharing(notified: NotifyingConfig, options: SharingOptions): Promise<Sharing> {
@@ -290,6 +301,7 @@ interface ServiceOutputsOptions extends CommandContext {
   readonly reporter: ReportSender | null;
   /** What agents report; `null` if the state is shared. */
   readonly reports: AgentReports | null;
+  readonly spans: SpanQueue;
   /** This process as a member; `null` if its state isn't shared. */
   readonly member: Member | null;
   /** Its checks with locations; `null` without a member. */

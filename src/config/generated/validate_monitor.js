@@ -501,7 +501,7 @@ if(data.target === undefined){
 vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty: "target"}});
 }
 for(const key0 in data){
-if(!(((((key0 === "target") || (key0 === "headers")) || (key0 === "interval")) || (key0 === "metrics")) || (key0 === "service_name"))){
+if(!(((((((key0 === "target") || (key0 === "headers")) || (key0 === "interval")) || (key0 === "metrics")) || (key0 === "traces")) || (key0 === "propagate")) || (key0 === "service_name"))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -523,6 +523,16 @@ vErrors = join(vErrors, validate_interval.errors);
 if(data.metrics !== undefined){
 if(typeof data.metrics !== "boolean"){
 vErrors = add(vErrors, {instancePath:instancePath+"/metrics",keyword:"type",params:{type: "boolean"}});
+}
+}
+if(data.traces !== undefined){
+if(typeof data.traces !== "boolean"){
+vErrors = add(vErrors, {instancePath:instancePath+"/traces",keyword:"type",params:{type: "boolean"}});
+}
+}
+if(data.propagate !== undefined){
+if(typeof data.propagate !== "boolean"){
+vErrors = add(vErrors, {instancePath:instancePath+"/propagate",keyword:"type",params:{type: "boolean"}});
 }
 }
 if(data.service_name !== undefined){

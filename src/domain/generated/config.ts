@@ -126,7 +126,7 @@ export interface Metrics {
 }
 
 export interface Opentelemetry {
-  /** The URL of the collector, without `/v1/metrics`, which is added. */
+  /** The URL of the collector, without `/v1/metrics` and `/v1/traces`, which are added. */
   readonly target: string;
   /** Headers of the requests, such as `Authorization`. */
   readonly headers: { readonly [name: string]: string };
@@ -134,6 +134,10 @@ export interface Opentelemetry {
   readonly intervalMs: number;
   /** Whether metrics are sent, the same as at `/metrics`. */
   readonly metrics: boolean;
+  /** Whether each run is sent as a span, with one for each of its steps. */
+  readonly traces: boolean;
+  /** Whether requests of checks have the header `traceparent`, so that the spans of a target join the trace. */
+  readonly propagate: boolean;
   /** The attribute `service.name` of what is sent. */
   readonly serviceName: string;
 }

@@ -289,6 +289,8 @@ export interface ConfigOpentelemetry {
   readonly headers?: { readonly [name: string]: string } | undefined;
   readonly interval?: number | string | undefined;
   readonly metrics?: boolean | undefined;
+  readonly traces?: boolean | undefined;
+  readonly propagate?: boolean | undefined;
   readonly service_name?: string | undefined;
 }
 

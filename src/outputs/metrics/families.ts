@@ -54,6 +54,8 @@ export const FAMILIES = {
     "Problems that recovered before delivery and were counted instead of listed.",
   monitor_notifications_pending: "Notifications that are not delivered yet.",
   monitor_notifications_rejected: "Notifications that a channel rejected; fix the channel.",
+  monitor_opentelemetry_spans_dropped_total:
+    "Spans that were not delivered to OpenTelemetry; only if it gets traces.",
   monitor_channel_limited: "1 while the limit of a channel lets nothing through.",
 } as const;
 

@@ -33,6 +33,8 @@ interface MetricsPublisherOptions {
   readonly scheduler: Scheduler;
   /** This process as a member; `null` if the state isn't shared. */
   readonly member: SharingMetrics | null;
+  /** Counts the spans that were dropped. */
+  readonly spans: { readonly isOn: boolean; readonly dropped: number };
   readonly version: string;
   readonly config: LoadedConfig;
   onBug(error: unknown): void;
@@ -40,7 +42,7 @@ interface MetricsPublisherOptions {
 
 /** Renders the metrics: into the config's file at its interval, and for the endpoint. */
 export function startMetricsPublisher(options: MetricsPublisherOptions): MetricsPublisher {
-  const { system, log, repository, engine, sender, scheduler, member, version, onBug } = options;
+  const { system, log, repository, engine, sender, scheduler, member, spans, version, onBug } = options;
   const { clock } = system;
   let { config } = options;
   let configLoadedAtMs = clock.wallMs();
@@ -63,6 +65,7 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
       }),
       ...{ lastLoopAtMs, schedulerLagMs, configLoadedAtMs, isReloadSuccessful },
       isRunning: notRunning === null,
+      spansDropped: spans.isOn ? spans.dropped : null,
     });
   };
   const gatherNow = async (): Promise<MetricValues> => {

@@ -67,6 +67,8 @@ export interface MetricValues {
   readonly checks: readonly CheckMetrics[];
   readonly inactiveChecks: number;
   readonly channels: readonly ChannelMetrics[];
+  /** How many spans were dropped; `null`: none are sent. */
+  readonly spansDropped: number | null;
 }
 
 /** How many checks are written at a time: some ten milliseconds. */
@@ -118,6 +120,7 @@ function addMonitor({ add, label }: Exposition, values: MetricValues): void {
     add("monitor_reports_waiting", one(reporting.waiting));
     add("monitor_reports_dropped_total", one(reporting.dropped));
   }
+  add("monitor_opentelemetry_spans_dropped_total", one(values.spansDropped ?? NaN));
   add("monitor_checks", one(values.checks.length));
   add("monitor_checks_inactive", one(values.inactiveChecks));
 }

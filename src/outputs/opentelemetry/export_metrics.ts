@@ -26,44 +26,48 @@ export interface ExportEnd {
  * sent. Throws the signal's reason only.
  */
 export async function exportMetrics(values: MetricValues, options: ExportOptions): Promise<ExportEnd> {
-  const { settings, system, version, instance } = options;
-  const hostName = system.hostName();
-  const resource: Resource = {
-    serviceName: settings.serviceName,
-    version,
-    hostName,
-    instance: instance ?? hostName,
-  };
-  const exposition = createOtlpMetrics(system.clock.wallMs(), values.name);
-  const outcomes: OtlpOutcome[] = [];
+  const resource = resourceOf(options);
+  const exposition = createOtlpMetrics(options.system.clock.wallMs(), values.name);
+  let outcome = NOTHING_REJECTED;
   let sent = 0;
   const sendPart = async (): Promise<void> => {
     const { metrics, points } = exposition.take();
-    if (outcomes.some(({ accepted }) => !accepted)) return;
-    const body = metricsRequest(resource, metrics);
-    outcomes.push(await sendOtlp({ signal: "metrics", body, count: points }, options));
+    if (!outcome.accepted) return;
+    const { rejected, reason } = outcome;
+    const next = await sendOtlp(
+      { signal: "metrics", body: metricsRequest(resource, metrics), count: points },
+      options,
+    );
     sent += points;
+    outcome = next.accepted
+      ? { accepted: true, rejected: rejected + next.rejected, reason: reason === "" ? next.reason : reason }
+      : next;
   };
   await addMetrics(exposition, values, sendPart);
   await sendPart();
-  return endOf(outcomes, `${sent} metric points`);
+  return {
+    failure: describeOutcome(outcome, { what: "metrics", sent: `${sent} metric points` }),
+    waitMs: outcome.accepted ? 0 : outcome.retryAfterMs ?? 0,
+  };
 }
 
-function endOf(outcomes: readonly OtlpOutcome[], sent: string): ExportEnd {
-  let rejected = 0;
-  let reason = "";
-  for (const outcome of outcomes) {
-    if (!outcome.accepted) {
-      return {
-        failure: `cannot export to OpenTelemetry: ${outcome.reason}`,
-        waitMs: outcome.retryAfterMs ?? 0,
-      };
-    }
-    rejected += outcome.rejected;
-    if (reason === "") reason = outcome.reason;
-  }
-  const failure = rejected === 0
+const NOTHING_REJECTED = { accepted: true, rejected: 0, reason: "" } as OtlpOutcome;
+
+export function resourceOf(
+  { settings: { serviceName }, system, version, instance }: ExportOptions,
+): Resource {
+  const hostName = system.hostName();
+  return { serviceName, version, hostName, instance: instance ?? hostName };
+}
+
+/** Describes why a collector did not accept all that was sent; `null`: it did. */
+export function describeOutcome(
+  outcome: OtlpOutcome,
+  { what, sent }: { readonly what: string; readonly sent: string },
+): string | null {
+  if (!outcome.accepted) return `cannot export ${what} to OpenTelemetry: ${outcome.reason}`;
+  const { rejected, reason } = outcome;
+  return rejected === 0
     ? null
     : `the OpenTelemetry collector rejected ${rejected} of ${sent}${afterColon(reason)}`;
-  return { failure, waitMs: 0 };
 }

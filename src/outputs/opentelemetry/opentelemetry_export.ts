@@ -1,91 +1,179 @@
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Opentelemetry } from "../../domain/generated/config.ts";
-import type { Log } from "../../domain/system.ts";
+import type { Log, System } from "../../domain/system.ts";
 import { endsWithin } from "../../shared/deadline.ts";
-import { createTrouble } from "../../shared/trouble.ts";
+import { counted } from "../../shared/text.ts";
+import { createTrouble, type Trouble } from "../../shared/trouble.ts";
 import type { MetricValues } from "../metrics/render_metrics.ts";
 import { exportMetrics, type ExportOptions } from "./export_metrics.ts";
+import { exportSpans, SPANS_AT_A_TIME } from "./export_spans.ts";
+import type { SpanQueue } from "./span_queue.ts";
 
 export interface ExportConfig extends Pick<LoadedConfig, "redact"> {
   readonly opentelemetry: Opentelemetry;
 }
 
-export interface ExportSources extends Pick<ExportOptions, "system" | "version" | "instance"> {
+export interface ExportSources extends Pick<ExportOptions, "version" | "instance"> {
+  readonly system: ExportOptions["system"] & Pick<System, "random">;
   readonly log: Pick<Log, "warning" | "info">;
-  /** Gathers the present values. */
+  /** The runs whose spans are sent. */
+  readonly spans: SpanQueue;
+  /** Gathers the present metrics. */
   values(): Promise<MetricValues>;
   onBug(error: unknown): void;
 }
 
-/** How long the last values may take when the service stops. */
+/** How long the last exports may take when the service stops. */
 const STOP_MS = 5_000;
+/** Spans are sent this long after the first one, or as soon as a request is full. */
+const SPANS_EVERY_MS = 5_000;
+/** The delay after a failure, which doubles each time. */
+const BACKOFF_MS = 5_000;
+const BACKOFF_MS_MAX = 300_000;
 
 /**
- * Sends the metrics at once and at the interval, one export at a time. What could not be sent is not repeated: the next
- * values are newer. A failure is logged once, and so is its end.
+ * Sends the metrics at once and at the interval, and spans soon after their runs, one request of each at a time. Metrics
+ * that could not be sent are not repeated, since the next ones are newer. A failure is logged once, and so is its end.
  */
 export class OpenTelemetryExport {
   readonly #sources: ExportSources;
-  readonly #trouble;
+  /** Of both together, since they have one collector. */
+  readonly #trouble: Trouble<string>;
+  readonly #present: Record<"metrics" | "spans", string | null> = { metrics: null, spans: null };
   #config: ExportConfig;
   #abort = new AbortController();
-  #cancel = (): void => {};
+  #cancelMetrics = (): void => {};
+  #spansTimer: { readonly atMs: number; cancel(): void } | null = null;
+  #isSending = false;
+  #failures = 0;
+  #notBeforeMs = -Infinity;
 
   constructor(config: ExportConfig, sources: ExportSources) {
     this.#config = config;
     this.#sources = sources;
     this.#trouble = createTrouble<string>((failure) => {
-      if (failure === null) return sources.log.info("exporting to OpenTelemetry succeeds again");
-      sources.log.warning(this.#config.redact(failure));
+      if (failure !== null) return sources.log.warning(this.#config.redact(failure));
+      const { dropped } = sources.spans;
+      const lost = dropped === 0 ? "" : `; ${counted(dropped, "span")} dropped since the start`;
+      sources.log.info(`exporting to OpenTelemetry succeeds again${lost}`);
     });
-    this.#plan(0);
+    sources.spans.onAdded = () => this.#planSpans();
+    this.#start();
   }
 
   adopt(config: ExportConfig): void {
     this.end();
     this.#abort = new AbortController();
     this.#config = config;
-    this.#plan(0);
+    this.#start();
   }
 
-  /** Sends the values of a stopped service. */
+  /** Sends the values of a stopped service, and the spans of its last runs. */
   async stopped(): Promise<void> {
     this.end();
     this.#abort = new AbortController();
-    await endsWithin(this.#sources.system.clock, STOP_MS, this.#export(this.#abort.signal));
+    const { signal } = this.#abort;
+    const all = Promise.all([this.#exportMetrics(signal), this.#exportSpans(signal)]);
+    await endsWithin(this.#sources.system.clock, STOP_MS, all);
     this.end();
   }
 
   end(): void {
-    this.#cancel();
+    const { spans } = this.#sources;
+    this.#cancelMetrics();
+    this.#spansTimer?.cancel();
+    this.#spansTimer = null;
+    spans.isOn = false;
     this.#abort.abort(new Error("Stopped"));
+    this.#isSending = false;
   }
 
-  #plan(delayMs: number): void {
+  #start(): void {
+    const { spans } = this.#sources;
+    const { traces, propagate } = this.#config.opentelemetry;
+    spans.isOn = traces;
+    spans.propagates = traces && propagate;
+    if (!traces) spans.clear();
+    this.#failures = 0;
+    this.#notBeforeMs = -Infinity;
+    this.#planMetrics(0);
+    this.#planSpans();
+  }
+
+  #planMetrics(delayMs: number): void {
     const { system: { clock }, onBug } = this.#sources;
     const abort = this.#abort.signal;
-    this.#cancel = clock.after(delayMs, () => {
+    this.#cancelMetrics = clock.after(delayMs, () => {
       const beganMs = clock.monotonicMs();
-      this.#export(abort).then((waitMs) => {
+      this.#exportMetrics(abort).then((waitMs) => {
         if (abort.aborted) return;
         const { intervalMs } = this.#config.opentelemetry;
-        this.#plan(Math.max(waitMs, intervalMs - (clock.monotonicMs() - beganMs), 0));
+        this.#planMetrics(Math.max(waitMs, intervalMs - (clock.monotonicMs() - beganMs), 0));
       }).catch(onBug);
     });
   }
 
   /** Returns how long the collector asks to wait. */
-  async #export(abort: AbortSignal): Promise<number> {
-    const { opentelemetry: settings } = this.#config;
-    if (!settings.metrics) return 0;
+  async #exportMetrics(abort: AbortSignal): Promise<number> {
+    if (!this.#config.opentelemetry.metrics) return 0;
     try {
       const values = await this.#sources.values();
-      const { failure, waitMs } = await exportMetrics(values, { ...this.#sources, settings, abort });
-      this.#trouble.set(failure);
+      const { failure, waitMs } = await exportMetrics(values, this.#options(abort));
+      this.#note("metrics", failure);
       return waitMs;
     } catch (error) {
       if (abort.aborted) return 0;
       throw error;
     }
+  }
+
+  #planSpans(): void {
+    const { spans, system: { clock }, onBug } = this.#sources;
+    const abort = this.#abort.signal;
+    if (spans.spans === 0 || this.#isSending || abort.aborted) return;
+    const nowMs = clock.monotonicMs();
+    const isFull = spans.spans >= SPANS_AT_A_TIME;
+    const atMs = Math.max(nowMs + (isFull ? 0 : SPANS_EVERY_MS), this.#notBeforeMs);
+    if (this.#spansTimer !== null && this.#spansTimer.atMs <= atMs) return;
+    this.#spansTimer?.cancel();
+    const cancel = clock.after(atMs - nowMs, () => {
+      this.#spansTimer = null;
+      this.#exportSpans(abort).then(() => this.#planSpans()).catch(onBug);
+    });
+    this.#spansTimer = { atMs, cancel };
+  }
+
+  /** Sends requests until no span is left, or one fails. */
+  async #exportSpans(abort: AbortSignal): Promise<void> {
+    const { spans, system: { clock, random } } = this.#sources;
+    this.#isSending = true;
+    try {
+      while (spans.spans > 0) {
+        const runs = spans.first(SPANS_AT_A_TIME);
+        const { failure, lost, waitMs } = await exportSpans(runs, this.#options(abort));
+        this.#note("spans", failure);
+        if (lost === null) {
+          const backoffMs = Math.min(BACKOFF_MS * 2 ** this.#failures++, BACKOFF_MS_MAX);
+          this.#notBeforeMs = clock.monotonicMs() + Math.max(waitMs, backoffMs * (0.5 + random()));
+          return;
+        }
+        this.#failures = 0;
+        spans.dropped += lost;
+        spans.sent(runs);
+      }
+    } catch (error) {
+      if (!abort.aborted) throw error;
+    } finally {
+      if (!abort.aborted) this.#isSending = false;
+    }
+  }
+
+  #note(what: "metrics" | "spans", failure: string | null): void {
+    this.#present[what] = failure;
+    this.#trouble.set(this.#present.metrics ?? this.#present.spans);
+  }
+
+  #options(abort: AbortSignal): ExportOptions {
+    return { ...this.#sources, settings: this.#config.opentelemetry, abort };
   }
 }

@@ -38,6 +38,13 @@ export function metricsRequest(resource: Resource, metrics: string): string {
   },"metrics":[${metrics}]}]}]}`;
 }
 
+/** The same with spans. */
+export function spansRequest(resource: Resource, spans: readonly string[]): string {
+  return `{"resourceSpans":[{${resourceText(resource)},"scopeSpans":[{${
+    scopeText(resource)
+  },"spans":[${spans.join()}]}]}]}`;
+}
+
 function resourceText({ serviceName, version, hostName, instance }: Resource): string {
   const attributes = [
     attributeText("service.name", serviceName),

@@ -16,6 +16,7 @@ export function valuesOf(members: Partial<MetricValues> = {}): MetricValues {
     checks: [checkOf("web")],
     inactiveChecks: 2,
     channels: [channelOf("console")],
+    spansDropped: 9,
     ...members,
   };
 }
