@@ -146,6 +146,14 @@ export const SCHEDULER: FaultyLayer = {
     },
     {
       file: "src/scheduler/scheduler.ts",
+      tests: ["tests/simulation/agents_test.ts"],
+      faults: [
+        ["a result of an agent that is sent again counts twice", "if (isKnown) return true;", ""],
+        ["a late result of an agent is notified", "isLate: nowMs > overdueAtMs,", "isLate: false,"],
+      ],
+    },
+    {
+      file: "src/scheduler/scheduler.ts",
       tests: ["tests/simulation/stall_test.ts"],
       faults: [
         [
