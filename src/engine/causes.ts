@@ -13,6 +13,7 @@ import type { Check, RunAttributes } from "../domain/check.ts";
 import type { Cause } from "../domain/outbox.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { CheckRecord } from "../domain/store.ts";
+import { lazily } from "../shared/lazily.ts";
 import { MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
 import type { StateRepository } from "../state/state_repository.ts";
 import { holdingDependencies } from "./suppression.ts";
@@ -25,6 +26,8 @@ const WINDOW_MS = 2 * MINUTE_MS;
 export const CAUSE_WAIT_MS = 10 * SECOND_MS;
 /** A result leads to at most so many runs; each of them that fails leads to more. */
 const RUNS_MAX = 8;
+/** If so many fail with a suspect, their runs have led to hundreds of others. */
+const FAILING_MAX = 64;
 
 interface Kind {
   /** What the checks have in common. */
@@ -53,6 +56,8 @@ export interface CausesOptions {
   isHeld(check: Check): boolean;
   /** Returns the checks whose last run depended on an attribute. */
   checksWith(attribute: string): ReadonlySet<string>;
+  /** Returns the checks whose last run suspects an attribute. */
+  suspectingWith(attribute: string): ReadonlySet<string>;
   /** The checks whose last run has a suspect. */
   readonly suspecting: ReadonlySet<string>;
 }
@@ -73,23 +78,35 @@ interface Failing {
   readonly isConfirmed: boolean;
 }
 
-/** Returns the cause of each check that has one. */
+/** Returns the cause of each check that has one; found once for the same options. */
 export function findCauses(options: CausesOptions): ReadonlyMap<string, FoundCause> {
+  const before = causes.get(options);
+  if (before !== undefined) return before;
+  const found = searchCauses(options);
+  causes.set(options, found);
+  return found;
+}
+
+const causes = new WeakMap<CausesOptions, ReadonlyMap<string, FoundCause>>();
+
+function searchCauses(options: CausesOptions): ReadonlyMap<string, FoundCause> {
   const failing = failingChecks(options).filter(({ isConfirmed }) => isConfirmed);
   const found = new Map<string, FoundCause>();
   if (failing.length < CHECKS_MIN) return found;
-  let candidates = candidatesOf(failing).filter((one) =>
-    !isRefuted(one.attribute, sinceOf(one.checks), options)
-  );
-  while (candidates.length > 0) {
-    const [best] = candidates = candidates.sort(compare);
-    if (best === undefined) break;
-    const cause = toCause(best, options);
-    for (const { name } of best.checks) found.set(name, cause);
-    candidates = candidates.map(({ attribute, checks }) => ({
-      attribute,
-      checks: checks.filter(({ name }) => !found.has(name)),
-    })).filter(isEnough);
+  const candidates = candidatesOf(failing)
+    .filter((one) => !isRefuted(one.attribute, sinceOf(one.checks), options))
+    .sort(compare);
+  for (let best = candidates.shift(); best !== undefined; best = candidates.shift()) {
+    const { attribute } = best;
+    const checks = best.checks.filter(({ name }) => !found.has(name));
+    if (checks.length === best.checks.length) {
+      const cause = toCause(best, options);
+      for (const { name } of checks) found.set(name, cause);
+    } else if (isEnough({ attribute, checks })) {
+      const fewer = { attribute, checks };
+      const place = candidates.findIndex((other) => compare(fewer, other) < 0);
+      candidates.splice(place === -1 ? candidates.length : place, 0, fewer);
+    }
   }
   return found;
 }
@@ -107,6 +124,7 @@ export function causesIn(
     recordOf,
     isHeld: (check) => holdingDependencies(check, { running, stateOf, nowMs }).length > 0,
     checksWith: (attribute) => repository.attributes.checksWith(attribute),
+    suspectingWith: (attribute) => repository.attributes.suspectingWith(attribute),
     suspecting: repository.attributes.suspecting,
   };
 }
@@ -117,6 +135,10 @@ export function causesIn(
  */
 export function othersToRun(name: string, options: CausesOptions): readonly string[] {
   const chosen = new Set<string>();
+  const { attributes } = options.recordOf(name).last ?? {};
+  if (attributes?.suspected.some((one) => options.suspectingWith(one).size > FAILING_MAX) !== false) {
+    return [];
+  }
   for (const suspect of openSuspects(name, options)) {
     for (const other of undecided(suspect, options)) {
       if (chosen.size === RUNS_MAX) return [...chosen];
@@ -129,17 +151,16 @@ export function othersToRun(name: string, options: CausesOptions): readonly stri
 /** Returns the failing checks to run at once since one with common suspects is ok again. */
 export function failingToRun(
   { suspected }: Pick<RunAttributes, "suspected"> = { suspected: [] },
-  { startedAtMs, options: { checksWith, suspecting, recordOf, running } }: {
+  { startedAtMs, options: { suspectingWith, recordOf, running } }: {
     /** When the run began that is ok. */
     readonly startedAtMs: number;
     readonly options: CausesOptions;
   },
 ): readonly string[] {
-  const names = new Set(suspected.flatMap((attribute) => [...checksWith(attribute)].sort(byText)));
+  const names = new Set(suspected.flatMap((attribute) => [...suspectingWith(attribute)].sort(byText)));
   return [...names].filter((name) => {
     const { last } = recordOf(name);
-    return suspecting.has(name) && mayRunAtOnce(running.get(name)) && last !== null &&
-      last.startedAtMs < startedAtMs;
+    return mayRunAtOnce(running.get(name)) && last !== null && last.startedAtMs < startedAtMs;
   }).slice(0, RUNS_MAX);
 }
 
@@ -148,19 +169,14 @@ function mayRunAtOnce(check: Check | undefined): boolean {
   return check !== undefined && !isCron(check.schedule);
 }
 
-/** Returns whether checks that share a suspect of a failing one are still being run, or about to be confirmed. */
-export function awaitsOthers(name: string, untilMs: number, options: CausesOptions): boolean {
-  const { recordOf, checksWith, suspecting, running } = options;
-  const isConfirmedSoon = (other: string): boolean => {
-    const { condition: { confirmed, observed }, nextRunAtMs } = recordOf(other);
-    return confirmed === "ok" && observed !== "ok" && nextRunAtMs !== null && nextRunAtMs <= untilMs;
-  };
-  return openSuspects(name, options).some((suspect) =>
-    checksWith(suspect.attribute).size >= CHECKS_MIN &&
-    (undecided(suspect, options).length > 0 ||
-      [...checksWith(suspect.attribute)].some((other) =>
-        suspecting.has(other) && running.has(other) && isConfirmedSoon(other)
-      ))
+/**
+ * Returns until when a failing check waits for others that share a suspect: `-Infinity` while one of them is being run,
+ * else the next run that may confirm the failure of one; `Infinity`: for none.
+ */
+export function awaitedUntilMs(name: string, options: CausesOptions): number {
+  return openSuspects(name, options).reduce(
+    (least, suspect) => Math.min(least, suspect.awaitedUntilMs()),
+    Infinity,
   );
 }
 
@@ -196,7 +212,7 @@ export function explainCause(name: string, options: CausesOptions): ExplainedCau
   };
 }
 
-/** A suspect of a failing check, and the start of the first run that failed with it. */
+/** A suspect of failing checks, and the start of the first run that failed with it. */
 interface Suspect {
   readonly attribute: string;
   readonly sinceMs: number;
@@ -204,15 +220,15 @@ interface Suspect {
   readonly knownAtMs: number;
   /** The checks that fail with it, confirmed or not. */
   readonly checks: readonly Failing[];
+  /** Returns whether no later run has refuted it. */
+  isOpen(): boolean;
+  /** See {@linkcode awaitedUntilMs}. */
+  awaitedUntilMs(): number;
 }
 
 /** Returns the suspects of a failing check that no later run has refuted. */
 function openSuspects(name: string, options: CausesOptions): readonly Suspect[] {
-  const isLater = (other: string, { knownAtMs }: Suspect): boolean =>
-    (options.recordOf(other).last?.startedAtMs ?? -Infinity) >= knownAtMs;
-  return suspectsOf(name, options).filter((suspect) =>
-    !refutersOf(suspect.attribute, suspect.sinceMs, options).some((other) => isLater(other, suspect))
-  );
+  return suspectsOf(name, options).filter((suspect) => suspect.isOpen());
 }
 
 /** Returns the suspects of a failing check, the narrowest first. */
@@ -220,14 +236,45 @@ function suspectsOf(name: string, options: CausesOptions): readonly Suspect[] {
   const failing = failingCheck(name, options);
   if (failing === null) return [];
   return failing.suspected.toSorted((one, other) => rankOf(one) - rankOf(other) || byText(one, other))
-    .map((attribute) => {
-      const others = [...options.checksWith(attribute)].flatMap((other) =>
-        options.suspecting.has(other) ? failingCheck(other, options) ?? [] : []
-      ).filter(({ suspected }) => suspected.includes(attribute));
-      const checks = together(others).find((some) => some.some((one) => one.name === name)) ?? [failing];
-      const knownAtMs = checks.reduce((least, one) => Math.min(least, one.endedAtMs), Infinity);
-      return { attribute, sinceMs: sinceOf(checks), knownAtMs, checks };
-    });
+    .flatMap((attribute) => suspectsWith(attribute, options).get(name) ?? []);
+}
+
+/** By the options, which are those of one moment, and the attribute: many failing checks share them. */
+const known = new WeakMap<CausesOptions, Map<string, ReadonlyMap<string, Suspect>>>();
+
+/** Returns the suspect of each check that fails with an attribute. */
+function suspectsWith(attribute: string, options: CausesOptions): ReadonlyMap<string, Suspect> {
+  const byAttribute = known.get(options) ?? new Map<string, ReadonlyMap<string, Suspect>>();
+  known.set(options, byAttribute);
+  const before = byAttribute.get(attribute);
+  if (before !== undefined) return before;
+  const all = [...options.suspectingWith(attribute)].flatMap((name) => failingCheck(name, options) ?? []);
+  const suspects = new Map(
+    together(all).flatMap((checks) => {
+      const suspect = toSuspect(attribute, checks, options);
+      return checks.map(({ name }) => [name, suspect]);
+    }),
+  );
+  byAttribute.set(attribute, suspects);
+  return suspects;
+}
+
+function toSuspect(attribute: string, checks: readonly Failing[], options: CausesOptions): Suspect {
+  const { recordOf, checksWith } = options;
+  const sinceMs = sinceOf(checks);
+  const knownAtMs = checks.reduce((least, { endedAtMs }) => Math.min(least, endedAtMs), Infinity);
+  const isLater = (name: string): boolean => (recordOf(name).last?.startedAtMs ?? -Infinity) >= knownAtMs;
+  const suspect: Suspect = {
+    ...{ attribute, sinceMs, knownAtMs, checks },
+    isOpen: lazily(() => !refutersOf(attribute, sinceMs, options).some(isLater)),
+    awaitedUntilMs: lazily(() => {
+      if (checksWith(attribute).size < CHECKS_MIN) return Infinity;
+      if (undecided(suspect, options).length > 0) return -Infinity;
+      return checks.filter(({ isConfirmed }) => !isConfirmed)
+        .reduce((least, { name }) => Math.min(least, recordOf(name).nextRunAtMs ?? Infinity), Infinity);
+    }),
+  };
+  return suspect;
 }
 
 /** Returns the other checks whose last run depended on an attribute, and began before its failure was known. */

@@ -1,6 +1,6 @@
 import type { QueuedNotification } from "../domain/outbox.ts";
 import { lazily } from "../shared/lazily.ts";
-import { awaitsOthers, CAUSE_WAIT_MS, type CausesOptions, findCauses } from "./causes.ts";
+import { awaitedUntilMs, CAUSE_WAIT_MS, type CausesOptions, findCauses, type FoundCause } from "./causes.ts";
 import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
 import type { CommonCauses } from "./queue_state.ts";
 
@@ -13,7 +13,6 @@ export function commonCausesOf(
   markers: DeliveryMarkers,
   nowMs: number,
 ): CommonCauses {
-  const causes = lazily(() => findCauses(options));
   const siblings = lazily(() =>
     Map.groupBy(markers.values(), ({ channelKey, messageId }) => messageKey({ channelKey, messageId }))
   );
@@ -23,6 +22,26 @@ export function commonCausesOf(
     if (!messageId) return [];
     return siblings().get(messageKey({ channelKey, messageId }))?.map((marker) => marker.check) ?? [];
   };
+  /** All of a cause wait, or they would be several messages. */
+  const awaitedOf = (check: string): number => {
+    const cause = findCauses(options).get(check);
+    if (cause === undefined) return awaitedUntilMs(check, options);
+    const before = awaited.get(cause);
+    if (before !== undefined) return before;
+    const untilMs = cause.names.reduce(
+      (least, name) => Math.min(least, awaitedUntilMs(name, options)),
+      Infinity,
+    );
+    awaited.set(cause, untilMs);
+    return untilMs;
+  };
+  const awaited = new Map<FoundCause, number>();
+  const recoveryOf = (key: string, checks: readonly string[]): number => {
+    const untilMs = recoveries.get(key) ?? recoveryUntilMs(checks, options);
+    recoveries.set(key, untilMs);
+    return untilMs;
+  };
+  const recoveries = new Map<string, number>();
   return {
     of(queued) {
       const { channelKey, notification: { check, event } } = queued;
@@ -31,21 +50,18 @@ export function commonCausesOf(
         const messageId = markers.get(markerKey(check, channelKey))?.messageId ?? "";
         return { key: `recovery ${messageId}`, cause: null };
       }
-      const found = causes().get(check);
+      const found = findCauses(options).get(check);
       if (found === undefined) return null;
       const { attribute, text, checks, sinceMs } = found;
       return { key: `${attribute} ${sinceMs}`, cause: { text, checks, sinceMs } };
     },
     awaitsOthers(queued) {
-      const { notification: { check, event, decidedAtMs } } = queued;
+      const { channelKey, notification: { check, event, decidedAtMs } } = queued;
       const untilMs = decidedAtMs + CAUSE_WAIT_MS;
       if (nowMs >= untilMs || nowMs < decidedAtMs) return false;
-      if (event !== "recovery") {
-        // All of a cause wait, or they would be several messages.
-        const names = causes().get(check)?.names ?? [check];
-        return names.some((name) => awaitsOthers(name, untilMs, options));
-      }
-      return siblingsOf(queued).some((other) => recoversSoon(other, { check, untilMs, options }));
+      if (event !== "recovery") return awaitedOf(check) <= untilMs;
+      const messageId = markers.get(markerKey(check, channelKey))?.messageId ?? "";
+      return recoveryOf(messageKey({ channelKey, messageId }), siblingsOf(queued)) <= untilMs;
     },
   };
 }
@@ -56,17 +72,22 @@ function messageKey(
   return `${channelKey} ${messageId}`;
 }
 
-/** Returns whether a check of the same message is being run at once, or its recovery is about to be confirmed. */
-function recoversSoon(
-  other: string,
-  { check, untilMs, options: { recordOf, running } }: {
-    readonly check: string;
-    readonly untilMs: number;
-    readonly options: CausesOptions;
-  },
-): boolean {
-  const { last, condition: { confirmed, observed }, nextRunAtMs } = recordOf(other);
-  if (!running.has(other) || last === null || confirmed === "ok") return false;
-  if (observed === "ok") return nextRunAtMs !== null && nextRunAtMs <= untilMs;
-  return last.startedAtMs < (recordOf(check).last?.startedAtMs ?? 0);
+/**
+ * Returns until when a recovery waits for those of the same message: `-Infinity` while a check of them is being run at
+ * once, else the next run that may confirm a recovery; `Infinity`: for none.
+ */
+function recoveryUntilMs(checks: readonly string[], { recordOf, running }: CausesOptions): number {
+  const records = checks.filter((name) => running.has(name)).map(recordOf);
+  const recoveredAtMs = records.reduce(
+    (latest, { last, condition: { observed } }) =>
+      observed === "ok" ? Math.max(latest, last?.startedAtMs ?? -Infinity) : latest,
+    -Infinity,
+  );
+  return records.filter(({ condition: { confirmed } }) => confirmed !== "ok").reduce(
+    (least, { last, condition: { observed }, nextRunAtMs }) => {
+      if (observed === "ok") return Math.min(least, nextRunAtMs ?? Infinity);
+      return (last?.startedAtMs ?? Infinity) < recoveredAtMs ? -Infinity : least;
+    },
+    Infinity,
+  );
 }

@@ -30,7 +30,7 @@ import { conditionFor, isExcluded } from "./channel_filters.ts";
 import { isAboutChannel, noticeName, noticeOf } from "./channel_notices.ts";
 import { ConfiguredChannels, type NotifyingConfig } from "./configured_channels.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
-import { causesIn } from "./causes.ts";
+import { causesIn, type CausesOptions } from "./causes.ts";
 import { commonCausesOf } from "./common_causes.ts";
 import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
 import type { CommonCauses } from "./queue_state.ts";
@@ -75,6 +75,9 @@ export interface SenderOptions {
  */
 export const BATCHING_DELAY_MS = 2_000;
 
+/** In an outage of thousands, the search for causes takes longer than a message. */
+const CAUSES_MS = 1_000;
+
 /** Starts to send what is persisted, and what is added. */
 export function startSender(config: NotifyingConfig, options: SenderOptions): Sender {
   const sender = new Sender(config, options);
@@ -90,6 +93,11 @@ export class Sender {
   /** Queued notifications of each check that are not persisted yet, and so not sent. */
   protected readonly unsent = new Map<string, readonly QueuedNotification[]>();
   #config: NotifyingConfig;
+  #running: ReadonlyMap<string, Check>;
+  /** The causes at a time, for all messages within {@linkcode CAUSES_MS} of it. */
+  #causesNow: CausesOptions;
+  #causesAtMs = -Infinity;
+  #causesVersion = 0;
   #silences: readonly Silence[] = [];
   #sequence: number;
   /** The users before the last reload, which have the titles of checks that left. */
@@ -107,6 +115,8 @@ export class Sender {
     const { repository, kept, onBug } = options;
     this.options = options;
     this.#config = config;
+    this.#running = byName(config.running);
+    this.#causesNow = causesIn(repository, this.#running, 0);
     this.channels = new ConfiguredChannels(config);
     this.#sequence = kept.notifications.reduce(
       (largest, { sequence }) => Math.max(largest, sequence),
@@ -227,6 +237,8 @@ export class Sender {
     this.#usersBefore = users;
     const notices = [...this.channels.names.values()].map(noticeName);
     this.#config = config;
+    this.#running = byName(config.running);
+    this.#causesAtMs = -Infinity;
     this.channels = new ConfiguredChannels(config);
     if (!this.notifies) return;
     this.move(findRekeyed(users, config.users, { nameOf: this.nameOf, notices }));
@@ -314,9 +326,16 @@ export class Sender {
 
   #causes(markers: DeliveryMarkers): CommonCauses | null {
     const { repository, system: { clock } } = this.options;
-    const { commonCauses, running } = this.#config;
-    if (!commonCauses) return null;
-    return commonCausesOf(causesIn(repository, byName(running), clock.wallMs()), markers, clock.wallMs());
+    if (!this.#config.commonCauses) return null;
+    const nowMs = clock.wallMs();
+    const ageMs = nowMs - this.#causesAtMs;
+    const { version } = repository.attributes;
+    if (ageMs < 0 || ageMs >= CAUSES_MS || version !== this.#causesVersion) {
+      this.#causesVersion = version;
+      this.#causesNow = causesIn(repository, this.#running, nowMs);
+      this.#causesAtMs = nowMs;
+    }
+    return commonCausesOf(this.#causesNow, markers, nowMs);
   }
 
   /** Tells the fallback of a channel that it rejects notifications, or accepts them again. */

@@ -46,7 +46,7 @@ Deno.test("findCauses() merges no problems of different faults, in 1,000 random 
       for (const cause of findCauses(world.options).values()) {
         merged++;
         const isRight = faults.some((fault) =>
-          isCausedBy(cause.attribute, fault, topology.probes) &&
+          isCausedBy(cause.attribute, fault, { probes: topology.probes, faults }) &&
           cause.names.every((name) => {
             const probe = topology.probes.get(name);
             return probe !== undefined && isAffected(probe, fault);

@@ -128,8 +128,14 @@ export function isAffected(probe: Probe, fault: Fault): boolean {
   }
 }
 
+interface Faults {
+  readonly probes: Topology["probes"];
+  /** All faults at that time. */
+  readonly faults: readonly Fault[];
+}
+
 /** Returns whether a cause names a fault, or what it took with it. */
-export function isCausedBy(attribute: string, fault: Fault, probes: Topology["probes"]): boolean {
+export function isCausedBy(attribute: string, fault: Fault, { probes, faults }: Faults): boolean {
   switch (fault.kind) {
     case "host":
       return attribute === `address ${fault.of}` || attribute.startsWith(`port ${fault.of}:`);
@@ -145,7 +151,8 @@ export function isCausedBy(attribute: string, fault: Fault, probes: Topology["pr
       // Not if another page of the service is as expected.
       return attribute === `port ${fault.of}` &&
         [...probes.values()].every((probe) =>
-          !("host" in probe) || `${probe.host}:${probe.port}` !== fault.of || isAffected(probe, fault)
+          !("host" in probe) || `${probe.host}:${probe.port}` !== fault.of ||
+          faults.some((one) => isAffected(probe, one))
         );
     case "name":
       return attribute === `host ${fault.of}`;
@@ -196,6 +203,7 @@ export class World {
       recordOf: (name) => this.recordOf(name),
       isHeld: () => false,
       checksWith: (attribute) => this.#index.checksWith(attribute),
+      suspectingWith: (attribute) => this.#index.suspectingWith(attribute),
       suspecting: this.#index.suspecting,
     };
   }

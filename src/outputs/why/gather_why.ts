@@ -157,8 +157,12 @@ export function gatherWhy(
 function attributesOf(
   names: Iterable<string>,
   recordOf: WhySources["recordOf"],
-): Pick<CausesOptions, "checksWith" | "suspecting"> {
+): Pick<CausesOptions, "checksWith" | "suspectingWith" | "suspecting"> {
   const index = new AttributeIndex();
   for (const name of names) index.replace(name, undefined, recordOf(name)?.last?.attributes);
-  return { checksWith: (attribute) => index.checksWith(attribute), suspecting: index.suspecting };
+  return {
+    checksWith: (attribute) => index.checksWith(attribute),
+    suspectingWith: (attribute) => index.suspectingWith(attribute),
+    suspecting: index.suspecting,
+  };
 }
