@@ -159,8 +159,8 @@ Deno.test({
       harness.writeConfig(CHECKS, {
         state: "state.sqlite",
         defaults: {
-          threshold: 1,
-          schedule: { regular_interval: 5 },
+          threshold: 2,
+          schedule: { regular_interval: 5, attentive_interval: 3 },
           notifications: ["chat"],
         },
         channels: { chat: { kind: "command", parameters: { path: "./send.sh" } } },
