@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { dependencyNames } from "../../src/domain/check.ts";
 import { CONDITIONS } from "../../src/domain/condition.ts";
-import { BATCHING_DELAY_MS } from "../../src/engine/sender.ts";
+import { CAUSE_WAIT_MS } from "../../src/engine/causes.ts";
 import { describeNotification } from "../../src/rehearsal/message_text.ts";
 import { createRandom, type Random } from "../../testing/random.ts";
 import { campaign, testSeed } from "../../testing/seed.ts";
@@ -151,7 +151,8 @@ Deno.test("rehearse: the messages are those of the reference model, and so are t
       for (const channel of Object.keys(config["channels"] ?? {})) {
         // A message of many notifications counts them.
         if (Object.keys(items).some((key) => key.startsWith(`${channel} `) && /\d$/.test(key))) continue;
-        const withinMs = channel in scenario.channels ? Infinity : BATCHING_DELAY_MS;
+        // Notifications of a cause wait for those of other checks.
+        const withinMs = channel in scenario.channels ? Infinity : CAUSE_WAIT_MS;
         for (const { name } of checks) {
           const own = due.filter((one) => one.channel === channel && one.check === name);
           const received = items[`${channel} ${name}`] ?? [];
