@@ -2,11 +2,12 @@ import type { QueuedNotification } from "../domain/outbox.ts";
 import { lazily } from "../shared/lazily.ts";
 import { awaitedUntilMs, CAUSE_WAIT_MS, type CausesOptions, findCauses, type FoundCause } from "./causes.ts";
 import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
+import { CAUSE_SUFFIX } from "./message.ts";
 import type { CommonCauses } from "./queue_state.ts";
 
 /**
  * Returns the common causes of queued notifications, as they are now. The recoveries of checks whose problems were one
- * message have a key in common.
+ * message with a cause have a key in common.
  */
 export function commonCausesOf(
   options: CausesOptions,
@@ -19,7 +20,7 @@ export function commonCausesOf(
   /** The checks whose problem was in the same message. */
   const siblingsOf = ({ channelKey, notification: { check } }: QueuedNotification): readonly string[] => {
     const messageId = markers.get(markerKey(check, channelKey))?.messageId;
-    if (!messageId) return [];
+    if (messageId?.endsWith(CAUSE_SUFFIX) !== true) return [];
     return siblings().get(messageKey({ channelKey, messageId }))?.map((marker) => marker.check) ?? [];
   };
   /** All of a cause wait, or they would be several messages. */

@@ -46,10 +46,17 @@ export function toMessage(
  * notifications have the same id in every process, and other notifications another one, even if the delivery of a
  * message could not be persisted: a receiver that drops duplicates drops nothing else.
  */
-export function messageIdOf(notificationIds: readonly string[]): string {
+export function messageIdOf(
+  notificationIds: readonly string[],
+  { hasCause = false }: { readonly hasCause?: boolean } = {},
+): string {
   const [first = "", ...others] = notificationIds;
-  return others.length === 0 ? first : hashId(JSON.stringify(notificationIds));
+  if (others.length === 0) return first;
+  return `${hashId(JSON.stringify(notificationIds))}${hasCause ? CAUSE_SUFFIX : ""}`;
 }
+
+/** The end of the id of a message of several problems with a common cause: their recoveries belong together, too. */
+export const CAUSE_SUFFIX = "-cause";
 
 /** Returns how many checks of the group have a problem that the channel was notified of, or is now. */
 function sizeOf(

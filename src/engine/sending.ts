@@ -80,9 +80,12 @@ function sendNext(queue: ChannelQueue, round: Round, context: QueueContext): Que
       effects: [...before, ...noted],
     };
   }
-  const id = batch[0]?.messageId ?? messageIdOf(batch.map(({ notification }) => notification.id));
-  const marked = batch.map((queued): QueuedNotification => ({
-    ...withCause(queued, context),
+  const caused = batch.map((queued) => withCause(queued, context));
+  const ids = batch.map(({ notification }) => notification.id);
+  const hasCause = caused.every(({ notification }) => notification.cause !== undefined);
+  const id = batch[0]?.messageId ?? messageIdOf(ids, { hasCause });
+  const marked = caused.map((queued): QueuedNotification => ({
+    ...queued,
     messageId: id,
     attempts: queued.attempts + 1,
     nextAttemptAtMs: nowMs,

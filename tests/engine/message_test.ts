@@ -16,11 +16,13 @@ Deno.test("toMessage() lists a check that others depend on before those of highe
 });
 
 Deno.test("messageIdOf() returns the id of a single notification, and a unique one for several", () => {
+  assert.equal(messageIdOf(["a"], { hasCause: true }), "a");
+  assert.match(messageIdOf(["a", "b"], { hasCause: true }), /^[\da-f-]+-cause$/);
   assert.equal(messageIdOf(["a"]), "a");
   const lists = [["a", "b"], ["b", "a"], ["a", "b", "c"], ["ab", "c"], ["a", "bc"], ["a,b"], ['a","b']];
-  const ids = lists.map(messageIdOf);
+  const ids = lists.map((ids) => messageIdOf(ids));
   assert.equal(new Set(ids).size, lists.length);
-  assert.deepEqual(lists.map(messageIdOf), ids);
+  assert.deepEqual(lists.map((ids) => messageIdOf(ids)), ids);
   for (const [index, id] of ids.entries()) {
     if (lists[index]?.length !== 1) assert.match(id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   }
