@@ -115,6 +115,7 @@ export function updateOf(
       durationTotalMs: 10,
       seenAtMs: atMs,
       journal: journalOf(atMs, intervalMs),
+      durationHistory: null,
     },
     rollup: { atMs, condition, durationMs: 12.5, lastedMs: intervalMs, lasted: condition, failedStreak: 0 },
     change: null,

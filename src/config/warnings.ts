@@ -2,6 +2,7 @@ import { alternativesOf, type Check, combinedChecks } from "../domain/check.ts";
 import { isCron, type Schedule } from "../domain/schedule.ts";
 import type { Objective } from "../domain/limits.ts";
 import { errorBudgetMs, sightOf } from "../domain/objective.ts";
+import { runsRequired } from "../condition/duration_rule.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import { holdsCredential, isCredential, isCredentialName } from "./credentials.ts";
 import type { Metrics } from "../domain/generated/config.ts";
@@ -61,7 +62,7 @@ function warnOfSchedules(
   // Their group notifies.
   const grouped = new Set(checks.flatMap(combinedChecks));
   for (const [index, check] of listed.entries()) {
-    const { name, active, schedule, timeoutMs, dependsOn, action, threshold, objective } = check;
+    const { name, active, schedule, timeoutMs, dependsOn, action, threshold, objective, duration } = check;
     const { notifications } = checks[index] ?? check;
     if (notifications.length === 0 && !grouped.has(name)) {
       const message = check.notifications.length === 0
@@ -94,6 +95,18 @@ function warnOfSchedules(
     if (undecided !== null) warn(name, ["objective"], undecided.message, undecided.hint);
     if (isCron(schedule)) continue;
     const { regularIntervalMs, attentiveIntervalMs } = schedule;
+    for (const [key, runs] of duration === undefined ? [] : runsRequired(duration)) {
+      if (runs * regularIntervalMs <= (duration?.overMs ?? 0)) continue;
+      const message =
+        `decides nothing: too few runs in ${exactDuration(duration?.overMs ?? 0)} at an interval of ` +
+        exactDuration(regularIntervalMs);
+      warn(
+        name,
+        ["duration", key],
+        message,
+        `"over": ${quoteValue(exactDuration(runs * regularIntervalMs))} or more`,
+      );
+    }
     if (attentiveIntervalMs > regularIntervalMs) {
       const both = compare(attentiveIntervalMs, regularIntervalMs);
       warn(

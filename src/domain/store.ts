@@ -41,6 +41,20 @@ export interface KeptResult {
   readonly attributes?: RunAttributes;
 }
 
+/** How long the runs of a check took that were ok, see `src/condition/duration_rule.ts`. Times are hours and parts since 1970. */
+export interface DurationHistory {
+  /** The limits by which the runs were counted. */
+  readonly rule: string;
+  /** Its part of time, then of each limit the runs that count and those that took longer. */
+  readonly parts: readonly (readonly number[])[];
+  /** The hour of the last run; 0 without usual durations. */
+  readonly hour: number;
+  /** The durations in it: level and number of runs. */
+  readonly levels: readonly (readonly number[])[];
+  /** The level of the median of each hour of four weeks, a character each, by the hour modulo their number. */
+  readonly medians: string;
+}
+
 /** The stored record of one check. Times are wall time, milliseconds since 1970. Every number is finite. */
 export interface CheckRecord {
   /** The check's name in the config; unique among records. */
@@ -64,6 +78,8 @@ export interface CheckRecord {
   readonly durationTotalMs: number;
   /** The last time that the config had this check; a check that left is forgotten some time after. */
   readonly seenAtMs: number;
+  /** What its `duration` is decided by; `null`: it has none, or has not been ok yet. */
+  readonly durationHistory: DurationHistory | null;
   /** The newest rows of its journal, packed by `src/state/journal.ts`; `null` before the first result. */
   readonly journal: Uint8Array | null;
 }

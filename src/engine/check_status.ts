@@ -34,6 +34,7 @@ export interface ShownCheck extends
     | "locations"
     | "action"
     | "agent"
+    | "duration"
   > {
   /** `null` if unknown. */
   readonly kind: string | null;

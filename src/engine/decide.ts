@@ -7,6 +7,7 @@ import { type Circumstances, review, transition, type Verdict } from "../conditi
 import { conditionBefore, hasProblem, letsRecoveriesPass } from "../condition/condition_state.ts";
 import { asObserved, observedUntil } from "../state/availability.ts";
 import { type Added, addReview, addRun } from "../state/journal.ts";
+import { addDuration, judgeDurations } from "../condition/duration_rule.ts";
 import { occurrences } from "../condition/confirm.ts";
 import { isUnreported } from "../condition/agreement.ts";
 import type { Channel } from "../domain/channel.ts";
@@ -84,6 +85,8 @@ export interface Decided {
   /** Results in a row at least as severe as this one; for `ok`: in a row. */
   readonly occurrences: number;
   readonly notification: Notification | null;
+  /** The result as it counts: slow runs make an `ok` a `warning`; `null`: decided without one. */
+  readonly result: Result | null;
   /** That notification for each channel; sent once they are persisted, or the store can't persist them. */
   readonly queued: readonly QueuedNotification[];
   /** The suppression of a due notification, if only of some channels; `null`: none, or only a reminder is due. */
@@ -171,8 +174,9 @@ function recordRun(
   circumstances: Circumstances,
   deciding: Deciding,
 ): Decided {
-  const { result, isInterrupted } = run;
   const { check, situation: { nowMs } } = deciding;
+  const { result, durationHistory } = withDurations(before, run.result, nowMs);
+  const { isInterrupted } = run;
   const { condition, output, awaits, recoveredAtMs, isSilent } = result;
   const isAfterGap = isSilent || run.isAfterGap;
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
@@ -180,7 +184,12 @@ function recordRun(
     ...{ condition, awaits, recoveredAtMs, isAfterGap, isInterrupted },
   });
   const isActing = awaits === undefined && isActionDue(check, state, circumstances);
-  const record = recordAfter(before, run, { state: isActing ? withAction(state, nowMs) : state, nowMs });
+  const judged = { ...run, result };
+  const record = recordAfter(before, judged, {
+    durationHistory,
+    state: isActing ? withAction(state, nowMs) : state,
+    nowMs,
+  });
   const decided = conclude(verdict, { record, occurrences, deciding, isActing });
   const { notification } = decided;
   const queued = [...decided.queued, ...rehearsalOf(result, deciding, decided.queued.length)];
@@ -196,8 +205,8 @@ function recordRun(
     isDecisive,
     output,
   });
-  return withUpdate({ ...decided, queued }, added, {
-    rollup: rollupEntryOf(before, record, run, nowMs),
+  return withUpdate({ ...decided, queued }, added, result, {
+    rollup: rollupEntryOf(before, record, judged, nowMs),
     // That a new check is ok is no news.
     change: change === null || change.from === "pending" && change.to === "ok" ? null : {
       name: check.name,
@@ -233,7 +242,7 @@ function reviewRecord(before: CheckRecord, circumstances: Circumstances, decidin
   const decided = conclude(verdict, { record, occurrences, deciding, isActing });
   const isNoted = decided.notification !== null && before.journal !== null;
   const added = isNoted ? addReview(before.journal, deciding.situation.nowMs) : null;
-  return withUpdate(decided, added, { rollup: null, change: null });
+  return withUpdate(decided, added, null, { rollup: null, change: null });
 }
 
 function isActionDue(check: Check, state: ConditionState, { acts = false }: Circumstances): boolean {
@@ -244,12 +253,13 @@ function isActionDue(check: Check, state: ConditionState, { acts = false }: Circ
 function withUpdate(
   decided: Conclusion,
   added: Added | null,
+  result: Result | null,
   others: Pick<CheckUpdate, "rollup" | "change">,
 ): Decided {
   const record = added === null ? decided.record : { ...decided.record, journal: added.journal };
   const block = added?.block ?? null;
   const update = { ...others, record, queued: decided.queued, ...block !== null && { journal: block } };
-  return { ...decided, record, update };
+  return { ...decided, result, record, update };
 }
 
 export function keptResult(
@@ -278,7 +288,10 @@ export function keptResult(
 function recordAfter(
   before: CheckRecord,
   { result, lateMs = null, plan }: Run,
-  { state, nowMs }: { readonly state: ConditionState; readonly nowMs: number },
+  { state, durationHistory, nowMs }: Pick<CheckRecord, "durationHistory"> & {
+    readonly state: ConditionState;
+    readonly nowMs: number;
+  },
 ): CheckRecord {
   const { condition, awaits, durationMs } = result;
   const { atMs, overdueAtMs, missed } = plan(state);
@@ -300,6 +313,7 @@ function recordAfter(
     durationTotalMs: before.durationTotalMs + (isRun ? durationMs : 0),
     seenAtMs: nowMs,
     journal: before.journal,
+    durationHistory,
   };
 }
 
@@ -309,6 +323,28 @@ function lastingOf(last: KeptResult | null): Pick<KeptResult, "memory" | "report
     ...last?.memory !== undefined && { memory: last.memory },
     ...last?.report !== undefined && { report: last.report },
   };
+}
+
+/** Returns a result as it counts, by the `duration` of its check, and the durations after it. */
+function withDurations(
+  before: CheckRecord,
+  result: Result,
+  nowMs: number,
+): { readonly result: Result } & Pick<CheckRecord, "durationHistory"> {
+  const { check, condition, output, durationMs } = result;
+  if (check.duration === undefined) return { result, durationHistory: null };
+  const known = isEdited(check, before) ? null : before.durationHistory;
+  if (condition !== "ok" || !isCountedRun(result, before)) return { result, durationHistory: known };
+  const durationHistory = addDuration(check.duration, known, { durationMs, nowMs });
+  const exceeded = judgeDurations(check.duration, durationHistory, nowMs)
+    .find(({ isExceeded }) => isExceeded);
+  if (exceeded === undefined) return { result, durationHistory };
+  const slow = { condition: "warning", output: joinTexts([exceeded.text, output]) } as const;
+  return { result: { ...result, ...slow }, durationHistory };
+}
+
+function joinTexts(texts: readonly string[]): string {
+  return texts.filter((text) => text !== "").join("; ");
 }
 
 /** A result that awaits others is none, nor is one without a new result of a location. */
@@ -361,7 +397,7 @@ interface Concluding {
   readonly isActing: boolean;
 }
 
-type Conclusion = Omit<Decided, "update">;
+type Conclusion = Omit<Decided, "update" | "result">;
 
 function conclude(verdict: Verdict, concluding: Concluding): Conclusion {
   const action = concluding.isActing ? concluding.record.condition.actions?.at(-1) ?? null : null;
@@ -407,10 +443,10 @@ function notify(
     event: verdict.event,
     condition: verdict.condition,
     previous: verdict.previous,
-    output: [
+    output: joinTexts([
       described?.output ?? "",
       verdict.condition === "ok" ? "" : describeActions(check, record.condition),
-    ].filter((part) => part !== "").join("; "),
+    ]),
     detail: described?.detail ?? "",
     problemBeganAtMs: verdict.problemBeganAtMs,
     // A recovery may have been suppressed, or its record been written by another member.

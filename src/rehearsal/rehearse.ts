@@ -139,12 +139,14 @@ function scripted(scenario: Scenario): Pick<RehearsedServiceOptions, "resultOf" 
   };
   return {
     resultOf: (check, atMs) => {
-      const { condition, output } = lastOf(changesOf(check), atMs) ?? { condition: "ok", output: "ok" };
-      return checkResult(condition, output);
+      const { condition, output, durationMs } = lastOf(changesOf(check), atMs) ?? PLAIN_OK;
+      return { ...checkResult(condition, output), durationMs };
     },
     nextChangeMs: (check, afterMs) => changesOf(check).find(({ atMs }) => atMs > afterMs)?.atMs ?? Infinity,
   };
 }
+
+const PLAIN_OK = { condition: "ok", output: "ok", durationMs: 0 } as const;
 
 /** Returns what is at a time, by changes in their order. */
 function lastOf<Change extends { readonly atMs: number }>(

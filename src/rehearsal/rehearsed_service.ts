@@ -20,7 +20,7 @@ import type { ActionRun, ConditionState } from "../domain/condition.ts";
 import type { KnownCondition } from "../domain/check_kind.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
 import type { Silence } from "../domain/outbox.ts";
-import type { CheckResult } from "../domain/check.ts";
+import type { CheckResult, Result } from "../domain/check.ts";
 import type { Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { firstRun, nextRunAfter, withOverdue } from "../scheduler/next_run.ts";
@@ -48,7 +48,7 @@ export interface RehearsedServiceOptions {
   /** `null`: none is sent. */
   readonly summary: SummarySettings | null;
   /** The result of a check that looks at a target. */
-  resultOf(check: Check, atMs: number): CheckResult;
+  resultOf(check: Check, atMs: number): CheckResult & Partial<Pick<Result, "durationMs">>;
   /** When the result of a check changes next, after a time; `Infinity`: it does not. */
   nextChangeMs(check: Check, afterMs: number): number;
   /** The recorded runs of checks, which replace their schedules. @default none */
@@ -409,7 +409,7 @@ export class RehearsedService {
     const next = recorded?.runAfter(name, plannedMs - 1);
     const past = next?.atMs === plannedMs ? next : null;
     const entry = this.#engine.record({
-      result: { check, ...observed, startedAtMs: nowMs, durationMs: 0 },
+      result: { check, durationMs: 0, ...observed, startedAtMs: nowMs },
       lateMs: 0,
       isAfterGap: past?.isAfterGap ?? isAfterGap(check, before, nowMs),
       isInterrupted: past?.isInterrupted ?? (observedAtMs !== null && observedAtMs < this.#startMs),

@@ -1,5 +1,6 @@
 /** Reads scenarios: what `schemas/scenario.schema.json` describes. */
 import { nearest } from "../config/nearest.ts";
+import { parseDuration } from "../config/quantities.ts";
 import { createPlacer } from "../config/positions.ts";
 import {
   ConfigError,
@@ -27,6 +28,8 @@ export interface ScriptedResult {
   readonly atMs: number;
   readonly condition: Condition;
   readonly output: string;
+  /** How long the run takes. */
+  readonly durationMs: number;
 }
 
 const RESPONSES = ["accept", "fail", "reject"] as const;
@@ -256,7 +259,9 @@ class Reading {
   }
 }
 
-const RESULT_FORMS = `expected ${listed(CONDITIONS)}, and perhaps an output in parentheses`;
+const RESULT_FORMS = `expected ${
+  listed(CONDITIONS)
+}, and perhaps "in" with a duration, and an output in parentheses`;
 
 function listed(words: readonly string[]): string {
   return `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
@@ -273,9 +278,12 @@ function partsOf(
 }
 
 function parseResult(words: string): Omit<ScriptedResult, "atMs"> | null {
-  const [, word = "", output] = /^(\w+)(?: \((.*)\))?$/s.exec(words) ?? [];
+  const [, word = "", duration, output] = /^(\w+)(?: in ([^(]*[^( ]))?(?: \((.*)\))?$/s.exec(words) ?? [];
   const condition = CONDITIONS.find((one) => one === word);
-  return condition === undefined ? null : { condition, output: output ?? condition };
+  const took = duration === undefined ? { ms: 0 } : parseDuration(duration);
+  return condition === undefined || !("ms" in took)
+    ? null
+    : { condition, output: output ?? condition, durationMs: took.ms };
 }
 
 function parseResponse(words: string): Omit<ScriptedResponse, "atMs"> | null {

@@ -34,6 +34,8 @@ export function quietUntilMs(
   moment: Moment,
 ): number {
   const { nowMs } = moment;
+  // Slow runs add up.
+  if (check.duration !== undefined) return nowMs;
   if (notification !== null || !isSteady(check, state) || mayActLater(check, state)) return nowMs;
   // That nothing is due of an ok does not depend on the time.
   if (state.confirmed === "ok") return suppressed === null ? Infinity : nowMs;

@@ -106,7 +106,8 @@ export class RecordedPass {
     if (this.#options.includesOthers) this.#do(this.#suppressed.review({ also: this.#others() }));
     const onResult = (result: Result): void => {
       this.#ran.add(result.check.name);
-      this.#options.onResult(result, this.#record(result));
+      const entry = this.#record(result);
+      this.#options.onResult(entry.result ?? result, entry);
     };
     const pass = { ...this.#pass, onResult };
     try {
@@ -153,6 +154,7 @@ export class RecordedPass {
       return {
         record,
         update,
+        result: null,
         occurrences: 0,
         notification: null,
         queued: [],

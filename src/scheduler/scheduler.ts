@@ -577,7 +577,7 @@ export class Scheduler {
       ? nextRunAtMs ?? nowMs
       : Math.max(nowMs, overdueAtMs ?? nowMs) + 1;
     this.#happen(slot, { event: "recorded", nextRunAtMs: nextAtMs });
-    this.#emit({ event: "result", result, entry, lateMs: run.lateMs ?? 0 });
+    this.#emit({ event: "result", result: entry.result ?? result, entry, lateMs: run.lateMs ?? 0 });
     this.#send(entry);
     this.#suppressed.recorded(check, entry).catch(onBug);
     for (const name of engine.othersToRun(record, entry, nowMs)) this.request(name);

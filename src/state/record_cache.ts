@@ -73,5 +73,6 @@ export function newRecord(name: string, nowMs: number): CheckRecord {
     durationTotalMs: 0,
     seenAtMs: nowMs,
     journal: null,
+    durationHistory: null,
   };
 }

@@ -62,6 +62,13 @@ export function recordOf(name: string, fields: Partial<CheckRecord> = {}): Check
     runs: { ok: 7, unknown: 1, warning: 3, critical: 2 },
     durationTotalMs: 159.5,
     seenAtMs: NOW_MS,
+    durationHistory: {
+      rule: "overMs 3600000,p95AboveMs 1000",
+      parts: [[5_000_000, 3, 1], [5_000_001, 2, 0]],
+      hour: 490_000,
+      levels: [[40, 3], [52, 2]],
+      medians: "#~ Z",
+    },
     journal: journalOf([
       { endedAtMs: NOW_MS - 120_000, condition: "warning", output: "status is 500" },
       { endedAtMs: NOW_MS - 60_000 },

@@ -7,6 +7,7 @@ import {
   percent,
 } from "../../state/availability.ts";
 import { actionTitle } from "../../condition/action.ts";
+import { describeDurationRule } from "../../condition/duration_rule.ts";
 import { type CheckStatus, describeStale, statusOf } from "../../engine/check_status.ts";
 import { describeAction, describeDelivery } from "../../outputs/outbox_status.ts";
 import { allChanges } from "../../state/read_store.ts";
@@ -30,7 +31,7 @@ import { renderTrace } from "../render_trace.ts";
 import type { System } from "../../domain/system.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";
-import { DAY_MS } from "../../shared/time_units.ts";
+import { DAY_MS, durationText } from "../../shared/time_units.ts";
 import type { PastEvent, PastSpan } from "../../outputs/past_events.ts";
 import { isEverything, readSelection, selectChecks } from "../open_config.ts";
 import { readSpan, SPAN_OPTIONS } from "../read_span.ts";
@@ -124,10 +125,12 @@ export const historyCommand: Command = {
       ranUntilMs: notRunning?.sinceMs ?? null,
     });
     const objective = objectives.get(name) ?? null;
-    const facts = { status, isInConfig, monitor, objective };
+    const durations = describeDurationRule(shown, record, nowMs);
+    const facts = { status, isInConfig, monitor, objective, durations };
     const pieces = format === "json" ? historyJson(history, facts, past) : renderPretty(name, past, {
       notes: presentNotes(facts, { nowMs, hasErrors: error !== null }),
       spans: history.spans,
+      durations,
       objective,
       traces: invocation.has("trace"),
       span,
@@ -234,6 +237,8 @@ interface PrettyOptions {
   readonly notes: readonly string[];
   readonly spans: readonly HistorySpan[];
   readonly objective: ObjectiveResult | null;
+  /** The lines of its `duration`. */
+  readonly durations: readonly string[];
   readonly traces: boolean;
   /** What `--from` and `--to` chose. */
   readonly span: PastSpan | null;
@@ -244,7 +249,7 @@ interface PrettyOptions {
 async function* renderPretty(
   name: string,
   { changes, results, deliveries, actions }: Past,
-  { notes, spans, objective, traces, span: chosen, timeZone, columns }: PrettyOptions,
+  { notes, spans, objective, traces, span: chosen, timeZone, columns, durations }: PrettyOptions,
 ): AsyncGenerator<string> {
   yield `${printable(name)}\n`;
   for (const note of notes) yield hanging("", printable(note), columns);
@@ -258,6 +263,7 @@ async function* renderPretty(
     );
   }
   if (objective !== null) yield hanging("objective  ", describeObjective(objective), columns);
+  for (const text of durations) yield hanging("duration       ", printable(text), columns);
   yield* renderChanges(changes, { traces, timeZone, columns });
   yield* renderActions(actions, { timeZone, columns });
   if (results !== null) yield* renderResults(results, { timeZone, columns });
@@ -369,5 +375,5 @@ function describeDurations({ percentiles, durationMeanMs }: HistorySpan): readon
 
 function ms(value: number | null): string {
   if (value === null) return "-";
-  return value < 1000 ? `${value.toFixed(value < 10 ? 1 : 0)} ms` : describeDuration(value);
+  return value < 10 ? `${value.toFixed(1)} ms` : durationText(value);
 }

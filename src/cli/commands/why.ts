@@ -1,5 +1,6 @@
 import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import { actionTitle, describeRun } from "../../condition/action.ts";
+import { describeDurationRule } from "../../condition/duration_rule.ts";
 import type { ActionRun } from "../../domain/condition.ts";
 import { describeCause as describeCommonCause } from "../../channels/describe_item.ts";
 import { unconfirmedOf } from "../../engine/check_status.ts";
@@ -178,6 +179,7 @@ function whyText(
           ? ""
           : `, ${unconfirmed.results} of ${unconfirmed.threshold}`) +
         (last.output === "" ? "" : `: ${last.output}`),
+    ...durationsOf(why).map((text) => `duration: ${text}`),
     ...actionsOf(why).map((run) =>
       `action ${quoteValue(run.title)} at ${timeText(run.atMs, timeZone)}: ${describeRun(run)}`
     ),
@@ -212,6 +214,11 @@ function causeOf({ cause: explained }: Why, timeZone: string): readonly string[]
   ];
 }
 
+/** The durations of past runs are not stored. */
+function durationsOf({ check, record, nowMs, isPast }: Why): readonly string[] {
+  return isPast ? [] : describeDurationRule(check, record, nowMs);
+}
+
 /** The last runs of the action of the check. */
 function actionsOf({ check: { action }, record }: Why): readonly (ActionRun & { readonly title: string })[] {
   if (action === undefined) return [];
@@ -243,6 +250,7 @@ function whyJson(why: Why): string {
     last: last === null
       ? null
       : { condition: last.condition, output: last.output, started_at: isoTime(last.startedAtMs) },
+    durations: durationsOf(why),
     actions: actionsOf(why).map((run) => ({
       title: run.title,
       started_at: isoTime(run.atMs),

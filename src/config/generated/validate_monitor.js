@@ -16,8 +16,8 @@ const pattern3 = new RegExp("^[A-Za-z0-9_]+$", "u");
 const pattern1 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$", "u");
 const schema25 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
 const schema24 = {"kind":1,"parameters":1,"channel":1,"checks":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"fallback":1,"at_most":1,"common_causes":1,"group":1};
-const schema28 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
-const schema44 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"invert":1,"connectivity":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema28 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"duration":1,"locations":1,"notifications":1};
+const schema46 = {"title":1,"description":1,"runbook":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"reminders":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"duration":1,"locations":1,"notifications":1,"depends_on":1,"action":1,"invert":1,"connectivity":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
 const schema27 = {"$schema":1,"include":1,"defaults":1,"state":1,"retention":1,"time_zone":1,"heartbeat":1,"report_to":1,"agents":1,"connectivity":1,"common_causes":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"opentelemetry":1,"listen":1,"channels":1,"summary":1,"checks":1};
 export function validate_type_string_minLength_1(data, instancePath = ""){
 let vErrors = null;
@@ -1127,6 +1127,55 @@ vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "string"}});
 validate_objective.errors = vErrors;
 return vErrors === null;
 }
+export function validate_duration(data, instancePath = ""){
+let vErrors = null;
+if((!((typeof data == "number") && (isFinite(data)))) && (typeof data !== "string")){
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: ["number","string"]}});
+}
+validate_duration.errors = vErrors;
+return vErrors === null;
+}
+export function validate_duration_limits(data, instancePath = ""){
+let vErrors = null;
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(((((key0 === "p50_above") || (key0 === "p95_above")) || (key0 === "p99_above")) || (key0 === "slower_than_usual")) || (key0 === "over"))){
+vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
+}
+}
+if(data.p50_above !== undefined){
+if(!(validate_duration(data.p50_above, instancePath+"/p50_above"))){
+vErrors = join(vErrors, validate_duration.errors);
+}
+}
+if(data.p95_above !== undefined){
+if(!(validate_duration(data.p95_above, instancePath+"/p95_above"))){
+vErrors = join(vErrors, validate_duration.errors);
+}
+}
+if(data.p99_above !== undefined){
+if(!(validate_duration(data.p99_above, instancePath+"/p99_above"))){
+vErrors = join(vErrors, validate_duration.errors);
+}
+}
+if(data.slower_than_usual !== undefined){
+let data3 = data.slower_than_usual;
+if(!((typeof data3 == "number") && (isFinite(data3)))){
+vErrors = add(vErrors, {instancePath:instancePath+"/slower_than_usual",keyword:"type",params:{type: "number"}});
+}
+}
+if(data.over !== undefined){
+if(!(validate_interval(data.over, instancePath+"/over"))){
+vErrors = join(vErrors, validate_interval.errors);
+}
+}
+}
+else {
+vErrors = add(vErrors, {instancePath,keyword:"type",params:{type: "object"}});
+}
+validate_duration_limits.errors = vErrors;
+return vErrors === null;
+}
 export function validate_type_integer_minimum_1(data, instancePath = ""){
 let vErrors = null;
 if(!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))){
@@ -1254,6 +1303,11 @@ vErrors = join(vErrors, validate_maintenance_windows.errors);
 if(data.objective !== undefined){
 if(!(validate_objective(data.objective, instancePath+"/objective"))){
 vErrors = join(vErrors, validate_objective.errors);
+}
+}
+if(data.duration !== undefined){
+if(!(validate_duration_limits(data.duration, instancePath+"/duration"))){
+vErrors = join(vErrors, validate_duration_limits.errors);
 }
 }
 if(data.locations !== undefined){
@@ -1498,7 +1552,7 @@ vErrors = add(vErrors, {instancePath,keyword:"required",params:{missingProperty:
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema44, key0))){
+if(!(func2.call(schema46, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 errors++;
 }
@@ -1587,6 +1641,12 @@ vErrors = join(vErrors, validate_objective.errors);
 errors = vErrors.length;
 }
 }
+if(data.duration !== undefined){
+if(!(validate_duration_limits(data.duration, instancePath+"/duration"))){
+vErrors = join(vErrors, validate_duration_limits.errors);
+errors = vErrors.length;
+}
+}
 if(data.locations !== undefined){
 if(!(validate_locations(data.locations, instancePath+"/locations"))){
 vErrors = join(vErrors, validate_locations.errors);
@@ -1600,11 +1660,11 @@ errors = vErrors.length;
 }
 }
 if(data.depends_on !== undefined){
-let data16 = data.depends_on;
-if(Array.isArray(data16)){
-const len0 = data16.length;
+let data17 = data.depends_on;
+if(Array.isArray(data17)){
+const len0 = data17.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_check_depends_on(data16[i0], instancePath+"/depends_on/" + i0))){
+if(!(validate_check_depends_on(data17[i0], instancePath+"/depends_on/" + i0))){
 vErrors = join(vErrors, validate_check_depends_on.errors);
 errors = vErrors.length;
 }
@@ -1634,41 +1694,41 @@ errors++;
 }
 }
 if(data.for_each !== undefined){
-let data21 = data.for_each;
-if(!data21 || typeof data21 != "object"){
+let data22 = data.for_each;
+if(!data22 || typeof data22 != "object"){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"type",params:{type: ["object","array"]}});
 errors++;
 }
-if(Array.isArray(data21)){
-if(data21.length < 1){
+if(Array.isArray(data22)){
+if(data22.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len1 = data21.length;
+const len1 = data22.length;
 for(let i1=0; i1<len1; i1++){
-let data22 = data21[i1];
-if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
-if(Object.keys(data22).length < 1){
+let data23 = data22[i1];
+if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
+if(Object.keys(data23).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key1 in data22){
-const _errs31 = errors;
+for(const key1 in data23){
+const _errs32 = errors;
 if(typeof key1 === "string"){
 if(!pattern3.test(key1)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1});
 errors++;
 }
 }
-var valid5 = _errs31 === errors;
+var valid5 = _errs32 === errors;
 if(!valid5){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1,keyword:"propertyNames",params:{propertyName: key1}});
 errors++;
 }
 }
-for(const key2 in data22){
-let data23 = data22[key2];
-if(((typeof data23 !== "string") && (!((typeof data23 == "number") && (isFinite(data23))))) && (typeof data23 !== "boolean")){
+for(const key2 in data23){
+let data24 = data23[key2];
+if(((typeof data24 !== "string") && (!((typeof data24 == "number") && (isFinite(data24))))) && (typeof data24 !== "boolean")){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
@@ -1680,36 +1740,36 @@ errors++;
 }
 }
 }
-if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
-if(Object.keys(data21).length < 1){
+if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
+if(Object.keys(data22).length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"minProperties",params:{limit: 1}});
 errors++;
 }
-for(const key3 in data21){
-const _errs35 = errors;
+for(const key3 in data22){
+const _errs36 = errors;
 if(typeof key3 === "string"){
 if(!pattern3.test(key3)){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key3});
 errors++;
 }
 }
-var valid7 = _errs35 === errors;
+var valid7 = _errs36 === errors;
 if(!valid7){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key3}});
 errors++;
 }
 }
-for(const key4 in data21){
-let data24 = data21[key4];
-if(Array.isArray(data24)){
-if(data24.length < 1){
+for(const key4 in data22){
+let data25 = data22[key4];
+if(Array.isArray(data25)){
+if(data25.length < 1){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}});
 errors++;
 }
-const len2 = data24.length;
+const len2 = data25.length;
 for(let i2=0; i2<len2; i2++){
-let data25 = data24[i2];
-if(((typeof data25 !== "string") && (!((typeof data25 == "number") && (isFinite(data25))))) && (typeof data25 !== "boolean")){
+let data26 = data25[i2];
+if(((typeof data26 !== "string") && (!((typeof data26 == "number") && (isFinite(data26))))) && (typeof data26 !== "boolean")){
 vErrors = add(vErrors, {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: ["string","number","boolean"]}});
 errors++;
 }
@@ -1729,15 +1789,15 @@ errors = vErrors.length;
 }
 }
 if(data.kind !== undefined){
-let data27 = data.kind;
-if(!((((((((((((((((((((((((((((data27 === "test") || (data27 === "script")) || (data27 === "file_timestamp")) || (data27 === "file")) || (data27 === "log")) || (data27 === "http_request")) || (data27 === "tcp_connect")) || (data27 === "tls_certificate")) || (data27 === "disk_space")) || (data27 === "memory")) || (data27 === "load")) || (data27 === "network_interface")) || (data27 === "dns_lookup")) || (data27 === "domain_expiry")) || (data27 === "websocket")) || (data27 === "grpc_health")) || (data27 === "ntp")) || (data27 === "mysql_query")) || (data27 === "postgres_query")) || (data27 === "redis_command")) || (data27 === "ping")) || (data27 === "process")) || (data27 === "systemd_unit")) || (data27 === "container")) || (data27 === "job")) || (data27 === "group")) || (data27 === "rehearsal")) || (data27 === "reported"))){
+let data28 = data.kind;
+if(!((((((((((((((((((((((((((((data28 === "test") || (data28 === "script")) || (data28 === "file_timestamp")) || (data28 === "file")) || (data28 === "log")) || (data28 === "http_request")) || (data28 === "tcp_connect")) || (data28 === "tls_certificate")) || (data28 === "disk_space")) || (data28 === "memory")) || (data28 === "load")) || (data28 === "network_interface")) || (data28 === "dns_lookup")) || (data28 === "domain_expiry")) || (data28 === "websocket")) || (data28 === "grpc_health")) || (data28 === "ntp")) || (data28 === "mysql_query")) || (data28 === "postgres_query")) || (data28 === "redis_command")) || (data28 === "ping")) || (data28 === "process")) || (data28 === "systemd_unit")) || (data28 === "container")) || (data28 === "job")) || (data28 === "group")) || (data28 === "rehearsal")) || (data28 === "reported"))){
 vErrors = add(vErrors, {instancePath:instancePath+"/kind",keyword:"enum",params:{}});
 errors++;
 }
 }
 if(data.parameters !== undefined){
-let data28 = data.parameters;
-if(!(data28 && typeof data28 == "object" && !Array.isArray(data28))){
+let data29 = data.parameters;
+if(!(data29 && typeof data29 == "object" && !Array.isArray(data29))){
 vErrors = add(vErrors, {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}});
 errors++;
 }

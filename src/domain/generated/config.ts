@@ -331,6 +331,8 @@ export interface Check {
   readonly maintenanceWindows: readonly Window[];
   /** The share of time in which the check is to be up (`ok` or `warning`): a percentage, and the time that it refers to. Default: 30 days. */
   readonly objective?: Objective;
+  /** Limits of the durations of runs that are `ok`: while these are slow, an `ok` becomes a `warning`. That of a check replaces the one of `defaults` whole. */
+  readonly duration?: DurationLimits;
   /** The locations where the check runs, and how many must agree. Requires a state in PostgreSQL, unless all but one are names of `agents`. The locations of a check replace those of `defaults` whole. */
   readonly locations?: Locations;
   /** Where notifications go: names from `channels`, channels, or both. An empty list: nowhere. */
@@ -1088,6 +1090,19 @@ export interface Schedule {
   readonly cron?: string;
   /** The time zone of `cron`. Default: that of the config. */
   readonly timeZone?: string;
+}
+
+export interface DurationLimits {
+  /** `warning` if more than half of the runs took longer, of at least 10. */
+  readonly p50AboveMs?: number;
+  /** `warning` if more than 5 % of the runs took longer, of at least 20. */
+  readonly p95AboveMs?: number;
+  /** `warning` if more than 1 % of the runs took longer, of at least 100. */
+  readonly p99AboveMs?: number;
+  /** `warning` if more than half of the runs, of at least 10, took so many times as long as the runs at the same hour of the week in the four weeks before. Until two of these weeks are known, it decides nothing. */
+  readonly slowerThanUsual?: number;
+  /** The time up to now whose runs count. */
+  readonly overMs: number;
 }
 
 export interface Locations {

@@ -39,6 +39,7 @@ export interface Defaults {
   readonly schedule?: Schedule | undefined;
   readonly maintenance_windows?: readonly Window[] | undefined;
   readonly objective?: string | undefined;
+  readonly duration?: DurationLimits | undefined;
   readonly locations?: Locations | undefined;
   readonly notifications?: readonly Channel[] | undefined;
 }
@@ -63,6 +64,14 @@ export interface Window {
   readonly duration?: number | string | undefined;
   readonly time_zone?: string | undefined;
   readonly reason?: string | undefined;
+}
+
+export interface DurationLimits {
+  readonly p50_above?: number | string | undefined;
+  readonly p95_above?: number | string | undefined;
+  readonly p99_above?: number | string | undefined;
+  readonly slower_than_usual?: number | undefined;
+  readonly over?: number | string | undefined;
 }
 
 export interface Locations {
@@ -357,6 +366,7 @@ export interface CheckSettings {
   readonly schedule?: Schedule | undefined;
   readonly maintenance_windows?: readonly Window[] | undefined;
   readonly objective?: string | undefined;
+  readonly duration?: DurationLimits | undefined;
   readonly locations?: Locations | undefined;
   readonly notifications?: readonly Channel[] | undefined;
   readonly depends_on?: readonly (string | CheckDependsOn)[] | undefined;

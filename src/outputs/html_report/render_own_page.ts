@@ -1,5 +1,6 @@
 /** Renders the page of one check: response times, incidents with their deliveries, settings and command lines. */
 import { actionTitle, describeRun } from "../../condition/action.ts";
+import { describeDurationRule } from "../../condition/duration_rule.ts";
 import { isCron } from "../../domain/schedule.ts";
 import { type Condition, mostUrgentFirst, type ShownCondition } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
@@ -260,6 +261,7 @@ function renderSettings(
     ...recoveryThreshold === null ? [] : [["A recovery after", results(recoveryThreshold)] as const],
     ...dependsOn.length === 0 ? [] : [["Depends on", dependsOn.join(", ")] as const],
     ...locations === undefined ? [] : [["Locations", locations.from.join(", ")] as const],
+    ...describeDurationRule(check, record, nowMs).map((text) => ["Durations", text] as const),
     ...action === undefined ? [] : [["Action", renderRuns(action, record, time)] as const],
     ...objective === undefined ? [] : [["Objective", objective] as const],
     ...channels.map(({ channel, text }) => ["Channel", markup`<b>${channel}</b> ${text}`] as const),

@@ -1,3 +1,4 @@
+import { describeDurationRule } from "../../condition/duration_rule.ts";
 import { asObserved } from "../../state/availability.ts";
 import { highestSeverity, type ShownCondition } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
@@ -197,7 +198,14 @@ export class Views {
     const history = await readHistory(repository.store, record, nowMs);
     const monitor = await this.#monitor();
     const objective = this.#isPublic ? null : await this.#objectiveOf(this.#get(name));
-    const facts = { status: this.#statusOf(this.#get(name)), isInConfig: true, monitor, objective };
+    const durations = this.#isPublic ? [] : describeDurationRule(this.#get(name), record, nowMs);
+    const facts = {
+      status: this.#statusOf(this.#get(name)),
+      isInConfig: true,
+      monitor,
+      objective,
+      durations,
+    };
     let text = "";
     const actions = this.#isPublic ? [] : (await repository.store.actions(name)).toReversed();
     const past = { changes: this.#changesOf(name), results: null, deliveries: null, actions };

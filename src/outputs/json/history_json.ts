@@ -72,6 +72,8 @@ export interface PresentFacts {
   readonly monitor: MonitorStatus | null;
   /** `null`: it has none, or the config has errors. */
   readonly objective: ObjectiveResult | null;
+  /** The lines of its `duration`; empty without one. */
+  readonly durations: readonly string[];
 }
 
 /** What happened to a check. */
@@ -88,7 +90,7 @@ export interface Past {
 /** Renders the JSON of `monitor history`, piece by piece; fields are only ever added. */
 export async function* historyJson(
   { name, spans, runs }: History,
-  { status: { condition, state }, isInConfig, monitor, objective }: PresentFacts,
+  { status: { condition, state }, isInConfig, monitor, objective, durations }: PresentFacts,
   { changes, results, deliveries, actions }: Past,
 ): AsyncGenerator<string> {
   const fields = {
@@ -113,6 +115,7 @@ export async function* historyJson(
       lasted_ms: eachCondition((condition) => Math.round(span.lastedMs[condition])),
     }])),
     objective: objective === null ? null : objectiveFields(objective),
+    durations,
     recent_runs: runs.map(({ endedAtMs, condition, durationMs }) => ({
       ended_at: isoTime(endedAtMs),
       condition,

@@ -7,6 +7,7 @@ import { PostgresError, type StatementResult } from "../../shared/postgres/state
 import {
   ADD_ACTIONS,
   ADD_DELIVERIES,
+  ADD_DURATION_HISTORY,
   ADD_DURATIONS,
   ADD_JOURNAL,
   ADD_REPORTS,
@@ -25,6 +26,7 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   ADD_ACTIONS,
   ADD_DURATIONS,
   ADD_REPORTS,
+  ADD_DURATION_HISTORY,
 ];
 
 /** Of a schema without our tables: undefined_table, undefined_column. */

@@ -121,7 +121,7 @@ export const CREATE_SCHEMA: readonly string[] = [
   "INSERT INTO meta (schema_version) VALUES (0)",
 ];
 
-export const ADD_JOURNAL: readonly string[] = [...addColumns(CHECKS), createTable(JOURNAL)];
+export const ADD_JOURNAL: readonly string[] = [...addColumns(CHECKS).slice(0, 1), createTable(JOURNAL)];
 
 export const ADD_DELIVERIES: readonly string[] = [createTable(DELIVERIES)];
 
@@ -134,6 +134,8 @@ export const ADD_ACTIONS: readonly string[] = [
 export const ADD_DURATIONS: readonly string[] = addColumns(ROLLUPS);
 
 export const ADD_REPORTS: readonly string[] = [createTable(REPORTS), createTable(REPORTING)];
+
+export const ADD_DURATION_HISTORY: readonly string[] = addColumns(CHECKS).slice(1);
 
 function addColumns({ name, declared }: Declared): readonly string[] {
   return declared.filter(({ isAdded }) => isAdded)

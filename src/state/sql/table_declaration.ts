@@ -106,6 +106,11 @@ export function addedBlob(name: string): Field<Uint8Array | null> {
   return field(name, "BLOB", { ...nullable(bytes), isAdded: true });
 }
 
+/** Any value or `null`, as JSON, in a column that a later step adds. */
+export function addedJson<T>(name: string, codec: Codec<T>): Field<T | null> {
+  return field(name, "TEXT", { ...nullable(json(codec)), isAdded: true });
+}
+
 /** Any text or `null`, in a column that a later step adds. */
 export function addedText(name: string): Field<string | null> {
   return field(name, "TEXT", { ...nullable(columnText), isAdded: true });
@@ -180,7 +185,7 @@ export interface Table<T> {
   readonly unique: readonly string[];
   /** Makes the table without the columns that are added. */
   readonly create: string;
-  /** Adds them. */
+  /** Adds them, in the order of their declaration. */
   readonly add: readonly string[];
   /** All columns but the `id`, for SELECT. */
   readonly columns: string;

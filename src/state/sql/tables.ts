@@ -22,7 +22,14 @@ import type {
 } from "../../domain/outbox.ts";
 import type { JournalBlock } from "../../domain/check_journal.ts";
 import type { ReportedRun, Reporting, StoredReport } from "../../domain/reports.ts";
-import type { CheckRecord, ConditionChange, KeptResult, QueuedSummary, Rollup } from "../../domain/store.ts";
+import type {
+  CheckRecord,
+  ConditionChange,
+  DurationHistory,
+  KeptResult,
+  QueuedSummary,
+  Rollup,
+} from "../../domain/store.ts";
 import {
   boolean,
   byName,
@@ -42,6 +49,7 @@ import type { ClockReadings } from "../retention.ts";
 import { NO_RUNS } from "../../shared/duration_histogram.ts";
 import {
   addedBlob,
+  addedJson,
   addedPairs,
   addedText,
   blob,
@@ -127,6 +135,14 @@ export const RESULT: Codec<KeptResult> = object({
   attributes: optional(object({ suspected: list(text), worked: list(text) })),
 });
 
+const DURATION_HISTORY: Codec<DurationHistory> = object({
+  rule: text,
+  parts: list(list(number)),
+  hour: number,
+  levels: list(list(number)),
+  medians: text,
+});
+
 type StoredRecord = Omit<CheckRecord, "isShared">;
 
 const RECORD: Fields<StoredRecord> = {
@@ -141,6 +157,7 @@ const RECORD: Fields<StoredRecord> = {
   durationTotalMs: real("duration_total_ms"),
   seenAtMs: integer("seen_at_ms"),
   journal: addedBlob("journal"),
+  durationHistory: addedJson("duration_history", DURATION_HISTORY),
 };
 
 /** A record with its newest runs, see rows.ts. */
@@ -484,11 +501,12 @@ export const CREATE_INDEXES: readonly string[] = [
 /** The steps to the present tables. */
 export const STEPS: readonly Migration[] = [
   [...FIRST_TABLES.map(({ create }) => create), ...CREATE_INDEXES],
-  [...CHECKS.add, JOURNAL.create],
+  [...CHECKS.add.slice(0, 1), JOURNAL.create],
   [DELIVERIES.create],
   [...SILENCES.add, ACTIONS.create, CREATE_ACTIONS_INDEX],
   ROLLUPS.add,
   [REPORTS.create, REPORTING.create],
+  CHECKS.add.slice(1),
 ];
 
 /** The statements of one step to the present tables. */

@@ -80,14 +80,14 @@ testPostgres("openPostgresStore() opens a state of the version before the journa
   const place = postgres().place();
   const client = new PostgresClient(place, clientOptions());
   await prepareSchema(client, place, "own", POSTGRES_MIGRATIONS.slice(0, 1));
-  const { journal: _, ...record } = recordOf("web");
-  const columns = RECORDS.columns.replace(", journal", ", fresh_runs, version, replaces");
-  const values = [...RECORDS.encode({ ...record, journal: null }).slice(0, -1), "\\x", 1, 0];
+  const record = { ...recordOf("web"), journal: null, durationHistory: null };
+  const columns = RECORDS.columns.replace(", journal, duration_history", ", fresh_runs, version, replaces");
+  const values = [...RECORDS.encode(record).slice(0, -2), "\\x", 1, 0];
   const places = values.map((_, index) => `$${index + 1}`).join(", ");
   await client.query(`INSERT INTO checks (${columns}) VALUES (${places})`, values as Parameter[]);
   client.close();
   const store = await openPostgresStore(place, storeOptions());
-  assert.deepEqual(await recordsIn(store), [{ ...record, journal: null }]);
+  assert.deepEqual(await recordsIn(store), [record]);
   await store.save([updateOf("web")]);
   assert.deepEqual(await recordsIn(store), [recordOf("web")]);
   await store.close();

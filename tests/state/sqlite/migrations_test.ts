@@ -76,9 +76,9 @@ Deno.test("migrate() opens a state of the version before the journal, with every
   await withStatePath(async (path) => {
     const old = new SqliteConnection(new DatabaseSync(path));
     migrate(old, MIGRATIONS.slice(0, 1));
-    const { journal: _, ...record } = recordOf("web");
-    const columns = RECORDS.columns.replace(", journal", ", fresh_runs");
-    const values = RECORDS.encode({ ...record, journal: null }).slice(0, -1);
+    const record = { ...recordOf("web"), journal: null, durationHistory: null };
+    const columns = RECORDS.columns.replace(", journal, duration_history", ", fresh_runs");
+    const values = RECORDS.encode(record).slice(0, -2);
     old.run(
       `INSERT INTO checks (${columns}) VALUES (${columns.replace(/[^,]+/g, "?")})`,
       ...values,
@@ -86,7 +86,7 @@ Deno.test("migrate() opens a state of the version before the journal, with every
     );
     old.close();
     await withState(path, async (store) => {
-      assert.deepEqual(await store.records(), [{ ...record, journal: null }]);
+      assert.deepEqual(await store.records(), [record]);
       assert.deepEqual(await store.journal(["web"], { sinceMs: 0, untilMs: Infinity }), []);
       await store.save([updateOf("web")]);
       assert.deepEqual(await store.records(), [recordOf("web")]);
@@ -98,8 +98,9 @@ Deno.test("migrate() knows no percentiles of hours that began before histograms"
   await withStatePath(async (path) => {
     const old = new SqliteConnection(new DatabaseSync(path));
     migrate(old, MIGRATIONS.slice(0, 4));
+    const known = RECORDS.columns.replace(", duration_history", "");
     old.run(
-      `INSERT INTO checks (${RECORDS.columns}, fresh_runs) SELECT ${RECORDS.columns}, x'' FROM (SELECT 'web' AS name, ` +
+      `INSERT INTO checks (${known}, fresh_runs) SELECT ${known}, x'' FROM (SELECT 'web' AS name, ` +
         `'${
           JSON.stringify(recordOf("web").condition)
         }' AS condition, NULL AS last, NULL AS failing, NULL AS next_run_at_ms, ` +
@@ -120,23 +121,26 @@ Deno.test("migrate() knows no percentiles of hours that began before histograms"
         [entryOf(NOW_MS), entryOf(NOW_MS + HOUR_MS)].map((rollup) => updateOf("web", { rollup })),
       );
       const rollups = await store.rollups("web", 0);
-      const known = (
+      const hasPercentiles = (
         each: {
           readonly runs: number;
           readonly durations: readonly number[];
           readonly durationMaxMs: number;
         },
       ) => percentilesOf(each) !== null;
-      assert.deepEqual(rollups.map(({ observed, ...rollup }) => known({ ...rollup, runs: observed.ok })), [
-        false,
-        false,
-        true,
-      ]);
+      assert.deepEqual(
+        rollups.map(({ observed, ...rollup }) => hasPercentiles({ ...rollup, runs: observed.ok })),
+        [
+          false,
+          false,
+          true,
+        ],
+      );
       const span = { sinceMs: 0, untilMs: Infinity };
       const sums = await store.rollupSums(["web"], { ...span, each: "hour" });
-      assert.deepEqual(sums.map(known), [false, false, true]);
+      assert.deepEqual(sums.map(hasPercentiles), [false, false, true]);
       const [sum = assert.fail()] = await store.rollupSums(["web"], { ...span, each: "check" });
-      assert.deepEqual([sum.runs, known(sum)], [4, false]);
+      assert.deepEqual([sum.runs, hasPercentiles(sum)], [4, false]);
     });
   });
 });

@@ -1,0 +1,110 @@
+/** Checks that become slow: what `duration` makes of their results, and which notifications follow. */
+import assert from "node:assert/strict";
+import { type Scenario, simulate } from "../../testing/simulation/mod.ts";
+
+const WEB = {
+  start: "2026-03-02 20:55",
+  config: {
+    checks: {
+      web: {
+        duration: { p95_above: "1 s", over: "1 hour" },
+        schedule: { regular_interval: "1 minute", attentive_interval: "1 minute" },
+      },
+    },
+  },
+} as const satisfies Partial<Scenario>;
+
+simulate("a check that is slow for some minutes has one warning, until few of an hour's runs are slow", {
+  ...WEB,
+  results: { web: "22:00 ok slow 2s, 22:10 ok" },
+  actions: {
+    "21:00": async (world) => {
+      const { stdout } = await world.machine().run("why", "web");
+      assert.match(stdout, /^duration: p95 above 1 s: not known, \d runs in 1 h, 20 required$/m);
+    },
+    "22:30": async (world) => {
+      const { stdout } = await world.machine().run("why", "web");
+      assert.match(
+        stdout,
+        /^last run \d+ s ago: warning: p95 above 1 s: 10 of \d\d runs in 1 h took longer; it is ok$/m,
+      );
+      assert.match(stdout, /^duration: p95 above 1 s: 10 of \d\d runs in 1 h took longer$/m);
+      const { durations } = JSON.parse((await world.machine().run("why", "--format", "json", "web")).stdout);
+      assert.equal(durations.length, 1);
+      const history = await world.machine().run("history", "web");
+      assert.match(history.stdout, /^duration +p95 above 1 s: 10 of/m);
+      assert.match(
+        history.stdout,
+        /^last 24 hours [^]* p50 \d+ ms, p95 [\d.]+ s,\s+p99 [\d.]+ s,\s+2\.0\s+s\s+at\s+most$/m,
+      );
+    },
+  },
+  until: "23:59",
+  expect: { chat: ["22:02 problem web warning", "23:05 recovery web ok"] },
+  finally: (_world, { messages }) =>
+    assert.match(
+      messages[0]?.items[0]?.output ?? "",
+      /^p95 above 1 s: 3 of \d\d runs in 1 h took longer; it is ok$/,
+    ),
+});
+
+simulate("slow runs count across a kill and a restart", {
+  ...WEB,
+  results: { web: "22:00 ok slow 2s" },
+  actions: { "22:02:30": "kill", "22:03": "start" },
+  until: "22:20",
+  expect: { chat: "any" },
+  finally: (_world, { messages }) => {
+    assert.equal(messages.length, 1);
+    assert.match(messages[0]?.items[0]?.output ?? "", /^p95 above 1 s: [34] of \d\d runs in 1 h took longer/);
+  },
+});
+
+simulate("slow runs count under cron as in a service", {
+  ...WEB,
+  mode: "cron",
+  results: { web: "22:00 ok slow 2s, 22:10 ok" },
+  until: "23:59",
+  expect: { chat: ["22:02-22:05 problem web warning", "23:05-23:10 recovery web ok"] },
+});
+
+simulate(
+  "a check that is slower than at this hour of the weeks before has a warning, on as many weeks as it ran",
+  {
+    start: "2026-03-02 00:00",
+    config: {
+      checks: {
+        web: {
+          duration: { slower_than_usual: 3, over: "6 hours" },
+          schedule: { regular_interval: "30 minutes", attentive_interval: "30 minutes" },
+        },
+      },
+    },
+    results: {
+      web:
+        "2026-03-11 12:00 ok slow 1s, 2026-03-12 00:00 ok, 2026-03-18 12:00 ok slow 1s, 2026-03-19 00:00 ok",
+    },
+    actions: {
+      "2026-03-11 20:00": async (world) => {
+        const { stdout } = await world.machine().run("why", "web");
+        assert.match(stdout, /^duration: 3 times slower than usual: not known, on 1 week, 2 required$/m);
+      },
+    },
+    until: "2026-03-19 12:00",
+    expect: {
+      chat: ["2026-03-18 15:00-15:31 problem web warning", "2026-03-19 02:30-03:31 recovery web ok"],
+    },
+    finally: (_world, { messages }) =>
+      assert.match(
+        messages[0]?.items[0]?.output ?? "",
+        /^3 times slower than the usual \d+ ms of this hour of the week, on 2 weeks: 7 of 12 runs in 6 h took longer; it is ok$/,
+      ),
+  },
+);
+
+simulate("a slow run of a failing check does not count, and a failure stays what it is", {
+  ...WEB,
+  results: { web: "22:00 critical slow 2s, 22:30 ok" },
+  until: "23:30",
+  expect: { chat: ["22:00 problem web critical", "22:30 recovery web ok"] },
+});
