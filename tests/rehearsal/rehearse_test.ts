@@ -60,5 +60,5 @@ Deno.test("rehearse: slow results lead to a warning by the duration of the check
   const config = { channels: { chat: {} }, checks: { web: { duration, threshold: 1 } } };
   const results = { web: "ok in 50 ms, 13:00 ok in 2 s (status is 200), 13:10 ok in 50 ms" };
   const rehearsal = await play({ start: "2026-03-02 12:00", results, until: "14:59" }, config);
-  assert.deepEqual(messagesOf(rehearsal)["chat"], ["13:03 problem web warning", "14:05 recovery web ok"]);
+  assert.deepEqual(messagesOf(rehearsal)["chat"], ["13:02 problem web warning", "14:05 recovery web ok"]);
 });

@@ -2,9 +2,12 @@
 import assert from "node:assert/strict";
 import { type Scenario, simulate } from "../../testing/simulation/mod.ts";
 
+const TOKEN = "sesame-open-sesame";
+
 const WEB = {
   start: "2026-03-02 20:55",
   config: {
+    listen: { address: "127.0.0.1:9797", token: TOKEN },
     checks: {
       web: {
         duration: { p95_above: "1 s", over: "1 hour" },
@@ -31,6 +34,14 @@ simulate("a check that is slow for some minutes has one warning, until few of an
       assert.match(stdout, /^duration: p95 above 1 s: 10 of \d\d runs in 1 h took longer$/m);
       const { durations } = JSON.parse((await world.machine().run("why", "--format", "json", "web")).stdout);
       assert.equal(durations.length, 1);
+      const metrics = await world.machine().request("/metrics", {
+        headers: { authorization: `Bearer ${TOKEN}` },
+      });
+      const seconds = metrics?.body.match(
+        /^monitor_check_duration_percentile_seconds\{check="web",percentile="p\d\d"\} [\d.]+$/gm,
+      ) ?? [];
+      const [p50 = NaN, p95 = NaN, p99 = NaN] = seconds.map((line) => Number(line.split(" ")[1]));
+      assert.ok(p50 < 0.1 && p95 > 1.5 && p95 < p99 && p99 <= 2.1, seconds.join());
       const history = await world.machine().run("history", "web");
       assert.match(history.stdout, /^duration +p95 above 1 s: 10 of/m);
       assert.match(

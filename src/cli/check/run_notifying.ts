@@ -119,17 +119,18 @@ async function publishMetrics(
   const { gatherMetrics } = await import("../../outputs/metrics/gather_metrics.ts");
   const nowMs = system.clock.wallMs();
   const run = await repository.store.monitorRun();
-  const values = gatherMetrics({
+  // Without pauses: nothing else is in progress.
+  const pause = (): Promise<void> => Promise.resolve();
+  const values = await gatherMetrics({
     ...{ config, version: VERSION, repository, engine, sender, sharing: null, nowMs },
     notRunning: run?.ended ?? null,
     ...{ lastLoopAtMs: nowMs, schedulerLagMs: null, configLoadedAtMs: nowMs },
-    ...{ isReloadSuccessful: null, isRunning: null, spansDropped: null },
+    ...{ isReloadSuccessful: null, isRunning: null, spansDropped: null, pause },
   });
   const warn = (failure: string): void => system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
   if (metrics !== null) {
     const { renderMetrics } = await import("../../outputs/metrics/render_metrics.ts");
-    // Without pauses: nothing else is in progress.
-    const render = (): Promise<string> => renderMetrics(values, () => Promise.resolve());
+    const render = (): Promise<string> => renderMetrics(values, pause);
     const failure = await publishFile({ what: "the metrics", ...metrics, render }, system.files);
     if (failure !== null) warn(failure);
   }

@@ -25,6 +25,8 @@ export const FAMILIES = {
   monitor_check_confirmed_timestamp_seconds: "Time of the first run of the confirmed condition.",
   monitor_check_suppressed: "A silence or a maintenance window suppresses its notifications; always 1.",
   monitor_check_duration_seconds: "Duration of the last run.",
+  monitor_check_duration_percentile_seconds:
+    "Duration that a share of the runs did not exceed in the present hour and the one before.",
   monitor_check_last_run_timestamp_seconds: "Start of the last run.",
   monitor_check_next_run_timestamp_seconds: "Planned start of the next run.",
   monitor_check_late_seconds: "Delay of the last planned run.",

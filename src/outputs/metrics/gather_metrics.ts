@@ -1,5 +1,8 @@
 import type { NotRunning } from "../../domain/monitor_run.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
+import { StoreError } from "../../domain/store.ts";
+import { type Percentiles, percentilesOf } from "../../shared/duration_histogram.ts";
+import { HOUR_MS } from "../../shared/time_units.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import { conditionOf, knownAtMember } from "../../engine/check_status.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -11,13 +14,15 @@ import type { ChannelMetrics, CheckMetrics, MetricValues } from "./render_metric
 interface MetricSources
   extends Omit<MetricValues, "checks" | "inactiveChecks" | "channels" | "isStateWritable" | "name"> {
   readonly config: Pick<LoadedConfig, "checks" | "metrics">;
-  readonly repository: Pick<StateRepository, "recordOf" | "isWritable">;
+  readonly repository: Pick<StateRepository, "recordOf" | "isWritable" | "store">;
   readonly engine: Pick<Engine, "suppressedBy">;
   readonly sender: Pick<Sender, "queued" | "counts" | "channelNames">;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
   /** That the service was stopped. */
   readonly notRunning: NotRunning | null;
+  /** Yields to other work. */
+  pause(): Promise<void>;
 }
 
 /** The labels of suppressions that an administrator asked for; others depend on the next result. */
@@ -27,10 +32,11 @@ const SUPPRESSIONS: Readonly<Record<string, CheckMetrics["suppressedBy"]>> = {
   maintenance: "maintenance",
 };
 
-export function gatherMetrics(
-  { config, repository, engine, sender, nowMs, notRunning, ...values }: MetricSources,
-): MetricValues {
+export async function gatherMetrics(
+  { config, repository, engine, sender, nowMs, notRunning, pause, ...values }: MetricSources,
+): Promise<MetricValues> {
   const active = config.checks.filter((check) => check.active);
+  const percentiles = await readPercentiles(active.map((check) => check.name), { repository, nowMs, pause });
   const { name } = config.metrics ?? {};
   return {
     ...values,
@@ -40,11 +46,38 @@ export function gatherMetrics(
       const record = repository.recordOf(check.name, nowMs);
       const suppressedBy = SUPPRESSIONS[engine.suppressedBy(check, nowMs) ?? "none"] ?? null;
       const known = conditionOf(check, record, nowMs, notRunning);
-      return { check, record, suppressedBy, known: knownAtMember(known, record, values.sharing) };
+      return {
+        ...{ check, record, suppressedBy, percentiles: percentiles.get(check.name) ?? null },
+        known: knownAtMember(known, record, values.sharing),
+      };
     }),
     inactiveChecks: config.checks.length - active.length,
     channels: channelsOf(sender, nowMs),
   };
+}
+
+/** So many checks are read at a time: some milliseconds. */
+const CHECKS_AT_A_TIME = 250;
+
+/** Returns what is known: none while the state can't be read or written. */
+async function readPercentiles(
+  names: readonly string[],
+  { repository, nowMs, pause }: Pick<MetricSources, "repository" | "nowMs" | "pause">,
+): Promise<ReadonlyMap<string, Percentiles | null>> {
+  const found = new Map<string, Percentiles | null>();
+  try {
+    for (let start = 0; start < names.length && repository.isWritable; start += CHECKS_AT_A_TIME) {
+      if (start > 0) await pause();
+      const some = names.slice(start, start + CHECKS_AT_A_TIME);
+      const span = { sinceMs: nowMs - HOUR_MS, untilMs: nowMs, each: "check" } as const;
+      for (const sum of await repository.store.rollupSums(some, span)) {
+        found.set(sum.name, percentilesOf(sum));
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+  }
+  return found;
 }
 
 /** The channels of the config, and those to which something still waits. */

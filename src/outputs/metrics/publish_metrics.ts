@@ -56,7 +56,7 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
     await engine.refresh();
     const nowMs = clock.wallMs();
     if (scheduler.isAdvancing) lastLoopAtMs = nowMs;
-    return gatherMetrics({
+    return await gatherMetrics({
       ...{ config, version, repository, engine, sender, sharing: member, nowMs, notRunning },
       reporting: await readReporting(repository.store).catch((error) => {
         // The metrics show that the state can't be used.
@@ -66,6 +66,7 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
       ...{ lastLoopAtMs, schedulerLagMs, configLoadedAtMs, isReloadSuccessful },
       isRunning: notRunning === null,
       spansDropped: spans.isOn ? spans.dropped : null,
+      pause: giveWay,
     });
   };
   const gatherNow = async (): Promise<MetricValues> => {

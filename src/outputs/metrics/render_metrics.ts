@@ -1,5 +1,6 @@
 import { isAgentCheck } from "../../domain/agent_check.ts";
 import type { Check } from "../../domain/check.ts";
+import type { Percentiles } from "../../shared/duration_histogram.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import { CONDITION_CODES, CONDITIONS } from "../../domain/condition.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
@@ -32,6 +33,8 @@ export interface CheckMetrics {
   readonly record: CheckRecord;
   /** What is known about it now. */
   readonly known: KnownCondition;
+  /** The percentiles of its durations in the present hour and the one before; `null`: not known. */
+  readonly percentiles: Percentiles | null;
   /** `null`: neither suppresses its notifications. */
   readonly suppressedBy: "silence" | "maintenance" | null;
 }
@@ -148,9 +151,11 @@ function addChecks({ add, label }: Exposition, checks: readonly LabelledCheck[])
 
 const FAILURES = CONDITIONS.filter((condition) => condition !== "ok");
 
+const PERCENTILES = ["p50", "p95", "p99"] as const;
+
 /** The samples of a check, in the order of the text; a number has the label of the check alone. */
 function samplesOf(
-  { label, check, record, last, current, known, suppressedBy }: LabelledCheck,
+  { label, check, record, last, current, known, percentiles, suppressedBy }: LabelledCheck,
   labelText: Exposition["label"],
 ): Readonly<Partial<Record<MetricName, number | readonly Sample[]>>> {
   const labelled = (name: string, value: string): string => `${label},${labelText(name, value)}`;
@@ -176,6 +181,9 @@ function samplesOf(
       : seconds(record.condition.confirmedSinceMs),
     monitor_check_suppressed: suppressedBy === null ? [] : [[labelled("by", suppressedBy), 1]],
     monitor_check_duration_seconds: seconds(last?.durationMs),
+    monitor_check_duration_percentile_seconds: percentiles === null
+      ? []
+      : PERCENTILES.map((name) => [labelled("percentile", name), seconds(percentiles[name])]),
     monitor_check_last_run_timestamp_seconds: seconds(last?.startedAtMs),
     monitor_check_next_run_timestamp_seconds: seconds(record.nextRunAtMs),
     monitor_check_late_seconds: seconds(last?.lateMs),
