@@ -116,6 +116,7 @@ export function updateOf(
       seenAtMs: atMs,
       journal: journalOf(atMs, intervalMs),
       durationHistory: null,
+      metricHour: null,
     },
     rollup: { atMs, condition, durationMs: 12.5, lastedMs: intervalMs, lasted: condition, failedStreak: 0 },
     change: null,

@@ -55,6 +55,15 @@ export interface DurationHistory {
   readonly medians: string;
 }
 
+/** Of each measured value, by name: how often there was one, their total, the lowest and the highest. */
+export type MetricSums = Readonly<Record<string, readonly number[]>>;
+
+/** The measured values of an hour up to now. */
+export interface MetricHour {
+  readonly startMs: number;
+  readonly sums: MetricSums;
+}
+
 /** The stored record of one check. Times are wall time, milliseconds since 1970. Every number is finite. */
 export interface CheckRecord {
   /** The check's name in the config; unique among records. */
@@ -80,6 +89,8 @@ export interface CheckRecord {
   readonly seenAtMs: number;
   /** What its `duration` is decided by; `null`: it has none, or has not been ok yet. */
   readonly durationHistory: DurationHistory | null;
+  /** The values that it measured in the hour of its last run; `null`: none. */
+  readonly metricHour: MetricHour | null;
   /** The newest rows of its journal, packed by `src/state/journal.ts`; `null` before the first result. */
   readonly journal: Uint8Array | null;
 }
@@ -134,6 +145,8 @@ export interface RollupEntry {
   readonly lasted: Condition;
   /** How many runs in a row failed (were not ok), up to this one; 0 if it is ok. */
   readonly failedStreak: number;
+  /** The values that were measured in its hour up to it. @default those that are stored */
+  readonly metrics?: MetricSums;
 }
 
 export interface RecentRun {
@@ -170,6 +183,8 @@ export interface Rollup {
   readonly durations: readonly number[];
   /** The most runs in a row that failed, up to a run in the span; such a streak may have begun before it. */
   readonly failedStreakMax: number;
+  /** The values that were measured in an hour; `null`: none, or a day. */
+  readonly metrics: MetricSums | null;
 }
 
 /** The spans of sums of roll-ups. */

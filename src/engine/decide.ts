@@ -6,6 +6,7 @@
 import { type Circumstances, review, transition, type Verdict } from "../condition/transition.ts";
 import { conditionBefore, hasProblem, letsRecoveriesPass } from "../condition/condition_state.ts";
 import { asObserved, observedUntil } from "../state/availability.ts";
+import { addMeasured } from "../state/metric_sums.ts";
 import { type Added, addReview, addRun } from "../state/journal.ts";
 import { addDuration, judgeDurations } from "../condition/duration_rule.ts";
 import { occurrences } from "../condition/confirm.ts";
@@ -314,6 +315,7 @@ function recordAfter(
     seenAtMs: nowMs,
     journal: before.journal,
     durationHistory,
+    metricHour: isRun ? addMeasured(before.metricHour, result, nowMs) : before.metricHour,
   };
 }
 
@@ -383,7 +385,10 @@ function rollupEntryOf(
     lasted: observed?.condition ?? "unknown",
   } as const;
   if (isCountedRun(result, before)) {
-    return { ...entry, condition, durationMs, failedStreak: after.condition.atLeast.unknown };
+    return {
+      ...{ ...entry, condition, durationMs, failedStreak: after.condition.atLeast.unknown },
+      ...after.metricHour !== null && { metrics: after.metricHour.sums },
+    };
   }
   return lastedMs === 0 ? null : { ...entry, condition: null, durationMs: 0, failedStreak: 0 };
 }

@@ -10,7 +10,14 @@
  */
 import { type Condition, type ConditionCounts, CONDITIONS, eachCondition } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
-import { type CheckRecord, type CheckUpdate, isEdited, type Rollup } from "../domain/store.ts";
+import { sumMetrics } from "./metric_sums.ts";
+import {
+  type CheckRecord,
+  type CheckUpdate,
+  isEdited,
+  type MetricSums,
+  type Rollup,
+} from "../domain/store.ts";
 import type { Check } from "../domain/check.ts";
 import { addHistograms, NO_RUNS, type Percentiles, percentilesOf } from "../shared/duration_histogram.ts";
 import { SECOND_MS } from "../shared/time_units.ts";
@@ -31,6 +38,8 @@ export interface SpanSummary extends RunCounts {
   readonly durationMaxMs: number | null;
   /** Those of the durations; `null`: without a run, or not known. */
   readonly percentiles: Percentiles | null;
+  /** The measured values; `null`: not known of the whole span. */
+  readonly metrics: MetricSums | null;
 }
 
 /** The sums of the roll-ups that end after a time and do not begin after another; none is divided. */
@@ -55,6 +64,7 @@ export function summarise(
     durationMeanMs: runs === 0 ? null : sum((rollup) => rollup.durationTotalMs) / runs,
     durationMaxMs: runs === 0 ? null : durationMaxMs,
     percentiles: percentilesOf({ runs, durations, durationMaxMs }),
+    metrics: sumMetrics(chosen),
   };
 }
 

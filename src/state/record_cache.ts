@@ -74,5 +74,6 @@ export function newRecord(name: string, nowMs: number): CheckRecord {
     seenAtMs: nowMs,
     journal: null,
     durationHistory: null,
+    metricHour: null,
   };
 }

@@ -119,3 +119,34 @@ simulate("a slow run of a failing check does not count, and a failure stays what
   until: "23:30",
   expect: { chat: ["22:00 problem web critical", "22:30 recovery web ok"] },
 });
+
+simulate("the measured values of a plugin are kept by hour, also across a restart, and shown as charts", {
+  start: "2026-03-02 20:55",
+  config: {
+    listen: { address: "127.0.0.1:9797", token: TOKEN },
+    checks: { web: { schedule: { regular_interval: "1 minute", attentive_interval: "1 minute" } } },
+  },
+  results: { web: "ok (fine | load=-1 /=5MB;10), 21:30 ok (fine | load=3 /=7MB;10)" },
+  actions: {
+    "21:40:30": "kill",
+    "21:41": "start",
+    "22:10": async (world) => {
+      const machine = world.machine();
+      const { stdout } = await machine.run("history", "web");
+      assert.match(stdout, /^load: -1 to 3, mean 1.1\d* \(24 hours\); -1 to 3, mean 1.1\d* \(7\s+days\)/m);
+      const { spans } = JSON.parse((await machine.run("history", "--format", "json", "web")).stdout);
+      const { runs, min, max } = spans.day.metrics["/ (MB)"];
+      assert.deepEqual([min, max], [5, 7]);
+      // The kill may lose a second.
+      assert.ok(runs >= 73 && runs <= 75, String(runs));
+      const page = await machine.request("/checks/web", { headers: { authorization: `Bearer ${TOKEN}` } });
+      const text = page?.body.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ") ?? "";
+      assert.match(
+        text,
+        / Measured values load, 7 d: min -1 to 3, mean -1 to 3, max -1 to 3 .* \/ \(MB\), 7 d: min 5 to 7/,
+      );
+      assert.match(page?.body ?? "", /data-unit="" data-names="min,mean,max" data-values="[^"]*-1,-1,3;/);
+    },
+  },
+  until: "22:15",
+});

@@ -57,6 +57,7 @@ Deno.test("summarise() counts failed runs and their longest streak", () => {
     durationMaxMs: 20,
     failedStreakMax,
     durations: histogramOf(10).map((runs) => runs * 60),
+    metrics: null,
   });
   const rollups = [
     rollup(NOW_MS - DAY_MS - HOUR_MS, 50, 50),

@@ -195,6 +195,7 @@ export function testStore(
       durationMaxMs: 10,
       failedStreakMax: 0,
       durations: histogramOf(10),
+      metrics: null,
     };
     const expected: readonly Rollup[] = [
       one,
@@ -213,6 +214,22 @@ export function testStore(
     assert.deepEqual(await store.rollups("web", -Infinity), expected);
     assert.deepEqual(await store.rollups("web", NOW_MS + HOUR_MS - 1), expected.slice(1));
     assert.deepEqual(await store.rollups("web", NOW_MS + HOUR_MS), expected.slice(2));
+  });
+
+  test("keeps the last measured values of an hour, and none of days", async (store) => {
+    const day = Math.floor((NOW_MS - 20 * DAY_MS) / DAY_MS) * DAY_MS;
+    const valuesOf = (value: number) => ({ "load 1": [1, value, value, value] });
+    await store.save([
+      updateOf("web", { rollup: entryOf(NOW_MS, { metrics: valuesOf(1) }) }),
+      updateOf("web", { rollup: entryOf(NOW_MS + 1, { metrics: valuesOf(2) }) }),
+      updateOf("web", { rollup: entryOf(NOW_MS + 2) }),
+    ]);
+    await store.save([updateOf("web", { rollup: entryOf(NOW_MS + 3) })]);
+    await store.save([updateOf("web", { rollup: entryOf(day, { metrics: valuesOf(3) }) })]);
+    const read = async () => (await store.rollups("web", 0)).map(({ spanMs, metrics }) => [spanMs, metrics]);
+    assert.deepEqual(await read(), [[HOUR_MS, valuesOf(3)], [HOUR_MS, valuesOf(2)]]);
+    await pruneAll(store, NOW_MS);
+    assert.deepEqual(await read(), [[DAY_MS, null], [HOUR_MS, valuesOf(2)]]);
   });
 
   test("keeps the last 50 runs of a check, the last one first", async (store) => {

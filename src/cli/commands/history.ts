@@ -263,6 +263,9 @@ async function* renderPretty(
     );
   }
   if (objective !== null) yield hanging("objective  ", describeObjective(objective), columns);
+  for (const [name, text] of describeMetrics(spans)) {
+    yield hanging("", printable(`${name}: ${text}`), columns);
+  }
   for (const text of durations) yield hanging("duration       ", printable(text), columns);
   yield* renderChanges(changes, { traces, timeZone, columns });
   yield* renderActions(actions, { timeZone, columns });
@@ -365,6 +368,21 @@ function describeSpan(span: HistorySpan): string {
 }
 
 const PLACES = { places: 3 };
+
+/** The measured values of each span of which they are known, by name. */
+function describeMetrics(spans: readonly HistorySpan[]): readonly (readonly [name: string, text: string])[] {
+  const texts = spans.flatMap(({ name: span, metrics }) =>
+    Object.entries(metrics ?? {}).map(([name, [runs = 0, total = 0, min = 0, max = 0]]) =>
+      [name, `${rounded(min)} to ${rounded(max)}, mean ${rounded(total / runs)} (${span})`] as const
+    )
+  );
+  return [...Map.groupBy(texts, ([name]) => name)]
+    .map(([name, all]) => [name, all.map(([, text]) => text).join("; ")]);
+}
+
+function rounded(value: number): number {
+  return Number(value.toPrecision(4));
+}
 
 /** The percentiles; the mean of runs that were recorded before there were histograms. */
 function describeDurations({ percentiles, durationMeanMs }: HistorySpan): readonly string[] {

@@ -1,3 +1,4 @@
+import { THRESHOLD } from "../../state/metric_sums.ts";
 import type { ShownCondition } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { ConditionChange } from "../../domain/store.ts";
@@ -302,9 +303,6 @@ function renderMove({ from, to, output }: ConditionChange): Markup {
   const text = markup`${truncate(output, TEXT_MAX.changeOutput)}`;
   return markup`${from} to <b>${to}</b>${text.isEmpty ? "" : markup`: ${text}`}`;
 }
-
-/** A metric that is the threshold of another one, such as `free_percent_critical_below`. */
-const THRESHOLD = /^(.+)_((?:warning|critical)_(?:below|above))$/;
 
 const NAME_LENGTH_MAX = 60;
 

@@ -27,6 +27,7 @@ export function* renderOwnPage(status: PageCheck, item: ItemOptions): Generator<
   yield markup`<ul class=c role=list>\n${renderCheck(status, item)}</ul>\n`;
   yield renderActions(status, item);
   yield renderCharts(item);
+  yield renderMeasured(item);
   yield renderIncidents(status, item);
   yield renderTaken(item);
   yield renderSettings(status, item);
@@ -49,6 +50,31 @@ function renderCharts({ snapshot: { own, nowMs, timeZone }, plainTime }: ItemOpt
   );
 }
 
+/** Renders a chart of each measured value; each point is the lowest, the mean and the highest one of an hour. */
+function renderMeasured({ snapshot: { own, nowMs, timeZone }, plainTime }: ItemOptions): Markup {
+  const axis = { nowMs, timeZone, plainTime, stepMs: HOUR_MS, words: [5, 10], write: numberText } as const;
+  const charts = (own?.measured ?? []).map(([name, hours]) => {
+    const lines = (["min", "mean", "max"] as const).map((line, index) => ({
+      name: line,
+      values: hours.map((sum) => {
+        if (sum === null) return null;
+        const [runs = 1, total = 0, min = 0, max = 0] = sum;
+        return [min, total / runs, max][index] ?? null;
+      }),
+    }));
+    return chart(`${truncate(name, TEXT_MAX.note)}, 7 d`, lines, axis);
+  }).filter((one) => !one.isEmpty);
+  return section(
+    "measured",
+    "Measured values",
+    charts.length === 0 ? markup`` : markup`<div class=charts>${charts}</div>`,
+  );
+}
+
+function numberText(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}
+
 interface Line {
   readonly name: string;
   readonly values: readonly (number | null)[];
@@ -69,6 +95,8 @@ interface ChartAxis {
   readonly stepMs: number;
   /** The part of a time that is shown. */
   readonly words: readonly [from: number, to: number];
+  /** Returns a value as text. @default that of a duration */
+  readonly write?: (value: number) => string;
 }
 
 /**
@@ -78,31 +106,34 @@ interface ChartAxis {
 function chart(
   label: string,
   lines: readonly Line[],
-  { nowMs, timeZone, plainTime, stepMs, words }: ChartAxis,
+  { nowMs, timeZone, plainTime, stepMs, words, write = durationText }: ChartAxis,
 ): Markup {
   const ranges = lines.map(({ name, values }) => ({ name, ...rangeOf(values) }));
   const most = Math.max(...ranges.map((range) => range.most));
   if (most === -Infinity) return markup``;
-  const top = most === 0 ? 1 : most;
+  const bottom = Math.min(0, ...ranges.map((range) => range.least));
+  const top = most > bottom ? most : bottom + 1;
   const points = lines[0]?.values.length ?? 0;
   const fromMs = (Math.floor(nowMs / stepMs) - points + 1) * stepMs;
   const times = [1, 0.5].map((part) => plainTime(nowMs - part * points * stepMs).slice(...words));
   const texts = ranges.map(({ name, least, most }) =>
-    `${name} ${durationText(least)}${most > least ? ` to ${durationText(most)}` : ""}`
+    `${name} ${write(least)}${most > least ? ` to ${write(most)}` : ""}`
   );
   const values = lines.map(({ values }) =>
-    values.map((value) => value === null ? "" : Math.round(value * 10) / 10).join()
+    values.map((value) => value === null ? "" : Number(value.toPrecision(6))).join()
   );
-  return markup`<figure data-span="${label}" data-from="${fromMs}" data-step="${stepMs}" data-zone="${timeZone}" data-names="${
-    lines.map(({ name }) => name).join()
-  }" data-values="${values.join(";")}"><figcaption>${label}: ${
-    texts.join(", ")
-  }</figcaption><div class=plot><p><span>${durationText(top)}</span><span>${
-    durationText(top / 2)
-  }</span><span>0</span></p><svg viewBox="0 -1 ${Math.max(1, points - 1)} ${
+  return markup`<figure data-span="${label}" data-from="${fromMs}" data-step="${stepMs}" data-zone="${timeZone}" data-unit="${
+    write === durationText ? "ms" : ""
+  }" data-names="${lines.map(({ name }) => name).join()}" data-values="${
+    values.join(";")
+  }"><figcaption>${label}: ${texts.join(", ")}</figcaption><div class=plot><p><span>${
+    write(top)
+  }</span><span>${write((top + bottom) / 2)}</span><span>${
+    bottom === 0 ? "0" : write(bottom)
+  }</span></p><svg viewBox="0 -1 ${Math.max(1, points - 1)} ${
     CHART_HEIGHT + 2
   }" preserveAspectRatio=none aria-hidden=true>${
-    lines.map(({ values }) => markup`<path class=l d="${linePath(values, top)}"/>`)
+    lines.map(({ values }) => markup`<path class=l d="${linePath(values, { bottom, top })}"/>`)
   }</svg></div><p class=times>${[...times, "now"].map((text) => markup`<span>${text}</span>`)}</p></figure>`;
 }
 
@@ -113,14 +144,19 @@ function rangeOf(values: readonly (number | null)[]) {
 }
 
 /** A path through the values, broken where one is missing. */
-function linePath(values: readonly (number | null)[], top: number): string {
+function linePath(
+  values: readonly (number | null)[],
+  { bottom, top }: Readonly<Record<"bottom" | "top", number>>,
+): string {
   let isBroken = true;
   return values.map((value, index) => {
     if (value === null) {
       isBroken = true;
       return "";
     }
-    const step = `${isBroken ? "M" : "L"}${index} ${Math.round((1 - value / top) * CHART_HEIGHT * 10) / 10}`;
+    const step = `${isBroken ? "M" : "L"}${index} ${
+      Math.round((top - value) / (top - bottom) * CHART_HEIGHT * 10) / 10
+    }`;
     // A stroke of length 0 is a dot, in case the next point is missing.
     const point = isBroken ? `${step}h0` : step;
     isBroken = false;

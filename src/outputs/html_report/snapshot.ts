@@ -4,7 +4,7 @@ import type { FailedReload, NotRunning } from "../../domain/monitor_run.ts";
 import type { MemberStatus } from "../../domain/membership.ts";
 import type { LoggedDelivery, PageAction, Silence } from "../../domain/outbox.ts";
 import type { Page } from "../../domain/generated/config.ts";
-import type { ConditionChange, RecentRun } from "../../domain/store.ts";
+import type { ConditionChange, MetricSums, RecentRun } from "../../domain/store.ts";
 import type { ShownNotification } from "../outbox_status.ts";
 import type { CheckStatus } from "../../engine/check_status.ts";
 import type { System } from "../../domain/system.ts";
@@ -112,7 +112,9 @@ export interface ReportSnapshot {
   readonly own?: {
     /** The percentiles of the durations of its runs in each hour of 7 days, the present hour last; `null`: not known. */
     readonly hours: readonly (Percentiles | null)[];
-    /** The same of each day. */
+    /** Its measured values in the same hours: of each the name, and the sums of each hour; `null`: none. */
+    readonly measured: readonly (readonly [name: string, hours: readonly (MetricSums[string] | null)[]])[];
+    /** The percentiles of each day. */
     readonly days: readonly (Percentiles | null)[];
     /** The outcomes of its notifications, the oldest first. */
     readonly deliveries: readonly LoggedDelivery[];

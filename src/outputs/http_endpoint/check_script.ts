@@ -17,6 +17,7 @@ export const CHECK_SCRIPT: string = `${UPLOT_SOURCE}
   const plots = new Map();
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const duration = (ms) => ms === null ? "\u2013" : ms < 1000 ? Math.round(ms * 10) / 10 + " ms" : Math.round(ms / 10) / 100 + " s";
+  const number = (value) => value === null ? "\u2013" : String(Number(value.toPrecision(4)));
   const dataOf = ({ from, step, values }) => {
     const lines = values.split(";").map((line) => line.split(",").map((value) => value === "" ? null : Number(value)));
     return [lines[0].map((_, index) => (Number(from) + index * Number(step)) / 1000), ...lines];
@@ -24,6 +25,7 @@ export const CHECK_SCRIPT: string = `${UPLOT_SOURCE}
   const isZoomed = ({ scales: { x }, data: [times] }) => x.min > times[0] || x.max < times.at(-1);
   const create = (figure, data) => {
     const tzDate = (seconds) => uPlot.tzDate(new Date(seconds * 1000), figure.dataset.zone);
+    const write = figure.dataset.unit === "ms" ? duration : number;
     const axis = { stroke: color("--soft"), font: "12px system-ui", grid: { stroke: color("--rule"), width: 1 }, ticks: { show: false } };
     const times = (_plot, splits, _axis, _space, step) => {
       const write = uPlot.fmtDate(step < 86400 ? "{HH}:{mm}" : "{MM}-{DD}");
@@ -33,14 +35,14 @@ export const CHECK_SCRIPT: string = `${UPLOT_SOURCE}
       width: figure.clientWidth,
       height: HEIGHT,
       tzDate,
-      scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.05 : 1] } },
+      scales: { y: { range: (_plot, least, most) => [Math.min(0, least * 1.05), most > 0 ? most * 1.05 : least < 0 ? 0 : 1] } },
       series: [
         { label: "Time", value: "{YYYY}-{MM}-{DD} {HH}:{mm}" },
         ...figure.dataset.names.split(",").map((label, index) => (
-          { label, stroke: color("--link"), width: 1.5, dash: DASHES[index], value: (_plot, value) => duration(value) }
+          { label, stroke: color("--link"), width: 1.5, dash: DASHES[index], value: (_plot, value) => write(value) }
         )),
       ],
-      axes: [{ ...axis, size: 30, values: times }, { ...axis, size: 64, values: (_plot, ticks) => ticks.map(duration) }],
+      axes: [{ ...axis, size: 30, values: times }, { ...axis, size: 64, values: (_plot, ticks) => ticks.map(write) }],
     }, data, figure);
   };
   const drawCharts = () => {

@@ -111,6 +111,9 @@ export async function* historyJson(
       duration_p95_ms: roundedMsOrNull(span.percentiles?.p95),
       duration_p99_ms: roundedMsOrNull(span.percentiles?.p99),
       duration_max_ms: roundedMsOrNull(span.durationMaxMs),
+      metrics: span.metrics === null ? null : mapValues(span.metrics, ([runs = 0, total = 0, min, max]) => ({
+        ...{ runs, min, mean: total / runs, max },
+      })),
       observed: span.observed,
       lasted_ms: eachCondition((condition) => Math.round(span.lastedMs[condition])),
     }])),
@@ -133,6 +136,13 @@ export async function* historyJson(
     isFirst = false;
   }
   yield `${isFirst ? "" : "\n  "}]\n}\n`;
+}
+
+function mapValues<From, To>(
+  values: Readonly<Record<string, From>>,
+  change: (value: From) => To,
+): Readonly<Record<string, To>> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
 }
 
 function resultsJson(

@@ -182,6 +182,7 @@ function mergedRollups(updates: readonly CheckUpdate[]): readonly Omit<Rollup, "
         durationMaxMs: Math.max(before.durationMaxMs, added.durationMaxMs),
         failedStreakMax: Math.max(before.failedStreakMax, added.failedStreakMax),
         durations: addHistograms(before.durations, added.durations),
+        metrics: added.metrics ?? before.metrics,
       },
     );
   }

@@ -10,6 +10,7 @@ import {
   ADD_DURATION_HISTORY,
   ADD_DURATIONS,
   ADD_JOURNAL,
+  ADD_METRICS,
   ADD_REPORTS,
   CREATE_SCHEMA,
 } from "./postgres_tables.ts";
@@ -27,6 +28,7 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   ADD_DURATIONS,
   ADD_REPORTS,
   ADD_DURATION_HISTORY,
+  ADD_METRICS,
 ];
 
 /** Of a schema without our tables: undefined_table, undefined_column. */

@@ -16,6 +16,7 @@ import {
   CREATE_ACTIONS_INDEX,
   CREATE_INDEXES,
   DELIVERIES,
+  DURATION_COLUMNS,
   FIRST_TABLES,
   JOURNAL,
   REPORTING,
@@ -121,25 +122,31 @@ export const CREATE_SCHEMA: readonly string[] = [
   "INSERT INTO meta (schema_version) VALUES (0)",
 ];
 
-export const ADD_JOURNAL: readonly string[] = [...addColumns(CHECKS).slice(0, 1), createTable(JOURNAL)];
+export const ADD_JOURNAL: readonly string[] = [addColumn(CHECKS, "journal"), createTable(JOURNAL)];
 
 export const ADD_DELIVERIES: readonly string[] = [createTable(DELIVERIES)];
 
 export const ADD_ACTIONS: readonly string[] = [
-  ...addColumns(SILENCES),
+  addColumn(SILENCES, "by_whom"),
   createTable(ACTIONS),
   CREATE_ACTIONS_INDEX,
 ];
 
-export const ADD_DURATIONS: readonly string[] = addColumns(ROLLUPS);
+export const ADD_DURATIONS: readonly string[] = DURATION_COLUMNS.map((column) => addColumn(ROLLUPS, column));
 
 export const ADD_REPORTS: readonly string[] = [createTable(REPORTS), createTable(REPORTING)];
 
-export const ADD_DURATION_HISTORY: readonly string[] = addColumns(CHECKS).slice(1);
+export const ADD_DURATION_HISTORY: readonly string[] = [addColumn(CHECKS, "duration_history")];
 
-function addColumns({ name, declared }: Declared): readonly string[] {
-  return declared.filter(({ isAdded }) => isAdded)
-    .map((column) => `ALTER TABLE ${name} ADD COLUMN ${column.name} ${typeOf(column)}`);
+export const ADD_METRICS: readonly string[] = [
+  addColumn(CHECKS, "metric_hour"),
+  addColumn(ROLLUPS, "metrics"),
+];
+
+function addColumn({ name, declared }: Declared, added: string): string {
+  const column = declared.find((one) => one.name === added && one.isAdded);
+  if (column === undefined) throw new Error(`No step adds ${added} to ${name}`);
+  return `ALTER TABLE ${name} ADD COLUMN ${added} ${typeOf(column)}`;
 }
 
 function createTable({ name, declared, primary, unique }: Declared): string {

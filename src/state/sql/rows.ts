@@ -13,7 +13,8 @@ import { CHANGES, JOB_RUNS, ROLLUPS } from "./tables.ts";
 
 /** The roll-ups of one run: that of its hour, the last one, and those that the time since the run before is in. */
 export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
-  const { atMs, condition, durationMs, lasted, lastedMs, lastedUntilMs = atMs, failedStreak } = entry;
+  const { atMs, condition, durationMs, lasted, lastedMs, lastedUntilMs = atMs, failedStreak, metrics } =
+    entry;
   const startMs = startOf(atMs, HOUR_MS);
   return [
     ...piecesBefore(entry, Math.min(startMs, lastedUntilMs)).map((piece) => ({
@@ -23,6 +24,7 @@ export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
       durationMaxMs: 0,
       failedStreakMax: 0,
       durations: NO_RUNS,
+      metrics: null,
     })),
     {
       startMs,
@@ -33,6 +35,7 @@ export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
       durationMaxMs: durationMs,
       failedStreakMax: failedStreak,
       durations: condition === null ? NO_RUNS : histogramOf(durationMs),
+      metrics: metrics ?? null,
     },
   ];
 }

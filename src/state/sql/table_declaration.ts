@@ -107,8 +107,8 @@ export function addedBlob(name: string): Field<Uint8Array | null> {
 }
 
 /** Any value or `null`, as JSON, in a column that a later step adds. */
-export function addedJson<T>(name: string, codec: Codec<T>): Field<T | null> {
-  return field(name, "TEXT", { ...nullable(json(codec)), isAdded: true });
+export function addedJson<T>(name: string, codec: Codec<T>, options: FieldOptions = {}): Field<T | null> {
+  return field(name, "TEXT", { ...nullable(json(codec)), ...options, isAdded: true });
 }
 
 /** Any text or `null`, in a column that a later step adds. */
@@ -185,11 +185,11 @@ export interface Table<T> {
   readonly unique: readonly string[];
   /** Makes the table without the columns that are added. */
   readonly create: string;
-  /** Adds them, in the order of their declaration. */
-  readonly add: readonly string[];
+  /** Adds them, by name. */
+  readonly add: Readonly<Record<string, string>>;
   /** All columns but the `id`, for SELECT. */
   readonly columns: string;
-  /** The columns that an upsert adds up, as aggregates of many rows: `sum(…)`, `max(…)`. */
+  /** The columns behind the key, as aggregates of many rows: `sum(…)`, `max(…)`, or `NULL` for what can't be added up. */
   readonly aggregates: string;
   /** Inserts a row; its parameters are those that `encode` returns. */
   readonly insert: string;
@@ -216,11 +216,12 @@ export function table<T extends object>(
     primary: primary ?? null,
     unique,
     create: createStatement(name, columns.filter(({ isAdded }) => !isAdded), { primary, unique }),
-    add: columns.filter(({ isAdded }) => isAdded)
-      .map((column) => `ALTER TABLE ${name} ADD COLUMN ${column.name} ${column.type}`),
+    add: Object.fromEntries(
+      columns.filter(({ isAdded }) => isAdded)
+        .map((column) => [column.name, `ALTER TABLE ${name} ADD COLUMN ${column.name} ${column.type}`]),
+    ),
     columns: columns.map((column) => column.name).join(", "),
-    aggregates: columns.filter(({ merge }) => merge === "add" || merge === "tally" || merge === "max")
-      .map((column) => `${column.merge === "max" ? "max" : "sum"}(${column.name})`).join(", "),
+    aggregates: columns.filter((column) => !unique.includes(column.name)).map(aggregateOf).join(", "),
     insert,
     onConflict,
     upsert: `${insert} ${onConflict}`,
@@ -232,6 +233,11 @@ export function table<T extends object>(
     },
     decode: (row) => Object.fromEntries(entries.map(([key, field]) => [key, field.decode(row)])) as T,
   };
+}
+
+function aggregateOf({ name, merge }: Column): string {
+  if (merge === "max") return `max(${name})`;
+  return merge === "add" || merge === "tally" ? `sum(${name})` : "NULL";
 }
 
 function statementsOf({ name, declared, unique }: Pick<Table<never>, "name" | "declared" | "unique">) {

@@ -27,6 +27,7 @@ import type {
   ConditionChange,
   DurationHistory,
   KeptResult,
+  MetricSums,
   QueuedSummary,
   Rollup,
 } from "../../domain/store.ts";
@@ -143,6 +144,8 @@ const DURATION_HISTORY: Codec<DurationHistory> = object({
   medians: text,
 });
 
+const METRIC_SUMS: Codec<MetricSums> = byName(list(number));
+
 type StoredRecord = Omit<CheckRecord, "isShared">;
 
 const RECORD: Fields<StoredRecord> = {
@@ -158,6 +161,7 @@ const RECORD: Fields<StoredRecord> = {
   seenAtMs: integer("seen_at_ms"),
   journal: addedBlob("journal"),
   durationHistory: addedJson("duration_history", DURATION_HISTORY),
+  metricHour: addedJson("metric_hour", object({ startMs: number, sums: METRIC_SUMS })),
 };
 
 /** A record with its newest runs, see rows.ts. */
@@ -212,6 +216,7 @@ const ROLLUP: Fields<Omit<StoredRollup, "durations">> = {
   durationTotalMs: real("duration_total_ms", { merge: "add" }),
   durationMaxMs: real("duration_max_ms", { merge: "max" }),
   failedStreakMax: integer("failed_streak_max", { merge: "max" }),
+  metrics: addedJson("metrics", METRIC_SUMS, { merge: "fill" }),
 };
 
 const ROLLUP_KEY = ["check_id", "start_ms", "span_ms"];
@@ -498,15 +503,22 @@ export const CREATE_INDEXES: readonly string[] = [
   "CREATE INDEX job_runs_by_job ON job_runs (job_id)",
 ];
 
+function added({ name, add }: Pick<Table<never>, "name" | "add">, column: string): string {
+  const statement = add[column];
+  if (statement === undefined) throw new Error(`No step adds ${column} to ${name}`);
+  return statement;
+}
+
 /** The steps to the present tables. */
 export const STEPS: readonly Migration[] = [
   [...FIRST_TABLES.map(({ create }) => create), ...CREATE_INDEXES],
-  [...CHECKS.add.slice(0, 1), JOURNAL.create],
+  [added(CHECKS, "journal"), JOURNAL.create],
   [DELIVERIES.create],
-  [...SILENCES.add, ACTIONS.create, CREATE_ACTIONS_INDEX],
-  ROLLUPS.add,
+  [added(SILENCES, "by_whom"), ACTIONS.create, CREATE_ACTIONS_INDEX],
+  DURATION_COLUMNS.map((column) => added(ROLLUPS, column)),
   [REPORTS.create, REPORTING.create],
-  CHECKS.add.slice(1),
+  [added(CHECKS, "duration_history")],
+  [added(CHECKS, "metric_hour"), added(ROLLUPS, "metrics")],
 ];
 
 /** The statements of one step to the present tables. */

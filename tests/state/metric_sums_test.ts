@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { addMeasured, sumMetrics } from "../../src/state/metric_sums.ts";
+import type { MetricHour } from "../../src/domain/store.ts";
+import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
+import { NOW_MS } from "./records.ts";
+
+function measured(metrics: Readonly<Record<string, number>>, performanceData = "") {
+  return { metrics, performanceData };
+}
+
+function hourOf(results: readonly ReturnType<typeof measured>[], nowMs = NOW_MS): MetricHour | null {
+  return results.reduce<MetricHour | null>((hour, result) => addMeasured(hour, result, nowMs), null);
+}
+
+Deno.test("addMeasured() keeps count, total, lowest and highest value of each metric", async (t) => {
+  const rows:
+    readonly (readonly [name: string, results: readonly ReturnType<typeof measured>[], sums: unknown])[] = [
+      ["nothing", [measured({})], undefined],
+      ["a metric", [measured({ load1: 0.5 }), measured({ load1: 1.5 }), measured({})], {
+        load1: [2, 2, 0.5, 1.5],
+      }],
+      ["below zero", [measured({ offset: -3 }), measured({ offset: -1 })], { offset: [2, -4, -3, -1] }],
+      ["performance data with its unit", [measured({}, "/=5MB;10;20 load=0.25 c=7c u=U")], {
+        "/ (MB)": [1, 5, 5, 5],
+        load: [1, 0.25, 0.25, 0.25],
+      }],
+      ["no threshold, code or part of the duration", [
+        measured({
+          free_percent: 7,
+          free_percent_critical_below: 5,
+          status: 200,
+          total_ms: 3,
+          certificate_left_seconds: 9,
+        }),
+      ], { free_percent: [1, 7, 7, 7] }],
+      ["no value that is not finite", [measured({ a: NaN, b: Infinity, c: 1 })], { c: [1, 1, 1, 1] }],
+      ["no total beyond all numbers", [measured({ a: 1e308 }), measured({ a: 1e308, b: 1 })], {
+        b: [1, 1, 1, 1],
+      }],
+      [
+        "names of every object",
+        [measured({}, "__proto__=1 constructor=2")],
+        Object.fromEntries([
+          ["__proto__", [1, 1, 1, 1]],
+          ["constructor", [1, 2, 2, 2]],
+        ]),
+      ],
+    ];
+  for (const [name, results, sums] of rows) {
+    await t.step(name, () => assert.deepEqual(hourOf(results)?.sums, sums));
+  }
+});
+
+Deno.test("addMeasured() keeps the first eight metrics of an hour", () => {
+  const many = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`m${index}`, index]));
+  const hour = hourOf([measured(many), measured({ other: 1, m0: 4 })]);
+  assert.deepEqual(Object.keys(hour?.sums ?? {}), ["m0", "m1", "m2", "m3", "m4", "m5", "m6", "m7"]);
+  assert.deepEqual(hour?.sums["m0"], [2, 4, 0, 4]);
+});
+
+Deno.test("addMeasured() begins each hour anew", () => {
+  const before = hourOf([measured({ load1: 5 })]);
+  assert.deepEqual(addMeasured(before, measured({ load1: 1 }), NOW_MS + HOUR_MS), {
+    startMs: NOW_MS + HOUR_MS,
+    sums: { load1: [1, 1, 1, 1] },
+  });
+  assert.equal(addMeasured(before, measured({}), NOW_MS + HOUR_MS), null);
+});
+
+Deno.test("sumMetrics() adds hours, and knows nothing of a span with a day", () => {
+  const hours = [{ a: [2, 3, 1, 2] }, null, { a: [1, 9, 9, 9], b: [1, 0, 0, 0] }]
+    .map((metrics) => ({ spanMs: HOUR_MS, metrics }));
+  assert.deepEqual(sumMetrics(hours), { a: [3, 12, 1, 9], b: [1, 0, 0, 0] });
+  assert.equal(sumMetrics([...hours, { spanMs: DAY_MS, metrics: null }]), null);
+});
