@@ -165,18 +165,18 @@ export const ENGINE: FaultyLayer = {
         ["a message has any number of notifications", "BATCH_MAX = 1000", "BATCH_MAX = 100_000"],
         [
           "a summary is sent together with notifications",
-          "group === null || isAlone(first)) return [first];",
-          "group === null) return [first];",
+          "if (isAlone(first)) return [first];",
+          "",
         ],
         [
           "a channel that does not batch sends each notification of a group by itself",
-          "!batches && !isDigest && group === null",
+          "!batches && !isDigest && key === null",
           "!batches && !isDigest",
         ],
         [
           "a message has the notifications of other groups",
-          "isDigest || group?.of(head.notification.check) === group?.of(first.notification.check)",
-          "isDigest || group?.of(head.notification.check) === group?.of(head.notification.check)",
+          "isDigest || keyOf(head) === key",
+          "isDigest || keyOf(head) === keyOf(head)",
         ],
         [
           "a group waits although the service stops",
@@ -847,7 +847,7 @@ export const ENGINE: FaultyLayer = {
         ],
         [
           "a channel with a limit drops what it shows late",
-          "hasDigests(channel) ? null : entry.staleAfterMs ?? null",
+          "mayWait(channel) ? null : entry.staleAfterMs ?? null",
           "entry.staleAfterMs ?? null",
         ],
         [

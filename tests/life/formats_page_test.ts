@@ -24,10 +24,11 @@ function tablesOf(page: string): ReadonlyMap<string, readonly (readonly string[]
 
 /**
  * Not everything of its kind has these. Only checks with locations have those, which need PostgreSQL;
- * `tests/simulation/locations_test.ts` has them. Actions are in `tests/simulation/page_actions_test.ts`.
+ * `tests/simulation/locations_test.ts` has them. Actions are in `tests/simulation/page_actions_test.ts`, agents in
+ * `tests/simulation/agents_test.ts`.
  */
 const OPTIONAL = ["locations", "reason"];
-const ELSEWHERE = ["A location", "An action"];
+const ELSEWHERE = ["A location", "An action", "Agents and reports of `status`"];
 
 Deno.test("docs/reference/output_formats.md lists every printed field, in its order, and no other", () =>
   withHarness(async (harness) => {

@@ -174,6 +174,15 @@ test("a result of a check that an agent must not report is ignored, and both sid
   assert.match(await pair.printed(hub, "status"), /agent nas .*ignored: "d\w+", "d\w+"/);
   assert.deepEqual(await pair.conditions(), { web: "ok", db: "ok", [AGENT]: "ok" });
   assert.match(await pair.printed(nas, "status"), /ignored/);
+  // As docs/reference/output_formats.md lists them.
+  const { agents: [shown] } = JSON.parse(await pair.printed(hub, "status", "--format", "json"));
+  assert.equal(
+    Object.keys(shown).join(" "),
+    "name check condition last_report_at waiting dropped ignored_checks",
+  );
+  assert.deepEqual([shown.name, shown.condition, shown.ignored_checks], ["nas", "ok", 2]);
+  const { report_to: sent } = JSON.parse(await pair.printed(nas, "status", "--format", "json"));
+  assert.equal(Object.keys(sent).join(" "), "waiting dropped rejected last_report_at failure");
 });
 
 /** An hour in which everything breaks at moments from the seed; in the end it is repaired. */
