@@ -54,6 +54,17 @@ const RECOVERY: Notification = {
   decidedAtMs: Date.UTC(2026, 0, 31, 10, 5),
 };
 
+const BURNING: Notification = {
+  ...PROBLEM,
+  event: "burning",
+  condition: "warning",
+  occurrences: 1,
+  problemBeganAtMs: PROBLEM.decidedAtMs,
+  output:
+    "58.3 times too fast (down 3 min 30 s of 1 h): 11 h 20 min until the error budget of 99.9% in 30 d is " +
+    "used up; last result: status is 503, expected 200",
+};
+
 /** Returns the requests of a notification by kind. With `pageUrl`, the check has a description and a runbook. */
 export async function requestsOf(
   notification: Notification,
@@ -120,8 +131,8 @@ export async function messagePage(): Promise<string> {
 
 # Messages of ready-made channels
 
-For administrators: the requests that [ready-made channels](channels.md#ready-made-channels) send for one problem
-and its recovery. To send something else, copy the body into a [\`webhook\`](channels.md#webhook), with
+For administrators: the requests that [ready-made channels](channels.md#ready-made-channels) send for one problem,
+its recovery, and a burning error budget. To send something else, copy the body into a [\`webhook\`](channels.md#webhook), with
 [fields](channels.md#templates) in place of values.
 
 The check \`shop\` has the title \`Shop\`. Each request also has \`Content-Type: application/json\`, \`User-Agent: monitor\`
@@ -133,7 +144,13 @@ to acknowledge with \`"listen": { "actions": true }\`.
 ${tableOf(await requestsOf(PROBLEM, { pageUrl }))}
 ## Recovery
 
-${tableOf(await requestsOf(RECOVERY, { pageUrl }))}`;
+${tableOf(await requestsOf(RECOVERY, { pageUrl }))}
+## Burning error budget
+
+With an [objective](../guides/objectives.md#a-message-while-the-error-budget-burns). In PagerDuty and Opsgenie it is an
+incident of its own, which no recovery closes.
+
+${tableOf(await requestsOf(BURNING, { pageUrl }))}`;
 }
 
 function tableOf(requests: ReadonlyMap<string, OutgoingRequest>): string {

@@ -52,6 +52,17 @@ export const CONDITION: FaultyLayer = {
       ],
     },
     {
+      file: "src/condition/burn.ts",
+      tests: ["tests/condition/burn_test.ts"],
+      faults: [
+        ["one failed run burns the error budget", "> sightOf(schedule).uncertainMs", "> 0"],
+        ["an outage that is over begins an alert", "return isBurning(shortMs) &&", "return"],
+        ["uncertain time is downtime", "uncertain: 0.5", "uncertain: 1"],
+        ["an alert ends with the short window", "before.rate >= rate) return true;", "false) return true;"],
+        ["the downtime of a span counts whole in a window", "downMs * inWindowMs / lengthMs", "downMs"],
+      ],
+    },
+    {
       file: "src/condition/flapping.ts",
       faults: [
         [

@@ -653,6 +653,26 @@ export const ENGINE: FaultyLayer = {
     },
     {
       file: "src/engine/decide.ts",
+      tests: ["tests/simulation/burning_test.ts"],
+      faults: [
+        ["downtime in maintenance burns", "|| isInMaintenance(check, situation)", "|| false"],
+        ["time without a network here burns", "|| lastAwaits(before.journal) !== null", "|| false"],
+        ["one outage burns", "problemBeganAtMs >= alert.sinceMs &&", ""],
+        ["a burn is sent at each run", "burn: withTold(burn, alert)", "burn"],
+        [
+          "a burn is sent after its problem",
+          "hasProblem(record.condition) && notified === confirmed",
+          "false",
+        ],
+        [
+          "a burn passes a silence",
+          "if (suppressedBy !== null) return { ...concluded, suppressed:",
+          "if (false) return { ...concluded, suppressed:",
+        ],
+      ],
+    },
+    {
+      file: "src/engine/decide.ts",
       tests: [
         "tests/simulation/suppression_test.ts",
         "tests/state/state_repository_test.ts",

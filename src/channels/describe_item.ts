@@ -62,15 +62,18 @@ export function describeItems({ items, groupSize }: Pick<Message, "items" | "gro
   // The last item of a check decides.
   const lasts = [...new Map(items.map((item) => [item.notification.check, item])).values()];
   const kindOf = (item: MessageItem): Kind =>
-    item.notification.event !== "recovery"
+    item.notification.event === "burning"
+      ? "burning"
+      : item.notification.event !== "recovery"
       ? "problem"
       : item.notification.condition === "ok"
       ? "recovery"
       : "end";
   const parts = Object.entries(Object.groupBy(lasts, kindOf)).map(([kind, some]) => {
-    const all = kind === "problem" || groupSize === undefined || groupSize <= lasts.length
-      ? counted(some.length, "check")
-      : `${some.length} of ${counted(groupSize, "check")}`;
+    const all =
+      kind === "problem" || kind === "burning" || groupSize === undefined || groupSize <= lasts.length
+        ? counted(some.length, "check")
+        : `${some.length} of ${counted(groupSize, "check")}`;
     const state = STATES[kind as Kind](some);
     return cause === null
       ? `${all} ${state}`
@@ -110,7 +113,7 @@ export function describeCause({ checks, sinceMs, text }: Cause, timeZone?: strin
   return `${counted(checks, "check")} fail since ${timeText(sinceMs, timeZone)}: ${text}`;
 }
 
-type Kind = "problem" | "recovery" | "end";
+type Kind = "problem" | "burning" | "recovery" | "end";
 
 /** What the checks of a message are. */
 const STATES: Readonly<Record<Kind, (items: readonly MessageItem[]) => string>> = {
@@ -122,6 +125,7 @@ const STATES: Readonly<Record<Kind, (items: readonly MessageItem[]) => string>> 
     if (isOne) return first.replace(/^is/, are).replace(/^has/, have);
     return `${have} a problem (${countConditions(items.map(({ notification }) => notification))})`;
   },
+  burning: (items) => items.length === 1 ? "burns its error budget" : "burn their error budgets",
   recovery: (items) => {
     const isUp = items.every((item) => againOf(item) === "is up again");
     return `${items.length === 1 ? "is" : "are"} ${isUp ? "up" : "ok"} again`;
@@ -200,6 +204,7 @@ const SENTENCES: Readonly<
   change: (item) => present(stateOf(item.notification.condition, item), "now "),
   reminder: (item) =>
     `${present(stateOf(item.notification.condition, item), "still ")} after ${lasted(item.notification)}`,
+  burning: () => "burns its error budget",
 };
 
 function recoverySentence(item: MessageItem): string {
@@ -287,6 +292,7 @@ function describeOwnHistory({ notification, missedProblem, timeZone }: MessageIt
   const { event, previous, occurrences, problemBeganAtMs, decidedAtMs } = notification;
   const began = timeText(problemBeganAtMs, timeZone);
   if (isNoLongerChecked(notification) || event === "reminder") return `since ${began}`;
+  if (event === "burning") return `problem not confirmed: ${countResults(occurrences)} since ${began}`;
   if (missedProblem !== null) {
     return `was ${missedProblem.condition} from ${began} to ${timeText(decidedAtMs, timeZone)}`;
   }

@@ -137,7 +137,7 @@ function history({ notification, missedProblem, timeZone }: MessageItem): readon
   return [
     `Since: ${timeText(problemBeganAtMs, timeZone)} (${lasted(notification)})`,
     `Results: ${notification.occurrences} in a row`,
-    ...event === "reminder" ? [] : [`Previous: ${previous.toUpperCase()}`],
+    ...event === "reminder" || event === "burning" ? [] : [`Previous: ${previous.toUpperCase()}`],
     `Decided: ${timeText(decidedAtMs, timeZone)}`,
   ];
 }

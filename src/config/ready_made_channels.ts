@@ -69,6 +69,16 @@ function byCondition(values: Readonly<Record<string, string | number>>): JsonTem
   return { "{{condition}}": values };
 }
 
+/**
+ * Returns what identifies the incident of a check. An error budget that burns has another one, which no recovery closes: the
+ * next problem of the check must not be a duplicate of it.
+ */
+function incidentKey(lengthMax: number): JsonTemplate {
+  const check = (length: number): string => `{{check | truncate: ${length}}}`;
+  const suffix = " error budget";
+  return { "{{event}}": { burning: `${check(lengthMax - suffix.length)}${suffix}`, "*": check(lengthMax) } };
+}
+
 /** The webhooks; filters and settings prevent that an output such as `@everyone` mentions people. */
 export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Kind> } = {
   slack: {
@@ -177,7 +187,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
       body: {
         routing_key: integration_key,
         event_action: "{{action}}",
-        dedup_key: "{{check | truncate: 255}}",
+        dedup_key: incidentKey(255),
         client: "monitor",
         client_url: ifHas("url", PAGE),
         links: ifHas("acknowledge_url", [{ href: ACKNOWLEDGE_URL, text: ACKNOWLEDGE }]),
@@ -209,7 +219,7 @@ export const READY_MADE: { readonly [Kind in ReadyMadeKind]: ReadyMadeChannel<Ki
           recovery: { source: "monitor", note: "{{summary}}" },
           "*": {
             message: "{{headline | truncate: 130}}",
-            alias: "{{check | truncate: 250}}",
+            alias: incidentKey(250),
             description: "{{summary}}\n{{detail | truncate: 10000}}",
             priority: byCondition({ critical: "P1", warning: "P3", "*": "P4" }),
             source: "monitor",

@@ -57,8 +57,36 @@ export const CONDITION_CODES: Readonly<Record<Condition, number>> = {
   unknown: 3,
 };
 
-/** The event of a notification: from `ok` to a problem, between problems, back to `ok`, or a reminder. */
-export type NotificationEvent = "problem" | "change" | "recovery" | "reminder";
+/**
+ * The event of a notification: from `ok` to a problem, between problems, back to `ok`, a reminder, or that the error
+ * budget is used up too fast, without a problem.
+ */
+export type NotificationEvent = "problem" | "change" | "recovery" | "reminder" | "burning";
+
+/** The downtime in a span of time that begins at a time; milliseconds. */
+export interface Downtime {
+  readonly atMs: number;
+  readonly downMs: number;
+}
+
+/** The error budget of a check is used up too fast. */
+export interface BurnAlert {
+  /** The burn rate that was reached, in a short and in a long window. */
+  readonly rate: number;
+  readonly sinceMs: number;
+  /** Whether its notification was decided, or a problem of the check is notified. */
+  readonly isTold: boolean;
+}
+
+/** The downtime of a check with an objective, by `src/condition/burn.ts`. */
+export interface Burn {
+  /** Of the last 6 hours, in spans of 5 minutes; those without downtime are left out. */
+  readonly recent: readonly Downtime[];
+  /** Of the time of the objective, in days in UTC. */
+  readonly days: readonly Downtime[];
+  /** `null`: it does not burn too fast. */
+  readonly alert: BurnAlert | null;
+}
 
 /** A run of the action of a check. Times are wall time, milliseconds since 1970. */
 export interface ActionRun {
@@ -136,4 +164,6 @@ export interface ConditionState {
   readonly notifiedProblemBeganAtMs: number | null;
   /** The newest runs of its action, the oldest first. @default none */
   readonly actions?: readonly ActionRun[];
+  /** How it uses up its error budget. @default nothing was down, or it has no objective */
+  readonly burn?: Burn;
 }

@@ -1,7 +1,7 @@
 /** What an objective permits, and what a schedule can show of it. Pure. */
 import type { Condition } from "./condition.ts";
 import type { Objective } from "./limits.ts";
-import { isCron, type Schedule } from "./schedule.ts";
+import { type CronSchedule, type CronTimes, isCron, type Schedule } from "./schedule.ts";
 
 /** Returns the error budget: the downtime that an objective permits in a time. Rounded, so that 100 - 99.9 is 0.1. */
 export function errorBudgetMs({ percent }: Pick<Objective, "percent">, ms: number): number {
@@ -34,8 +34,13 @@ export function sightOf(schedule: Schedule): Sight {
   return { missedMs, uncertainMs: missedMs + (schedule.attentiveIntervalMs ?? missedMs) };
 }
 
+/** The longest pauses of cron expressions: each run of a check that burns its error budget asks for it. */
+const pauses = new WeakMap<CronTimes, number>();
+
 /** Returns the longest time between two of many times of a cron expression. */
-function longestPause({ times }: Extract<Schedule, { readonly times: unknown }>): number {
+function longestPause({ times }: CronSchedule): number {
+  const known = pauses.get(times);
+  if (known !== undefined) return known;
   let longestMs = 0;
   let atMs = times.after(0);
   for (let count = 0; count < TIMES_COMPARED; count++) {
@@ -43,6 +48,7 @@ function longestPause({ times }: Extract<Schedule, { readonly times: unknown }>)
     longestMs = Math.max(longestMs, nextMs - atMs);
     atMs = nextMs;
   }
+  pauses.set(times, longestMs);
   return longestMs;
 }
 

@@ -7,16 +7,29 @@ import { type Circumstances, review, transition, type Verdict } from "../conditi
 import { conditionBefore, hasProblem, letsRecoveriesPass } from "../condition/condition_state.ts";
 import { asObserved, observedUntil } from "../state/availability.ts";
 import { addMeasured } from "../state/metric_sums.ts";
-import { type Added, addReview, addRun } from "../state/journal.ts";
+import { type Added, addReview, addRun, lastAwaits } from "../state/journal.ts";
 import { addDuration, judgeDurations } from "../condition/duration_rule.ts";
 import { occurrences } from "../condition/confirm.ts";
+import {
+  burnAfter,
+  burnPolicyOf,
+  describeBurn,
+  describeBurning,
+  type ObservedGap,
+  withTold,
+} from "../condition/burn.ts";
 import { isUnreported } from "../condition/agreement.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Check, Result } from "../domain/check.ts";
 import { actionPhase, describeActions, withAction } from "../condition/action.ts";
 import type { ActionRun, Condition, ConditionState, Suppression } from "../domain/condition.ts";
 import type { TextMax } from "../domain/delivery.ts";
-import type { Notification, NotificationFacts, QueuedNotification } from "../domain/outbox.ts";
+import {
+  type Notification,
+  type NotificationFacts,
+  PLAIN_NOTIFICATION,
+  type QueuedNotification,
+} from "../domain/outbox.ts";
 import {
   type CheckRecord,
   type CheckUpdate,
@@ -27,7 +40,7 @@ import {
 import { type FilterOptions, isLeftOut, knownTo } from "./channel_filters.ts";
 import { type LastNotified, queueFor, queueRehearsal } from "./queued_notifications.ts";
 import { silencesOf } from "./silences.ts";
-import { mayAct, suppressionOf, type SuppressionOptions } from "./suppression.ts";
+import { isInMaintenance, mayAct, suppressionOf, type SuppressionOptions } from "./suppression.ts";
 
 /**
  * What a decision depends on, apart from the check, its record and its result. Times are wall time, milliseconds since
@@ -186,12 +199,16 @@ function recordRun(
   });
   const isActing = awaits === undefined && isActionDue(check, state, circumstances);
   const judged = { ...run, result };
+  const burnt = withBurn(before, judged, state, deciding);
   const record = recordAfter(before, judged, {
     durationHistory,
-    state: isActing ? withAction(state, nowMs) : state,
+    state: isActing ? withAction(burnt, nowMs) : burnt,
     nowMs,
   });
-  const decided = conclude(verdict, { record, occurrences, deciding, isActing });
+  const decided = withBurning(conclude(verdict, { record, occurrences, deciding, isActing }), {
+    deciding,
+    suppressedBy: circumstances.suppressedBy,
+  });
   const { notification } = decided;
   const queued = [...decided.queued, ...rehearsalOf(result, deciding, decided.queued.length)];
   // With a reminder at each run and no channel that gets it, nothing is recorded.
@@ -240,10 +257,49 @@ function reviewRecord(before: CheckRecord, circumstances: Circumstances, decidin
   const reviewedState = verdict.kind === "notify" ? state : before.condition;
   const condition = isActing ? withAction(reviewedState, circumstances.nowMs) : reviewedState;
   const record: CheckRecord = condition === before.condition ? before : { ...before, condition };
-  const decided = conclude(verdict, { record, occurrences, deciding, isActing });
+  const concluded = conclude(verdict, { record, occurrences, deciding, isActing });
+  const decided = wasEdited
+    ? concluded
+    : withBurning(concluded, { deciding, suppressedBy: circumstances.suppressedBy });
   const isNoted = decided.notification !== null && before.journal !== null;
   const added = isNoted ? addReview(before.journal, deciding.situation.nowMs) : null;
   return withUpdate(decided, added, null, { rollup: null, change: null });
+}
+
+/** Adds the time since the last result to the burn of the error budget. Maintenance does not use it up. */
+function withBurn(
+  before: CheckRecord,
+  run: Run,
+  state: ConditionState,
+  { check, situation }: Deciding,
+): ConditionState {
+  const policy = burnPolicyOf(check);
+  if (policy === null && state.burn === undefined) return state;
+  const { burn: known, ...rest } = state;
+  if (policy === null) return rest;
+  const { nowMs } = situation;
+  const gap = gapBefore(before, run, nowMs);
+  if (known === undefined && (gap === null || gap.before === "ok" && gap.after === "ok")) return state;
+  const burn = burnAfter(known, policy, {
+    gap: gap === null || isInMaintenance(check, situation) ? null : gap,
+    nowMs,
+  });
+  return burn === undefined ? rest : { ...rest, burn };
+}
+
+/** Returns the time since the last result that counted, if it was observed. */
+function gapBefore(
+  before: CheckRecord,
+  { result, isAfterGap = false, isInterrupted = false }: Run,
+  nowMs: number,
+): ObservedGap | null {
+  const { last, overdueAtMs, condition: { observed, observedAtMs } } = before;
+  if (isAfterGap || isInterrupted || !isCountedRun(result, before) || isEdited(result.check, before)) {
+    return null;
+  }
+  if (last === null || observed === null || observedAtMs === null || overdueAtMs === null) return null;
+  if (nowMs <= observedAtMs || nowMs > overdueAtMs || lastAwaits(before.journal) !== null) return null;
+  return { fromMs: observedAtMs, toMs: nowMs, before: observed, after: result.condition };
 }
 
 function isActionDue(check: Check, state: ConditionState, { acts = false }: Circumstances): boolean {
@@ -417,6 +473,57 @@ function conclude(verdict: Verdict, concluding: Concluding): Conclusion {
   return { ...recoveries ?? { record, occurrences, notification: null, queued: [] }, suppressed, action };
 }
 
+/**
+ * Adds that the error budget burns too fast, if nothing else is sent of the check. While a problem is notified that is no
+ * news. It is sent while the check is failing, so that the same dependencies suppress it as its problem; and not in the
+ * outage with which it began, which may still become a problem.
+ */
+function withBurning(
+  concluded: Conclusion,
+  { deciding, suppressedBy }: { readonly deciding: Deciding; readonly suppressedBy: Suppression | null },
+): Conclusion {
+  const { check, situation: { nowMs, newId, hostName } } = deciding;
+  const { record } = concluded;
+  const { confirmed, notified, burn, problemBeganAtMs, observed } = record.condition;
+  const policy = burnPolicyOf(check);
+  const alert = burn?.alert ?? null;
+  if (policy === null || burn === undefined || alert === null || alert.isTold) return concluded;
+  const condition: ConditionState = { ...record.condition, burn: withTold(burn, alert) };
+  if (hasProblem(record.condition) && notified === confirmed) {
+    return { ...concluded, record: { ...record, condition } };
+  }
+  const isDue = concluded.notification === null && confirmed === "ok" && notified === "ok" &&
+    problemBeganAtMs !== null && problemBeganAtMs >= alert.sinceMs && observed !== null && observed !== "ok";
+  if (!isDue) return concluded;
+  if (suppressedBy !== null) return { ...concluded, suppressed: concluded.suppressed ?? suppressedBy };
+  const output = record.last?.output ?? "";
+  const notification: Notification = {
+    ...PLAIN_NOTIFICATION,
+    id: newId({ check: check.name, condition: "warning" }),
+    check: check.name,
+    title: check.title ?? null,
+    event: "burning",
+    // Less than a problem that is confirmed as critical.
+    condition: "warning",
+    previous: confirmed,
+    output: [describeBurn(burn, alert, { objective: policy.objective, nowMs }), output]
+      .filter((part) => part !== "").join("; last result: "),
+    detail: record.last?.detail ?? "",
+    problemBeganAtMs,
+    decidedAtMs: nowMs,
+    occurrences: occurrences(record.condition, observed),
+    nextRunAtMs: record.nextRunAtMs ?? nowMs,
+    hostName,
+    flapping: record.condition.flappingSinceMs !== null,
+  };
+  return {
+    ...concluded,
+    record: { ...record, condition },
+    notification,
+    queued: queueDue(notification, condition, deciding),
+  };
+}
+
 /** Of a suppressed change between problems: the recovery for channels that are not for the new condition. */
 function notifyRecovered(concluding: Concluding): Omit<Conclusion, "suppressed" | "action"> | null {
   const { record: { condition: { confirmed, notified, problemBeganAtMs } }, deciding } = concluding;
@@ -450,7 +557,10 @@ function notify(
     previous: verdict.previous,
     output: joinTexts([
       described?.output ?? "",
-      verdict.condition === "ok" ? "" : describeActions(check, record.condition),
+      ...verdict.condition === "ok" ? [] : [
+        describeActions(check, record.condition),
+        describeBurning(check, record.condition, nowMs),
+      ],
     ]),
     detail: described?.detail ?? "",
     problemBeganAtMs: verdict.problemBeganAtMs,

@@ -23,7 +23,7 @@ export function markersAfter(
   const cleared: { check: string; channelKey: string }[] = [];
   // In order: the last notification of a check decides.
   for (const { notification: { check, event, condition }, channelKey } of delivered) {
-    if (isStandalone(event)) continue;
+    if (isStandalone(event) || event === "burning") continue;
     const key = markerKey(check, channelKey);
     const known = now.has(key) ? now.get(key) : markers.get(key);
     if (event === "recovery") cleared.push({ check, channelKey });
@@ -40,7 +40,7 @@ export function markersAfter(
 /** Returns the markers of dropped notifications that may have arrived, so that their channels get a recovery. */
 export function markersOfDropped(dropped: readonly QueuedNotification[]): readonly DeliveryMarker[] {
   return dropped.flatMap(({ notification: { check, event, condition }, channelKey, messageId }) =>
-    messageId === null || event === "recovery" || isStandalone(event)
+    messageId === null || event === "recovery" || event === "burning" || isStandalone(event)
       ? []
       : [{ check, channelKey, messageId, condition, certain: false }]
   );

@@ -71,7 +71,12 @@ function mergeChecks(
   const merged: (QueuedNotification | null)[] = [];
   const places = new Map<string, number>();
   for (const queued of notifications) {
-    const { check } = queued.notification;
+    const { check, event } = queued.notification;
+    // It is about what the check did before, whatever follows.
+    if (event === "burning") {
+      merged.push(queued);
+      continue;
+    }
     const place = places.get(check);
     const older = place === undefined ? null : merged[place] ?? null;
     const both = older === null || losesChange(older, queued, isExcluded) ? null : mergePair(older, queued);

@@ -21,7 +21,7 @@ export function withFacts(
       const { check, event, token } = notification;
       const user = running.get(check);
       const url = pageUrl === null ? undefined : urlOf(pageUrl, user === undefined ? null : check, token);
-      const isOpen = hasActions && user !== undefined && event !== "recovery";
+      const isOpen = hasActions && user !== undefined && event !== "recovery" && event !== "burning";
       return {
         ...item,
         ...token !== undefined && {

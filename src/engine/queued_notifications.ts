@@ -32,10 +32,11 @@ export function lastNotified(
 }
 
 /**
- * Returns the condition that a channel was notified of by a notification: `ok` for a recovery, whatever its condition.
+ * Returns the condition that a channel was notified of by a notification: `ok` for a recovery, whatever its condition. That
+ * the error budget burns is sent only while no problem is notified.
  */
 export function conditionAfter({ event, condition }: Pick<Notification, "event" | "condition">): Condition {
-  return event === "recovery" ? "ok" : condition;
+  return event === "recovery" || event === "burning" ? "ok" : condition;
 }
 
 export interface QueueOptions {
@@ -90,6 +91,12 @@ function notificationFor(
     "before" | "lastNotifiedOf" | "isLeftOut" | "nowMs"
   >,
 ): Notification | null {
+  if (notification.event === "burning") {
+    // A problem that lasts may be for others, and later: this one does not.
+    const isAccepted = channel.afterMs === undefined && !isOutsideHours(channel, nowMs) &&
+      conditionFor(channel, notification.condition) !== "ok";
+    return isAccepted ? notification : null;
+  }
   const { conditions, isPending } = lastNotifiedOf(channel);
   const wantedAfter = (notified?: Condition): Condition =>
     conditionFor(channel, notification.condition, notified);

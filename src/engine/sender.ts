@@ -458,10 +458,11 @@ export class Sender {
   protected isStillTrue(queued: QueuedNotification): boolean {
     const { channelKey, notification } = queued;
     const { check, event } = notification;
-    const { confirmed, observedAtMs } = this.stateOf(check);
+    const { confirmed, observedAtMs, burn } = this.stateOf(check);
     if (isNoLongerChecked(notification) || isStandalone(event) || observedAtMs === null) {
       return this.isLast(queued);
     }
+    if (event === "burning") return burn?.alert !== undefined && burn.alert !== null;
     const channel = this.channels.useOf(check, channelKey) ?? {};
     const notified = conditionAfter(notification);
     return conditionFor(channel, confirmed ?? "ok", notified) === notified;

@@ -42,7 +42,7 @@ export function mayAct(check: Check, options: SuppressionOptions): boolean {
     holdingDependencies(check, options).length === 0;
 }
 
-function isInMaintenance(check: Check, options: SuppressionOptions): boolean {
+export function isInMaintenance(check: Check, options: SuppressionOptions): boolean {
   return isInWindow(check.maintenanceWindows, options.nowMs) ||
     silencesOfKind("maintenance", check, options).length > 0;
 }

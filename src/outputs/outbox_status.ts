@@ -223,6 +223,8 @@ export function describeDelivery(delivery: LoggedDelivery, at = ""): string {
     ? ending
     : event === "reminder"
     ? `reminder of ${condition}`
+    : event === "burning"
+    ? "burning error budget"
     : isStandalone(event)
     ? event
     : condition;

@@ -137,6 +137,7 @@ function noteOutage(
   outages: Map<string, ReplayedOutage>,
 ): void {
   const { check, event, decidedAtMs } = notification;
+  if (event === "burning") return;
   const isOver = event === "recovery";
   const problem = isOver ? missedProblem : notification;
   if (problem !== null) {

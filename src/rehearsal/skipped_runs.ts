@@ -34,8 +34,8 @@ export function quietUntilMs(
   moment: Moment,
 ): number {
   const { nowMs } = moment;
-  // Slow runs add up.
-  if (check.duration !== undefined) return nowMs;
+  // Slow runs add up, and so does the time of a burn.
+  if (check.duration !== undefined || mayBurn(check, state)) return nowMs;
   if (notification !== null || !isSteady(check, state) || mayActLater(check, state)) return nowMs;
   // That nothing is due of an ok does not depend on the time.
   if (state.confirmed === "ok") return suppressed === null ? Infinity : nowMs;
@@ -45,6 +45,12 @@ export function quietUntilMs(
     : Math.floor(state.notifiedAtMs + reminderAfterMs(check.reminders, state)) - 1;
   // One that was due already is suppressed, or the problem is acknowledged.
   return Math.min(remindedMs > nowMs ? remindedMs : Infinity, decidesAgainMs(check, state, moment));
+}
+
+/** Returns whether a run changes how the error budget burns. */
+function mayBurn({ objective }: Check, { burn, observed }: ConditionState): boolean {
+  const isUp = observed === null || observed === "ok" || observed === "warning";
+  return objective !== undefined && (!isUp || (burn?.recent.length ?? 0) > 0);
 }
 
 /**

@@ -196,6 +196,7 @@ export const CHOOSING_FIELDS: Readonly<Partial<Record<TemplateField, readonly st
     "change",
     "recovery",
     "reminder",
+    "burning",
     "summary",
     "rehearsal",
   ] satisfies readonly Notification["event"][],

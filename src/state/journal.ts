@@ -68,6 +68,11 @@ export function addReview(packed: Uint8Array, atMs: number): Added {
   return append(packed, unpack(packed), { ...limits, row: { ...row, runs: 0 } });
 }
 
+/** Returns what the last run of a packed journal awaited; `null`: nothing, or there is none. */
+export function lastAwaits(packed: Uint8Array | null): Awaited | null {
+  return packed === null ? null : unpack(packed).open.row.awaits;
+}
+
 const NO_RUN = {
   condition: "ok",
   awaits: null,

@@ -62,7 +62,18 @@ export function testStore(
       seenAtMs: NOW_MS + 0.1,
       last: resultOf({ durationMs: 0.1 + 0.2, startedAtMs: NOW_MS - 0.3 }),
     });
-    const records = [recordOf("web"), never, fractions];
+    const { condition } = recordOf("burning");
+    const burning = recordOf("burning", {
+      condition: {
+        ...condition,
+        burn: {
+          recent: [{ atMs: NOW_MS - 60_000, downMs: 30_000.5 }],
+          days: [{ atMs: NOW_MS - DAY_MS, downMs: 60_000 }],
+          alert: { rate: 14.4, sinceMs: NOW_MS, isTold: false },
+        },
+      },
+    });
+    const records = [recordOf("web"), never, fractions, burning];
     await store.save(records.map((record) => ({ record, rollup: null, change: null, queued: [] })));
     assert.deepEqual(await recordsIn(store), records);
   });

@@ -1,7 +1,8 @@
 import { type Command, OPTION, option, UsageError } from "../command_definition.ts";
 import { actionTitle, describeRun } from "../../condition/action.ts";
+import { describeBurning } from "../../condition/burn.ts";
 import { describeDurationRule } from "../../condition/duration_rule.ts";
-import type { ActionRun } from "../../domain/condition.ts";
+import type { ActionRun, BurnAlert } from "../../domain/condition.ts";
 import { describeCause as describeCommonCause } from "../../channels/describe_item.ts";
 import { unconfirmedOf } from "../../engine/check_status.ts";
 import { deliveryFields, describeDelivery } from "../../outputs/outbox_status.ts";
@@ -184,6 +185,7 @@ function whyText(
       `action ${quoteValue(run.title)} at ${timeText(run.atMs, timeZone)}: ${describeRun(run)}`
     ),
     ...causeOf(why, timeZone),
+    ...burningOf(why).map(({ text, sinceMs }) => `${text} (since ${timeText(sinceMs, timeZone)})`),
     ...notesOf(why),
     "",
     ...check.active ? [] : ["The check is inactive, so it does not run."],
@@ -228,6 +230,15 @@ function actionsOf({ check: { action }, record }: Why): readonly (ActionRun & { 
 
 const ACTIONS_SHOWN = 3;
 
+/** The alert that its error budget burns, if there is one. */
+function burningOf(
+  { check, record, nowMs }: Why,
+): readonly (BurnAlert & { readonly text: string })[] {
+  const alert = record?.condition.burn?.alert ?? null;
+  const text = record === null ? "" : describeBurning(check, record.condition, nowMs);
+  return alert === null || text === "" ? [] : [{ ...alert, text }];
+}
+
 function notesOf({ monitor, nowMs }: Why): readonly string[] {
   return monitorNotes(monitor, { nowMs, hasErrors: false });
 }
@@ -264,6 +275,9 @@ function whyJson(why: Why): string {
       failing,
       works_for: refutedBy,
     })),
+    burning: burningOf(why).map(({ rate, sinceMs, isTold, text }) => ({
+      ...{ rate, since: isoTime(sinceMs), notified: isTold, text },
+    }))[0] ?? null,
     channels: channels.map((channel) => ({
       channel: channel.name,
       notified: channel.notified[0] ?? "ok",

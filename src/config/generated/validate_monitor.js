@@ -839,7 +839,7 @@ vErrors = add(vErrors, {instancePath:instancePath+"/events",keyword:"minItems",p
 const len2 = data7.length;
 for(let i2=0; i2<len2; i2++){
 let data8 = data7[i2];
-if(!((((data8 === "problem") || (data8 === "change")) || (data8 === "recovery")) || (data8 === "reminder"))){
+if(!(((((data8 === "problem") || (data8 === "change")) || (data8 === "recovery")) || (data8 === "reminder")) || (data8 === "burning"))){
 vErrors = add(vErrors, {instancePath:instancePath+"/events/" + i2,keyword:"enum",params:{}});
 }
 }

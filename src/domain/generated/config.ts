@@ -174,7 +174,7 @@ export interface ChannelObject {
   /** Only these conditions. For `["critical"]`, critical → warning is a recovery. A change to an omitted one that is worse or `unknown` sends nothing, and ends no problem. Default: all. */
   readonly conditions?: readonly ("unknown" | "warning" | "critical")[];
   /** Only these events. Default: all. */
-  readonly events?: readonly ("problem" | "change" | "recovery" | "reminder")[];
+  readonly events?: readonly ("problem" | "change" | "recovery" | "reminder" | "burning")[];
   /** Escalation: only problems that last this long without an acknowledgement, and their recoveries. Default: at once. */
   readonly afterMs?: number;
   /** Problems, changes and reminders only within these times. Recoveries are sent at any time. Default: always. */

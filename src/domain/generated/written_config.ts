@@ -105,7 +105,7 @@ export interface ChannelObjectSettings {
   readonly channel?: string | undefined;
   readonly checks?: readonly string[] | undefined;
   readonly conditions?: readonly ("unknown" | "warning" | "critical")[] | undefined;
-  readonly events?: readonly ("problem" | "change" | "recovery" | "reminder")[] | undefined;
+  readonly events?: readonly ("problem" | "change" | "recovery" | "reminder" | "burning")[] | undefined;
   readonly after?: number | string | undefined;
   readonly hours?: readonly Window[] | undefined;
   readonly outside_hours?: "later" | "never" | undefined;

@@ -58,6 +58,7 @@ const EVENT_WORDS: Readonly<Record<NonNullable<Channel["events"]>[number], strin
   change: "changes",
   recovery: "recoveries",
   reminder: "reminders",
+  burning: "burning error budgets",
 };
 
 function describeWindow(window: MaintenanceWindow): string {

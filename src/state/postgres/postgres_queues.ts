@@ -285,7 +285,7 @@ export async function readKnown(
   const known = new Map<string, KnownNotification>(markers.map((marker) => [keyOf(marker), marker]));
   for (const { notification: { check, event, condition: last }, channelKey } of pending) {
     if (checks.has(check)) {
-      const condition = event === "recovery" ? "ok" : last;
+      const condition = event === "recovery" || event === "burning" ? "ok" : last;
       known.set(keyOf({ check, channelKey }), { check, channelKey, condition, certain: true });
     }
   }

@@ -5,7 +5,14 @@
  * The outbox, its markers, silences and jobs have names of checks, not references: if a record can't be persisted,
  * the outcomes of its notifications are persisted nevertheless, and a job may run before its check does.
  */
-import type { ActionRun, ConditionCounts, ConditionState, ConditionTimes } from "../../domain/condition.ts";
+import type {
+  ActionRun,
+  Burn,
+  ConditionCounts,
+  ConditionState,
+  ConditionTimes,
+  Downtime,
+} from "../../domain/condition.ts";
 import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
 import type { Awaited, Locations, LocationVote } from "../../domain/check.ts";
 import type { EndOfRun, MonitorRun } from "../../domain/monitor_run.ts";
@@ -91,6 +98,14 @@ const ACTION_RUN: Codec<ActionRun> = object({
   reason: text,
 });
 
+const DOWNTIME: Codec<Downtime> = object({ atMs: number, downMs: number });
+
+const BURN: Codec<Burn> = object({
+  recent: list(DOWNTIME),
+  days: list(DOWNTIME),
+  alert: nullable(object({ rate: number, sinceMs: number, isTold: flag })),
+});
+
 const CONDITION_STATE: Codec<ConditionState> = object({
   confirmed: nullable(condition),
   confirmedSinceMs: nullable(number),
@@ -109,6 +124,7 @@ const CONDITION_STATE: Codec<ConditionState> = object({
   reminders: number,
   notifiedProblemBeganAtMs: nullable(number),
   actions: optional(list(ACTION_RUN)),
+  burn: optional(BURN),
 });
 
 const LOCATION_VOTE: Codec<LocationVote> = object({
@@ -239,6 +255,7 @@ const EVENT = word<Notification["event"]>([
   "change",
   "recovery",
   "reminder",
+  "burning",
   "summary",
   "rehearsal",
 ]);

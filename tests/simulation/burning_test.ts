@@ -1,0 +1,191 @@
+/** Error budgets that burn: which notifications lead to a message of it, and which don't. */
+import assert from "node:assert/strict";
+import { playWithKills } from "../../testing/simulation/kills.ts";
+import { type Scenario, simulate, type World } from "../../testing/simulation/mod.ts";
+import { campaign, testSeed } from "../../testing/seed.ts";
+import { test } from "./installation.ts";
+
+const START = "2026-03-02 21:55";
+const FLAKY = { objective: "99.9 % a month", threshold: 3 };
+
+/** Results that fail for two minutes of each five, from a time of the day on. */
+function flaky(from: string, times: number): string {
+  const [hour = 0, minute = 0] = from.split(":").map(Number);
+  return Array.from({ length: times }, (_, index) => {
+    const at = (ahead: number): string => {
+      const minutes = hour * 60 + minute + 5 * index + ahead;
+      return [Math.floor(minutes / 60) % 24, minutes % 60].map((part) => `${part}`.padStart(2, "0")).join(
+        ":",
+      );
+    };
+    return `${at(0)} critical (refused), ${at(2)} ok`;
+  }).join(", ");
+}
+
+const WEB = {
+  start: START,
+  config: { checks: { web: FLAKY } },
+  results: { web: flaky("22:00", 20) },
+} as const satisfies Partial<Scenario>;
+
+const BURNING = ["22:05 burning web warning"];
+
+simulate("a target that flaps below the threshold sends no problem, and once that its error budget burns", {
+  ...WEB,
+  actions: {
+    "22:30": async (world) => {
+      const { stdout } = await world.machine().run("why", "web");
+      assert.match(stdout, /^error budget burns \d+\.\d times too fast .* is used up \(since .*\)$/m);
+      const { burning } = JSON.parse((await world.machine().run("why", "--format", "json", "web")).stdout);
+      assert.deepEqual([burning.rate, burning.notified], [14.4, true]);
+      const history = await world.machine().run("history", "--from", "21:50");
+      assert.match(history.stdout, /chat: sent burning error budget, accepted/);
+    },
+    "23:50": async (world) => {
+      const { stdout } = await world.machine().run("replay", "--verify");
+      assert.match(stdout, /1 notification as sent/);
+    },
+  },
+  expect: { chat: BURNING },
+  finally: (_world, { messages }) =>
+    assert.match(
+      messages[0]?.items[0]?.output ?? "",
+      /^\d+\.\d times too fast \(down 2 min.* of 1 h\): .* until the error budget of 99\.9% in 30 d is used up; last result: refused$/,
+    ),
+});
+
+simulate("a check without an objective, or with one of 100 %, does not burn", {
+  ...WEB,
+  config: { checks: { web: { threshold: 3 }, api: { threshold: 3, objective: "100 %" } } },
+  results: { web: flaky("22:00", 20), api: flaky("22:00", 20) },
+  log: ["permits 0 s in 30 d"],
+});
+
+simulate("the notified problem has the burning error budget, and no other message follows", {
+  ...WEB,
+  config: { checks: { web: { ...FLAKY, threshold: 4 } } },
+  results: { web: "22:00 critical, 22:30 ok, 22:40 critical, 22:41 ok" },
+  expect: { chat: ["22:03 problem web critical", "22:33 recovery web ok"] },
+  finally: (_world, { messages }) =>
+    assert.match(messages[0]?.items[0]?.output ?? "", /; error budget burns \d+\.\d times too fast/),
+});
+
+simulate("an error budget that burns again hours later is sent again", {
+  ...WEB,
+  results: { web: `${flaky("22:00", 3)}, ${flaky("06:00", 3)}` },
+  expect: { chat: ["22:05 burning web warning", "06:05 burning web warning"] },
+});
+
+simulate("channels get that an error budget burns by their filters", {
+  ...WEB,
+  config: {
+    channels: {
+      chat: {},
+      pager: { conditions: ["critical"] },
+      later: { after: "10 minutes" },
+      mail: { events: ["problem", "recovery"] },
+      day: { hours: [{ days: ["mon"], from: "08:00", to: "20:00", time_zone: "UTC" }] },
+    },
+    checks: { web: FLAKY },
+  },
+  expect: { chat: BURNING },
+});
+
+simulate("a silence suppresses that an error budget burns, and its end sends it if it still does", {
+  ...WEB,
+  actions: {
+    "21:58": "silence web --for 30m",
+    "22:20:50": async (world) => {
+      const { stdout } = await world.machine().run("why", "web");
+      assert.match(stdout, /burning not sent:\n *- silenced: /);
+    },
+  },
+  expect: { chat: ["22:30 burning web warning (flapping)"] },
+});
+
+simulate("downtime in a maintenance window does not burn the error budget", {
+  ...WEB,
+  config: {
+    maintenance_windows: [{ days: ["mon"], from: "21:50", to: "23:45", time_zone: "UTC" }],
+    checks: { web: FLAKY },
+  },
+});
+
+simulate("a dependency that is down suppresses that an error budget burns", {
+  ...WEB,
+  config: { checks: { web: { ...FLAKY, depends_on: ["router"] }, router: {} } },
+  results: { web: flaky("22:00", 20), router: "21:58 critical" },
+  expect: { chat: ["21:58 problem router critical (1 dependent)"] },
+});
+
+simulate("failures without a network of this machine do not burn the error budget", {
+  start: START,
+  config: {
+    connectivity: ["one.example:53"],
+    checks: {
+      web: { ...FLAKY, kind: "tcp_connect", parameters: { host: "web.example", port: 80 } },
+    },
+  },
+  servers: {
+    web: flaky("22:00", 20).replaceAll("critical (refused)", "refuse").replaceAll("ok", "up"),
+    one: flaky("22:00", 20).replaceAll("critical (refused)", "refuse").replaceAll("ok", "up"),
+  },
+});
+
+simulate("calls by cron send that an error budget burns once", {
+  ...WEB,
+  mode: "cron",
+  expect: { chat: ["22:05-22:06 burning web warning"] },
+});
+
+simulate("that an error budget burns is sent once across restarts", {
+  ...WEB,
+  actions: { "22:10": "kill", "22:11": "start", "22:31": "stop", "22:32": "start" },
+  expect: { chat: BURNING },
+});
+
+simulate("a rehearsal sends the same as the service", {
+  ...WEB,
+  actions: {
+    "21:56": async (world: World) => {
+      const scenario = { start: "2026-03-02 21:55", results: WEB.results, until: "23:59" };
+      world.machine().files.put("/tmp/night.jsonc", JSON.stringify(scenario));
+      const { stdout } = await world.machine().run("rehearse", "/tmp/night.jsonc");
+      assert.match(stdout, /22:05.* burning web warning/);
+      assert.equal(stdout.match(/burning web/g)?.length, 1);
+    },
+  },
+  expect: { chat: BURNING },
+});
+
+Deno.test("that an error budget burns is sent once, at each step at which the service is killed", async () => {
+  const scenario: Scenario = { ...WEB, results: { web: flaky("22:00", 4) }, until: "22:30" };
+  const scenarios = playWithKills({ ...scenario, expect: { chat: "any" } }, {
+    seed: testSeed(),
+    count: campaign(100),
+  });
+  for await (const { where, failure, receivers } of scenarios) {
+    assert.equal(failure, null, where);
+    const ids = new Set(
+      receivers.messages.flatMap(({ items }) => items.map(({ id, event }) => `${event} ${id}`)),
+    );
+    assert.deepEqual([...ids].map((one) => one.split(" ")[0]), ["burning"], where);
+  }
+});
+
+test("members send once that an error budget burns, though one of them dies", async (installation) => {
+  const { world, hook, statuses } = installation;
+  installation.writeConfig({ defaults: { ...FLAKY, schedule: { regular_interval: 60 } } });
+  const members = [installation.start("a"), installation.start("b")];
+  await world.advance(5 * 60_000);
+  for (let outage = 0; outage < 8; outage++) {
+    for (const name of installation.names) statuses.set(name, 500);
+    await world.advance(60_000);
+    if (outage === 1) members.shift()?.signal("SIGKILL");
+    for (const name of installation.names) statuses.set(name, 200);
+    await world.advance(3 * 60_000);
+  }
+  assert.deepEqual(hook.events().toSorted(), installation.names.map((name) => `${name} burning`));
+  assert.equal(hook.posts.length, installation.names.length);
+  await installation.stop(...members);
+});
