@@ -590,7 +590,7 @@ export const ENGINE: FaultyLayer = {
       faults: [
         [
           "a dropped problem that may have arrived gets no recovery",
-          'messageId === null || event === "recovery" || isStandalone(event)',
+          'messageId === null || event === "recovery" || event === "burning" || isStandalone(event)',
           'messageId === null || event !== "change"',
         ],
         [

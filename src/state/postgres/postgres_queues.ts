@@ -284,8 +284,9 @@ export async function readKnown(
   }), "REPEATABLE READ");
   const known = new Map<string, KnownNotification>(markers.map((marker) => [keyOf(marker), marker]));
   for (const { notification: { check, event, condition: last }, channelKey } of pending) {
-    if (checks.has(check)) {
-      const condition = event === "recovery" || event === "burning" ? "ok" : last;
+    // One of a burn changes nothing about what the receiver knows of the condition.
+    if (checks.has(check) && event !== "burning") {
+      const condition = event === "recovery" ? "ok" : last;
       known.set(keyOf({ check, channelKey }), { check, channelKey, condition, certain: true });
     }
   }
