@@ -273,7 +273,9 @@ export function expandReadyMade(config: JsonObject, reader: SchemaReader): JsonO
     return [
       { path: [...path, "kind"], value: "webhook" },
       { path: place, value: { ...webhookOf(parameters) } as JsonObject },
-      ...INCIDENT_KINDS.includes(kind) ? [{ path: [...path, "common_causes"], value: false }] : [],
+      ...valueAt(config, [...path, "common_causes"]) === undefined
+        ? [{ path: [...path, "common_causes"], value: !INCIDENT_KINDS.includes(kind) }]
+        : [],
     ];
   });
   return replaceValues(config, values) as JsonObject;

@@ -104,7 +104,7 @@ export class ConfiguredChannels {
     return {
       channel,
       batches: entry.batches(channel),
-      mergesCauses: channel.commonCauses ?? true,
+      mergesCauses: channel.commonCauses ?? !isAboutOne(channel),
       group: channel.group === undefined
         ? null
         : { waitMs: channel.group.waitMs, of: (check) => this.#groupOf(check, channel.group?.by) },
@@ -150,4 +150,9 @@ export class ConfiguredChannels {
 function stricter(one: MessageLimit | undefined, other: MessageLimit | undefined): MessageLimit | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return one.count / one.windowMs < other.count / other.windowMs ? one : other;
+}
+
+/** Whether what receives it may read one check of a message only, as a program does. */
+function isAboutOne({ kind, parameters }: Channel): boolean {
+  return kind === "command" || kind === "webhook" && parameters.body !== undefined;
 }

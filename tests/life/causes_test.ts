@@ -163,7 +163,7 @@ Deno.test({
           schedule: { regular_interval: 5, attentive_interval: 3 },
           notifications: ["chat"],
         },
-        channels: { chat: { kind: "command", parameters: { path: "./send.sh" } } },
+        channels: { chat: { kind: "command", common_causes: true, parameters: { path: "./send.sh" } } },
       });
       const laboratory = await openLaboratory(directory);
       try {

@@ -4,7 +4,8 @@ import { simulate } from "../../testing/simulation/mod.ts";
 import type { Receivers } from "../../testing/simulation/receivers.ts";
 
 const START = "2026-03-02 21:55";
-const LINE = { parameters: { body: ["{{event}} {{headline}}"] } };
+const EACH = { parameters: { body: ["{{event}} {{headline}}"] } };
+const LINE = { ...EACH, common_causes: true };
 
 function page(path: string, others: object = {}): object {
   return { kind: "http_request", parameters: { request: { target: `http://10.0.0.7/${path}` } }, ...others };
@@ -21,7 +22,14 @@ function textsOf(channel: string, { messages }: Receivers): readonly string[] {
 simulate("four checks of one server are one message that names it, and so are their recoveries", {
   start: START,
   config: {
-    channels: { chat: LINE, sms: { kind: "command" }, all: {}, each: { ...LINE, common_causes: false } },
+    channels: {
+      chat: LINE,
+      sms: { kind: "command", common_causes: true },
+      all: {},
+      // Their programs may read one check only.
+      each: EACH,
+      program: { kind: "command" },
+    },
     checks: { ...PAGES, other: OTHER },
   },
   servers: OUTAGE,
@@ -37,7 +45,7 @@ simulate("four checks of one server are one message that names it, and so are th
     },
   },
   until: "22:20",
-  expect: { chat: "any", sms: "any", all: "any", each: "any" },
+  expect: { chat: "any", sms: "any", all: "any", each: "any", program: "any" },
   finally: (_, receivers) => {
     const [problem = "", recovery = "", ...others] = textsOf("chat", receivers);
     assert.deepEqual(others, []);
@@ -48,6 +56,7 @@ simulate("four checks of one server are one message that names it, and so are th
     assert.match(recovery, /^\["recovery 4 checks are up again: /);
     assert.equal(textsOf("sms", receivers).length, 2);
     assert.equal(textsOf("each", receivers).length, 8);
+    assert.equal(textsOf("program", receivers).length, 8);
     const all = receivers.messages.filter(({ channel }) => channel === "all");
     assert.deepEqual(all.map(({ items }) => items.length), [4, 4]);
     const ids = all.flatMap(({ items }) => items.map(({ id }) => id));

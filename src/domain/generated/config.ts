@@ -185,7 +185,7 @@ export interface ChannelObject {
   readonly fallback?: string;
   /** The most messages that leave the channel in any minute, hour or day. More notifications wait, and are sent together in one message. Default: no limit. */
   readonly atMost?: MessageLimit;
-  /** Whether problems with a common cause are one message of the channel. Default: yes, except for `pagerduty` and `opsgenie`, which group incidents themselves. */
+  /** Whether problems with a common cause are one message of the channel. Default: yes, except for `pagerduty` and `opsgenie`, which group incidents themselves, `command`, and `webhook` with a `body`, whose programs may read one check only. */
   readonly commonCauses?: boolean;
   /** Sends notifications of the same group as one message, after a wait for others. Default: no groups. */
   readonly group?: ChannelObjectGroup;
