@@ -168,6 +168,8 @@ export function unknownResult(output: string): CheckResult {
 export function invertResult(result: CheckResult): CheckResult {
   const { condition, output } = result;
   if (condition === "unknown") return result;
+  // A name without an address, perhaps mistyped, says nothing about the target.
+  if (condition !== "ok" && UNRESOLVED.test(output)) return { ...result, condition: "unknown" };
   return condition === "ok"
     ? { ...result, condition: "critical", output: `a failure was expected: ${output}` }
     : { ...result, condition: "ok", output: `failed as expected: ${output}` };
@@ -180,6 +182,10 @@ export interface RunAttributes {
   /** What worked, also in a run that failed later. */
   readonly worked: readonly string[];
 }
+
+/** As `failure_words.ts` describes it, and the `ping` of Linux, BusyBox and macOS. */
+const UNRESOLVED =
+  /\bresolving \S+ failed: |: (?:Name or service not known|Temporary failure in name resolution|bad address|(?:cannot resolve .*: )?Unknown host)/;
 
 export interface Result extends CheckResult {
   /** The check as it was when the run began; a reload may have replaced it since. */
