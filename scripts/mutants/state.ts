@@ -69,7 +69,16 @@ export const STATE: FaultyLayer = {
       file: "src/state/split_time.ts",
       tests: ["tests/state/split_time_test.ts"],
       faults: [
-        ["the time of a gap counts as observed", 'after.gap === "none" ?', "true ?"],
+        [
+          "the time of a gap counts as observed",
+          'row.gap === "none" || row.firstMs - before.lastMs <= observedGapMs',
+          "true",
+        ],
+        [
+          "the time between late runs of a failing check is not observed",
+          'row.gap === "none" || row.firstMs - before.lastMs <= observedGapMs',
+          'row.gap === "none"',
+        ],
         ["results without a network count", "if (awaits.length > 0)", "if (awaits.length > 1)"],
         ["an outage in maintenance uses up the budget", "ms -= Math.min(", "ms -= 0 * Math.min("],
         ["time counts again after the clock was set back", "Math.max(fromMs, coveredMs)", "fromMs"],

@@ -34,6 +34,14 @@ export function sightOf(schedule: Schedule): Sight {
   return { missedMs, uncertainMs: missedMs + (schedule.attentiveIntervalMs ?? missedMs) };
 }
 
+/**
+ * Returns how far apart two runs may be that show the time between them: until a check would be overdue that is not
+ * failing. One that is failing may ask for runs more often than cron calls the program, and is observed all the same.
+ */
+export function observedGapMs(schedule: Schedule): number {
+  return 3 * sightOf(schedule).missedMs;
+}
+
 /** The longest pauses of cron expressions: each run of a check that burns its error budget asks for it. */
 const pauses = new WeakMap<CronTimes, number>();
 

@@ -24,6 +24,7 @@ import type { Check, Result } from "../domain/check.ts";
 import { actionPhase, describeActions, withAction } from "../condition/action.ts";
 import type { ActionRun, Condition, ConditionState, Suppression } from "../domain/condition.ts";
 import type { TextMax } from "../domain/delivery.ts";
+import { observedGapMs } from "../domain/objective.ts";
 import {
   type Notification,
   type NotificationFacts,
@@ -294,11 +295,11 @@ function gapBefore(
   nowMs: number,
 ): ObservedGap | null {
   const { last, overdueAtMs, condition: { observed, observedAtMs } } = before;
-  if (isAfterGap || isInterrupted || !isCountedRun(result, before) || isEdited(result.check, before)) {
-    return null;
-  }
+  if (isInterrupted || !isCountedRun(result, before) || isEdited(result.check, before)) return null;
   if (last === null || observed === null || observedAtMs === null || overdueAtMs === null) return null;
-  if (nowMs <= observedAtMs || nowMs > overdueAtMs || lastAwaits(before.journal) !== null) return null;
+  if (nowMs <= observedAtMs || lastAwaits(before.journal) !== null) return null;
+  const isLate = isAfterGap || nowMs > overdueAtMs;
+  if (isLate && nowMs - observedAtMs > observedGapMs(result.check.schedule)) return null;
   return { fromMs: observedAtMs, toMs: nowMs, before: observed, after: result.condition };
 }
 

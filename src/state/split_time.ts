@@ -41,6 +41,8 @@ interface SplitOptions {
   readonly maintenance: readonly Span[];
   /** Whether results that do not count are those without a network of this machine. */
   readonly usesNetwork: boolean;
+  /** How far apart two runs may be that show the time between them, however late the second one was. */
+  readonly observedGapMs: number;
   /** Until when the service ran that ran the check last; `null`: it runs, or there is none. */
   readonly ranUntilMs: number | null;
 }
@@ -99,25 +101,22 @@ function countOutages(
 
 function* segmentsOf(
   rows: readonly JournalRow[],
-  { untilMs, usesNetwork, ranUntilMs }: SplitOptions,
+  { untilMs, usesNetwork, ranUntilMs, observedGapMs }: SplitOptions,
 ): Generator<Segment> {
   let before: JournalRow | null = null;
   for (const row of rows) {
     if (row.runs === 0) continue;
     if (before !== null) {
-      yield { fromMs: before.lastMs, toMs: row.firstMs, part: partBetween(before, row, usesNetwork) };
+      const isObserved = row.gap === "none" || row.firstMs - before.lastMs <= observedGapMs;
+      const part = isObserved ? partOf(before, row, usesNetwork) : null;
+      yield { fromMs: before.lastMs, toMs: row.firstMs, part: row.isInterrupted ? "monitorOffMs" : part };
     }
-    const part = isAfterGapAt(row, 1) ? null : partOf(row, row, usesNetwork);
-    yield { fromMs: row.firstMs, toMs: row.lastMs, part };
+    const isObserved = !isAfterGapAt(row, 1) || row.lastMs - row.firstMs <= (row.runs - 1) * observedGapMs;
+    yield { fromMs: row.firstMs, toMs: row.lastMs, part: isObserved ? partOf(row, row, usesNetwork) : null };
     before = row;
   }
   if (before === null || ranUntilMs === null || before.lastMs > ranUntilMs) return;
   yield { fromMs: before.lastMs, toMs: untilMs, part: "monitorOffMs" };
-}
-
-function partBetween(before: JournalRow, after: JournalRow, usesNetwork: boolean): Part | null {
-  if (after.isInterrupted) return "monitorOffMs";
-  return after.gap === "none" ? partOf(before, after, usesNetwork) : null;
 }
 
 function partOf(before: JournalRow, after: JournalRow, usesNetwork: boolean): Part | null {

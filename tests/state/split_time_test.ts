@@ -47,6 +47,7 @@ function worldOf(random: Random, shortest: (intervalMs: number) => number): Worl
   let isInterrupted = false;
   for (let atMs = SINCE - 5 * intervalMs; atMs < untilMs + 5 * intervalMs;) {
     const last = runs.at(-1);
+    const wantedMs = last?.condition === "critical" ? attentiveMs : intervalMs;
     if (isIn(off, atMs)) isInterrupted = true;
     else if (!random.oneIn(30)) {
       const isOffline = isIn(offline, atMs);
@@ -55,7 +56,7 @@ function worldOf(random: Random, shortest: (intervalMs: number) => number): Worl
         endedAtMs: atMs,
         condition: isOffline && condition === "critical" ? "unknown" : condition,
         awaits: isOffline && condition === "critical" ? "checks" : null,
-        isAfterGap: last === undefined || atMs - last.endedAtMs > 3 * intervalMs,
+        isAfterGap: last === undefined || atMs - last.endedAtMs > 3 * wantedMs,
         isInterrupted,
         isDecisive: random.oneIn(50),
         output: "",
@@ -89,10 +90,17 @@ function isIn(spans: readonly Span[], atMs: number): boolean {
   return spans.some(({ fromMs, toMs }) => fromMs <= atMs && atMs < toMs);
 }
 
-function splitOf({ runs, sinceMs, untilMs, maintenance }: World): SplitTime {
+function splitOf({ intervalMs, runs, sinceMs, untilMs, maintenance }: World): SplitTime {
   const { journal, blocks } = journalOf(runs);
   const rows = journalRows(blocks.map((block) => block.rows), journal, EVER);
-  return splitTime(rows, { sinceMs, untilMs, maintenance, usesNetwork: true, ranUntilMs: null });
+  return splitTime(rows, {
+    sinceMs,
+    untilMs,
+    maintenance,
+    usesNetwork: true,
+    ranUntilMs: null,
+    observedGapMs: 3 * intervalMs,
+  });
 }
 
 const EVER = { sinceMs: -Infinity, untilMs: Infinity };
@@ -103,12 +111,16 @@ interface Truth {
 }
 
 /** The true uptime in the observed time: between results that follow each other, in the period, outside of maintenance. */
-function truthOf({ runs, sinceMs, untilMs, downs, maintenance }: World, seenOnly: boolean): Truth {
+function truthOf(
+  { intervalMs, runs, sinceMs, untilMs, downs, maintenance }: World,
+  seenOnly: boolean,
+): Truth {
   let observedMs = 0;
   let upMs = 0;
   for (const [index, after] of runs.entries()) {
     const before = runs[index - 1];
-    if (before === undefined || after.isAfterGap || after.isInterrupted) continue;
+    if (before === undefined || after.isInterrupted) continue;
+    if (after.isAfterGap && after.endedAtMs - before.endedAtMs > 3 * intervalMs) continue;
     if (before.awaits !== null || after.awaits !== null) continue;
     const gap = {
       fromMs: Math.max(before.endedAtMs, sinceMs),
@@ -271,6 +283,18 @@ Deno.test("splitTime() splits time by its cause", () => {
       { monitorOffMs: 30, upMs: 1, notObservedMs: 29 },
     ],
     [
+      "runs of a failing check, no later than those of one that is fine",
+      [
+        { minute: 0 },
+        { minute: 1, condition: "critical" },
+        { minute: 3, condition: "critical", isAfterGap: true },
+        { minute: 5, condition: "critical", isAfterGap: true },
+        { minute: 9, condition: "critical", isAfterGap: true },
+        { minute: 10 },
+      ],
+      { outages: 1, downMs: 4, uncertainMs: 2, notObservedMs: 54 },
+    ],
+    [
       "overdue runs",
       [{ minute: 0 }, { minute: 30, isAfterGap: true }, { minute: 45, isAfterGap: true }],
       { notObservedMs: 60 },
@@ -319,7 +343,13 @@ Deno.test("splitTime() counts each time once after the clock was set back", () =
 
 Deno.test("splitTime() counts the time after the last run as off while no service runs", () => {
   const rows = journalRows([], journalOf([{ endedAtMs: SINCE + HOUR_MS }]).journal, EVER);
-  const options = { sinceMs: SINCE, untilMs: SINCE + 2 * HOUR_MS, maintenance: [], usesNetwork: false };
+  const options = {
+    sinceMs: SINCE,
+    untilMs: SINCE + 2 * HOUR_MS,
+    maintenance: [],
+    usesNetwork: false,
+    observedGapMs: 0,
+  };
   assert.equal(splitTime(rows, { ...options, ranUntilMs: SINCE + HOUR_MS }).monitorOffMs, HOUR_MS);
   assert.equal(splitTime(rows, { ...options, ranUntilMs: SINCE }).monitorOffMs, 0, "a call ran it since");
   assert.equal(splitTime(rows, { ...options, ranUntilMs: null }).monitorOffMs, 0);

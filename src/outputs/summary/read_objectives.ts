@@ -1,6 +1,7 @@
 import { openTimes } from "../../engine/maintenance_windows.ts";
 import { isAbout } from "../../engine/silences.ts";
 import type { Check } from "../../domain/check.ts";
+import { observedGapMs } from "../../domain/objective.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { Store } from "../../domain/store.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
@@ -63,6 +64,7 @@ async function readTimes(
       ...period,
       maintenance: maintenanceOf(check, started, period),
       usesNetwork: check.connectivity === true && check.locations === undefined,
+      observedGapMs: observedGapMs(check.schedule),
     }),
   ]));
 }
