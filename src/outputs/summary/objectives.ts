@@ -39,7 +39,7 @@ export interface ObjectiveResult extends Objective {
 /** Compares an objective with the time that ends with the period. */
 export function toObjective(objective: Objective, time: SplitTime, schedule: Schedule): ObjectiveResult {
   const { upMs, downMs, uncertainMs } = time;
-  const observedMs = upMs + downMs + uncertainMs;
+  const observedMs = observedMsOf(time);
   const usedMs = { lower: downMs, upper: downMs + uncertainMs };
   const budgetMs = errorBudgetMs(objective, observedMs);
   const verdict = verdictOf({ ...objective, observedMs, usedMs, budgetMs, time }, schedule);
@@ -54,6 +54,10 @@ export function toObjective(objective: Objective, time: SplitTime, schedule: Sch
     tellingIntervalMs: verdict === "cannot_tell" ? tellingInterval({ usedMs, budgetMs }, schedule) : null,
     time,
   };
+}
+
+function observedMsOf({ upMs, downMs, uncertainMs }: SplitTime): number {
+  return upMs + downMs + uncertainMs;
 }
 
 function verdictOf(
@@ -80,7 +84,8 @@ function tellingInterval(
 
 /** Describes an objective, such as `99.9% in 30 d met: 99.951% to 99.962% up, 16 min to 21 min of 43 min error budget used`. */
 export function describeObjective(objective: ObjectiveResult): string {
-  const { percent: wanted, windowMs, verdict, availability, budgetMs, usedMs, tellingIntervalMs } = objective;
+  const { percent: wanted, windowMs, verdict, availability, budgetMs, usedMs, tellingIntervalMs, time } =
+    objective;
   const target = `${wanted}% in ${describeDuration(windowMs)}`;
   const causes = describeCauses(objective);
   if (availability === null) return `${target}: no data${causes}`;
@@ -94,7 +99,9 @@ export function describeObjective(objective: ObjectiveResult): string {
     met: `${target} met: ${known}`,
     missed: `${target} missed: ${known}`,
     cannot_tell: `${target}: can't tell with this interval${advice}: ${known}`,
-    too_little_observed: `${target}: too little of it was observed`,
+    too_little_observed: `${target}: too little of it was observed: ${
+      describeDuration(observedMsOf(time))
+    }, at least ${describeDuration(DECIDED_SHARE * windowMs)} required`,
   }[verdict] + causes;
 }
 

@@ -60,6 +60,11 @@ Deno.test("describeObjective() has the verdict, the interval that could tell, an
     "99% in 30 d met: 100% up, 0 s of 6 h 57 min error budget used; " +
       "not counted: maintenance 12 h, no network here 6 h, monitor off 5 h, not observed 1 h",
   );
+  const few = { ...NO_SPLIT_TIME, upMs: 12 * MINUTE_MS };
+  assert.equal(
+    describeObjective(toObjective({ percent: 99, windowMs }, few, EACH_MINUTE)),
+    "99% in 30 d: too little of it was observed: 12 min, at least 3 d required",
+  );
   assert.equal(
     describeObjective(toObjective({ percent: 99, windowMs }, NO_SPLIT_TIME, EACH_MINUTE)),
     "99% in 30 d: no data",
