@@ -11,7 +11,7 @@ export function describeSize(bytes: number): string {
 /** The same, rounded to some significant digits: `83.2 GB`. */
 export function roundedSize(bytes: number, digits: number): string {
   const { count, unit } = inUnit(bytes);
-  return `${unit === "B" ? count : Number(count.toPrecision(digits))} ${unit}`;
+  return `${Number(count.toPrecision(digits))} ${unit}`;
 }
 
 function inUnit(bytes: number): { readonly count: number; readonly unit: string } {

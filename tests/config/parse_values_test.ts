@@ -56,6 +56,7 @@ Deno.test("describeSize() rounds down, roundedSize() to the digits", () => {
   assert.deepEqual(texts, ["0 B", "999 B", "1 kB", "1.9 kB", "123 kB", "3400 PB"]);
   assert.deepEqual([123.4e9, 999, 0].map((bytes) => roundedSize(bytes, 3)), ["123 GB", "999 B", "0 B"]);
   assert.equal(roundedSize(9.9999e9, 5), "9.9999 GB");
+  assert.deepEqual([3, 4].map((digits) => roundedSize(470.329, digits)), ["470 B", "470.3 B"], "of a rate");
 });
 
 Deno.test("exactSize() prints sizes that parseSize() parses", () => {
