@@ -426,7 +426,7 @@ function listWarnings(
     ...(metrics === null || main.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
     ...summary === null ? [] : warnOfSummary(summary),
     ...warnOfLateNotifications(checks),
-    ...warnOfReports(reportTo, { agents, hasListen: listen !== null, checks }),
+    ...warnOfReports(reportTo, { agents, hasListen: main.written["listen"] !== undefined, checks }),
     ...warnOfUnusedTags([
       { path: ["report", "public"], tags: report?.public },
       { path: ["listen", "public"], tags: listen?.public },

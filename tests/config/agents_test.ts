@@ -105,6 +105,17 @@ Deno.test("reports without TLS, and agents without an endpoint, are warned of", 
     ),
     true,
   );
+  // An endpoint that does not start has a warning of its own.
+  const short = configWith({ nas: { key: KEY, checks: ["disk"] } }, { disk: REPORTED }, {
+    listen: { ...LISTEN, token: "${env:TOKEN}" },
+  });
+  const loaded = await load(short, { environment: { TOKEN: "short" } });
+  assert.deepEqual(
+    loaded.placed(loaded.warnings).map(describe).filter((text) => /^(?:listen|agents)/.test(text)),
+    [
+      "listen.token: is too short, expected at least 16 characters; the HTTP endpoint does not start",
+    ],
+  );
 });
 
 Deno.test("an agent whose key is missing here has none that matches, and its checks stay", async () => {
