@@ -72,11 +72,13 @@ export async function openConfigAt(
     ...findSharedKeys(checks, entryOf),
     ...await findTextless(checks),
   ]);
+  const inverted = loaded.connectivity !== null ? [] : await Promise.all(
+    shown.filter((check) => check.invert && entryOf(check).limit === "network")
+      .map((check) => withConnectivity(check, entryOf(check), system)),
+  );
   const warnings = [
     ...checks.flatMap((check) => placesOf(check, entryOf(check).warnings(check))),
-    ...checks.filter((check) =>
-      check.invert && entryOf(check).limit === "network" && loaded.connectivity === null
-    )
+    ...inverted.filter(({ connectivity }) => connectivity)
       .map(({ name }) => ({ path: ["checks", name, "invert"], message: OWN_FAILURE })),
   ];
   const lacks = options.withoutSecrets === true ? [] : await findChannelLacks(config, system);
@@ -100,12 +102,14 @@ async function withConnectivity(
   system: System,
 ): Promise<Check> {
   if (check.connectivity !== undefined || check.lack !== undefined) return check;
-  const { net = [] } = await entry.requiredPermissions(check, system);
+  const { net = [], isOfMachine = false } = await entry.requiredPermissions(check, system);
   const hosts = [
     ...net.map((host) => host.replace(/:\d+$/, "")),
     ...entry.reachedBy === undefined ? [] : [entry.reachedBy(check)],
   ];
-  return { ...check, connectivity: hosts.some((host) => !isLoopback(host) && !OWN_ADDRESSES.includes(host)) };
+  // A resolver on this machine asks others.
+  const isOther = (host: string): boolean => !isLoopback(host) && !OWN_ADDRESSES.includes(host);
+  return { ...check, connectivity: isOfMachine || hosts.some(isOther) };
 }
 
 /** Those that datagrams are sent from. */
