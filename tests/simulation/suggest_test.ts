@@ -65,7 +65,11 @@ simulate("suggest dependencies finds checks that failed with another one, and wr
       );
       assert.equal(text(), CONFIG);
       const written = await machine.run("suggest", "dependencies", "--write");
-      assert.match(written.stdout, /^wrote 3 dependencies to .*monitor\.jsonc$/m, written.stderr);
+      assert.match(
+        written.stdout,
+        /^wrote 3 dependencies to .*monitor\.jsonc\nthe running monitor uses them after: monitor reload$/m,
+        written.stderr,
+      );
       assert.equal(
         text(),
         CONFIG.replace(

@@ -12,6 +12,7 @@ import { printable, printableBlock } from "../../shared/text.ts";
 import { allChanges } from "../../state/read_store.ts";
 import { type Command, type Invocation, OPTION, option, UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
+import { hintOf } from "../failure.ts";
 import { openStateOf } from "../known_config.ts";
 import {
   type ConfigTarget,
@@ -74,7 +75,10 @@ export const suggestCommand: Command = {
       system.stdout.write(
         `no suggestions: no check failed in each outage of another one, ${times} times or more\n`,
       );
-    } else if (invocation.has("write")) await write(suggestions, target, { invocation, system });
+    } else if (invocation.has("write") && await write(suggestions, target, { invocation, system })) {
+      const isRunning = state.monitor?.state === "running";
+      if (isRunning) system.stdout.write(`${printable(hintOf(invocation, RELOAD))}\n`);
+    }
     return EXIT.ok;
   },
 };
@@ -99,12 +103,14 @@ function describe({ check, parent, shared, reason }: SuggestedDependency, timeZo
     `  it failed in each outage of ${JSON.stringify(parent)}, ${times}, which ${reason}\n${shown.join("")}`;
 }
 
-/** Writes suggestions about checks that the config itself has. */
+const RELOAD = "the running monitor uses them after: monitor reload";
+
+/** Writes suggestions about checks that the config itself has; returns whether there were any. */
 async function write(
   suggestions: readonly SuggestedDependency[],
   target: ConfigTarget,
   { invocation, system }: { readonly invocation: Invocation; readonly system: System },
-): Promise<void> {
+): Promise<boolean> {
   const written = target.config?.files[0]?.written["checks"];
   const all = writtenChecks(target.config);
   let { text } = target;
@@ -123,11 +129,12 @@ async function write(
     const place = all.has(check) ? "it is in an included file" : 'it is made by "for_each"';
     system.stderr.write(`monitor: not written: ${printable(JSON.stringify(check))}: ${place}\n`);
   }
-  if (count === 0) return;
+  if (count === 0) return false;
   await permissionsOfWriting(target, system);
   await openConfigAt({ path: target.path, label: target.label, named: true, text }, { invocation, system });
   await rewriteText(target, text, system);
   system.stdout.write(
     `wrote ${count} ${count === 1 ? "dependency" : "dependencies"} to ${printable(target.label)}\n`,
   );
+  return true;
 }
