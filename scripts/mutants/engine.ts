@@ -837,8 +837,13 @@ export const ENGINE: FaultyLayer = {
         ],
         [
           "the end of a warning of a service is its return",
-          'beforeOf(item).rest === "down" ? "is up again"',
+          'before.rest === "down" ? "is up again"',
           'item.goesDown === true ? "is up again"',
+        ],
+        [
+          "a check that is to fail is down if it does not",
+          'condition === "critical" && isInverted',
+          "false",
         ],
         [
           "a headline of a recovery has the output of an earlier result",

@@ -118,7 +118,7 @@ type Kind = "problem" | "burning" | "recovery" | "end";
 /** What the checks of a message are. */
 const STATES: Readonly<Record<Kind, (items: readonly MessageItem[]) => string>> = {
   problem: (items) => {
-    const states = items.map((item) => present(stateOf(item.notification.condition, item)));
+    const states = items.map((item) => problemOf(item));
     const [first = ""] = states;
     const isOne = states.every((state) => state === first);
     const [are, have] = items.length === 1 ? ["is", "has"] : ["are", "have"];
@@ -127,8 +127,9 @@ const STATES: Readonly<Record<Kind, (items: readonly MessageItem[]) => string>> 
   },
   burning: (items) => items.length === 1 ? "burns its error budget" : "burn their error budgets",
   recovery: (items) => {
-    const isUp = items.every((item) => againOf(item) === "is up again");
-    return `${items.length === 1 ? "is" : "are"} ${isUp ? "up" : "ok"} again`;
+    const [first = "", ...others] = items.map(againOf);
+    const again = others.every((other) => other === first) ? first : "is ok again";
+    return items.length === 1 ? again : again.replace(/^is/, "are");
   },
   end: (items) =>
     `${items.length === 1 ? "is" : "are"} ${
@@ -200,10 +201,9 @@ function sentence(
 const SENTENCES: Readonly<
   Record<Exclude<NotificationEvent, "recovery">, (item: MessageItem) => string>
 > = {
-  problem: (item) => present(stateOf(item.notification.condition, item)),
-  change: (item) => present(stateOf(item.notification.condition, item), "now "),
-  reminder: (item) =>
-    `${present(stateOf(item.notification.condition, item), "still ")} after ${lasted(item.notification)}`,
+  problem: (item) => problemOf(item),
+  change: (item) => problemOf(item, "now "),
+  reminder: (item) => problemOf(item, "still ", ` after ${lasted(item.notification)}`),
   burning: () => "burns its error budget",
 };
 
@@ -215,14 +215,16 @@ function recoverySentence(item: MessageItem): string {
   if (isNoLongerChecked(notification)) return `is no longer checked, ${past(before)} for ${time}`;
   const again = againOf(item);
   if (missedProblem !== null) {
-    const now = condition === "ok" ? again : present(stateOf(condition, item), "now ");
+    const now = condition === "ok" ? again : problemOf(item, "now ");
     return `${past(before)} for ${time} and ${now}`;
   }
   return `${condition === "ok" ? again : present(before, "no longer ")} after ${time}`;
 }
 
 function againOf(item: MessageItem): string {
-  return beforeOf(item).rest === "down" ? "is up again" : "is ok again";
+  const before = beforeOf(item);
+  if (before.isUnwanted) return present(before, "no longer ");
+  return before.rest === "down" ? "is up again" : "is ok again";
 }
 
 function beforeOf(item: MessageItem): State {
@@ -233,11 +235,26 @@ function beforeOf(item: MessageItem): State {
 interface State {
   readonly isQuality: boolean;
   readonly rest: string;
+  /** Whether the check is to fail, and does not. */
+  readonly isUnwanted: boolean;
 }
 
-function stateOf(condition: Condition, { goesDown = false }: MessageItem): State {
-  if (condition === "warning") return { isQuality: false, rest: "a warning" };
-  return { isQuality: true, rest: condition === "critical" && goesDown ? "down" : condition };
+function stateOf(condition: Condition, { goesDown = false, isInverted = false }: MessageItem): State {
+  if (condition === "warning") return { isQuality: false, rest: "a warning", isUnwanted: false };
+  if (condition === "critical" && isInverted) {
+    return { isQuality: true, rest: goesDown ? "up" : "passing", isUnwanted: true };
+  }
+  return {
+    isQuality: true,
+    rest: condition === "critical" && goesDown ? "down" : condition,
+    isUnwanted: false,
+  };
+}
+
+/** As in `is down`, `still has a warning after 2 h`, `is up, but must not be`. */
+function problemOf(item: MessageItem, adverb = "", time = ""): string {
+  const state = stateOf(item.notification.condition, item);
+  return `${present(state, adverb)}${time}${state.isUnwanted ? ", but must not be" : ""}`;
 }
 
 function present({ isQuality, rest }: State, adverb = ""): string {

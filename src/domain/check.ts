@@ -171,9 +171,11 @@ export function invertResult(result: CheckResult): CheckResult {
   // A name without an address, perhaps mistyped, says nothing about the target.
   if (condition !== "ok" && UNRESOLVED.test(output)) return { ...result, condition: "unknown" };
   return condition === "ok"
-    ? { ...result, condition: "critical", output: `a failure was expected: ${output}` }
+    ? { ...result, condition: "critical", output: output === "" ? EXPECTED : `${output}, ${EXPECTED}` }
     : { ...result, condition: "ok", output: `failed as expected: ${output}` };
 }
+
+const EXPECTED = "expected a failure";
 
 /** What a run depended on, in short words without secrets, such as `address 192.0.2.7`; see `src/engine/causes.ts`. */
 export interface RunAttributes {

@@ -31,6 +31,8 @@ export interface MessageItem {
   readonly facts?: CheckFacts;
   /** Whether the check is about a service that is down if it is critical. @default false */
   readonly goesDown?: boolean;
+  /** Whether the check is to fail, so that its problem is that it does not. @default false */
+  readonly isInverted?: boolean;
   /** The time zone of times in texts. @default UTC */
   readonly timeZone?: string;
   /** Whether it counts and names several notifications in place of one. @default false */

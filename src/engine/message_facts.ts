@@ -32,6 +32,7 @@ export function withFacts(
         },
         facts: { ...url !== undefined && linksOf(url, isOpen), ...user !== undefined && factsOfUser(user) },
         goesDown: user?.goesDown ?? false,
+        isInverted: user?.invert ?? false,
         timeZone: timeZone(),
       };
     }),

@@ -15,7 +15,16 @@ export type ChannelUser =
   & Partial<
     Pick<
       Check,
-      "active" | "title" | "kind" | "target" | "goesDown" | "tags" | "dependsOn" | "description" | "runbook"
+      | "active"
+      | "title"
+      | "kind"
+      | "target"
+      | "goesDown"
+      | "invert"
+      | "tags"
+      | "dependsOn"
+      | "description"
+      | "runbook"
     >
   >;
 

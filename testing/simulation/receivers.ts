@@ -20,6 +20,7 @@ export interface ReceivedItem {
   readonly dependents: number;
   readonly missed_problem: ReceivedItem | null;
   readonly summarized: number;
+  readonly headline?: string;
   readonly url?: string;
 }
 

@@ -52,11 +52,21 @@ Deno.test("headline() is understood by itself", async (t) => {
     the end of a warning | down event=recovery condition=ok previous=warning | Website is ok again after 2 min
     the end of a warning for a channel of problems | event=recovery condition=unknown previous=warning | \
       Website is no longer checked, had a warning for 2 min
+    one that is to fail | inverted down | Website is up, but must not be: status is 500, expected 200
+    one that is to fail, of another kind | inverted | Website is passing, but must not be: status is 500, expected 200
+    its reminder | inverted down event=reminder | \
+      Website is still up after 2 min, but must not be: status is 500, expected 200
+    its change | inverted down event=change condition=critical previous=unknown | \
+      Website is now up, but must not be: status is 500, expected 200
+    its recovery | inverted down event=recovery condition=ok previous=critical | Website is no longer up after 2 min
+    its recovery from no result | inverted down event=recovery condition=ok previous=unknown | \
+      Website is ok again after 2 min
     a title with a newline | title="a\\nb" output="" | a b is critical
     a summary  | event=summary title=Week output="all is well" | Week: all is well`;
   await testTable(t, table, (_, fields, expected) => {
-    const item = makeItem(fieldsOf(fields.replace(/^down\b/, "")));
-    assert.equal(headline({ ...item, goesDown: fields.startsWith("down") }), expected);
+    const item = makeItem(fieldsOf(fields.replace(/^(?:inverted ?)?(?:down\b)?/, "")));
+    const isInverted = fields.startsWith("inverted");
+    assert.equal(headline({ ...item, goesDown: /^(?:inverted )?down/.test(fields), isInverted }), expected);
   });
 });
 
@@ -85,6 +95,10 @@ Deno.test("describeItems() counts the checks of a message, and those of its grou
     some of a group       | a=up b=up            | 9 | 2 of 9 checks are up again: a, b
     all of a group        | a=up b=up            | 2 | 2 checks are up again: a, b
     of different kinds    | a=up b=ok            |   | 2 checks are ok again: a, b
+    of checks that are to fail  | !a=down !b=down |  | 2 checks are up, but must not be: a, b
+    one of them           | !a=down b=down       |   | 2 checks have a problem (2 CRITICAL): a, b
+    that fail again       | !a=up !b=up          |   | 2 checks are no longer up: a, b
+    that fails again      | !a=up                | 3 | 1 of 3 checks is no longer up: a
     both                  | a=down b=up          | 4 | 1 check is down, 1 of 4 checks is up again: a, b
     the last one decides  | a=down a=up b=up     | 2 | 2 checks are up again: a, b
     checks that left      | a=gone b=gone        |   | 2 checks are no longer checked: a, b`;
@@ -97,8 +111,9 @@ Deno.test("describeItems() counts the checks of a message, and those of its grou
   };
   await testTable(t, table, (_, texts, size, expected) => {
     const items = texts.split(" ").map((text) => {
-      const [check, state = ""] = text.split("=");
-      return { ...makeItem(fieldsOf(`check=${check} title=null ${fieldsBy[state]}`)), goesDown: true };
+      const [check = "", state = ""] = text.split("=");
+      const item = makeItem(fieldsOf(`check=${check.replace("!", "")} title=null ${fieldsBy[state]}`));
+      return { ...item, goesDown: true, isInverted: check.startsWith("!") };
     });
     assert.equal(describeItems({ items, ...size !== "" && { groupSize: Number(size) } }), expected);
   });

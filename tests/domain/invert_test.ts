@@ -4,7 +4,8 @@ import { testRows } from "../support/rows.ts";
 
 Deno.test("invertResult() expects a failure of the target, and nothing from a name that does not resolve", async (t) => {
   const rows = {
-    "ok": ["ok", "connected", "critical: a failure was expected: connected"],
+    "ok": ["ok", "connected", "critical: connected, expected a failure"],
+    "ok without an output": ["ok", "", "critical: expected a failure"],
     "a failure": ["critical", "connection refused", "ok: failed as expected: connection refused"],
     "a warning": ["warning", "status is 500", "ok: failed as expected: status is 500"],
     "unknown": ["unknown", "no permission", "unknown: no permission"],

@@ -168,5 +168,10 @@ simulate(
     expect: {
       chat: ["22:30 problem closed critical", "23:00 recovery closed ok"],
     },
+    finally: (_, { messages }) => {
+      const [problem, recovery] = messages.map(({ items }) => items[0]?.headline ?? "");
+      assert.match(problem ?? "", /^closed is up, but must not be: status is 200, expected a failure$/);
+      assert.match(recovery ?? "", /^closed is no longer up after 30 min$/);
+    },
   },
 );
