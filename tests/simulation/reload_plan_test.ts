@@ -74,14 +74,15 @@ simulate("reload --plan compares the edited files with those in use, and applies
         assert.match(ran.stdout, end, name);
       }
     }],
-    "01:12": [{ config: configOf(3) }, async (world) => {
+    "01:12": [{ config: { ...configOf(3), common_causes: false } }, async (world) => {
       const plan = ["reload", "--plan", "--format", "json"];
       let isPending = true;
       for (const args of [plan, [...plan, "--yes"], plan]) {
         const { code, stdout } = await world.machine().runWith({ args, typed: ["yes"] });
-        const { adopted, changed, plan: { configs } } = JSON.parse(stdout);
+        const { adopted, changed, settings, plan: { configs } } = JSON.parse(stdout);
         const isApplied = args.includes("--yes");
         assert.deepEqual([code, adopted, changed], [0, isApplied, isPending ? ["web"] : []]);
+        assert.deepEqual(settings, isPending ? ["common_causes"] : []);
         isPending &&= !isApplied;
         assert.deepEqual(configs.map(({ config }: { readonly config: string }) => config), [
           "running",
@@ -114,6 +115,7 @@ simulate("reload --plan lists results of other parameters, and problems of chang
             load: { parameters: { path: PROBE, arguments: ["load", "90"] } },
             api: {},
           },
+          common_causes: false,
         },
       },
       async (world) => {
@@ -124,7 +126,7 @@ simulate("reload --plan lists results of other parameters, and problems of chang
           'web is critical now and removed: channels that were notified of it get "no longer checked"',
           "db is warning now and changed",
           "load is critical now and changed",
-          'edited: 3 checks, 1 added ("api"), 2 changed ("db", "load"), 1 removed ("web")',
+          'edited: 3 checks, 1 added ("api"), 2 changed ("db", "load"), 1 removed ("web"), changed setting "common_causes"',
           "config not reloaded; to reload it, add --yes",
           "",
         ]);

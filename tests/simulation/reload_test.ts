@@ -33,7 +33,15 @@ simulate("a valid config is adopted, and unchanged checks keep their counts and 
   log: ['config reloaded: 3 checks, 1 added ("added"), 1 changed ("turned"), 1 removed ("gone")'],
   finally: (world) => {
     assert.deepEqual(eventsOf(world, "reload"), [
-      { adopted: true, checks: 3, inactive: 1, added: ["added"], changed: ["turned"], removed: ["gone"] },
+      {
+        adopted: true,
+        checks: 3,
+        inactive: 1,
+        added: ["added"],
+        changed: ["turned"],
+        removed: ["gone"],
+        settings: [],
+      },
     ]);
     assert.equal(world.runs.get("web"), 50, "each minute, also around the reload");
     assert.equal(world.runs.get("gone"), 10);

@@ -21,7 +21,7 @@ import {
 import { describeFailure } from "../failure.ts";
 import { locateState } from "../state_location.ts";
 import {
-  compareChecks,
+  compareConfigs,
   describeDifference,
   type ReloadOutcome,
   type ServiceFacts,
@@ -47,7 +47,10 @@ export function createReload(options: ReloadOptions): () => Promise<ReloadOutcom
   const adopt = async (): Promise<ReloadOutcome> => {
     const reread = await readAgain({ invocation, system, config, log, isShared });
     if ("error" in reread) return { adopted: false, ...reread };
-    const difference = compareChecks(scheduled.checks, reread.scheduled.checks);
+    const difference = compareConfigs(
+      { checks: scheduled.checks, files: config.files },
+      { checks: reread.scheduled.checks, files: reread.config.files },
+    );
     ({ config, scheduled } = reread);
     options.adopt(config, scheduled);
     logWarnings(config, log);

@@ -1,5 +1,6 @@
-import { counted, jsonLine, printable } from "../../shared/text.ts";
+import { counted, jsonLine, printable, quote } from "../../shared/text.ts";
 import type { Check } from "../../domain/check.ts";
+import type { OpenConfig } from "../open_config.ts";
 import type { Log, System } from "../../domain/system.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { checkFields, recordOf } from "../formats/json.ts";
@@ -36,8 +37,10 @@ export type ReloadOutcome =
   | ServiceFacts & ConfigDifference & { readonly adopted: true }
   | FailedReloadOutcome;
 
-/** The names of the checks that a reload changes. */
-export type ConfigDifference = Readonly<Record<"added" | "changed" | "removed", readonly string[]>>;
+/** The names of the checks that a reload changes, and of settings that are none of checks. */
+export type ConfigDifference = Readonly<
+  Record<"added" | "changed" | "removed" | "settings", readonly string[]>
+>;
 
 interface FailedReloadOutcome {
   readonly adopted: false;
@@ -60,29 +63,47 @@ export interface ServiceOutput {
   writeLine(line: string): void;
 }
 
-/** Compares the checks that run with those of another config. */
-export function compareChecks(before: readonly Check[], after: readonly Check[]): ConfigDifference {
+interface ComparedConfig extends Pick<OpenConfig, "files"> {
+  /** Those that run. */
+  readonly checks: readonly Check[];
+}
+
+/** Of these, changes of checks are found. */
+const KEYS_OF_CHECKS: readonly string[] = ["checks", "channels", "defaults", "include", "$schema"];
+
+/** Compares a config with another one. */
+export function compareConfigs(before: ComparedConfig, after: ComparedConfig): ConfigDifference {
   const texts = (checks: readonly Check[]): ReadonlyMap<string, string> =>
     new Map(checks.map((check) => [check.name, JSON.stringify(check)]));
-  const old = texts(before);
-  const present = texts(after);
+  const old = texts(before.checks);
+  const present = texts(after.checks);
+  const [own, others] = [before, after].map(({ files: [config] }) => config?.written ?? {});
+  const keys = Object.keys({ ...own, ...others }).filter((key) => !KEYS_OF_CHECKS.includes(key));
   return {
     added: [...present.keys()].filter((name) => !old.has(name)),
     changed: [...present].flatMap(([name, text]) => old.has(name) && old.get(name) !== text ? [name] : []),
     removed: [...old.keys()].filter((name) => !present.has(name)),
+    settings: keys.filter((key) => JSON.stringify(own?.[key]) !== JSON.stringify(others?.[key])),
   };
 }
 
 const NAMES_MAX = 10;
 
-/** Describes the changes of a config, as in `1 added ("api"), 0 changed, 1 removed ("web")`. */
-export function describeDifference({ added, changed, removed }: ConfigDifference): string {
-  return Object.entries({ added, changed, removed }).map(([word, names]) => {
+/**
+ * Describes the changes of a config, as in `1 added ("api"), 0 changed, 1 removed ("web"), changed setting
+ * "common_causes"`.
+ */
+export function describeDifference({ added, changed, removed, settings = [] }: ConfigDifference): string {
+  const words = settings.length === 0
+    ? []
+    : [`changed ${settings.length === 1 ? "setting" : "settings"} ${settings.map(quote).join(" and ")}`];
+  const counts = Object.entries({ added, changed, removed }).map(([word, names]) => {
     const shown = names.slice(0, NAMES_MAX).map((name) => `"${name}"`);
     const more = names.length - shown.length;
     const list = [...shown, ...more > 0 ? [`and ${more} more`] : []].join(", ");
     return `${names.length} ${word}${list === "" ? "" : ` (${list})`}`;
-  }).join(", ");
+  });
+  return [...counts, ...words].join(", ");
 }
 
 interface PrettyOptions {

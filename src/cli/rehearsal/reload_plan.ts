@@ -5,7 +5,7 @@ import type { Condition } from "../../domain/condition.ts";
 import type { CheckRecord } from "../../domain/store.ts";
 import { counted, printable } from "../../shared/text.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
-import { compareChecks, type ConfigDifference, describeDifference } from "../check/service_output.ts";
+import { compareConfigs, type ConfigDifference, describeDifference } from "../check/service_output.ts";
 import { askService } from "../control_client.ts";
 import { OutputError } from "../failure.ts";
 import { type CommandContext, type OpenConfig, openConfig, openConfigAt } from "../open_config.ts";
@@ -56,7 +56,10 @@ export async function planReload({ invocation, system }: CommandContext): Promis
     ...{ records, system },
   });
   const active = ({ checks }: OpenConfig): readonly Check[] => checks.filter(({ active }) => active);
-  const difference = compareChecks(active(used), active(edited));
+  const difference = compareConfigs(
+    { checks: active(used), files: used.files },
+    { checks: active(edited), files: edited.files },
+  );
   const problems = problemsOf(records, difference);
   const lines = [
     ...problems.map(problemLine),
