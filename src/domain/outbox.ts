@@ -95,6 +95,8 @@ export interface LoggedDelivery {
   readonly messageSize: number;
   /** Older problems, of any check, that the message only counts. */
   readonly summarized: number;
+  /** The common cause that the message named; `null`: none. */
+  readonly cause: Cause | null;
 }
 
 /** An administrator's setting for the notifications of a check, for some time. */

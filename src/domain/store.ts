@@ -311,7 +311,13 @@ export interface OutboxStore {
   changeOutbox(change: OutboxChange): Promise<void>;
   /** The logged deliveries of some checks, or of all, in a span of time with both ends, the oldest first; those of one time in any order. */
   deliveries(
-    options: { readonly checks?: readonly string[]; readonly sinceMs: number; readonly untilMs: number },
+    options: {
+      readonly checks?: readonly string[];
+      readonly sinceMs: number;
+      readonly untilMs: number;
+      /** Only those with a cause. @default false */
+      readonly haveCause?: boolean;
+    },
   ): Promise<readonly LoggedDelivery[]>;
   /**
    * The silences whose end is still to come, begun or not, the one that ends first first. Fast, since a running

@@ -17,6 +17,7 @@ export function logOf(
       firstFailedAtMs: queued.firstFailedAtMs ?? failedAtMs,
       ...{ id, check, channelKey, channelName, event, condition, decidedAtMs, messageId, summarized },
       missedProblem: missedProblem?.condition ?? null,
+      cause: notification.cause ?? null,
       answer: truncateBytes(answer, ANSWER_BYTES_MAX),
     };
   });

@@ -1,5 +1,6 @@
 import { describeDuration } from "../domain/duration.ts";
 import {
+  type Cause,
   isStandalone,
   type LoggedDelivery,
   type PageAction,
@@ -12,7 +13,7 @@ import { timeText } from "../shared/local_time.ts";
 import { bySequence, groupTimes } from "../engine/batching.ts";
 import type { ConfiguredChannels } from "../engine/configured_channels.ts";
 import { wrap } from "../shared/wrap.ts";
-import { printable } from "../shared/text.ts";
+import { counted, printable } from "../shared/text.ts";
 import { describeNote, hasOwnEnd } from "../engine/silences.ts";
 
 /** A queued notification; with a time while the limit of its channel lets nothing through. */
@@ -213,7 +214,7 @@ export function queuedNotificationFields(
 
 /** Describes a logged delivery, such as `sent critical at 10:00, accepted`; `at` is the part with its time. */
 export function describeDelivery(delivery: LoggedDelivery, at = ""): string {
-  const { event, condition, missedProblem, outcome, answer, messageSize } = delivery;
+  const { event, condition, missedProblem, outcome, answer, messageSize, cause } = delivery;
   // A recovery to `unknown`: the config no longer has the check.
   const isUnchecked = event === "recovery" && condition === "unknown";
   const ending = isUnchecked ? "unknown, no longer checked" : "recovery";
@@ -230,7 +231,13 @@ export function describeDelivery(delivery: LoggedDelivery, at = ""): string {
     : condition;
   const verb = outcome === "dropped" ? "" : "sent ";
   const others = messageSize > 1 ? ` with ${messageSize - 1} more` : "";
-  return `${verb}${what}${at}${others}, ${outcome}${answer === "" ? "" : `: ${answer}`}`;
+  const named = cause === null ? "" : `; ${describeOneCause(cause)}`;
+  return `${verb}${what}${at}${others}, ${outcome}${answer === "" ? "" : `: ${answer}`}${named}`;
+}
+
+/** As in `cause of 5 checks: all connect to 192.0.2.7, and no healthy check does`. */
+export function describeOneCause({ checks, text }: Cause): string {
+  return `cause of ${counted(checks, "check")}: ${text}`;
 }
 
 /** Returns the same for machines; fields are only ever added. */
@@ -248,5 +255,8 @@ export function deliveryFields(delivery: LoggedDelivery): Readonly<Record<string
     message_id: delivery.messageId,
     message_size: delivery.messageSize,
     summarized: delivery.summarized,
+    cause: delivery.cause === null
+      ? null
+      : { text: delivery.cause.text, checks: delivery.cause.checks, since: isoTime(delivery.cause.sinceMs) },
   };
 }

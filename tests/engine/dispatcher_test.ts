@@ -206,6 +206,7 @@ Deno.test("Dispatcher logs what was accepted, rejected for the first time, or dr
   assert.equal(messageId, sent.at(-1)?.message.id);
   assert.equal(atMs, START + (sent.at(-1)?.atMs ?? 0));
   assert.deepEqual(last, {
+    cause: null,
     ...{ outcome: "accepted", answer: "one is unknown", messageSize: 1, id: missed.id, check: "b" },
     ...{ channelKey: "mail", channelName: "mail", event: "recovery", condition: "ok", decidedAtMs: START },
     ...{ missedProblem: "critical", summarized: 3, firstFailedAtMs: START + 2 * SECOND },

@@ -43,6 +43,20 @@ simulate("four checks of one server are one message that names it, and so are th
       const { stdout: json } = await world.machine().run("why", "api", "--format", "json");
       assert.deepEqual(JSON.parse(json).cause.checks, ["api", "docs", "login", "shop"]);
     },
+    "22:19": async (world) => {
+      const cause = "all connect to 10.0.0.7:80, and no healthy check does";
+      const named = `accepted; cause of 4 checks: ${cause}`;
+      const rows: readonly (readonly [args: readonly string[], named: string])[] = [
+        [["why", "api", "--at", "22:05"], `with 3 more, ${named}`],
+        [["history"], `all: sent critical with 3 more, ${named}`],
+        [["history", "api"], `connection refused; cause of 4 checks: ${cause}`],
+        [["summary"], `: ${cause} Availability`],
+      ];
+      for (const [args, words] of rows) {
+        const { stdout } = await world.machine().run(...args);
+        assert.ok(stdout.replaceAll(/\s+/g, " ").includes(words), stdout);
+      }
+    },
   },
   until: "22:20",
   expect: { chat: "any", sms: "any", all: "any", each: "any", program: "any" },

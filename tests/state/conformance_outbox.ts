@@ -171,7 +171,9 @@ export function testOutbox(test: StoreTest): void {
   });
 
   test("logs deliveries, and returns those of some checks in a span of time", async (store) => {
-    const bare = { missedProblem: null, messageId: null, answer: "", messageSize: 0, summarized: 0 };
+    const bare = {
+      ...{ missedProblem: null, messageId: null, answer: "", messageSize: 0, summarized: 0, cause: null },
+    };
     const events = ["problem", "change", "recovery", "reminder", "summary", "rehearsal"] as const;
     const logged = [
       ...events.map((event, index) => deliveryOf("web", { id: event, event, atMs: NOW_MS + index })),
@@ -195,6 +197,8 @@ export function testOutbox(test: StoreTest): void {
     assert.deepEqual(await store.deliveries({ ...EVER, checks: [] }), []);
     const span = { sinceMs: NOW_MS + 1, untilMs: NOW_MS + 10 };
     assert.deepEqual(await store.deliveries({ ...span, checks: ["web", "mail"] }), logged.slice(1, 7));
+    const caused = await store.deliveries({ ...EVER, checks: ["web", "mail"], haveCause: true });
+    assert.deepEqual(caused, logged.slice(0, 7));
   });
 
   test("forgets logged deliveries with the results of their time", async (store) => {

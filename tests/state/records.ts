@@ -244,6 +244,7 @@ export function deliveryOf(check: string, fields: Partial<LoggedDelivery> = {}):
     firstFailedAtMs: null,
     messageSize: 2,
     summarized: 3,
+    cause: { text: "all connect to 192.0.2.7", checks: 4, sinceMs: NOW_MS - 60_000 },
     ...fields,
   };
 }

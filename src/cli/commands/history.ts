@@ -9,7 +9,7 @@ import {
 import { actionTitle } from "../../condition/action.ts";
 import { describeDurationRule } from "../../condition/duration_rule.ts";
 import { type CheckStatus, describeStale, statusOf } from "../../engine/check_status.ts";
-import { describeAction, describeDelivery } from "../../outputs/outbox_status.ts";
+import { describeAction, describeDelivery, describeOneCause } from "../../outputs/outbox_status.ts";
 import { allChanges } from "../../state/read_store.ts";
 import type { JournalRow } from "../../domain/check_journal.ts";
 import type { LoggedDelivery, PageAction } from "../../domain/outbox.ts";
@@ -132,6 +132,7 @@ export const historyCommand: Command = {
       spans: history.spans,
       durations,
       objective,
+      caused: await store.deliveries({ checks: [name], sinceMs, untilMs, haveCause: true }),
       traces: invocation.has("trace"),
       span,
       timeZone,
@@ -239,6 +240,8 @@ interface PrettyOptions {
   readonly objective: ObjectiveResult | null;
   /** The lines of its `duration`. */
   readonly durations: readonly string[];
+  /** What was sent of it with a common cause, the oldest first. */
+  readonly caused: readonly LoggedDelivery[];
   readonly traces: boolean;
   /** What `--from` and `--to` chose. */
   readonly span: PastSpan | null;
@@ -249,7 +252,7 @@ interface PrettyOptions {
 async function* renderPretty(
   name: string,
   { changes, results, deliveries, actions }: Past,
-  { notes, spans, objective, traces, span: chosen, timeZone, columns, durations }: PrettyOptions,
+  { notes, spans, objective, caused, traces, span: chosen, timeZone, columns, durations }: PrettyOptions,
 ): AsyncGenerator<string> {
   yield `${printable(name)}\n`;
   for (const note of notes) yield hanging("", printable(note), columns);
@@ -267,7 +270,7 @@ async function* renderPretty(
     yield hanging("", printable(`${name}: ${text}`), columns);
   }
   for (const text of durations) yield hanging("duration       ", printable(text), columns);
-  yield* renderChanges(changes, { traces, timeZone, columns });
+  yield* renderChanges(changes, { caused, traces, timeZone, columns });
   yield* renderActions(actions, { timeZone, columns });
   if (results !== null) yield* renderResults(results, { timeZone, columns });
   if (deliveries !== null) yield* renderDeliveries(deliveries, { timeZone, columns });
@@ -275,14 +278,21 @@ async function* renderPretty(
 
 async function* renderChanges(
   changes: AsyncIterable<ConditionChange>,
-  { traces, timeZone, columns }: Pick<PrettyOptions, "traces" | "timeZone" | "columns">,
+  { caused, traces, timeZone, columns }: Pick<PrettyOptions, "caused" | "traces" | "timeZone" | "columns">,
 ): AsyncGenerator<string> {
   let count = 0;
+  let nextMs = Infinity;
   for await (const { atMs, from, to, output, trace } of changes) {
     if (count === 0) yield "\nchanges, newest first:\n";
     if (count++ === CHANGES_SHOWN) return yield "  more with --format json\n";
     const time = timeText(atMs, timeZone);
-    yield hanging(`  ${time}  `, `${from} to ${to}${output === "" ? "" : `: ${printable(output)}`}`, columns);
+    const [known] = caused.flatMap(({ decidedAtMs, cause }) =>
+      cause === null || decidedAtMs < atMs || decidedAtMs >= nextMs ? [] : [cause]
+    );
+    const cause = known === undefined ? "" : `; ${printable(describeOneCause(known))}`;
+    const shown = output === "" ? "" : `: ${printable(output)}`;
+    yield hanging(`  ${time}  `, `${from} to ${to}${shown}${cause}`, columns);
+    nextMs = atMs;
     if (traces) yield renderTrace(trace);
   }
   if (count === 0) yield "\nno changes\n";

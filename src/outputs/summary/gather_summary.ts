@@ -12,9 +12,11 @@ import { type CheckHistory, type RunSums, summarize, type Summary, type SummaryI
 const CHECKS_AT_A_TIME = 50;
 const CHANGES_MAX = 1000;
 
-export interface GatherSummaryOptions extends Omit<SummaryInput, "checks" | "queued"> {
+export interface GatherSummaryOptions extends Omit<SummaryInput, "checks" | "queued" | "caused"> {
   /** The opened state; `null`: nothing yet. */
-  readonly store: Pick<Store, "rollupSums" | "changes" | "outbox" | "journal" | "silences"> | null;
+  readonly store:
+    | Pick<Store, "rollupSums" | "changes" | "outbox" | "deliveries" | "journal" | "silences">
+    | null;
   /** Those of the config; only active ones count. */
   readonly checks: readonly (
     & Pick<
@@ -65,6 +67,7 @@ export async function gatherSummary(options: GatherSummaryOptions): Promise<Summ
     ...notes !== undefined && { notes },
     ...removed !== undefined && { removed },
     queued,
+    caused: await store?.deliveries({ checks: [...names], sinceMs, untilMs, haveCause: true }) ?? [],
     checks: histories,
   });
 }

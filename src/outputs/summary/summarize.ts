@@ -2,7 +2,7 @@
 import type { KnownCondition, SentRehearsal } from "../../domain/check_kind.ts";
 import type { ConditionCounts } from "../../domain/condition.ts";
 import { downMsOf, type ObjectiveResult } from "./objectives.ts";
-import type { QueuedNotification } from "../../domain/outbox.ts";
+import type { Cause, LoggedDelivery, QueuedNotification } from "../../domain/outbox.ts";
 import type { RollupSum } from "../../domain/store.ts";
 import type { MonitorStatus } from "../json/monitor_fields.ts";
 import { percentilesOf } from "../../shared/duration_histogram.ts";
@@ -57,6 +57,8 @@ export interface SummaryInput extends Period {
   readonly checks: readonly CheckHistory[];
   /** Queued notifications that are pending or were dropped. */
   readonly queued: readonly QueuedNotification[];
+  /** What was sent with a common cause. @default nothing */
+  readonly caused?: readonly Pick<LoggedDelivery, "cause">[];
 }
 
 /** Maximum number of items in a list. */
@@ -74,7 +76,9 @@ export function summarize(input: SummaryInput): Summary {
   return sumUp(input);
 }
 
-function sumUp({ checks, queued, monitor = null, notes = [], removed = [], ...facts }: SummaryInput) {
+function sumUp(
+  { checks, queued, caused = [], monitor = null, notes = [], removed = [], ...facts }: SummaryInput,
+) {
   const { sinceMs, untilMs } = facts;
   const outages = checks.flatMap((check) => {
     const spans = outagesOf(check, facts);
@@ -121,6 +125,8 @@ function sumUp({ checks, queued, monitor = null, notes = [], removed = [], ...fa
     missedObjectives: objectives.filter(isMissed).length,
     outages: of(false),
     jobs: of(true),
+    /** The oldest first. */
+    causes: bounded(causesOf(caused)),
     /** Missed objectives first, then the lowest. */
     availability: bounded(
       availability.filter(({ objective, downMs }) => downMs > 0 || (objective?.availability ?? null) !== null)
@@ -156,6 +162,17 @@ function sumUp({ checks, queued, monitor = null, notes = [], removed = [], ...fa
     partlyObserved: availability.filter(({ observedMs }) => observedMs > 0 && observedMs < wholeMs).length,
     undelivered: bounded(undeliveredOf(queued, sinceMs)),
   };
+}
+
+/** Returns each common cause once, with all of its checks. */
+function causesOf(caused: readonly Pick<LoggedDelivery, "cause">[]): readonly Cause[] {
+  const causes = new Map<string, Cause>();
+  for (const { cause } of caused) {
+    if (cause === null) continue;
+    const key = `${cause.sinceMs} ${cause.text}`;
+    if (cause.checks > (causes.get(key)?.checks ?? 0)) causes.set(key, cause);
+  }
+  return [...causes.values()].sort((one, other) => one.sinceMs - other.sinceMs);
 }
 
 /** Returns whether less downtime of a check was observed than its outages took. */

@@ -28,6 +28,7 @@ export function summaryFields(summary: Summary): Readonly<Record<string, unknown
     objectives_missed: summary.missedObjectives,
     outages: list(summary.outages, outageFields),
     jobs: list(summary.jobs, outageFields),
+    causes: list(summary.causes, ({ text, checks, sinceMs }) => ({ text, checks, since: isoTime(sinceMs) })),
     availability: list(availability, (item) => ({
       ...named(item),
       availability: item.availability,

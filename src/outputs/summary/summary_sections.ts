@@ -107,6 +107,9 @@ export function sectionsOf(summary: Summary): readonly Section[] {
   return [
     section("Down", outages, outage),
     section("Jobs that failed or were overdue", jobs, outage),
+    section("Common causes", summary.causes, ({ checks, sinceMs, text }) => ({
+      ...{ name: countChecks(checks), facts: `since ${time(sinceMs)}: ${text}`, isBad: false },
+    })),
     section(
       "Availability",
       availability,

@@ -53,7 +53,8 @@ export function logDeliveries(
 }
 
 const SELECT_DELIVERIES = `SELECT ${DELIVERIES.columns} FROM deliveries WHERE at_ms >= $1 AND at_ms <= $2
-  AND ($3::text[] IS NULL OR check_name = ANY($3::text[])) ORDER BY at_ms, key`;
+  AND ($3::text[] IS NULL OR check_name = ANY($3::text[])) AND ($4::int = 0 OR cause IS NOT NULL)
+  ORDER BY at_ms, key`;
 
 const INSERT_SUMMARY = `INSERT INTO summary (id, schedule, scheduled_at_ms) VALUES (${ONLY_ROW}, $1, $2)
   ON CONFLICT DO NOTHING`;
@@ -79,9 +80,9 @@ export function createOutboxStore(
           ? queues.change(change)
           : changeOutbox(client, change)
       ),
-    deliveries: ({ checks, sinceMs, untilMs }) => {
+    deliveries: ({ checks, sinceMs, untilMs, haveCause = false }) => {
       const names = checks === undefined ? null : arrayText(checks.map(columnText.encode));
-      return select(SELECT_DELIVERIES, [sinceMs, untilMs, names], DELIVERIES.decode);
+      return select(SELECT_DELIVERIES, [sinceMs, untilMs, names, Number(haveCause)], DELIVERIES.decode);
     },
     queuedSummary: async () => (await select(SELECT_SUMMARY, [], summaryIn))[0] ?? null,
     queueSummary: (summary, before, queued) =>

@@ -6,6 +6,7 @@ import type { PostgresClient } from "./postgres_client.ts";
 import { PostgresError, type StatementResult } from "../../shared/postgres/statement_response.ts";
 import {
   ADD_ACTIONS,
+  ADD_CAUSES,
   ADD_DELIVERIES,
   ADD_DURATION_HISTORY,
   ADD_DURATIONS,
@@ -29,6 +30,7 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   ADD_REPORTS,
   ADD_DURATION_HISTORY,
   ADD_METRICS,
+  ADD_CAUSES,
 ];
 
 /** Of a schema without our tables: undefined_table, undefined_column. */

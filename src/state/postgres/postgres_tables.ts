@@ -143,6 +143,8 @@ export const ADD_METRICS: readonly string[] = [
   addColumn(ROLLUPS, "metrics"),
 ];
 
+export const ADD_CAUSES: readonly string[] = [addColumn(DELIVERIES, "cause")];
+
 function addColumn({ name, declared }: Declared, added: string): string {
   const column = declared.find((one) => one.name === added && one.isAdded);
   if (column === undefined) throw new Error(`No step adds ${added} to ${name}`);

@@ -17,6 +17,7 @@ import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
 import type { Awaited, Locations, LocationVote } from "../../domain/check.ts";
 import type { EndOfRun, MonitorRun } from "../../domain/monitor_run.ts";
 import type {
+  Cause,
   ChannelCount,
   DeliveryMarker,
   LimitUse,
@@ -260,6 +261,8 @@ const EVENT = word<Notification["event"]>([
   "rehearsal",
 ]);
 
+const CAUSE: Codec<Cause> = object({ text, checks: number, sinceMs: number });
+
 const NOTIFICATION: Codec<Notification> = object({
   id: text,
   check: text,
@@ -277,7 +280,7 @@ const NOTIFICATION: Codec<Notification> = object({
   acknowledged: nullable(text),
   flapping: flag,
   dependents: number,
-  cause: optional(object({ text, checks: number, sinceMs: number })),
+  cause: optional(CAUSE),
   summary: optional(RENDERED_SUMMARY),
   token: optional(text),
 });
@@ -347,6 +350,7 @@ export const DELIVERIES: Table<LoggedDelivery> = table("deliveries", {
   messageId: stringOrNull("message_id"),
   messageSize: integer("message_size"),
   summarized: integer("summarized"),
+  cause: addedJson("cause", CAUSE),
 }, { unique: ["at_ms", "key", "outcome"] });
 
 /** Silences, acknowledgements and started maintenance windows of one check, of a tag, or of all (both are NULL). */
@@ -536,6 +540,7 @@ export const STEPS: readonly Migration[] = [
   [REPORTS.create, REPORTING.create],
   [added(CHECKS, "duration_history")],
   [added(CHECKS, "metric_hour"), added(ROLLUPS, "metrics")],
+  [added(DELIVERIES, "cause")],
 ];
 
 /** The statements of one step to the present tables. */

@@ -16,10 +16,11 @@ export const DELETE_MARKER = "DELETE FROM delivery_markers WHERE check_name = ? 
 
 export const LOG_DELIVERY = `${DELIVERIES.insert} ON CONFLICT DO NOTHING`;
 
-/** The logged deliveries from a time to another, of a JSON list of names; of all with NULL. */
+/** The logged deliveries from a time to another, of a JSON list of names, or of all with NULL; all, or those with a cause. */
 export const SELECT_DELIVERIES =
   `SELECT ${DELIVERIES.columns} FROM deliveries WHERE at_ms >= ?1 AND at_ms <= ?2
-  AND (?3 IS NULL OR check_name IN (SELECT value FROM json_each(?3))) ORDER BY at_ms, key`;
+  AND (?3 IS NULL OR check_name IN (SELECT value FROM json_each(?3))) AND (?4 = 0 OR cause IS NOT NULL)
+  ORDER BY at_ms, key`;
 
 /** Deletes logged deliveries before a time, and those beyond so many of the newest; so many at most. */
 export const DELETE_OLD_DELIVERIES = `DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries

@@ -70,10 +70,12 @@ export function createOutboxStore(connection: SqliteConnection, { read, write }:
           for (const row of logged) logDelivery(connection, row);
         });
       }),
-    deliveries: ({ checks, sinceMs, untilMs }) =>
+    deliveries: ({ checks, sinceMs, untilMs, haveCause = false }) =>
       read(() => {
         const names = checks === undefined ? null : JSON.stringify(checks.map(columnText.encode));
-        return connection.all(SELECT_DELIVERIES, sinceMs, untilMs, names).map(DELIVERIES.decode);
+        return connection.all(SELECT_DELIVERIES, sinceMs, untilMs, names, Number(haveCause)).map(
+          DELIVERIES.decode,
+        );
       }),
     queuedSummary: () => read(readQueuedSummary),
     queueSummary: (summary, before, queued) =>
