@@ -7,7 +7,7 @@
  * `monitor status`, `monitor history` and `monitor report`. The hosts of the checks do not exist.
  */
 import { demoChecks } from "../src/cli/demo/demo_checks.ts";
-import { demoConfig, openDemoConfig } from "../src/cli/demo/demo_config.ts";
+import { demoConfig, openDemoConfig } from "../src/cli/demo/run_demo.ts";
 import { makeHistory } from "../src/cli/demo/demo_history.ts";
 import { DemoPlan } from "../src/cli/demo/demo_plan.ts";
 import { createMemorySystem } from "../testing/memory_system.ts";

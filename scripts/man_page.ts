@@ -7,7 +7,7 @@ import { type Command, COMMON_OPTIONS, OPTION, type OptionSpec } from "../src/cl
 import project from "../deno.json" with { type: "json" };
 import { COMMANDS } from "../src/cli/commands.ts";
 import { EXIT_CODE_HELP } from "../src/cli/exit_code.ts";
-import { PROJECT_URL } from "../src/cli/project_url.ts";
+import { PROJECT_URL } from "../src/cli/help.ts";
 
 type Row = readonly [term: string, meaning: string];
 

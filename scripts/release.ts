@@ -11,7 +11,7 @@
 import { createHash } from "node:crypto";
 import project from "../deno.json" with { type: "json" };
 import licenses from "../src/cli/generated/licenses.json" with { type: "json" };
-import { PROJECT_URL } from "../src/cli/project_url.ts";
+import { PROJECT_URL } from "../src/cli/help.ts";
 import { readReleaseTime } from "./package/release_files.ts";
 import { createSbom } from "./release/sbom.ts";
 
@@ -38,7 +38,7 @@ export async function checkRelease(tag: string, repository?: string): Promise<vo
     throw new Error(`Cannot release "${tag}": CHANGELOG.md has no section "## ${project.version}"`);
   }
   if (repository !== undefined && !PROJECT_URL.endsWith(`/${repository}`)) {
-    throw new Error(`Cannot release from "${repository}": src/cli/project_url.ts has ${PROJECT_URL}`);
+    throw new Error(`Cannot release from "${repository}": src/cli/help.ts has ${PROJECT_URL}`);
   }
 }
 

@@ -8,7 +8,7 @@ import { OutputError } from "./failure.ts";
 import { openKnownConfig } from "./known_config.ts";
 import { isSameFile } from "./monitor_status.ts";
 import { selectChecks } from "./open_config.ts";
-import { readState } from "./read_state.ts";
+import { readState } from "./open_store.ts";
 
 /**
  * Sends a request to the service that runs on the state of a config, and returns its response.
@@ -30,7 +30,7 @@ export async function askService(
     if (request.command === "run" && config !== null) {
       selectChecks(config.checks, { names: request.names, tags: [] });
     }
-    const { describeShared } = await import("./shared_control.ts");
+    const { describeShared } = await import("./commands/members.ts");
     throw new OutputError(describeShared(request, members, config?.checks ?? []) ?? NOT_RUNNING);
   }
   if (run === null || run.mode !== "service" || run.ended !== null) throw new OutputError(NOT_RUNNING);

@@ -9,6 +9,8 @@ import {
 } from "../domain/system.ts";
 import { isoTime } from "../shared/json_values.ts";
 import { jsonLine, printable } from "../shared/text.ts";
+import { createTrouble } from "../shared/trouble.ts";
+import { messageOf } from "../shared/describe_error.ts";
 
 interface LogOptions {
   /** Gets each line at once, whole. */
@@ -49,4 +51,32 @@ function textFields(fields: LogFields): string {
     `${name}=${typeof value === "string" && /[\s"=]/.test(value) ? JSON.stringify(value) : String(value)}`
   );
   return parts.length === 0 ? "" : ` ${printable(parts.join(" "))}`;
+}
+
+/**
+ * A sink that never throws, for a process that continues without its output. Text that can't be written (a full disk, a
+ * closed terminal) is lost.
+ *
+ * Calls `onTrouble` once with the reason when writing begins to fail, and once with `null` when it succeeds again. A
+ * reader that has closed its end never returns.
+ */
+export function createSteadySink(sink: TextSink, onTrouble: (reason: string | null) => void): TextSink {
+  const trouble = createTrouble(onTrouble);
+  return {
+    write: (text) => {
+      if (sink.closed) return;
+      try {
+        // A failed text may have been written in part: the next one begins on its own line.
+        sink.write(trouble.isPresent ? `\n${text}` : text);
+      } catch (error) {
+        return trouble.set(messageOf(error));
+      }
+      trouble.set(sink.closed ? "its reader closed it" : null);
+    },
+    get closed() {
+      return sink.closed;
+    },
+    isTerminal: sink.isTerminal,
+    columns: () => sink.columns(),
+  };
 }

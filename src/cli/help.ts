@@ -1,7 +1,6 @@
 import { type Command, COMMON_OPTIONS, grouped, type OptionSpec } from "./command_definition.ts";
 import { EXIT_CODE_HELP, exitCodeHelp } from "./exit_code.ts";
 import { wrap } from "../shared/wrap.ts";
-import { PROJECT_URL } from "./project_url.ts";
 
 /** The width of a terminal that was not made wider. */
 const WIDTH = 80;
@@ -85,3 +84,6 @@ function columns(rows: readonly (readonly [string, string])[]): readonly string[
     return isLong ? [...wrap(first, WIDTH - 2).map((line) => `  ${line}`), ...lines] : lines;
   });
 }
+
+/** The URL of the project: of its releases, its container image and the pages that `--help` links. */
+export const PROJECT_URL = "https://github.com/check-monitor/monitor";

@@ -12,7 +12,7 @@ import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import type { ShownCheck } from "../engine/check_status.ts";
 import type { MonitorStatus } from "../outputs/json/monitor_fields.ts";
-import { readState } from "./read_state.ts";
+import { readState } from "./open_store.ts";
 import { readMonitorStatus } from "./monitor_status.ts";
 import type { Invocation } from "./command_definition.ts";
 import { type OpenConfig, openConfig, type Selection } from "./open_config.ts";

@@ -1,9 +1,12 @@
 import type { PostgresSettings } from "../config/postgres_settings.ts";
-import type { SharedState } from "../domain/membership.ts";
-import { StoreError } from "../domain/store.ts";
+import type { SharedState, SharedStore } from "../domain/membership.ts";
+import { type Store, StoreError } from "../domain/store.ts";
 import type { PostgresPlace, SharedStoreOptions } from "../domain/stores.ts";
 import type { System } from "../domain/system.ts";
 import type { StateTables } from "../state/copy_state.ts";
+import { UsageError } from "./command_definition.ts";
+import { printable } from "../shared/text.ts";
+import type { StateLocation } from "./state_location.ts";
 
 export async function openShared(
   postgres: PostgresSettings,
@@ -41,4 +44,73 @@ async function openPlace(postgres: PostgresSettings, system: System): Promise<Po
       cause: error.cause,
     });
   }
+}
+
+/**
+ * Opens a state to read it, alongside the monitor that may own it. `null` if nothing was stored yet, which is printed.
+ * Drops the permission for the network unless the state or the command needs it.
+ *
+ * @throws {StoreError} If it can't be read.
+ * @throws {UsageError} If the location has no path.
+ */
+export async function readState(
+  location: StateLocation,
+  system: System,
+  { usesNetwork = false }: { readonly usesNetwork?: boolean } = {},
+): Promise<Store | null> {
+  const { path, postgres } = location;
+  if (path === null) throw new UsageError("no stored state to read", "set --state PATH");
+  if (postgres !== undefined) return await readSharedState(location, system);
+  return await unlessMissing(path, system, async () => {
+    if (!usesNetwork) system.permissions.drop("net");
+    return (await system.stores.openFile(path, { access: "read" })).store;
+  });
+}
+
+/**
+ * Opens a state in PostgreSQL to read it. `null` if it is elsewhere, or nothing was stored yet, which is printed.
+ *
+ * @throws {StoreError} If it can't be read.
+ */
+export async function readSharedState(
+  { postgres }: StateLocation,
+  system: System,
+): Promise<SharedStore | null> {
+  if (postgres === undefined) return null;
+  const open = async (): Promise<SharedStore> =>
+    (await openShared(postgres, system, { access: "read" })).store;
+  return await unlessMissing(postgres.url, system, open);
+}
+
+async function unlessMissing<Opened>(
+  path: string,
+  system: System,
+  open: () => Promise<Opened>,
+): Promise<Opened | null> {
+  try {
+    return await open();
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.failure !== "missing") throw error;
+    const message = `no state in "${path}": no check has run, or the state is elsewhere (see --state)`;
+    system.stderr.write(`monitor: warning: ${printable(message)}\n`);
+    return null;
+  }
+}
+
+/**
+ * Opens a state to change a part of it, such as a silence, alongside the monitor that may own it. Retries for some time
+ * while other processes write to it.
+ *
+ * @throws {StoreError} If it can't be read or written.
+ * @throws {UsageError} If the location has no path.
+ */
+export async function stateAlongside(
+  { path, postgres }: StateLocation,
+  system: System,
+  options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
+): Promise<Store> {
+  if (path === null) throw new UsageError("no stored state to change", "set --state PATH");
+  if (postgres !== undefined) return (await openShared(postgres, system, { access: "alongside" })).store;
+  system.permissions.drop("net");
+  return (await system.stores.openFile(path, { ...options, access: "alongside" })).store;
 }

@@ -12,13 +12,13 @@ import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import type { ShownCheck } from "../engine/check_status.ts";
 import { describeNote, hasOwnEnd, lastingSilences, newSilences } from "../engine/silences.ts";
-import { readDuration } from "./read_duration.ts";
+import { readDuration } from "./read_span.ts";
 import { parseTime, TIME_EXAMPLES, type TimeContext, timeText } from "../shared/local_time.ts";
 import { printable } from "../shared/text.ts";
 import { DAY_MS } from "../shared/time_units.ts";
 import { openKnownState } from "./known_config.ts";
 import { isEverything, readSelection, selectChecks } from "./open_config.ts";
-import { stateAlongside } from "./read_state.ts";
+import { stateAlongside } from "./open_store.ts";
 
 export const SILENCE_COMMAND = {
   operands: "[NAME…]",

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { commandHelp, programHelp } from "../../src/cli/help.ts";
-import { PROJECT_URL } from "../../src/cli/project_url.ts";
+import { commandHelp, programHelp, PROJECT_URL } from "../../src/cli/help.ts";
 
 Deno.test("commandHelp() ends with the URL of an existing page", () => {
   for (const command of COMMANDS) {

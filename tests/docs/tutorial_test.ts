@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { monitorCommand, sourceEnvironment } from "../../testing/source.ts";
 import { makeTarball } from "../../scripts/package/archive.ts";
 import { completeRelease } from "../../scripts/release.ts";
-import { PROJECT_URL } from "../../src/cli/project_url.ts";
+import { PROJECT_URL } from "../../src/cli/help.ts";
 import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 import { readPage } from "./pages.ts";
 import { tempDirectory } from "../../testing/builders.ts";

@@ -1,5 +1,5 @@
 /** Rehearsals of configs and scenarios that a test has as values. */
-import { createActions } from "../../src/cli/rehearsal/administrator.ts";
+import { createActions } from "../../src/cli/commands/rehearse.ts";
 import { Invocation } from "../../src/cli/command_definition.ts";
 import { type OpenConfig, openConfigAt } from "../../src/cli/open_config.ts";
 import type { Check } from "../../src/domain/check.ts";

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import project from "../../deno.json" with { type: "json" };
 import licenses from "../../src/cli/generated/licenses.json" with { type: "json" };
-import { PROJECT_URL } from "../../src/cli/project_url.ts";
+import { PROJECT_URL } from "../../src/cli/help.ts";
 import { checkRelease, completeRelease, releaseSbom, SBOM_NAME } from "../../scripts/release.ts";
 import { makeTarball } from "../../scripts/package/archive.ts";
 import { requiresTools, runChild, tool } from "../../testing/tools.ts";

@@ -16,7 +16,7 @@ import { campaign, testSeed } from "../../testing/seed.ts";
 import { createConfigSystem } from "../../testing/config_system.ts";
 import { Invocation } from "../../src/cli/command_definition.ts";
 import { openConfigAt } from "../../src/cli/open_config.ts";
-import { verifyReplay } from "../../src/cli/rehearsal/verify_replay.ts";
+import { verifyReplay } from "../../src/cli/commands/replay.ts";
 import { copyState } from "../../src/state/copy_state.ts";
 import { openPostgresTables } from "../../src/state/postgres/postgres_copy.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";

@@ -11,7 +11,7 @@ import { EXIT } from "../exit_code.ts";
 import type { DeliveryEvent } from "../../engine/delivery_event.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { VERSION } from "../answer_at_once.ts";
-import { describeOutboxEvent, describePending, describeUnfinished } from "./outbox_words.ts";
+import { describeOutboxEvent, describePending, describeUnfinished } from "./service_log.ts";
 import { type ChosenOptions, runChosen } from "./run_chosen.ts";
 import { hintOf } from "../failure.ts";
 

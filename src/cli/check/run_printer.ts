@@ -6,12 +6,17 @@ import { messageOf } from "../../shared/describe_error.ts";
 import { printable } from "../../shared/text.ts";
 import { failRule } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
-import { type Format, type FormatOptions, type RunRecord, type RunSummary } from "../formats/format.ts";
+import {
+  type Format,
+  type FormatOptions,
+  type RunRecord,
+  type RunSummary,
+  traceOf,
+} from "../formats/format.ts";
 import { FORMATS } from "../formats/registry.ts";
 import type { CommandContext, OpenConfig } from "../open_config.ts";
 import { writeOutput } from "../output_files.ts";
 import { type Progress, startProgress } from "../progress.ts";
-import { traceOf } from "../render_trace.ts";
 import { wantsColor } from "../terminal.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 

@@ -4,7 +4,7 @@ import type { RequiredPermission } from "../../permissions/required_permissions.
 import { type CommandContext, type OpenConfig, readSelection } from "../open_config.ts";
 import { describeMissing, listenOf } from "../config_permissions.ts";
 import { wantsColor } from "../terminal.ts";
-import { createLog } from "../create_log.ts";
+import { createLog, createSteadySink } from "../create_log.ts";
 import { locateState } from "../state_location.ts";
 import { type OwnedState, ownState } from "../owned_state.ts";
 import { createReload, factsOf, logWarnings, toScheduled } from "./reload.ts";
@@ -12,7 +12,6 @@ import type { CheckCommandSettings } from "./settings.ts";
 import type { Control } from "./control.ts";
 import { type StartSignals, stopCode } from "./start_signals.ts";
 import { isEdited } from "../../domain/store.ts";
-import { createSteadySink } from "./steady_sink.ts";
 import { type ServiceParts, startParts } from "./service_parts.ts";
 import { logSchedulerEvent } from "./service_log.ts";
 import {

@@ -14,11 +14,11 @@ import { withStallSafeTimeout } from "../../shared/stall_safe_timeout.ts";
 import { lastLines, printable } from "../../shared/text.ts";
 import { createRedactor } from "../../shared/redact.ts";
 import type { ControlRequest } from "../check/control.ts";
-import { createSteadySink } from "../check/steady_sink.ts";
+import { createSteadySink } from "../create_log.ts";
 import { EXIT } from "../exit_code.ts";
 import { describeFailure } from "../failure.ts";
 import { locateState, type StateLocation } from "../state_location.ts";
-import { stateAlongside } from "../read_state.ts";
+import { stateAlongside } from "../open_store.ts";
 import { usesColor } from "../terminal.ts";
 
 export const beatCommand: Command = {

@@ -27,7 +27,7 @@ import { describeObjective, type ObjectiveResult } from "../../outputs/summary/o
 import { checksOfState, openKnownState } from "../known_config.ts";
 import { describeMonitorTrouble, monitorNotes, type NoteOptions } from "../monitor_status.ts";
 import { jsonDocument, printable } from "../../shared/text.ts";
-import { renderTrace } from "../render_trace.ts";
+import { renderTrace } from "../formats/format.ts";
 import type { System } from "../../domain/system.ts";
 import { isoTime } from "../../shared/json_values.ts";
 import { timeText } from "../../shared/local_time.ts";

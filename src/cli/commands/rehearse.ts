@@ -1,22 +1,18 @@
 import type { System } from "../../domain/system.ts";
-import { type Rehearsal, rehearse } from "../../rehearsal/rehearse.ts";
-import { readScenario, type Scenario } from "../../rehearsal/scenario.ts";
-import {
-  type Command,
-  formatOption,
-  type Invocation,
-  OPTION,
-  option,
-  UsageError,
-} from "../command_definition.ts";
+import { type Rehearsal, rehearse, type RehearseOptions } from "../../rehearsal/rehearse.ts";
+import { readScenario, rejectScenario, type Scenario } from "../../rehearsal/scenario.ts";
+import { type Command, formatOption, Invocation, OPTION, option, UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import { type OpenConfig, openConfigAt } from "../open_config.ts";
 import { locateConfig } from "../../config/source.ts";
 import { outputOption, readOutputs, writeOutput } from "../output_files.ts";
-import { createActions } from "../rehearsal/administrator.ts";
 import { REHEARSAL_FORMATS, type RehearsalFormatName } from "../rehearsal/rehearsal_formats.ts";
 import { wantsColor } from "../terminal.ts";
+import { ConfigError, type Source } from "../../config/problem.ts";
+import { splitWords } from "../../import/nagios_commands.ts";
+import { parseInvocation } from "../arguments.ts";
+import { didYouMean } from "../../config/nearest.ts";
 
 const FORMATS = Object.keys(REHEARSAL_FORMATS) as readonly RehearsalFormatName[];
 
@@ -100,4 +96,44 @@ async function openConfigOf(
     system: { ...system, timeZone: () => timeZone },
     withoutSecrets: true,
   });
+}
+
+/** The commands that people use while the service runs. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  acknowledge: async () => (await import("../commands/acknowledge.ts")).acknowledgeCommand,
+  silence: async () => (await import("../commands/silence.ts")).silenceCommand,
+  maintenance: async () => (await import("../commands/maintenance.ts")).maintenanceCommand,
+};
+const WORDS = [...Object.keys(COMMANDS), "restart", "stop", "start"];
+
+/** Returns a function that carries out the command lines of a scenario, by the commands themselves, on the rehearsed state. */
+export function createActions(config: OpenConfig, scenario: Source): RehearseOptions["act"] {
+  return async ({ text, path }, { system, store }) => {
+    const [name = "", ...args] = splitWords(text) ?? [];
+    const reject = (message: string, hint?: string | null): void =>
+      rejectScenario(scenario, [{ path, message, ...typeof hint === "string" && { hint } }]);
+    const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+    if (load === undefined) {
+      return reject(`is "${text}", expected one of ${WORDS.join(", ")}`, didYouMean(name, WORDS));
+    }
+    const command = await load();
+    const stored = { store: { ...store, close: () => Promise.resolve() }, quarantined: null };
+    const printed = { isTerminal: false, closed: false, columns: () => null, write: () => {} };
+    const rehearsed: System = {
+      ...system,
+      stdout: printed,
+      stderr: printed,
+      stores: { ...system.stores, openFile: () => Promise.resolve(stored) },
+      permissions: { ...system.permissions, drop: () => {} },
+    };
+    try {
+      const { options, operands } = parseInvocation(command, args);
+      const places = [["config", config.source.path ?? ""], ["state", "/rehearsal"]] as const;
+      await command.run(new Invocation({ operands, options: new Map([...options, ...places]) }), rehearsed);
+    } catch (error) {
+      if (error instanceof UsageError) reject(error.message, error.hint);
+      else if (error instanceof ConfigError) reject(error.message, error.hint);
+      else throw error;
+    }
+  };
 }

@@ -11,10 +11,11 @@ import { readCheckSettings } from "../check/settings.ts";
 import { Invocation } from "../command_definition.ts";
 import { createLog } from "../create_log.ts";
 import { EXIT } from "../exit_code.ts";
-import { demoChecks } from "./demo_checks.ts";
-import { demoConfig, openDemoConfig } from "./demo_config.ts";
+import { type DemoCheck, demoChecks } from "./demo_checks.ts";
 import { makeHistory, seemToDeliver } from "./demo_history.ts";
 import { DemoPlan } from "./demo_plan.ts";
+import type { Config } from "../../domain/generated/written_config.ts";
+import { type OpenConfig, openConfigAt } from "../open_config.ts";
 
 /**
  * Runs the service with invented checks until a stop signal. It opens only its listening socket.
@@ -118,4 +119,48 @@ async function hinting(listening: Promise<void>): Promise<void> {
 function demoLog({ stderr, clock }: System, writeLine: (line: string) => void): Log {
   const log = createLog({ sink: stderr, clock, level: "warning", format: "text" });
   return { ...log, info: writeLine };
+}
+
+/** Returns the config of the demonstration, as a user would write it. */
+export function demoConfig(
+  checks: readonly DemoCheck[],
+  others: Omit<Config, "defaults" | "channels" | "checks"> = {},
+): Config {
+  return {
+    ...others,
+    channels: {
+      terminal: { kind: "console", parameters: {} },
+      chat: { kind: "webhook", parameters: { target: "https://hooks.example.org/services/demo" } },
+      mail: {
+        kind: "email",
+        parameters: {
+          access: {
+            host: "mail.example.org",
+            port: 587,
+            username: "monitor",
+            password: "${env:MAIL_PASSWORD}",
+          },
+          sender: "monitor@example.org",
+          receivers: ["operations@example.org"],
+        },
+      },
+    },
+    defaults: {
+      threshold: 2,
+      schedule: { regular_interval: "20 seconds", attentive_interval: "5 seconds" },
+      notifications: ["terminal", "chat", "mail"],
+    },
+    checks: Object.fromEntries(checks.map(({ name, written }) => [name, written])),
+  };
+}
+
+/** Opens a config without a file. Its placeholders are not resolved, and nothing of this machine is read. */
+export async function openDemoConfig(config: Config, system: System): Promise<OpenConfig> {
+  const text = JSON.stringify(config, null, 2);
+  const source = { label: "demo", path: null, directory: "/", text, mode: null };
+  return await openConfigAt({ path: "demo", named: true, sources: [source] }, {
+    invocation: new Invocation({ options: new Map([["state", "none"]]) }),
+    system,
+    withoutSecrets: true,
+  });
 }

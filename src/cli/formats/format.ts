@@ -1,6 +1,6 @@
 import { type Condition, mostUrgentFirst, type ShownCondition } from "../../domain/condition.ts";
-import type { Result } from "../../domain/check.ts";
-import { printable, truncate } from "../../shared/text.ts";
+import type { Check, Result } from "../../domain/check.ts";
+import { printable, printableBlock, truncate } from "../../shared/text.ts";
 
 export interface RunRecord {
   readonly result: Result;
@@ -95,3 +95,13 @@ export function notDueReason(
 
 /** The name of the test that fails if nothing ran and not everything is known to be ok. */
 export const NO_CHECKS = "checks";
+
+/** A trace as lines below its check. */
+export function renderTrace(trace: string): string {
+  return trace === "" ? "" : `${printableBlock(trace).split("\n").map((line) => `  ${line}`).join("\n")}\n`;
+}
+
+/** The trace of a check with a heading; runs may leave none. */
+export function traceOf({ name }: Check, trace: string | undefined): string {
+  return `trace of ${printable(name)}:\n${renderTrace(trace || "nothing sent or received")}\n`;
+}

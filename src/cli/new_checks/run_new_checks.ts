@@ -5,11 +5,10 @@ import { createLimiters, runPass } from "../../scheduler/run_checks.ts";
 import { printable } from "../../shared/text.ts";
 import { abortOnStop } from "../check/start_signals.ts";
 import { describeMissing, dropOtherPermissions } from "../config_permissions.ts";
-import type { RunRecord } from "../formats/format.ts";
+import { type RunRecord, traceOf } from "../formats/format.ts";
 import { prettyFormat } from "../formats/pretty.ts";
 import { type CommandContext, type OpenConfig, readKinds } from "../open_config.ts";
 import { startProgress } from "../progress.ts";
-import { traceOf } from "../render_trace.ts";
 import { wantsColor } from "../terminal.ts";
 
 interface TryOptions extends CommandContext {

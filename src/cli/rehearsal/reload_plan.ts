@@ -9,7 +9,7 @@ import { compareConfigs, type ConfigDifference, describeDifference } from "../ch
 import { askService } from "../control_client.ts";
 import { OutputError } from "../failure.ts";
 import { type CommandContext, type OpenConfig, openConfig, openConfigAt } from "../open_config.ts";
-import { readState } from "../read_state.ts";
+import { readState } from "../open_store.ts";
 import { locateState } from "../state_location.ts";
 import { compareReplays, comparisonFields, comparisonText, readPast } from "./compare_replays.ts";
 

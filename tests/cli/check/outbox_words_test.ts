@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describeOutboxEvent, describeUnfinished } from "../../../src/cli/check/outbox_words.ts";
+import { describeOutboxEvent, describeUnfinished } from "../../../src/cli/check/service_log.ts";
 import { newQueued } from "../../../src/engine/queued_notifications.ts";
 import { makeNotification } from "../../support/channel_delivery.ts";
 

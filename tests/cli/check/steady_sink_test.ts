@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createSteadySink } from "../../../src/cli/check/steady_sink.ts";
+import { createSteadySink } from "../../../src/cli/create_log.ts";
 
 function harness() {
   const written: string[] = [];
