@@ -11,7 +11,7 @@ import { createRealClock } from "../testing/real_clock.ts";
 import { Engine } from "../src/engine/engine.ts";
 import { ReportSender } from "../src/outputs/report_sender.ts";
 import { createStores } from "../src/state/open_stores.ts";
-import { openInMemoryStore } from "../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../src/state/sqlite/sqlite_store.ts";
 import { openStateRepository } from "../src/state/state_repository.ts";
 import { createSystem } from "../src/system/deno_system.ts";
 import { quantile } from "./measure.ts";

@@ -2,7 +2,7 @@
  * A wheel alongside the simplest equivalent: a list sorted by deadline, in which equal ones are in the order of their
  * insertion. Each call goes to both and throws if they differ.
  */
-import { type Timer, TimerWheel } from "../src/scheduler/wheel.ts";
+import { type Timer, TimerWheel } from "../src/scheduler/wheel_clock.ts";
 
 export type NumberedTimer = Timer<number>;
 

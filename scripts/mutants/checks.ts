@@ -61,7 +61,7 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
-      file: "src/shared/parse_range.ts",
+      file: "src/shared/decimal.ts",
       faults: [
         ["a range lacks its end", "compareDecimals(value, to) <= 0", "compareDecimals(value, to) < 0"],
         [

@@ -39,7 +39,7 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
-      file: "src/engine/message_facts.ts",
+      file: "src/engine/configured_channels.ts",
       tests: ["tests/engine/message_facts_test.ts"],
       faults: [
         [
@@ -617,7 +617,7 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
-      file: "src/engine/digest.ts",
+      file: "src/engine/sending_limit.ts",
       faults: [
         [
           "a digest with a problem and a recovery is a recovery",
@@ -929,7 +929,7 @@ export const ENGINE: FaultyLayer = {
       ],
     },
     {
-      file: "src/engine/dependents.ts",
+      file: "src/engine/engine.ts",
       tests: ["tests/simulation/suppression_test.ts"],
       faults: [
         [

@@ -147,7 +147,7 @@ export const HTTP: FaultyLayer = {
       ],
     },
     {
-      file: "src/outputs/why/page_why.ts",
+      file: "src/outputs/why/describe_why.ts",
       tests: ["tests/simulation/page_why_test.ts"],
       faults: [
         ["a page explains nothing while a check is silenced", '"ok" || isSilenced ||', '"ok" ||'],
@@ -243,7 +243,7 @@ export const HTTP: FaultyLayer = {
       ],
     },
     {
-      file: "src/outputs/html_report/page_histories.ts",
+      file: "src/outputs/html_report/page_rows.ts",
       faults: [
         [
           "the bar of a row lacks a run that failed",
@@ -276,7 +276,7 @@ export const HTTP: FaultyLayer = {
       ],
     },
     {
-      file: "src/outputs/html_report/page_groups.ts",
+      file: "src/outputs/html_report/snapshot.ts",
       tests: ["tests/outputs/html_report/public_report_test.ts"],
       faults: [["a group of tags alone has only named checks", "|| tags.some(", "&& tags.some("]],
     },

@@ -287,7 +287,7 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
-      file: "src/condition/repeated_results.ts",
+      file: "src/condition/transition.ts",
       tests: ["tests/rehearsal/rehearse_test.ts"],
       faults: [
         ["a rehearsal leaves out a run that confirms", "confirmed === observed && ", ""],

@@ -118,7 +118,7 @@ export const SCHEDULER: FaultyLayer = {
       ],
     },
     {
-      file: "src/scheduler/limiter.ts",
+      file: "src/scheduler/run_checks.ts",
       faults: [
         ["one task more than the limit runs", "if (running < limit) {", "if (running <= limit) {"],
         [
@@ -129,7 +129,7 @@ export const SCHEDULER: FaultyLayer = {
       ],
     },
     {
-      file: "src/scheduler/wheel.ts",
+      file: "src/scheduler/wheel_clock.ts",
       faults: [
         ["a timer expires a tick late", "first.startTick <= tick;", "first.startTick < tick;"],
         [

@@ -253,7 +253,7 @@ export const STATE: FaultyLayer = {
       ],
     },
     {
-      file: "src/state/sqlite/outbox_statements.ts",
+      file: "src/state/sqlite/sqlite_outbox.ts",
       tests: SQLITE,
       faults: [
         [

@@ -1,4 +1,4 @@
-import { decodeComponent } from "../shared/decode_component.ts";
+import { decodeComponent, oneLine, truncate } from "../shared/text.ts";
 import { startDeadline } from "../shared/deadline.ts";
 import type { ChannelOf } from "../domain/channel.ts";
 import type { JsonTemplate } from "../domain/generated/config.ts";
@@ -23,7 +23,6 @@ import {
 import { describeItem, describeState } from "./describe_item.ts";
 import { afterColon, DELIVERED, notDelivered } from "./clean_text.ts";
 import { factTexts, ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
-import { oneLine, truncate } from "../shared/text.ts";
 
 export const webhookKind: ChannelKindEntry<"webhook"> = {
   deliver: deliverWebhook,

@@ -3,7 +3,7 @@ import { type Condition, highestSeverity } from "../domain/condition.ts";
 import type { Range } from "../domain/limits.ts";
 import type { ScriptParameters } from "../domain/generated/config.ts";
 import { quote } from "../shared/text.ts";
-import { describeRange, parseRange, violatesRange } from "../shared/parse_range.ts";
+import { describeRange, parseRange, violatesRange } from "../shared/decimal.ts";
 import { type PerformanceDatum, readPerformanceData } from "../shared/performance_data.ts";
 
 interface OutputFindings {

@@ -1,5 +1,5 @@
 /** The resolved values of formats: milliseconds, bytes, absolute paths and the like. */
-import { parseRange } from "../shared/parse_range.ts";
+import { parseRange } from "../shared/decimal.ts";
 import type { FormatValues } from "../domain/generated/config.ts";
 import {
   minuteOfDay,

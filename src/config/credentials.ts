@@ -1,5 +1,5 @@
 /** Finds credentials in a config by their position and name, including those in plain text. */
-import { decodeComponent } from "../shared/decode_component.ts";
+import { decodeComponent } from "../shared/text.ts";
 import type { FormattedValue } from "./schema_view.ts";
 import { holdsSecret, maskPlaceholders } from "./placeholders.ts";
 

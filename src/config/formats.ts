@@ -34,7 +34,7 @@ import {
 import { parseDatabaseHost } from "./postgres_settings.ts";
 import { hideInAddress } from "./credentials.ts";
 import { didYouMean, nearest } from "./nearest.ts";
-import { parseRange } from "../shared/parse_range.ts";
+import { parseRange } from "../shared/decimal.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { isLocationName, LOCATION_NAME } from "../shared/location_name.ts";
 import { type Problem, quoteValue } from "./problem.ts";

@@ -16,13 +16,10 @@ import { endsWithin, startDeadline } from "../shared/deadline.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/local_time.ts";
 import { bySequence } from "./batching.ts";
 import { lastNotificationOf, transitionQueue, wakeAtMs } from "./channel_queue.ts";
-import type { DeliveryEvent } from "./delivery_event.ts";
-import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
-import { dropChange, RETRY_OBSOLETE_MS } from "./dropping.ts";
-import { toMessage } from "./message.ts";
 import {
   type ChannelQueue,
   type CommonCauses,
+  type DeliveryEvent,
   EMPTY_QUEUE,
   type Failure,
   type QueueContext,
@@ -30,6 +27,9 @@ import {
   type QueueEvent,
   type SentMessage,
 } from "./queue_state.ts";
+import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
+import { dropChange, RETRY_OBSOLETE_MS } from "./dropping.ts";
+import { toMessage } from "./message.ts";
 import { moveMarkers, type Rekeyed, rekeyQueued } from "./rekey.ts";
 import { restoredUse, sendingLimit, setUseBack } from "./sending_limit.ts";
 

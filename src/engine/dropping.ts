@@ -5,9 +5,14 @@
  * the channel, it is due again once the check has the channel back. A recovery together with its unsent problem is no
  * exception: without it, the channel is where it was.
  */
-import { countOf, type OutboxChange, type QueuedNotification } from "../domain/outbox.ts";
-import { logOf } from "./delivery_log.ts";
+import {
+  countOf,
+  type LoggedDelivery,
+  type OutboxChange,
+  type QueuedNotification,
+} from "../domain/outbox.ts";
 import { markerKey, markersOfDropped } from "./delivery_markers.ts";
+import { truncateBytes } from "../shared/text.ts";
 
 /** A notification that is no longer true is retried for so long. */
 export const RETRY_OBSOLETE_MS = 24 * 3_600_000;
@@ -76,4 +81,26 @@ function dropped(
     firstFailedAtMs: queued.firstFailedAtMs ?? nowMs,
     messageId: null,
   };
+}
+
+const ANSWER_BYTES_MAX = 256;
+
+/** Returns what is logged of notifications that have the same outcome. */
+export function logOf(
+  notifications: readonly QueuedNotification[],
+  { answer, ...outcome }: Pick<LoggedDelivery, "outcome" | "answer" | "atMs" | "messageSize">,
+): readonly LoggedDelivery[] {
+  return notifications.map((queued) => {
+    const { id, channelKey, channelName, messageId, summarized, missedProblem, notification } = queued;
+    const { check, event, condition, decidedAtMs } = notification;
+    const failedAtMs = outcome.outcome === "rejected" ? outcome.atMs : null;
+    return {
+      ...outcome,
+      firstFailedAtMs: queued.firstFailedAtMs ?? failedAtMs,
+      ...{ id, check, channelKey, channelName, event, condition, decidedAtMs, messageId, summarized },
+      missedProblem: missedProblem?.condition ?? null,
+      cause: notification.cause ?? null,
+      answer: truncateBytes(answer, ANSWER_BYTES_MAX),
+    };
+  });
 }

@@ -1,6 +1,5 @@
 /** The types of the state machine in `channel_queue.ts`. */
 import type { Cause, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
-import type { DeliveryEvent } from "./delivery_event.ts";
 import type { DeliveryMarkers } from "./delivery_markers.ts";
 import type { SendingLimit } from "./sending_limit.ts";
 import type { Delivery } from "../domain/delivery.ts";
@@ -206,3 +205,32 @@ export function afterFailure(
     messageId: mayHaveArrived ? queued.messageId : null,
   };
 }
+
+/** An event of the notifications of one channel, for logs. */
+export type DeliveryEvent =
+  | {
+    readonly event: "delivered";
+    readonly notifications: readonly QueuedNotification[];
+    readonly note: string | null;
+    readonly isBack: boolean;
+  }
+  /** The first failure since the channel last accepted something, and the first rejection. */
+  | {
+    readonly event: "failed";
+    readonly notifications: readonly QueuedNotification[];
+    readonly reason: string;
+    readonly isRejected: boolean;
+  }
+  /** Older problems that recovered unsent are counted from now on instead of listed; once until the count is sent. */
+  | { readonly event: "summarized"; readonly notifications: readonly QueuedNotification[] }
+  /** The channel's limit is reached: these and all later ones wait, to be sent as one message. */
+  | {
+    readonly event: "limited";
+    readonly notifications: readonly QueuedNotification[];
+    readonly untilMs: number;
+  }
+  | {
+    readonly event: "dropped";
+    readonly notifications: readonly QueuedNotification[];
+    readonly reason: string;
+  };

@@ -27,27 +27,26 @@ import type { System } from "../domain/system.ts";
 import { type Redact, redactProcesses } from "../shared/redact.ts";
 import type { StateRepository } from "../state/state_repository.ts";
 import { conditionFor, isExcluded } from "./channel_filters.ts";
-import { isAboutChannel, noticeName, noticeOf } from "./channel_notices.ts";
-import { ConfiguredChannels, type NotifyingConfig } from "./configured_channels.ts";
-import type { DeliveryEvent } from "./delivery_event.ts";
-import { causesIn, type CausesOptions } from "./causes.ts";
-import { commonCausesOf } from "./common_causes.ts";
-import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
-import type { CommonCauses } from "./queue_state.ts";
-import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
-import { RETRY_OBSOLETE_MS } from "./dropping.ts";
-import { digestOf } from "./digest.ts";
-import { withFacts } from "./message_facts.ts";
-import { OutcomeWriter } from "./outcome_writer.ts";
 import {
   conditionAfter,
+  isAboutChannel,
   type LastNotified,
   lastNotified,
   newQueued,
+  noticeName,
+  noticeOf,
   shortNotification,
 } from "./queued_notifications.ts";
-import { type ChannelUser, findRekeyed, type Rekeyed } from "./rekey.ts";
-import { uncheckedOf, whyUnchecked } from "./unchecked.ts";
+import { ConfiguredChannels, type NotifyingConfig, withFacts } from "./configured_channels.ts";
+import type { CommonCauses, DeliveryEvent } from "./queue_state.ts";
+import { causesIn, type CausesOptions } from "./causes.ts";
+import { commonCausesOf } from "./common_causes.ts";
+import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
+import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
+import { RETRY_OBSOLETE_MS } from "./dropping.ts";
+import { digestOf } from "./sending_limit.ts";
+import { OutcomeWriter } from "./outcome_writer.ts";
+import { type ChannelUser, findRekeyed, type Rekeyed, uncheckedOf, whyUnchecked } from "./rekey.ts";
 
 export interface SenderOptions {
   readonly system: System;

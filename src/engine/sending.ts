@@ -10,9 +10,8 @@ import {
   nextRejectedAttemptMs,
   unwantedHeads,
 } from "./batching.ts";
-import { logOf } from "./delivery_log.ts";
+import { isObsolete, isStale, logOf, TOO_OLD_TO_SHOW } from "./dropping.ts";
 import { markersAfter } from "./delivery_markers.ts";
-import { isObsolete, isStale, TOO_OLD_TO_SHOW } from "./dropping.ts";
 import { mergeNow, mergeSoon } from "./merge_pending.ts";
 import { messageIdOf } from "./message.ts";
 import {

@@ -6,8 +6,15 @@ import { type ForeignFile, importError, parseJson } from "./foreign_text.ts";
 import { messageOf } from "../shared/describe_error.ts";
 import { oneLine } from "../shared/text.ts";
 import { intervalText } from "./span_text.ts";
-import { kumaChannel } from "./uptime_kuma_channels.ts";
 import { KUMA_TARGETS, KUMA_TYPES_LEFT_OUT } from "./uptime_kuma_targets.ts";
+import {
+  addressesIn,
+  channelOf,
+  emailChannel,
+  type MakeChannel,
+  ntfyChannel,
+  webhook,
+} from "./message_channels.ts";
 
 /** Imports a backup of Uptime Kuma 1, or the SQLite database of 1 and 2. */
 export const uptimeKumaImporter: Importer = {
@@ -213,3 +220,59 @@ async function readDatabase(path: string): Promise<KumaBackup | null> {
     others: (["maintenance", "proxy"] as const).filter((table) => rowsOf(table).length > 0),
   };
 }
+
+export function kumaChannel(settings: Foreign, item: SourceItem): written.ChannelObject | string {
+  const type = settings.text("type") ?? "";
+  const make = CHANNELS[type];
+  if (make === undefined) return `no channel for "${type}"; use a webhook or command channel`;
+  return make(settings, item) ?? "a required setting is missing";
+}
+
+const CHANNELS: Readonly<Record<string, MakeChannel>> = {
+  slack: channelOf("slack", "slackwebhookURL"),
+  discord: channelOf("discord", "discordWebhookUrl"),
+  teams: channelOf("teams", "webhookUrl"),
+  mattermost: channelOf("mattermost", "mattermostWebhookUrl"),
+  "rocket.chat": channelOf("rocket_chat", "rocketwebhookURL"),
+  GoogleChat: channelOf("google_chat", "googleChatWebhookURL"),
+  telegram: channelOf("telegram", "telegramBotToken", "telegramChatID"),
+  gotify: channelOf("gotify", "gotifyserverurl", "gotifyapplicationToken"),
+  pushover: channelOf("pushover", "pushoverapptoken", "pushoveruserkey"),
+  PagerDuty: channelOf("pagerduty", "pagerdutyIntegrationKey"),
+  ntfy: (settings, item) => {
+    if (settings.text("ntfytopic") !== undefined && settings.text("ntfypassword") !== undefined) {
+      item.leaveOut("ntfypassword", "create an access token and use it");
+    }
+    return ntfyChannel({
+      url: settings.text("ntfyserverurl"),
+      topic: settings.text("ntfytopic"),
+      token: settings.text("ntfyaccesstoken"),
+    }, item);
+  },
+  smtp: (settings, item) => {
+    const [host, sender] = [settings.text("smtpHost"), settings.text("smtpFrom")];
+    const receivers = ["smtpTo", "smtpCC", "smtpBCC"].flatMap((key) => addressesIn(settings.text(key) ?? ""));
+    if (host === undefined || sender === undefined || receivers.length === 0) return undefined;
+    if (settings.boolean("smtpIgnoreTLSError") === true) {
+      item.leaveOut("smtpIgnoreTLSError", "certificates are always verified");
+    }
+    return emailChannel({
+      ...{ host, sender, receivers },
+      port: settings.number("smtpPort") ?? 25,
+      username: settings.text("smtpUsername"),
+      password: settings.text("smtpPassword"),
+    }, item);
+  },
+  webhook: (settings, item) => {
+    const url = settings.text("webhookURL");
+    if (url === undefined) return undefined;
+    const hasBody = settings.body("webhookCustomBody") !== undefined;
+    item.leaveOut(hasBody ? "webhookCustomBody" : "body", "the receiver gets the JSON of monitor");
+    const headers = Foreign.of(parseJsonText(settings.text("webhookAdditionalHeaders") ?? "{}", {})).entries
+      .flatMap(([header, value]) => typeof value === "string" ? [[header, value]] : []);
+    return webhook({
+      target: item.secret(url, "webhook url"),
+      ...(headers.length > 0 && { headers: item.headers(Object.fromEntries(headers)) }),
+    });
+  },
+};

@@ -1,5 +1,5 @@
 /** The runs of a check that change nothing but counts, so that a rehearsal leaves them out. Pure. */
-import { afterRepeated, isSteady } from "../condition/repeated_results.ts";
+import { afterRepeated, isSteady } from "../condition/transition.ts";
 import { mayActLater } from "../condition/action.ts";
 import { reminderAfterMs } from "../condition/condition_state.ts";
 import { dueAtMs } from "../engine/channel_filters.ts";

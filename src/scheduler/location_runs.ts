@@ -5,11 +5,17 @@
 import type { Check, Result, TraceDepth } from "../domain/check.ts";
 import type { EarlyLook, SharedStore, WorkShare } from "../domain/membership.ts";
 import { Engine } from "../engine/engine.ts";
-import { createLocationStore } from "../state/location_store.ts";
+import { createLocationStore } from "../state/no_store.ts";
 import { openStateRepository, type StateRepository } from "../state/state_repository.ts";
-import { mayConfirmProblem } from "./trace/trace_depth.ts";
+import {
+  type CheckRunner,
+  type Limiters,
+  mayConfirmProblem,
+  RUN_HERE,
+  runCheck,
+  type RunOptions,
+} from "./run_checks.ts";
 import { splayOf } from "./plan.ts";
-import { type CheckRunner, type Limiters, RUN_HERE, runCheck, type RunOptions } from "./run_checks.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerOptions } from "./scheduler.ts";
 
 interface LocationRunsOptions extends Pick<SchedulerOptions, "system" | "steps" | "onBug"> {

@@ -22,10 +22,16 @@ import type { StateRepository } from "../state/state_repository.ts";
 import { WriteSchedule } from "../state/write_schedule.ts";
 import { recordRequested } from "./next_run.ts";
 import type { RetryOptions } from "./retry_pass.ts";
-import { type CheckRunner, type PassOptions, RUN_HERE, runPass, withoutSecrets } from "./run_checks.ts";
+import {
+  type CheckRunner,
+  mayConfirmProblem,
+  type PassOptions,
+  RUN_HERE,
+  runPass,
+  withoutSecrets,
+} from "./run_checks.ts";
 import { SuppressedChecks } from "./suppressed_checks.ts";
 import { AttributeObserver } from "./attributes.ts";
-import { mayConfirmProblem } from "./trace/trace_depth.ts";
 
 interface RecordedPassOptions extends
   Pick<

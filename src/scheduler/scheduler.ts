@@ -27,6 +27,7 @@ import {
   type CheckRunner,
   LimitedRuns,
   type Limiters,
+  mayConfirmProblem,
   type RunOptions,
   withoutSecrets,
 } from "./run_checks.ts";
@@ -49,7 +50,6 @@ import {
   transitionTask,
 } from "./task.ts";
 import type { StepReceiver } from "./trace/record_steps.ts";
-import { mayConfirmProblem } from "./trace/trace_depth.ts";
 
 /** The checks that a scheduler runs; a reload replaces them whole. */
 export interface ScheduledConfig {

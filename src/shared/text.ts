@@ -156,3 +156,12 @@ export function jsonDocument(value: unknown): string {
 export function jsonLine(value: unknown): string {
   return `${jsonText(value)}\n`;
 }
+
+/** Decodes a part of a URL; a part with a broken escape is returned as it is. */
+export function decodeComponent(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -25,6 +25,6 @@ export function createStores(machine: StoreMachine): Stores {
       const store = await openPostgresStore(place, { ...options, ...how });
       return { store, openHeartbeats: () => openHeartbeats(place, { ...options, open: store.open }) };
     },
-    openInMemory: async () => await (await import("./sqlite/in_memory_store.ts")).openInMemoryStore(),
+    openInMemory: async () => await (await import("./sqlite/sqlite_store.ts")).openInMemoryStore(),
   };
 }

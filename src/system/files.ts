@@ -4,7 +4,7 @@ import type { FilePart, Files } from "../domain/files.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { temporaryPathOf, UnreadableFileError } from "../shared/regular_file.ts";
 import type { StoreFiles } from "../domain/stores.ts";
-import { withStallSafeTimeout } from "../shared/stall_safe_timeout.ts";
+import { withStallSafeTimeout } from "../shared/deadline.ts";
 
 export function createFiles(clock: Clock): Files {
   return {

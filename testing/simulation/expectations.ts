@@ -1,5 +1,5 @@
 import type { Received } from "./receivers.ts";
-import { differences } from "../../src/rehearsal/differences.ts";
+import { differences } from "../../src/rehearsal/rehearse.ts";
 import { clockText, splitTime as split, type TimedText } from "../../src/rehearsal/scenario_times.ts";
 
 /** Thrown for a scenario that is not valid in itself. */

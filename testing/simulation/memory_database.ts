@@ -21,10 +21,14 @@ import { columnText } from "../../src/state/codec.ts";
 import type { RecordBatch, VersionedRecord } from "../../src/state/record_writer.ts";
 import { createDatabaseStore } from "../../src/state/sqlite/database_store.ts";
 import { SELECT_MARKERS } from "../../src/state/sql/shared_statements.ts";
-import { DELETE_MARKER, DELETE_QUEUED } from "../../src/state/sqlite/outbox_statements.ts";
+import {
+  DELETE_MARKER,
+  DELETE_QUEUED,
+  keepQueued,
+  logDelivery,
+} from "../../src/state/sqlite/sqlite_outbox.ts";
 import { keepUpdates } from "../../src/state/sqlite/sqlite_checks.ts";
 import { openConnection, type SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
-import { keepQueued, logDelivery } from "../../src/state/sqlite/sqlite_outbox.ts";
 import type { Row } from "../../src/state/sql/table_declaration.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, RECORDS, STEPS } from "../../src/state/sql/tables.ts";
 

@@ -7,7 +7,7 @@ import type { CronTimes } from "../../src/domain/schedule.ts";
 import type { JobParameters } from "../../src/domain/generated/config.ts";
 import type { JobEnd, JobLog } from "../../src/domain/job_runs.ts";
 import { type Store, StoreError } from "../../src/domain/store.ts";
-import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/sqlite_store.ts";
 import { timeText } from "../../src/shared/local_time.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { problemTexts } from "../support/observe_check.ts";

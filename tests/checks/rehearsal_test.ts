@@ -6,7 +6,7 @@ import type { CheckOf, CheckResult, CheckSettings } from "../../src/domain/check
 import type { JobLog } from "../../src/domain/job_runs.ts";
 import { type Store, StoreError } from "../../src/domain/store.ts";
 import { timeText } from "../../src/shared/local_time.ts";
-import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/sqlite_store.ts";
 import { checkOf, contextOf } from "../../testing/builders.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { problemTexts } from "../support/observe_check.ts";

@@ -5,7 +5,7 @@ import type { CheckResult } from "../../src/domain/check.ts";
 import type { ScriptParameters } from "../../src/domain/generated/config.ts";
 import assert from "node:assert/strict";
 import { observeScript, scriptKind } from "../../src/checks/script.ts";
-import { parseRange } from "../../src/shared/parse_range.ts";
+import { parseRange } from "../../src/shared/decimal.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { fixture, newMark, untilGone } from "../support/processes.ts";
 import { fieldsOf, testRows, testTable } from "../support/rows.ts";

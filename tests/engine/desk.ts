@@ -5,7 +5,7 @@ import type { StoreFailure } from "../../src/domain/store.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import type { System } from "../../src/domain/system.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
-import type { DeliveryEvent } from "../../src/engine/delivery_event.ts";
+import type { DeliveryEvent } from "../../src/engine/queue_state.ts";
 import type { NotifyingConfig } from "../../src/engine/configured_channels.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { type Sender, startSender } from "../../src/engine/sender.ts";

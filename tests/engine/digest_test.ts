@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { digestOf } from "../../src/engine/digest.ts";
+import { digestOf } from "../../src/engine/sending_limit.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Message, MessageItem } from "../../src/domain/delivery.ts";
 import { describeItem } from "../../src/channels/describe_item.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { CheckFacts } from "../../src/domain/delivery.ts";
 import type { Notification } from "../../src/domain/outbox.ts";
-import { withFacts } from "../../src/engine/message_facts.ts";
+import { withFacts } from "../../src/engine/configured_channels.ts";
 import { queuedOf } from "../state/records.ts";
 
 const USERS = ["web", "a/b", "off"].map((name) => ({

@@ -4,7 +4,7 @@ import fc from "../support/property.ts";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { OutboxChange } from "../../src/domain/outbox.ts";
 import { joinChanges } from "../../src/engine/outcome_writer.ts";
-import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/sqlite_store.ts";
 import { countOf, deliveryOf, markerOf, queuedOf } from "../state/records.ts";
 
 const NAMES = ["a", "b", "c"] as const;

@@ -4,7 +4,7 @@
  * simple model of the rules, in order.
  */
 import assert from "node:assert/strict";
-import type { DeliveryEvent } from "../../src/engine/delivery_event.ts";
+import type { DeliveryEvent } from "../../src/engine/queue_state.ts";
 import type { Channel, ChannelFilters } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
 import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";

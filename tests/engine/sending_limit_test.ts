@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import type { MessageLimit } from "../../src/domain/limits.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import { digestOf } from "../../src/engine/digest.ts";
+import { digestOf } from "../../src/engine/sending_limit.ts";
 import type { Delivery, Message } from "../../src/domain/delivery.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { createRandom } from "../../testing/random.ts";
 import { outboxChangeOf } from "../state/records.ts";
-import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/sqlite_store.ts";
 import { campaign } from "../../testing/seed.ts";
 import {
   dispatch,

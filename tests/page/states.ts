@@ -24,7 +24,7 @@ import {
   updateOf,
 } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
-import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/sqlite_store.ts";
 
 /** A check with its past. */
 interface Shown {

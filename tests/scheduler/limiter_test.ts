@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { createLimiter } from "../../src/scheduler/limiter.ts";
+import { createLimiter } from "../../src/scheduler/run_checks.ts";
 import { campaign } from "../../testing/seed.ts";
 
 Deno.test("createLimiter() releases its slot if a task throws before its first await", async () => {

@@ -4,7 +4,7 @@ import type { Condition } from "../../src/domain/condition.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { isCheckDue, recordRequested } from "../../src/scheduler/next_run.ts";
 import { nextAtOffset, splayOf } from "../../src/scheduler/plan.ts";
-import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/sqlite_store.ts";
 import { testCheck } from "../support/checks.ts";
 import { testRows } from "../support/rows.ts";
 import { createSilentEngine } from "../../testing/silent_engine.ts";

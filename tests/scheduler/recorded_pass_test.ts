@@ -9,7 +9,7 @@ import { createRealClock } from "../../testing/real_clock.ts";
 import { recordOf, updateOf } from "../state/records.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { groupCheck, testCheck } from "../support/checks.ts";
-import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/sqlite_store.ts";
 import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
 import { createSilentEngine } from "../../testing/silent_engine.ts";
 

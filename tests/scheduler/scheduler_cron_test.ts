@@ -4,7 +4,7 @@ import { createCronReader } from "../../src/config/cron_times.ts";
 import type { Check } from "../../src/domain/check.ts";
 import { overdueAtMs } from "../../src/engine/overdue.ts";
 import { isCheckDue } from "../../src/scheduler/next_run.ts";
-import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/sqlite_store.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";

@@ -1,7 +1,6 @@
 /** The contents of a trace, and the values that it hides. */
 import assert from "node:assert/strict";
-import { runCheck } from "../../src/scheduler/run_checks.ts";
-import { mayConfirmProblem } from "../../src/scheduler/trace/trace_depth.ts";
+import { mayConfirmProblem, runCheck } from "../../src/scheduler/run_checks.ts";
 import type { Result, TraceDepth } from "../../src/domain/check.ts";
 import { createRedactor } from "../../src/shared/redact.ts";
 import { load } from "../../testing/config_system.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
-import { TimerWheel } from "../../src/scheduler/wheel.ts";
+import { TimerWheel } from "../../src/scheduler/wheel_clock.ts";
 import { ComparedWheel } from "../../testing/wheel_oracle.ts";
 import { walkWheel } from "../../testing/wheel_walk.ts";
 import { campaign } from "../../testing/seed.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { decodeComponent } from "../../src/shared/decode_component.ts";
+import { decodeComponent } from "../../src/shared/text.ts";
 
 Deno.test("decodeComponent() decodes escapes, and returns a text with a broken one as it is", () => {
   assert.equal(decodeComponent("a%20b%C3%A9"), "a bé");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describeRange, parseRange, violatesRange } from "../../src/shared/parse_range.ts";
+import { describeRange, parseRange, violatesRange } from "../../src/shared/decimal.ts";
 
 Deno.test("parseRange() parses the ranges of Monitoring Plugins", async (t) => {
   const rows: readonly (readonly [text: string, fine: readonly string[], problems: readonly string[]])[] = [

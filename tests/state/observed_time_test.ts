@@ -16,7 +16,7 @@ import { asObserved, lastedIn, settleRecord } from "../../src/state/availability
 import { decide } from "../../src/engine/decide.ts";
 import { WITHOUT_CHANNELS } from "../../src/engine/engine.ts";
 import { RecordCache } from "../../src/state/record_cache.ts";
-import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/sqlite_store.ts";
 import { createRandom } from "../../testing/random.ts";
 import { campaign, testSeed } from "../../testing/seed.ts";
 import { testCheck } from "../support/checks.ts";

@@ -5,7 +5,7 @@ import {
   StoreError,
   type StoreFailure,
 } from "../../src/domain/store.ts";
-import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/sqlite_store.ts";
 
 /** A store in memory that fails on request, and records its calls. */
 export interface FaultyStore extends Store {

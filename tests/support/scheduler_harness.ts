@@ -8,7 +8,7 @@ import type { Store, StoreError } from "../../src/domain/store.ts";
 import type { Decided } from "../../src/engine/decide.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
 import { createLimiters } from "../../src/scheduler/run_checks.ts";
-import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/sqlite_store.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerEvent } from "../../src/scheduler/scheduler.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { createFakeTargets, type FakeResponse } from "../../testing/fake_targets.ts";

@@ -8,7 +8,7 @@ import { publishFile } from "../../outputs/file_publisher.ts";
 import { ReportSender } from "../../outputs/report_sender.ts";
 import { printable } from "../../shared/text.ts";
 import { EXIT } from "../exit_code.ts";
-import type { DeliveryEvent } from "../../engine/delivery_event.ts";
+import type { DeliveryEvent } from "../../engine/queue_state.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { VERSION } from "../answer_at_once.ts";
 import { describeOutboxEvent, describePending, describeUnfinished } from "./service_log.ts";

@@ -1,6 +1,6 @@
 import { actionTitle } from "../../condition/action.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
-import type { DeliveryEvent } from "../../engine/delivery_event.ts";
+import type { DeliveryEvent } from "../../engine/queue_state.ts";
 import type { Redact } from "../../shared/redact.ts";
 import type { Log } from "../../domain/system.ts";
 import { oneLine } from "../../shared/text.ts";

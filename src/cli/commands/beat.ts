@@ -10,7 +10,7 @@ import type { MonitorRun } from "../../domain/monitor_run.ts";
 import { StoreError } from "../../domain/store.ts";
 import type { ForegroundEnd } from "../../domain/processes.ts";
 import type { System } from "../../domain/system.ts";
-import { withStallSafeTimeout } from "../../shared/stall_safe_timeout.ts";
+import { withStallSafeTimeout } from "../../shared/deadline.ts";
 import { lastLines, printable } from "../../shared/text.ts";
 import { createRedactor } from "../../shared/redact.ts";
 import type { ControlRequest } from "../check/control.ts";

@@ -3,8 +3,7 @@ import type { ConditionChange, KeptResult } from "../../domain/store.ts";
 import { mostUrgentFirst, type ShownCondition } from "../../domain/condition.ts";
 import type { Page } from "../../domain/generated/config.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
-import { groupChecks } from "./page_groups.ts";
-import type { PageCheck, PageSlot, ReportSnapshot } from "./snapshot.ts";
+import { groupChecks, type PageCheck, type PageSlot, type ReportSnapshot } from "./snapshot.ts";
 
 type Tagged = Pick<ShownCheck, "tags" | "active">;
 

@@ -15,7 +15,15 @@ import { isShown, type ItemOptions, renderRow, type Room, TEXT_MAX } from "./ren
 import { renderOwnPage, renderTimeline } from "./render_own_page.ts";
 import { FILE_SCRIPT } from "./old_page.ts";
 import { NO_FILTER, ORDERS } from "./page_filter.ts";
-import { groupChecks } from "./page_groups.ts";
+import {
+  DAYS_SHOWN,
+  groupChecks,
+  HOURS_SHOWN,
+  isUnconfirmed,
+  lastChangeMs,
+  type PageCheck,
+  type ReportSnapshot,
+} from "./snapshot.ts";
 import {
   countText,
   heading,
@@ -26,14 +34,6 @@ import {
   renderHead,
   renderHeader,
 } from "./render_header.ts";
-import {
-  DAYS_SHOWN,
-  HOURS_SHOWN,
-  isUnconfirmed,
-  lastChangeMs,
-  type PageCheck,
-  type ReportSnapshot,
-} from "./snapshot.ts";
 import type { PageRow, PageRows } from "./page_rows.ts";
 import { CHECKS_WITH_CHANGES_MAX, firstHourMs, type PageScale, pageScale } from "./strips.ts";
 

@@ -3,7 +3,7 @@ import type { ShownCondition } from "../../domain/condition.ts";
 import type { FailedReload, NotRunning } from "../../domain/monitor_run.ts";
 import type { MemberStatus } from "../../domain/membership.ts";
 import type { LoggedDelivery, PageAction, Silence } from "../../domain/outbox.ts";
-import type { Page } from "../../domain/generated/config.ts";
+import type { Page, PageGroup } from "../../domain/generated/config.ts";
 import type { ConditionChange, MetricSums, RecentRun } from "../../domain/store.ts";
 import type { ShownNotification } from "../outbox_status.ts";
 import type { CheckStatus } from "../../engine/check_status.ts";
@@ -177,4 +177,28 @@ export function pageFacts(
   { clock, hostName }: Pick<System, "clock" | "hostName">,
 ): PageFacts {
   return { ...facts, nowMs: clock.wallMs(), hostName: hostName() };
+}
+
+interface Grouped {
+  /** `null`: the checks that are in no group. */
+  readonly group: PageGroup | null;
+  readonly members: readonly PageCheck[];
+}
+
+/**
+ * Returns the groups that have checks, each check in the first one that matches it. A group without tags and names has
+ * those that are in no other one; without such a group, they are last.
+ */
+export function groupChecks(checks: readonly PageCheck[], groups: readonly PageGroup[]): readonly Grouped[] {
+  const sets = groups.map((group) => ({ group, names: new Set(group.checks), tags: new Set(group.tags) }));
+  const rest = sets.find(({ names, tags }) => names.size + tags.size === 0)?.group ?? null;
+  const found = Map.groupBy(
+    checks,
+    ({ check: { name, tags } }) =>
+      sets.find((set) => set.names.has(name) || tags.some((tag) => set.tags.has(tag)))?.group ?? rest,
+  );
+  return [...groups, null].flatMap((group) => {
+    const members = found.get(group);
+    return members === undefined ? [] : [{ group, members }];
+  });
 }

@@ -18,8 +18,7 @@ import { allChanges, readServices } from "../../state/read_store.ts";
 import { NO_FILTER, type PageFilter } from "../html_report/page_filter.ts";
 import { type PageFacts, pageFacts, type PageForms, type PageWhy } from "../html_report/snapshot.ts";
 import { publicChange, publicChecks, publicStatus } from "../html_report/public_report.ts";
-import { PageHistories } from "../html_report/page_histories.ts";
-import { type PagePiece, PageRows } from "../html_report/page_rows.ts";
+import { PageHistories, type PagePiece, PageRows } from "../html_report/page_rows.ts";
 import { pagePieces } from "../html_report/write_report.ts";
 import { readReporting } from "../agents_status.ts";
 import { historyJson, readHistory } from "../json/history_json.ts";
@@ -145,7 +144,7 @@ export class Views {
     const { store } = repository;
     const nowMs = system.clock.wallMs();
     // Only the page of one check needs this module.
-    const { whyOnPage } = await import("../why/page_why.ts");
+    const { whyOnPage } = await import("../why/describe_why.ts");
     return whyOnPage(check, {
       config,
       recordOf: (name) => {

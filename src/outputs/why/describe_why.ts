@@ -11,7 +11,11 @@ import {
 } from "../outbox_status.ts";
 import type { Cause } from "../../engine/why.ts";
 import { timeText } from "../../shared/local_time.ts";
-import type { ExplainedChannel, Why } from "./gather_why.ts";
+import { type ExplainedChannel, gatherWhy, type Why, type WhySources } from "./gather_why.ts";
+import { truncate } from "../../shared/text.ts";
+import { statusOf } from "../../engine/check_status.ts";
+import type { Check } from "../../domain/check.ts";
+import type { PageWhy } from "../html_report/snapshot.ts";
 
 /** The context of the text of a channel. */
 export interface WhyTextOptions {
@@ -187,4 +191,23 @@ function describeThreshold(
   { kind, condition, results, of }: CauseOf<"threshold" | "recovery_threshold">,
 ): string {
   return `"${kind}": ${condition}, ${results} of ${of} results`;
+}
+
+const LINE_LENGTH_MAX = 1_000;
+
+/** Returns a line for each channel of a check; none while it is ok and its notifications are not suppressed. */
+export function whyOnPage(
+  check: Check,
+  { timeZone, ...sources }: WhySources & { readonly timeZone: string },
+): readonly PageWhy[] {
+  const why = gatherWhy(check, sources);
+  const { condition, isSilenced, maintenance } = statusOf(check, sources);
+  const isNews = condition !== "ok" || isSilenced || maintenance !== null ||
+    why.channels.some(({ event, queued }) => event !== null || queued.length > 0);
+  if (!isNews) return [];
+  const options = { ...why, timeZone, whenDecided: describeDecision(why) };
+  return why.channels.map((channel) => ({
+    channel: truncate(channel.name, LINE_LENGTH_MAX),
+    text: truncate(describeInLine(channel, options), LINE_LENGTH_MAX),
+  }));
 }

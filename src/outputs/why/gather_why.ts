@@ -13,8 +13,7 @@ import {
 } from "../../engine/configured_channels.ts";
 import { type CausesOptions, explainCause, type ExplainedCause } from "../../engine/causes.ts";
 import { holdingDependencies } from "../../engine/suppression.ts";
-import { AttributeIndex } from "../../state/attribute_index.ts";
-import { newRecord } from "../../state/record_cache.ts";
+import { AttributeIndex, newRecord } from "../../state/record_cache.ts";
 import { type ShownNotification, shownNotifications } from "../outbox_status.ts";
 import { type LastNotified, lastNotified } from "../../engine/queued_notifications.ts";
 import {

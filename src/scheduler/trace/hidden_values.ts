@@ -3,7 +3,7 @@
  * redactor knows only secrets of the config and of the run. It may hide more than a credential.
  */
 import { isCredentialName } from "../../config/credentials.ts";
-import { decodeComponent } from "../../shared/decode_component.ts";
+import { decodeComponent } from "../../shared/text.ts";
 
 export const HIDDEN = "(hidden)";
 

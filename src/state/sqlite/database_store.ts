@@ -1,8 +1,14 @@
 import { type PruneProgress, type Store, StoreError } from "../../domain/store.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
-import { createCheckStore } from "./sqlite_checks.ts";
-import { createOutboxStore } from "./sqlite_outbox.ts";
-import { createReportStore } from "./sqlite_reports.ts";
+import { createCheckStore, createReportStore } from "./sqlite_checks.ts";
+import {
+  createOutboxStore,
+  DELETE_DROPPED,
+  DELETE_OLD_ACTIONS,
+  DELETE_OLD_COUNTS,
+  DELETE_OLD_DELIVERIES,
+  DELETE_OLD_SILENCES,
+} from "./sqlite_outbox.ts";
 import { type Access, explaining, type Patience, whileBusy } from "./store_failure.ts";
 import { CLOCK, JOB_RUNS, JOBS, MONITOR, ONLY_ROW } from "../sql/tables.ts";
 import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
@@ -17,13 +23,6 @@ import {
   limitsAt,
   type RetentionLimits,
 } from "../retention.ts";
-import {
-  DELETE_DROPPED,
-  DELETE_OLD_ACTIONS,
-  DELETE_OLD_COUNTS,
-  DELETE_OLD_DELIVERIES,
-  DELETE_OLD_SILENCES,
-} from "./outbox_statements.ts";
 import {
   ADD_HOURS_TO_DAYS,
   DELETE_ADDED_HOURS,

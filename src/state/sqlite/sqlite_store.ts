@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { StoreError } from "../../domain/store.ts";
+import { type Store, StoreError } from "../../domain/store.ts";
 import { COMPANIONS, type FileStoreOptions, type OpenedStore, type StoreFiles } from "../../domain/stores.ts";
 import {
   BUSY_TIMEOUT_MS,
@@ -12,6 +12,7 @@ import {
 import { explaining, isBusy, type Patience, whileBusy } from "./store_failure.ts";
 import { DamagedFileError, inspectEmptyFile, inspectHeader, inspectPlace } from "../state_file.ts";
 import { createDatabaseStore } from "./database_store.ts";
+import { STEPS } from "../sql/tables.ts";
 
 export interface SqliteStoreOptions extends Pick<FileStoreOptions, "access" | "damage"> {
   readonly files: StoreFiles;
@@ -238,4 +239,13 @@ async function isFree(path: string, files: StoreFiles): Promise<boolean> {
 /** Such as `20260131T100000Z`. */
 function stamp(nowMs: number): string {
   return new Date(nowMs).toISOString().replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
+}
+
+const PATH = ":memory:";
+
+/** Opens a database that is gone with this process (`--state none`). */
+export async function openInMemoryStore(): Promise<Store> {
+  const connection = await openConnection(PATH, { readOnly: false });
+  connection.execute(STEPS.flat());
+  return createDatabaseStore(connection, PATH);
 }

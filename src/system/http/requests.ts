@@ -8,7 +8,7 @@ import { headerOf, HttpError, readHead, type ResponseHead } from "./http_head.ts
 import { abortLate } from "../deno_workarounds/late_abort.ts";
 import { explainRequestError } from "./request_failure.ts";
 import type { ClientTls } from "../tls/tls_settings.ts";
-import { decodeComponent } from "../../shared/decode_component.ts";
+import { decodeComponent } from "../../shared/text.ts";
 import { setImmediate } from "node:timers";
 import type { Connection, ConnectionPhase, Connections, ConnectionTarget } from "../../domain/connections.ts";
 import { connectStream, type ConnectTcpOptions } from "../tcp/connect_tcp.ts";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { statusOf } from "../../../src/engine/check_status.ts";
-import { PageHistories } from "../../../src/outputs/html_report/page_histories.ts";
-import { newerText, PageRows } from "../../../src/outputs/html_report/page_rows.ts";
+import { newerText, PageHistories, PageRows } from "../../../src/outputs/html_report/page_rows.ts";
 import { NO_HISTORY, type PageCheck } from "../../../src/outputs/html_report/snapshot.ts";
 import { markup } from "../../../src/outputs/markup.ts";
 import type { Condition } from "../../../src/domain/condition.ts";

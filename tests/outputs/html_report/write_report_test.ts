@@ -4,7 +4,7 @@ import { writeReport } from "../../../src/outputs/html_report/write_report.ts";
 import type { NotRunning } from "../../../src/domain/monitor_run.ts";
 import type { Check } from "../../../src/domain/check.ts";
 import type { Store } from "../../../src/domain/store.ts";
-import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../../src/state/sqlite/sqlite_store.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
 import {
   changeOf,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { handleCheckIn } from "../../../src/outputs/http_endpoint/check_ins.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
-import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../../src/state/sqlite/sqlite_store.ts";
 
 const NOW_MS = Date.UTC(2026, 2, 2);
 const KEY = "a-key-of-a-job";

@@ -3,7 +3,7 @@ import { Endpoint } from "../../../src/outputs/http_endpoint/endpoint.ts";
 import { openStateRepository } from "../../../src/state/state_repository.ts";
 import { load, withCheck } from "../../../testing/config_system.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
-import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../../src/state/sqlite/sqlite_store.ts";
 
 Deno.test("GET /healthz is 503 while runs are late", async () => {
   const scheduler = { isAdvancing: true, request: () => {} };

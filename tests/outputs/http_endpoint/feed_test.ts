@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { renderFeed } from "../../../src/outputs/http_endpoint/views.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { testCheck } from "../../support/checks.ts";
-import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../../src/state/sqlite/sqlite_store.ts";
 import { changeOf, recordOf, updateOf } from "../../state/records.ts";
 
 const OPTIONS = {

@@ -6,7 +6,7 @@ import type { SummarySettings } from "../../../src/domain/channel.ts";
 import { queueDueSummary } from "../../../src/outputs/summary/queue_summary.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/shared/time_units.ts";
 import { openStateRepository } from "../../../src/state/state_repository.ts";
-import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../../src/state/sqlite/sqlite_store.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { queuedOf } from "../../state/records.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { CheckUpdate } from "../../../src/domain/store.ts";
 import { readObjectives } from "../../../src/outputs/summary/read_objectives.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/shared/time_units.ts";
-import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
+import { openInMemoryStore } from "../../../src/state/sqlite/sqlite_store.ts";
 import { journalOf, NOW_MS, recordOf, silenceOf, updateOf } from "../../state/records.ts";
 import { testCheck } from "../../support/checks.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "../../support/property.ts";
 import { type Rows, testRows } from "../../support/rows.ts";
-import { createOutputTail } from "../../../src/system/process/output_tail.ts";
+import { createOutputTail } from "../../../src/system/process/foreground.ts";
 
 const encoder = new TextEncoder();
 
