@@ -27,11 +27,11 @@ export function faultsOf(tape: Tape, nowMs: number): readonly Fault[] {
     ...responseFaults(tape),
     ...connectionFaults(tape),
     ...certificateFaults(tape, nowMs),
-    ...CALL_FAULTS.flatMap(({ name, hint, call, change, contents }) => {
+    ...CALL_FAULTS.flatMap(([call, name, hint, change, contents]) => {
       const called = changeCalls(tape, call, change);
       const changed = called === null || contents === undefined
         ? called
-        : changeCalls(called, "read", () => ({ ...AT_ONCE, value: contents })) ?? called;
+        : changeCalls(called, "read", () => now(contents)) ?? called;
       return changed === null ? [] : [{ name, hint, tapes: [["", changed] as const] }];
     }),
   ];
@@ -79,7 +79,7 @@ function responseFaults(tape: Tape): readonly Fault[] {
   return [
     simple("connection refused", null, each(failing("connecting", "connection refused"))),
     simple("connection reset", null, each(failing("head", "connection reset by peer"))),
-    simple("no response", null, each(() => ({ hangs: true, ...AT_ONCE }))),
+    simple("no response", null, each(hangs)),
     simple(
       `ten times slower, after ${describeDuration(slowMs)}`,
       `"response": { "warning_duration": "${exactDuration(slowMs / 2)}" }`,
@@ -190,9 +190,9 @@ function connectionFaults(tape: Tape): readonly Fault[] {
   const hint = '"expect": "…"';
   return [
     simple("connection refused", null, each(failing("connecting", "connection refused"))),
-    simple("no connection", null, each(() => ({ hangs: true, ...AT_ONCE }))),
+    simple("no connection", null, each(hangs)),
     simple("connection that sends nothing", hint, sends()),
-    simple("connection that ends at once", hint, sends({ value: null, ...AT_ONCE })),
+    simple("connection that ends at once", hint, sends(now(null))),
     simple(
       "connection that is reset",
       hint,
@@ -201,7 +201,7 @@ function connectionFaults(tape: Tape): readonly Fault[] {
     simple(
       "another answer",
       hint,
-      sends({ value: new TextEncoder().encode("HTTP/1.1 400 Bad Request\r\n\r\n"), ...AT_ONCE }),
+      sends(now(new TextEncoder().encode("HTTP/1.1 400 Bad Request\r\n\r\n"))),
     ),
   ];
 }
@@ -209,8 +209,7 @@ function connectionFaults(tape: Tape): readonly Fault[] {
 /** Faults of certificates, whether the check reads them or only the connection does. */
 function certificateFaults(tape: Tape, nowMs: number): readonly Fault[] {
   const reads = (change: (reading: CertificateReading) => CertificateReading): Tape =>
-    changeCalls<CertificateReading>(tape, "certificate", (value) => ({ value: change(value), ...AT_ONCE })) ??
-      tape;
+    changeCalls<CertificateReading>(tape, "certificate", (value) => now(change(value))) ?? tape;
   const refused = (about: "dates" | "names", reason: string, facts: Partial<CertificateFacts>): Tape => {
     const read = reads((reading) => ({
       problem: { about, reason },
@@ -249,35 +248,35 @@ function isOverTls({ key }: Taped<unknown>): boolean {
   return /^\S+ https:/.test(key);
 }
 
-/** A fault of other calls, by the first word of their key. */
-interface CallFault {
-  readonly name: string;
-  readonly hint: string | null;
-  readonly call: string;
+/** A fault of other calls: the first word of their key, the name and the hint of the fault, and the change. */
+type CallFault = readonly [
+  call: string,
+  name: string,
+  hint: string | null,
   // deno-lint-ignore no-explicit-any -- The call decides on the type of its value.
-  readonly change: Change<any>;
+  change: Change<any>,
   /** What its file then has. */
-  readonly contents?: Uint8Array;
-}
+  contents?: Uint8Array,
+];
 
 function failed<T>(error: Error): Change<T> {
   return () => ({ error, ...AT_ONCE });
 }
 
+function hangs(): Outcome<never> {
+  return { hangs: true, ...AT_ONCE };
+}
+
+/** Returns the outcome of a call that returns a value at once. */
+function now<T>(value: T): Outcome<T> {
+  return { value, ...AT_ONCE };
+}
+
 function exited(code: number, text: (stdout: string) => string = (stdout) => stdout): Change<ProcessEnd> {
   return (end) => {
     const stdout = "stdout" in end ? end.stdout : NO_OUTPUT;
-    const changed = text(stdout.text);
-    return {
-      ...AT_ONCE,
-      value: {
-        ended: "exited",
-        code,
-        stdout: { ...stdout, text: changed },
-        stderr: NO_OUTPUT,
-        leftovers: false,
-      },
-    };
+    const changed = { ...stdout, text: text(stdout.text) };
+    return now({ ended: "exited", code, stdout: changed, stderr: NO_OUTPUT, leftovers: false });
   };
 }
 
@@ -303,251 +302,153 @@ function isPing(end: ProcessEnd): boolean {
 
 const NO_OUTPUT = { text: "", truncated: false };
 
+const MISSING = new Deno.errors.NotFound("no such file or directory");
+const DENIED = new Deno.errors.PermissionDenied("permission denied");
+
 const CALL_FAULTS: readonly CallFault[] = [
-  {
-    name: "name that does not exist",
-    hint: null,
-    call: "lookup",
-    change: (): Outcome<DnsAnswer> => ({ ...AT_ONCE, value: { reason: "no such name", isObstacle: false } }),
-  },
-  {
-    name: "name server that fails",
-    hint: null,
-    call: "lookup",
-    change: (): Outcome<DnsAnswer> => ({
-      ...AT_ONCE,
-      value: { reason: "server failure", isObstacle: false },
-    }),
-  },
-  {
-    name: "name server that is silent",
-    hint: null,
-    call: "lookup",
-    change: () => ({ hangs: true, ...AT_ONCE }),
-  },
-  {
-    name: "another record",
-    hint: '"values" or "contains"',
-    call: "lookup",
-    change: (answer: DnsAnswer): Outcome<DnsAnswer> => ({
-      ...AT_ONCE,
-      value: { records: [otherRecord(answer)] },
-    }),
-  },
-  {
-    name: "time server that is silent",
-    hint: null,
-    call: "time",
-    change: () => ({ hangs: true, ...AT_ONCE }),
-  },
-  {
-    name: "clock that is a minute behind",
-    hint: '"offset": { "warning_above": "500 ms" }',
-    call: "time",
-    change: (reading: TimeReading) => ({
-      ...AT_ONCE,
-      value: { ...reading, offsetMs: reading.offsetMs + MINUTE_MS },
-    }),
-  },
-  {
-    name: "time server that is not synchronized",
-    hint: null,
-    call: "time",
-    change: (reading: TimeReading) => ({
-      ...AT_ONCE,
-      value: { ...reading, stratum: 16, isSynchronized: false },
-    }),
-  },
-  {
-    name: "host that does not reply",
-    hint: null,
-    call: "run",
-    change: pinged((text) => text.replace(PING_COUNTS, "$1 packets transmitted, 0 $2")),
-  },
-  {
-    name: "pings of which half get lost",
-    hint: '"loss": { "warning_above": "20%" }',
-    call: "run",
-    change: pinged((text) =>
+  ["lookup", "name that does not exist", null, () => now({ reason: "no such name", isObstacle: false })],
+  ["lookup", "name server that fails", null, () => now({ reason: "server failure", isObstacle: false })],
+  ["lookup", "name server that is silent", null, hangs],
+  [
+    "lookup",
+    "another record",
+    '"values" or "contains"',
+    (answer: DnsAnswer) => now({ records: [otherRecord(answer)] }),
+  ],
+  ["time", "time server that is silent", null, hangs],
+  [
+    "time",
+    "clock that is a minute behind",
+    '"offset": { "warning_above": "500 ms" }',
+    (reading: TimeReading) => now({ ...reading, offsetMs: reading.offsetMs + MINUTE_MS }),
+  ],
+  [
+    "time",
+    "time server that is not synchronized",
+    null,
+    (reading: TimeReading) => now({ ...reading, stratum: 16, isSynchronized: false }),
+  ],
+  [
+    "run",
+    "host that does not reply",
+    null,
+    pinged((text) => text.replace(PING_COUNTS, "$1 packets transmitted, 0 $2")),
+  ],
+  [
+    "run",
+    "pings of which half get lost",
+    '"loss": { "warning_above": "20%" }',
+    pinged((text) =>
       text.replace(PING_COUNTS, (_, sent, rest) => `${sent} packets transmitted, ${sent >> 1} ${rest}`)
     ),
-  },
-  {
-    name: "replies after a second",
-    hint: '"round_trip": { "warning_above": "500 ms" }',
-    call: "run",
-    change: pinged((text) => text.replace(PING_TIMES, "$11000/1000/1000")),
-  },
-  { name: "exit code 1", hint: '"exit_code_conditions"', call: "run", change: unlessPinged(exited(1)) },
-  { name: "exit code 2", hint: '"exit_code_conditions"', call: "run", change: unlessPinged(exited(2)) },
-  {
-    name: "exit code 0 without output",
-    hint: '"output_part": "…"',
-    call: "run",
-    change: exited(0, () => ""),
-  },
-  {
-    name: "output that ends after its first line",
-    hint: '"output_part": "…" with its end',
-    call: "run",
-    change: (end: ProcessEnd) => {
-      const text = "stdout" in end ? end.stdout.text : "";
-      return text.trimEnd().includes("\n")
-        ? exited(0, () => text.slice(0, text.indexOf("\n") + 1))(end)
-        : null;
-    },
-  },
-  {
-    name: "command that is killed",
-    hint: null,
-    call: "run",
-    change: (): Outcome<ProcessEnd> => ({
-      ...AT_ONCE,
-      value: { ended: "signalled", signal: "SIGKILL", stdout: NO_OUTPUT, stderr: NO_OUTPUT },
-    }),
-  },
-  {
-    name: "command that hangs",
-    hint: '"condition_on_timeout"',
-    call: "run",
-    change: (): Outcome<ProcessEnd> => ({
-      ...AT_ONCE,
-      value: { ended: "timed_out", stdout: NO_OUTPUT, stderr: NO_OUTPUT, survives: false },
-    }),
-  },
-  {
-    name: "command that is missing",
-    hint: null,
-    call: "run",
-    change: (): Outcome<ProcessEnd> => ({
-      ...AT_ONCE,
-      value: { ended: "not_started", reason: "no such file or directory" },
-    }),
-  },
-  {
-    name: "missing file",
-    hint: '"condition_on_missing"',
-    call: "stat",
-    change: failed(new Deno.errors.NotFound("no such file or directory")),
-  },
-  {
-    name: "unreadable file",
-    hint: null,
-    call: "stat",
-    change: failed(new Deno.errors.PermissionDenied("permission denied")),
-  },
-  {
-    name: "file system that hangs",
-    hint: null,
-    call: "stat",
-    change: failed(new Deno.errors.TimedOut("no response")),
-  },
-  {
-    name: "missing log",
-    hint: '"condition_on_missing"',
-    call: "readPart",
-    change: failed(new Deno.errors.NotFound("no such file or directory")),
-  },
-  {
-    name: "unreadable log",
-    hint: null,
-    call: "readPart",
-    change: failed(new Deno.errors.PermissionDenied("permission denied")),
-  },
-  {
-    name: "file that is no longer written",
-    hint: '"warning_age" or "critical_age"',
-    call: "stat",
-    change: (facts: FileFacts) => ({
-      ...AT_ONCE,
-      value: { ...facts, modifiedAtMs: facts.modifiedAtMs && facts.modifiedAtMs - 30 * DAY_MS },
-    }),
-  },
-  {
-    name: "file with other contents",
-    hint: '"sha256" or "content_pattern"',
-    call: "read",
-    change: (): Outcome<Uint8Array> => ({ ...AT_ONCE, value: new TextEncoder().encode("other\n") }),
-  },
-  {
-    name: "empty file",
-    hint: '"size_min": "1 B"',
-    call: "stat",
-    contents: new Uint8Array(),
-    change: (facts: FileFacts) =>
-      facts.kind === "file" ? { ...AT_ONCE, value: { ...facts, sizeBytes: 0 } } : null,
-  },
-  {
-    name: "full file system",
-    hint: '"free": { "warning_below": "10%" }',
-    call: "fileSystem",
-    change: (facts: FileSystemFacts) => ({ ...AT_ONCE, value: { ...facts, freeBytes: 0 } }),
-  },
-  {
-    name: "no inodes left",
-    hint: '"free_inodes": { "warning_below": "10%" }',
-    call: "fileSystem",
-    change: (facts: FileSystemFacts) =>
-      facts.inodes && { ...AT_ONCE, value: { ...facts, inodes: { ...facts.inodes, free: 0 } } },
-  },
-  {
-    name: "file system that hangs",
-    hint: null,
-    call: "fileSystem",
-    change: () => ({ hangs: true, ...AT_ONCE }),
-  },
-  {
-    name: "no memory left",
-    hint: '"available": { "warning_below": "10%" }',
-    call: "memory",
-    change: (facts: MemoryFacts) => ({ ...AT_ONCE, value: { ...facts, availableBytes: 0 } }),
-  },
-  {
-    name: "swap in full use",
-    hint: '"swap_used": { "warning_above": "50%" }',
-    call: "memory",
-    change: (facts: MemoryFacts) =>
-      facts.swapTotalBytes === 0
-        ? null
-        : { ...AT_ONCE, value: { ...facts, swapUsedBytes: facts.swapTotalBytes } },
-  },
-  {
-    name: "load of 1,000",
-    hint: null,
-    call: "loadAverages",
-    change: () => ({ ...AT_ONCE, value: [1000, 1000, 1000] }),
-  },
-  {
-    name: "run of the job that fails",
-    hint: null,
-    call: "job",
-    change: (facts: JobFacts) =>
-      facts.last && {
-        ...AT_ONCE,
-        value: { ...facts, last: { ...facts.last, end: { ...facts.last.end, how: "exited", exitCode: 1 } } },
-      },
-  },
-  {
-    name: "job that does not run any more",
-    hint: null,
-    call: "job",
-    change: (facts: JobFacts) =>
-      facts.last &&
-      { ...AT_ONCE, value: { ...facts, last: earlier(facts.last), sinceMs: facts.sinceMs - AGES_MS } },
-  },
-  {
-    name: "run of the job that does not end",
-    hint: '"duration_max": "1 hour"',
-    call: "job",
-    change: (facts: JobFacts) =>
-      facts.last && {
-        ...AT_ONCE,
-        value: {
-          ...facts,
-          inProgress: [{ id: "endless", startedAtMs: facts.last.startedAtMs - AGES_MS, end: null }],
-        },
-      },
-  },
+  ],
+  [
+    "run",
+    "replies after a second",
+    '"round_trip": { "warning_above": "500 ms" }',
+    pinged((text) => text.replace(PING_TIMES, "$11000/1000/1000")),
+  ],
+  ["run", "exit code 1", '"exit_code_conditions"', unlessPinged(exited(1))],
+  ["run", "exit code 2", '"exit_code_conditions"', unlessPinged(exited(2))],
+  ["run", "exit code 0 without output", '"output_part": "…"', exited(0, () => "")],
+  ["run", "output that ends after its first line", '"output_part": "…" with its end', (end: ProcessEnd) => {
+    const text = "stdout" in end ? end.stdout.text : "";
+    return text.trimEnd().includes("\n") ? exited(0, () => text.slice(0, text.indexOf("\n") + 1))(end) : null;
+  }],
+  [
+    "run",
+    "command that is killed",
+    null,
+    () => now({ ended: "signalled", signal: "SIGKILL", stdout: NO_OUTPUT, stderr: NO_OUTPUT }),
+  ],
+  [
+    "run",
+    "command that hangs",
+    '"condition_on_timeout"',
+    () => now({ ended: "timed_out", stdout: NO_OUTPUT, stderr: NO_OUTPUT, survives: false }),
+  ],
+  [
+    "run",
+    "command that is missing",
+    null,
+    () => now({ ended: "not_started", reason: "no such file or directory" }),
+  ],
+  ["stat", "missing file", '"condition_on_missing"', failed(MISSING)],
+  ["stat", "unreadable file", null, failed(DENIED)],
+  ["stat", "file system that hangs", null, failed(new Deno.errors.TimedOut("no response"))],
+  ["readPart", "missing log", '"condition_on_missing"', failed(MISSING)],
+  ["readPart", "unreadable log", null, failed(DENIED)],
+  [
+    "stat",
+    "file that is no longer written",
+    '"warning_age" or "critical_age"',
+    (facts: FileFacts) =>
+      now({ ...facts, modifiedAtMs: facts.modifiedAtMs && facts.modifiedAtMs - 30 * DAY_MS }),
+  ],
+  [
+    "read",
+    "file with other contents",
+    '"sha256" or "content_pattern"',
+    () => now(new TextEncoder().encode("other\n")),
+  ],
+  [
+    "stat",
+    "empty file",
+    '"size_min": "1 B"',
+    (facts: FileFacts) => facts.kind === "file" ? now({ ...facts, sizeBytes: 0 }) : null,
+    new Uint8Array(),
+  ],
+  [
+    "fileSystem",
+    "full file system",
+    '"free": { "warning_below": "10%" }',
+    (facts: FileSystemFacts) => now({ ...facts, freeBytes: 0 }),
+  ],
+  [
+    "fileSystem",
+    "no inodes left",
+    '"free_inodes": { "warning_below": "10%" }',
+    (facts: FileSystemFacts) => facts.inodes && now({ ...facts, inodes: { ...facts.inodes, free: 0 } }),
+  ],
+  ["fileSystem", "file system that hangs", null, hangs],
+  [
+    "memory",
+    "no memory left",
+    '"available": { "warning_below": "10%" }',
+    (facts: MemoryFacts) => now({ ...facts, availableBytes: 0 }),
+  ],
+  [
+    "memory",
+    "swap in full use",
+    '"swap_used": { "warning_above": "50%" }',
+    (facts: MemoryFacts) =>
+      facts.swapTotalBytes === 0 ? null : now({ ...facts, swapUsedBytes: facts.swapTotalBytes }),
+  ],
+  ["loadAverages", "load of 1,000", null, () => now([1000, 1000, 1000])],
+  [
+    "job",
+    "run of the job that fails",
+    null,
+    ({ last, ...facts }: JobFacts) =>
+      last && now({ ...facts, last: { ...last, end: { ...last.end, how: "exited", exitCode: 1 } } }),
+  ],
+  [
+    "job",
+    "job that does not run any more",
+    null,
+    ({ last, ...facts }: JobFacts) =>
+      last && now({ ...facts, last: earlier(last), sinceMs: facts.sinceMs - AGES_MS }),
+  ],
+  [
+    "job",
+    "run of the job that does not end",
+    '"duration_max": "1 hour"',
+    (facts: JobFacts) =>
+      facts.last && now({
+        ...facts,
+        inProgress: [{ id: "endless", startedAtMs: facts.last.startedAtMs - AGES_MS, end: null }],
+      }),
+  ],
 ];
 
 /** An address of a test network (RFC 5737) that is not in an answer. */
