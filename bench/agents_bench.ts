@@ -46,7 +46,7 @@ function toRows({ received, seconds, hubCpuMs, agentsCpuMs, replyMs, waiting }: 
       name: `results a second of ${AGENTS} agents that one hub records`,
       value: received / seconds,
       unit: "results/s",
-      note: `${waiting} waiting in the end`,
+      note: `${waiting[0]} waiting at the start, ${waiting[1]} in the end`,
     },
     {
       name: "processor time of a result at the hub",

@@ -26,8 +26,8 @@ export interface AgentsLoad {
   readonly agentsCpuMs: number;
   /** How long the hub took to reply. */
   readonly replyMs: { readonly median: number; readonly p99: number };
-  /** Results that were waiting in the end. */
-  readonly waiting: number;
+  /** Results that were waiting at the begin of the measured time, and at its end. */
+  readonly waiting: readonly [number, number];
 }
 
 const [target = "", hubId, agents, perSecond, warmUpSeconds, seconds, key = ""] = Deno.args;
@@ -96,6 +96,12 @@ for (const { sender } of started) {
 const STEPS = 10;
 let step = 0;
 const timer = setInterval(() => {
+  // A late timer does not lower the rate.
+  while (step * 1_000 / STEPS <= performance.now() - startedMs) recordStep();
+}, 1_000 / STEPS);
+const startedMs = performance.now();
+
+function recordStep(): void {
   const nowMs = Date.now();
   for (const { checks, engine } of started) {
     for (const [index, check] of checks.entries()) {
@@ -115,13 +121,15 @@ const timer = setInterval(() => {
     }
   }
   step++;
-}, 1_000 / STEPS);
+}
 
-const receivedOf = async (): Promise<number> => {
-  // Everything that was recorded is stored before it is counted.
-  let waiting = 0;
-  for (const { repository } of started) waiting += (await repository.store.reports(0)).waiting;
-  return recorded() - waiting;
+const readWaiting = async (): Promise<number> => {
+  let stored = 0;
+  for (const { repository } of started) {
+    await repository.flush();
+    stored += (await repository.store.reports(0)).waiting;
+  }
+  return stored;
 };
 function recorded(): number {
   return started.reduce(
@@ -134,16 +142,17 @@ function recorded(): number {
 await new Promise((resolve) => setTimeout(resolve, Number(warmUpSeconds) * 1_000));
 replyMs.length = 0;
 const before = { hub: readUsage(Number(hubId)).cpuMs, agents: readUsage(Deno.pid).cpuMs };
-const [beganMs, receivedBefore] = [performance.now(), await receivedOf()];
+const [beganMs, waitingBefore] = [performance.now(), await readWaiting()];
+const recordedBefore = recorded();
 await new Promise((resolve) => setTimeout(resolve, Number(seconds) * 1_000));
-const received = await receivedOf();
+const waiting = await readWaiting();
 const measured: AgentsLoad = {
-  received: received - receivedBefore,
+  received: recorded() - waiting - (recordedBefore - waitingBefore),
   seconds: (performance.now() - beganMs) / 1_000,
   hubCpuMs: readUsage(Number(hubId)).cpuMs - before.hub,
   agentsCpuMs: readUsage(Deno.pid).cpuMs - before.agents,
   replyMs: { median: quantile(replyMs, 0.5), p99: quantile(replyMs, 0.99) },
-  waiting: recorded() - received,
+  waiting: [waitingBefore, waiting],
 };
 console.log(JSON.stringify(measured));
 clearInterval(timer);

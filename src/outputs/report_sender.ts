@@ -126,11 +126,13 @@ export class ReportSender implements Reporter {
     this.#plan?.cancel();
     const cancel = clock.after(delayMs, () => {
       this.#plan = null;
+      const beganMs = clock.monotonicMs();
       this.#sending = this.#send().catch(onBug).finally(() => {
         this.#sending = null;
         const { reportTo } = this.#config;
-        const regularMs = Math.min(reportTo?.intervalMs ?? IDLE_MS, IDLE_MS);
-        this.#sendAfter(this.#failures === 0 ? regularMs : this.#retryMs());
+        // From its begin: otherwise agents that wait for one hub at a time would all send at the same time ever after.
+        const regularMs = beganMs + Math.min(reportTo?.intervalMs ?? IDLE_MS, IDLE_MS) - clock.monotonicMs();
+        this.#sendAfter(this.#failures === 0 ? Math.max(0, regularMs) : this.#retryMs());
       });
     });
     this.#plan = { atMs, cancel };
