@@ -673,6 +673,17 @@ export const ENGINE: FaultyLayer = {
     },
     {
       file: "src/engine/decide.ts",
+      tests: ["tests/simulation/agents_test.ts"],
+      faults: [
+        [
+          "the silence of an agent suppresses what it reports after it",
+          "run === null || !isReported(check) ? check : whileReported(check)",
+          "check",
+        ],
+      ],
+    },
+    {
+      file: "src/engine/decide.ts",
       tests: [
         "tests/simulation/suppression_test.ts",
         "tests/state/state_repository_test.ts",

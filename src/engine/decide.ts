@@ -19,6 +19,7 @@ import {
   withTold,
 } from "../condition/burn.ts";
 import { isUnreported } from "../condition/agreement.ts";
+import { agentCheckName, isReported } from "../domain/agent_check.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Check, Result } from "../domain/check.ts";
 import { actionPhase, describeActions, withAction } from "../condition/action.ts";
@@ -142,13 +143,14 @@ export function decide(
     channels: lastNotifiedOf === null || !notifies ? [] : check.notifications,
     lastNotifiedOf: lastNotifiedOf ?? (() => NEVER_NOTIFIED),
   };
+  const suppressible = run === null || !isReported(check) ? check : whileReported(check);
   const circumstances: Circumstances = {
-    suppressedBy: suppressionIn(check, situation),
+    suppressedBy: suppressionIn(suppressible, situation),
     nowMs,
     isAcknowledged: acknowledgement !== undefined,
     acts: situation.acts !== false && !situation.isOvertaken && !situation.isLate &&
       check.action !== undefined &&
-      mayAct(check, situation),
+      mayAct(suppressible, situation),
     known: (state) => knownToChannels(state, deciding),
   };
   return run === null
@@ -160,6 +162,15 @@ export function decide(
 export function suppressionIn(check: Check, situation: Situation): Suppression | null {
   if (situation.isOvertaken === true) return "overtaken";
   return situation.isLate === true ? "late" : suppressionOf(check, situation);
+}
+
+/**
+ * Returns a check as it depends on others at a result, with which its agent is not silent. Otherwise a problem that
+ * began and ended while the hub was away would be suppressed, and never sent.
+ */
+function whileReported(check: Check): Check {
+  const own = agentCheckName(check.agent ?? "");
+  return { ...check, dependsOn: check.dependsOn.filter((dependency) => dependency !== own) };
 }
 
 const NEVER_NOTIFIED: LastNotified = { conditions: ["ok"], isPending: false };

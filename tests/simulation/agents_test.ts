@@ -158,6 +158,44 @@ test("late results are in the history, and cause no notification", async (pair) 
   assert.match(history, /08:11:.*critical/);
 });
 
+test("a short problem while the hub was away is sent as missed, and not suppressed by the agent", async (pair) => {
+  const { world, hook, hub } = pair;
+  pair.startBoth();
+  await world.advance(10 * MINUTE_MS);
+  hub.service?.signal("SIGKILL");
+  world.outcomes.set("db", NO_SPACE);
+  await world.advance(MINUTE_MS);
+  world.outcomes.set("db", OK);
+  await world.advance(15_000);
+  pair.start(hub);
+  await world.advance(10 * MINUTE_MS);
+  assert.deepEqual(hook.events(), ["db recovery"]);
+  assert.equal(hook.posts[0]?.missed_problem?.output, "no space");
+});
+
+test("an agent reports at its interval, however long the hub takes to reply", async (pair) => {
+  const { world, nas } = pair;
+  pair.write(nas, {
+    report_to: { target: "https://slow.example.org:9797/", key: KEY },
+    defaults: { schedule: { regular_interval: 3, attentive_interval: 3 } },
+    checks: { web: { kind: "script", parameters: { path: "/bin/probe" } } },
+  });
+  const receivedMs: number[] = [];
+  world.network.add("slow.example.org", {
+    fault: { kind: "slow", ms: 4_000 },
+    respond: ({ body = "" }) => {
+      receivedMs.push(world.nowMs);
+      const { results } = JSON.parse(body) as { results: readonly { sequence: number }[] };
+      return { status: 200, body: JSON.stringify({ received: results.at(-1)?.sequence ?? 0, rejected: [] }) };
+    },
+  });
+  pair.start(nas);
+  await world.advance(5 * MINUTE_MS);
+  const distances = receivedMs.slice(3).map((atMs, index) => atMs - (receivedMs[index + 2] ?? NaN));
+  assert.equal(distances.length > 20, true);
+  assert.deepEqual([...new Set(distances.map((ms) => Math.round(ms / 1_000)))], [10]);
+});
+
 test("a result of a check that an agent must not report is ignored, and both sides show it", async (pair) => {
   const { world, hub, nas } = pair;
   pair.write(hub, {
