@@ -44,10 +44,11 @@ export function nextBatch(
   const awaits = (head: QueuedNotification): boolean =>
     !round.isForced && group === null && head.attempts === 0 && causes?.awaitsOthers(head) === true;
   const untried = checks.filter((own) =>
-    own.every(({ id }) => !round.tried.has(id)) && dueAtMs(own[0]) <= nowMs && !awaits(own[0])
+    own.every(({ id }) => !round.tried.has(id)) && dueAtMs(own[0]) <= nowMs
   );
-  const pending = untried.filter(([head]) => head.state === "pending");
-  const rejected = untried.filter(([head]) => head.state === "rejected" && head.nextAttemptAtMs <= nowMs);
+  const ready = untried.filter(([head]) => !awaits(head));
+  const pending = ready.filter(([head]) => head.state === "pending");
+  const rejected = ready.filter(([head]) => head.state === "rejected" && head.nextAttemptAtMs <= nowMs);
   // Apart, so that a rejected notification spoils no new ones.
   const chosen = pending.length > 0 ? pending : rejected;
   const first = leastTried(
@@ -63,7 +64,13 @@ export function nextBatch(
   const key = keyOf(first);
   if (!batches && !isDigest && key === null) return [first];
   const isSame = ([head]: NonEmpty): boolean => isDigest || keyOf(head) === key;
-  const all = chosen.filter(isSame).flatMap((own) => unsealed(own, isExcluded)).toSorted(bySequence);
+  // If one of a cause is sent, those of it that were found meanwhile wait no longer for others.
+  const joining = key === null || chosen !== pending
+    ? []
+    : untried.filter(([head]) => awaits(head) && keyOf(head) === key);
+  const all = [...chosen.filter(isSame), ...joining].flatMap((own) => unsealed(own, isExcluded)).toSorted(
+    bySequence,
+  );
   // A digest of a channel that does not batch is short.
   return batches ? all.slice(0, BATCH_MAX) : all;
 }

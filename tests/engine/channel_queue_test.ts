@@ -230,7 +230,8 @@ Deno.test("nextBatch() makes one message of a common cause, whether or not the c
   const causes = {
     of: ({ notification: { check } }: QueuedNotification) =>
       "abc".includes(check) ? { key: "x", cause: null } : null,
-    awaitsOthers: () => false,
+    // Found later than the others, so that it would wait longer.
+    awaitsOthers: ({ notification: { check } }: QueuedNotification) => check === "b",
   };
   for (const batches of [true, false]) {
     const options = { batches, isDigest: false, group: null, causes, nowMs: NOW, isExcluded: () => false };
