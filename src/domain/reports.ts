@@ -27,6 +27,9 @@ export interface ReportedRun {
   readonly isInterrupted?: boolean;
 }
 
+/** What a result has of its texts at most, in bytes of UTF-8. */
+export const REPORTED_BYTES_MAX = { output: 8_192, detail: 32_768 };
+
 /** A run that is to be reported, as it is recorded. */
 export interface NewReport {
   readonly run: ReportedRun;

@@ -6,7 +6,7 @@ import { initialState } from "../condition/condition_state.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition.ts";
 import type { NotificationFacts } from "../domain/outbox.ts";
-import type { NewReport, ReportedRun } from "../domain/reports.ts";
+import { type NewReport, REPORTED_BYTES_MAX, type ReportedRun } from "../domain/reports.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import type { StateRepository } from "../state/state_repository.ts";
 import { causesIn, failingToRun, othersToRun } from "./causes.ts";
@@ -188,9 +188,9 @@ function reportedRun(
   return {
     check: check.name,
     condition,
-    output: truncateBytes(output, OUTPUT_BYTES_MAX),
-    detail: truncateBytes(detail, DETAIL_BYTES_MAX),
-    performanceData: truncateBytes(performanceData, OUTPUT_BYTES_MAX),
+    output: truncateBytes(output, REPORTED_BYTES_MAX.output),
+    detail: truncateBytes(detail, REPORTED_BYTES_MAX.detail),
+    performanceData: truncateBytes(performanceData, REPORTED_BYTES_MAX.output),
     metrics,
     durationMs: Math.max(0, durationMs),
     lateMs,
@@ -200,10 +200,6 @@ function reportedRun(
     ...isInterrupted && { isInterrupted },
   };
 }
-
-/** So that each report fits into a request. */
-const OUTPUT_BYTES_MAX = 8_192;
-const DETAIL_BYTES_MAX = 32_768;
 
 /** The situation of a decision that calls no channel. */
 export const WITHOUT_CHANNELS = {

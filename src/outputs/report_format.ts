@@ -1,7 +1,14 @@
 /** Reports of agents as JSON: what `schemas/report.schema.json` describes. */
 import type { Awaited } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
-import type { ReportBatch, ReportedResult, ReportReply } from "../domain/reports.ts";
+import {
+  type ReportBatch,
+  REPORTED_BYTES_MAX,
+  type ReportedResult,
+  type ReportReply,
+} from "../domain/reports.ts";
+import { truncateBytes } from "../shared/text.ts";
+import { DAY_MS } from "../shared/time_units.ts";
 
 interface WrittenResult {
   readonly sequence: number;
@@ -67,8 +74,14 @@ interface ValidatorModule {
   };
 }
 
+/** Two leap days are further apart by eight years at most. A result with more than all monitors can show counts as this. */
+const MS_MAX = 20 * 366 * DAY_MS;
+
+/** What is too long is cut: a result that is rejected would hold up all that the agent has. */
 function readResult(written: WrittenResult): ReportedResult {
   const {
+    output,
+    detail,
     performance_data,
     duration_ms,
     late_ms,
@@ -80,12 +93,14 @@ function readResult(written: WrittenResult): ReportedResult {
   } = written;
   return {
     ...others,
-    performanceData: performance_data,
-    durationMs: duration_ms,
-    lateMs: late_ms === null ? null : Math.max(0, late_ms),
+    output: truncateBytes(output, REPORTED_BYTES_MAX.output),
+    detail: truncateBytes(detail, REPORTED_BYTES_MAX.detail),
+    performanceData: truncateBytes(performance_data, REPORTED_BYTES_MAX.output),
+    durationMs: Math.min(duration_ms, MS_MAX),
+    lateMs: late_ms === null ? null : Math.min(Math.max(0, late_ms), MS_MAX),
     ageMs: age_ms,
-    nextRunInMs: next_run_in_ms,
-    overdueInMs: overdue_in_ms,
+    nextRunInMs: Math.min(next_run_in_ms, MS_MAX),
+    overdueInMs: Math.min(overdue_in_ms, MS_MAX),
     ...interrupted === true && { isInterrupted: true },
   };
 }

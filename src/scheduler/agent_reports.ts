@@ -10,7 +10,7 @@ import { isCron } from "../domain/schedule.ts";
 import type { Log } from "../domain/system.ts";
 import { overdueAtMs, REPORT_MARGIN_MS } from "../engine/overdue.ts";
 import { timeText } from "../shared/local_time.ts";
-import { firstItems, quote } from "../shared/text.ts";
+import { firstItems, quote, QUOTED_LENGTH_MAX, truncate } from "../shared/text.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
 import type { LocalLocations } from "../state/local_locations.ts";
 import type { StateRepository } from "../state/state_repository.ts";
@@ -136,7 +136,10 @@ export class AgentReports implements ReportLog {
       });
       (isRecorded ? accepted : rejected).add(check);
     }
-    this.#note(agent, batch, { accepted, rejected: [...rejected] });
+    this.#note(agent, batch, {
+      accepted,
+      rejected: [...rejected].map((name) => truncate(name, QUOTED_LENGTH_MAX)),
+    });
     if (results.length > 0) {
       await repository.flush();
       if (!repository.isWritable) return null;

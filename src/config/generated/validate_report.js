@@ -120,31 +120,13 @@ vErrors = join(vErrors, validate_type_number_minimum_0.errors);
 }
 }
 if(data.next_run_in_ms !== undefined){
-let data11 = data.next_run_in_ms;
-if((typeof data11 == "number") && (isFinite(data11))){
-if(data11 > 40000000000 || isNaN(data11)){
-vErrors = add(vErrors, {instancePath:instancePath+"/next_run_in_ms",keyword:"maximum",params:{ limit: 40000000000}});
-}
-if(data11 < 0 || isNaN(data11)){
-vErrors = add(vErrors, {instancePath:instancePath+"/next_run_in_ms",keyword:"minimum",params:{ limit: 0}});
-}
-}
-else {
-vErrors = add(vErrors, {instancePath:instancePath+"/next_run_in_ms",keyword:"type",params:{type: "number"}});
+if(!(validate_type_number_minimum_0(data.next_run_in_ms, instancePath+"/next_run_in_ms"))){
+vErrors = join(vErrors, validate_type_number_minimum_0.errors);
 }
 }
 if(data.overdue_in_ms !== undefined){
-let data12 = data.overdue_in_ms;
-if((typeof data12 == "number") && (isFinite(data12))){
-if(data12 > 90000000000 || isNaN(data12)){
-vErrors = add(vErrors, {instancePath:instancePath+"/overdue_in_ms",keyword:"maximum",params:{ limit: 90000000000}});
-}
-if(data12 < 0 || isNaN(data12)){
-vErrors = add(vErrors, {instancePath:instancePath+"/overdue_in_ms",keyword:"minimum",params:{ limit: 0}});
-}
-}
-else {
-vErrors = add(vErrors, {instancePath:instancePath+"/overdue_in_ms",keyword:"type",params:{type: "number"}});
+if(!(validate_type_number_minimum_0(data.overdue_in_ms, instancePath+"/overdue_in_ms"))){
+vErrors = join(vErrors, validate_type_number_minimum_0.errors);
 }
 }
 if(data.awaits !== undefined){

@@ -77,6 +77,23 @@ Deno.test("a report of an agent arrives as it was sent", async () => {
   assert.deepEqual(received, [["nas", { ...FACTS, results }]]);
 });
 
+Deno.test("a result with too long texts or times is cut, since one that is rejected would hold up all others", async () => {
+  const long = "x".repeat(100_000);
+  const { status, received } = await post(writeBatch(FACTS, [writeResult({
+    ...{ ...RESULT, output: long, detail: long, performanceData: long },
+    ...{ durationMs: 1e300, lateMs: 1e300, nextRunInMs: 1e300, overdueInMs: 1e300 },
+  })]));
+  assert.equal(status, 200);
+  const [result] = received[0]?.[1].results ?? [];
+  const { output = "", detail = "", performanceData = "" } = result ?? {};
+  const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
+  assert.deepEqual([output, detail, performanceData].map(bytesOf), [8_192, 32_768, 8_192]);
+  const { durationMs, lateMs, nextRunInMs, overdueInMs } = result ?? {};
+  for (const ms of [durationMs, lateMs, nextRunInMs, overdueInMs]) {
+    assert.equal(new Date(Number(ms)).getUTCFullYear(), 1990);
+  }
+});
+
 Deno.test("a request that is no report of an agent is rejected", async (t) => {
   const changed = (change: object): string => JSON.stringify({ ...JSON.parse(BODY), ...change });
   const results = JSON.parse(BODY).results as object[];
