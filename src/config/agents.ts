@@ -88,6 +88,10 @@ export function assignAgents(
       }
       return check;
     }
+    if (check.invert === true) {
+      const message = "has no effect on a result that is reported: set it where the agent runs the check";
+      problems.push({ path: ["checks", name, "invert"], message });
+    }
     if (about !== undefined) return { ...check, agent: about };
     const [agent, other] = agentsOf.get(name) ?? [];
     if (agent === undefined || other !== undefined) {

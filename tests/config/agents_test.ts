@@ -58,6 +58,12 @@ Deno.test("errors in agents and their checks are found", async (t) => {
       configWith({ nas }, { ...disk, "agent nas": TEST }),
       ['checks["agent nas"].kind: is "test", expected "reported": this is the check about an agent'],
     ],
+    "inverted where it does not run": [
+      configWith({ nas }, { disk: { ...REPORTED, invert: true } }),
+      [
+        "checks.disk.invert: has no effect on a result that is reported: set it where the agent runs the check",
+      ],
+    ],
     "silent too soon": [
       configWith({ nas: { ...nas, silent_after: "1 minute" } }, disk),
       ["agents.nas.silent_after: is 1 min, expected at least 2 min"],
