@@ -60,6 +60,8 @@ export class ReportSender implements Reporter {
   readonly #ended = new AbortController();
   #config: Configured;
   #countMax = BATCH_COUNT_MAX;
+  /** More was too large for something on the way. */
+  #countLimit = BATCH_COUNT_MAX;
   #failures = 0;
   /** Monotonic; when the last exchange succeeded. */
   #sentMs = -Infinity;
@@ -153,6 +155,7 @@ export class ReportSender implements Reporter {
   #shrink(): boolean {
     const isPossible = this.#countMax > 1;
     this.#countMax = Math.max(1, Math.floor(this.#countMax / 2));
+    this.#countLimit = this.#countMax;
     return isPossible;
   }
 
@@ -230,6 +233,7 @@ export class ReportSender implements Reporter {
       if (reporting.failure !== failure) await store.keepReporting({ ...reporting, failure });
       return { kind: "failed", reason };
     };
+    const startedMs = clock.monotonicMs();
     using deadline = startDeadline(clock, TIMEOUT_MS, this.#ended.signal);
     let response: IncomingResponse | null = null;
     let text: string;
@@ -248,6 +252,8 @@ export class ReportSender implements Reporter {
     } catch (error) {
       if (this.#ended.signal.aborted) return { kind: "done" };
       if (deadline.isTimeUp) {
+        // A slow link: the next one is smaller, or none would ever arrive.
+        this.#countMax = Math.max(1, Math.floor(sent.length / 2));
         return await fail(`report failed: no response from ${host} within ${TIMEOUT_MS / 1000} s`);
       }
       return await fail(
@@ -265,6 +271,8 @@ export class ReportSender implements Reporter {
       const said = oneLine(text);
       return await fail(`report failed: ${host} returned status ${status}${said === "" ? "" : `: ${said}`}`);
     }
+    const isFast = clock.monotonicMs() - startedMs < TIMEOUT_MS / 4;
+    if (isFast) this.#countMax = Math.min(2 * this.#countMax, this.#countLimit);
     await this.#received(reporting, { sent, reply });
     return { kind: sent.length < waiting ? "more" : "done" };
   }
