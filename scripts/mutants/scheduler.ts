@@ -153,6 +153,28 @@ export const SCHEDULER: FaultyLayer = {
       ],
     },
     {
+      file: "src/engine/check_status.ts",
+      tests: ["tests/simulation/agents_test.ts"],
+      faults: [
+        [
+          "a check of a silent agent stays ok as long as the agent had planned",
+          "return isSilent ? { ...record, overdueAtMs: -Infinity } : record;",
+          "return record;",
+        ],
+      ],
+    },
+    {
+      file: "src/outputs/report_sender.ts",
+      tests: ["tests/simulation/agents_test.ts"],
+      faults: [
+        [
+          "a report for which a link is too slow is sent again as it was",
+          "this.#countMax = Math.max(1, Math.floor(sent.length / 2));",
+          "",
+        ],
+      ],
+    },
+    {
       file: "src/scheduler/scheduler.ts",
       tests: ["tests/simulation/stall_test.ts"],
       faults: [

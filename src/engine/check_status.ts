@@ -1,5 +1,5 @@
 /** What is known now about a check, from its record: its condition, that it is pending, or why it is not known. */
-import { isReported } from "../domain/agent_check.ts";
+import { agentCheckName, isReported } from "../domain/agent_check.ts";
 import { quote } from "../shared/text.ts";
 import { dueEvent, hasProblem, initialState } from "../condition/condition_state.ts";
 import type { Check } from "../domain/check.ts";
@@ -95,7 +95,7 @@ export function statusOf(
     isSilenced: silencesOf(silenced, silences, { kind: "silence", nowMs }).length > 0,
     acknowledged: acknowledgement?.reason ?? null,
   };
-  const { condition, state } = conditionOf(check, record, nowMs, notRunning);
+  const { condition, state } = conditionOf(check, asHeard(check, record, recordOf), nowMs, notRunning);
   if (record === null || state === "never_ran") return { ...common, condition, state, waitsFor: [] };
   const waitsFor = dueEvent(record.condition) === null ? [] : holdingDependencies(check, {
     running: { has: (name) => inactive?.has(name) !== true },
@@ -167,6 +167,21 @@ export function knownAtMember(
   return isShared && member?.isOpen === true
     ? { ...known, condition: "unknown", state: "not_running" }
     : known;
+}
+
+/**
+ * Returns a record as it counts: while the agent of a check is silent, that is overdue, whatever the agent had planned.
+ */
+export function asHeard<Record extends CheckRecord | null>(
+  check: Pick<Check, "name" | "agent">,
+  record: Record,
+  recordOf: (name: string) => CheckRecord | null,
+): Record {
+  if (record === null || !isReported(check)) return record;
+  const about = recordOf(agentCheckName(check.agent ?? ""))?.condition;
+  const isSilent = about?.confirmed === "critical" &&
+    (record.condition.observedAtMs ?? -Infinity) <= (about.confirmedSinceMs ?? Infinity);
+  return isSilent ? { ...record, overdueAtMs: -Infinity } : record;
 }
 
 /** A cron schedule names its times: until the first one, nothing is missing. */

@@ -6,7 +6,7 @@
  * handles it, whenever a timer fires or a run ends.
  */
 import { isReported } from "../domain/agent_check.ts";
-import { conditionOf, isAfterGap } from "../engine/check_status.ts";
+import { asHeard, conditionOf, isAfterGap } from "../engine/check_status.ts";
 import { hasProblem } from "../condition/condition_state.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
 import { endsWithin } from "../shared/deadline.ts";
@@ -609,7 +609,9 @@ export class Scheduler {
 
   readonly #conditionOf = (name: string): KnownCondition | null => {
     const check = this.#active.get(name);
-    return check === undefined ? null : conditionOf(check, this.#recordOf(name), this.#time.nowMs());
+    if (check === undefined) return null;
+    const record = asHeard(check, this.#recordOf(name), (other) => this.#recordOf(other));
+    return conditionOf(check, record, this.#time.nowMs());
   };
 
   /** Sends a notification once it is written, or the store was found unable to write it. */

@@ -122,8 +122,16 @@ test("the thresholds and channels of the hub decide about what an agent runs", a
 
 test("an agent that is silent is one problem, and its checks are unknown", async (pair) => {
   const { world, hook, nas } = pair;
+  const probe = { kind: "script", parameters: { path: "/bin/probe" } };
+  pair.write(nas, {
+    report_to: { target: "https://hub.example.org:9797/", key: KEY },
+    defaults: { schedule: { regular_interval: 30, attentive_interval: 10 } },
+    // By its own plan, the last result of the last one counts for two days.
+    checks: { ...checksOf(probe), disk: { ...probe, schedule: { regular_interval: "1 day" } } },
+  });
   pair.startBoth();
   await world.advance(5 * MINUTE_MS);
+  assert.equal((await pair.conditions())["disk"], "ok");
   nas.cutOff("hub.example.org");
   await world.advance(20 * MINUTE_MS);
   assert.deepEqual(hook.events(), [`${AGENT} problem`]);
@@ -135,10 +143,46 @@ test("an agent that is silent is one problem, and its checks are unknown", async
     [AGENT]: "critical",
   });
   assert.match(await pair.printed(pair.hub, "status"), /web .* not reported by agent "nas" for 2\d min/);
+  assert.match(await pair.printed(pair.hub, "why", "disk"), /^disk: unknown.*not reported by agent "nas"/);
   nas.reconnect("hub.example.org");
   await world.advance(5 * MINUTE_MS);
   assert.deepEqual(hook.events(), [`${AGENT} problem`, `${AGENT} recovery`]);
   assert.deepEqual(await pair.conditions(), { web: "ok", db: "ok", disk: "ok", [AGENT]: "ok" });
+});
+
+test("an agent behind a slow link reports less at a time, and catches up", async (pair) => {
+  const { world, nas } = pair;
+  let bytes = 0;
+  const link = world.network.add("link.example.org", {
+    fault: { kind: "refuse" },
+    respond: ({ body = "" }) => {
+      bytes = body.length;
+      const { results } = JSON.parse(body) as { results: readonly { sequence: number }[] };
+      return {
+        status: 200,
+        body: JSON.stringify({ received: results.at(-1)?.sequence ?? 0, rejected: [] }),
+      };
+    },
+  });
+  pair.write(nas, {
+    report_to: { target: "https://link.example.org/", key: KEY },
+    defaults: { schedule: { regular_interval: 30, attentive_interval: 10 } },
+    checks: checksOf({ kind: "script", parameters: { path: "/bin/probe" } }),
+  });
+  world.outcomes.set("db", { ...OK, output: "x".repeat(4_000) });
+  pair.start(nas);
+  await world.advance(60 * MINUTE_MS);
+  // 16 KB a second: all that is waiting takes half a minute.
+  link.fault = {
+    kind: "slow",
+    get ms() {
+      return bytes / 16;
+    },
+  };
+  await world.advance(10 * MINUTE_MS);
+  const status = await pair.printed(nas, "status");
+  assert.match(status, /reports to another monitor: last one/);
+  assert.doesNotMatch(status, /waiting|failed/);
 });
 
 test("late results are in the history, and cause no notification", async (pair) => {

@@ -4,7 +4,7 @@ import { StoreError } from "../../domain/store.ts";
 import { type Percentiles, percentilesOf } from "../../shared/duration_histogram.ts";
 import { HOUR_MS } from "../../shared/time_units.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
-import { conditionOf, knownAtMember } from "../../engine/check_status.ts";
+import { asHeard, conditionOf, knownAtMember } from "../../engine/check_status.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Sender } from "../../engine/sender.ts";
 import type { LoadedConfig } from "../../config/load.ts";
@@ -45,7 +45,8 @@ export async function gatherMetrics(
     checks: active.map((check) => {
       const record = repository.recordOf(check.name, nowMs);
       const suppressedBy = SUPPRESSIONS[engine.suppressedBy(check, nowMs) ?? "none"] ?? null;
-      const known = conditionOf(check, record, nowMs, notRunning);
+      const heard = asHeard(check, record, (name) => repository.recordOf(name, nowMs));
+      const known = conditionOf(check, heard, nowMs, notRunning);
       return {
         ...{ check, record, suppressedBy, percentiles: percentiles.get(check.name) ?? null },
         known: knownAtMember(known, record, values.sharing),

@@ -1,4 +1,4 @@
-import { conditionOf, describeStale, type ShownCheck } from "../../engine/check_status.ts";
+import { asHeard, conditionOf, describeStale, type ShownCheck } from "../../engine/check_status.ts";
 import { CHECK_KINDS } from "../../checks/registry.ts";
 import type { Check, CheckKind } from "../../domain/check.ts";
 import type { ConditionCounts } from "../../domain/condition.ts";
@@ -93,7 +93,7 @@ async function readHistories(
     const { name, title = null, kind } = check;
     await pause();
     const stored = recordOf(name);
-    const known = conditionOf(check, stored, nowMs, notRunning);
+    const known = conditionOf(check, asHeard(check, stored, recordOf), nowMs, notRunning);
     const record = asObserved(check, stored, notRunning?.sinceMs ?? null);
     const sums = sumsOf(name);
     histories.push({

@@ -5,7 +5,7 @@ import type { KnownCondition } from "../../domain/check_kind.ts";
 import type { Check } from "../../domain/check.ts";
 import type { DeliveryMarker, LoggedDelivery, Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, KeptOutbox } from "../../domain/store.ts";
-import { conditionOf, describeStale } from "../../engine/check_status.ts";
+import { asHeard, conditionOf, describeStale } from "../../engine/check_status.ts";
 import {
   type ChannelsSource,
   ConfiguredChannels,
@@ -92,7 +92,7 @@ export function gatherWhy(
 ): Why {
   const record = recordOf(check.name);
   const notRunning = monitor?.notRunning ?? null;
-  const present = conditionOf(check, record, nowMs, notRunning);
+  const present = conditionOf(check, asHeard(check, record, recordOf), nowMs, notRunning);
   const known: KnownCondition = gap === null
     ? present
     : { condition: "unknown", state: "overdue", last: present.last };
