@@ -117,6 +117,7 @@ export class AttributeObserver {
     return {
       system: observed,
       finish: async ({ condition, host, last }, signal) => {
+        if (hasProcess && host === null && contacts.length + questions.length === 0) return undefined;
         using deadline = startDeadline(system.clock, LATER_TIMEOUT_MS, signal);
         const reading: Reading = { system: own, isOk: condition === "ok", signal: deadline.signal };
         const words = new Words();

@@ -92,7 +92,7 @@ export async function play(
   const moments = actionsOf(scenario, { world, receivers });
   const lastMs = Math.max(changedMs, moments.at(-1)?.atMs ?? world.startMs);
   const endMs = scenario.until === undefined
-    ? lastMs + 20 * MINUTE_MS
+    ? lastMs + 10 * MINUTE_MS
     : splitTime(scenario.until, { afterMs: lastMs, zone }).atMs;
   const problems: string[] = [];
   try {

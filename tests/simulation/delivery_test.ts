@@ -10,6 +10,7 @@ simulate("a server that is down for an hour gets one message, and the failure is
   config: { checks: { web: {} } },
   results: { web: "22:10 critical" },
   servers: { chat: "22:00 refuse, 23:00 up" },
+  until: "23:20",
   expect: { chat: ["23:00-23:16 problem web critical"] },
   log: [
     'the notification of "web" not delivered to chat: connecting to chat.example:80 failed: connection refused; retrying',

@@ -83,6 +83,7 @@ simulate("a channel gets the problems of its hours, and a lasting one when they 
     mail: "07:40 critical, 08:30 ok",
     db: "08:05 critical, 10:10 ok",
   },
+  until: "10:30",
   expect: {
     pager: [
       "07:00 problem web critical",

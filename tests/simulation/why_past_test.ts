@@ -8,7 +8,7 @@ import { campaign, testRandom } from "../../testing/seed.ts";
 const START_MINUTE = 15 * 60 + 30;
 const START = timeOf(0);
 /** How long each world lasts. */
-const MINUTE_COUNT = campaign(10) === 10 ? 23 * 60 : 330;
+const MINUTE_COUNT = campaign(10) === 10 ? 23 * 60 : 210;
 const NAMES = ["web", "api", "db", "all"] as const;
 const SCHEDULE = { regular_interval: "1 minute", attentive_interval: "30 seconds" };
 const random = testRandom("why --at");
