@@ -118,7 +118,7 @@ export class Installation implements Disposable {
     } = {},
   ): void {
     const config = JSON.stringify({
-      defaults: { threshold: 1, schedule: { regular_interval: 1 } },
+      defaults: { threshold: 1, schedule: { regular_interval: 2 } },
       checks: Object.fromEntries(this.names.map((name) => [name, this.checkOf(name, channels)])),
       state: { postgres: { ...SHARED_STATE.postgres, fail_open_after: failOpenAfter } },
       ...others,
