@@ -106,6 +106,10 @@ export class Member implements WorkShare {
     return this.hosts.some((host) => host !== this.#options.host);
   }
 
+  get name(): string {
+    return this.#options.host;
+  }
+
   get isConnected(): boolean {
     return this.#failingSinceMs === null;
   }

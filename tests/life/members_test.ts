@@ -275,8 +275,9 @@ test("monitor members shows who is live, has the active config, and runs what", 
     killed.signal("SIGKILL");
     await live.stderr.next('member "a" left or died');
     const metrics = await (await fetch(`${url}/metrics`)).text();
-    assert.deepEqual(metrics.match(/^monitor_(members|shared_state).*/gm), [
+    assert.deepEqual(metrics.match(/^monitor_(members|served_by|shared_state).*/gm), [
       "monitor_shared_state_connected 1",
+      'monitor_served_by_info{member="b"} 1',
       'monitor_members{member="a"} 0',
       'monitor_members{member="b"} 1',
       'monitor_members{member="c"} 1',
@@ -295,7 +296,10 @@ test("monitor members shows who is live, has the active config, and runs what", 
       "c: live",
     ]);
     assert.deepEqual(page.slice(1), ["b: live", "c: live"]);
-    const served = await (await fetch(`${url}/api/v1/status`)).json();
+    const response = await fetch(`${url}/api/v1/status`);
+    assert.equal(response.headers.get("x-served-by"), "b");
+    const served = await response.json();
+    assert.equal(served.served_by, "b");
     assert.deepEqual(served.monitor.members[0], { member: "a", live: false, location: null });
     const { stdout: text } = await run("members", "--format", "json");
     const members = JSON.parse(text) as readonly Readonly<Record<string, unknown>>[];

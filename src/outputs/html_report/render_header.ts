@@ -64,14 +64,16 @@ export function renderFooter(
   snapshot: ReportSnapshot,
   { time, daysPerPoint }: { readonly time: TimeText; readonly daysPerPoint: number },
 ): Markup {
-  const { nowMs, timeZone, hostName, configLabel } = snapshot;
+  const { nowMs, timeZone, hostName, configLabel, servedBy } = snapshot;
   const place = hostName === ""
     ? ""
     : markup`${truncate(configLabel, TEXT_MAX.output)} on ${truncate(hostName, TEXT_MAX.name)}. `;
   return markup`<footer>${renderSignedIn(snapshot, rootOf(snapshot))}<p>${place}Generated ${time(nowMs)}.${
     renderRenewal(snapshot)
   }
-Time zone: ${describeZone(timeZone, nowMs)}.</p>
+Time zone: ${describeZone(timeZone, nowMs)}.${
+    servedBy === undefined ? "" : ` Served by member ${truncate(servedBy, TEXT_MAX.name)}.`
+  }</p>
 ${renderLegend(daysPerPoint)}</footer>
 `;
 }

@@ -121,6 +121,8 @@ export interface ReportSnapshot {
     /** The oldest first. */
     readonly actions: readonly PageAction[];
   };
+  /** The member that serves the page. @default none, or it is not shown */
+  readonly servedBy?: string;
   /** Whether its readers can see more with the token. @default false */
   readonly canSignIn?: boolean;
   /** The forms of a person who is signed in. @default none */

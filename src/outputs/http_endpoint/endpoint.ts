@@ -265,6 +265,10 @@ export class Endpoint {
     const view = this.#adopted.views[access];
     const query = queryOf(request.target);
     const since = area === "" ? view.versionOf(query.get("since") ?? "") : null;
+    const { member, servedBy } = this.#sources;
+    const served = member === null || access === "public"
+      ? {}
+      : { "x-served-by": encodeURIComponent(servedBy) };
     const show = async (
       type: string,
       render: Render,
@@ -281,12 +285,12 @@ export class Endpoint {
           const bytes = bytesOf(part, since);
           return isPage ? this.#holes.fill(bytes, session) : bytes;
         });
-        return respond(200, body, { "content-type": type, ...headers });
+        return respond(200, body, { "content-type": type, ...headers, ...served });
       }
       const known = request.header("if-none-match")?.split(/, */) ?? [];
       const isKnown = known.some((tag) => tag.replace("W/", "") === etag);
       const caching = { etag, "cache-control": "private, no-cache", vary: "accept, authorization, cookie" };
-      const all = { "content-type": type, ...headers, ...caching };
+      const all = { "content-type": type, ...headers, ...caching, ...served };
       if (since === null && isKnown) return respond(304, "", all);
       return respond(200, rendering.body((part) => bytesOf(part, since)), all);
     };

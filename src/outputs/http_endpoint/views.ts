@@ -80,7 +80,8 @@ export class Views {
     name: string | null,
     { filter = NO_FILTER, onWork }: { readonly filter?: PageFilter; onWork?(workMs: number): void } = {},
   ): AsyncGenerator<readonly PagePiece[]> {
-    const { system, repository, config, select, isWhole, intervalMs, access, forms } = this.#sources;
+    const { system, repository, config, select, isWhole, intervalMs, access, forms, member, servedBy } =
+      this.#sources;
     const rows = name === null && filter.words === "" && !this.#isPublic ? this.#rows : undefined;
     const own = name === null ? {} : await this.#ownOf(this.#get(name));
     const facts = pageFacts({
@@ -98,6 +99,7 @@ export class Views {
       canSignIn: config.listen?.token !== undefined &&
         (this.#isPublic || (access === "full" && config.listen.actions)),
       ...access === "signed_in" && { forms },
+      ...member !== null && !this.#isPublic && { servedBy },
     }, system);
     yield* pagePieces({
       store: repository.store,

@@ -14,6 +14,7 @@ export const FAMILIES = {
   monitor_state_writable: "1 if the last write of the state succeeded, else 0.",
   monitor_shared_state_connected:
     "1 if the last heartbeat of this member succeeded, else 0; shared state only.",
+  monitor_served_by_info: "The member that renders this; always 1; shared state only.",
   monitor_members: "1 if this member sees the member live, else 0; shared state only.",
   monitor_checks: "Active checks of the config.",
   monitor_checks_inactive: "Inactive checks of the config.",

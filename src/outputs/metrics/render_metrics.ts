@@ -40,6 +40,8 @@ export interface CheckMetrics {
 }
 
 export interface SharingMetrics {
+  /** The name of this member. */
+  readonly name: string;
   /** Whether the last heartbeat of this member succeeded. */
   readonly isConnected: boolean;
   /** Whether it sends without the shared state, which is unreachable. */
@@ -113,8 +115,9 @@ function addMonitor({ add, label }: Exposition, values: MetricValues): void {
   add("monitor_config_last_reload_successful", one(flag(values.isReloadSuccessful)));
   add("monitor_state_writable", one(flag(values.isStateWritable)));
   if (values.sharing !== null) {
-    const { isConnected, members } = values.sharing;
+    const { name, isConnected, members } = values.sharing;
     add("monitor_shared_state_connected", one(flag(isConnected)));
+    add("monitor_served_by_info", [[label("member", name), 1]]);
     add("monitor_members", [...members].map(([name, isLive]) => [label("member", name), flag(isLive)]));
   }
   const { reporting = null } = values;

@@ -5,47 +5,62 @@ import { load, withCheck } from "../../../testing/config_system.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { openInMemoryStore } from "../../../src/state/sqlite/sqlite_store.ts";
 
-Deno.test("GET /healthz is 503 while runs are late", async () => {
-  const scheduler = { isAdvancing: true, request: () => {} };
-  const ports: number[] = [];
-  const system = createMemorySystem();
-  const ignore = (): void => {};
-  const listen = { address: "127.0.0.1:0", actions: false, intervalMs: 10_000 };
-  const httpServers: typeof system.httpServers = {
-    listen: async (address, handler) => {
-      const server = await system.httpServers.listen(address, handler);
-      ports.push(server.port);
-      return server;
-    },
-  };
-  const endpoint = await Endpoint.start({
-    config: await load(withCheck({ kind: "test", parameters: {} })),
-    listen,
-  }, {
-    system: { ...system, httpServers },
-    log: { debug: ignore, info: ignore, warning: ignore, error: ignore, notification: ignore },
-    repository: await openStateRepository({
-      store: await openInMemoryStore(),
-      onFailure: ignore,
-      reopen: () => openInMemoryStore(),
-    }),
-    member: null,
-    servedBy: "fra-1",
-    hasState: false,
-    scheduler,
-    reports: null,
-    metrics: { render: () => Promise.resolve("") },
-    select: (checks) => checks,
-    isWhole: true,
-    listenOf: () => listen,
-    onBug: ignore,
-  });
-  const health = async (): Promise<string> => {
-    const response = await fetch(`http://127.0.0.1:${ports[0]}/healthz`);
-    return `${response.status} ${await response.text()}`;
-  };
-  assert.equal(await health(), "200 ok\n");
-  scheduler.isAdvancing = false;
-  assert.equal(await health(), "503 runs are late: the scheduler makes no progress\n");
-  await endpoint.close();
-});
+// A pause follows what was rendered last.
+Deno.test(
+  "GET /healthz is 503 while runs are late; all else names the member that served it, but not to the public",
+  { sanitizeOps: false, sanitizeResources: false },
+  async () => {
+    const scheduler = { isAdvancing: true, request: () => {} };
+    const ports: number[] = [];
+    const system = createMemorySystem();
+    const ignore = (): void => {};
+    const listen = { address: "127.0.0.1:0", actions: false, intervalMs: 10_000 };
+    const httpServers: typeof system.httpServers = {
+      listen: async (address, handler) => {
+        const server = await system.httpServers.listen(address, handler);
+        ports.push(server.port);
+        return server;
+      },
+    };
+    const endpoint = await Endpoint.start({
+      config: await load(withCheck({ kind: "test", parameters: {} })),
+      listen,
+    }, {
+      system: { ...system, httpServers },
+      log: { debug: ignore, info: ignore, warning: ignore, error: ignore, notification: ignore },
+      repository: await openStateRepository({
+        store: await openInMemoryStore(),
+        onFailure: ignore,
+        reopen: () => openInMemoryStore(),
+      }),
+      member: { isOpen: false },
+      servedBy: "fra-1",
+      hasState: false,
+      scheduler,
+      reports: null,
+      metrics: { render: () => Promise.resolve("") },
+      select: (checks) => checks,
+      isWhole: true,
+      listenOf: () => listen,
+      onBug: ignore,
+    });
+    const health = async (): Promise<string> => {
+      const response = await fetch(`http://127.0.0.1:${ports[0]}/healthz`);
+      return `${response.status} ${await response.text()}`;
+    };
+    assert.equal(await health(), "200 ok\n");
+    scheduler.isAdvancing = false;
+    assert.equal(await health(), "503 runs are late: the scheduler makes no progress\n");
+    const served = async (path: string): Promise<unknown> => {
+      const response = await fetch(`http://127.0.0.1:${ports[0]}${path}`);
+      const isSaid = (await response.text()).includes("Served by member fra-1.");
+      return [response.status, response.headers.get("x-served-by"), isSaid];
+    };
+    assert.deepEqual(await served("/"), [200, "fra-1", true]);
+    assert.deepEqual(await served("/api/v1/checks/web"), [200, "fra-1", false]);
+    const config = await load(withCheck({ kind: "test", parameters: {} }));
+    await endpoint.adopt({ config, listen: { ...listen, token: "other", public: ["shop"] } });
+    assert.deepEqual(await served("/"), [200, null, false]);
+    await endpoint.close();
+  },
+);

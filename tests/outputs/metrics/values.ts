@@ -12,7 +12,12 @@ export function valuesOf(members: Partial<MetricValues> = {}): MetricValues {
     configLoadedAtMs: 1_800_000_000_000,
     isReloadSuccessful: true,
     isStateWritable: true,
-    sharing: { isConnected: true, isOpen: false, members: new Map([["fra-1", true], ["nyc-1", false]]) },
+    sharing: {
+      name: "fra-1",
+      isConnected: true,
+      isOpen: false,
+      members: new Map([["fra-1", true], ["nyc-1", false]]),
+    },
     checks: [checkOf("web")],
     inactiveChecks: 2,
     channels: [channelOf("console")],
