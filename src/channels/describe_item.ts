@@ -322,7 +322,6 @@ export function countResults(occurrences: number): string {
   return occurrences === 1 ? "1 result" : `${occurrences} results in a row`;
 }
 
-/** Returns the duration of the problem. */
 export function lasted({ problemBeganAtMs, decidedAtMs }: Notification): string {
   return describeDuration(Math.max(0, decidedAtMs - problemBeganAtMs));
 }

@@ -174,7 +174,6 @@ export const DATABASE_KIND = {
 
 type Named = Pick<DatabaseCheck, "parameters">;
 
-/** The same of each target. */
 export const DATABASE_TARGET = {
   nameOf: ({ text }: { readonly text: string }): string =>
     nameFor(`${URL.parse(text)?.protocol.replace(/\W+$/, "")}_${URL.parse(text)?.hostname}`),

@@ -39,7 +39,6 @@ export async function observeAddresses(
   return join(results, addresses.length - checked.length);
 }
 
-/** A check of a kind that connects. */
 interface ConnectingCheck {
   readonly parameters: { readonly caFile?: string; readonly everyAddress?: boolean };
   readonly timeoutMs: number;

@@ -66,7 +66,6 @@ export function sizeErrors(
   return [{ path: ["size_max"], message }];
 }
 
-/** Compares a size with its limits. */
 export function sizeViolations(
   sizeBytes: number,
   { sizeMinBytes, sizeMaxBytes }: SizeLimits,

@@ -84,7 +84,7 @@ function evaluate(facts: JobFacts, options: EvaluateOptions): CheckResult {
 function failure(last: EndedJobRun | null, { parameters }: EvaluateOptions): Fault | null {
   if (last === null || last.end.exitCode === 0) return null;
   const { end } = last;
-  const printed = lastLine(end.output);
+  const printed = truncate(wholeLastLine(end.output).trim(), LINE_LENGTH_MAX);
   const manner = MANNERS[end.how](end);
   return {
     condition: parameters.conditionOnFailure,
@@ -216,10 +216,6 @@ const DETAIL_LINES = 10;
 function lastLines(output: string): string {
   const newlines = output.endsWith("\n") ? 1 : 0;
   return output.split("\n").slice(-DETAIL_LINES - newlines).join("\n");
-}
-
-function lastLine(output: string): string {
-  return truncate(wholeLastLine(output).trim(), LINE_LENGTH_MAX);
 }
 
 function wholeLastLine(output: string): string {

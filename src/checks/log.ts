@@ -76,7 +76,7 @@ async function observeLog(check: CheckOf<"log">, context: ObserveContext): Promi
     return unknownResult("no data: no state is stored, and only lines after the last run count");
   }
   // A member on another machine has a file of its own.
-  const positions = readPositions(memory);
+  const positions: Readonly<Record<string, Position | undefined>> = memory === null ? {} : JSON.parse(memory);
   const host = hostName();
   const before = positions[host];
   const position = before?.path === path ? before : null;
@@ -103,10 +103,6 @@ async function observeLog(check: CheckOf<"log">, context: ObserveContext): Promi
     const isAwaited = error instanceof Deno.errors.NotFound && position === null;
     return isAwaited ? withPosition(failure, { path, id: "", offset: 0, anchor: "" }) : failure;
   }
-}
-
-function readPositions(memory: string | null): Readonly<Record<string, Position | undefined>> {
-  return memory === null ? {} : JSON.parse(memory);
 }
 
 interface Findings {

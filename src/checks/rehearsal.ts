@@ -12,6 +12,7 @@ import { exactDuration } from "../domain/duration.ts";
 import type { EndedJobRun, JobFacts } from "../domain/job_runs.ts";
 import type { CronTimes } from "../domain/schedule.ts";
 import { StoreError } from "../domain/store.ts";
+import { withoutTarget } from "./targets.ts";
 
 /**
  * The `rehearsal` kind. What it sent is in the memory of the check, so that it is stored in the transaction that queues
@@ -23,9 +24,7 @@ export const rehearsalKind: CheckKindEntry<"rehearsal"> = {
   withoutLocations: "a rehearsal is sent and confirmed once, at no location",
   rehearsalOf: (memory, channelKey) => lastOf(readMemory(memory), channelKey),
   target: {
-    form: null,
-    parametersOf: () => null,
-    nameOf: () => "rehearsal",
+    ...withoutTarget("rehearsal"),
     textOf: ({ parameters: { channel } }) => `channel ${channel}`,
     subjectsOf: ({ parameters: { channel } }) => [`channel ${channel}`],
   },
@@ -63,7 +62,8 @@ async function observeRehearsal(
   signal.throwIfAborted();
   const known = readMemory(memory);
   const beforeMs = known.fromMs ?? facts.sinceMs;
-  const fromMs = isAhead(beforeMs, nowMs) ? nowMs : beforeMs;
+  // Far ahead: the clock was set back since. The clocks of several members differ by less.
+  const fromMs = beforeMs - nowMs > DAY_MS ? nowMs : beforeMs;
   const last = confirmed(lastOf(known, rehearsed.key), facts.last);
   const isDue = times.after(fromMs) <= nowMs;
   const isSent = isDue && notifies;
@@ -86,11 +86,6 @@ async function observeRehearsal(
 
 function readMemory(memory: string | null): Memory {
   return memory === null ? { channelKey: null, fromMs: null, last: null } : JSON.parse(memory);
-}
-
-/** Returns whether the clock was set back since. The clocks of several members differ by less. */
-function isAhead(atMs: number, nowMs: number): boolean {
-  return atMs - nowMs > DAY_MS;
 }
 
 /** Returns the last rehearsal of a channel: that of another one proves nothing. */

@@ -1,5 +1,6 @@
 import { unknownResult } from "../domain/check.ts";
 import type { CheckKindEntry } from "../domain/check_kind.ts";
+import { withoutTarget } from "./targets.ts";
 
 /**
  * The `reported` kind: another monitor (an agent) runs the check and reports its results, which the service records as
@@ -15,12 +16,7 @@ export const reportedKind: CheckKindEntry<"reported"> = {
   },
   limit: "none",
   withoutLocations: "an agent reports it",
-  target: {
-    form: null,
-    parametersOf: () => null,
-    nameOf: () => "reported",
-    subjectsOf: () => [],
-  },
+  target: withoutTarget("reported"),
   warnings: () => [],
   requiredPermissions: () => ({}),
 };

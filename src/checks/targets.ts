@@ -3,9 +3,14 @@ import type { CheckKind } from "../domain/check.ts";
 import type { CheckTarget } from "../domain/check_kind.ts";
 import { isLoopback } from "../shared/ip_address.ts";
 
-/** Of a kind without a main parameter: a machine has one of its subject. */
+/** Of a kind without a main parameter. */
+export function withoutTarget<K extends CheckKind>(name: string): CheckTarget<K> {
+  return { form: null, parametersOf: () => null, nameOf: () => name, subjectsOf: () => [] };
+}
+
+/** The same of a kind that is about this machine, which has one of its subject. */
 export function targetOfMachine<K extends CheckKind>(name: string): CheckTarget<K> {
-  return { form: null, parametersOf: () => null, nameOf: () => name, subjectsOf: () => [name] };
+  return { ...withoutTarget(name), subjectsOf: () => [name] };
 }
 
 const PORT = String.raw`\d{1,5}`;

@@ -170,15 +170,12 @@ export function* stepErrors(steps: readonly TcpStep[]): Generator<ParameterProbl
       if (unknown === undefined) continue;
       yield { path: at(key), message: `no earlier step captures ${quote(unknown)}` };
     }
-    for (const one of groupNames(expect ?? "")) captured.add(one);
+    const groups = (expect ?? "").matchAll(/\(\?P?<([A-Za-z_]\w*)>/g);
+    for (const [, one = ""] of groups) captured.add(one);
     for (const one of Object.keys(step.captured ?? {})) {
       if (captured.has(one)) continue;
       const message = `no "expect" up to this step captures ${quote(one)}: write (?<${one}>\u2026) in it`;
       yield { path: at("captured", one), message };
     }
   }
-}
-
-function groupNames(pattern: string): readonly string[] {
-  return [...pattern.matchAll(/\(\?P?<([A-Za-z_]\w*)>/g)].map(([, name = ""]) => name);
 }

@@ -1,5 +1,6 @@
 import type { CheckKindEntry } from "../domain/check_kind.ts";
 import { checkResult } from "../domain/check.ts";
+import { withoutTarget } from "./targets.ts";
 
 /** The `test` kind: it has no target and returns the result in its parameters. */
 export const testKind: CheckKindEntry<"test"> = {
@@ -8,12 +9,7 @@ export const testKind: CheckKindEntry<"test"> = {
     return Promise.resolve(checkResult(condition, output));
   },
   limit: "none",
-  target: {
-    form: null,
-    parametersOf: () => null,
-    nameOf: () => "test",
-    subjectsOf: () => [],
-  },
+  target: withoutTarget("test"),
   warnings: () => [],
   requiredPermissions: () => ({}),
 };

@@ -13,7 +13,6 @@ export function answerAtOnce(args: readonly string[], runtime: System["runtime"]
   return ["--help", "-h"].includes(option) ? PROGRAM_HELP : null;
 }
 
-/** Returns the version of the program and of its runtime. */
 export function versionText({ name, version, target }: System["runtime"]): string {
   return `monitor ${VERSION}\n${name} ${version} (${target})\n`;
 }

@@ -121,7 +121,6 @@ export interface Command {
   run(invocation: Invocation, system: System): Promise<number>;
 }
 
-/** Returns the commands of each group, under its heading. */
 export function grouped(
   commands: readonly Command[],
 ): readonly (readonly [heading: string, commands: readonly Command[]])[] {

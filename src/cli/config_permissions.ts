@@ -102,7 +102,6 @@ export const PROXY_VARIABLES: readonly string[] = ["HTTP_PROXY", "HTTPS_PROXY", 
 /** Thrown before anything runs, when something is not granted without which nothing can run. */
 export class MissingPermissionsError extends Error {
   override readonly name = "MissingPermissionsError";
-  /** The missing permissions; at least one. */
   readonly missing: readonly RequiredPermission[];
   readonly hint: string;
 

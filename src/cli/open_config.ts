@@ -85,7 +85,6 @@ export async function openConfigAt(
   return { ...config, placedWarnings: config.placed([...config.warnings, ...warnings, ...lacks]) };
 }
 
-/** Returns a check with the target for people. */
 export function withTarget(check: Check, { target }: CheckKindEntry<CheckKind>, redact: Redact): Check {
   const text = check.lack === undefined ? target.textOf?.(check) : undefined;
   return {

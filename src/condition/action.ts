@@ -50,7 +50,6 @@ export function withAction<State extends Pick<ConditionState, "actions">>(state:
 /** The greatest `at_most`. */
 const RUNS_MAX = 20;
 
-/** Returns the state after a run has ended. */
 export function withEndedAction<State extends Pick<ConditionState, "actions">>(
   state: State,
   ended: ActionRun,

@@ -100,17 +100,6 @@ function downtimeIn(recent: readonly Downtime[], windowMs: number, nowMs: number
   }, 0);
 }
 
-function rateIn(
-  { recent }: Pick<Burn, "recent">,
-  { objective, windowMs, nowMs }: {
-    readonly objective: Objective;
-    readonly windowMs: number;
-    readonly nowMs: number;
-  },
-): number {
-  return downtimeIn(recent, windowMs, nowMs) / errorBudgetMs(objective, windowMs);
-}
-
 /**
  * Returns the alert after a result. It begins if both windows burn at a rate, and ends once the long one does not. One that
  * becomes faster is a new one.
@@ -122,7 +111,8 @@ function alertAfter(
 ): BurnAlert | null {
   if (burn.recent.length === 0) return null;
   const found = LIMITS.find(({ rate, longMs, shortMs }) => {
-    const isBurning = (windowMs: number): boolean => rateIn(burn, { objective, windowMs, nowMs }) >= rate;
+    const isBurning = (windowMs: number): boolean =>
+      downtimeIn(burn.recent, windowMs, nowMs) / errorBudgetMs(objective, windowMs) >= rate;
     if (!isBurning(longMs)) return false;
     if (before !== null && before.rate >= rate) return true;
     // A schedule that shows one outage no better than this does not show that it burns.

@@ -30,7 +30,6 @@ export function initialState(): ConditionState {
   };
 }
 
-/** Returns a state in which another condition is confirmed. */
 export function confirmedAs(state: ConditionState, confirmed: Condition, nowMs: number): ConditionState {
   return {
     ...state,
@@ -46,7 +45,6 @@ export function isAttentive(state: ConditionState): boolean {
   return hasProblem(state) || state.observed !== null && state.observed !== "ok";
 }
 
-/** Returns whether a problem is confirmed. */
 export function hasProblem({ confirmed }: Pick<ConditionState, "confirmed">): boolean {
   return confirmed !== null && confirmed !== "ok";
 }

@@ -284,9 +284,5 @@ async function modeOf(directory: string, files: Files): Promise<number | null> {
 function labelOf(path: string, includerLabel: string): string {
   const end = Math.max(includerLabel.lastIndexOf("/"), includerLabel.lastIndexOf("\\"));
   const directory = includerLabel.slice(0, end + 1);
-  return directory === "" ? plainLabel(path) : absolutePath(path, directory);
-}
-
-function plainLabel(path: string): string {
-  return path.startsWith("./") ? path.slice(2) : path;
+  return directory === "" ? path.replace(/^\.\//, "") : absolutePath(path, directory);
 }

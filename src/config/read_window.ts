@@ -62,11 +62,9 @@ export function readDays(item: unknown): DayRange | null {
   const range = from === undefined || to === undefined
     ? { from: Number(item), to: Number(item) }
     : { from: Number(from), to: Number(to) };
-  return [range.from, range.to].every(isDay) ? range : null;
-}
-
-function isDay(day: number): boolean {
-  return Number.isInteger(day) && day !== 0 && Math.abs(day) <= 31;
+  return [range.from, range.to].every((day) => Number.isInteger(day) && day !== 0 && Math.abs(day) <= 31)
+    ? range
+    : null;
 }
 
 const FORM = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(Z|[+-]\d\d:\d\d)?)?$/;

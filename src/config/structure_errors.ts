@@ -32,7 +32,6 @@ interface LoadedValidator {
   readonly default: unknown;
 }
 
-/** The validators of a schema. */
 export interface SchemaValidator {
   /** Leaves out the parameters, which vary by the kind of a check or channel. */
   readonly validate: Validator;

@@ -109,7 +109,6 @@ export function describeExposure(listen: Pick<Listen, "address" | "token" | "pub
   return `${quoteValue(listen.address)} is not a loopback address, so others could see every check`;
 }
 
-/** Warns of tags that no check has. */
 export function warnOfUnusedTags(
   lists: readonly { readonly path: ConfigPath; readonly tags: readonly string[] | undefined }[],
   checks: readonly Check[],

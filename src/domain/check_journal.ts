@@ -45,7 +45,6 @@ export interface JournalBlock {
   readonly rows: Uint8Array;
 }
 
-/** The journal of one check. */
 export interface CheckJournal {
   readonly name: string;
   /** In the order in which they were recorded, which is that of their times unless the clock was set back. */

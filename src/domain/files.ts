@@ -13,7 +13,6 @@ export interface FileFacts {
   readonly device?: number;
 }
 
-/** A part of a regular file. */
 export interface FilePart {
   /** Its device and its inode: the file keeps it when it is renamed. */
   readonly id: string;

@@ -46,7 +46,6 @@ export interface System {
   environment(name: string): string | undefined;
   /** Makes TLS trust the machine's certificates, unless the user has chosen others. Call it before the first request. */
   trustMachine(): void;
-  /** Returns whether a variable may be read at all. */
   mayReadEnvironment(name: string): boolean;
   /** Absolute path of the config that this executable was made for; `null` for one that is for any. */
   readonly ownConfig: string | null;

@@ -124,7 +124,6 @@ export function hasPending(notifications: readonly QueuedNotification[]): boolea
 
 type NonEmpty = readonly [QueuedNotification, ...QueuedNotification[]];
 
-/** The notifications of each check, in order. */
 function checksOf(notifications: readonly QueuedNotification[]): readonly NonEmpty[] {
   const byCheck = Map.groupBy(notifications, ({ notification }) => notification.check);
   return [...byCheck.values()].flatMap(([head, ...rest]) => head === undefined ? [] : [[head, ...rest]]);

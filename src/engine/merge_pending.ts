@@ -79,20 +79,14 @@ function mergeChecks(
     }
     const place = places.get(check);
     const older = place === undefined ? null : merged[place] ?? null;
-    const both = older === null || losesChange(older, queued, isExcluded) ? null : mergePair(older, queued);
+    // A change would become part of a problem that the channel does not get.
+    const isLost = older !== null && queued.notification.event === "change" && isExcluded(older) &&
+      !isExcluded(queued);
+    const both = older === null || isLost ? null : mergePair(older, queued);
     if (place === undefined || both === null) places.set(check, merged.push(queued) - 1);
     else merged[place] = both;
   }
   return merged.filter((queued) => queued !== null);
-}
-
-/** Returns whether a change would become part of a problem that the channel does not get. */
-function losesChange(
-  older: QueuedNotification,
-  newer: QueuedNotification,
-  isExcluded: QueueContext["isExcluded"],
-): boolean {
-  return newer.notification.event === "change" && isExcluded(older) && !isExcluded(newer);
 }
 
 /** Returns one notification for two of a check, in the place of the older one; `null`: the receiver needs both. */

@@ -110,7 +110,7 @@ export class ConfigDraft {
    * @param source The place of the secret in the source
    */
   secret(value: string, name: string, source: string): string {
-    if (holdsPlaceholder(value)) return value;
+    if (/(?<!\$)\$\{(?:env|file|captured):/.test(value)) return value;
     let variable = this.#variableByValue.get(value);
     if (variable === undefined) {
       variable = this.#nameVariable(name, source);
@@ -179,10 +179,6 @@ function withoutCheck(check: written.Check, name: string): written.Check {
 
 function placeholder(variable: string): string {
   return `\${env:${variable}}`;
-}
-
-function holdsPlaceholder(text: string): boolean {
-  return /(?<!\$)\$\{(?:env|file|captured):/.test(text);
 }
 
 function variableName(words: string): string {

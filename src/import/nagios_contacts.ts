@@ -132,7 +132,7 @@ function hoursOf(
   const [first] = limited;
   if (first === undefined) return {};
   const period = periods.get(directives.get(first) ?? "");
-  const windows = period === undefined ? null : windowsInside(period);
+  const windows = period === undefined ? null : weeklyWindows(period, (ranges) => ranges.map(spanOf));
   const isSame = limited.length === keys.length && new Set(keys.map((key) => directives.get(key))).size === 1;
   if (isSame && windows !== null && windows.length > 0) return { hours: windows };
   for (const key of limited) {
@@ -183,11 +183,6 @@ const OTHER_DIRECTIVES: readonly string[] = ["timeperiod_name", "alias", "name",
 /** The windows outside of a weekly time period; `null` if it has exceptions, dates or exclusions. */
 function windowsOutside(period: NagiosObject): readonly written.Window[] | null {
   return weeklyWindows(period, gapsOf);
-}
-
-/** The windows of a weekly time period; `null` if it has exceptions, dates or exclusions. */
-function windowsInside(period: NagiosObject): readonly written.Window[] | null {
-  return weeklyWindows(period, (ranges) => ranges.map(spanOf));
 }
 
 function weeklyWindows(

@@ -33,7 +33,6 @@ export function markup(parts: TemplateStringsArray, ...values: readonly Value[])
   return new Markup(parts.map((part, index) => part + toText(values[index] ?? "")).join(""));
 }
 
-/** Returns any text as lines. */
 export function markupLines(text: string): Markup {
   return new Markup(escapeUTF8(printableBlock(text)));
 }

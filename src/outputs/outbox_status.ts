@@ -95,7 +95,6 @@ export function waitsForGroup(
   return state === "pending" && attempts === 0 && limitedUntilMs === undefined && nextAttemptAtMs > nowMs;
 }
 
-/** Describes the check, the end and the note of a silence. */
 export function describeSilence(silence: Silence, nowMs: number): string {
   const { check, untilMs, problemBeganAtMs } = silence;
   const note = describeNote(silence);

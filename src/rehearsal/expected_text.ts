@@ -4,7 +4,6 @@ import type { Rehearsal, RehearsedChannel } from "./rehearse.ts";
 import type { Scenario } from "./scenario.ts";
 import { splitTime } from "./scenario_times.ts";
 
-/** Returns the text of a scenario that expects the messages of its rehearsal. */
 export function expectedText({ scenario, channels }: Rehearsal): string {
   const { source, expected } = scenario;
   const changed = channels.filter(({ isAsExpected }) => !isAsExpected);

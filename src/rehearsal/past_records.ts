@@ -16,9 +16,7 @@ import type { Past, PastRun } from "./past.ts";
 import { afterSkipped, quietUntilMs } from "./skipped_runs.ts";
 
 export interface PastRecordsOptions {
-  /** The past of the check and of its dependencies. */
   readonly past: Past;
-  /** The running checks by name. */
   readonly running: ReadonlyMap<string, Check>;
   /** The outbox of the check; it advances with its results. */
   readonly outbox: PastOutbox;

@@ -128,7 +128,6 @@ function notDelivered(response: "fail" | "reject"): Delivery {
   };
 }
 
-/** The results of a scenario, by check. */
 function scripted(scenario: Scenario): Pick<RehearsedServiceOptions, "resultOf" | "nextChangeMs"> {
   const byCheck = new Map<Check, ReturnType<typeof resultsOf>>();
   const changesOf = (check: Check): ReturnType<typeof resultsOf> => {

@@ -19,7 +19,6 @@ import type { ReplayDifference, ReplayedMessage } from "./replay.ts";
 /** The stored notifications. */
 export interface SentPast {
   readonly log: readonly LoggedDelivery[];
-  /** The queued notifications. */
   readonly waiting: readonly QueuedNotification[];
 }
 

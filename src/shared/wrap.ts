@@ -69,7 +69,7 @@ function* words(text: string): Generator<string> {
 /** The parts that a long word may be broken into: whole lines of ASCII, else grapheme clusters. */
 function* pieces(word: string, options: { readonly columns: number; readonly measure: Measure }) {
   const { columns, measure } = options;
-  if (isAscii(word)) {
+  if (!/[^\x20-\x7e]/.test(word)) {
     for (let start = 0; start < word.length; start += columns) yield word.slice(start, start + columns);
     return;
   }
@@ -78,8 +78,4 @@ function* pieces(word: string, options: { readonly columns: number; readonly mea
     if (measure(segment) <= columns) yield segment;
     else yield* segment;
   }
-}
-
-function isAscii(text: string): boolean {
-  return !/[^\x20-\x7e]/.test(text);
 }

@@ -114,7 +114,6 @@ function withoutChannels(row: Row, { notifications }: Check): Row {
 
 const MATCHES_MAX = 10;
 
-/** Names of channels in a list. */
 const CHANNELS_PATH = /^notifications(?:\[\d+\](?:\.channel)?)?$/;
 
 /** A list of checks, or an entry of one. */

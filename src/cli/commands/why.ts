@@ -221,7 +221,6 @@ function durationsOf({ check, record, nowMs, isPast }: Why): readonly string[] {
   return isPast ? [] : describeDurationRule(check, record, nowMs);
 }
 
-/** The last runs of the action of the check. */
 function actionsOf({ check: { action }, record }: Why): readonly (ActionRun & { readonly title: string })[] {
   if (action === undefined) return [];
   const title = actionTitle(action);

@@ -13,7 +13,6 @@ export const jsonFormat: Format = {
   },
 };
 
-/** The first fields of a summary. */
 function summaryFields({ condition, reason, startedAtMs, durationMs }: RunSummary): object {
   return {
     condition,
@@ -69,7 +68,6 @@ function fieldsOf({ result, occurrences, confirmed }: RunRecord) {
   };
 }
 
-/** Returns the run of an event of the scheduler. */
 export function recordOf({ result, entry }: Extract<SchedulerEvent, { event: "result" }>): RunRecord {
   return { result, occurrences: entry.occurrences, confirmed: entry.record.condition.confirmed };
 }

@@ -117,7 +117,8 @@ function failed(
 }
 
 function attributes(values: Readonly<Record<string, string>>): string {
-  return Object.entries(values).map(([name, value]) => ` ${name}="${xmlAttribute(value)}"`).join("");
+  // Line breaks and tabs are written as references, since a reader would turn them into spaces.
+  return Object.entries(values).map(([name, value]) => ` ${name}="${escapeXml(value, reference)}"`).join("");
 }
 
 function seconds(durationMs: number): string {
@@ -136,11 +137,6 @@ function xmlText(text: string): string {
     text,
     (character) => character === "\n" || character === "\t" ? character : reference(character),
   );
-}
-
-/** Line breaks and tabs are written as references, since a reader would turn them into spaces. */
-function xmlAttribute(text: string): string {
-  return escapeXml(text, reference);
 }
 
 function escapeXml(text: string, escapeUnsafe: (character: string) => string): string {

@@ -113,7 +113,8 @@ export function partKnown(
   const known: KnownCheck[] = [];
   const added = checks.filter((check) => {
     const own = written.get(check.name);
-    const isSame = own !== undefined && equals(parametersOf(own, check.kind), check.parameters);
+    const isSame = own !== undefined &&
+      JSON.stringify(parametersOf(own, check.kind)) === JSON.stringify(check.parameters);
     const name = isSame
       ? check.name
       : check.target === undefined || check.cronJob !== undefined
@@ -133,10 +134,6 @@ export function partKnown(
 /** The parameters of a written check of that kind; `null`: it is of another one. */
 function parametersOf(written: JsonValue, kind: string): JsonValue {
   return isObject(written) && written.kind === kind ? written.parameters ?? {} : null;
-}
-
-function equals(one: JsonValue, other: JsonValue): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** Returns whether a value has all that another one asks for; an empty object or list asks for nothing. */

@@ -25,7 +25,6 @@ interface NamedConfig {
   readonly config: LoadedConfig;
 }
 
-/** The stored results of a period. */
 export interface StoredPast {
   readonly past: Past;
   /** Wall times; it begins with the first stored result. */
@@ -208,16 +207,15 @@ export function comparisonFields(
     })),
     differences: before === null
       ? []
-      : differencesOf(before.replay.messages, after.replay.messages).map(differenceFields),
+      : differencesOf(before.replay.messages, after.replay.messages).map(({ sign, message }) => ({
+        sign,
+        ...messageFields(message),
+      })),
   };
 }
 
 function messageFields({ atMs, channel, text }: ReplayedMessage) {
   return { at: isoTime(atMs), channel, text };
-}
-
-function differenceFields({ sign, message }: ReplayDifference) {
-  return { sign, ...messageFields(message) };
 }
 
 function outageFields({ check, beganAtMs, notifiedAtMs, endedAtMs }: ReplayedOutage) {

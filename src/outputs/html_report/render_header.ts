@@ -293,7 +293,6 @@ export function renderHead(head: PageHead): Markup {
 ${renderRefresh(head)}`;
 }
 
-/** Returns the head of a page of checks. */
 export function headOf(snapshot: ReportSnapshot): PageHead {
   const { checks, isOfOneCheck } = snapshot;
   const highest = SHOWN_CONDITIONS.findLast((condition) =>

@@ -154,7 +154,6 @@ const MIXED_WORDS: Readonly<Record<ServiceState, string>> = {
   outage: "Partial outage",
 };
 
-/** The words for days, by condition. */
 const DAY_WORDS: Readonly<Record<string, string>> = {
   unknown: "No reliable data",
   warning: "Degraded",

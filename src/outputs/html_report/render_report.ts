@@ -54,7 +54,7 @@ export function* renderTop(snapshot: ReportSnapshot): Generator<Markup> {
   yield renderHead(headOf(snapshot));
   yield renderHeader(snapshot, item.time);
   if (snapshot.isOfOneCheck !== true && snapshot.checks.length > 1) {
-    yield renderFilter(snapshot, () => countFound(item));
+    yield renderFilter(snapshot, () => item.snapshot.checks.filter((status) => isShown(status, item)).length);
   }
 }
 
@@ -80,10 +80,6 @@ function itemOptions(snapshot: ReportSnapshot): ItemOptions {
   const plainTime = createPlainTime(snapshot.timeZone);
   const scale = pageScale(snapshot.checks.length, snapshot.isOfOneCheck === true);
   return { snapshot, plainTime, time: toTimeText(plainTime), scale, roomOf: shareOut(snapshot, scale) };
-}
-
-function countFound(item: ItemOptions): number {
-  return item.snapshot.checks.filter((status) => isShown(status, item)).length;
 }
 
 function* renderOne(item: ItemOptions): Generator<Markup> {

@@ -121,7 +121,6 @@ export class SignIn {
     return respond(303, "", { location: pageOf(check), "set-cookie": this.#cookieOf(session.id, client) });
   }
 
-  /** Ends a session. */
   signOut(session: Session, request: IncomingRequest): ServerResponse {
     this.#sessions.end(session);
     const client = this.clientOf(request);

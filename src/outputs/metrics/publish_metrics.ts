@@ -33,7 +33,6 @@ interface MetricsPublisherOptions {
   readonly scheduler: Scheduler;
   /** This process as a member; `null` if the state isn't shared. */
   readonly member: SharingMetrics | null;
-  /** Counts the spans that were dropped. */
   readonly spans: { readonly isOn: boolean; readonly dropped: number };
   readonly version: string;
   readonly config: LoadedConfig;

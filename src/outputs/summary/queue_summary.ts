@@ -36,7 +36,8 @@ export async function queueDueSummary(options: QueueSummaryOptions): Promise<voi
   const nowMs = system.clock.wallMs();
   const schedule = `${times.expression} ${times.timeZone}`;
   const last = await store.queuedSummary();
-  if (last === null || last.schedule !== schedule || isAhead(last, nowMs)) {
+  // Far ahead: the clock was set back since. The clocks of several members differ by less.
+  if (last === null || last.schedule !== schedule || last.scheduledMs - nowMs > DAY_MS) {
     await store.queueSummary({ schedule, scheduledMs: nowMs }, last, []);
     return;
   }
@@ -76,9 +77,4 @@ async function readSummary(
     hostName: system.hostName(),
     pause: createYield(clock),
   });
-}
-
-/** Returns whether the clock was set back since. The clocks of several members differ by less. */
-function isAhead({ scheduledMs }: QueuedSummary, nowMs: number): boolean {
-  return scheduledMs - nowMs > DAY_MS;
 }

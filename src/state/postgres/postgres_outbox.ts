@@ -33,7 +33,6 @@ export const DELETE_MARKERS =
   `DELETE FROM delivery_markers USING unnest($1::text[], $2::text[]) AS gone (name, channel)
   WHERE check_name = gone.name AND channel_key = gone.channel`;
 
-/** The key of a marker as parameters. */
 export function keyOfMarker({ check, channelKey }: OutboxChange["cleared"][number]): readonly string[] {
   return [columnText.encode(check), columnText.encode(channelKey)];
 }

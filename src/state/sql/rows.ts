@@ -112,7 +112,9 @@ export function sumsOf(row: Row): readonly RollupSum[] {
   const name = nameIn(row);
   const sums = new Map<number, RollupSum>();
   for (const values of PACKED_SUMS.decode(row["sums"], "sums")) {
-    const [startMs = 0, runs = 0, failedRuns = 0, failedStreakMax = 0, ...times] = values.map(orZero);
+    const [startMs = 0, runs = 0, failedRuns = 0, failedStreakMax = 0, ...times] = values.map((value) =>
+      value ?? 0
+    );
     const [ok = 0, unknown = 0, warning = 0, critical = 0, ...rest] = times;
     const [durationTotalMs = 0, durationMaxMs = 0, ...pairs] = rest;
     const durations = unpackPairs(pairs);
@@ -131,10 +133,6 @@ export function sumsOf(row: Row): readonly RollupSum[] {
     });
   }
   return [...sums.values()].sort((one, other) => one.startMs - other.startMs);
-}
-
-function orZero(value: number | null): number {
-  return value ?? 0;
 }
 
 export function runOf(row: Row): JobRun {

@@ -74,7 +74,6 @@ export function real(name: string, options: FieldOptions = {}): Field<number> {
   return field(name, "REAL NOT NULL", { ...number, ...options });
 }
 
-/** Any text. */
 export function string(name: string): Field<string> {
   return field(name, "TEXT NOT NULL", columnText);
 }
@@ -165,7 +164,6 @@ export function unpackPairs(pairs: readonly number[]): readonly number[] {
   return pairs.flatMap((pair) => [pair % TWO_COUNTS, Math.floor(pair / TWO_COUNTS)]);
 }
 
-/** The fields of a row by key. */
 export type Fields<T> = { readonly [K in keyof T]-?: Field<T[K]> };
 
 /** The identity of a row; the database assigns an `id`, in the order of insertion, unless there is a primary key. */

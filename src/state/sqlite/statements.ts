@@ -104,7 +104,6 @@ export const DELETE_ADDED_HOURS =
 /** Forgets a check's roll-ups that ended before a time. */
 export const DELETE_OLD_ROLLUPS = "DELETE FROM rollups WHERE check_id = ? AND start_ms + span_ms < ?";
 
-/** Forgets a check's changes before a time. */
 export const DELETE_OLD_CHANGES = "DELETE FROM changes WHERE check_id = ? AND at_ms < ?";
 
 /** Forgets a check's changes beyond so many of the newest. */
