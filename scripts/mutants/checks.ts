@@ -609,7 +609,7 @@ export const CHECKS: FaultyLayer = {
       ],
     },
     {
-      file: "src/checks/connection_reader.ts",
+      file: "src/checks/connection_run.ts",
       tests: ["tests/checks/connection_reader_test.ts"],
       faults: [
         ["a message of any length is read", "if (count > this.takenMax) return", "if (count < 0) return"],

@@ -46,7 +46,7 @@ export const REHEARSAL: FaultyLayer = {
       ],
     },
     {
-      file: "src/rehearsal/past_outbox.ts",
+      file: "src/rehearsal/past_records.ts",
       tests: ["tests/simulation/why_past_test.ts"],
       faults: [
         ["a notification that was sent in the past is still pending", "this.#queued.delete(queued.id);", ""],

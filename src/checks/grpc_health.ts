@@ -5,8 +5,7 @@ import { hostAndPort, permissionsOfServer } from "../domain/runtime_permissions.
 import { decodeComponent, quote } from "../shared/text.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
-import { type ConnectionEnd, hasConnected, observeConnection } from "./connection_run.ts";
-import { ConnectionReader } from "./connection_reader.ts";
+import { type ConnectionEnd, ConnectionReader, hasConnected, observeConnection } from "./connection_run.ts";
 import { encodeHeaders, type Header, HeaderDecoder } from "./http/hpack.ts";
 import { hostPortIn, nameFor, portSubject } from "./targets.ts";
 

@@ -5,7 +5,7 @@ import type { Connection } from "../domain/connections.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { databaseUrl, REDIS_SCHEMES } from "../shared/database_url.ts";
 import { quote } from "../shared/text.ts";
-import { ConnectionReader, type TakenBytes } from "./connection_reader.ts";
+import { ConnectionReader, type TakenBytes } from "./connection_run.ts";
 import {
   DATABASE_KIND,
   DATABASE_TARGET,

@@ -5,8 +5,7 @@ import { permissionsOfServer } from "../domain/runtime_permissions.ts";
 import { joinBytes } from "../shared/join_bytes.ts";
 import { oneLine, quote } from "../shared/text.ts";
 import { trustErrors, trustWarnings } from "./certificate_verdict.ts";
-import { type ConnectionEnd, hasConnected, observeConnection } from "./connection_run.ts";
-import { ConnectionReader } from "./connection_reader.ts";
+import { type ConnectionEnd, ConnectionReader, hasConnected, observeConnection } from "./connection_run.ts";
 import { nameFor } from "./targets.ts";
 
 type Parameters = CheckOf<"websocket">["parameters"];

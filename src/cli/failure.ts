@@ -8,7 +8,6 @@ import { MissingPermissionsError } from "./config_permissions.ts";
 import { EXIT } from "./exit_code.ts";
 import { permissionFlag } from "../permissions/required_permissions.ts";
 import { hideKnownSecrets } from "./known_secrets.ts";
-import { missingPermissionIn, StateHeldError } from "./state_errors.ts";
 import type { System } from "../domain/system.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { printable, printableBlock, shellWord } from "../shared/text.ts";
@@ -176,4 +175,20 @@ function valueIn(args: readonly string[], ...names: readonly string[]): string |
     if (name !== undefined) return word.slice(name.length + 1);
   }
   return undefined;
+}
+
+/** Thrown if another monitor has the lock of the state, or may have it because the lock was lost. */
+export class StateHeldError extends Error {
+  override readonly name = "StateHeldError";
+  readonly hint: string;
+
+  constructor(message: string, hint = "run monitor status, or add --state none") {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+/** Returns the runtime's error if the state can't be used for lack of a permission; `null` for other errors. */
+export function missingPermissionIn(error: unknown): Error | null {
+  return error instanceof StoreError && error.cause instanceof Deno.errors.NotCapable ? error.cause : null;
 }

@@ -7,7 +7,7 @@ import type { SharedState } from "../domain/membership.ts";
 import { NO_STORE } from "../state/no_store.ts";
 import { openShared } from "./open_store.ts";
 import type { StateLocation } from "./state_location.ts";
-import { missingPermissionIn, StateHeldError } from "./state_errors.ts";
+import { missingPermissionIn, StateHeldError } from "./failure.ts";
 
 export interface OwnedState {
   /** The store as it was opened first; `reopen` returns another one. */

@@ -1,14 +1,12 @@
 /** Explains why channels of a check were, or were not, notified at a past time. */
-import type { Check } from "../domain/check.ts";
-import { combinedChecks, dependencyNames } from "../domain/check.ts";
+import { type Check, combinedChecks, dependencyNames } from "../domain/check.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import { conditionOf } from "../engine/check_status.ts";
 import { ConfiguredChannels, toNotifyingConfig } from "../engine/configured_channels.ts";
-import { PastOutbox } from "./past_outbox.ts";
+import { PastOutbox, PastRecords } from "./past_records.ts";
 import { gatherWhy, type Why, type WhySources } from "../outputs/why/gather_why.ts";
 import { timeText } from "../shared/local_time.ts";
 import { Past } from "./past.ts";
-import { PastRecords } from "./past_records.ts";
 
 interface PastSources {
   readonly config: WhySources["config"];

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ConnectionReader, type TakenBytes } from "../../src/checks/connection_reader.ts";
+import { ConnectionReader, type TakenBytes } from "../../src/checks/connection_run.ts";
 
 const END = new TextEncoder().encode("\r\n");
 

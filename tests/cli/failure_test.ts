@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { describeFailure } from "../../src/cli/failure.ts";
+import { describeFailure, StateHeldError } from "../../src/cli/failure.ts";
 import { rememberSecrets } from "../../src/cli/known_secrets.ts";
-import { StateHeldError } from "../../src/cli/state_errors.ts";
 import { missingUserId } from "../../src/domain/runtime_permissions.ts";
 import { StoreError } from "../../src/domain/store.ts";
 import { type Rows, testRows } from "../support/rows.ts";

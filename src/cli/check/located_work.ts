@@ -1,11 +1,26 @@
 /** Checks with locations in a service: it runs them at its own location, and decides about those it owns. */
-import type { EarlyLook, SharedStore } from "../../domain/membership.ts";
+import type { EarlyLook, SharedStore, StoredLocationResult } from "../../domain/membership.ts";
 import type { Member } from "../../members/member.ts";
 import { AgreedRuns } from "../../scheduler/agreed_runs.ts";
-import { type LocationRuns, startLocationRuns } from "../../scheduler/location_runs.ts";
-import type { CheckRunner, Limiters } from "../../scheduler/run_checks.ts";
+import { createLocationRunner, type LocationRuns, startLocationRuns } from "../../scheduler/location_runs.ts";
+import {
+  type CheckRunner,
+  createLimiters,
+  type Limiters,
+  type PassOptions,
+  runPass,
+} from "../../scheduler/run_checks.ts";
 import type { ScheduledConfig, Scheduler, SchedulerOptions } from "../../scheduler/scheduler.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
+import { isEdited } from "../../domain/store.ts";
+import type { Check, Result } from "../../domain/check.ts";
+import type { System } from "../../domain/system.ts";
+import { connectivityOf } from "../../scheduler/connectivity.ts";
+import { isDue } from "../../scheduler/plan.ts";
+import { isCron } from "../../domain/schedule.ts";
+import { keptResult } from "../../engine/decide.ts";
+import type { OpenConfig } from "../open_config.ts";
+import type { CheckCommandSettings } from "./settings.ts";
 
 interface LocatedWorkOptions extends Pick<SchedulerOptions, "system" | "steps" | "onBug"> {
   readonly shared: { readonly store: Pick<SharedStore, "saveLocationResults" | "locationResults"> };
@@ -125,4 +140,117 @@ function byName({ checks }: ScheduledConfig): ReadonlyMap<string, ScheduledConfi
   return new Map(
     checks.filter(({ locations }) => locations !== undefined).map((check) => [check.name, check]),
   );
+}
+
+// Checks with locations in a single run: it runs them at its own location, and decides by all results.
+
+interface LocatedPassOptions {
+  readonly store: SharedStore;
+  readonly system: Pick<System, "clock">;
+  /** `null`: this run is at no location. */
+  readonly location: string | null;
+}
+
+interface DueOptions {
+  readonly system: PassOptions["system"];
+  readonly config: Pick<OpenConfig, "source" | "redact" | "connectivity">;
+  readonly settings: Pick<CheckCommandSettings, "concurrency">;
+  readonly repository: Pick<StateRepository, "recordOf">;
+}
+
+export class LocatedPass {
+  readonly #options: LocatedPassOptions;
+  readonly #agreed: AgreedRuns;
+  readonly #here: ReturnType<typeof createLocationRunner>;
+
+  constructor(options: LocatedPassOptions) {
+    const { store, system, location } = options;
+    this.#options = options;
+    this.#here = createLocationRunner(location ?? "");
+    this.#agreed = new AgreedRuns({
+      store,
+      clock: system.clock,
+      // The other locations may be calls of cron.
+      isLive: () => true,
+      waits: false,
+      callFor: () => {},
+    });
+  }
+
+  /** Decides by the results of all locations. Unless `runDue` did, it runs checks at this location first. */
+  runner({ isDue }: { readonly isDue: boolean }): CheckRunner {
+    if (isDue) return this.#agreed;
+    return {
+      limitOf: (check) => (this.#isHere(check) ? this.#here : this.#agreed).limitOf(check),
+      run: async (check, options) => {
+        if (!this.#isHere(check)) return await this.#agreed.run(check, options);
+        const result = await this.#here.run(check, options);
+        await this.#save([result]);
+        const agreed = await this.#agreed.run(check, options);
+        return agreed === null || result.trace === undefined ? agreed : { ...agreed, trace: result.trace };
+      },
+    };
+  }
+
+  /** Runs the checks that are due at this location; returns the names of those whose condition changes. */
+  async runDue(checks: readonly Check[], options: DueOptions): Promise<ReadonlySet<string>> {
+    const { store, system } = this.#options;
+    const here = checks.filter((check) => this.#isHere(check));
+    const rows = here.length === 0 ? [] : await store.locationResults(here.map(({ name }) => name));
+    const ownRows = rows.filter(({ location }) => location === this.#options.location);
+    const byCheck = new Map(ownRows.map((row) => [row.check, row]));
+    const nowMs = system.clock.wallMs();
+    await this.#runHere(here.filter((check) => isDueHere(check, byCheck.get(check.name), nowMs)), options);
+    const changed = await Promise.all(checks.map(async (check) => {
+      const { observed } = options.repository.recordOf(check.name, nowMs).condition;
+      return await this.#agreed.isChanged(check, observed) ? [check.name] : [];
+    }));
+    return new Set(changed.flat());
+  }
+
+  async #runHere(checks: readonly Check[], { system, config, settings }: DueOptions): Promise<void> {
+    const results: Result[] = [];
+    await runPass(checks, {
+      system,
+      jobs: null,
+      directory: config.source.directory,
+      limiters: createLimiters({ process: settings.concurrency }),
+      // Until the checks run, a signal ends the process.
+      signal: new AbortController().signal,
+      redact: config.redact,
+      connectivity: connectivityOf(config),
+      runner: this.#here,
+      onResult: (result) => void results.push(result),
+    });
+    await this.#save(results);
+  }
+
+  #isHere({ locations }: Check): boolean {
+    const { location } = this.#options;
+    return location !== null && locations?.from.includes(location) === true;
+  }
+
+  async #save(results: readonly Result[]): Promise<void> {
+    const { store, location } = this.#options;
+    if (location === null || results.length === 0) return;
+    await store.saveLocationResults(
+      results.map((result) => ({
+        check: result.check.name,
+        location,
+        result: keptResult(result, null),
+        trace: result.trace ?? "",
+        ageMs: 0,
+      })),
+    );
+  }
+}
+
+/** Decides by the age of the last result: each location has its own schedule. */
+function isDueHere(check: Check, row: StoredLocationResult | undefined, nowMs: number): boolean {
+  const { schedule } = check;
+  if (row === undefined || isCron(schedule) || isEdited(check, { last: row.result })) return true;
+  const { regularIntervalMs, attentiveIntervalMs } = schedule;
+  const intervalMs = row.result.condition === "ok" ? regularIntervalMs : attentiveIntervalMs;
+  const startedAtMs = nowMs - row.ageMs - row.result.durationMs;
+  return isDue(startedAtMs + intervalMs, nowMs, intervalMs);
 }

@@ -12,7 +12,7 @@ import type { StateRepository } from "../../state/state_repository.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { NO_ACTIVE_CHECK, NO_CHECK_DUE, notDueReason, type RunRecord } from "../formats/format.ts";
 import type { CommandContext, OpenConfig } from "../open_config.ts";
-import type { LocatedPass } from "./located_pass.ts";
+import type { LocatedPass } from "./located_work.ts";
 import type { RunPrinter } from "./run_printer.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 import { abortOnStop, type StartSignals } from "./start_signals.ts";

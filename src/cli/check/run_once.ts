@@ -13,7 +13,7 @@ import { printable } from "../../shared/text.ts";
 import type { SpanQueue } from "../../outputs/opentelemetry/span_queue.ts";
 import { VERSION } from "../answer_at_once.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
-import type { LocatedPass } from "./located_pass.ts";
+import type { LocatedPass } from "./located_work.ts";
 import { checksThatLeft, endOfService, recordCronRun, recordDeath } from "./run_recorder.ts";
 import { locateState } from "../state_location.ts";
 import { ownState } from "../owned_state.ts";
@@ -100,7 +100,7 @@ async function openLocated(
   { system, settings, shared }: OnceOptions & { readonly shared: SharedState | null },
 ): Promise<LocatedPass | null> {
   if (shared === null || checks.every(({ locations }) => locations === undefined)) return null;
-  const { LocatedPass } = await import("./located_pass.ts");
+  const { LocatedPass } = await import("./located_work.ts");
   return new LocatedPass({ store: shared.store, system, location: settings.location });
 }
 

@@ -16,8 +16,7 @@ import {
 import { FORMATS } from "../formats/registry.ts";
 import type { CommandContext, OpenConfig } from "../open_config.ts";
 import { writeOutput } from "../output_files.ts";
-import { type Progress, startProgress } from "../progress.ts";
-import { wantsColor } from "../terminal.ts";
+import { type Progress, startProgress, wantsColor } from "../terminal.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 
 interface RunPrinterOptions extends CommandContext {

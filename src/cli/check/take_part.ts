@@ -8,7 +8,7 @@ import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import { hashHex } from "../../shared/hash.ts";
 import { configHash } from "../monitor_status.ts";
 import type { OpenConfig, Selection } from "../open_config.ts";
-import { StateHeldError } from "../state_errors.ts";
+import { StateHeldError } from "../failure.ts";
 
 interface MemberSettings {
   readonly selection: Selection;

@@ -14,6 +14,9 @@ import { firstItems, printable, quote } from "../../shared/text.ts";
 import { createColors, wantsColor } from "../terminal.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { pad } from "../../shared/wrap.ts";
+import type { MaintenanceWindow } from "../../domain/maintenance_window.ts";
+import { isOneOff, nextWindow } from "../../engine/maintenance_windows.ts";
+import { type TimeContext, timeText } from "../../shared/local_time.ts";
 
 export const explainCommand: Command = {
   name: "explain",
@@ -42,7 +45,7 @@ export const explainCommand: Command = {
     const selectors = new CheckSelectors(config.checks);
     for (const check of checks) {
       const explained = withMatches(explainIn(config, check.name), selectors, check);
-      const rows = await withWindowTimes(explained, check, { config, system });
+      const rows = withWindowTimes(explained, check, { config, system });
       blocks.push(renderBlock(check.name, rows, { remark: check.active ? "" : " (inactive)", color }));
     }
     if (isEverything(selection)) {
@@ -121,13 +124,12 @@ const SELECTING_PATH =
   /^(?:depends_on(?:\[\d+\](?:\.any)?)?|parameters\.checks|notifications\[\d+\]\.checks|channels[.[].+\.checks|page\.groups\[\d+\]\.checks)$/;
 
 /** Adds when each window of a check is open next, to the rows of the window. */
-async function withWindowTimes(
+function withWindowTimes(
   rows: readonly Row[],
   { maintenanceWindows, notifications }: Check,
   { config, system }: { readonly config: OpenConfig; readonly system: System },
-): Promise<readonly Row[]> {
+): readonly Row[] {
   if (rows.every(({ path }) => !WINDOW_PATH.test(path))) return rows;
-  const { describeNextWindow } = await import("../describe_window.ts");
   const nowMs = system.clock.wallMs();
   const timeZone = config.timeZone();
   let windowsSeen = 0;
@@ -189,4 +191,13 @@ function renderBlock(
     `  ${paths[index]}  ${values[index]}  ${origin === "built-in" ? colors.dim(origin) : printable(origin)}`
   );
   return `${colors.bold(printable(heading))}${remark}\n${lines.join("\n")}\n`;
+}
+
+function describeNextWindow(window: MaintenanceWindow, { nowMs, timeZone }: TimeContext): string {
+  if (isOneOff(window) && Number.isNaN(window.fromMs)) return "unknown without secrets";
+  const times = nextWindow(window, nowMs);
+  if (times === null) return "never";
+  const { fromMs, untilMs } = times;
+  const end = untilMs === null ? "without end" : `until ${timeText(untilMs, timeZone)}`;
+  return fromMs === null ? `open ${end}` : `from ${timeText(fromMs, timeZone)} ${end}`;
 }

@@ -6,7 +6,7 @@ import type { StateTables } from "../../state/copy_state.ts";
 import { EXIT } from "../exit_code.ts";
 import { locateDatabase } from "../state_location.ts";
 import { openDatabaseTables } from "../open_store.ts";
-import { StateHeldError } from "../state_errors.ts";
+import { StateHeldError } from "../failure.ts";
 
 const ACTIONS = ["copy", "schema"] as const;
 

@@ -8,8 +8,7 @@ import { describeMissing, dropOtherPermissions } from "../config_permissions.ts"
 import { type RunRecord, traceOf } from "../formats/format.ts";
 import { prettyFormat } from "../formats/pretty.ts";
 import { type CommandContext, type OpenConfig, readKinds } from "../open_config.ts";
-import { startProgress } from "../progress.ts";
-import { wantsColor } from "../terminal.ts";
+import { startProgress, wantsColor } from "../terminal.ts";
 
 interface TryOptions extends CommandContext {
   readonly config: OpenConfig;

@@ -10,7 +10,6 @@ import {
   outagesOnlyIn,
   type Replay,
   replay,
-  type ReplayDifference,
   type ReplayedMessage,
   type ReplayedOutage,
 } from "../../rehearsal/replay.ts";

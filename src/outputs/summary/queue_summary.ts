@@ -1,7 +1,6 @@
 import type { Sender } from "../../engine/sender.ts";
 import type { Check } from "../../domain/check.ts";
 import type { SharedState } from "../../domain/membership.ts";
-import type { QueuedSummary } from "../../domain/store.ts";
 import type { SummarySettings } from "../../domain/channel.ts";
 import type { System } from "../../domain/system.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
