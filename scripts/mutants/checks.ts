@@ -742,7 +742,7 @@ export const CHECKS: FaultyLayer = {
         ],
         [
           "a clock that was set back by days stops the rehearsals",
-          "isAhead(beforeMs, nowMs) ? nowMs : beforeMs",
+          "beforeMs - nowMs > DAY_MS ? nowMs : beforeMs",
           "beforeMs",
         ],
       ],
@@ -868,8 +868,8 @@ export const SUMMARY: FaultyLayer = {
         ],
         [
           "a clock that was set back by days stops the summary",
-          "return scheduledMs - nowMs > DAY_MS;",
-          "return scheduledMs - nowMs > 1e6 * DAY_MS;",
+          "last.scheduledMs - nowMs > DAY_MS",
+          "last.scheduledMs - nowMs > 1e6 * DAY_MS",
         ],
       ],
     },

@@ -256,8 +256,8 @@ export const ENGINE: FaultyLayer = {
         ],
         [
           "a change is lost with a problem that the channel does not get",
-          "isExcluded(older) && !isExcluded(newer)",
-          "isExcluded(older) && isExcluded(newer)",
+          "isExcluded(older) && !isExcluded(queued)",
+          "isExcluded(older) && isExcluded(queued)",
         ],
         [
           "a merge forgets the counted problems",

@@ -316,8 +316,8 @@ export const SCHEDULER: FaultyLayer = {
         ["an inverted check that is unknown is ok", 'if (condition === "unknown") return result;', ""],
         [
           "an inverted check that is ok stays ok",
-          'condition: "critical", output: `a failure',
-          'condition: "ok", output: `a failure',
+          'condition: "critical", output: output',
+          'condition: "ok", output: output',
         ],
       ],
     },
@@ -353,12 +353,12 @@ export const SCHEDULER: FaultyLayer = {
       faults: [
         [
           "checks of this machine need a network",
-          "hosts.some((host) => !isLoopback(host) && !OWN_ADDRESSES.includes(host))",
+          "hosts.some(isOther)",
           "hosts.length > 0",
         ],
         [
           "checks without a host need a network",
-          "hosts.some((host) => !isLoopback(host) && !OWN_ADDRESSES.includes(host))",
+          "hosts.some(isOther)",
           "!hosts.some(isLoopback)",
         ],
         [

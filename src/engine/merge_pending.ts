@@ -80,8 +80,7 @@ function mergeChecks(
     const place = places.get(check);
     const older = place === undefined ? null : merged[place] ?? null;
     // A change would become part of a problem that the channel does not get.
-    const isLost = older !== null && queued.notification.event === "change" && isExcluded(older) &&
-      !isExcluded(queued);
+    const isLost = event === "change" && older !== null && isExcluded(older) && !isExcluded(queued);
     const both = older === null || isLost ? null : mergePair(older, queued);
     if (place === undefined || both === null) places.set(check, merged.push(queued) - 1);
     else merged[place] = both;
