@@ -211,6 +211,7 @@ async function startMember(
     sender: NO_QUEUES,
     scheduler: { spread: () => look(), runGroupsOf: () => {} },
     located: null,
+    reports: null,
   });
   const share = (): number => names.filter((name) => member.runs(name)).length;
   return {

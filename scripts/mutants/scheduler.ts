@@ -175,6 +175,54 @@ export const SCHEDULER: FaultyLayer = {
       ],
     },
     {
+      file: "src/scheduler/shared_reports.ts",
+      tests: ["tests/scheduler/shared_reports_test.ts"],
+      faults: [
+        [
+          "reports that are not persisted are deleted",
+          "if (!repository.isWritable || !reports.hasRecorded(batch, checks)) return false;",
+          "",
+        ],
+        [
+          "a report is deleted only after the one behind it is recorded",
+          "await this.#delete(done.splice(0), inbox);",
+          "",
+        ],
+        [
+          "a member records reports before their checks run there",
+          "return [...names].every((name) => rejected.includes(name) || member.runs(name));",
+          "return names.size > 0;",
+        ],
+        [
+          "a report from before its start shows a member that the agent is there",
+          "before !== null && before.get(agent)",
+          "before?.get(agent)",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/shared_reports.ts",
+      tests: ["tests/simulation/agents_test.ts"],
+      faults: [
+        [
+          "a member that takes over the checks of an agent did not hear of it before",
+          "received.filter(isNew)",
+          "received.filter((one) => isNew(one) && member.runs(agentCheckName(one.agent)))",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/agent_reports.ts",
+      tests: ["tests/simulation/agents_test.ts"],
+      faults: [
+        [
+          "members that do not reach the state call agents silent",
+          "if (this.#options.isShared !== true) this.#measure();",
+          "this.#measure();",
+        ],
+      ],
+    },
+    {
       file: "src/scheduler/scheduler.ts",
       tests: ["tests/simulation/stall_test.ts"],
       faults: [

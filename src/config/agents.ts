@@ -102,32 +102,32 @@ export function assignAgents(
       return check;
     }
     const dependency = agentCheckName(agent);
-    const dependsOn = check.dependsOn.includes(dependency)
-      ? check.dependsOn
-      : [dependency, ...check.dependsOn];
+    // The first one: members run all checks of an agent at one place.
+    const dependsOn = [dependency, ...check.dependsOn.filter((other) => other !== dependency)];
     return { ...check, agent, dependsOn };
   });
   return { checks: assigned, problems };
 }
 
-/** Reports and agents are not for a state that several members share. */
+/** Reports are not from a state that several members share, and its locations are those of members. */
 export function findSharedProblems(
-  { reportTo, agents }: {
+  { reportTo, agents, checks }: {
     readonly reportTo: ReportTo | null;
     readonly agents: Readonly<Record<string, Agent>>;
+    readonly checks: readonly Pick<Check, "locations">[];
   },
 ): readonly Problem[] {
-  const hint = "use a state in SQLite on this machine";
+  const locations = new Set(checks.flatMap((check) => check.locations?.from ?? []));
   return [
     ...reportTo === null ? [] : [{
       path: ["report_to"],
       message: "cannot be used with a state in PostgreSQL: results are reported from a state of its own",
-      hint,
+      hint: "use a state in SQLite on this machine",
     }],
-    ...Object.keys(agents).slice(0, 1).map((name) => ({
+    ...Object.keys(agents).filter((name) => locations.has(name)).map((name) => ({
       path: ["agents", name],
-      message: "cannot be used with a state in PostgreSQL",
-      hint,
+      message: "cannot be a location with a state in PostgreSQL",
+      hint: "name locations of members, or use a state in SQLite",
     })),
   ];
 }

@@ -1,5 +1,6 @@
 /** The processes that share a state (members): the data that they publish, and the interface for other layers. */
 import type { DeliveryMarker, LimitUse, Notification, QueuedNotification, Silence } from "./outbox.ts";
+import type { ReportBatch } from "./reports.ts";
 import type { CheckRecord, KeptResult, Store } from "./store.ts";
 
 /** This process's share of the work of several. */
@@ -74,6 +75,24 @@ export interface HeartbeatReply {
   readonly uncertain: readonly string[];
   /** The jobs of which the end of a run was recorded in the last few seconds. */
   readonly checkIns: readonly JobCheckIn[];
+  /** What is stored of the reports of each agent. */
+  readonly received: readonly ReceivedReports[];
+}
+
+/** The stored batches of an agent: those that are not recorded yet, and the last one. */
+export interface ReceivedReports {
+  readonly agent: string;
+  /** The id of the last one; another one after each report. */
+  readonly last: number;
+  readonly count: number;
+}
+
+export interface ReceivedBatch {
+  /** Unique; grows with each batch of an agent that reports one after the other. */
+  readonly id: number;
+  readonly batch: ReportBatch;
+  /** The time since it was received, by the clock of the database; 0 or more. */
+  readonly ageMs: number;
 }
 
 export interface JobCheckIn {
@@ -126,7 +145,16 @@ export interface SharedStore extends Store {
   ): Promise<void>;
   /** Returns the last results of some checks at all locations, in no order. */
   locationResults(checks: readonly string[]): Promise<readonly StoredLocationResult[]>;
+  /** Stores what an agent reports until it is recorded. Persisted once this resolves, but to `false` if too much waits. */
+  keepReceived(agent: string, batch: ReportBatch): Promise<boolean>;
+  /** Returns the first stored batches of an agent, in order of their ids; at most {@linkcode RECEIVED_READ_MAX}. */
+  received(agent: string): Promise<readonly ReceivedBatch[]>;
+  deleteReceived(ids: readonly number[]): Promise<void>;
 }
+
+/** With so many batches of an agent that are not recorded, no more are received. */
+export const RECEIVED_MAX = 200;
+export const RECEIVED_READ_MAX = 20;
 
 export function isShared(store: Store): store is SharedStore {
   return "members" in store;

@@ -66,6 +66,11 @@ export class Member implements WorkShare {
     return this.#isActive && this.#takesWork;
   }
 
+  /** Whether what it receives from agents is found and recorded by the members that share the work. */
+  get receives(): boolean {
+    return this.hasActiveConfig && this.#hasJoined && this.isConnected && !this.#hasEnded;
+  }
+
   get location(): LocationShare {
     return this.#location;
   }
@@ -230,6 +235,7 @@ export class Member implements WorkShare {
         ...this.#earlyLooks.receiveCheckIns(reply.checkIns),
       ];
       if (looks.length > 0) this.#joined.located?.look(looks);
+      this.#joined.reports?.heard(reply.received);
     }
     const waitMs = sent.monotonicMs + HEARTBEAT_EVERY_MS - clock.monotonicMs();
     this.#cancel = clock.after(Math.max(0, waitMs), () => void this.#beat().catch(onBug));

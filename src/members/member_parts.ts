@@ -1,6 +1,6 @@
 /** What a member is made of: its options, its work, and the parts of the process that follow its share of it. */
 import type { Check } from "../domain/check.ts";
-import type { EarlyLook, HeartbeatStore, SharedStore } from "../domain/membership.ts";
+import type { EarlyLook, HeartbeatStore, ReceivedReports, SharedStore } from "../domain/membership.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { StateRepository } from "../state/state_repository.ts";
 import type { LocatedCheck } from "./location_share.ts";
@@ -42,6 +42,8 @@ export interface MemberParts {
     spread(): void;
     look(looks: readonly Pick<EarlyLook, "check" | "why">[]): void;
   } | null;
+  /** What agents reported to any member. `null`: a single run, which records none of it. */
+  readonly reports: { heard(received: readonly ReceivedReports[]): void } | null;
 }
 
 export type MemberEvent =

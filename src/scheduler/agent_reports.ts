@@ -8,7 +8,7 @@ import type { EarlyLook } from "../domain/membership.ts";
 import type { ReportBatch, ReportedResult, ReportReply } from "../domain/reports.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { Log } from "../domain/system.ts";
-import { overdueAtMs, REPORT_MARGIN_MS } from "../engine/overdue.ts";
+import { clockToleranceMs, overdueAtMs, REPORT_MARGIN_MS } from "../engine/overdue.ts";
 import { timeText } from "../shared/local_time.ts";
 import { firstItems, quote, QUOTED_LENGTH_MAX, truncate } from "../shared/text.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
@@ -27,11 +27,19 @@ interface AgentReportsOptions {
   readonly log: Pick<Log, "info" | "warning">;
   /** The last results of locations, some of which are agents; `null`: no check has such locations. @default null */
   readonly locations?: Pick<LocalLocations, "save"> | null;
+  /** Whether members share what agents report: then only `hear` lets the time go on. @default false */
+  readonly isShared?: boolean;
+}
+
+interface Heard {
+  /** The time that this process was awake until then. */
+  readonly awakeMs: number;
+  /** `null`: nothing came from the agent since this process knows it. */
+  readonly wallMs: number | null;
 }
 
 /** The last report of an agent. */
 interface Contact {
-  /** The time that this process was awake until then. */
   readonly awakeMs: number;
   readonly wallMs: number;
   readonly process: string;
@@ -53,15 +61,26 @@ const REJECTED_MAX = 100;
 /** A clock of an agent that was wrong may have made a result seem older. */
 const AGE_MS_MAX = 7 * DAY_MS;
 
+/** The checks of a batch. */
+export interface RecordedChecks {
+  readonly accepted: ReadonlySet<string>;
+  /** Those that the agent must not report, or that do not run. */
+  readonly rejected: readonly string[];
+}
+
+type ReportScheduler = Pick<Scheduler, "report" | "request" | "runs" | "isStopping">;
+
 export class AgentReports implements ReportLog {
   readonly #options: AgentReportsOptions;
+  /** When something came from each agent last. */
+  readonly #heard = new Map<string, Heard>();
   readonly #contacts = new Map<string, Contact>();
   #config: AgentConfig;
   /** By agent, the names of the checks that it reports. */
   #permitted: ReadonlyMap<string, ReadonlySet<string>>;
   /** By agent, the checks of which it is a location. */
   #located: ReadonlyMap<string, ReadonlySet<string>>;
-  #scheduler: Pick<Scheduler, "report" | "request" | "isStopping"> | null = null;
+  #scheduler: ReportScheduler | null = null;
   #onVote = (_check: string, _why: EarlyLook["why"]): void => {};
   #awakeMs = 0;
   #readMs: number;
@@ -76,12 +95,12 @@ export class AgentReports implements ReportLog {
     this.#located = locatedIn(config);
     this.#readMs = clock.monotonicMs();
     this.#offsetMs = clock.wallMs() - this.#readMs;
-    this.#tick();
+    this.#begin();
   }
 
   /** Records what is received with this scheduler. Calls back when the result of an agent as a location changed. */
   attach(
-    scheduler: Pick<Scheduler, "report" | "request" | "isStopping">,
+    scheduler: ReportScheduler,
     onVote: (check: string, why: EarlyLook["why"]) => void = () => {},
   ): void {
     this.#scheduler = scheduler;
@@ -90,10 +109,8 @@ export class AgentReports implements ReportLog {
 
   /** Returns whether an agent reports; another location is this process. */
   isLive(location: string): boolean {
-    const settings = this.#config.agents[location];
-    if (settings === undefined) return true;
-    this.#measure();
-    return this.#awakeMs - (this.#contacts.get(location)?.awakeMs ?? 0) <= settings.silentAfterMs;
+    this.#measureHere();
+    return !this.#isSilent(location);
   }
 
   adopt(config: AgentConfig): void {
@@ -101,7 +118,8 @@ export class AgentReports implements ReportLog {
     this.#permitted = permittedIn(config);
     this.#located = locatedIn(config);
     for (const name of this.#contacts.keys()) if (!this.#permitted.has(name)) this.#contacts.delete(name);
-    this.#tick();
+    for (const name of this.#heard.keys()) if (!this.#permitted.has(name)) this.#heard.delete(name);
+    this.#begin();
   }
 
   end(): void {
@@ -114,12 +132,35 @@ export class AgentReports implements ReportLog {
    */
   async receive(agent: string, batch: ReportBatch): Promise<ReportReply | null> {
     const { repository } = this.#options;
-    const scheduler = this.#scheduler;
-    if (scheduler === null || scheduler.isStopping) return null;
-    const permitted = this.#permitted.get(agent) ?? new Set();
+    if (!this.isRecording) return null;
+    const { results } = batch;
+    const checks = this.record(agent, batch);
+    this.#measure();
+    this.#hear(agent);
+    this.note(agent, batch, checks);
+    if (results.length > 0) {
+      await repository.flush();
+      if (!repository.isWritable) return null;
+    }
+    return { received: results.at(-1)?.sequence ?? 0, rejected: checks.rejected };
+  }
+
+  get isRecording(): boolean {
+    return this.#scheduler?.isStopping === false;
+  }
+
+  /** Returns the checks of a batch that no member records. */
+  rejectedOf(agent: string, { results }: ReportBatch): readonly string[] {
+    const permitted = this.#permitted.get(agent);
+    const names = new Set(results.map(({ check }) => check));
+    return [...names].filter((name) => permitted?.has(name) !== true || this.#scheduler?.runs(name) !== true);
+  }
+
+  /** Records the results of a batch that was received some time ago; `flush` of the repository persists them. */
+  record(agent: string, { stream, results }: ReportBatch, agoMs = 0): RecordedChecks {
+    const permitted = this.#permitted.get(agent);
     const rejected = new Set<string>();
     const accepted = new Set<string>();
-    const { stream, results } = batch;
     for (const reported of results) {
       const { check, sequence, ageMs, awaits, isInterrupted = false, ...result } = reported;
       if (this.#located.get(agent)?.has(check) === true) {
@@ -127,24 +168,36 @@ export class AgentReports implements ReportLog {
         accepted.add(check);
         continue;
       }
-      const isRecorded = permitted.has(check) && scheduler.report(check, {
+      const isRecorded = permitted?.has(check) === true && this.#scheduler?.report(check, {
         ...result,
         ...awaits !== undefined && { awaits },
         report: { stream, sequence },
-        agoMs: Math.min(ageMs, AGE_MS_MAX),
+        agoMs: Math.min(ageMs + agoMs, AGE_MS_MAX),
         isInterrupted,
       });
-      (isRecorded ? accepted : rejected).add(check);
+      (isRecorded === true ? accepted : rejected).add(check);
     }
-    this.#note(agent, batch, {
-      accepted,
-      rejected: [...rejected].map((name) => truncate(name, QUOTED_LENGTH_MAX)),
+    return { accepted, rejected: [...rejected] };
+  }
+
+  /** Returns whether each accepted result of a batch is in the record of its check. */
+  hasRecorded({ stream, results }: ReportBatch, { accepted }: RecordedChecks): boolean {
+    return results.every(({ check, sequence }) => {
+      if (!accepted.has(check)) return true;
+      const { last } = this.#recordOf(check);
+      return last?.report?.stream === stream && last.report.sequence >= sequence;
     });
-    if (results.length > 0) {
-      await repository.flush();
-      if (!repository.isWritable) return null;
-    }
-    return { received: results.at(-1)?.sequence ?? 0, rejected: [...rejected] };
+  }
+
+  /** The time goes on, and something came from these agents, here or at another member. */
+  hear(agents: Iterable<string>): void {
+    this.#measure();
+    for (const agent of agents) this.#hear(agent);
+  }
+
+  /** Forgets the last report of an agent whose check runs elsewhere. */
+  forget(agent: string): void {
+    this.#contacts.delete(agent);
   }
 
   /** Notes the result of an agent as a location, unless the next one is overdue. */
@@ -163,16 +216,14 @@ export class AgentReports implements ReportLog {
   }
 
   look(check: Check): CheckResult {
-    this.#measure();
+    this.#measureHere();
     const { agent = "" } = check;
     const contact = this.#contacts.get(agent) ?? null;
-    const settings = this.#config.agents[agent];
-    if (settings === undefined) return awaiting(`${quote(agent)} is no agent of the config`);
-    const silentMs = this.#awakeMs - (contact?.awakeMs ?? 0);
-    const isSilent = silentMs > settings.silentAfterMs;
+    if (!this.#permitted.has(agent)) return awaiting(`${quote(agent)} is no agent of the config`);
+    const isSilent = this.#isSilent(agent);
     if (isAgentCheck(check)) {
       if (contact !== null && !isSilent) return describeContact(contact);
-      const lastMs = contact?.wallMs ?? Number(this.#recordOf(check).last?.memory ?? NaN);
+      const lastMs = this.#heard.get(agent)?.wallMs ?? Number(this.#recordOf(check.name).last?.memory ?? NaN);
       const since = Number.isNaN(lastMs)
         ? "has not reported yet"
         : `has been silent since ${timeText(lastMs)}`;
@@ -181,7 +232,7 @@ export class AgentReports implements ReportLog {
     }
     const isMissing = contact !== null && !isSilent && this.#isMissing(check, contact);
     if (!isMissing) return awaiting(`agent ${quote(agent)} has not reported it yet`);
-    const { last } = this.#recordOf(check);
+    const { last } = this.#recordOf(check.name);
     const since = last === null ? "" : ` since ${timeText(last.startedAtMs)}`;
     return unknownResult(`no result from agent ${quote(agent)}${since}, although it reports others`);
   }
@@ -191,48 +242,78 @@ export class AgentReports implements ReportLog {
     const { schedule, timeoutMs } = check;
     const graceMs = isCron(schedule) ? 5 * MINUTE_MS : 2 * schedule.regularIntervalMs + timeoutMs;
     if (waiting > 0 || awakeMs - liveSinceMs <= graceMs) return false;
-    const record = this.#recordOf(check);
-    return record.last === null || wallMs > overdueAtMs(check, record);
+    const record = this.#recordOf(check.name);
+    return record.last === null || wallMs > overdueAtMs(check, record) + clockToleranceMs(record);
   }
 
-  #note(
+  /** Notes the last batch that was recorded of an agent, unless nothing was heard of it while this process ran. */
+  note(
     agent: string,
     { process, waiting, dropped }: ReportBatch,
-    { accepted, rejected }: { readonly accepted: ReadonlySet<string>; readonly rejected: readonly string[] },
+    { accepted, rejected: names, isLast = true }: RecordedChecks & {
+      /** Whether none behind it is stored. */
+      readonly isLast?: boolean;
+    },
   ): void {
-    const { clock, log } = this.#options;
-    this.#measure();
+    const { log } = this.#options;
+    const rejected = names.map((name) => truncate(name, QUOTED_LENGTH_MAX));
+    const { awakeMs, wallMs } = this.#heard.get(agent) ?? { awakeMs: 0, wallMs: null };
+    if (wallMs === null) return;
     const before = this.#contacts.get(agent) ?? null;
-    const isContinued = before !== null && before.process === process && waiting === 0 &&
-      this.#awakeMs - before.awakeMs <= GAP_MS;
+    const isContinued = before !== null && before.process === process && waiting === 0 && isLast &&
+      awakeMs - before.awakeMs <= GAP_MS;
     const refused = (before?.rejected ?? []).filter((name) => !accepted.has(name));
     const added = refused.length >= REJECTED_MAX ? [] : rejected.filter((name) => !refused.includes(name));
     this.#contacts.set(agent, {
-      awakeMs: this.#awakeMs,
-      wallMs: clock.wallMs(),
+      awakeMs,
+      wallMs,
       process,
       waiting,
       dropped,
       rejected: [...refused, ...added].slice(0, REJECTED_MAX),
-      liveSinceMs: isContinued ? before.liveSinceMs : this.#awakeMs,
+      liveSinceMs: isContinued ? before.liveSinceMs : awakeMs,
     });
     if (before === null) log.info(`agent ${quote(agent)} reports`);
     if (added.length > 0) {
       log.warning(`agent ${quote(agent)}: results of ${listed(added)} ignored, not checks that it reports`);
     }
     const isNews = before === null || before.dropped !== dropped || added.length > 0 ||
-      this.#awakeMs - before.awakeMs > GAP_MS;
+      awakeMs - before.awakeMs > GAP_MS;
     if (isNews) this.#scheduler?.request(agentCheckName(agent));
   }
 
-  #recordOf({ name }: Check): ReturnType<StateRepository["recordOf"]> {
+  #hear(agent: string): void {
+    if (!this.#heard.has(agent)) return;
+    this.#heard.set(agent, { awakeMs: this.#awakeMs, wallMs: this.#options.clock.wallMs() });
+  }
+
+  /** Whether nothing came from an agent for too long since it is known; another location is this process. */
+  #isSilent(agent: string): boolean {
+    const settings = this.#config.agents[agent];
+    const { awakeMs = 0 } = this.#heard.get(agent) ?? {};
+    return settings !== undefined && this.#awakeMs - awakeMs > settings.silentAfterMs;
+  }
+
+  #recordOf(name: string): ReturnType<StateRepository["recordOf"]> {
     return this.#options.repository.recordOf(name, this.#options.clock.wallMs());
+  }
+
+  /** Begins with the agents of the config. */
+  #begin(): void {
+    for (const name of this.#permitted.keys()) {
+      if (!this.#heard.has(name)) this.#heard.set(name, { awakeMs: this.#awakeMs, wallMs: null });
+    }
+    if (this.#options.isShared !== true) this.#tick();
   }
 
   #tick(): void {
     this.#cancel();
     this.#measure();
     if (this.#permitted.size > 0) this.#cancel = this.#options.clock.after(TICK_MS, () => this.#tick());
+  }
+
+  #measureHere(): void {
+    if (this.#options.isShared !== true) this.#measure();
   }
 
   /** Adds the time since the last tick. If the clock was set, records seem overdue: agents get time to report again. */

@@ -248,6 +248,11 @@ export class Scheduler {
     if (!this.runNow(name) && !this.#isStopping) this.#share.callFor?.(name, "needed");
   }
 
+  /** Whether a check runs, here or elsewhere. */
+  runs(name: string): boolean {
+    return this.#active.has(name);
+  }
+
   owns(name: string): boolean {
     return this.#slots.has(name);
   }

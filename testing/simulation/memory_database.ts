@@ -10,11 +10,15 @@ import {
   type MemberHeartbeat,
   type MemberStatus,
   type QueueRow,
+  RECEIVED_MAX,
+  RECEIVED_READ_MAX,
+  type ReceivedBatch,
   type StoredLocationResult,
   type TakenQueue,
 } from "../../src/domain/membership.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification, SentOpen } from "../../src/domain/outbox.ts";
+import type { ReportBatch } from "../../src/domain/reports.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { DAY_MS } from "../../src/shared/time_units.ts";
 import { columnText } from "../../src/state/codec.ts";
@@ -59,6 +63,13 @@ interface StoredResult {
   readonly endedAtMs: number;
 }
 
+interface StoredBatch {
+  readonly id: number;
+  readonly agent: string;
+  readonly batch: ReportBatch;
+  readonly atMs: number;
+}
+
 type CheckChannel = Pick<DeliveryMarker, "check" | "channelKey">;
 
 export class MemoryDatabase {
@@ -73,6 +84,8 @@ export class MemoryDatabase {
   readonly #queues = new Map<string, QueueRow>();
   readonly #results = new Map<string, StoredResult>();
   readonly #checkIns = new Map<string, number>();
+  #lastId = 0;
+  #received: readonly StoredBatch[] = [];
 
   private constructor(connection: SqliteConnection, clock: Pick<Clock, "wallMs">) {
     this.#connection = connection;
@@ -98,6 +111,11 @@ export class MemoryDatabase {
   /** Returns another store of these parts, which prunes by itself. */
   store(): Store {
     return createDatabaseStore(this.#connection, URL);
+  }
+
+  /** Reads some rows. */
+  rows(sql: string, ...values: readonly string[]): readonly Row[] {
+    return this.#connection.all(sql, ...values);
   }
 
   /** Returns the outputs that a check's condition changed with, in the order in which they were stored. */
@@ -156,6 +174,11 @@ export class MemoryDatabase {
       checkIns: [...this.#checkIns].flatMap(([job, atMs]) =>
         this.#nowMs() - atMs < CHECK_INS_FOR_MS ? [{ job, atMs }] : []
       ),
+      received: [...Map.groupBy(this.#received, ({ agent }) => agent)].map(([agent, batches]) => ({
+        agent,
+        last: batches.at(-1)?.id ?? 0,
+        count: batches.length,
+      })),
     };
     if (isSuperseded) return reply;
     const heartbeat = structuredClone({ ...own, count: (present?.count ?? 0) + 1 });
@@ -330,6 +353,26 @@ export class MemoryDatabase {
     ) => ({ ...structuredClone(result), ageMs: Math.max(0, this.#nowMs() - endedAtMs) }));
   }
 
+  keepReceived(agent: string, batch: ReportBatch): boolean {
+    if (this.#received.filter((one) => one.agent === agent).length >= RECEIVED_MAX) return false;
+    const stored = { id: ++this.#lastId, agent, batch: structuredClone(batch), atMs: this.#nowMs() };
+    this.#received = [...this.#received, stored];
+    return true;
+  }
+
+  received(agent: string): readonly ReceivedBatch[] {
+    return this.#received.filter((one) => one.agent === agent).slice(0, RECEIVED_READ_MAX)
+      .map(({ id, batch, atMs }) => ({
+        id,
+        batch: structuredClone(batch),
+        ageMs: Math.max(0, this.#nowMs() - atMs),
+      }));
+  }
+
+  deleteReceived(ids: readonly number[]): void {
+    this.#received = this.#received.filter(({ id }) => !ids.includes(id));
+  }
+
   /** Forgets what is old by its own clock. */
   prune(): void {
     const nowMs = this.#nowMs();
@@ -345,6 +388,7 @@ export class MemoryDatabase {
     for (const [key, { endedAtMs }] of this.#results) {
       if (endedAtMs < nowMs - 30 * DAY_MS) this.#results.delete(key);
     }
+    this.#received = this.#received.filter(({ atMs }) => atMs >= nowMs - 30 * DAY_MS);
   }
 
   #nowMs(): number {

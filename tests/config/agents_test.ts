@@ -20,7 +20,7 @@ Deno.test("a check of an agent has its agent, and depends on the check about it"
     nas: { key: KEY, checks: ["nas-*"] },
     shop: { key: `${KEY}2`, checks: ["tag:shop"], silent_after: "2 minutes" },
   }, {
-    "nas-disk": { ...REPORTED, depends_on: ["web"] },
+    "nas-disk": { ...REPORTED, depends_on: ["web", "agent nas"] },
     till: { ...REPORTED, tags: ["shop"] },
     web: TEST,
     "agent shop": { ...REPORTED, title: "The shop" },
@@ -33,6 +33,8 @@ Deno.test("a check of an agent has its agent, and depends on the check about it"
     ["agent nas", "nas", [], undefined],
   ]);
 });
+
+const SHARED = { state: { postgres: { hosts: ["db"], database: "m", user: "m" } } };
 
 Deno.test("errors in agents and their checks are found", async (t) => {
   const nas = { key: KEY, checks: ["disk"] };
@@ -68,10 +70,11 @@ Deno.test("errors in agents and their checks are found", async (t) => {
       configWith({ nas: { ...nas, silent_after: "1 minute" } }, disk),
       ["agents.nas.silent_after: is 1 min, expected at least 2 min"],
     ],
-    "a state of several members": [
-      configWith({ nas }, disk, { state: { postgres: { hosts: ["db"], database: "m", user: "m" } } }),
+    "a state of several members": [configWith({ nas }, disk, SHARED), []],
+    "a location of several members": [
+      configWith({ nas }, { ...disk, web: { ...TEST, locations: { from: ["fra", "nas"] } } }, SHARED),
       [
-        "agents.nas: cannot be used with a state in PostgreSQL (use a state in SQLite on this machine)",
+        "agents.nas: cannot be a location with a state in PostgreSQL (name locations of members, or use a state in SQLite)",
       ],
     ],
   };

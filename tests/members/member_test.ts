@@ -36,6 +36,7 @@ const PARTS: MemberParts = {
   },
   scheduler: null,
   located: null,
+  reports: null,
 };
 
 async function startMember() {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type Fault, type Machine, World } from "../../testing/simulation/mod.ts";
 import { killAtStep, pause } from "../../testing/simulation/chaos.ts";
+import { SHARED_STATE, SharedDatabase, type Way } from "../../testing/simulation/shared_state.ts";
 import { Random } from "../../testing/simulation/random.ts";
 import { campaign, testSeed } from "../../testing/seed.ts";
 import { journalRows } from "../../src/state/journal.ts";
@@ -18,25 +19,36 @@ const NO_SPACE = { condition: "critical", output: "no space", durationMs: null }
 
 const checksOf = (check: object): object => Object.fromEntries(NAMES.map((name) => [name, check]));
 
-/** A hub, an agent behind NAT, and the receiver of the hub's notifications. */
+/** A hub of one or several members, an agent behind NAT, and the receiver of the hub's notifications. */
 class Pair implements Disposable {
   readonly world: World;
   readonly hook: Hook;
   readonly hub: Machine;
+  readonly hubs: readonly Machine[];
   readonly nas: Machine;
+  /** The state of the members; `null`: the hub is alone. */
+  readonly shared: SharedDatabase | null;
 
-  constructor(world: World) {
+  constructor(world: World, shared: SharedDatabase | null = null) {
     this.world = world;
+    this.shared = shared;
     this.hook = new Hook(world, "hook");
-    this.hub = world.machine("hub");
+    this.hubs = (shared === null ? ["hub"] : ["a", "b", "c"]).map((name) => world.machine(name));
+    this.hub = this.hubs[0] ?? assert.fail();
     this.nas = world.machine("nas");
-    world.network.add("hub.example.org", { machine: this.hub });
-    this.write(this.hub, {
-      listen: { address: "127.0.0.1:9797" },
-      agents: { nas: { key: KEY, checks: NAMES } },
-      defaults: { notifications: [this.hook.channel] },
-      checks: checksOf({ kind: "reported", parameters: {}, threshold: 2 }),
-    });
+    const random = new Random(world.seed, "balancer");
+    const host = world.network.add("hub.example.org", { machine: this.hub });
+    // Each request goes to any of them.
+    if (shared !== null) Object.defineProperty(host, "machine", { get: () => random.pick(this.hubs) });
+    for (const machine of this.hubs) {
+      this.write(machine, {
+        listen: { address: "127.0.0.1:9797" },
+        agents: { nas: { key: KEY, checks: NAMES } },
+        defaults: { notifications: [this.hook.channel] },
+        checks: checksOf({ kind: "reported", parameters: {}, threshold: 2 }),
+        ...shared !== null && { state: { postgres: { ...SHARED_STATE.postgres, fail_open_after: 60 } } },
+      });
+    }
     this.write(this.nas, {
       report_to: { target: "https://hub.example.org:9797/", key: KEY },
       defaults: { schedule: { regular_interval: 30, attentive_interval: 10 } },
@@ -53,8 +65,7 @@ class Pair implements Disposable {
   }
 
   startBoth(): void {
-    this.start(this.hub);
-    this.start(this.nas);
+    for (const machine of [...this.hubs, this.nas]) this.start(machine);
   }
 
   set fault(fault: Fault) {
@@ -75,12 +86,18 @@ class Pair implements Disposable {
 
   [Symbol.dispose](): void {
     this.world.end();
+    this.shared?.server.database.close();
   }
 }
 
-function test(name: string, use: (pair: Pair) => Promise<void>, seed = testSeed()): void {
+function test(
+  name: string,
+  use: (pair: Pair) => Promise<void>,
+  { seed = testSeed(), isShared = false } = {},
+): void {
   Deno.test(name, async () => {
-    using pair = new Pair(await World.create({ seed, start: "2026-03-02T08:00" }));
+    const world = await World.create({ seed, start: "2026-03-02T08:00" });
+    using pair = new Pair(world, isShared ? await SharedDatabase.add(world) : null);
     try {
       await use(pair);
     } catch (error) {
@@ -90,16 +107,21 @@ function test(name: string, use: (pair: Pair) => Promise<void>, seed = testSeed(
   });
 }
 
+type Rows = readonly Readonly<Record<string, unknown>>[];
+
+function rowsOf({ files }: Machine): (sql: string) => Rows {
+  return (sql) => files.node(STATE).database?.prepare(sql).all() ?? [];
+}
+
 /** What a state has of each check: its runs, and those in its roll-ups and its journal. */
-function runsIn({ files }: Machine): Readonly<Record<string, unknown>> {
-  const database = files.node(STATE).database;
+function runsIn(select: (sql: string) => Rows): Readonly<Record<string, unknown>> {
   const names = NAMES.map((name) => `'${name}'`).join(", ");
-  const rows = database?.prepare(`SELECT id, name, journal, runs_ok, runs_unknown, runs_warning, runs_critical
-    FROM checks WHERE name IN (${names}) ORDER BY name`).all() ?? [];
+  const rows = select(`SELECT id, name, journal, runs_ok, runs_unknown, runs_warning, runs_critical
+    FROM checks WHERE name IN (${names}) ORDER BY name`);
   return Object.fromEntries(rows.map(({ id, name, journal, ...runs }) => {
-    const sums = database?.prepare(`SELECT sum(observed_ok) AS ok, sum(observed_unknown) AS unknown,
-      sum(observed_critical) AS critical FROM rollups WHERE check_id = ?`).get(id ?? null);
-    const blocks = database?.prepare("SELECT results FROM journal WHERE check_id = ?").all(id ?? null) ?? [];
+    const [sums] = select(`SELECT sum(observed_ok) AS ok, sum(observed_unknown) AS unknown,
+      sum(observed_critical) AS critical FROM rollups WHERE check_id = ${id}`);
+    const blocks = select(`SELECT results FROM journal WHERE check_id = ${id}`);
     const packed = [...blocks.map((block) => block["results"] as Uint8Array)];
     const span = { sinceMs: -Infinity, untilMs: Infinity };
     const journalRuns = journalRows(packed, journal as Uint8Array, span)
@@ -269,9 +291,9 @@ test("a result of a check that an agent must not report is ignored, and both sid
 
 /** An hour in which everything breaks at moments from the seed; in the end it is repaired. */
 async function breakForAnHour(pair: Pair, seed: number): Promise<void> {
-  const { world, hub, nas } = pair;
+  const { world, hubs, nas, shared } = pair;
   const random = new Random(seed, "agents");
-  const machines = [hub, nas];
+  const machines = [...hubs, nas];
   const faults: readonly Fault[] = [
     { kind: "refuse" },
     { kind: "reset" },
@@ -295,6 +317,13 @@ async function breakForAnHour(pair: Pair, seed: number): Promise<void> {
     () => random.pick(machines).suspend(random.between(5, 300) * 1000),
     () => random.pick(machines).stepClock(random.between(-7200, 7200) * 1000),
     () => world.outcomes.set(random.pick(NAMES), random.pick([OK, OK, NO_SPACE])),
+    ...shared === null ? [] : [
+      () => void shared.ways.set(random.pick(hubs).name, random.pick(WAYS)),
+      () => void shared.ways.set(random.pick(hubs).name, random.pick(WAYS)),
+      () => shared.ways.clear(),
+      () => random.chance(0.5) ? shared.server.kill() : shared.server.start(),
+      () => shared.server.database.step(random.between(-7200, 7200) * 1000),
+    ],
   ];
   const startMissing = (): void => {
     for (const machine of machines) if (machine.service === null && random.chance(0.5)) pair.start(machine);
@@ -307,6 +336,8 @@ async function breakForAnHour(pair: Pair, seed: number): Promise<void> {
   }
   world.killsAt = () => false;
   pair.fault = { kind: "up" };
+  shared?.ways.clear();
+  shared?.server.start();
   nas.reconnect("hub.example.org");
   await world.advance(MINUTE_MS * 6);
   for (const machine of machines) {
@@ -327,9 +358,82 @@ for (let round = 0; round < campaign(40, 1); round++) {
     pair.startBoth();
     await breakForAnHour(pair, seed);
     await pair.world.advance(5_000);
-    assert.deepEqual(runsIn(pair.hub), runsIn(pair.nas));
-  }, seed);
+    assert.deepEqual(runsIn(rowsOf(pair.hub)), runsIn(rowsOf(pair.nas)));
+  }, { seed });
 }
+
+const WAYS: readonly Way[] = [
+  { kind: "cut" },
+  { kind: "black_hole" },
+  { kind: "slow", ms: 3_000 },
+  { kind: "loses", share: 0.3 },
+];
+
+for (let round = 0; round < campaign(10); round++) {
+  const seed = testSeed() * 1000 + round;
+  test(`under faults, each run is recorded once, whichever member received it (${seed})`, async (pair) => {
+    const { database } = pair.shared?.server ?? assert.fail();
+    pair.startBoth();
+    await breakForAnHour(pair, seed);
+    await pair.world.advance(5_000);
+    assert.deepEqual(runsIn((sql) => database.rows(sql)), runsIn(rowsOf(pair.nas)));
+  }, { seed, isShared: true });
+}
+
+test("members receive from an agent what another one of them records", async (pair) => {
+  const { world, hook } = pair;
+  pair.startBoth();
+  await world.advance(5 * MINUTE_MS);
+  world.outcomes.set("db", NO_SPACE);
+  await world.advance(2 * MINUTE_MS);
+  assert.deepEqual(hook.events(), ["db problem"]);
+  assert.equal((hook.posts[0]?.atMs ?? 0) < world.startMs + 6 * MINUTE_MS, true, "within a minute");
+  assert.deepEqual(await pair.conditions(), { web: "ok", db: "critical", disk: "ok", [AGENT]: "ok" });
+}, { isShared: true });
+
+test("an agent that is silent is one problem of all members, whichever of them die", async (pair) => {
+  const { world, hook, hubs, nas } = pair;
+  pair.startBoth();
+  await world.advance(10 * MINUTE_MS);
+  // Each of them in turn, so that the others take over its checks, and know when the agent reported last.
+  for (const machine of hubs) {
+    machine.service?.signal("SIGKILL");
+    await world.advance(MINUTE_MS);
+    pair.start(machine);
+    await world.advance(MINUTE_MS);
+  }
+  assert.deepEqual(hook.events(), []);
+  assert.deepEqual(await pair.conditions(), { web: "ok", db: "ok", disk: "ok", [AGENT]: "ok" });
+  nas.cutOff("hub.example.org");
+  for (const machine of hubs) {
+    await world.advance(4 * MINUTE_MS);
+    machine.service?.signal("SIGKILL");
+    await world.advance(MINUTE_MS);
+    pair.start(machine);
+  }
+  await world.advance(5 * MINUTE_MS);
+  assert.deepEqual(hook.events(), [`${AGENT} problem`]);
+  assert.equal((await pair.conditions())["web"], "unknown");
+  nas.reconnect("hub.example.org");
+  await world.advance(5 * MINUTE_MS);
+  assert.deepEqual(hook.events(), [`${AGENT} problem`, `${AGENT} recovery`]);
+}, { isShared: true });
+
+test("members without their database receive nothing, and call no agent silent", async (pair) => {
+  const { world, hook, shared } = pair;
+  const { server } = shared ?? assert.fail();
+  pair.startBoth();
+  await world.advance(10 * MINUTE_MS);
+  server.kill();
+  await world.advance(20 * MINUTE_MS);
+  world.outcomes.set("db", NO_SPACE);
+  await world.advance(2 * MINUTE_MS);
+  const { stdout } = await pair.nas.run("status");
+  assert.match(stdout, /status 503/);
+  server.start();
+  await world.advance(5 * MINUTE_MS);
+  assert.deepEqual(hook.events(), ["db problem"]);
+}, { isShared: true });
 
 test("an agent is a location: both must agree, without a database", async (pair) => {
   const { world, hook, hub, nas } = pair;

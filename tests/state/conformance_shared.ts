@@ -1,6 +1,13 @@
 /** The behavior of every store that several processes share, beyond that of any store. */
 import assert from "node:assert/strict";
-import type { HeartbeatStore, QueueRow, SharedStore } from "../../src/domain/membership.ts";
+import {
+  type HeartbeatStore,
+  type QueueRow,
+  RECEIVED_MAX,
+  RECEIVED_READ_MAX,
+  type SharedStore,
+} from "../../src/domain/membership.ts";
+import type { ReportBatch } from "../../src/domain/reports.ts";
 import { DAY_MS } from "../../src/shared/time_units.ts";
 import { pruneAll } from "./conformance.ts";
 import {
@@ -70,6 +77,30 @@ const RESULT = resultOf({
   locations: [{ location: "fra", condition: null, output: "control", durationMs: 12.5 }],
 });
 
+const BATCH: ReportBatch = {
+  version: 1,
+  stream: "s",
+  process: "1",
+  waiting: 3,
+  dropped: 1,
+  results: [{
+    sequence: 7,
+    check: "web\0",
+    condition: "critical",
+    output: "refused\0",
+    detail: "",
+    performanceData: "",
+    metrics: { percent: 99.5 },
+    durationMs: 1.5,
+    lateMs: null,
+    ageMs: 12,
+    nextRunInMs: 60_000,
+    overdueInMs: 180_000,
+    awaits: "checks",
+    isInterrupted: true,
+  }],
+};
+
 /**
  * The notifications that a member sent while the state was unreachable, by those that others had sent to the channel.
  */
@@ -106,6 +137,7 @@ export function testSharedStore(
         silences: [],
         uncertain: [],
         checkIns: [],
+        received: [],
       });
       await heartbeats.beat(other, true);
       await heartbeats.beat(MEMBER, false);
@@ -169,6 +201,36 @@ export function testSharedStore(
       `${ages}`,
     );
     assert.deepEqual(await other.locationResults([]), []);
+  });
+
+  test("keepReceived() stores batches of an agent in order, until they are too many, and beat() has the last one", async ({ open, openHeartbeats }) => {
+    const [one, other] = [await open(), await open()];
+    const heartbeats = openHeartbeats();
+    const heard = async () => (await heartbeats.beat(MEMBER, true)).received;
+    try {
+      assert.deepEqual(await one.received("nas"), []);
+      assert.equal(await one.keepReceived("n", BATCH), true);
+      assert.equal(await one.keepReceived("nas", BATCH), true);
+      assert.equal(await other.keepReceived("nas", { ...BATCH, process: "2" }), true);
+      const [first = assert.fail(), second = assert.fail()] = await other.received("nas");
+      assert.deepEqual([first.batch, second.batch], [BATCH, { ...BATCH, process: "2" }]);
+      assert.ok(first.id < second.id && first.ageMs >= 0 && first.ageMs < DAY_MS);
+      const [last] = (await heard()).filter(({ agent }) => agent === "nas");
+      assert.deepEqual(last, { agent: "nas", last: second.id, count: 2 });
+      await other.deleteReceived([first.id]);
+      await other.deleteReceived([first.id]);
+      assert.deepEqual((await one.received("nas")).map(({ id }) => id), [second.id]);
+      assert.equal((await heard()).length, 2);
+      const empty = { ...BATCH, results: [] };
+      for (let count = 1; count < RECEIVED_MAX; count++) {
+        assert.equal(await one.keepReceived("nas", empty), true);
+      }
+      assert.equal(await one.keepReceived("nas", empty), false);
+      assert.equal((await one.received("nas")).length, RECEIVED_READ_MAX);
+      assert.equal(await one.keepReceived("n", empty), true);
+    } finally {
+      await heartbeats.close();
+    }
   });
 
   test("prune() forgets results at a location after 30 days", async ({ open }) => {

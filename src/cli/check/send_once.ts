@@ -62,7 +62,7 @@ export class Guest {
     const { sender } = this;
     const { repository, system: { clock } } = this.#options;
     if (!await this.#isPending()) return;
-    await this.#member.join({ repository, sender, scheduler: null, located: null });
+    await this.#member.join({ repository, sender, scheduler: null, located: null, reports: null });
     while (clock.wallMs() < deadlineMs && !this.#member.isSharedByOthers) {
       await pause(clock, LOOK_EVERY_MS);
       await sender.drain(deadlineMs);

@@ -34,6 +34,7 @@ import { startReportPublisher } from "../../outputs/html_report/publish_report.t
 import { startEndpoint } from "../../outputs/http_endpoint/endpoint_switch.ts";
 import { ReportSender } from "../../outputs/report_sender.ts";
 import { AgentReports } from "../../scheduler/agent_reports.ts";
+import type { SharedReports } from "../../scheduler/shared_reports.ts";
 import { LocalLocations } from "../../state/local_locations.ts";
 import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts";
 import { SpanQueue } from "../../outputs/opentelemetry/span_queue.ts";
@@ -93,6 +94,9 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     onEvent: (event) => logDeliveryEvent(event, { log, redact, consoles }),
     onBug,
   };
+  const locations = state.shared === null ? new LocalLocations(system.clock) : null;
+  const isShared = locations === null;
+  const reports = new AgentReports(config, { clock: system.clock, log, repository, locations, isShared });
   const sharing = state.shared === null ? null : await startSharing(notified, {
     ...options,
     sending,
@@ -100,17 +104,14 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     repository,
     limiters,
     steps: spans,
+    reports,
   });
   const sender = sharing?.sender ?? startSender(notified, sending);
   const reporter = state.shared === null
     ? new ReportSender({ system, log, repository, config, onBug })
     : null;
-  const locations = state.shared === null ? new LocalLocations(system.clock) : null;
-  const reports = locations === null
-    ? null
-    : new AgentReports(config, { clock: system.clock, log, repository, locations });
   const located = sharing?.located ??
-    (locations === null || reports === null
+    (locations === null
       ? null
       : await startAgentLocations({ ...options, repository, limiters, steps: spans, locations, reports }));
   const engine = new Engine(notified.running, {
@@ -136,7 +137,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     onBug,
   });
   located?.attach(scheduler);
-  reports?.attach(scheduler, (check, why) => located?.look([{ check, why }]));
+  reports.attach(scheduler, (check, why) => located?.look([{ check, why }]));
   const outputs = await startOutputs(config, {
     ...options,
     scheduler,
@@ -147,7 +148,8 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     engine,
     sender,
     reporter,
-    reports,
+    agents: reports,
+    reports: sharing?.reports ?? reports,
     spans,
   });
   scheduler.subscribe(outputs.happened);
@@ -241,10 +243,12 @@ interface Sharing {
   readonly member: Member;
   readonly sender: SharedSender;
   readonly located: LocatedWork;
+  readonly reports: SharedReports;
   adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
 }
 
 interface SharingOptions extends ServicePartsOptions {
+  readonly reports: AgentReports;
   readonly shared: SharedState;
   readonly sending: SenderOptions;
   readonly repository: StateRepository;
@@ -257,6 +261,7 @@ async function startSharing(notified: NotifyingConfig, options: SharingOptions):
   const { takePart, toWork } = await import("./take_part.ts");
   const { SharedSender } = await import("../../members/shared_sender.ts");
   const { startLocatedWork } = await import("./located_work.ts");
+  const { SharedReports } = await import("../../scheduler/shared_reports.ts");
   const selection = readSelection(invocation);
   const workOf = (next: OpenConfig, { checks }: ScheduledConfig): MemberWork =>
     toWork(next, checks, {
@@ -275,10 +280,12 @@ async function startSharing(notified: NotifyingConfig, options: SharingOptions):
   });
   const sender = new SharedSender(notified, { ...sending, member });
   const located = await startLocatedWork(scheduled, { ...options, member });
+  const reports = new SharedReports({ ...options, clock: system.clock, store: shared.store, member });
   return {
     member,
     sender,
     located,
+    reports,
     adopt: (next, nextScheduled) => {
       located.adopt(nextScheduled);
       member.adopt(workOf(next, nextScheduled));
@@ -299,8 +306,9 @@ interface ServiceOutputsOptions extends CommandContext {
   readonly scheduler: Scheduler;
   /** Reports to another monitor; `null` if the state is shared. */
   readonly reporter: ReportSender | null;
-  /** What agents report; `null` if the state is shared. */
-  readonly reports: AgentReports | null;
+  readonly agents: AgentReports;
+  /** Receives what agents report. */
+  readonly reports: Pick<AgentReports, "receive">;
   readonly spans: SpanQueue;
   /** This process as a member; `null` if its state isn't shared. */
   readonly member: Member | null;
@@ -326,7 +334,7 @@ interface ServiceOutputs {
 
 /** Starts the outputs of a config; the endpoint waits for `listen`. */
 async function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions): Promise<ServiceOutputs> {
-  const { invocation, scheduler, member, located, reporter, reports: agents } = options;
+  const { invocation, scheduler, member, located, reporter, agents } = options;
   const selection = readSelection(invocation);
   const selected = {
     select: (checks: readonly Check[]) => selectChecks(checks, selection),
@@ -376,7 +384,7 @@ async function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions
       await summary?.end();
       await endpoint?.end();
       await reporter?.end();
-      agents?.end();
+      agents.end();
     },
   };
 }

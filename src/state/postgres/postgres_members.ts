@@ -4,6 +4,7 @@ import {
   type HeartbeatStore,
   type JobCheckIn,
   type MemberStatus,
+  type ReceivedReports,
 } from "../../domain/membership.ts";
 import type { PostgresPlace } from "../../domain/stores.ts";
 import { type Codec, columnText, json, list, nullable, number, object, objectIn } from "../codec.ts";
@@ -30,10 +31,16 @@ const BEAT = `WITH beat AS (
     (SELECT coalesce(json_agg(silences ORDER BY until_ms, id), '[]') FROM silences WHERE until_ms > $7)::text AS silences,
     (SELECT coalesce(json_agg(DISTINCT check_name), '[]') FROM delivery_markers WHERE certain = 0)::text AS uncertain,
     (SELECT coalesce(json_agg(json_build_object('job', name, 'atMs', extract(epoch FROM checked_in_at)::float8 * 1000)), '[]')
-      FROM jobs WHERE checked_in_at > clock_timestamp() - interval '${CHECK_INS_FOR_MS} ms')::text AS check_ins`;
+      FROM jobs WHERE checked_in_at > clock_timestamp() - interval '${CHECK_INS_FOR_MS} ms')::text AS check_ins,
+    (SELECT coalesce(json_agg(agents), '[]') FROM
+      (SELECT agent, max(id) AS last, count(*) AS count FROM received GROUP BY agent) AS agents)::text AS received`;
 
 const CHECK_INS: Codec<readonly JobCheckIn[], string> = json(
   list(object({ job: columnText, atMs: number })),
+);
+
+const RECEIVED_REPORTS: Codec<readonly ReceivedReports[], string> = json(
+  list(object({ agent: columnText, last: number, count: number })),
 );
 
 const LEAVE = "DELETE FROM members WHERE host = $1 AND process = $2";
@@ -67,6 +74,7 @@ export function openHeartbeats(
           silences: rowsIn(SILENCES, row["silences"]),
           uncertain: json(list(columnText)).decode(row["uncertain"], "uncertain"),
           checkIns: CHECK_INS.decode(row["check_ins"], "check_ins"),
+          received: RECEIVED_REPORTS.decode(row["received"], "received"),
         };
       }),
     leave: ({ host, id }) => write(async () => void await client.query(LEAVE, [columnText.encode(host), id])),

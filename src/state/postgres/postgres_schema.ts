@@ -12,6 +12,7 @@ import {
   ADD_DURATIONS,
   ADD_JOURNAL,
   ADD_METRICS,
+  ADD_RECEIVED,
   ADD_REPORTS,
   CREATE_SCHEMA,
 } from "./postgres_tables.ts";
@@ -31,6 +32,7 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   ADD_DURATION_HISTORY,
   ADD_METRICS,
   ADD_CAUSES,
+  ADD_RECEIVED,
 ];
 
 /** Of a schema without our tables: undefined_table, undefined_column. */

@@ -1,4 +1,9 @@
-import type { LocationResult, SharedStore } from "../../domain/membership.ts";
+import {
+  type LocationResult,
+  RECEIVED_MAX,
+  RECEIVED_READ_MAX,
+  type SharedStore,
+} from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
 import type { PostgresPlace, SharedStoreOptions } from "../../domain/stores.ts";
 import { RecordWriter } from "../record_writer.ts";
@@ -18,6 +23,7 @@ import {
   insertRows,
   LOCATION_RESULTS,
   newRows,
+  RECEIVED,
   toArrays,
   upsertRows,
 } from "./postgres_tables.ts";
@@ -136,6 +142,19 @@ function createPostgresStore(
         ...LOCATION_RESULTS.decode(row),
         ageMs: Math.max(0, Number(row["age_ms"])),
       })),
+    keepReceived: (agent, batch) =>
+      write(async () => {
+        const { rows } = await client.query(INSERT_RECEIVED, RECEIVED.encode({ agent, batch }).map(String));
+        return rows.length > 0;
+      }),
+    received: (agent) =>
+      select(SELECT_RECEIVED, [columnText.encode(agent)], (row) => ({
+        id: Number(row["id"]),
+        batch: RECEIVED.decode(row).batch,
+        ageMs: Math.max(0, Number(row["age_ms"])),
+      })),
+    deleteReceived: (ids) =>
+      write(async () => void await client.query(DELETE_RECEIVED, [arrayText(ids.map(String))])),
     job: (name, nowMs) => read(() => readJob(client, name, nowMs)),
     keepJobRun: (name, run, nowMs) => write(() => keepJobRun(client, name, { run, nowMs })),
     monitorRun: async () =>
@@ -179,6 +198,17 @@ async function saveLocationResults(
 const SELECT_RESULTS =
   `SELECT ${LOCATION_RESULTS.columns}, extract(epoch FROM clock_timestamp() - ended_at)::float8 * 1000 AS age_ms
   FROM location_results WHERE check_name = ANY($1::text[])`;
+
+// What agents reported, in PostgreSQL.
+
+const INSERT_RECEIVED = `INSERT INTO received (${RECEIVED.columns}) SELECT $1::text, $2::text
+  WHERE (SELECT count(*) FROM received WHERE agent = $1) < ${RECEIVED_MAX} RETURNING id`;
+
+const SELECT_RECEIVED =
+  `SELECT id, ${RECEIVED.columns}, extract(epoch FROM clock_timestamp() - received_at)::float8 * 1000 AS age_ms
+  FROM received WHERE agent = $1 ORDER BY id LIMIT ${RECEIVED_READ_MAX}`;
+
+const DELETE_RECEIVED = "DELETE FROM received WHERE id = ANY($1::bigint[])";
 
 // Jobs in PostgreSQL.
 

@@ -19,6 +19,7 @@ import {
   DURATION_COLUMNS,
   FIRST_TABLES,
   JOURNAL,
+  REPORTED_RUN,
   REPORTING,
   REPORTS,
   RESULT,
@@ -28,6 +29,7 @@ import {
 import { itemText, type Parameter, ProtocolError } from "../../shared/postgres/protocol.ts";
 import type { StatementResult } from "../../shared/postgres/statement_response.ts";
 import type { EarlyLook, LocationResult, MemberHeartbeat, QueueRow } from "../../domain/membership.ts";
+import type { ReportBatch, ReportedResult } from "../../domain/reports.ts";
 import { type Codec, json, list, number, object, text, word } from "../codec.ts";
 
 // The tables that only a shared state has.
@@ -67,6 +69,21 @@ export const LOCATION_RESULTS: Table<LocationResult & { readonly runs: number }>
   trace: string("trace"),
 }, { primary: ["check_name", "location"] });
 
+const REPORT_BATCH: Codec<ReportBatch> = object({
+  version: { encode: (version) => version, decode: () => 1 },
+  stream: text,
+  process: text,
+  waiting: number,
+  dropped: number,
+  results: list(object<ReportedResult>({ ...REPORTED_RUN, sequence: number, ageMs: number })),
+});
+
+/** What agents reported, until it is recorded; the last batch of each agent stays. */
+export const RECEIVED: Table<{ readonly agent: string; readonly batch: ReportBatch }> = table("received", {
+  agent: string("agent"),
+  batch: jsonField("batch", REPORT_BATCH),
+});
+
 type Declared = Pick<Table<never>, "name" | "declared" | "primary" | "unique">;
 
 /** By the type in SQLite, which stores numbers with a fraction in INTEGER columns, too. */
@@ -95,6 +112,7 @@ const MORE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   checks: ["version bigint NOT NULL", "replaces bigint NOT NULL"],
   members: ["beat_at timestamptz NOT NULL DEFAULT clock_timestamp()"],
   location_results: ["ended_at timestamptz NOT NULL"],
+  received: ["received_at timestamptz NOT NULL DEFAULT clock_timestamp()"],
   // When the end of a run was last recorded.
   jobs: ["checked_in_at timestamptz"],
   // The token of the queue under which its owner received it, and in which of its calls.
@@ -144,6 +162,11 @@ export const ADD_METRICS: readonly string[] = [
 ];
 
 export const ADD_CAUSES: readonly string[] = [addColumn(DELIVERIES, "cause")];
+
+export const ADD_RECEIVED: readonly string[] = [
+  createTable(RECEIVED),
+  "CREATE INDEX received_by_agent ON received (agent, id)",
+];
 
 function addColumn({ name, declared }: Declared, added: string): string {
   const column = declared.find((one) => one.name === added && one.isAdded);

@@ -453,7 +453,7 @@ export const SUMMARY: Table<QueuedSummary & { readonly id: number }> = table("su
   scheduledMs: integer("scheduled_at_ms"),
 }, { primary: ["id"] });
 
-const REPORTED_RUN: Codec<ReportedRun> = object({
+export const REPORTED_RUN: { readonly [K in keyof ReportedRun]-?: Codec<ReportedRun[K]> } = {
   check: text,
   condition,
   output: text,
@@ -466,7 +466,7 @@ const REPORTED_RUN: Codec<ReportedRun> = object({
   overdueInMs: number,
   awaits: optional(word<Awaited>(["checks", "job", "report"])),
   isInterrupted: optional(boolean),
-});
+};
 
 /** Results that another monitor is to receive, the oldest first. */
 export const REPORTS: Table<StoredReport> = table("reports", {
@@ -474,7 +474,7 @@ export const REPORTS: Table<StoredReport> = table("reports", {
   endedAtMs: integer("ended_at_ms"),
   process: string("process"),
   monotonicMs: real("monotonic_ms"),
-  run: jsonField("run", REPORTED_RUN),
+  run: jsonField("run", object<ReportedRun>(REPORTED_RUN)),
 }, { unique: ["sequence"] });
 
 /** What is known about these reports. */
