@@ -149,7 +149,11 @@ export const SCHEDULER: FaultyLayer = {
       tests: ["tests/simulation/agents_test.ts"],
       faults: [
         ["a result of an agent that is sent again counts twice", "if (isKnown) return true;", ""],
-        ["a late result of an agent is notified", "isLate: nowMs > overdueAtMs,", "isLate: false,"],
+        [
+          "a late result of an agent is notified",
+          "const isLate = nowMs > overdueAtMs;",
+          "const isLate = false;",
+        ],
       ],
     },
     {

@@ -1,4 +1,6 @@
 import { pathFromHere } from "../config/source.ts";
+import { isReported } from "../domain/agent_check.ts";
+import type { Check } from "../domain/check.ts";
 import { ControlSocketError } from "../domain/http_servers.ts";
 import type { System } from "../domain/system.ts";
 import { readServices } from "../state/read_store.ts";
@@ -14,7 +16,7 @@ import { readState } from "./open_store.ts";
  * Sends a request to the service that runs on the state of a config, and returns its response.
  *
  * @throws {OutputError} If no service runs, it has no control socket, or it hangs.
- * @throws {UsageError} If it uses another config; or if members share the state, and a named check is not in the config.
+ * @throws {UsageError} If it uses another config; if an agent runs a named check; or if members share the state, and a named check is not in the config.
  */
 export async function askService(
   request: ControlRequest,
@@ -22,6 +24,7 @@ export async function askService(
   system: System,
 ): Promise<ControlResponse> {
   const { config, error, place, path } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
+  if (request.command === "run") refuseReported(request.names, config?.checks ?? []);
   const store = await readState(place, system);
   const run = await store?.monitorRun() ?? null;
   const members = await readServices(store);
@@ -54,6 +57,17 @@ export async function askService(
   );
   if (response === null || response === "") throw new OutputError(NOT_RUNNING);
   return JSON.parse(response) as ControlResponse;
+}
+
+/** Only the agent runs what it reports. */
+function refuseReported(names: readonly string[], checks: readonly Check[]): void {
+  const reported = checks.find((check) => names.includes(check.name) && isReported(check));
+  if (reported === undefined) return;
+  const { name, agent = "" } = reported;
+  throw new UsageError(
+    `the results of "${name}" come from agent "${agent}", which runs it`,
+    `monitor run "${name}" on the machine of the agent`,
+  );
 }
 
 async function refuseOther(

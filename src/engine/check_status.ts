@@ -268,9 +268,7 @@ export function describeStale(
     return `${describeNotRunning(notRunning, nowMs)}, was ${confirmed}`;
   }
   if (state === "overdue") {
-    const { agent } = check;
-    const silent = isReported(check) ? `not reported by agent ${quote(agent ?? "")}` : "not run";
-    return `${silent} for ${describeDuration(agoMs)}, was ${confirmed}`;
+    return `${describeNoRun(check)} for ${describeDuration(agoMs)}, was ${confirmed}`;
   }
   if (state === "current" && record.condition.observedAtMs === null) {
     return `not run since it came back to the config, last ${record.last.condition}`;
@@ -280,6 +278,10 @@ export function describeStale(
   if (agoMs >= 0) return `last run ended in the future, was ${confirmed}`;
   const clock = record.isShared === true ? " by the clock of this machine" : "";
   return `last run is ${describeDuration(-agoMs)} in the future${clock}, was ${confirmed}`;
+}
+
+export function describeNoRun(check: Pick<Check, "name" | "agent">): string {
+  return isReported(check) ? `not reported by agent ${quote(check.agent ?? "")}` : "not run";
 }
 
 interface UnconfirmedResult {

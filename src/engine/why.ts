@@ -36,6 +36,8 @@ export type Cause =
   /** `runs` of at most `of` runs of the action of the check began since the problem did. */
   | { readonly kind: "action"; readonly title: string; readonly runs: number; readonly of: number }
   | { readonly kind: "flapping" }
+  /** The agent reported the last result so late that it counts for the history alone. */
+  | { readonly kind: "late"; readonly agent: string }
   | { readonly kind: "conditions"; readonly conditions: readonly Condition[] }
   | { readonly kind: "after"; readonly dueAtMs: number }
   /** `null`: they never begin again. */
@@ -53,6 +55,8 @@ export interface Explanation {
 export interface WhyOptions extends Omit<SuppressionOptions, "notifies"> {
   readonly check: Check;
   readonly record: CheckRecord;
+  /** Whether its agent reported the last result late. @default false */
+  readonly isLate?: boolean;
   lastNotifiedOf(channel: Channel): LastNotified;
 }
 
@@ -155,6 +159,14 @@ function removalsFrom(decision: Decision): readonly Removal[] {
       }))
     ),
     ...maintenanceIn(decision),
+    ...decision.isLate === true
+      ? [
+        {
+          cause: { kind: "late", agent: decision.check.agent ?? "" },
+          removedFrom: (given) => ({ ...given, isLate: false }),
+        } satisfies Removal,
+      ]
+      : [],
     ...dependenciesIn(decision),
     ...actionIn(decision),
     ...decision.check.flapping === "once" && decision.record.condition.flappingSinceMs !== null

@@ -14,6 +14,7 @@ import { firstItems, quote, QUOTED_LENGTH_MAX, truncate } from "../shared/text.t
 import { DAY_MS, MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
 import type { LocalLocations } from "../state/local_locations.ts";
 import type { StateRepository } from "../state/state_repository.ts";
+import { bareUpdate } from "../state/write_behind.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 interface AgentConfig {
@@ -23,7 +24,7 @@ interface AgentConfig {
 
 interface AgentReportsOptions {
   readonly clock: Clock;
-  readonly repository: Pick<StateRepository, "recordOf" | "flush" | "isWritable">;
+  readonly repository: Pick<StateRepository, "recordOf" | "keep" | "flush" | "isWritable">;
   readonly log: Pick<Log, "info" | "warning">;
   /** The last results of locations, some of which are agents; `null`: no check has such locations. @default null */
   readonly locations?: Pick<LocalLocations, "save"> | null;
@@ -138,10 +139,8 @@ export class AgentReports implements ReportLog {
     this.#measure();
     this.#hear(agent);
     this.note(agent, batch, checks);
-    if (results.length > 0) {
-      await repository.flush();
-      if (!repository.isWritable) return null;
-    }
+    await repository.flush();
+    if (!repository.isWritable) return null;
     return { received: results.at(-1)?.sequence ?? 0, rejected: checks.rejected };
   }
 
@@ -280,6 +279,17 @@ export class AgentReports implements ReportLog {
     const isNews = before === null || before.dropped !== dropped || added.length > 0 ||
       awakeMs - before.awakeMs > GAP_MS;
     if (isNews) this.#scheduler?.request(agentCheckName(agent));
+    this.#show(agent);
+  }
+
+  /** Shows the last report in the result of the check about the agent, whose next run may be later. */
+  #show(agent: string): void {
+    const record = this.#recordOf(agentCheckName(agent));
+    const { last } = record;
+    const contact = this.#contacts.get(agent);
+    if (contact === undefined || last?.condition !== "ok") return;
+    const { output, metrics, memory } = describeContact(contact);
+    this.#options.repository.keep(bareUpdate({ ...record, last: { ...last, output, metrics, memory } }));
   }
 
   #hear(agent: string): void {
@@ -354,7 +364,9 @@ function awaiting(output: string): CheckResult {
   return { ...unknownResult(output), awaits: "report" };
 }
 
-function describeContact({ wallMs, waiting, dropped, rejected }: Contact): CheckResult {
+function describeContact(
+  { wallMs, waiting, dropped, rejected }: Contact,
+): CheckResult & { readonly memory: string } {
   const facts = [
     `last report at ${timeText(wallMs)}`,
     ...waiting === 0 ? [] : [`${waiting} results waiting there`],

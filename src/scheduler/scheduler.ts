@@ -5,7 +5,7 @@
  * Times are on one line (see `local_time.ts`). A step of the wall clock does not move it until `#followClock`
  * handles it, whenever a timer fires or a run ends.
  */
-import { isReported } from "../domain/agent_check.ts";
+import { isReported, lateOutput } from "../domain/agent_check.ts";
 import { asHeard, conditionOf, isAfterGap } from "../engine/check_status.ts";
 import { hasProblem } from "../condition/condition_state.ts";
 import { type CheckRecord, isEdited } from "../domain/store.ts";
@@ -284,11 +284,13 @@ export class Scheduler {
     // In the order of the agent, whose clock may run at another speed.
     const endedAtMs = Math.max(nowMs - agoMs, Math.min(condition.observedAtMs ?? -Infinity, nowMs));
     const overdueAtMs = endedAtMs + overdueInMs + REPORT_MARGIN_MS;
-    const result = { ...reported, check, startedAtMs: endedAtMs - reported.durationMs };
+    const isLate = nowMs > overdueAtMs;
+    const output = isLate ? lateOutput(reported.output) : reported.output;
+    const result = { ...reported, output, check, startedAtMs: endedAtMs - reported.durationMs };
     this.#keep(slot, result, {
       run: {
         lateMs,
-        isLate: nowMs > overdueAtMs,
+        isLate,
         isAfterGap: isAfterGap(check, record, endedAtMs),
         isInterrupted: isInterrupted || isEdited(check, record) ||
           condition.observedAtMs !== null && condition.observedAtMs > endedAtMs,

@@ -130,9 +130,9 @@ function runsIn(select: (sql: string) => Rows): Readonly<Record<string, unknown>
   }));
 }
 
-test("the thresholds and channels of the hub decide about what an agent runs", async ({ world, hook, ...pair }) => {
-  pair.hub.start("check", "--format", "ndjson");
-  pair.nas.start("check", "--format", "ndjson");
+test("the thresholds and channels of the hub decide about what an agent runs", async (pair) => {
+  const { world, hook } = pair;
+  pair.startBoth();
   await world.advance(5 * MINUTE_MS);
   world.outcomes.set("db", NO_SPACE);
   await world.advance(5 * MINUTE_MS);
@@ -140,6 +140,8 @@ test("the thresholds and channels of the hub decide about what an agent runs", a
   await world.advance(5 * MINUTE_MS);
   assert.deepEqual(hook.events(), ["db problem", "db recovery"]);
   assert.equal((hook.posts[0]?.atMs ?? 0) < world.startMs + 6 * MINUTE_MS, true, "within a minute");
+  const { agents: [shown] } = JSON.parse(await pair.printed(pair.hub, "status", "--format", "json"));
+  assert.equal(world.nowMs - Date.parse(shown.last_report_at) < 31_000, true, shown.last_report_at);
 });
 
 test("an agent that is silent is one problem, and its checks are unknown", async (pair) => {
@@ -165,6 +167,11 @@ test("an agent that is silent is one problem, and its checks are unknown", async
     [AGENT]: "critical",
   });
   assert.match(await pair.printed(pair.hub, "status"), /web .* not reported by agent "nas" for 2\d min/);
+  assert.match(
+    await pair.printed(pair.hub, "why", "web"),
+    /nothing is decided until agent "nas" reports it; see: monitor why "agent nas"/,
+  );
+  assert.match((await pair.hub.run("run", "web")).stderr, /the results of "web" come from agent "nas"/);
   assert.match(await pair.printed(pair.hub, "why", "disk"), /^disk: unknown.*not reported by agent "nas"/);
   nas.reconnect("hub.example.org");
   await world.advance(5 * MINUTE_MS);
@@ -221,7 +228,11 @@ test("late results are in the history, and cause no notification", async (pair) 
   await world.advance(10 * MINUTE_MS);
   assert.deepEqual(hook.events(), []);
   const history = await pair.printed(pair.hub, "history", "db");
-  assert.match(history, /08:11:.*critical/);
+  assert.match(history, /08:11:.*critical: reported late: no space/);
+  assert.match(
+    await pair.printed(pair.hub, "why", "db", "--at", "08:11:50"),
+    /problem not sent[^:]*:\n *- agent "nas" reported it late, so it counts for the history alone/,
+  );
 });
 
 test("a short problem while the hub was away is sent as missed, and not suppressed by the agent", async (pair) => {

@@ -203,6 +203,7 @@ simulate("why and history show what was sent to a channel, and its answer", {
         message_id: "",
         message_size: 1,
         summarized: 0,
+        cause: null,
       });
       const { stdout: text } = await world.machine().run("history", "--deliveries", "web");
       assert.match(

@@ -343,14 +343,14 @@ function* renderDeliveries(
   if (deliveries.length > DELIVERIES_SHOWN) yield "  more with --format json\n";
 }
 
-/** A row, such as `critical, 3 times in 20 s: connection refused`. */
+/** A row, such as `critical, 3 times in 20 s, the first: connection refused`: outputs of others differ in numbers. */
 function describeResults({ condition, awaits, firstMs, lastMs, runs, gap, output }: JournalRow): string {
   const parts = [
     awaits === null ? condition : `${condition}, does not count`,
     runs === 1 ? "once" : `${runs} times in ${describeDuration(lastMs - firstMs)}`,
     gap === "each" && runs > 1 ? "each overdue" : "",
   ].filter((part) => part !== "").join(", ");
-  return output === "" ? parts : `${parts}: ${printable(output)}`;
+  return output === "" ? parts : `${parts}${runs > 1 ? ", the first" : ""}: ${printable(output)}`;
 }
 
 /** A text behind a head, wrapped there. */

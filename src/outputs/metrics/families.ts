@@ -43,7 +43,7 @@ export const FAMILIES = {
     "Performance data of a plugin; unit is seconds, bytes, ratio, or that of the plugin.",
   monitor_check_performance_cumulative_total: "Performance data that the plugin marks as a counter.",
   monitor_check_performance_bound: "Limit in the performance data of a plugin, in the same unit.",
-  monitor_agent_last_report_timestamp_seconds: "Time of the last report of an agent, as its check found it.",
+  monitor_agent_last_report_timestamp_seconds: "Time of the last report of an agent.",
   monitor_agent_waiting_results: "Results that were waiting at an agent.",
   monitor_agent_dropped_results_total: "Results that an agent dropped.",
   monitor_agent_ignored_checks: "Checks whose results are ignored, since the agent does not report them.",

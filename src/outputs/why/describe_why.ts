@@ -1,5 +1,6 @@
 /** Formats an explanation as text. */
 import { describeDuration } from "../../domain/duration.ts";
+import { agentCheckName, isReported } from "../../domain/agent_check.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import { quoteValue } from "../../config/problem.ts";
@@ -9,6 +10,7 @@ import {
   type ShownNotification,
   waitsForGroup,
 } from "../outbox_status.ts";
+import { describeNoRun } from "../../engine/check_status.ts";
 import type { Cause } from "../../engine/why.ts";
 import { timeText } from "../../shared/local_time.ts";
 import { type ExplainedChannel, gatherWhy, type Why, type WhySources } from "./gather_why.ts";
@@ -18,7 +20,7 @@ import type { Check } from "../../domain/check.ts";
 import type { PageWhy } from "../html_report/snapshot.ts";
 
 /** The context of the text of a channel. */
-export interface WhyTextOptions {
+export interface WhyTextOptions extends Pick<Why, "check"> {
   readonly known: KnownCondition;
   readonly nowMs: number;
   readonly timeZone: string;
@@ -100,7 +102,7 @@ export function describeUnknown(
   const from = timeText(fromMs, timeZone);
   const span = untilMs === null ? `since ${from}` : `from ${from} to ${timeText(untilMs, timeZone)}`;
   return name === check.name
-    ? `not run ${span}, was ${record?.condition.confirmed ?? "pending"}`
+    ? `${describeNoRun(check)} ${span}, was ${record?.condition.confirmed ?? "pending"}`
     : `${quoteValue(name)} not run ${span}`;
 }
 
@@ -113,7 +115,13 @@ export function describeDecision({ monitor, isPast }: Pick<Why, "monitor" | "isP
     : "it is sent with the next decision, unless the monitor runs with --no-notify";
 }
 
-function whyNothing({ known: { condition, state }, isPast }: WhyTextOptions): string {
+function whyNothing({ check, known: { condition, state }, isPast }: WhyTextOptions): string {
+  if (state !== "current" && isReported(check)) {
+    const { agent = "" } = check;
+    const [is, reports] = isPast ? ["was", "reported"] : ["is", "reports"];
+    const about = quoteValue(agentCheckName(agent));
+    return `nothing ${is} decided until agent ${quoteValue(agent)} ${reports} it; see: monitor why ${about}`;
+  }
   if (state === "never_ran") return "it never ran";
   if (state !== "current") {
     return `nothing ${isPast ? "was decided until it ran" : "is decided until it runs"} again`;
@@ -170,6 +178,7 @@ const CAUSE_WORDS: { readonly [K in Cause["kind"]]: (cause: CauseOf<K>, options:
       const done = runs === 0 ? "is to run" : `ran ${runs} of at most ${of} times`;
       return `"action": ${quoteValue(title)} ${done}, and the next results decide whether it helped`;
     },
+    late: ({ agent }) => `agent ${quoteValue(agent)} reported it late, so it counts for the history alone`,
     flapping: () => '"flapping": "once": a notification was sent while it flaps',
     conditions: ({ conditions }) => `"conditions": this channel is notified only of ${listed(conditions)}`,
     after: ({ dueAtMs }, { nowMs }) =>

@@ -48,12 +48,21 @@ Deno.test("monitor history stops reading once its reader closed it", async () =>
 
 const MINUTE_MS = 60_000;
 
-/** Five minutes of ok, a failure, an hour without any run, and two more of ok. */
+/** Five minutes of ok, two failures, an hour without any run, and two more of ok. */
 const RUNS = [
   ...[0, 1, 2, 3, 4].map((minute) => ({ endedAtMs: NOW_MS + minute * MINUTE_MS })),
-  { endedAtMs: NOW_MS + 5 * MINUTE_MS, condition: "critical", output: "refused \u001b[31mby host" } as const,
-  { endedAtMs: NOW_MS + 65 * MINUTE_MS, isAfterGap: true },
-  { endedAtMs: NOW_MS + 66 * MINUTE_MS },
+  {
+    endedAtMs: NOW_MS + 5 * MINUTE_MS,
+    condition: "critical",
+    output: "refused \u001b[31mby host 1",
+  } as const,
+  {
+    endedAtMs: NOW_MS + 6 * MINUTE_MS,
+    condition: "critical",
+    output: "refused \u001b[31mby host 2",
+  } as const,
+  { endedAtMs: NOW_MS + 66 * MINUTE_MS, isAfterGap: true },
+  { endedAtMs: NOW_MS + 67 * MINUTE_MS },
 ];
 
 async function results(args: readonly string[], runs = RUNS) {
@@ -77,9 +86,10 @@ Deno.test("monitor history --results shows alike results together, and the time 
     stdout.slice(stdout.indexOf("\nresults")),
     `
 results, newest first:
-  2026-01-31 12:05:00 +01:00  ok, 2 times in 1 min
+  2026-01-31 12:06:00 +01:00  ok, 2 times in 1 min
   no results for 1 h
-  2026-01-31 11:05:00 +01:00  critical, once: refused by host
+  2026-01-31 11:05:00 +01:00  critical, 2 times in 1 min, the first: refused by
+                              host 1
   2026-01-31 11:00:00 +01:00  ok, 5 times in 4 min
 `,
   );
