@@ -184,7 +184,7 @@ export const SCHEDULER: FaultyLayer = {
       faults: [
         [
           "reports that are not persisted are deleted",
-          "if (!repository.isWritable || !reports.hasRecorded(batch, checks)) return false;",
+          "if (!repository.isWritable || !reports.hasRecorded(agent, batch)) return false;",
           "",
         ],
         [
@@ -194,13 +194,18 @@ export const SCHEDULER: FaultyLayer = {
         ],
         [
           "a member records reports before their checks run there",
-          "return [...names].every((name) => rejected.includes(name) || member.runs(name));",
-          "return names.size > 0;",
+          "return names.every((name) => member.runs(name));",
+          "return names.length > 0;",
         ],
         [
           "a report from before its start shows a member that the agent is there",
           "before !== null && before.get(agent)",
           "before?.get(agent)",
+        ],
+        [
+          "a vote of an agent that is read again is a new one",
+          "(before?.report?.sequence ?? 0) < (report?.sequence ?? 0)",
+          "true",
         ],
       ],
     },

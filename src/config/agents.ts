@@ -109,27 +109,15 @@ export function assignAgents(
   return { checks: assigned, problems };
 }
 
-/** Reports are not from a state that several members share, and its locations are those of members. */
+/** Reports are not from a state that several members share. */
 export function findSharedProblems(
-  { reportTo, agents, checks }: {
-    readonly reportTo: ReportTo | null;
-    readonly agents: Readonly<Record<string, Agent>>;
-    readonly checks: readonly Pick<Check, "locations">[];
-  },
+  { reportTo }: { readonly reportTo: ReportTo | null },
 ): readonly Problem[] {
-  const locations = new Set(checks.flatMap((check) => check.locations?.from ?? []));
-  return [
-    ...reportTo === null ? [] : [{
-      path: ["report_to"],
-      message: "cannot be used with a state in PostgreSQL: results are reported from a state of its own",
-      hint: "use a state in SQLite on this machine",
-    }],
-    ...Object.keys(agents).filter((name) => locations.has(name)).map((name) => ({
-      path: ["agents", name],
-      message: "cannot be a location with a state in PostgreSQL",
-      hint: "name locations of members, or use a state in SQLite",
-    })),
-  ];
+  return reportTo === null ? [] : [{
+    path: ["report_to"],
+    message: "cannot be used with a state in PostgreSQL: results are reported from a state of its own",
+    hint: "use a state in SQLite on this machine",
+  }];
 }
 
 /** Warns of reports that others could read, or that nothing receives. */

@@ -89,7 +89,7 @@ async function readAndResolve(location: ConfigLocation, system: System, options:
   const resolved = resolveConfig(await withWebhooks(read), system);
   const { fileOf, isKindKnown, checks: resolvedChecks, listed: _listed, ...settings } = resolved;
   refuse(findListenProblems(settings.listen));
-  if (postgresIn(main.written, main.source.directory) !== null) refuse(findSharedProblems(resolved));
+  if (postgresIn(main.written, main.source.directory) !== null) refuse(findSharedProblems(settings));
   const uses = createFileUses(read, { resolved, system, options });
   await uses.refuseClashes();
   const found = validated.map(({ value, substitutions, source }) => ({

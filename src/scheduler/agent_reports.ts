@@ -4,7 +4,7 @@ import { type Check, type CheckResult, checkResult, unknownResult } from "../dom
 import type { ReportLog } from "../domain/check_kind.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Agent } from "../domain/generated/config.ts";
-import type { EarlyLook } from "../domain/membership.ts";
+import type { EarlyLook, LocationResult } from "../domain/membership.ts";
 import type { ReportBatch, ReportedResult, ReportReply } from "../domain/reports.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { Log } from "../domain/system.ts";
@@ -67,7 +67,11 @@ export interface RecordedChecks {
   readonly accepted: ReadonlySet<string>;
   /** Those that the agent must not report, or that do not run. */
   readonly rejected: readonly string[];
+  /** The results of the agent as a location, by sequence. */
+  readonly votes: readonly AgentVote[];
 }
+
+export type AgentVote = LocationResult & { readonly ageMs: number };
 
 type ReportScheduler = Pick<Scheduler, "report" | "request" | "runs" | "isStopping">;
 
@@ -108,10 +112,14 @@ export class AgentReports implements ReportLog {
     this.#onVote = onVote;
   }
 
-  /** Returns whether an agent reports; another location is this process. */
-  isLive(location: string): boolean {
+  isAgent(location: string): boolean {
+    return this.#permitted.has(location);
+  }
+
+  /** Returns whether an agent reports. */
+  isLive(agent: string): boolean {
     this.#measureHere();
-    return !this.#isSilent(location);
+    return !this.#isSilent(agent);
   }
 
   adopt(config: AgentConfig): void {
@@ -132,10 +140,11 @@ export class AgentReports implements ReportLog {
    * that is not possible now.
    */
   async receive(agent: string, batch: ReportBatch): Promise<ReportReply | null> {
-    const { repository } = this.#options;
+    const { repository, locations = null } = this.#options;
     if (!this.isRecording) return null;
     const { results } = batch;
     const checks = this.record(agent, batch);
+    for (const vote of checks.votes) if (locations?.save(vote, vote.ageMs) === true) this.voted(vote);
     this.#measure();
     this.#hear(agent);
     this.note(agent, batch, checks);
@@ -148,11 +157,17 @@ export class AgentReports implements ReportLog {
     return this.#scheduler?.isStopping === false;
   }
 
-  /** Returns the checks of a batch that no member records. */
-  rejectedOf(agent: string, { results }: ReportBatch): readonly string[] {
-    const permitted = this.#permitted.get(agent);
-    const names = new Set(results.map(({ check }) => check));
-    return [...names].filter((name) => permitted?.has(name) !== true || this.#scheduler?.runs(name) !== true);
+  /** Returns the checks of a batch whose results are recorded, here or elsewhere, and those that are rejected. */
+  checksOf(
+    agent: string,
+    { results }: ReportBatch,
+  ): Readonly<Record<"recorded" | "rejected", readonly string[]>> {
+    const names = [...new Set(results.map(({ check }) => check))].filter((name) =>
+      !this.#isLocated(agent, name)
+    );
+    const isRecorded = (name: string): boolean =>
+      this.#permitted.get(agent)?.has(name) === true && this.#scheduler?.runs(name) === true;
+    return { recorded: names.filter(isRecorded), rejected: names.filter((name) => !isRecorded(name)) };
   }
 
   /** Records the results of a batch that was received some time ago; `flush` of the repository persists them. */
@@ -160,10 +175,12 @@ export class AgentReports implements ReportLog {
     const permitted = this.#permitted.get(agent);
     const rejected = new Set<string>();
     const accepted = new Set<string>();
+    const votes: AgentVote[] = [];
     for (const reported of results) {
       const { check, sequence, ageMs, awaits, isInterrupted = false, ...result } = reported;
-      if (this.#located.get(agent)?.has(check) === true) {
-        this.#vote(agent, reported);
+      if (this.#isLocated(agent, check)) {
+        const vote = this.#voteOf(agent, { ...reported, ageMs: ageMs + agoMs }, stream);
+        if (vote !== null) votes.push(vote);
         accepted.add(check);
         continue;
       }
@@ -176,13 +193,15 @@ export class AgentReports implements ReportLog {
       });
       (isRecorded === true ? accepted : rejected).add(check);
     }
-    return { accepted, rejected: [...rejected] };
+    return { accepted, rejected: [...rejected], votes };
   }
 
-  /** Returns whether each accepted result of a batch is in the record of its check. */
-  hasRecorded({ stream, results }: ReportBatch, { accepted }: RecordedChecks): boolean {
+  /** Returns whether each result of a batch that is to be recorded is in the record of its check. */
+  hasRecorded(agent: string, batch: ReportBatch): boolean {
+    const recorded = new Set(this.checksOf(agent, batch).recorded);
+    const { stream, results } = batch;
     return results.every(({ check, sequence }) => {
-      if (!accepted.has(check)) return true;
+      if (!recorded.has(check)) return true;
       const { last } = this.#recordOf(check);
       return last?.report?.stream === stream && last.report.sequence >= sequence;
     });
@@ -199,19 +218,28 @@ export class AgentReports implements ReportLog {
     this.#contacts.delete(agent);
   }
 
-  /** Notes the result of an agent as a location, unless the next one is overdue. */
-  #vote(location: string, { check, ageMs, overdueInMs, awaits, ...reported }: ReportedResult): void {
-    const { locations = null, clock } = this.#options;
-    if (ageMs > overdueInMs + REPORT_MARGIN_MS) return;
+  /** Called once a result of an agent as a location is saved, and another one than the last. */
+  voted({ check, result: { condition } }: Pick<AgentVote, "check" | "result">): void {
+    this.#onVote(check, condition === "ok" ? "changed" : "failing");
+  }
+
+  #isLocated(agent: string, check: string): boolean {
+    return this.#located.get(agent)?.has(check) === true;
+  }
+
+  /** Returns the result of an agent as a location; `null`: the next one is overdue. */
+  #voteOf(
+    location: string,
+    { check, sequence, ageMs, overdueInMs, awaits, ...reported }: ReportedResult,
+    stream: string,
+  ): AgentVote | null {
+    if (ageMs > overdueInMs + REPORT_MARGIN_MS) return null;
     const { condition, output, detail, performanceData, metrics, durationMs, lateMs } = reported;
     const result = { condition, output, detail, performanceData, metrics, durationMs, lateMs };
     const vote = { location, condition: awaits === undefined ? condition : null, output, durationMs };
-    const startedAtMs = clock.wallMs() - ageMs - durationMs;
-    const isChanged = locations?.save(
-      { check, location, result: { ...result, startedAtMs, locations: [vote] }, trace: "" },
-      ageMs,
-    );
-    if (isChanged === true) this.#onVote(check, condition === "ok" ? "changed" : "failing");
+    const startedAtMs = this.#options.clock.wallMs() - ageMs - durationMs;
+    const kept = { ...result, startedAtMs, locations: [vote], report: { stream, sequence } };
+    return { check, location, result: kept, trace: "", ageMs };
   }
 
   look(check: Check): CheckResult {

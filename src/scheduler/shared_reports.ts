@@ -11,16 +11,19 @@ import type { ReportBatch, ReportReply } from "../domain/reports.ts";
 import { StoreError } from "../domain/store.ts";
 import type { Member } from "../members/member.ts";
 import type { StateRepository } from "../state/state_repository.ts";
-import type { AgentReports } from "./agent_reports.ts";
+import type { AgentReports, AgentVote } from "./agent_reports.ts";
 
 interface SharedReportsOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
-  readonly store: Pick<SharedStore, "keepReceived" | "received" | "deleteReceived">;
+  readonly store: Pick<
+    SharedStore,
+    "keepReceived" | "received" | "deleteReceived" | "locationResults" | "saveLocationResults"
+  >;
   readonly repository: Pick<StateRepository, "flush" | "isWritable">;
   readonly member: Pick<Member, "runs" | "receives">;
   readonly reports: Pick<
     AgentReports,
-    "isRecording" | "rejectedOf" | "record" | "hasRecorded" | "note" | "hear" | "forget"
+    "isRecording" | "checksOf" | "record" | "voted" | "hasRecorded" | "note" | "hear" | "forget"
   >;
   onBug(error: unknown): void;
 }
@@ -50,7 +53,7 @@ export class SharedReports {
   async receive(agent: string, batch: ReportBatch): Promise<ReportReply | null> {
     const { member, reports, store } = this.#options;
     if (!member.receives || !reports.isRecording) return null;
-    const rejected = reports.rejectedOf(agent, batch);
+    const { rejected } = reports.checksOf(agent, batch);
     if (!await store.keepReceived(agent, batch)) return null;
     if (member.runs(agentCheckName(agent))) this.#read(agent);
     return { received: batch.results.at(-1)?.sequence ?? 0, rejected };
@@ -104,9 +107,10 @@ export class SharedReports {
         if (!this.#isHere(agent, inbox, batch)) return false;
         // No clock of the database decides how old it is.
         const checks = reports.record(agent, batch, Math.min(ageMs, clock.monotonicMs() - inbox.emptyMs));
+        await this.#vote(checks.votes);
         await repository.flush();
         // Another process may have written one of the records.
-        if (!repository.isWritable || !reports.hasRecorded(batch, checks)) return false;
+        if (!repository.isWritable || !reports.hasRecorded(agent, batch)) return false;
         if (!this.#isHere(agent, inbox, batch)) return false;
         inbox.recorded.add(id);
         reports.note(agent, batch, { ...checks, isLast: isAll && index === batches.length - 1 });
@@ -124,9 +128,29 @@ export class SharedReports {
   #isHere(agent: string, inbox: Inbox, batch: ReportBatch): boolean {
     const { member, reports } = this.#options;
     if (!reports.isRecording || this.#inboxes.get(agent) !== inbox) return false;
-    const rejected = reports.rejectedOf(agent, batch);
-    const names = new Set([agentCheckName(agent), ...batch.results.map(({ check }) => check)]);
-    return [...names].every((name) => rejected.includes(name) || member.runs(name));
+    const names = [agentCheckName(agent), ...reports.checksOf(agent, batch).recorded];
+    return names.every((name) => member.runs(name));
+  }
+
+  /** Saves the last result of each check that an agent ran as a location, unless it is saved already. */
+  async #vote(votes: readonly AgentVote[]): Promise<void> {
+    const { store, reports } = this.#options;
+    if (votes.length === 0) return;
+    const last = new Map(votes.map((vote) => [vote.check, vote]));
+    const stored = await store.locationResults([...last.keys()]);
+    const fresh = [...last.values()].map((vote) => {
+      const { result = null } = stored.find(({ check, location }) =>
+        check === vote.check && location === vote.location
+      ) ?? {};
+      return { vote, before: result };
+    }).filter(({ vote: { result: { report } }, before }) =>
+      before?.report?.stream !== report?.stream || (before?.report?.sequence ?? 0) < (report?.sequence ?? 0)
+    );
+    if (fresh.length === 0) return;
+    await store.saveLocationResults(fresh.map(({ vote }) => vote));
+    for (const { vote, before } of fresh) {
+      if (before?.condition !== vote.result.condition) reports.voted(vote);
+    }
   }
 
   async #delete(ids: readonly number[], { recorded }: Inbox): Promise<void> {

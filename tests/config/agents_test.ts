@@ -70,12 +70,9 @@ Deno.test("errors in agents and their checks are found", async (t) => {
       configWith({ nas: { ...nas, silent_after: "1 minute" } }, disk),
       ["agents.nas.silent_after: is 1 min, expected at least 2 min"],
     ],
-    "a state of several members": [configWith({ nas }, disk, SHARED), []],
-    "a location of several members": [
-      configWith({ nas }, { ...disk, web: { ...TEST, locations: { from: ["fra", "nas"] } } }, SHARED),
-      [
-        "agents.nas: cannot be a location with a state in PostgreSQL (name locations of members, or use a state in SQLite)",
-      ],
+    "none with a state of several members": [
+      configWith({ nas }, { ...disk, web: { ...TEST, locations: { from: ["fra", "nyc", "nas"] } } }, SHARED),
+      [],
     ],
   };
   await testRows(t, rows, async ([config, problems]) => {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { RECEIVED_READ_MAX } from "../../src/domain/membership.ts";
 import type { ReportBatch } from "../../src/domain/reports.ts";
+import type { AgentVote } from "../../src/scheduler/agent_reports.ts";
 import { SharedReports } from "../../src/scheduler/shared_reports.ts";
+import { resultOf } from "../state/records.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { connectToMemory, createMemoryServer } from "../../testing/simulation/memory_shared_store.ts";
 
@@ -37,6 +39,7 @@ async function createMember() {
   });
   const state = { runs: new Set(["agent nas", "web"]), receives: true, isPersisted: true };
   const events: string[] = [];
+  const votes: AgentVote[] = [];
   const reports = new SharedReports({
     clock,
     store,
@@ -49,11 +52,15 @@ async function createMember() {
     },
     reports: {
       isRecording: true,
-      rejectedOf: (_agent, { results }) => results.flatMap(({ check }) => check === "other" ? [check] : []),
+      checksOf: (_agent, { results }) => ({
+        recorded: results.flatMap(({ check }) => check === "web" ? [check] : []),
+        rejected: results.flatMap(({ check }) => check === "other" ? [check] : []),
+      }),
       record: (_agent, { stream }, agoMs) => {
         events.push(`record ${stream} ${agoMs} of ${server.database.received("nas").length}`);
-        return { accepted: new Set(["web"]), rejected: [] };
+        return { accepted: new Set(["web"]), rejected: [], votes: votes.splice(0) };
       },
+      voted: ({ check }) => void events.push(`voted ${check}`),
       hasRecorded: () => state.isPersisted,
       note: (_agent, _batch, { isLast }) => void events.push(`note ${isLast}`),
       hear: (agents) => void events.push(...[...agents].map((agent) => `hear ${agent}`)),
@@ -63,7 +70,7 @@ async function createMember() {
   });
   const { database } = server;
   return {
-    ...{ clock, database, state, reports },
+    ...{ clock, database, state, reports, votes },
     /** Returns what happens after the next heartbeat. */
     heartbeat: async (): Promise<readonly string[]> => {
       const own = { host: "a", id: "1", config: "c", active: "c", location: null, looks: [] };
@@ -139,4 +146,29 @@ Deno.test("SharedReports: a member receives only while it shares the work, and r
   assert.equal(events.filter((event) => event.startsWith("record")).length, 2 * RECEIVED_READ_MAX + 1);
   assert.equal(events.at(-1), "note true");
   assert.equal(database.received("nas").length, 1);
+});
+
+Deno.test("SharedReports: the last vote of an agent is saved once, however often it is read", async () => {
+  using member = await createMember();
+  const { database, votes, heartbeat } = member;
+  const vote = (sequence: number): AgentVote => ({
+    check: "site",
+    location: "nas",
+    result: resultOf({ condition: sequence === 1 ? "ok" : "critical", report: { stream: "s", sequence } }),
+    trace: "",
+    ageMs: 0,
+  });
+  const runs = () => database.locationResults(["site"]).map((row) => [row.runs, row.result.report?.sequence]);
+  await heartbeat();
+  const rounds = [
+    { sequences: [1, 2], isNews: true, saved: [1, 2] },
+    { sequences: [1, 2], isNews: false, saved: [1, 2] },
+    { sequences: [2, 3], isNews: false, saved: [2, 3] },
+  ];
+  for (const { sequences, isNews, saved } of rounds) {
+    votes.push(...sequences.map(vote));
+    database.keepReceived("nas", BATCH);
+    assert.equal((await heartbeat()).includes("voted site"), isNews, `${sequences}`);
+    assert.deepEqual(runs(), [saved]);
+  }
 });

@@ -46,7 +46,7 @@ class Pair implements Disposable {
         agents: { nas: { key: KEY, checks: NAMES } },
         defaults: { notifications: [this.hook.channel] },
         checks: checksOf({ kind: "reported", parameters: {}, threshold: 2 }),
-        ...shared !== null && { state: { postgres: { ...SHARED_STATE.postgres, fail_open_after: 60 } } },
+        ...this.state,
       });
     }
     this.write(this.nas, {
@@ -56,12 +56,19 @@ class Pair implements Disposable {
     });
   }
 
+  /** What the config of a hub names as its state. */
+  get state(): object {
+    if (this.shared === null) return {};
+    return { state: { postgres: { ...SHARED_STATE.postgres, fail_open_after: 60 } } };
+  }
+
   write(machine: Machine, config: object): void {
     machine.files.put(CONFIG, JSON.stringify({ state: STATE, ...config }));
   }
 
   start(machine: Machine): void {
-    machine.start("check", "--format", "ndjson");
+    const isMember = this.shared !== null && machine !== this.nas;
+    machine.start("check", "--format", "ndjson", ...isMember ? ["--location", "here"] : []);
   }
 
   startBoth(): void {
@@ -446,21 +453,24 @@ test("members without their database receive nothing, and call no agent silent",
   assert.deepEqual(hook.events(), ["db problem"]);
 }, { isShared: true });
 
-test("an agent is a location: both must agree, without a database", async (pair) => {
-  const { world, hook, hub, nas } = pair;
+const votes = async (pair: Pair): Promise<void> => {
+  const { world, hook, hubs, nas } = pair;
   const interval = { schedule: { regular_interval: 30, attentive_interval: 10 } };
-  pair.write(hub, {
-    listen: { address: "127.0.0.1:9797" },
-    agents: { nas: { key: KEY } },
-    defaults: { notifications: [hook.channel], threshold: 1, ...interval },
-    checks: {
-      site: {
-        kind: "http_request",
-        parameters: { request: { target: "http://site.example.org/" } },
-        locations: { from: ["here", "nas"], agree: 2 },
+  for (const hub of hubs) {
+    pair.write(hub, {
+      listen: { address: "127.0.0.1:9797" },
+      agents: { nas: { key: KEY } },
+      defaults: { notifications: [hook.channel], threshold: 1, ...interval },
+      checks: {
+        site: {
+          kind: "http_request",
+          parameters: { request: { target: "http://site.example.org/" } },
+          locations: { from: ["here", "nas"], agree: 2 },
+        },
       },
-    },
-  });
+      ...pair.state,
+    });
+  }
   pair.write(nas, {
     report_to: { target: "https://hub.example.org:9797/", key: KEY },
     defaults: { threshold: 1, ...interval },
@@ -475,7 +485,7 @@ test("an agent is a location: both must agree, without a database", async (pair)
   pair.startBoth();
   await world.advance(5 * MINUTE_MS);
   assert.deepEqual(await pair.conditions(), { site: "ok", [AGENT]: "ok" });
-  down.add("hub");
+  for (const { name } of hubs) down.add(name);
   await world.advance(5 * MINUTE_MS);
   assert.deepEqual(hook.events(), [], "one of two");
   down.add("nas");
@@ -489,4 +499,7 @@ test("an agent is a location: both must agree, without a database", async (pair)
   await world.advance(20 * MINUTE_MS);
   assert.deepEqual(hook.events("site").slice(2), ["site problem"]);
   assert.match(hook.posts.at(-1)?.output ?? "", /results from 1 of 2 locations, 2 required|has been silent/);
-});
+};
+
+test("an agent is a location: both must agree, without a database", votes);
+test("an agent is a location of members, too", votes, { isShared: true });

@@ -137,7 +137,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     onBug,
   });
   located?.attach(scheduler);
-  reports.attach(scheduler, (check, why) => located?.look([{ check, why }]));
+  reports.attach(scheduler, (check, why) => located?.callFor(check, why));
   const outputs = await startOutputs(config, {
     ...options,
     scheduler,
@@ -208,7 +208,11 @@ async function startAgentLocations(options: AgentLocationsOptions): Promise<Loca
     ...options,
     shared: { store: locations },
     member: {
-      location: { name, runs: () => true, live: { has: (location) => reports.isLive(location) } },
+      location: {
+        name,
+        runs: () => true,
+        live: { has: (location) => !reports.isAgent(location) || reports.isLive(location) },
+      },
       callFor: () => {},
     },
   });
@@ -257,7 +261,8 @@ interface SharingOptions extends ServicePartsOptions {
 }
 
 async function startSharing(notified: NotifyingConfig, options: SharingOptions): Promise<Sharing> {
-  const { invocation, system, config, scheduled, settings, log, shared, sending, onBug } = options;
+  const { invocation, system, config, scheduled, settings, log, shared, sending, onBug, reports: agents } =
+    options;
   const { takePart, toWork } = await import("./take_part.ts");
   const { SharedSender } = await import("../../members/shared_sender.ts");
   const { startLocatedWork } = await import("./located_work.ts");
@@ -279,7 +284,18 @@ async function startSharing(notified: NotifyingConfig, options: SharingOptions):
     fail: onBug,
   });
   const sender = new SharedSender(notified, { ...sending, member });
-  const located = await startLocatedWork(scheduled, { ...options, member });
+  const { location } = member;
+  const located = await startLocatedWork(scheduled, {
+    ...options,
+    member: {
+      callFor: (check, why) => member.callFor(check, why),
+      location: {
+        name: location.name,
+        runs: (check) => location.runs(check),
+        live: { has: (name) => agents.isAgent(name) ? agents.isLive(name) : location.live.has(name) },
+      },
+    },
+  });
   const reports = new SharedReports({ ...options, clock: system.clock, store: shared.store, member });
   return {
     member,
