@@ -198,7 +198,7 @@ export const SCHEDULER: FaultyLayer = {
           "return names.length > 0;",
         ],
         [
-          "a report from before its start shows a member that the agent is there",
+          "a report from before its start is a sign of the agent",
           "before !== null && before.get(agent)",
           "before?.get(agent)",
         ],
@@ -214,7 +214,7 @@ export const SCHEDULER: FaultyLayer = {
       tests: ["tests/simulation/agents_test.ts"],
       faults: [
         [
-          "a member that takes over the checks of an agent did not hear of it before",
+          "a member that takes over an agent did not hear of it before",
           "received.filter(isNew)",
           "received.filter((one) => isNew(one) && member.runs(agentCheckName(one.agent)))",
         ],
