@@ -39,14 +39,18 @@ export async function benchAgents({ directory, programs, effort }: Workplace): P
   }
 }
 
-function toRows({ received, seconds, hubCpuMs, agentsCpuMs, replyMs, waiting }: AgentsLoad): readonly Row[] {
+function toRows(
+  { received, recorded, seconds, hubCpuMs, agentsCpuMs, replyMs, waiting }: AgentsLoad,
+): readonly Row[] {
   const share = (cpuMs: number): string => `${(cpuMs / seconds / 10).toFixed(0)} % of a processor`;
   return [
     {
       name: `results a second of ${AGENTS} agents that one hub records`,
       value: received / seconds,
       unit: "results/s",
-      note: `${waiting[0]} waiting at the start, ${waiting[1]} in the end`,
+      note: `of ${(recorded / seconds).toFixed(0)}; ${waiting[0]} waiting at the start, ${
+        waiting[1]
+      } in the end`,
     },
     {
       name: "processor time of a result at the hub",

@@ -21,6 +21,8 @@ import { readUsage } from "./process_usage.ts";
 export interface AgentsLoad {
   /** Results that the hub has acknowledged in the measured time. */
   readonly received: number;
+  /** Results that the agents recorded in that time. */
+  readonly recorded: number;
   readonly seconds: number;
   readonly hubCpuMs: number;
   readonly agentsCpuMs: number;
@@ -95,13 +97,11 @@ for (const { sender } of started) {
 /** Records the results of a second, spread over it. */
 const STEPS = 10;
 let step = 0;
-const timer = setInterval(() => {
-  // A late timer does not lower the rate.
-  while (step * 1_000 / STEPS <= performance.now() - startedMs) recordStep();
-}, 1_000 / STEPS);
 const startedMs = performance.now();
 
 function recordStep(): void {
+  // A late timer does not lower the rate.
+  timer = setTimeout(recordStep, startedMs + (step + 1) * 1_000 / STEPS - performance.now());
   const nowMs = Date.now();
   for (const { checks, engine } of started) {
     for (const [index, check] of checks.entries()) {
@@ -122,6 +122,7 @@ function recordStep(): void {
   }
   step++;
 }
+let timer = setTimeout(recordStep, 0);
 
 const readWaiting = async (): Promise<number> => {
   let stored = 0;
@@ -146,8 +147,10 @@ const [beganMs, waitingBefore] = [performance.now(), await readWaiting()];
 const recordedBefore = recorded();
 await new Promise((resolve) => setTimeout(resolve, Number(seconds) * 1_000));
 const waiting = await readWaiting();
+const recordedNow = recorded() - recordedBefore;
 const measured: AgentsLoad = {
-  received: recorded() - waiting - (recordedBefore - waitingBefore),
+  received: recordedNow + waitingBefore - waiting,
+  recorded: recordedNow,
   seconds: (performance.now() - beganMs) / 1_000,
   hubCpuMs: readUsage(Number(hubId)).cpuMs - before.hub,
   agentsCpuMs: readUsage(Deno.pid).cpuMs - before.agents,
@@ -155,6 +158,6 @@ const measured: AgentsLoad = {
   waiting: [waitingBefore, waiting],
 };
 console.log(JSON.stringify(measured));
-clearInterval(timer);
+clearTimeout(timer);
 await Promise.all(started.map(({ sender }) => sender.end()));
 Deno.exit(0);
