@@ -1,6 +1,7 @@
 /** What people do on the live page: the same as the commands, by way of the state, and recorded with their name. */
 import { parseIntervalText } from "../../config/quantities.ts";
 import { hasProblem } from "../../condition/condition_state.ts";
+import { isReported } from "../../domain/agent_check.ts";
 import type { Check } from "../../domain/check.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { PageAction, Silence } from "../../domain/outbox.ts";
@@ -13,7 +14,7 @@ import type { ActionMessage } from "./sessions.ts";
 const NOTE_MAX = 200;
 
 export interface ActionOptions {
-  readonly check: Pick<Check, "name">;
+  readonly check: Pick<Check, "name" | "agent">;
   /** Who acts, and from where. */
   readonly by: string;
   readonly store: Pick<Store, "silences" | "keepAction">;
@@ -148,14 +149,16 @@ const TAKE: Readonly<Record<PageAction["action"], Take>> = {
       note: first.kind,
     };
   },
-  run: () =>
-    Promise.resolve({
-      action: "run",
-      untilMs: null,
-      silences: [],
-      text: "The check runs now. Its result appears here.",
-      undo: null,
-    }),
+  run: ({ check }) =>
+    Promise.resolve(
+      isReported(check) ? `agent ${quote(check.agent ?? "")} runs the check` : {
+        action: "run",
+        untilMs: null,
+        silences: [],
+        text: "The check runs now. Its result appears here.",
+        undo: null,
+      },
+    ),
 };
 
 /** Reads a duration or a time; `null`: until the problem ends. */

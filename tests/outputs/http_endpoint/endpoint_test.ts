@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { Endpoint } from "../../../src/outputs/http_endpoint/endpoint.ts";
+import { takeAction } from "../../../src/outputs/http_endpoint/page_actions.ts";
+import { newRecord } from "../../../src/state/record_cache.ts";
 import { openStateRepository } from "../../../src/state/state_repository.ts";
 import { load, withCheck } from "../../../testing/config_system.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
@@ -64,3 +66,18 @@ Deno.test(
     await endpoint.close();
   },
 );
+
+Deno.test("a check that an agent reports does not run on request", async () => {
+  const store = await openInMemoryStore();
+  const requested: string[] = [];
+  const { message } = await takeAction(new URLSearchParams("do=run"), {
+    check: { name: "db", agent: "nas" },
+    by: "ada",
+    store,
+    system: createMemorySystem(),
+    timeZone: "UTC",
+    recordOf: (name) => newRecord(name, 0),
+    request: (name) => requested.push(name),
+  });
+  assert.deepEqual([message.text, requested], ['Nothing was done: agent "nas" runs the check.', []]);
+});
