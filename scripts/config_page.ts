@@ -14,10 +14,12 @@ const SECTIONS: readonly (readonly [title: string, definition: string])[] = [
   ["A check", "check"],
   ["`schedule`", "schedule"],
   ["`action`", "action"],
+  ["`duration`", "duration_limits"],
   ["A maintenance window", "window"],
   ["`locations`", "locations"],
   ["An announcement", "announcement"],
   ["A channel", "channel"],
+  ["A value in JSON", "json_expectation"],
 ];
 
 /** The annotated example at the top. A test validates it like every example. */
@@ -113,14 +115,21 @@ export function configPage(schema: JsonObject): string {
 }
 
 function section(mark: string, title: string, definition: JsonObject, schema: JsonObject): string[] {
-  const rows = keyRows(definition, schema, "");
+  const rows = keyRows(definition, "", { schema, described: new Set() });
   const table = rows.length === 0
     ? ["No keys."]
     : ["| Key | Type | Default | Description |", "| --- | --- | --- | --- |", ...rows];
   return [`${mark}${title}`, "", String(definition["description"] ?? ""), "", ...table, ""];
 }
 
-function keyRows(definition: JsonObject, schema: JsonObject, prefix: string): string[] {
+interface RowOptions {
+  readonly schema: JsonObject;
+  /** The definitions that have rows of the section. */
+  readonly described: Set<string>;
+}
+
+function keyRows(definition: JsonObject, prefix: string, options: RowOptions): string[] {
+  const { schema } = options;
   const required = (definition["required"] ?? []) as string[];
   return Object.entries((definition["properties"] ?? {}) as JsonObject).flatMap(([name, key]) => {
     const own = key as JsonObject;
@@ -129,11 +138,44 @@ function keyRows(definition: JsonObject, schema: JsonObject, prefix: string): st
     const defaultText = required.includes(name) ? "required" : defaultOf(name, definition, resolved);
     const examples = (resolved["examples"] ?? []) as Json[];
     const row = `| \`${path}\` | ${typeOf(resolved)} | ${defaultText} | ${
-      cell(String(resolved["description"] ?? ""))
+      cell(String(resolved["description"] ?? "")) + describeSection(own, schema)
     } ${examples.length === 1 ? "Example" : "Examples"}: ${examples.map(code).join(", ")} |`;
-    const isInline = own["$ref"] === undefined && resolved["properties"] !== undefined;
-    return [row, ...(isInline ? keyRows(resolved, schema, `${path}.`) : [])];
+    return [row, ...rowsWithin(own, path, options)];
   });
+}
+
+/**
+ * The keys of keys: of an object, of the objects of a list, and below free names. A step has those of a request that the
+ * section has already, and a template has templates.
+ */
+function rowsWithin(key: JsonObject, path: string, options: RowOptions): string[] {
+  const name = definitionOf(key);
+  if (sectionOf(name) !== undefined) return [];
+  const isWithin = /\[\]|\.NAME/.test(path);
+  if (name !== null && isWithin && options.described.has(name)) return [];
+  if (name !== null) options.described.add(name);
+  const definition = lookUp(key, options.schema);
+  if (definition["properties"] !== undefined) return keyRows(definition, `${path}.`, options);
+  return elementsOf(definition).flatMap(([element, mark]) => rowsWithin(element, path + mark, options));
+}
+
+/** The elements of a list, or the values below free names. */
+function elementsOf({ items, additionalProperties: free }: JsonObject): (readonly [JsonObject, string])[] {
+  if (items !== undefined) return [[items as JsonObject, "[]"]];
+  return typeof free === "object" ? [[free as JsonObject, ".NAME"]] : [];
+}
+
+function sectionOf(definition: string | null): string | undefined {
+  return SECTIONS.find(([, name]) => name === definition)?.[0];
+}
+
+/** Names the section with the keys of a key, or of its elements; empty: it has none. */
+function describeSection(key: JsonObject, schema: JsonObject): string {
+  const all = [key, ...elementsOf(lookUp(key, schema)).map(([element]) => element)];
+  const [title] = all.flatMap((one) => sectionOf(definitionOf(one)) ?? []);
+  if (title === undefined) return "";
+  const anchor = title.replaceAll("`", "").replaceAll(" ", "-").toLowerCase();
+  return ` Keys: [${title.replace(/^[A-Z]/, (first) => first.toLowerCase())}](#${anchor}).`;
 }
 
 /** A default that depends on the kind is listed for each kind. */
@@ -161,8 +203,12 @@ function branches(definition: JsonObject): Branch[] {
 }
 
 function lookUp(key: JsonObject, schema: JsonObject): JsonObject {
-  const name = /^#\/\$defs\/(\w+)$/.exec(String(key["$ref"] ?? ""))?.[1];
-  return name === undefined ? key : (schema["$defs"] as JsonObject)[name] as JsonObject;
+  const name = definitionOf(key);
+  return name === null ? key : (schema["$defs"] as JsonObject)[name] as JsonObject;
+}
+
+function definitionOf(key: JsonObject): string | null {
+  return /^#\/\$defs\/(\w+)$/.exec(String(key["$ref"] ?? ""))?.[1] ?? null;
 }
 
 const TYPE_WORDS: Readonly<Record<string, string>> = {

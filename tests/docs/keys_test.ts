@@ -56,6 +56,13 @@ for (const [name, shape] of Object.entries(SHAPES)) {
       assert.deepEqual(await problemsOf(config, { shape, withoutSecrets: true }), [], path);
     }
     assert.ok(found.length > 30);
+    if (name !== "monitor") return;
+    const page = Deno.readTextFileSync(`${PROJECT}docs/reference/config.md`);
+    const rows = new Set([...page.matchAll(/^\| `(?:[^`]*\.)?([\w$]+)` +\|/gm)].map(([, key]) => key));
+    assert.deepEqual(
+      found.filter(({ path }) => !rows.has(path.split(".").at(-1))).map(({ path }) => path),
+      [],
+    );
   });
 }
 
