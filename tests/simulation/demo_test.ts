@@ -51,6 +51,13 @@ Deno.test("monitor demo shows changing checks with a history, and opens only its
     const page = await machine.request("/");
     assert.match(page?.body ?? "", /every result is invented/);
     assert.match(page?.body ?? "", /Maintenance|maintenance/);
+    const verdicts = {
+      "shop.web": /99.9% in 30 d (?:met|missed)/,
+      "mail.name": /: can.{1,6}t tell with this/,
+    };
+    for (const [name, verdict] of Object.entries(verdicts)) {
+      assert.match((await machine.request(`/checks/${name}`))?.body ?? "", verdict);
+    }
     const history = await machine.request("/api/v1/history/redis");
     assert.ok(JSON.parse(history?.body ?? "").changes.length >= 3);
 

@@ -215,7 +215,12 @@ const CHECKS: readonly DemoCheck[] = [
     usualMs: 120,
     incidents: 3,
   }, { problem: { sinceMinutes: 190, quiet: ["silence", "newsletter of this week"] } }),
-  names(["mail.name", "mail", "Name of the mail server"], "mail.example.org", "192.0.2.25", { incidents: 0 }),
+  names(["mail.name", "mail", "Name of the mail server"], "mail.example.org", "192.0.2.25", {
+    incidents: 0,
+    schedule: { regular_interval: "15 minutes" },
+    // It permits four minutes, less than one interval.
+    objective: "99.99 % a month",
+  }),
   certificate(["mail.certificate", "mail", "Certificate of the mail server"], "mail.example.org", 74, {
     problem: { sinceMinutes: 4000 },
   }),
