@@ -27,6 +27,8 @@ export const containerKind: CheckKindEntry<"container"> = {
     textOf: ({ parameters: { name } }) => name,
     goesDown: true,
   },
+  sharedBy: ({ parameters: { socket, target } }) =>
+    `container host ${target === undefined ? socket : hostAndPortOf(target)}`,
   warnings: ({ parameters }) => thresholdWarnings(parameters.restarts, ["restarts"]),
   errors: ({ parameters }) => nameErrors(parameters),
   requiredPermissions: ({ parameters: { socket, target } }) =>

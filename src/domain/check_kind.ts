@@ -121,6 +121,8 @@ export interface CheckKindEntry<K extends CheckKind> {
   readonly hasCheckIns?: boolean;
   /** The host that a command reaches for it, in addition to those of its permissions. @default none */
   reachedBy?(check: CheckOf<K>): string;
+  /** What its checks may share that no connection shows, as in {@linkcode RunAttributes}. @default nothing */
+  sharedBy?(check: CheckOf<K>): string;
   /** Returns whether a target responded, so that its failure is not one of the own network. @default it did not */
   hasResponded?(result: CheckResult): boolean;
   /** Why its checks can't run at locations. @default they can */

@@ -40,6 +40,7 @@ interface Kind {
 const KINDS = new Map<string, Kind>([
   ["certificate", { describe: (value) => `all get the certificate with SHA-256 ${value}…` }],
   ["file system", { describe: (value) => `all use the file system ${value}` }],
+  ["container host", { describe: (value) => `all run on the container host ${value}` }],
   ["host", { describe: (value) => `all resolve the name ${value}` }],
   ["address", { describe: (value) => `all connect to ${value}` }],
   ["port", { describe: (value) => `all connect to ${value}` }],

@@ -1,6 +1,6 @@
 /**
  * What a run depends on: the parts of the machine that a check uses are wrapped, and note which resolver, address, port,
- * certificate or file system a run used, and how far it came. `src/engine/causes.ts` compares them.
+ * certificate, file system or container host a run used, and how far it came. `src/engine/causes.ts` compares them.
  *
  * Whatever responded is no suspect: a refused connection leaves the port, a wrong response the port and its certificate.
  */
@@ -65,6 +65,8 @@ interface EndedRun {
   readonly condition: Condition;
   /** The host that a command reached; `null`: none. */
   readonly host: string | null;
+  /** Another attribute, which the kind of the check knows; `null`: none. */
+  readonly shared: string | null;
   /** Those of the last run, for a failure before anything was observed. */
   readonly last: RunAttributes | undefined;
 }
@@ -116,7 +118,7 @@ export class AttributeObserver {
     };
     return {
       system: observed,
-      finish: async ({ condition, host, last }, signal) => {
+      finish: async ({ condition, host, shared, last }, signal) => {
         if (hasProcess && host === null && contacts.length + questions.length === 0) return undefined;
         using deadline = startDeadline(system.clock, LATER_TIMEOUT_MS, signal);
         const reading: Reading = { system: own, isOk: condition === "ok", signal: deadline.signal };
@@ -126,6 +128,7 @@ export class AttributeObserver {
           contact.reached = condition === "ok" ? "answer" : null;
           contact.hasFailed = condition !== "ok";
         }
+        if (shared !== null) words.add(shared, !reading.isOk);
         const isSuspect = suspects(contacts, reading.isOk);
         for (const contact of contacts.filter(({ isOwn }) => !isOwn)) {
           await this.#addContact(contact, { words, isSuspect: isSuspect(contact), reading });

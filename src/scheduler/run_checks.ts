@@ -216,6 +216,7 @@ export async function runCheck(
     : await noted?.finish({
       condition: checkResult.condition,
       host: entry.reachedBy?.(check) ?? null,
+      shared: entry.sharedBy?.(check) ?? null,
       last: options.attributesOf?.(check.name),
     }, signal);
   const isTraced = traced !== null && (depth === "full" || checkResult.condition !== "ok");

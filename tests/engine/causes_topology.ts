@@ -229,7 +229,7 @@ export class World {
     const before = this.recordOf(name);
     const observed = this.#observer.start(this.#system, this.#system);
     const condition = await this.#probe(probe, observed.system) ? "ok" : "critical";
-    const ended = { condition, host: null, last: before.last?.attributes } as const;
+    const ended = { condition, host: null, shared: null, last: before.last?.attributes } as const;
     const attributes = await observed.finish(ended, new AbortController().signal);
     const result: Pick<Result, "attributes"> = attributes === undefined ? {} : { attributes };
     const record: CheckRecord = {

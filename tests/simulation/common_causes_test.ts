@@ -106,6 +106,25 @@ simulate("a healthy check of the server leaves each problem by itself", {
   finally: (_, receivers) => assert.equal(textsOf("chat", receivers).length, 8),
 });
 
+simulate("containers of one host that are all gone have it as their cause", {
+  start: START,
+  config: {
+    channels: { chat: LINE },
+    checks: Object.fromEntries(["shop", "api", "docs"].map((name) => [name, {
+      kind: "container",
+      parameters: { name, target: "http://docker.example:2375" },
+    }])),
+  },
+  servers: { docker: "21:55 404" },
+  until: "22:00",
+  expect: { chat: "any" },
+  finally: (_, receivers) => {
+    // The first result of all is sent before the others have run.
+    const text = textsOf("chat", receivers).at(-1) ?? "";
+    assert.match(text, /all run on the container host docker\.example:2375, and no healthy check does: /);
+  },
+});
+
 simulate("without common causes each problem is a message", {
   start: START,
   config: { common_causes: false, channels: { chat: LINE }, checks: PAGES },
