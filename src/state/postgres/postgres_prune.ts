@@ -91,7 +91,9 @@ async function pruneOutbox(session: Session, limits: RetentionLimits): Promise<v
   await session.run(DELETE_QUEUES);
   await session.run("DELETE FROM location_results WHERE ended_at < clock_timestamp() - interval '30 days'");
   // Of agents that left the config.
-  await session.run("DELETE FROM received WHERE received_at < clock_timestamp() - interval '30 days'");
+  await session.run("DELETE FROM received WHERE received_at < to_timestamp($1::float8 / 1000)", [
+    limits.seenMs,
+  ]);
   await session.run("DELETE FROM silences WHERE until_ms < $1", [limits.silenceEndMs]);
   await session.run(
     `DELETE FROM deliveries WHERE at_ms < $1 OR id <= (SELECT max(id) FROM deliveries) - ${DELIVERIES_MAX}`,
