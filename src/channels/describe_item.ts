@@ -105,7 +105,7 @@ function causeOfMany(
   const since = timeText(sinceMs, timeZone);
   return count >= checks
     ? `${counted(count, "check")} ${state} since ${since}: ${text}`
-    : `${count} more ${count === 1 ? "check" : "checks"} ${state}, ${checks} since ${since}: ${text}`;
+    : `${counted(count, "check")} ${state}, ${checks} in all since ${since}: ${text}`;
 }
 
 /** As in `5 checks fail since 2026-01-31 10:00:00 UTC: all connect to 192.0.2.7, and no healthy check does`. */

@@ -48,6 +48,18 @@ Deno.test("digestOf() names the condition that ended if it ended in another prob
   assert.match(describeItem(item), /^1 check is ok again, 1 check is better: a, b$/);
 });
 
+Deno.test("digestOf() counts the checks of a cause that the message is not about, sent before or not", () => {
+  const cause = { text: "all connect to 192.0.2.7", checks: 5, sinceMs: 1_800_000_000_000 };
+  const items = ["a", "b"].map((check) => {
+    const { notification, ...others } = itemOf(check, "critical");
+    return { ...others, notification: { ...notification, cause } };
+  });
+  assert.equal(
+    digest(...items).items[0]?.notification.output,
+    "2 checks are critical, 5 in all since 2027-01-15 08:00:00 UTC: all connect to 192.0.2.7: a, b",
+  );
+});
+
 Deno.test("digestOf() stays short, and counts the checks and lines that it leaves out", () => {
   const items = Array.from({ length: 8_000 }, (_, index) => itemOf(`check-${index}`, "critical"));
   const notification = digest(...items).items[0]?.notification;
