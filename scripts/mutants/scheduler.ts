@@ -173,7 +173,7 @@ export const SCHEDULER: FaultyLayer = {
       faults: [
         [
           "a report for which a link is too slow is sent again as it was",
-          "this.#countMax = Math.max(1, Math.floor(sent.length / 2));",
+          "if (sent.length > 1) this.#countMax = Math.floor(sent.length / 2);",
           "",
         ],
       ],

@@ -253,7 +253,7 @@ export class ReportSender implements Reporter {
       if (this.#ended.signal.aborted) return { kind: "done" };
       if (deadline.isTimeUp) {
         // A slow link: the next one is smaller, or none would ever arrive.
-        this.#countMax = Math.max(1, Math.floor(sent.length / 2));
+        if (sent.length > 1) this.#countMax = Math.floor(sent.length / 2);
         return await fail(`report failed: no response from ${host} within ${TIMEOUT_MS / 1000} s`);
       }
       return await fail(
@@ -271,7 +271,8 @@ export class ReportSender implements Reporter {
       const said = oneLine(text);
       return await fail(`report failed: ${host} returned status ${status}${said === "" ? "" : `: ${said}`}`);
     }
-    const isFast = clock.monotonicMs() - startedMs < TIMEOUT_MS / 4;
+    // Twice as many take twice as long at most.
+    const isFast = clock.monotonicMs() - startedMs < TIMEOUT_MS / 2;
     if (isFast) this.#countMax = Math.min(2 * this.#countMax, this.#countLimit);
     await this.#received(reporting, { sent, reply });
     return { kind: sent.length < waiting ? "more" : "done" };
