@@ -133,6 +133,7 @@ function journalOf(atMs: number, intervalMs: number): Uint8Array | null {
         endedAtMs,
         condition: "ok",
         awaits: null,
+        isLate: false,
         isAfterGap: false,
         isInterrupted: false,
         isDecisive: false,

@@ -13,17 +13,9 @@ export function isAgentCheck({ name, agent }: Pick<Check, "name" | "agent">): bo
 
 const LATE = "reported late";
 
-/** Returns the output of a result that its agent reported late, so that it counts for the history alone. */
+/** Returns the output of a result that its agent reported late. */
 export function lateOutput(output: string): string {
   return output === "" ? LATE : `${LATE}: ${output}`;
-}
-
-/** Returns whether a result of a check is one that its agent reported late. */
-export function isReportedLate(
-  check: Pick<Check, "name" | "agent">,
-  { output }: { readonly output: string },
-): boolean {
-  return isReported(check) && (output === LATE || output.startsWith(`${LATE}: `));
 }
 
 /** Returns whether an agent runs a check, and reports its results. */

@@ -148,6 +148,8 @@ export interface CheckResult {
   readonly rehearsal?: Rehearsal;
   /** The report of an agent that it came with. @default that of the result before */
   readonly report?: ReportId;
+  /** An agent reported it, so late that it counts for the history alone. @default false */
+  readonly isLate?: boolean;
   /** Too few locations have reported lately, so that an earlier `ok` is no longer known. @default false */
   readonly isSilent?: boolean;
 }

@@ -8,6 +8,8 @@ export interface JournalRun {
   readonly condition: Condition;
   /** The result did not count; see `CheckResult`. `null`: it did. */
   readonly awaits: Awaited | null;
+  /** Whether an agent reported it, so late that it counts for the history alone; it awaits nothing then. */
+  readonly isLate: boolean;
   /** Whether the condition was no longer known before it: the check was overdue, edited, or never ran. */
   readonly isAfterGap: boolean;
   /** Whether nothing ran meanwhile (stop, suspension), or the check was edited. */
@@ -22,7 +24,7 @@ export interface JournalRun {
  * Consecutive results of a check that are alike, at a regular interval, within a day. The first and the last time are
  * exact; those in between are regular, within the tolerance of `src/state/journal.ts`. Between two rows nothing ran.
  */
-export interface JournalRow extends Pick<JournalRun, "condition" | "awaits"> {
+export interface JournalRow extends Pick<JournalRun, "condition" | "awaits" | "isLate"> {
   readonly firstMs: number;
   /** The same as `firstMs` of one run; never before it. */
   readonly lastMs: number;

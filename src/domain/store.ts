@@ -37,6 +37,8 @@ export interface KeptResult {
   readonly memory?: string;
   /** The last report of an agent that was recorded; absent: none was. */
   readonly report?: ReportId;
+  /** Its agent reported it, so late that it counts for the history alone; absent: it did not. */
+  readonly isLate?: boolean;
   /** What the run depended on; absent: unknown. */
   readonly attributes?: RunAttributes;
 }

@@ -84,8 +84,6 @@ export interface Run {
   readonly result: Result;
   /** How long after its planned time it began; `null` if it was not planned. @default null */
   readonly lateMs?: number | null;
-  /** Whether an agent reported it, so late that it counts for the history alone. @default false */
-  readonly isLate?: boolean;
   /** As in `ObservedResult`. @default false */
   readonly isAfterGap?: boolean;
   /** Whether nothing ran meanwhile, or the check was edited, as in `ObservedResult`. @default false */
@@ -203,7 +201,7 @@ function recordRun(
   const { check, situation: { nowMs } } = deciding;
   const { result, durationHistory } = withDurations(before, run.result, nowMs);
   const { isInterrupted } = run;
-  const { condition, output, awaits, recoveredAtMs, isSilent } = result;
+  const { condition, output, awaits, recoveredAtMs, isSilent, isLate = false } = result;
   const isAfterGap = isSilent || run.isAfterGap;
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
     ...circumstances,
@@ -230,6 +228,7 @@ function recordRun(
     endedAtMs: nowMs,
     condition,
     awaits: awaits ?? null,
+    isLate,
     isAfterGap: isAfterGap ?? false,
     isInterrupted: isInterrupted ?? false,
     isDecisive,
@@ -309,8 +308,8 @@ function gapBefore(
   if (isInterrupted || !isCountedRun(result, before) || isEdited(result.check, before)) return null;
   if (last === null || observed === null || observedAtMs === null || overdueAtMs === null) return null;
   if (nowMs <= observedAtMs || lastAwaits(before.journal) !== null) return null;
-  const isLate = isAfterGap || nowMs > overdueAtMs;
-  if (isLate && nowMs - observedAtMs > observedGapMs(result.check.schedule)) return null;
+  const isOverdue = isAfterGap || nowMs > overdueAtMs;
+  if (isOverdue && nowMs - observedAtMs > observedGapMs(result.check.schedule)) return null;
   return { fromMs: observedAtMs, toMs: nowMs, before: observed, after: result.condition };
 }
 
@@ -336,7 +335,7 @@ export function keptResult(
   lateMs: number | null,
 ): KeptResult {
   const { check: { definition }, condition, output, detail, performanceData, metrics } = result;
-  const { startedAtMs, durationMs, locations, memory, report, attributes } = result;
+  const { startedAtMs, durationMs, locations, memory, report, isLate, attributes } = result;
   return {
     condition,
     output,
@@ -350,6 +349,7 @@ export function keptResult(
     ...definition !== undefined && { definition },
     ...memory !== undefined && { memory },
     ...report !== undefined && { report },
+    ...isLate === true && { isLate },
     ...attributes !== undefined && { attributes },
   };
 }

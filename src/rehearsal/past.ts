@@ -75,10 +75,14 @@ export class Past implements RecordedRuns {
     const [row] = this.#rowsAfter(check, afterMs);
     if (row === undefined) return null;
     const index = countUntil(row, afterMs);
-    const { condition, output, awaits } = row;
+    const { condition, output, awaits, isLate } = row;
     return {
       atMs: timeOf(row, index),
-      result: { ...checkResult(condition, output), ...awaits !== null && { awaits } },
+      result: {
+        ...checkResult(condition, output),
+        ...awaits !== null && { awaits },
+        ...isLate && { isLate },
+      },
       isAfterGap: isAfterGapAt(row, index),
       isInterrupted: row.isInterrupted && index === 0,
     };

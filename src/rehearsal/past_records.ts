@@ -5,7 +5,6 @@
 import { withoutDuration } from "../condition/duration_rule.ts";
 import { isExcluded } from "../engine/channel_filters.ts";
 import { decide, type Decided, NOT_SENT } from "../engine/decide.ts";
-import { isReportedLate } from "../domain/agent_check.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { CheckRecord, KeptOutbox } from "../domain/store.ts";
 import type { Gap } from "../outputs/why/gather_why.ts";
@@ -125,7 +124,7 @@ export class PastRecords {
       {
         ...NOT_SENT,
         nowMs,
-        isLate: isReportedLate(check, result),
+        isLate: result.isLate ?? false,
         silences: past.silences.filter(({ fromMs }) => fromMs <= nowMs),
         // The dependencies of a dependency do not affect its condition.
         running: isMain ? running : new Map(),

@@ -14,7 +14,6 @@ import { BATCHING_DELAY_MS, type Sender, startSender } from "../engine/sender.ts
 import { entriesOf } from "../checks/registry.ts";
 import { hasProblem } from "../condition/condition_state.ts";
 import type { Channel, SummarySettings } from "../domain/channel.ts";
-import { isReportedLate } from "../domain/agent_check.ts";
 import { type Check, combinedChecks, dependencyNames, invertResult } from "../domain/check.ts";
 import { withEndedAction } from "../condition/action.ts";
 import type { ActionRun, ConditionState } from "../domain/condition.ts";
@@ -412,7 +411,6 @@ export class RehearsedService {
     const entry = this.#engine.record({
       result: { check, durationMs: 0, ...observed, startedAtMs: nowMs },
       lateMs: 0,
-      isLate: isReportedLate(check, observed),
       isAfterGap: past?.isAfterGap ?? isAfterGap(check, before, nowMs),
       isInterrupted: past?.isInterrupted ?? (observedAtMs !== null && observedAtMs < this.#startMs),
       plan: (state) => withOverdue(check, state, nextRunAfter(check, { state, plannedMs, nowMs })),

@@ -285,11 +285,10 @@ export class Scheduler {
     const overdueAtMs = endedAtMs + overdueInMs + REPORT_MARGIN_MS;
     const isLate = nowMs > overdueAtMs;
     const output = isLate ? lateOutput(reported.output) : reported.output;
-    const result = { ...reported, output, check, startedAtMs: endedAtMs - reported.durationMs };
+    const result = { ...reported, output, isLate, check, startedAtMs: endedAtMs - reported.durationMs };
     this.#keep(slot, result, {
       run: {
         lateMs,
-        isLate,
         isAfterGap: isAfterGap(check, record, endedAtMs),
         isInterrupted: isInterrupted || isEdited(check, record) ||
           condition.observedAtMs !== null && condition.observedAtMs > endedAtMs,

@@ -76,6 +76,7 @@ export function lastAwaits(packed: Uint8Array | null): Awaited | null {
 const NO_RUN = {
   condition: "ok",
   awaits: null,
+  isLate: false,
   isAfterGap: false,
   isInterrupted: false,
   isDecisive: true,
@@ -99,12 +100,13 @@ function cutOutput(output: string): string {
 }
 
 function begin(run: JournalRun): OpenRow {
-  const { endedAtMs, condition, awaits, isAfterGap, isInterrupted, output } = run;
+  const { endedAtMs, condition, awaits, isLate, isAfterGap, isInterrupted, output } = run;
   const firstMs = Math.floor(endedAtMs);
   return {
     row: {
       condition,
       awaits,
+      isLate,
       firstMs,
       lastMs: firstMs,
       runs: 1,
@@ -124,7 +126,7 @@ function extend({ row, intervalMsMin, intervalMsMax }: OpenRow, run: JournalRun)
   const endedAtMs = Math.floor(run.endedAtMs);
   const gap = row.gap === "first" && runs === 1 && run.isAfterGap ? "each" : row.gap;
   const isAlike = runs > 0 && !run.isDecisive && run.condition === row.condition &&
-    run.awaits === row.awaits && !run.isInterrupted &&
+    run.awaits === row.awaits && run.isLate === row.isLate && !run.isInterrupted &&
     run.isAfterGap === (gap === "each") && isSameReason(row.output, run.output);
   if (!isAlike || endedAtMs <= lastMs || endedAtMs - firstMs >= ROW_MS_MAX) return null;
   // The interval of a row is its mean, and all of its runs have to be regular at that.
@@ -180,7 +182,8 @@ export function journalRows(
 
 // The packed form.
 
-const AWAITS: readonly (Awaited | null)[] = [null, "checks", "job"];
+/** What a run awaited, or `late`. */
+const REASONS: readonly (Awaited | "late" | null)[] = [null, "checks", "job", "late"];
 const GAPS: readonly JournalRow["gap"][] = ["none", "first", "each"];
 
 // Views of each record would cost as much as the rest of a run: bytes are copied one by one, into one buffer.
@@ -227,11 +230,11 @@ function packRow(row: JournalRow, outputBefore: string): Uint8Array {
 
 /** Returns the end of the row. An output with the reason of that of the last row with one has no bytes of its own. */
 function putRow(
-  { condition, awaits, firstMs, lastMs, runs, gap, isInterrupted, output }: JournalRow,
+  { condition, awaits, isLate, firstMs, lastMs, runs, gap, isInterrupted, output }: JournalRow,
   { offset, outputBefore }: { readonly offset: number; readonly outputBefore: string },
 ): number {
   SCRATCH[offset] = CONDITIONS.indexOf(condition) | GAPS.indexOf(gap) << 2 | Number(isInterrupted) << 4 |
-    AWAITS.indexOf(awaits) << 5 | Number(output !== "") << 7;
+    REASONS.indexOf(isLate ? "late" : awaits) << 5 | Number(output !== "") << 7;
   // Before 1970 the clock is wrong, yet the time is kept.
   let end = putNumber(firstMs < 0 ? -2 * firstMs - 1 : 2 * firstMs, offset + 1);
   end = putNumber(lastMs - firstMs, end);
@@ -269,12 +272,13 @@ function readRow(
   const hasOutput = flags >> 7 === 1;
   const bytes = hasOutput ? reader.bytes(reader.number()) : NOTHING;
   const condition = CONDITIONS[flags & 3] satisfies Condition | undefined;
-  const awaits = AWAITS[flags >> 5 & 3];
+  const reason = REASONS[flags >> 5 & 3];
   const gap = GAPS[flags >> 2 & 3];
-  if (condition === undefined || awaits === undefined || gap === undefined) throw unreadable();
+  if (condition === undefined || reason === undefined || gap === undefined) throw unreadable();
   const row: JournalRow = {
     condition,
-    awaits,
+    awaits: reason === "late" ? null : reason,
+    isLate: reason === "late",
     firstMs,
     lastMs,
     runs,

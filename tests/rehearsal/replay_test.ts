@@ -95,6 +95,7 @@ function row(condition: JournalRow["condition"], fromMinute: number, toMinute: n
   return {
     condition,
     awaits: null,
+    isLate: false,
     firstMs: START + fromMinute * 60_000 + 500,
     lastMs: START + toMinute * 60_000 + 500,
     runs: toMinute - fromMinute + 1,

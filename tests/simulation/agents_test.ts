@@ -141,12 +141,14 @@ test("the thresholds and channels of the hub decide about what an agent runs", a
   const { world, hook } = pair;
   pair.startBoth();
   await world.advance(5 * MINUTE_MS);
-  world.outcomes.set("db", NO_SPACE);
+  // In time, whatever it says.
+  world.outcomes.set("db", { ...NO_SPACE, output: "reported late: no space" });
   await world.advance(5 * MINUTE_MS);
   world.outcomes.set("db", OK);
   await world.advance(5 * MINUTE_MS);
   assert.deepEqual(hook.events(), ["db problem", "db recovery"]);
   assert.equal((hook.posts[0]?.atMs ?? 0) < world.startMs + 6 * MINUTE_MS, true, "within a minute");
+  assert.match(await pair.printed(pair.hub, "replay", "--verify"), /^2 notifications as sent$/m);
   const { agents: [shown] } = JSON.parse(await pair.printed(pair.hub, "status", "--format", "json"));
   assert.equal(world.nowMs - Date.parse(shown.last_report_at) < 31_000, true, shown.last_report_at);
 });

@@ -24,6 +24,7 @@ function runAt(ms: number, fields: Partial<JournalRun> = {}): JournalRun {
     endedAtMs: NOW_MS + ms,
     condition: "ok",
     awaits: null,
+    isLate: false,
     isAfterGap: false,
     isInterrupted: false,
     isDecisive: false,
@@ -81,6 +82,7 @@ Deno.test("addRun() has one row a day for a check that stays ok, in 13 bytes", (
   assert.deepEqual(rows[9], {
     condition: "ok",
     awaits: null,
+    isLate: false,
     firstMs: NOW_MS + 9 * DAY_MS,
     lastMs: NOW_MS + 10 * DAY_MS - MINUTE_MS,
     runs: 1440,
@@ -257,10 +259,12 @@ function randomHistory(random: Random): readonly JournalRun[] {
     const stepMs = random.oneIn(25) ? random.pick([-HOUR_MS, -1, HOUR_MS, -40 * DAY_MS]) : 0;
     timeMs += intervalMs + (isGap ? random.below(5 * intervalMs) : 0) + stepMs;
     const jitterMs = random.below(random.pick([0, 20, 900, intervalMs / 2]));
+    const isLate = random.oneIn(20);
     runs.push({
       endedAtMs: timeMs + jitterMs,
       condition,
-      awaits: random.oneIn(20) ? random.pick(["checks", "job"]) : null,
+      awaits: !isLate && random.oneIn(20) ? random.pick(["checks", "job"]) : null,
+      isLate,
       isAfterGap: isGap || random.oneIn(15),
       isInterrupted: isGap && random.oneIn(2),
       isDecisive: random.oneIn(15),

@@ -93,6 +93,7 @@ export function journalOf(
     const fields = {
       condition: "ok",
       awaits: null,
+      isLate: false,
       isAfterGap: false,
       isInterrupted: false,
       isDecisive: false,

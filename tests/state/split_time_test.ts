@@ -56,6 +56,7 @@ function worldOf(random: Random, shortest: (intervalMs: number) => number): Worl
         endedAtMs: atMs,
         condition: isOffline && condition === "critical" ? "unknown" : condition,
         awaits: isOffline && condition === "critical" ? "checks" : null,
+        isLate: false,
         isAfterGap: last === undefined || atMs - last.endedAtMs > 3 * wantedMs,
         isInterrupted,
         isDecisive: random.oneIn(50),
@@ -226,6 +227,7 @@ Deno.test("splitTime() has the true uptime in its interval, of any target, excep
 const OK: Omit<JournalRun, "endedAtMs"> = {
   condition: "ok",
   awaits: null,
+  isLate: false,
   isAfterGap: false,
   isInterrupted: false,
   isDecisive: false,

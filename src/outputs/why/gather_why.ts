@@ -1,6 +1,5 @@
 /** Explains why the channels of a check were, or were not, notified: for `monitor why`, and for the page of the check. */
 import { initialState } from "../../condition/condition_state.ts";
-import { isReportedLate } from "../../domain/agent_check.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { KnownCondition } from "../../domain/check_kind.ts";
 import type { Check } from "../../domain/check.ts";
@@ -118,7 +117,7 @@ export function gatherWhy(
     running,
     stateOf: (name: string) => recordOf(name)?.condition ?? initialState(),
     lastNotifiedOf: lastOf,
-    isLate: record !== null && record.last !== null && isReportedLate(check, record.last),
+    isLate: record?.last?.isLate ?? false,
     nowMs,
   };
   const unique = new Map(check.notifications.map((channel) => [channel.key, channel]));

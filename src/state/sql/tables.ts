@@ -151,6 +151,7 @@ export const RESULT: Codec<KeptResult> = object({
   definition: optional(text),
   memory: optional(text),
   report: optional(object({ stream: text, sequence: number })),
+  isLate: optional(boolean),
   attributes: optional(object({ suspected: list(text), worked: list(text) })),
 });
 
