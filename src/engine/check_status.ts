@@ -95,7 +95,9 @@ export function statusOf(
   };
   const { condition, state } = conditionOf(check, asHeard(check, record, recordOf), nowMs, notRunning);
   if (record === null || state === "never_ran") return { ...common, condition, state, waitsFor: [] };
-  const waitsFor = dueEvent(record.condition) === null ? [] : holdingDependencies(check, {
+  const event = dueEvent(record.condition);
+  // A dependency suppresses no recovery.
+  const waitsFor = event === null || event === "recovery" ? [] : holdingDependencies(check, {
     running: { has: (name) => inactive?.has(name) !== true },
     stateOf: (name) => recordOf(name)?.condition ?? initialState(),
     nowMs,

@@ -158,6 +158,12 @@ Deno.test("statusOf() returns the checks that suppress notifications", async (t)
     const of = (name: string) => name === "web" ? web : name === "router" ? dependency : null;
     assert.equal(shownOf({ ...WEB, dependsOn }, of, { inactive: new Set(["off"]) }).text, text);
   });
+  const recovered = ranOnce({ notified: "critical" });
+  const { waitsFor } = shownOf(
+    { ...WEB, dependsOn: ["router"] },
+    (name) => name === "web" ? recovered : down,
+  );
+  assert.deepEqual(waitsFor, []);
 });
 
 Deno.test("overdueAtMs() goes by the attentive interval while a check is failing", () => {
