@@ -7,7 +7,22 @@ import { load, withCheck } from "../../../testing/config_system.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { openInMemoryStore } from "../../../src/state/sqlite/sqlite_store.ts";
 
-// A pause follows what was rendered last.
+Deno.test("a check that an agent reports does not run on request", async () => {
+  const store = await openInMemoryStore();
+  const requested: string[] = [];
+  const { message } = await takeAction(new URLSearchParams("do=run"), {
+    check: { name: "db", agent: "nas" },
+    by: "ada",
+    store,
+    system: createMemorySystem(),
+    timeZone: "UTC",
+    recordOf: (name) => newRecord(name, 0),
+    request: (name) => requested.push(name),
+  });
+  assert.deepEqual([message.text, requested], ['Nothing was done: agent "nas" runs the check.', []]);
+});
+
+// A pause follows what was rendered last: no test comes after this one.
 Deno.test(
   "GET /healthz is 503 while runs are late; all else names the member that served it, but not to the public",
   { sanitizeOps: false, sanitizeResources: false },
@@ -66,18 +81,3 @@ Deno.test(
     await endpoint.close();
   },
 );
-
-Deno.test("a check that an agent reports does not run on request", async () => {
-  const store = await openInMemoryStore();
-  const requested: string[] = [];
-  const { message } = await takeAction(new URLSearchParams("do=run"), {
-    check: { name: "db", agent: "nas" },
-    by: "ada",
-    store,
-    system: createMemorySystem(),
-    timeZone: "UTC",
-    recordOf: (name) => newRecord(name, 0),
-    request: (name) => requested.push(name),
-  });
-  assert.deepEqual([message.text, requested], ['Nothing was done: agent "nas" runs the check.', []]);
-});
