@@ -19,15 +19,9 @@ interface NotificationFields extends
 }
 
 export function notificationFields(notification: Notification): NotificationFields {
+  const { id, check, title, event, condition, previous, output, detail } = notification;
   return {
-    id: notification.id,
-    check: notification.check,
-    title: notification.title,
-    event: notification.event,
-    condition: notification.condition,
-    previous: notification.previous,
-    output: notification.output,
-    detail: notification.detail,
+    ...{ id, check, title, event, condition, previous, output, detail },
     problem_began_at: isoTime(notification.problemBeganAtMs),
     decided_at: isoTime(notification.decidedAtMs),
     occurrences: notification.occurrences,

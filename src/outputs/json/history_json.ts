@@ -111,9 +111,12 @@ export async function* historyJson(
       duration_p95_ms: roundedMsOrNull(span.percentiles?.p95),
       duration_p99_ms: roundedMsOrNull(span.percentiles?.p99),
       duration_max_ms: roundedMsOrNull(span.durationMaxMs),
-      metrics: span.metrics === null ? null : mapValues(span.metrics, ([runs = 0, total = 0, min, max]) => ({
-        ...{ runs, min, mean: total / runs, max },
-      })),
+      metrics: span.metrics === null ? null : Object.fromEntries(
+        Object.entries(span.metrics).map(([name, [runs = 0, total = 0, min, max]]) => [
+          name,
+          { runs, min, mean: total / runs, max },
+        ]),
+      ),
       observed: span.observed,
       lasted_ms: eachCondition((condition) => Math.round(span.lastedMs[condition])),
     }])),
@@ -136,13 +139,6 @@ export async function* historyJson(
     isFirst = false;
   }
   yield `${isFirst ? "" : "\n  "}]\n}\n`;
-}
-
-function mapValues<From, To>(
-  values: Readonly<Record<string, From>>,
-  change: (value: From) => To,
-): Readonly<Record<string, To>> {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
 }
 
 function resultsJson(

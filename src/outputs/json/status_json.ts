@@ -42,7 +42,6 @@ export function checkJson(status: CheckStatus): string {
 }
 
 function checkFields({ check, record, condition, state, maintenance, acknowledged }: CheckStatus): unknown {
-  const unconfirmed = record === null ? null : unconfirmedOf(check, record);
   return {
     name: check.name,
     title: check.title ?? null,
@@ -54,11 +53,7 @@ function checkFields({ check, record, condition, state, maintenance, acknowledge
     state,
     confirmed: record?.condition.confirmed ?? null,
     confirmed_since: isoTimeOrNull(record?.condition.confirmedSinceMs),
-    unconfirmed: unconfirmed === null ? null : {
-      condition: unconfirmed.condition,
-      results: unconfirmed.results,
-      threshold: unconfirmed.threshold,
-    },
+    unconfirmed: record === null ? null : unconfirmedOf(check, record),
     notified: record === null ? null : knownNotified(record.condition),
     last: !record?.last ? null : {
       condition: record.last.condition,
