@@ -4,7 +4,7 @@ import { campaign, testSeed } from "../../testing/seed.ts";
 import { createRandom } from "../../testing/random.ts";
 import { type Fault, int, isAffected, isCausedBy, pick, randomTopology, World } from "./causes_topology.ts";
 
-const ROUNDS = campaign(1_000);
+const ROUNDS = campaign(1_000, 20);
 const INTERVAL_MS = 60_000;
 
 /** Runs every check at its own times for three minutes, while faults begin; calls back after each run. */

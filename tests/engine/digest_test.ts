@@ -61,14 +61,14 @@ Deno.test("digestOf() counts the checks of a cause that the message is not about
 });
 
 Deno.test("digestOf() stays short, and counts the checks and lines that it leaves out", () => {
-  const items = Array.from({ length: 8_000 }, (_, index) => itemOf(`check-${index}`, "critical"));
+  const items = Array.from({ length: 2_000 }, (_, index) => itemOf(`check-${index}`, "critical"));
   const notification = digest(...items).items[0]?.notification;
   assert.match(
     notification?.output ?? "",
-    /^8000 checks are critical: check-0, check-1, .*, and 79\d\d more$/,
+    /^2000 checks are critical: check-0, check-1, .*, and 19\d\d more$/,
   );
   assert.ok((notification?.output.length ?? 0) < 160);
   assert.ok((notification?.detail.length ?? 0) < 32 * 1024);
   const lines = notification?.detail.split("\n") ?? [];
-  assert.equal(lines.at(-1), `and ${8_000 - lines.length + 1} more`);
+  assert.equal(lines.at(-1), `and ${2_000 - lines.length + 1} more`);
 });

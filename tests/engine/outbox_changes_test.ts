@@ -37,6 +37,6 @@ Deno.test("joinChanges() joins several changes into an equivalent one", async ()
       };
       assert.deepEqual(await sorted(together), await sorted(apart));
     }),
-    { numRuns: campaign(300) },
+    { numRuns: campaign(300, 12) },
   );
 });

@@ -36,7 +36,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const AFTER_MS = 10 * MINUTE;
-const STEP_COUNT = campaign(10_000, 600);
+const STEP_COUNT = campaign(10_000, 300);
 const CHECK_COUNT = 9;
 const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "1 2 3").split(" ").slice(0, campaign(10)).map(Number);
 /** Every other quarter of an hour. */
@@ -237,7 +237,7 @@ async function runTrace(seed: number) {
   await endMaintenance(store, clock.wallMs());
   await store.endSilences("all", clock.wallMs());
   await clock.advance(3 * HOUR);
-  for (let round = 0; round < 30; round++) {
+  for (let round = 0; round < campaign(30, 10); round++) {
     for (const check of checks) await record(check);
     await clock.advance(5 * MINUTE);
     await review();
