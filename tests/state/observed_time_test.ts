@@ -26,7 +26,7 @@ import { NOW_MS } from "./records.ts";
 const NOW = NOW_MS + 23 * 60_000 + 456;
 const SECOND = 1000;
 const INTERVALS = [10 * SECOND, 60 * SECOND, 600 * SECOND, HOUR_MS, DAY_MS];
-const HISTORIES = campaign(4_000, 120);
+const HISTORIES = campaign(4_000, 40);
 /** So many are saved at a time. */
 const BATCH = 100;
 

@@ -32,14 +32,18 @@ function worldOf(random: Random, shortest: (intervalMs: number) => number): Worl
   const untilMs = SINCE + Math.floor(intervalMs * (50 + random.below(400)));
   const upMs = intervalMs * random.pick([0.3, 3, 30, 300]);
   const downMs = intervalMs * random.pick([0.1, 1, 5, 40]);
+  /** Long enough for spans that last at the begin. */
+  const marginMs = 100 * intervalMs;
   const downs = spansOf(random, {
-    untilMs,
+    ...{ untilMs, marginMs },
     betweenMs: upMs,
     lengthMs: downMs,
     leastMs: shortest(intervalMs),
   });
   const rarely = (lengthMs: number): readonly Span[] =>
-    random.oneIn(2) ? [] : spansOf(random, { untilMs, betweenMs: 200 * intervalMs, lengthMs, leastMs: 1 });
+    random.oneIn(2)
+      ? []
+      : spansOf(random, { untilMs, marginMs, betweenMs: 200 * intervalMs, lengthMs, leastMs: 1 });
   const off = rarely(20 * intervalMs);
   const offline = rarely(10 * intervalMs);
   const maintenance = rarely(30 * intervalMs);
@@ -72,13 +76,13 @@ function worldOf(random: Random, shortest: (intervalMs: number) => number): Worl
 
 function spansOf(
   random: Random,
-  { untilMs, betweenMs, lengthMs, leastMs }: Readonly<
-    Record<"untilMs" | "betweenMs" | "lengthMs" | "leastMs", number>
+  { untilMs, marginMs, betweenMs, lengthMs, leastMs }: Readonly<
+    Record<"untilMs" | "marginMs" | "betweenMs" | "lengthMs" | "leastMs", number>
   >,
 ): readonly Span[] {
   const spans: Span[] = [];
   const exponential = (meanMs: number): number => Math.ceil(leastMs - Math.log(1 - random.next()) * meanMs);
-  for (let atMs = SINCE - DAY_MS; atMs < untilMs + DAY_MS;) {
+  for (let atMs = SINCE - marginMs; atMs < untilMs + marginMs;) {
     const fromMs = atMs + exponential(betweenMs);
     const toMs = fromMs + exponential(lengthMs);
     spans.push({ fromMs, toMs });
@@ -159,7 +163,7 @@ function lengthOf(spans: readonly Span[]): number {
   return spans.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
 }
 
-const WORLDS = campaign(2_000);
+const WORLDS = campaign(2_000, 100);
 
 /** Asserts what holds of each world; returns how many had an outage. */
 function walk(

@@ -9,6 +9,7 @@ import { type CheckUpdate, type StoreFailure } from "../../src/domain/store.ts";
 import { decide, type Decided, type Run } from "../../src/engine/decide.ts";
 import { WITHOUT_CHANNELS } from "../../src/engine/engine.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
+import { campaign } from "../../testing/seed.ts";
 import { testCheck } from "../support/checks.ts";
 import { type FaultyStore, openFaultyStore } from "../support/faulty_store.ts";
 import { queuedOf, updateOf } from "./records.ts";
@@ -428,6 +429,7 @@ Deno.test("flush() writes every change once and every run in its roll-up, whatev
       const counts = rollups.flat().flatMap(({ observed }) => Object.values(observed));
       assert.strictEqual(counts.reduce((sum, count) => sum + count, 0), results);
     }),
+    { numRuns: campaign(100, 20) },
   );
 });
 
