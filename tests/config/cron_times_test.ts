@@ -10,13 +10,15 @@ const createCronTimes = createCronReader();
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+/** The time before and after a DST change that is compared minute by minute. */
+const AROUND = 4 * HOUR;
 /** With one leap year, or with three: those of 2028, 2032 and 2036. */
 const YEARS = shortOrFull(1, 10);
 const FROM = Date.UTC(2028, 0, 1);
 const TO = Date.UTC(2028 + YEARS, 0, 1);
 
-/** A whole hour in the north, the same elsewhere at another time, and half an hour in the south. */
-const ZONES = ["Europe/Zurich", "America/New_York", "Australia/Lord_Howe"];
+/** A whole hour in the north, half an hour in the south, and the same as the first elsewhere at another time. */
+const ZONES = ["Europe/Zurich", "Australia/Lord_Howe", "America/New_York"].slice(0, campaign(3, 2));
 
 /** Those whose minute or hour is open, and those of fixed times; all of them are compared around each DST change. */
 const OPEN = ["*/7 * * * *", "30 * * * *", "*/15 2 * * *", "50 */2 * * *", "* 1-3 * * sun", "0 * 1-7 * *"];
@@ -97,10 +99,10 @@ for (const zone of ZONES) {
       const other = CronExpressionParser.parse(expression, { tz: zone });
       for (const { atMs } of changesIn(zone)) {
         const expected: number[] = [];
-        for (let ms = atMs - 6 * HOUR; ms < atMs + 6 * HOUR; ms += MINUTE) {
+        for (let ms = atMs - AROUND; ms < atMs + AROUND; ms += MINUTE) {
           if (other.includesDate(new Date(ms))) expected.push(ms);
         }
-        const found = between(timesOf(expression, zone), atMs - 6 * HOUR, atMs + 6 * HOUR);
+        const found = between(timesOf(expression, zone), atMs - AROUND, atMs + AROUND);
         assert.deepStrictEqual(show(found, zone), show(expected, zone), expression);
       }
     }
@@ -115,11 +117,11 @@ for (const zone of ZONES) {
         const isLeftOut = minutes(atMs + beforeMs, atMs + afterMs).some((ms) =>
           onWall.includesDate(new Date(ms))
         );
-        for (const ms of minutes(atMs - 6 * HOUR, atMs + 6 * HOUR)) {
+        for (const ms of minutes(atMs - AROUND, atMs + AROUND)) {
           const wasShown = ms >= atMs && ms + afterMs < atMs + beforeMs;
           if (ms === atMs && isLeftOut || !wasShown && other.includesDate(new Date(ms))) expected.push(ms);
         }
-        const found = between(timesOf(expression, zone), atMs - 6 * HOUR, atMs + 6 * HOUR);
+        const found = between(timesOf(expression, zone), atMs - AROUND, atMs + AROUND);
         assert.deepStrictEqual(show(found, zone), show(expected, zone), expression);
       }
     }

@@ -15,16 +15,17 @@ const MENTIONS = "@everyone @here @channel @all <!channel> <!here> <@U012AB3CD> 
 
 /** By the name of a check: an output of a target. */
 export const HOSTILE_OUTPUTS: Readonly<Record<string, Uint8Array>> = {
-  plain: encoder.encode("status is 500, expected 200"),
   empty: encoder.encode(""),
-  quotes: encoder.encode('"}], "x": \'\\" </b> & <b> `` ``` {{detail}} ${env:HOME} $(id)'),
-  lines: encoder.encode("first\nsecond\r\nthird\r\r\nfourth"),
+  quotes: encoder.encode('"}], "x": \'\\" </b>\n& <b> `` ```\r\n{{detail}}\r\r\n${env:HOME} $(id)'),
   mentions: encoder.encode(MENTIONS),
   long: encoder.encode("x".repeat(10_000)),
   long_markup: encoder.encode("<&@".repeat(3000)),
   emoji: encoder.encode("\u{1f600}".repeat(2500)),
-  control: encoder.encode("a\u0000b\u0001\u001b[31mc\u007fd\u0085\u2028\u202e"),
-  invalid_utf8: new Uint8Array([0x61, 0xff, 0xfe, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0x62]),
+  control: new Uint8Array([
+    ...encoder.encode("a\u0000b\u0001\u001b[31mc\u007fd\u0085\u2028\u202e"),
+    // No UTF-8.
+    ...[0x61, 0xff, 0xfe, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0x62],
+  ]),
   'a name / with ?&#"<@> signs': encoder.encode("x"),
 };
 

@@ -10,6 +10,10 @@ import { PROJECT } from "./pages.ts";
 
 const FILTERS: readonly string[] = ["checks", "conditions", "events", "after", "hours", "outside_hours"];
 
+const ROUTER = { kind: "test", parameters: {} };
+/** Checks that examples of `depends_on` name. */
+const ROUTERS = { router: ROUTER, "router-a": ROUTER, "router-b": ROUTER };
+
 /** Further keys that a key depends on without requiring them. */
 const COMPANIONS: Readonly<Record<string, JsonObject>> = {
   "schedule.time_zone": { cron: "@daily" },
@@ -52,8 +56,9 @@ for (const [name, shape] of Object.entries(SHAPES)) {
     const root = JSON.parse(Deno.readTextFileSync(`${PROJECT}schemas/${name}.schema.json`)) as Schema;
     const found = [...examplesOf(root)];
     assert.deepEqual(found.filter(({ config }) => config === null).map(({ path }) => path), []);
-    for (const { path, config } of found) {
-      assert.deepEqual(await problemsOf(config, { shape, withoutSecrets: true }), [], path);
+    for (const config of joined(found)) {
+      const problems = await problemsOf(config, { shape, withoutSecrets: true });
+      assert.deepEqual(problems, [], JSON.stringify(config, null, 1));
     }
     assert.ok(found.length > 30);
     if (name !== "monitor") return;
@@ -64,6 +69,22 @@ for (const [name, shape] of Object.entries(SHAPES)) {
       [],
     );
   });
+}
+
+/** Joins configs that differ in a check to one with all these checks. */
+function joined(examples: readonly Example[]): readonly JsonObject[] {
+  const alike = Map.groupBy(examples, ({ config }) => JSON.stringify({ ...config, checks: {} }));
+  return [...alike.values()].map((some) => ({
+    ...some[0]?.config,
+    checks: Object.fromEntries(
+      some.flatMap(({ path, config }, index) =>
+        Object.entries(config?.["checks"] as JsonObject).map(([name, check]) => [
+          index === 0 || Object.hasOwn(ROUTERS, name) ? name : `${path} ${index} ${name}`,
+          check,
+        ])
+      ),
+    ),
+  }));
 }
 
 /** An example of one member in a whole config; `null` where a member has none. */
@@ -123,11 +144,8 @@ function examplesOf(root: Schema): Iterable<Example> {
       yield* visit(lookUp(free), path, (value) => place({ [key]: value }));
     }
   }
-  // A check that examples of `depends_on` name, and a channel that those of `notifications` name.
-  const router = { kind: "test", parameters: {} };
-  const routers = { router, "router-a": router, "router-b": router };
   const pager = { kind: "console", parameters: {} };
-  // A rehearsal needs them.
+  // A rehearsal needs them, and examples of `notifications` name the channel above.
   const linked = { listen: { address: "127.0.0.1:9797" }, page: { url: "https://status.example.org/" } };
   const hasNames = root.properties !== undefined && "channels" in root.properties;
   return visit(root, "", (config) => ({
@@ -135,6 +153,6 @@ function examplesOf(root: Schema): Iterable<Example> {
     ...hasNames && linked,
     ...config,
     ...hasNames && { channels: { pager, ...config["channels"] as JsonObject } },
-    checks: { ...routers, ...config["checks"] as JsonObject },
+    checks: { ...ROUTERS, ...config["checks"] as JsonObject },
   }));
 }

@@ -6,6 +6,7 @@ import { run } from "../../src/cli/run.ts";
 import { IMPORTED_TOOLS } from "../../src/import/importers.ts";
 import { createMemorySystem, type MemorySystem } from "../../testing/memory_system.ts";
 import { tempDirectory } from "../../testing/builders.ts";
+import { requiresTools } from "../../testing/tools.ts";
 
 const DATA = new URL("testdata/", import.meta.url);
 
@@ -105,7 +106,9 @@ Deno.test("import uptime-kuma: the database results in the same checks as a back
   assert.deepEqual(left, [["maintenance", null]]);
   assert.deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name), ["kuma.db"]);
   const large = new DatabaseSync(path);
-  large.exec("UPDATE monitor SET url = zeroblob(40 * 1024 * 1024) WHERE id = 2");
+  large.exec(
+    "PRAGMA journal_mode = MEMORY; UPDATE monitor SET url = zeroblob(33 * 1024 * 1024) WHERE id = 2",
+  );
   large.close();
   const tooLarge = await runHere(["import", "uptime-kuma", path]);
   assert.equal(tooLarge.code, 78);
@@ -160,7 +163,8 @@ const MALFORMED: Readonly<Record<string, readonly [tool: string, text: string, e
 };
 
 for (const [name, [tool, text, error]] of Object.entries(MALFORMED)) {
-  Deno.test(`import: ${name} is an error`, async () => {
+  const options = name.endsWith("many hosts") ? requiresTools("time") : {};
+  Deno.test(`import: ${name} is an error`, options, async () => {
     const { code, system } = await runHere(["import", tool, "-"], text);
     assert.match(system.stderr.text(), error);
     assert.deepEqual([code, system.stdout.text()], [78, ""]);
