@@ -17,7 +17,7 @@ import { type SchedulerHarness, startHarness } from "../support/scheduler_harnes
 import { campaign } from "../../testing/seed.ts";
 
 /** How many random walks are taken; more in a soak: `WALK_ROUNDS=2000 deno test -A tests/scheduler/scheduler_random_test.ts`. */
-const ROUNDS = Number(Deno.env.get("WALK_ROUNDS") ?? campaign(50, 2));
+const ROUNDS = Number(Deno.env.get("WALK_ROUNDS") ?? campaign(50, 1));
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -250,10 +250,14 @@ async function assertInvariants(first: readonly Check[], steps: readonly Step[])
 Deno.test("new Scheduler() keeps its guarantees after random events", async () => {
   let moves = 0;
   await fc.assert(
-    fc.asyncProperty(CHECKS, fc.array(STEP, { maxLength: 120, size: "max" }), async (checks, steps) => {
-      moves += await assertInvariants(checks, steps);
-    }),
+    fc.asyncProperty(
+      CHECKS,
+      fc.array(STEP, { maxLength: campaign(120, 60), size: "max" }),
+      async (checks, steps) => {
+        moves += await assertInvariants(checks, steps);
+      },
+    ),
     { numRuns: ROUNDS },
   );
-  assert.ok(moves > ROUNDS / 2, `only ${moves} changes were looked at`);
+  assert.ok(moves >= Math.floor(ROUNDS / 2), `only ${moves} changes were looked at`);
 });

@@ -60,7 +60,7 @@ export function untilGone(mark: string): Promise<void> {
 async function lookUntilGone(mark: string): Promise<void> {
   for (const end = performance.now() + 120_000; performance.now() < end;) {
     if (livingProcesses(mark).length === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
   throw new Error(`${killMarked(mark)} processes still live`);
 }

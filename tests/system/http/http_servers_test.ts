@@ -216,17 +216,20 @@ Deno.test("HttpServers: a client with all 256 connections keeps neither others n
   // No connection ends by its timeout.
   const clock: Clock = { ...real, after: (ms, callback) => ms < 5_000 ? real.after(ms, callback) : () => {} };
   await withServer(async (port) => {
-    const idle: Awaited<ReturnType<typeof connectFrom>>[] = [];
-    for (let count = 0; count < 256; count++) idle.push(await connectFrom("127.0.0.2", port));
-    const other = await connectFrom("127.0.0.1", port);
-    for (let count = 0; count < 20; count++) idle.push(await connectFrom("127.0.0.2", port));
-    const [oldest = other, newest = other] = [idle[0], idle.at(-1)];
-    assert.equal(await inTime("the oldest connection to end", oldest.received), "");
-    for (const { socket, received } of [other, newest]) {
-      socket.write("GET / HTTP/1.1\r\n\r\n");
-      assert.match(await inTime("the response", received), / 200 OK/);
-    }
-    for (const { socket } of idle) socket.destroy();
+    const idle: Deno.TcpConn[] = [];
+    const connectIdle = async (): Promise<void> =>
+      void idle.push(await Deno.connect({ hostname: "127.0.0.1", port }));
+    for (let count = 0; count < 256; count++) await connectIdle();
+    const other = await connectFrom("127.0.0.2", port);
+    for (let count = 0; count < 20; count++) await connectIdle();
+    const [oldest = assert.fail(), newest = oldest] = [idle[0], idle.at(-1)];
+    assert.equal(await inTime("the oldest connection to end", oldest.read(new Uint8Array(1))), null);
+    const request = new TextEncoder().encode("GET / HTTP/1.1\r\n\r\n");
+    other.socket.write(request);
+    await newest.write(request);
+    const responses = [other.received, new Response(newest.readable).text()];
+    for (const received of responses) assert.match(await inTime("the response", received), / 200 OK/);
+    for (const connection of idle) if (connection !== newest) connection.close();
   }, { clock });
 });
 
