@@ -16,6 +16,7 @@ import { runCheck } from "../../src/scheduler/run_checks.ts";
 import { DAY_MS } from "../../src/shared/time_units.ts";
 import { tempDirectory } from "../../testing/builders.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
+import { campaign } from "../../testing/seed.ts";
 import { type Json, type StandIns, startStandIns } from "../support/stand_ins.ts";
 
 const DATA = new URL("../import/testdata/", import.meta.url);
@@ -41,6 +42,9 @@ const HANGING = [
   "name server that is silent",
   "command that hangs",
 ];
+
+/** How many checks there are for each in which faults are planted. */
+const EVERY = campaign(8) === 8 ? 1 : 8;
 
 interface Sample {
   readonly name: string;
@@ -127,7 +131,7 @@ Deno.test("prove() predicts the results of imported checks on real servers with 
   const { samples, standIns, options } = opened;
   let planted = 0;
   for (const { name, checks, refused } of samples) {
-    for (const check of checks) {
+    for (const check of checks.filter((_check, index) => index % EVERY === 0)) {
       const { result, faults } = await prove(check, options);
       assert.equal(result.condition, "ok", `${check.name}: ${result.output}`);
       const recorded = recordWorld(options);
@@ -152,7 +156,7 @@ Deno.test("prove() predicts the results of imported checks on real servers with 
       standIns.plant("");
     }
   }
-  assert.ok(planted > 150, `only ${planted} faults were planted`);
+  assert.ok(planted > 150 / EVERY, `only ${planted} faults were planted`);
 });
 
 /** Returns whether a check waits for data of a silent target: a check of a port may only connect. */
