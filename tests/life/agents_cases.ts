@@ -1,4 +1,4 @@
-/** A monitor that reports to another one, as two real processes. */
+/** A monitor that reports to another one, as a real process. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { type Harness, withHarness } from "./program.ts";
@@ -20,7 +20,7 @@ test("each run of an agent that is killed is recorded once at the hub", () =>
         listen: { address: "127.0.0.1:0" },
         agents: { nas: { key: KEY, checks: ["web"] } },
       });
-      const receiver = hub.start(["check", "--format", "ndjson"]);
+      const receiver = hub.startHere(["check", "--format", "ndjson"]);
       const target = /http:\/\/[\d.]+:\d+/.exec(await receiver.stderr.next("listening on http://"))?.[0];
       const result = () => receiver.stdout.event("result", ({ name }) => name === "web");
       agent.writeConfig({
@@ -35,11 +35,11 @@ test("each run of an agent that is killed is recorded once at the hub", () =>
       }
       killed.signal("SIGKILL");
       await killed.ended;
-      const next = agent.start(["check"]);
+      const next = agent.startHere(["check"]);
       for (let count = 0; count < 3; count++) await result();
       next.signal("SIGTERM");
       assert.equal((await next.end()).code, 0);
-      const { code, stderr } = await agent.run(["check", "--once"]);
+      const { code, stderr } = await agent.runHere(["check", "--once"]);
       assert.deepEqual([code, stderr], [1, ""]);
       assert.equal(await runsOf(hub), await runsOf(agent));
       receiver.signal("SIGTERM");

@@ -173,24 +173,27 @@ testInAll("monitor beat: nothing of monitor's keeps a command from running", (ad
   }
 });
 
-test("monitor beat: the command runs, and its run is kept, in a directory whose name is not UTF-8", () =>
-  withJob(async (harness) => {
-    const [name, ...rest] = shell("echo ran; exit 5");
-    const args = [name ?? "", "-c", `${harness.directory}/monitor.json`, ...rest];
-    const end = await harness.run(args, {
-      shell: 'odd=$(printf "a\\377b"); mkdir "$odd"; cd "$odd"; exec "$@"',
-    });
-    assert.deepEqual(end, { code: 5, stdout: "ran\n", stderr: "" });
-    assert.deepEqual(runsIn(harness).map(({ end }) => end?.["exitCode"]), [5]);
-    const relative = await harness.run(["beat", "-c", "../monitor.json", ...rest], {
-      shell: 'cd "$(printf "a\\377b")"; exec "$@"',
-    });
-    assert.deepEqual([relative.code, relative.stdout], [5, "ran\n"]);
-    assert.match(
-      relative.stderr,
-      /cannot find the working directory: .*\nmonitor: hint: write absolute paths\n/,
-    );
-  }));
+testInAll(
+  "monitor beat: the command runs, and its run is kept, in a directory whose name is not UTF-8",
+  () =>
+    withJob(async (harness) => {
+      const [name, ...rest] = shell("echo ran; exit 5");
+      const args = [name ?? "", "-c", `${harness.directory}/monitor.json`, ...rest];
+      const end = await harness.run(args, {
+        shell: 'odd=$(printf "a\\377b"); mkdir "$odd"; cd "$odd"; exec "$@"',
+      });
+      assert.deepEqual(end, { code: 5, stdout: "ran\n", stderr: "" });
+      assert.deepEqual(runsIn(harness).map(({ end }) => end?.["exitCode"]), [5]);
+      const relative = await harness.run(["beat", "-c", "../monitor.json", ...rest], {
+        shell: 'cd "$(printf "a\\377b")"; exec "$@"',
+      });
+      assert.deepEqual([relative.code, relative.stdout], [5, "ran\n"]);
+      assert.match(
+        relative.stderr,
+        /cannot find the working directory: .*\nmonitor: hint: write absolute paths\n/,
+      );
+    }),
+);
 
 testInAll(
   "monitor beat: the runtime starts nothing with an argument that is not UTF-8, nor in a deleted directory",
@@ -269,7 +272,7 @@ test("monitor beat: signals reach the command, whose end counts", (add) => {
       program.signal("SIGHUP");
       Deno.writeTextFileSync(`${harness.directory}/go`, "");
       assert.deepEqual((await program.end()).stdout, "ready\nthrough\n");
-    }));
+    }), requiresTools("time"));
 });
 
 test("monitor beat: what a command leaves behind holds nothing up", (add) => {

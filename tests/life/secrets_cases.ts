@@ -7,6 +7,7 @@ import { type Harness, withHarness } from "./program.ts";
 import { type EchoServer, startEchoServer, startMailbox } from "./receivers.ts";
 
 const test = concurrentTests("monitor: secrets");
+const testInAll = concurrentTests("monitor: secrets: more", requiresTools("time"));
 
 const PASSWORD = "planted-mail-password-7f3a";
 const TOKEN = "planted-header-token-91bc";
@@ -122,7 +123,7 @@ test("monitor validate: an error beside a secret does not quote it", (add) => {
   }
 });
 
-test("monitor: an error that nothing has caught ends it with 70 and tells no secret", (add) => {
+testInAll("monitor: an error that nothing has caught ends it with 70 and tells no secret", (add) => {
   const preload = fileURLToPath(new URL("../fixtures/throw_secret.ts", import.meta.url));
   for (const how of ["error", "rejection"]) {
     add(how, () =>
@@ -138,7 +139,7 @@ test("monitor: an error that nothing has caught ends it with 70 and tells no sec
           /bug in monitor\n[^]*TypeError: Invalid URL: 'http:\/\/\[secret\]\\x1b\[2J'/,
         );
         assert.ok(!`${stdout}${stderr}`.includes(SCRIPT_SECRET), stderr);
-      }), how === "rejection" ? {} : requiresTools("time"));
+      }));
   }
 });
 

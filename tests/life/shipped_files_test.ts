@@ -216,7 +216,7 @@ test("examples/container/kubernetes.yaml: the config is valid, and the pod has w
     const text: string = map.data[basename(image.config)];
     Deno.writeTextFileSync(`${harness.directory}/monitor.json`, text);
     const environment = { MONITOR_TOKEN: "0123456789abcdef" };
-    const { code, stderr } = await harness.run(["validate", "--strict"], { environment });
+    const { code, stderr } = await harness.runHere(["validate", "--strict"], { environment });
     assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
     const { template, selector } = deployment.spec;
     const [container] = template.spec.containers;

@@ -16,7 +16,7 @@ test("monitor check: SIGTERM lets a running check finish, keeps its result and e
         other: { kind: "test", parameters: { condition: "ok" } },
       });
       target.status = null;
-      const program = harness.start(["check", "--format", "ndjson"]);
+      const program = harness.startHere(["check", "--format", "ndjson"]);
       const held = await target.held();
       program.signal("SIGTERM");
       await program.stderr.next('stopping after SIGTERM; waiting for "web"');

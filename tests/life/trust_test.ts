@@ -96,7 +96,7 @@ test("monitor permissions: the variable of the trusted certificates is needed on
     });
     assert.deepEqual(checksOf(stdout).map(({ condition }) => condition), ["ok", "ok"]);
   });
-});
+}, requiresTools("time"));
 
 interface Servers extends AsyncDisposable {
   readonly plain: TestServer;

@@ -38,20 +38,25 @@ test(
           assert.strictEqual(code, 0);
           assert.match(stderr, reason);
           assert.match(stderr, /the old one stays active: .*restart to grant it/);
-        }), what === "a program" ? {} : requiresTools("time"));
+        }), requiresTools("time"));
     }
   },
 );
 
-test("monitor check: a reload that needs nothing new is adopted, secrets that were read before included", () =>
+test("monitor check: a reload that needs nothing new is adopted, secrets that were read before included, no other", () =>
   withHarness(async (harness) => {
     harness.writeConfig({ fine: { ...OK, title: "${env:KNOWN}" } });
     const program = harness.start(["check", "--format", "ndjson", "--state", "none"], {
-      environment: { KNOWN: "a title" },
+      environment: { KNOWN: "a title", ADDED: "value" },
     });
     await program.stdout.event("result");
     harness.writeConfig({ fine: { ...OK, title: "${env:KNOWN}" }, added: OK });
     program.signal("SIGHUP");
     const { adopted, added } = await program.stdout.event("reload");
     assert.deepStrictEqual([adopted, added], [true, ["added"]]);
+    harness.writeConfig({ fine: { ...OK, title: "${env:ADDED}" } });
+    program.signal("SIGHUP");
+    const event = await program.stdout.event("reload", (event) => event["adopted"] !== true);
+    assert.strictEqual(event["adopted"], false);
+    await program.stderr.next(/the environment variable "ADDED" cannot be read/);
   }));

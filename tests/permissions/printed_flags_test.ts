@@ -19,7 +19,7 @@ test(
   "monitor permissions: the printed flags are enough to check, to keep the state and to send a mail",
   () =>
     withPermissions(async (harness) => {
-      const line = (await harness.run(["permissions"])).stdout.trim();
+      const line = (await harness.runHere(["permissions"])).stdout.trim();
       const [first, ...permissions] = line.split(" ");
       assert.strictEqual(first, "--no-prompt");
       assert.deepStrictEqual(permissions, flagsFor(await harness.requiredPermissions()));
@@ -32,13 +32,11 @@ test(
       assert.strictEqual(code, 2);
       const [mail] = await harness.mailbox.read();
       assert.strictEqual(mail?.subject, "[ops] script is critical: all is lost");
-      const status = await harness.run(["status"], { permissions });
-      assert.match(status.stdout, /script/);
     }),
   requiresTools("kill"),
 );
 
-test("monitor demo requires the permission for its address alone", () =>
+testInAll("monitor demo requires the permission for its address alone", () =>
   withHarness(async (harness) => {
     const args = ["demo", "--listen", "127.0.0.1:0"];
     const denied = await harness.run(args, { permissions: [] });
@@ -179,46 +177,56 @@ test(
         one.startsWith("localhost") ? -1 : 1
       );
       const OK = "OK +web .*status is 200";
-      const FAILED = "CRITICAL +script .*all is lost";
-      const rows: Rows<[PermissionClass, value: string, printed: readonly string[]]> = {
-        "run of a script": ["run", probe, [OK, `UNKNOWN +script .*needs --allow-run=${probe}`]],
-        "run of the command that terminates a script": ["run", kill, [
+      // Each is a process, so one lacks the permissions of two parts.
+      const rows: Rows<[run: string, net: string, printed: readonly string[]]> = {
+        "run of a script, and net of an email channel": [probe, mail, [
           OK,
+          `UNKNOWN +script .*needs --allow-run=${probe}`,
+        ]],
+        "run of the command that terminates a script, and net of a request": [kill, web, [
+          `UNKNOWN +web .*--allow-net=${web}`,
           `UNKNOWN +script .*needs --allow-run=.*${kill}`,
         ]],
-        "net of a request": ["net", web, [`UNKNOWN +web .*--allow-net=${web}`, FAILED]],
-        "net of an email channel": ["net", mail, [OK, FAILED]],
       };
-      await testRows(t, rows, async ([permission, value, printed]) => {
-        const permissions = flagsFor(requiredPermissions, { permission, value });
+      await testRows(t, rows, async ([run, net, printed]) => {
+        const withoutNet = requiredPermissions.net.filter((value) => value !== net);
+        const permissions = flagsFor({ ...requiredPermissions, net: withoutNet }, {
+          permission: "run",
+          value: run,
+        });
         const { stdout, stderr } = await harness.run(["check", "--once"], { permissions });
         for (const pattern of printed) assert.match(stdout, new RegExp(pattern), stderr);
-        assert.match(stderr, new RegExp(`missing permission: --allow-${permission}=${value} \\(`));
-        if (value === mail) assert.match(stderr, new RegExp(`rejected by email .*--allow-net=${mail}`));
+        for (const flag of [`--allow-run=${run}`, `--allow-net=${net}`]) {
+          assert.match(stderr, new RegExp(`missing permission: ${flag} \\(`));
+        }
+        if (net === mail) assert.match(stderr, new RegExp(`rejected by email .*--allow-net=${mail}`));
       });
     });
   },
   requiresTools("kill"),
 );
 
-test("monitor permissions --check: names what is missing and what is more than needed, and warns of a proxy", () =>
-  withPermissions(async (harness) => {
-    const requiredPermissions = await harness.requiredPermissions();
-    const missing = { permission: "env", value: "LANG" } as const;
-    const refused = await harness.run(["permissions", "--check"], {
-      permissions: flagsFor(requiredPermissions, missing),
-    });
-    assert.strictEqual(refused.code, 77);
-    assert.match(refused.stderr, /^ {2}--allow-env=LANG \(check "script"\)$/m);
-    const { code, stderr } = await harness.run(["permissions", "--check"], {
-      permissions: [...flagsFor({ ...requiredPermissions, net: [] }), "--allow-net"],
-      environment: { HTTPS_PROXY: "http://user:hidden@127.0.0.1:4/" },
-    });
-    assert.strictEqual(code, 0);
-    assert.match(stderr, /HTTPS_PROXY is set: requests may use this proxy/);
-    assert.match(stderr, /more permissions than the config needs: --allow-net$/m);
-    assert.doesNotMatch(stderr, /hidden/);
-  }));
+testInAll(
+  "monitor permissions --check: names what is missing and what is more than needed, and warns of a proxy",
+  () =>
+    withPermissions(async (harness) => {
+      const requiredPermissions = await harness.requiredPermissions();
+      const missing = { permission: "env", value: "LANG" } as const;
+      const refused = await harness.run(["permissions", "--check"], {
+        permissions: flagsFor(requiredPermissions, missing),
+      });
+      assert.strictEqual(refused.code, 77);
+      assert.match(refused.stderr, /^ {2}--allow-env=LANG \(check "script"\)$/m);
+      const { code, stderr } = await harness.run(["permissions", "--check"], {
+        permissions: [...flagsFor({ ...requiredPermissions, net: [] }), "--allow-net"],
+        environment: { HTTPS_PROXY: "http://user:hidden@127.0.0.1:4/" },
+      });
+      assert.strictEqual(code, 0);
+      assert.match(stderr, /HTTPS_PROXY is set: requests may use this proxy/);
+      assert.match(stderr, /more permissions than the config needs: --allow-net$/m);
+      assert.doesNotMatch(stderr, /hidden/);
+    }),
+);
 
 testInAll(
   "monitor permissions --format deno: the set works in deno.json",
