@@ -6,20 +6,35 @@
  *     deno run -A scripts/first_minute.ts
  */
 import { fileURLToPath } from "node:url";
-import { monitorCommand, sourceEnvironment } from "../testing/source.ts";
+import { run } from "../src/cli/run.ts";
+import { createMemorySystem } from "../testing/memory_system.ts";
 
 const PROJECT = fileURLToPath(new URL("..", import.meta.url));
 const README = `${PROJECT}README.md`;
 const BEGIN = "<!-- What follows is made by scripts/first_minute.ts. -->\n\n```console\n";
 const END = "```\n\n<!-- Up to here. -->\n";
 
-/** The commands of the first minute. */
-const COMMANDS: readonly string[] = [
-  "monitor init",
-  "monitor check --once",
-  `sed -i 's/"condition": "ok"/"condition": "critical"/' monitor.jsonc   # let a check fail`,
-  "for run in 1 2 3; do monitor check --once example; done | tail -n 1",
-];
+/** Runs `monitor` in the working directory, and returns its whole output. */
+type RunMonitor = (...args: readonly string[]) => Promise<string>;
+
+/** The commands of the first minute, and what they do. */
+const COMMANDS: Readonly<Record<string, (monitor: RunMonitor) => Promise<string>>> = {
+  "monitor init": (monitor) => monitor("init"),
+  "monitor check --once": (monitor) => monitor("check", "--once"),
+  [`sed -i 's/"condition": "ok"/"condition": "critical"/' monitor.jsonc   # let a check fail`]: async () => {
+    const text = await Deno.readTextFile("monitor.jsonc");
+    await Deno.writeTextFile(
+      "monitor.jsonc",
+      text.replaceAll('"condition": "ok"', '"condition": "critical"'),
+    );
+    return "";
+  },
+  "for run in 1 2 3; do monitor check --once example; done | tail -n 1": async (monitor) => {
+    let text = "";
+    for (let count = 0; count < 3; count++) text = await monitor("check", "--once", "example");
+    return `${text.trimEnd().split("\n").at(-1)}\n`;
+  },
+};
 
 /**
  * Inserts a transcript between the marks of the README.
@@ -33,38 +48,29 @@ export function withFirstMinute(readme: string, transcript: string): string {
   return `${readme.slice(0, begin + BEGIN.length)}${transcript}${readme.slice(end)}`;
 }
 
-/** Runs the commands and returns the output of a terminal. */
+/** Runs the commands in this process, and returns the output of a terminal. */
 export async function runFirstMinute(): Promise<string> {
   const directory = await Deno.makeTempDir({ prefix: "monitor_first_minute_" });
+  const before = Deno.cwd();
+  Deno.chdir(directory);
   try {
-    await Deno.mkdir(`${directory}/bin`);
-    await Deno.mkdir(`${directory}/here`);
-    const command = monitorCommand().map((word) => `'${word}'`);
-    await writeProgram(`${directory}/bin/monitor`, `exec ${command.join(" ")} "$@"`);
     let transcript = "";
-    for (const command of COMMANDS) {
-      const end = await new Deno.Command("sh", {
-        args: ["-c", `exec 2>&1; ${command}`],
-        cwd: `${directory}/here`,
-        clearEnv: true,
-        env: {
-          ...sourceEnvironment(),
-          NO_COLOR: "1",
-          HOME: directory,
-          PATH: `${directory}/bin:/usr/local/bin:/usr/bin:/bin`,
-        },
-        stdin: "null",
-      }).output();
-      transcript += `$ ${command}\n${normalise(new TextDecoder().decode(end.stdout))}`;
+    for (const [command, play] of Object.entries(COMMANDS)) {
+      transcript += `$ ${command}\n${normalise(await play(runMonitor))}`;
     }
     return transcript;
   } finally {
+    Deno.chdir(before);
     await Deno.remove(directory, { recursive: true });
   }
 }
 
-async function writeProgram(path: string, line: string): Promise<void> {
-  await Deno.writeTextFile(path, `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+async function runMonitor(...args: readonly string[]): Promise<string> {
+  const workingDirectory = Deno.cwd();
+  const environment = { NO_COLOR: "1", HOME: workingDirectory, PATH: "/usr/local/bin:/usr/bin:/bin" };
+  const system = createMemorySystem({ environment, workingDirectory, timeZone: "UTC" });
+  await run(args, { ...system, stderr: system.stdout });
+  return system.stdout.text();
 }
 
 /** The word and the name, how long, and the output. */
